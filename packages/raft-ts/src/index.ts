@@ -1,1 +1,45 @@
-export {};
+export { MESSAGE_TYPES } from "./types.ts";
+export type {
+  AppendChore,
+  ApplyChore,
+  BasicStatus,
+  ConfChange,
+  ConfChangeSingle,
+  ConfState,
+  Entry,
+  EntryId,
+  EntryMeta,
+  EntryType,
+  HardState,
+  InboundMessage,
+  InitialState,
+  LogLevel,
+  Message,
+  MessageHeader,
+  MessageType,
+  Progress,
+  RaftId,
+  RaftIndex,
+  RawNodeOptions,
+  ReadState,
+  Ready,
+  Role,
+  SnapshotMeta,
+  SoftState,
+  Status,
+  Term,
+} from "./types.ts";
+export {
+  ConfChangeRefusedError,
+  EngineDeadError,
+  EngineLoadError,
+  InvalidArgumentError,
+  InvalidMessageError,
+  NodeFreedError,
+  ProposalDroppedError,
+  RaftError,
+  RaftPanicError,
+  StepRefusedError,
+} from "./errors.ts";
+export type { RaftErrorCode } from "./errors.ts";
+export type { RawNode } from "./raw-node.ts";
