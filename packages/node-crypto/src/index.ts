@@ -1,1 +1,3 @@
-export {};
+export { generateSeed, createSigner, sign } from "./signing.ts";
+export type { Signer } from "./signing.ts";
+export { nodeCrypto, verifyAsync } from "./node-crypto.ts";
