@@ -1,0 +1,257 @@
+/**
+ * Strict JSON: refuses before parsing whatever two parsers might read differently (RFC 8259 sections 4, 6 and 9 leave
+ * it open), so that what is validated here is what every other reader of the same bytes sees.
+ */
+import { LIMITS } from "./limits.ts";
+
+export type JsonFaultCode =
+  | "syntax"
+  | "too_deep"
+  | "duplicate_key"
+  | "forbidden_key"
+  | "number_not_digits"
+  | "integer_unsafe"
+  | "lone_surrogate";
+
+/** The first fault of a text, and where it is. */
+export interface JsonFault {
+  readonly code: JsonFaultCode;
+  /** RFC 6901 pointer to the value that holds the fault. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** RFC 6901 pointer of a path. */
+export function jsonPointer(path: readonly PropertyKey[]): string {
+  let pointer = "";
+  for (const part of path) {
+    pointer += `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  }
+  return pointer;
+}
+
+/** Thrown inside the scanner and caught at its door. */
+class ScanFault extends Error {
+  readonly code: JsonFaultCode;
+  constructor(code: JsonFaultCode, detail: string) {
+    super(detail);
+    this.code = code;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+const INTEGER_DIGITS_MAX = String(LIMITS.integerMax).length;
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/**
+ * One pass over a text. `path` is where the scan is; it is read only when a fault is reported. Recursion is bounded by
+ * `jsonDepthMax`.
+ */
+class JsonScanner {
+  readonly #text: string;
+  #offset = 0;
+  readonly path: (string | number)[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  scan(): void {
+    this.#skipSpace();
+    this.#value();
+    this.#skipSpace();
+    if (this.#offset < this.#text.length) this.#syntax("text after the value");
+  }
+
+  #syntax(what: string): never {
+    throw new ScanFault("syntax", `${what} at character ${this.#offset}`);
+  }
+
+  #peek(): number {
+    return this.#offset < this.#text.length ? this.#text.charCodeAt(this.#offset) : -1;
+  }
+
+  #skipSpace(): void {
+    for (;;) {
+      const code = this.#peek();
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
+      this.#offset++;
+    }
+  }
+
+  #value(): void {
+    const code = this.#peek();
+    if (code === QUOTE) this.#string();
+    else if (code === OPEN_OBJECT) this.#object();
+    else if (code === OPEN_ARRAY) this.#array();
+    else if (isDigit(code) || code === 0x2d) this.#number();
+    else this.#literal();
+  }
+
+  #literal(): void {
+    for (const word of ["true", "false", "null"]) {
+      if (this.#text.startsWith(word, this.#offset)) {
+        this.#offset += word.length;
+        return;
+      }
+    }
+    this.#syntax(this.#offset < this.#text.length ? "no JSON value" : "text ends early");
+  }
+
+  #enter(): void {
+    if (this.path.length >= LIMITS.jsonDepthMax) {
+      throw new ScanFault("too_deep", `nested deeper than ${LIMITS.jsonDepthMax}`);
+    }
+    this.#offset++;
+    this.#skipSpace();
+  }
+
+  #array(): void {
+    this.#enter();
+    if (this.#peek() === CLOSE_ARRAY) {
+      this.#offset++;
+      return;
+    }
+    const level = this.path.push(0) - 1;
+    for (let index = 0; ; index++) {
+      this.path[level] = index;
+      this.#value();
+      if (!this.#continues(CLOSE_ARRAY)) break;
+    }
+    this.path.pop();
+  }
+
+  #object(): void {
+    this.#enter();
+    if (this.#peek() === CLOSE_OBJECT) {
+      this.#offset++;
+      return;
+    }
+    const seen = new Set<string>();
+    const level = this.path.push("") - 1;
+    do {
+      if (this.#peek() !== QUOTE) this.#syntax("no key");
+      const key = this.#string();
+      this.path[level] = key;
+      // A repeated key is read differently by different parsers: one validates the first, another acts on the last.
+      if (seen.has(key)) throw new ScanFault("duplicate_key", "the key is repeated");
+      if (key === "__proto__") throw new ScanFault("forbidden_key", "this key is not allowed");
+      seen.add(key);
+      this.#skipSpace();
+      if (this.#peek() !== COLON) this.#syntax("no colon after a key");
+      this.#offset++;
+      this.#skipSpace();
+      this.#value();
+    } while (this.#continues(CLOSE_OBJECT));
+    this.path.pop();
+  }
+
+  /** After a value: true after a comma, false after the closing bracket. */
+  #continues(close: number): boolean {
+    this.#skipSpace();
+    const code = this.#peek();
+    if (code !== COMMA && code !== close) this.#syntax("neither comma nor closing bracket");
+    this.#offset++;
+    if (code === close) return false;
+    this.#skipSpace();
+    return true;
+  }
+
+  /** No field of this API is negative or a fraction: digits alone leave no two spellings of one number. */
+  #number(): void {
+    const start = this.#offset;
+    while (isDigit(this.#peek())) this.#offset++;
+    const length = this.#offset - start;
+    const next = this.#peek();
+    if (length === 0 || next === 0x2e || next === 0x65 || next === 0x45) {
+      throw new ScanFault("number_not_digits", "a number is written as digits only");
+    }
+    if (length > 1 && this.#text.charCodeAt(start) === 0x30) this.#syntax("leading zero");
+    const isTooLong = length > INTEGER_DIGITS_MAX;
+    if (isTooLong || Number(this.#text.slice(start, this.#offset)) > LIMITS.integerMax) {
+      throw new ScanFault("integer_unsafe", "the integer exceeds 2^53 − 1");
+    }
+  }
+
+  /** Consumes a string and returns what it denotes. */
+  #string(): string {
+    this.#offset++;
+    const start = this.#offset;
+    let isEscaped = false;
+    let isBeyondAscii = false;
+    for (;;) {
+      const code = this.#peek();
+      if (code === QUOTE) break;
+      if (code < 0x20) this.#syntax(code < 0 ? "string without end" : "control character");
+      if (code >= 0x80) isBeyondAscii = true;
+      if (code === BACKSLASH) {
+        isEscaped = true;
+        this.#escape();
+      }
+      this.#offset++;
+    }
+    const raw = this.#text.slice(start, this.#offset);
+    this.#offset++;
+    const text = isEscaped ? (JSON.parse(`"${raw}"`) as string) : raw;
+    if ((isEscaped || isBeyondAscii) && hasLoneSurrogate(text)) {
+      throw new ScanFault("lone_surrogate", "the text holds half of a surrogate pair");
+    }
+    return text;
+  }
+
+  /** Leaves the offset on the last character of the escape. */
+  #escape(): void {
+    this.#offset++;
+    const code = this.#peek();
+    if (code === 0x75) {
+      for (let digit = 0; digit < 4; digit++) {
+        this.#offset++;
+        if (!/[0-9a-fA-F]/.test(this.#text.charAt(this.#offset))) this.#syntax("bad escape");
+      }
+    } else if (code < 0 || !'"\\/bfnrt'.includes(String.fromCharCode(code))) {
+      this.#syntax("bad escape");
+    }
+  }
+}
+
+function hasLoneSurrogate(text: string): boolean {
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    if (point >= 0xd800 && point <= 0xdfff) return true;
+  }
+  return false;
+}
+
+/** The first fault of a JSON text, or null if it is acceptable. */
+export function findJsonFault(text: string): JsonFault | null {
+  const scanner = new JsonScanner(text);
+  try {
+    scanner.scan();
+    return null;
+  } catch (error) {
+    if (!(error instanceof ScanFault)) throw error;
+    return { code: error.code, pointer: jsonPointer(scanner.path), detail: error.message };
+  }
+}
+
+/** Parses a JSON text that the scan accepts. */
+export function parseStrictJson(
+  text: string,
+): { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly fault: JsonFault } {
+  const fault = findJsonFault(text);
+  if (fault !== null) return { ok: false, fault };
+  return { ok: true, value: JSON.parse(text) as JsonValue };
+}

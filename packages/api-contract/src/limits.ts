@@ -1,0 +1,52 @@
+/**
+ * Every number a client can run into, published at GET /v1/limits. All maxima are inclusive. A deployment may lower
+ * what `LimitSettings` names; it can raise nothing.
+ */
+
+export const LIMITS = {
+  /** Body of a request that is not a batch. */
+  bodyBytesMax: 64 * 1024,
+  /** Body of a batch request. */
+  batchBodyBytesMax: 2 * 1024 * 1024,
+  /** Items of one batch, to create or to verify. */
+  batchItemsMax: 1000,
+  /** Items of one batch that carry a signature to be verified. */
+  batchSignedItemsMax: 256,
+  /** Characters of a client_event_id, printable ASCII (U+0020 to U+007E). */
+  clientEventIdCharsMax: 128,
+  /** Nesting of objects and arrays in a body. */
+  jsonDepthMax: 16,
+  /** How long a single write may take. */
+  writeTimeoutMs: 5000,
+  /** How long a read, a verification or a trace may take. */
+  readTimeoutMs: 5000,
+  /** How long a batch may take. */
+  batchTimeoutMs: 15000,
+  /** The range of `Prefer: wait=` in seconds, for writes. */
+  preferWaitSecondsMin: 1,
+  preferWaitSecondsMax: 30,
+  /** An answer leaves at the latest so long after its timeout. */
+  timeoutGraceMs: 250,
+  /** Items of one page of a trace's parents. */
+  traceParentsDefault: 20,
+  traceParentsMax: 100,
+  /** Claims a trace accepts as trusted roots. */
+  trustedRootsMax: 32,
+  /** Request line and headers together. */
+  headerBytesMax: 8 * 1024,
+  headersMax: 64,
+  /** Bytes of a whole request target. */
+  targetBytesMax: 4096,
+  /** Largest integer in any body or query: 2^53 − 1. */
+  integerMax: Number.MAX_SAFE_INTEGER,
+  /** attribute_type and delegation_depth are unsigned 32-bit integers. */
+  unsigned32Max: 0xffff_ffff,
+} as const;
+
+/** What an operator may set. */
+export interface LimitSettings {
+  /** Requests per second one API key may make; null = no limit (the default). */
+  readonly keyRequestsPerSecond: number | null;
+}
+
+export const DEFAULT_LIMIT_SETTINGS: LimitSettings = { keyRequestsPerSecond: null };
