@@ -1,1 +1,115 @@
-export {};
+/** Node-to-node, api-to-node and operator messages, with their codecs. Never shipped in an SDK. */
+export { REFUSAL_CODES } from "./refusal-code.ts";
+export type { RefusalCode } from "./refusal-code.ts";
+export { isNodeId } from "./fields.ts";
+export { FRAME_HEADER_BYTES, FrameSizeError, FrameSplitter, frameHeader, joinFrames } from "./frame-splitter.ts";
+export { nodeStatusSchema } from "./node-status.ts";
+export type { NodeStatus, ServingState } from "./node-status.ts";
+export {
+  LOCAL_FRAME_BYTES_MAX,
+  LOCAL_WINDOW,
+  decodeLocalRequest,
+  decodeLocalResponse,
+  encodeLocalRequest,
+  encodeLocalResponse,
+} from "./local-frames.ts";
+export type {
+  Finality,
+  HeldCertificate,
+  LocalRequest,
+  LocalResponse,
+  SubmittedEvent,
+  SubmittedOutcome,
+} from "./local-frames.ts";
+export {
+  BULK_FRAME_BYTES_MAX,
+  CONTROL_FRAME_BYTES_MAX,
+  SEQUENCE_BYTES,
+  decodePeerFrame,
+  encodePeerFrame,
+} from "./peer-frames.ts";
+export type { Lane, PeerCosignature, PeerFrame } from "./peer-frames.ts";
+export {
+  HELLO_ANSWER_FRAME_BYTES_MAX,
+  HELLO_FRAME_BYTES_MAX,
+  HELLO_REFUSAL_CODES,
+  decodeHello,
+  decodeHelloAnswer,
+  encodeHello,
+  encodeHelloAnswer,
+} from "./hello.ts";
+export type { Hello, HelloAnswer, HelloRefusal, HelloRefusalCode, HelloVerdict, SignedSize } from "./hello.ts";
+export {
+  AUTH_HEADER_CHARACTERS_MAX,
+  CLUSTER_AUTH_HEADER,
+  EXPORTER_BYTES,
+  EXPORTER_LABEL,
+  FIRST_FRAME_SEQUENCE,
+  authSignedBytes,
+  decodeSignedFrame,
+  encodeSignedFrame,
+  formatAuthHeader,
+  parseAuthHeader,
+  signNodeRequest,
+  signOperatorRequest,
+  signResponse,
+} from "./cluster-auth.ts";
+export type { AuthClaims, AuthContext, AuthHeader, AuthKind, AuthSign } from "./cluster-auth.ts";
+export {
+  AUTH_REFUSAL_CODES,
+  IncarnationMemory,
+  NonceMemory,
+  OPERATOR_CLOCK_SKEW_MS_MAX,
+  OPERATOR_NONCE_MEMORY_MS,
+  verifyNodeRequest,
+  verifyOperatorRequest,
+  verifyResponse,
+} from "./cluster-auth-verify.ts";
+export type {
+  AuthRefusal,
+  AuthRefusalCode,
+  AuthVerdict,
+  NodeVerifier,
+  OperatorVerifier,
+  RequestExpectation,
+  ResponseExpectation,
+} from "./cluster-auth-verify.ts";
+export { formatIdentity, parseIdentity } from "./identity.ts";
+export type { CertificateIdentity, CertificateRole } from "./identity.ts";
+export {
+  API_KEY_LABEL_CHARACTERS_MAX,
+  API_KEY_SCOPES,
+  decodeCreateApiKey,
+  decodeOperatorResult,
+  encodeCreateApiKey,
+  encodeOperatorResult,
+  operatorResultStatus,
+} from "./operator-calls.ts";
+export type { ApiKeyScope, CreateApiKey, OperatorResult } from "./operator-calls.ts";
+export { API_KEY_PREFIX, API_KEY_SECRET_BYTES, apiKeyIdentity, formatApiKey, parseApiKey } from "./api-key.ts";
+export {
+  LANE_PATHS,
+  UNARY_CALLS,
+  UNARY_REQUEST_BYTES_MAX,
+  UNARY_RESPONSE_BYTES_MAX,
+  UPGRADE_PROTOCOL,
+  decodeNodeStatus,
+  decodePrimeRootThk,
+  decodeSnapshotChunkRequest,
+  decodeSnapshotManifest,
+  decodeTrustRootChain,
+  encodeNodeStatus,
+  encodePrimeRootThk,
+  encodeSnapshotChunkRequest,
+  encodeSnapshotManifest,
+  encodeTrustRootChain,
+  unaryCallOf,
+} from "./unary.ts";
+export type {
+  PrimeRootThk,
+  SnapshotChunkRequest,
+  SnapshotManifest,
+  UnaryCall,
+  UnaryCallName,
+  UnaryCaller,
+} from "./unary.ts";

@@ -1,0 +1,167 @@
+/** The bodies of the signed first frame each way. docs/PROTOCOL.md, "Hello". */
+import {
+  ByteReader,
+  ByteWriter,
+  DecodeError,
+  assertNever,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+import {
+  readBoolean,
+  readDetail,
+  readList,
+  readLongText,
+  readNodeId,
+  readOptional,
+  writeBoolean,
+  writeDetail,
+  writeList,
+  writeNodeId,
+  writeOptional,
+  writeText,
+} from "./fields.ts";
+
+/** Longest first frame, its Cluster-auth header included. An answer may carry a trust-root chain and has its own limit. */
+export const HELLO_FRAME_BYTES_MAX = 64 * 1024;
+export const HELLO_ANSWER_FRAME_BYTES_MAX = 1024 * 1024;
+
+const SIGNED_HEADS_MAX = 512;
+const TRUST_ROOTS_MAX = 1024;
+
+/** The largest tree of an origin that a node has cosigned. */
+export interface SignedSize {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+}
+
+/** What a node says of itself when a session opens. A peer that remembers more than this refuses it (amnesia). */
+export interface Hello {
+  readonly nodeId: string;
+  readonly clusterId: Uint8Array;
+  /** Rises by one at every start of the node. */
+  readonly incarnation: number;
+  /** The last entry of its durable log. */
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  readonly signed: readonly SignedSize[];
+  readonly trustRootVersion: number;
+  /** Highest entry version this binary can apply. */
+  readonly rulesMax: number;
+  /** 16 random bytes, new for every hello. */
+  readonly nonce: Uint8Array;
+}
+
+/**
+ * Why a hello was refused; the position is the byte on the wire.
+ * - `amnesia`: we remember a promise of yours that you do not. You are fenced.
+ * - `stale_incarnation`: a later start of you has already spoken to us. One of you is a clone.
+ * - `retired`: the trust root in force says you are no member any more; the chain that says so is attached.
+ * - `unknown_node`: you are in no trust root we know; the chain we know is attached.
+ * - `wrong_cluster`, `bad_signature`, `replayed`: the frame was not made by that node for this connection.
+ */
+export const HELLO_REFUSAL_CODES = [
+  "amnesia",
+  "stale_incarnation",
+  "retired",
+  "unknown_node",
+  "wrong_cluster",
+  "bad_signature",
+  "replayed",
+] as const;
+
+export type HelloRefusalCode = (typeof HELLO_REFUSAL_CODES)[number];
+
+export interface HelloRefusal {
+  readonly accepted: false;
+  readonly code: HelloRefusalCode;
+  readonly detail: string;
+  /** Signed trust-root documents, oldest first, for a node that may have missed a rotation. It proves itself. */
+  readonly trustRootChain?: readonly string[];
+}
+
+export type HelloAnswer = { readonly accepted: true; readonly hello: Hello } | HelloRefusal;
+
+/** What a node decides about a peer's hello after Cluster-auth has accepted it. */
+export type HelloVerdict = { readonly accepted: true } | HelloRefusal;
+
+/** @throws RangeError if a value is out of its range */
+export function encodeHello(hello: Hello): Uint8Array {
+  const writer = new ByteWriter();
+  writeHello(writer, hello);
+  return writer.finish();
+}
+
+/** @throws DecodeError */
+export function decodeHello(bytes: Uint8Array): Hello {
+  const reader = new ByteReader(bytes);
+  const hello = readHello(reader);
+  reader.finish();
+  return hello;
+}
+
+/** @throws RangeError if a value is out of its range */
+export function encodeHelloAnswer(answer: HelloAnswer): Uint8Array {
+  const writer = new ByteWriter();
+  writeBoolean(writer, answer.accepted);
+  switch (answer.accepted) {
+    case true:
+      writeHello(writer, answer.hello);
+      break;
+    case false:
+      writer.u8(HELLO_REFUSAL_CODES.indexOf(answer.code));
+      writeDetail(writer, answer.detail);
+      writeOptional(writer, answer.trustRootChain ?? null, (chain) =>
+        writeList(writer, chain, (document) => writeText(writer, document)),
+      );
+      break;
+    default:
+      assertNever(answer);
+  }
+  return writer.finish();
+}
+
+/** @throws DecodeError */
+export function decodeHelloAnswer(bytes: Uint8Array): HelloAnswer {
+  const reader = new ByteReader(bytes);
+  const answer: HelloAnswer = readBoolean(reader) ? { accepted: true, hello: readHello(reader) } : readRefusal(reader);
+  reader.finish();
+  return answer;
+}
+
+function readRefusal(reader: ByteReader): HelloRefusal {
+  const byte = reader.u8();
+  const code = HELLO_REFUSAL_CODES[byte];
+  if (code === undefined) throw new DecodeError("kind_unknown", `hello refusal ${byte}`);
+  const detail = readDetail(reader);
+  const chain = readOptional(reader, () => readList(reader, TRUST_ROOTS_MAX, () => readLongText(reader)));
+  return chain === null ? { accepted: false, code, detail } : { accepted: false, code, detail, trustRootChain: chain };
+}
+
+function writeHello(writer: ByteWriter, hello: Hello): void {
+  writeNodeId(writer, hello.nodeId);
+  writer.bytes(hello.clusterId, 32).u64(hello.incarnation).u64(hello.lastIndex).u64(hello.lastTerm);
+  writeList(writer, hello.signed, (head) =>
+    writer.bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32),
+  );
+  writer.u32(hello.trustRootVersion).u16(hello.rulesMax).bytes(hello.nonce, 16);
+}
+
+function readHello(reader: ByteReader): Hello {
+  return {
+    nodeId: readNodeId(reader),
+    clusterId: reader.bytes(32),
+    incarnation: reader.u64(),
+    lastIndex: reader.u64(),
+    lastTerm: reader.u64(),
+    signed: readList(reader, SIGNED_HEADS_MAX, () => ({
+      originFingerprint: toOriginFingerprint(reader.bytes(32)),
+      treeSize: reader.u64(),
+      rootHash: reader.bytes(32),
+    })),
+    trustRootVersion: reader.u32(),
+    rulesMax: reader.u16(),
+    nonce: reader.bytes(16),
+  };
+}

@@ -1,0 +1,391 @@
+/**
+ * The link between the api process of a node and its control plane: one connection, frames multiplexed by request id.
+ * docs/PROTOCOL.md, "Local link". Each frame body is one request or one response; all frames of an event-loop turn
+ * are written together.
+ */
+import {
+  ByteReader,
+  ByteWriter,
+  DecodeError,
+  assertNever,
+  toAnchorId,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
+import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
+import { decodeCommand, encodeCommand } from "@event-anchoring/ledger";
+import type { Command, Rejection } from "@event-anchoring/ledger";
+import {
+  readBoolean,
+  readDetail,
+  readList,
+  readLongText,
+  readOptional,
+  writeBoolean,
+  writeDetail,
+  writeList,
+  writeOptional,
+  writeText,
+} from "./fields.ts";
+import { decodeJson, encodeJson } from "./json-codec.ts";
+import { nodeStatusSchema } from "./node-status.ts";
+import type { NodeStatus } from "./node-status.ts";
+import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
+import type { RefusalCode } from "./refusal-code.ts";
+import { readRejection, writeRejection } from "./rejection-codec.ts";
+
+/** Longest frame either way: a batch of 1,000 events answered with leaves and paths is about 2 MiB. */
+export const LOCAL_FRAME_BYTES_MAX = 8 * 1024 * 1024;
+/** Requests one connection may have outstanding. Beyond it the api process answers `overloaded` itself. */
+export const LOCAL_WINDOW = 1024;
+
+const COMMANDS_MAX = 1024;
+const ORIGINS_MAX = 1024;
+const EVENTS_MAX = 1000;
+/** A tree of 2^53 leaves has paths of 53 hashes. */
+const PATH_HASHES_MAX = 53;
+
+/** When `submitted` is answered: once the events are certified, or as soon as they are known to be committed. */
+export type Finality = "certified" | "committed";
+
+/**
+ * - `submit`: one command is the whole body of one API request, decided as a unit. `remainingMs` is what is left of
+ *   the caller's patience; no response comes later than that and 250 ms.
+ * - `read`: asks for a read index, and for the certificate rule for `origins`.
+ */
+export type LocalRequest =
+  | {
+      readonly type: "submit";
+      /** Chosen by the api process, unique among its outstanding requests; a u32. */
+      readonly requestId: number;
+      readonly remainingMs: number;
+      readonly answer: Finality;
+      readonly commands: readonly Command[];
+    }
+  | {
+      readonly type: "read";
+      readonly requestId: number;
+      readonly remainingMs: number;
+      readonly origins: readonly OriginFingerprint[] | "all" | "none";
+    }
+  | { readonly type: "status"; readonly requestId: number }
+  | { readonly type: "metrics"; readonly requestId: number };
+
+/** A quorum certificate as this node holds it. It may be newer than what its tables have recorded (`recorded`). */
+export interface HeldCertificate {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  /** Unix seconds: the k-th smallest time of the cosignatures shown. */
+  readonly certifiedAtS: number;
+  /** The whole signed note: checkpoint text, log line and cosignature lines. */
+  readonly checkpoint: string;
+  /** The trust-root version that judges this size. */
+  readonly trustRootVersion: number;
+  readonly recorded: boolean;
+}
+
+export type SubmittedEvent =
+  | {
+      readonly status: "accepted";
+      /** Bytes of the leaf, as hashed. */
+      readonly leaf: Uint8Array;
+      readonly anchorId: AnchorId;
+      /** Inclusion path under the certificate of the leaf's origin; null while the leaf is only committed. */
+      readonly path: readonly Uint8Array[] | null;
+      /** 32 bytes iff the event has a client_event_id. */
+      readonly clientEventSalt: Uint8Array | null;
+      readonly certified: boolean;
+    }
+  | {
+      readonly status: "replayed";
+      readonly anchorId: AnchorId;
+      readonly originFingerprint: OriginFingerprint;
+      readonly sequence: number;
+    }
+  | { readonly status: "rejected"; readonly rejection: Rejection };
+
+export type SubmittedOutcome =
+  | {
+      readonly kind: "events";
+      /** An atomic batch that was refused as a whole: nothing of it is anchored. */
+      readonly refused: boolean;
+      readonly events: readonly SubmittedEvent[];
+      /** The certificates that the paths belong to, one per origin. */
+      readonly checkpoints: readonly HeldCertificate[];
+    }
+  | { readonly kind: "applied" | "unchanged" }
+  | { readonly kind: "rejected"; readonly rejection: Rejection };
+
+export type LocalResponse =
+  | {
+      readonly type: "submitted";
+      readonly requestId: number;
+      readonly finality: Finality;
+      readonly outcome: SubmittedOutcome;
+    }
+  | {
+      readonly type: "ready_to_read";
+      readonly requestId: number;
+      /** A snapshot of the tables answers this read iff its applied index is at least this. */
+      readonly readIndex: number;
+      readonly certificates: readonly HeldCertificate[];
+      readonly trustRootVersion: number;
+    }
+  | { readonly type: "status"; readonly requestId: number; readonly status: NodeStatus }
+  | { readonly type: "metrics"; readonly requestId: number; readonly text: string }
+  | {
+      readonly type: "refused";
+      readonly requestId: number;
+      readonly code: RefusalCode;
+      readonly detail: string;
+      readonly retryAfterMs: number | null;
+    };
+
+const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4 } as const;
+const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5 } as const;
+const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
+const OUTCOME = { events: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
+const EVENT = { accepted: 0, replayed: 1, rejected: 2 } as const;
+
+/** The body of a request frame. @throws RangeError if a value is out of its range */
+export function encodeLocalRequest(request: LocalRequest): Uint8Array {
+  const writer = new ByteWriter();
+  writer.u8(REQUEST[request.type]).u32(request.requestId);
+  switch (request.type) {
+    case "submit":
+      writer.u32(request.remainingMs);
+      writeFinality(writer, request.answer);
+      writeList(writer, request.commands, (command) => writer.lengthPrefixed32(encodeCommand(command)));
+      break;
+    case "read":
+      writer.u32(request.remainingMs);
+      writeOrigins(writer, request.origins);
+      break;
+    case "status":
+    case "metrics":
+      break;
+    default:
+      assertNever(request);
+  }
+  return writer.finish();
+}
+
+/** @throws DecodeError */
+export function decodeLocalRequest(body: Uint8Array): LocalRequest {
+  const reader = new ByteReader(body);
+  const kind = reader.u8();
+  const requestId = reader.u32();
+  const request = readRequest(reader, kind, requestId);
+  reader.finish();
+  return request;
+}
+
+function readRequest(reader: ByteReader, kind: number, requestId: number): LocalRequest {
+  switch (kind) {
+    case REQUEST.submit: {
+      const remainingMs = reader.u32();
+      const answer = readFinality(reader);
+      const commands = readList(reader, COMMANDS_MAX, () => decodeCommand(reader.lengthPrefixed32()));
+      if (commands.length === 0) throw new DecodeError("value_invalid", "submit without a command");
+      return { type: "submit", requestId, remainingMs, answer, commands };
+    }
+    case REQUEST.read:
+      return { type: "read", requestId, remainingMs: reader.u32(), origins: readOrigins(reader) };
+    case REQUEST.status:
+      return { type: "status", requestId };
+    case REQUEST.metrics:
+      return { type: "metrics", requestId };
+    default:
+      throw new DecodeError("kind_unknown", `local request ${kind}`);
+  }
+}
+
+/** The body of a response frame. @throws RangeError if a value is out of its range */
+export function encodeLocalResponse(response: LocalResponse): Uint8Array {
+  const writer = new ByteWriter(512);
+  writer.u8(RESPONSE[response.type]).u32(response.requestId);
+  switch (response.type) {
+    case "submitted":
+      writeFinality(writer, response.finality);
+      writeOutcome(writer, response.outcome);
+      break;
+    case "ready_to_read":
+      writer.u64(response.readIndex).u32(response.trustRootVersion);
+      writeList(writer, response.certificates, (certificate) => writeCertificate(writer, certificate));
+      break;
+    case "status":
+      writer.lengthPrefixed32(encodeJson(response.status));
+      break;
+    case "metrics":
+      writeText(writer, response.text);
+      break;
+    case "refused":
+      writer.u8(refusalCodeToByte(response.code));
+      writeDetail(writer, response.detail);
+      writeOptional(writer, response.retryAfterMs, (milliseconds) => writer.u32(milliseconds));
+      break;
+    default:
+      assertNever(response);
+  }
+  return writer.finish();
+}
+
+/** @throws DecodeError */
+export function decodeLocalResponse(body: Uint8Array): LocalResponse {
+  const reader = new ByteReader(body);
+  const kind = reader.u8();
+  const requestId = reader.u32();
+  const response = readResponse(reader, kind, requestId);
+  reader.finish();
+  return response;
+}
+
+function readResponse(reader: ByteReader, kind: number, requestId: number): LocalResponse {
+  switch (kind) {
+    case RESPONSE.submitted:
+      return { type: "submitted", requestId, finality: readFinality(reader), outcome: readOutcome(reader) };
+    case RESPONSE.ready_to_read: {
+      const readIndex = reader.u64();
+      const trustRootVersion = reader.u32();
+      const certificates = readList(reader, ORIGINS_MAX, () => readCertificate(reader));
+      return { type: "ready_to_read", requestId, readIndex, certificates, trustRootVersion };
+    }
+    case RESPONSE.status:
+      return { type: "status", requestId, status: decodeJson(reader.lengthPrefixed32(), nodeStatusSchema) };
+    case RESPONSE.metrics:
+      return { type: "metrics", requestId, text: readLongText(reader) };
+    case RESPONSE.refused: {
+      const code = refusalCodeFromByte(reader.u8());
+      const detail = readDetail(reader);
+      return { type: "refused", requestId, code, detail, retryAfterMs: readOptional(reader, () => reader.u32()) };
+    }
+    default:
+      throw new DecodeError("kind_unknown", `local response ${kind}`);
+  }
+}
+
+function writeFinality(writer: ByteWriter, finality: Finality): void {
+  writeBoolean(writer, finality === "certified");
+}
+
+function readFinality(reader: ByteReader): Finality {
+  return readBoolean(reader) ? "certified" : "committed";
+}
+
+function writeOrigins(writer: ByteWriter, origins: readonly OriginFingerprint[] | "all" | "none"): void {
+  if (origins === "none" || origins === "all") {
+    writer.u8(ORIGINS[origins]);
+    return;
+  }
+  writer.u8(ORIGINS.listed);
+  writeList(writer, origins, (origin) => writer.bytes(origin, 32));
+}
+
+function readOrigins(reader: ByteReader): readonly OriginFingerprint[] | "all" | "none" {
+  const kind = reader.u8();
+  if (kind === ORIGINS.none) return "none";
+  if (kind === ORIGINS.all) return "all";
+  if (kind !== ORIGINS.listed) throw new DecodeError("kind_unknown", `origins ${kind}`);
+  return readList(reader, ORIGINS_MAX, () => toOriginFingerprint(reader.bytes(32)));
+}
+
+function writeCertificate(writer: ByteWriter, certificate: HeldCertificate): void {
+  writer.bytes(certificate.originFingerprint, 32).u64(certificate.treeSize).bytes(certificate.rootHash, 32);
+  writer.u64(certificate.certifiedAtS).u32(certificate.trustRootVersion);
+  writeBoolean(writer, certificate.recorded);
+  writeText(writer, certificate.checkpoint);
+}
+
+function readCertificate(reader: ByteReader): HeldCertificate {
+  return {
+    originFingerprint: toOriginFingerprint(reader.bytes(32)),
+    treeSize: reader.u64(),
+    rootHash: reader.bytes(32),
+    certifiedAtS: reader.u64(),
+    trustRootVersion: reader.u32(),
+    recorded: readBoolean(reader),
+    checkpoint: readLongText(reader),
+  };
+}
+
+function writeOutcome(writer: ByteWriter, outcome: SubmittedOutcome): void {
+  writer.u8(OUTCOME[outcome.kind]);
+  switch (outcome.kind) {
+    case "events":
+      writeBoolean(writer, outcome.refused);
+      writeList(writer, outcome.events, (event) => writeEvent(writer, event));
+      writeList(writer, outcome.checkpoints, (certificate) => writeCertificate(writer, certificate));
+      break;
+    case "applied":
+    case "unchanged":
+      break;
+    case "rejected":
+      writeRejection(writer, outcome.rejection);
+      break;
+    default:
+      assertNever(outcome);
+  }
+}
+
+function readOutcome(reader: ByteReader): SubmittedOutcome {
+  const kind = reader.u8();
+  switch (kind) {
+    case OUTCOME.events: {
+      const refused = readBoolean(reader);
+      const events = readList(reader, EVENTS_MAX, () => readEvent(reader));
+      return { kind: "events", refused, events, checkpoints: readList(reader, ORIGINS_MAX, () => readCertificate(reader)) };
+    }
+    case OUTCOME.applied:
+      return { kind: "applied" };
+    case OUTCOME.unchanged:
+      return { kind: "unchanged" };
+    case OUTCOME.rejected:
+      return { kind: "rejected", rejection: readRejection(reader) };
+    default:
+      throw new DecodeError("kind_unknown", `outcome ${kind}`);
+  }
+}
+
+function writeEvent(writer: ByteWriter, event: SubmittedEvent): void {
+  writer.u8(EVENT[event.status]);
+  switch (event.status) {
+    case "accepted":
+      writer.lengthPrefixed16(event.leaf).bytes(event.anchorId, 32);
+      writeOptional(writer, event.path, (path) => writeList(writer, path, (hash) => writer.bytes(hash, 32)));
+      writeOptional(writer, event.clientEventSalt, (salt) => writer.bytes(salt, 32));
+      writeBoolean(writer, event.certified);
+      break;
+    case "replayed":
+      writer.bytes(event.anchorId, 32).bytes(event.originFingerprint, 32).u64(event.sequence);
+      break;
+    case "rejected":
+      writeRejection(writer, event.rejection);
+      break;
+    default:
+      assertNever(event);
+  }
+}
+
+function readEvent(reader: ByteReader): SubmittedEvent {
+  const status = reader.u8();
+  switch (status) {
+    case EVENT.accepted:
+      return {
+        status: "accepted",
+        leaf: reader.lengthPrefixed16(),
+        anchorId: toAnchorId(reader.bytes(32)),
+        path: readOptional(reader, () => readList(reader, PATH_HASHES_MAX, () => reader.bytes(32))),
+        clientEventSalt: readOptional(reader, () => reader.bytes(32)),
+        certified: readBoolean(reader),
+      };
+    case EVENT.replayed: {
+      const anchorId = toAnchorId(reader.bytes(32));
+      const originFingerprint = toOriginFingerprint(reader.bytes(32));
+      return { status: "replayed", anchorId, originFingerprint, sequence: reader.u64() };
+    }
+    case EVENT.rejected:
+      return { status: "rejected", rejection: readRejection(reader) };
+    default:
+      throw new DecodeError("kind_unknown", `event status ${status}`);
+  }
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+/** What a node says of itself, to its api process, to operators and to its peers. One schema for every path. */
+
+const count = z.int().min(0);
+const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
+
+const failingCheck = z.strictObject({ check: z.string().min(1).max(64), detail: z.string().max(1000) });
+
+export const nodeStatusSchema = z.strictObject({
+  nodeId: z.string().min(1).max(32),
+  clusterId: hex32,
+  originFingerprint: hex32,
+  raft: z.strictObject({
+    role: z.enum(["leader", "follower", "candidate", "pre_candidate"]),
+    term: count,
+    /** Node id of the leader known to this node. */
+    leader: z.string().min(1).max(32).nullable(),
+    commitIndex: count,
+    appliedIndex: count,
+    lastIndex: count,
+  }),
+  serving: z.strictObject({
+    state: z.enum(["starting", "running", "unavailable", "fenced", "halted"]),
+    /** Why the node is not ready, in order of importance. Empty while it is. */
+    failing: z.array(failingCheck).max(32),
+  }),
+  primeRootThk: z.strictObject({
+    role: z.enum(["prime", "replica"]),
+    version: count,
+    rootThk: hex32,
+    primeVersion: count.nullable(),
+    inSync: z.boolean(),
+    lastSuccessAtMs: count.nullable(),
+    ageSeconds: z.number().min(0).nullable(),
+    expiresAtS: count,
+    lastError: z.string().max(1000).nullable(),
+  }),
+  origins: z.array(z.strictObject({ originFingerprint: hex32, treeSize: count, certifiedSize: count })).max(1024),
+  /** Rises by one at every start of the node. */
+  incarnation: count,
+  versions: z.record(z.string().min(1).max(64), z.string().max(64)),
+});
+
+export type NodeStatus = z.infer<typeof nodeStatusSchema>;
+export type ServingState = NodeStatus["serving"]["state"];

@@ -1,0 +1,158 @@
+/**
+ * What nodes say to each other once a session is open. docs/PROTOCOL.md, "Peer frames".
+ *
+ * A node dials two connections to every peer, one per lane, and only ever speaks on the ones it dialled. Every frame
+ * after the handshake is u32 length ‖ sequence u64 ‖ frame body; the sequence starts at 1 and rises by one. A frame with
+ * an empty body is a keepalive, the only thing a listener answers, with its own sequence.
+ */
+import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+import type { GroupId } from "@event-anchoring/ledger";
+import { readBigU64, readDetail, readList, writeBigU64, writeDetail, writeList } from "./fields.ts";
+import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
+import type { RefusalCode } from "./refusal-code.ts";
+
+/**
+ * `control`: heartbeats, votes, acknowledgements, read index, cosignatures, small entries. `bulk`: everything that is
+ * longer than CONTROL_FRAME_BYTES_MAX. They are two connections, so that nothing large delays a heartbeat.
+ */
+export type Lane = "control" | "bulk";
+
+/** Longest frame body on the control lane; a longer one is sent on the bulk lane whatever the caller asked for. */
+export const CONTROL_FRAME_BYTES_MAX = 64 * 1024;
+/** Longest frame body at all: an entry of 1 MiB with its headers, with room to spare. */
+export const BULK_FRAME_BYTES_MAX = 4 * 1024 * 1024;
+/** Bytes of the sequence number before each frame body. */
+export const SEQUENCE_BYTES = 8;
+
+const COSIGNATURES_MAX = 4096;
+const GROUPS_MAX = 8192;
+
+/** One node's cosignature over its own root of an origin, with the state it belongs to. */
+export interface PeerCosignature {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  /** Unix seconds, as signed. */
+  readonly timeS: number;
+  readonly signature: Uint8Array;
+  /** The entry whose certify point this is. */
+  readonly raftIndex: number;
+  /** The sender's effect chain at raftIndex: a node that differs has diverged. */
+  readonly effect: Uint8Array;
+}
+
+export type PeerFrame =
+  /** A raft message as raft-ts encodes it; opaque here. */
+  | { readonly type: "raft"; readonly message: Uint8Array }
+  | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[] }
+  /** Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. */
+  | { readonly type: "proposals"; readonly groups: readonly Uint8Array[]; readonly remainingMs: number }
+  /** The leader's answer to groups that it did not propose. */
+  | {
+      readonly type: "proposals_refused";
+      readonly ids: readonly GroupId[];
+      readonly code: RefusalCode;
+      readonly detail: string;
+    }
+  /** The sender's wall clock in Unix milliseconds, its applied index and its monotonic clock; all whole numbers. */
+  | {
+      readonly type: "clock";
+      readonly wallMs: number;
+      readonly appliedIndex: number;
+      readonly monotonicMs: number;
+    };
+
+const FRAME = { raft: 1, cosignatures: 2, proposals: 3, proposals_refused: 4, clock: 5 } as const;
+
+/** @throws RangeError if a value is out of its range */
+export function encodePeerFrame(frame: PeerFrame): Uint8Array {
+  if (frame.type === "raft") return encodeRaftFrame(frame.message);
+  const writer = new ByteWriter();
+  writer.u8(FRAME[frame.type]);
+  switch (frame.type) {
+    case "cosignatures":
+      writeList(writer, frame.items, (item) => writeCosignature(writer, item));
+      break;
+    case "proposals":
+      writer.u32(frame.remainingMs);
+      writeList(writer, frame.groups, (group) => writer.lengthPrefixed32(group));
+      break;
+    case "proposals_refused":
+      writer.u8(refusalCodeToByte(frame.code));
+      writeDetail(writer, frame.detail);
+      writeList(writer, frame.ids, (id) => writeGroupId(writer, id));
+      break;
+    case "clock":
+      writer.u64(frame.wallMs).u64(frame.appliedIndex).u64(frame.monotonicMs);
+      break;
+    default:
+      assertNever(frame);
+  }
+  return writer.finish();
+}
+
+/** Attacker-controlled input of an authenticated peer. @throws DecodeError */
+export function decodePeerFrame(body: Uint8Array): PeerFrame {
+  const reader = new ByteReader(body);
+  const frame = readFrame(reader);
+  reader.finish();
+  return frame;
+}
+
+function encodeRaftFrame(message: Uint8Array): Uint8Array {
+  const body = new Uint8Array(1 + message.length);
+  body[0] = FRAME.raft;
+  body.set(message, 1);
+  return body;
+}
+
+function readFrame(reader: ByteReader): PeerFrame {
+  const kind = reader.u8();
+  switch (kind) {
+    case FRAME.raft:
+      if (reader.remaining === 0) throw new DecodeError("truncated", "empty raft message");
+      return { type: "raft", message: reader.bytes(reader.remaining) };
+    case FRAME.cosignatures:
+      return { type: "cosignatures", items: readList(reader, COSIGNATURES_MAX, () => readCosignature(reader)) };
+    case FRAME.proposals: {
+      const remainingMs = reader.u32();
+      return { type: "proposals", remainingMs, groups: readList(reader, GROUPS_MAX, () => reader.lengthPrefixed32()) };
+    }
+    case FRAME.proposals_refused: {
+      const code = refusalCodeFromByte(reader.u8());
+      const detail = readDetail(reader);
+      return { type: "proposals_refused", code, detail, ids: readList(reader, GROUPS_MAX, () => readGroupId(reader)) };
+    }
+    case FRAME.clock:
+      return { type: "clock", wallMs: reader.u64(), appliedIndex: reader.u64(), monotonicMs: reader.u64() };
+    default:
+      throw new DecodeError("kind_unknown", `peer frame ${kind}`);
+  }
+}
+
+function writeCosignature(writer: ByteWriter, item: PeerCosignature): void {
+  writer.bytes(item.originFingerprint, 32).u64(item.treeSize).bytes(item.rootHash, 32);
+  writer.u64(item.timeS).bytes(item.signature, 64).u64(item.raftIndex).bytes(item.effect, 32);
+}
+
+function readCosignature(reader: ByteReader): PeerCosignature {
+  return {
+    originFingerprint: toOriginFingerprint(reader.bytes(32)),
+    treeSize: reader.u64(),
+    rootHash: reader.bytes(32),
+    timeS: reader.u64(),
+    signature: reader.bytes(64),
+    raftIndex: reader.u64(),
+    effect: reader.bytes(32),
+  };
+}
+
+function writeGroupId(writer: ByteWriter, id: GroupId): void {
+  writeBigU64(writer, id.node);
+  writer.u64(id.incarnation).u64(id.counter);
+}
+
+function readGroupId(reader: ByteReader): GroupId {
+  return { node: readBigU64(reader), incarnation: reader.u64(), counter: reader.u64() };
+}

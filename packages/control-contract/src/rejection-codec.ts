@@ -1,0 +1,34 @@
+import { DecodeError, InvalidBytesError, asciiToBytes, bytesToAscii } from "@event-anchoring/protocol";
+import type { ByteReader, ByteWriter } from "@event-anchoring/protocol";
+import type { Rejection } from "@event-anchoring/ledger";
+import { readDetail, readOptional, writeDetail, writeOptional } from "./fields.ts";
+
+/** Both ends are processes of one node and one release, so that a code is sent as its name. */
+const CODE = /^[a-z][a-z0-9_]{0,63}$/;
+const POINTER_CHARACTERS_MAX = 256;
+
+export function writeRejection(writer: ByteWriter, rejection: Rejection): void {
+  writer.lengthPrefixed16(asciiToBytes(rejection.code));
+  writeOptional(writer, rejection.pointer ?? null, (pointer) => writer.lengthPrefixed16(asciiToBytes(pointer)));
+  writeDetail(writer, rejection.detail);
+}
+
+/** @throws DecodeError */
+export function readRejection(reader: ByteReader): Rejection {
+  const code = readAscii(reader);
+  if (!CODE.test(code)) throw new DecodeError("value_invalid", "not a rejection code");
+  const pointer = readOptional(reader, () => readAscii(reader));
+  if (pointer !== null && pointer.length > POINTER_CHARACTERS_MAX) throw new DecodeError("value_invalid", "pointer");
+  const detail = readDetail(reader);
+  const rejection = { code: code as Rejection["code"], detail };
+  return pointer === null ? rejection : { ...rejection, pointer };
+}
+
+function readAscii(reader: ByteReader): string {
+  try {
+    return bytesToAscii(reader.lengthPrefixed16());
+  } catch (error) {
+    if (error instanceof InvalidBytesError) throw new DecodeError("value_invalid", error.message);
+    throw error;
+  }
+}
