@@ -1,0 +1,140 @@
+/** What deciding an entry yields: an answer for each proposer, and the writes that every replica makes. */
+import type { AnchorId, LeafKind, OriginFingerprint, OriginStatus, TrustRootChain } from "@event-anchoring/protocol";
+import type { ApiKey } from "./api-key.ts";
+import type { Cosignature, GroupId } from "./command.ts";
+import type { Rejection } from "./rejection.ts";
+import type { CompletedTile } from "./tile-accumulator.ts";
+import type { TrustRootPosition } from "./state.ts";
+
+/** One leaf to be appended. `bytes` says all of it; the other fields are for indexes and answers. */
+export interface LeafWrite {
+  readonly kind: LeafKind;
+  readonly originFingerprint: OriginFingerprint;
+  readonly depth: number;
+  readonly sequence: number;
+  readonly acceptedMs: number;
+  readonly anchorId: AnchorId;
+  readonly bytes: Uint8Array;
+}
+
+export interface ClientEventWrite {
+  /** 16 bytes. */
+  readonly apiClientId: Uint8Array;
+  readonly clientEventId: string;
+  /** 32 bytes. */
+  readonly salt: Uint8Array;
+  readonly anchorId: AnchorId;
+  readonly originFingerprint: OriginFingerprint;
+  readonly sequence: number;
+  readonly contentHash: Uint8Array;
+}
+
+export interface TileWrite extends CompletedTile {
+  readonly originFingerprint: OriginFingerprint;
+}
+
+/** A quorum certificate to be recorded. */
+export interface CertificateWrite {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  /** Unix seconds: the k-th smallest time of the cosignatures. */
+  readonly certifiedAtS: number;
+  /** Valid, of distinct active nodes, ascending by node id. */
+  readonly cosignatures: readonly Cosignature[];
+  /** The version that judged it. */
+  readonly trustRootVersion: number;
+}
+
+export interface TrustRootWrite {
+  readonly version: number;
+  readonly rootThk: Uint8Array;
+  /** The whole signed note. */
+  readonly document: string;
+  /** Sequence of the first leaf that its entry appended. */
+  readonly sequence: number;
+}
+
+export interface OriginStatusWrite {
+  readonly originFingerprint: OriginFingerprint;
+  readonly status: OriginStatus;
+}
+
+/** Which version judges an origin from a leaf on. */
+export interface TrustRootPositionWrite extends TrustRootPosition {
+  readonly originFingerprint: OriginFingerprint;
+}
+
+/** All that an entry changes. Every list is in the order in which it was decided. */
+export interface EntryWrites {
+  readonly leaves: readonly LeafWrite[];
+  readonly clientEvents: readonly ClientEventWrite[];
+  /** Tiles that the leaves complete. Derived, and therefore no part of the effect. */
+  readonly tiles: readonly TileWrite[];
+  readonly certificates: readonly CertificateWrite[];
+  readonly apiKeys: readonly ApiKey[];
+  readonly trustRoots: readonly TrustRootWrite[];
+  /** Origins that are new or whose status changes. */
+  readonly originStatuses: readonly OriginStatusWrite[];
+  readonly trustRootPositions: readonly TrustRootPositionWrite[];
+  /** Groups that this entry decided. */
+  readonly groupIds: readonly GroupId[];
+  /** Ids decided at an index below this one are forgotten. */
+  readonly forgetGroupIdsBelow: number;
+}
+
+export type EventOutcome =
+  | {
+      readonly status: "accepted";
+      readonly leaf: LeafWrite;
+      readonly clientEventSalt: Uint8Array | null;
+    }
+  | {
+      /** The client event id was used before, for the same content; or earlier in this entry. */
+      readonly status: "replayed";
+      readonly anchorId: AnchorId;
+      readonly originFingerprint: OriginFingerprint;
+      readonly sequence: number;
+    }
+  | { readonly status: "rejected"; readonly rejection: Rejection };
+
+export type CommandOutcome =
+  | {
+      readonly kind: "events";
+      /** True: the batch is atomic and nothing of it was anchored; good items are rejected as `batch_refused`. */
+      readonly refused: boolean;
+      /** Parallel to the events of the command. */
+      readonly events: readonly EventOutcome[];
+    }
+  | { readonly kind: "applied" }
+  /** The state was already what the command asks for. */
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "rejected"; readonly rejection: Rejection };
+
+export type GroupOutcome =
+  /** Decided before, by an earlier entry or an earlier group of this one. */
+  | { readonly status: "duplicate" }
+  /** Older than the memory of ids reaches: it is not known whether it was decided before. */
+  | { readonly status: "expired" }
+  /** Parallel to the commands of the group. */
+  | { readonly status: "decided"; readonly commands: readonly CommandOutcome[] };
+
+export interface EntryDecision {
+  readonly index: number;
+  readonly term: number;
+  /** True: the end of this entry is a certify point. */
+  readonly certify: boolean;
+  /** The leader's stamp, Unix milliseconds. Leaves and rules use the later of it and the newest leaf's time. */
+  readonly acceptedMs: number;
+  /** Parallel to the groups of the entry. */
+  readonly outcomes: readonly GroupOutcome[];
+  readonly writes: EntryWrites;
+  /** The chain as this entry leaves it; null if it does not touch it. */
+  readonly trustRootChain: TrustRootChain | null;
+  /** E_i, 32 bytes. */
+  readonly effect: Uint8Array;
+  /** The next free sequence number after this entry. */
+  readonly nextSequence: number;
+  /** Time of the newest leaf after this entry, Unix milliseconds. */
+  readonly lastAcceptedMs: number;
+}

@@ -1,0 +1,120 @@
+/** The rows that an entry must see before it is decided: asked for in bulk, loaded by the store in one round. */
+import { ByteWriter, LEAF_KIND, bytesToHex, isZero } from "@event-anchoring/protocol";
+import type { AnchorId, LeafKind, OriginFingerprint, SemanticAnchor, Sha256 } from "@event-anchoring/protocol";
+import type { Entry, EventInput } from "./command.ts";
+
+export interface ClientEventQuery {
+  /** 16 bytes. */
+  readonly apiClientId: Uint8Array;
+  readonly clientEventId: string;
+}
+
+/** Without repeats. Both empty: there is nothing to load. */
+export interface FactsQuery {
+  readonly clientEvents: readonly ClientEventQuery[];
+  readonly anchors: readonly AnchorId[];
+}
+
+/** What a client event id was first used for. */
+export interface ClientEventFact {
+  readonly anchorId: AnchorId;
+  readonly originFingerprint: OriginFingerprint;
+  readonly sequence: number;
+  /** 32 bytes: contentHashOf the event. */
+  readonly contentHash: Uint8Array;
+}
+
+export interface AnchorFact {
+  readonly kind: LeafKind;
+  readonly sequence: number;
+  readonly originFingerprint: OriginFingerprint;
+  readonly depth: number;
+}
+
+/** What was found, as of the entry before the one to be decided. What is not in a map does not exist. */
+export interface Facts {
+  /** By clientEventKey. */
+  readonly clientEvents: ReadonlyMap<string, ClientEventFact>;
+  /** By the hex of the anchor id. */
+  readonly anchors: ReadonlyMap<string, AnchorFact>;
+}
+
+/** What is found when nothing was asked for. */
+export const EMPTY_FACTS: Facts = { clientEvents: new Map(), anchors: new Map() };
+
+/** Names a client event id of one API client in a map. */
+export function clientEventKey(apiClientId: Uint8Array, clientEventId: string): string {
+  return `${bytesToHex(apiClientId)}:${clientEventId}`;
+}
+
+type ReferenceField = Exclude<keyof SemanticAnchor, "eventDataHash">;
+
+interface ReferenceRule {
+  readonly field: ReferenceField;
+  /** RFC 6901, from the event. */
+  readonly pointer: string;
+  /** The only kind it may refer to; null: any. */
+  readonly kind: LeafKind | null;
+}
+
+/** The references of an event, in the order in which they are checked. */
+export const REFERENCE_RULES: readonly ReferenceRule[] = [
+  { field: "irisRef", pointer: "/semantic_anchor/iris_ref", kind: LEAF_KIND.claim },
+  { field: "scrollRef", pointer: "/semantic_anchor/scroll_ref", kind: null },
+  { field: "grantRef", pointer: "/semantic_anchor/grant_ref", kind: LEAF_KIND.grant },
+  { field: "bondRef", pointer: "/semantic_anchor/bond_ref", kind: null },
+  { field: "yieldRef", pointer: "/semantic_anchor/yield_ref", kind: null },
+];
+
+/** Which rows have to be loaded before the entry is decided. */
+export function factsNeeded(entry: Entry): FactsQuery {
+  const clientEvents = new Map<string, ClientEventQuery>();
+  const anchors = new Map<string, AnchorId>();
+  for (const group of entry.groups) {
+    for (const command of group.commands) {
+      if (command.kind !== "record_events") continue;
+      const { apiClientId } = command.credential;
+      for (const event of command.events) {
+        const { clientEventId } = event;
+        if (clientEventId !== null)
+          clientEvents.set(clientEventKey(apiClientId, clientEventId), {
+            apiClientId,
+            clientEventId,
+          });
+        collectReferences(event.semanticAnchor, anchors);
+      }
+    }
+  }
+  return { clientEvents: [...clientEvents.values()], anchors: [...anchors.values()] };
+}
+
+function collectReferences(anchor: SemanticAnchor, anchors: Map<string, AnchorId>): void {
+  for (const { field } of REFERENCE_RULES) {
+    const reference = anchor[field];
+    if (!isZero(reference)) anchors.set(bytesToHex(reference), reference as AnchorId);
+  }
+}
+
+/**
+ * What makes two events with one client event id the same: H(kind ‖ the seven hashes ‖ actor key). The origin is not
+ * content, as a retry through a gateway may name another node's; neither are signatures and salt.
+ * @param actorPublicKey null unless the event is signed by its actor
+ */
+export function contentHashOf(
+  event: Pick<EventInput, "eventHash" | "semanticAnchor">,
+  actorPublicKey: Uint8Array | null,
+  sha256: Sha256,
+): Uint8Array {
+  const { semanticAnchor: anchor } = event;
+  const writer = new ByteWriter(actorPublicKey === null ? 225 : 257)
+    .u8(actorPublicKey === null ? LEAF_KIND.event : LEAF_KIND.signedEvent)
+    .bytes(event.eventHash, 32)
+    .bytes(anchor.irisRef, 32)
+    .bytes(anchor.scrollRef, 32)
+    .bytes(anchor.grantRef, 32)
+    .bytes(anchor.bondRef, 32)
+    .bytes(anchor.yieldRef, 32)
+    .bytes(anchor.eventDataHash, 32);
+  if (actorPublicKey !== null) writer.bytes(actorPublicKey, 32);
+  return sha256(writer.finish());
+}

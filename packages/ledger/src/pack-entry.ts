@@ -1,0 +1,116 @@
+/** What goes into the next entry: weights, bounds and order. The leader's rules; `decide` does not depend on them. */
+import { assertNever } from "@event-anchoring/protocol";
+import { encodeCommand } from "./command-codec.ts";
+import type { Command, ProposalGroup } from "./command.ts";
+import { LIMITS } from "./limits.ts";
+
+/** What counts towards the bounds of an entry. */
+export interface Weight {
+  readonly commands: number;
+  readonly signedCommands: number;
+  readonly bytes: number;
+}
+
+/** Every event of a batch counts as one command, so that an entry bounds the leaves that it can append. */
+export function weightOf(command: Command): Weight {
+  const bytes = encodeCommand(command).length;
+  const commands = command.kind === "record_events" ? command.events.length : 1;
+  return { commands, signedCommands: 0, bytes };
+}
+
+/** True if deciding the command may append a leaf: its entry carries the certify bit, whatever is then decided. */
+export function mayAppendLeaf(command: Command): boolean {
+  switch (command.kind) {
+    case "genesis":
+    case "trust_root":
+    case "record_events":
+      return true;
+    case "create_api_key":
+    case "mark_certify_point":
+      return false;
+    default:
+      return assertNever(command);
+  }
+}
+
+/** True if the entry of this command must have the certify bit. */
+export function needsCertifyPoint(command: Command): boolean {
+  return command.kind === "mark_certify_point" || mayAppendLeaf(command);
+}
+
+function mustBeAlone(command: Command): boolean {
+  return command.kind === "genesis" || command.kind === "trust_root";
+}
+
+function touchesKeyTable(command: Command): boolean {
+  return command.kind === "create_api_key";
+}
+
+/** What the leader has to know of a group that waits. */
+export interface WaitingGroup {
+  readonly weight: Weight;
+  /** Holds genesis or a trust-root version: nothing else may stand in its entry. */
+  readonly isAlone: boolean;
+  /** Holds a key-table command: goes before the others of its entry. */
+  readonly isKeyTable: boolean;
+  readonly needsCertifyPoint: boolean;
+}
+
+/** @param encodedBytes length of the encoded group */
+export function waitingGroupOf(group: ProposalGroup, encodedBytes: number): WaitingGroup {
+  let commands = 0;
+  for (const command of group.commands) commands += command.kind === "record_events" ? command.events.length : 1;
+  return {
+    weight: { commands, signedCommands: 0, bytes: encodedBytes },
+    isAlone: group.commands.some(mustBeAlone),
+    isKeyTable: group.commands.some(touchesKeyTable),
+    needsCertifyPoint: group.commands.some(needsCertifyPoint),
+  };
+}
+
+export interface PackedEntry {
+  /** Positions in the queue, in the order in which the groups stand in the entry. */
+  readonly take: readonly number[];
+  readonly certify: boolean;
+}
+
+/** Bytes of the entry's header, and of the length before each group. */
+const ENTRY_HEADER_BYTES = 14;
+const GROUP_PREFIX_BYTES = 4;
+
+/** True if a group of this weight fits into an entry of its own; else it must be refused before it is queued. */
+export function fitsEntry(weight: Weight): boolean {
+  return (
+    weight.commands <= LIMITS.entryCommandsMax &&
+    weight.signedCommands <= LIMITS.entrySignedCommandsMax &&
+    weight.bytes + ENTRY_HEADER_BYTES + GROUP_PREFIX_BYTES <= LIMITS.entryBytesMax
+  );
+}
+
+/**
+ * Chooses from the front of the queue what fits into one entry: first in, first out, never splitting a group, nobody
+ * overtaken by a later group of another entry. Inside the entry key-table groups come first.
+ * @param queue groups that each pass fitsEntry, oldest first
+ * @param certificateBytes what certificates already take of the entry
+ */
+export function packEntry(queue: readonly WaitingGroup[], certificateBytes = 0): PackedEntry {
+  const first = queue[0];
+  if (first === undefined) return { take: [], certify: false };
+  if (first.isAlone) return { take: [0], certify: true };
+  const keyTable: number[] = [];
+  const others: number[] = [];
+  let weight: Weight = { commands: 0, signedCommands: 0, bytes: certificateBytes };
+  let certify = false;
+  for (const [position, group] of queue.entries()) {
+    const heavier: Weight = {
+      commands: weight.commands + group.weight.commands,
+      signedCommands: weight.signedCommands + group.weight.signedCommands,
+      bytes: weight.bytes + group.weight.bytes + GROUP_PREFIX_BYTES,
+    };
+    if (group.isAlone || position >= LIMITS.entryGroupsMax || !fitsEntry(heavier)) break;
+    weight = heavier;
+    (group.isKeyTable ? keyTable : others).push(position);
+    certify ||= group.needsCertifyPoint;
+  }
+  return { take: [...keyTable, ...others], certify };
+}
