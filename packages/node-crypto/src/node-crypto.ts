@@ -23,11 +23,7 @@ const NO_KEY = new Uint8Array(0);
  * The verdict of `nodeCrypto.ed25519Verify`, computed in the thread pool. The arrays must not change before it settles.
  * @throws Ed25519CanaryError (as a rejection) if this build of Node does not follow the rule
  */
-export async function verifyAsync(
-  publicKey: Uint8Array,
-  message: Uint8Array,
-  signature: Uint8Array,
-): Promise<boolean> {
+export async function verifyAsync(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
   // Runs the canaries on the first call; the prefilter answers it without a verify.
   ed25519Verify(NO_KEY, NO_KEY, NO_KEY);
   if (!passesEd25519Prefilter(publicKey, signature)) return false;

@@ -1,10 +1,4 @@
-import {
-  KeyObject,
-  createPrivateKey,
-  createPublicKey,
-  randomBytes,
-  sign as signWithKey,
-} from "node:crypto";
+import { KeyObject, createPrivateKey, createPublicKey, randomBytes, sign as signWithKey } from "node:crypto";
 import { InvalidBytesError } from "@event-anchoring/protocol";
 
 /** RFC 8410: PKCS #8 of an Ed25519 key, up to the 32 seed bytes. */
@@ -25,10 +19,7 @@ export function generateSeed(): Uint8Array {
 
 function privateKeyOf(seed: Uint8Array): KeyObject {
   if (seed.length !== SEED_BYTES) {
-    throw new InvalidBytesError(
-      "length_invalid",
-      `an Ed25519 seed has ${SEED_BYTES} bytes, got ${seed.length}`,
-    );
+    throw new InvalidBytesError("length_invalid", `an Ed25519 seed has ${SEED_BYTES} bytes, got ${seed.length}`);
   }
   return createPrivateKey({
     key: Buffer.concat([PKCS8_PREFIX, seed]),

@@ -15,9 +15,7 @@ export class InvalidBytesError extends Error {
 /** 32 zero bytes: the empty reference, and the parent of a genesis leaf. Never write to it. */
 export const ZERO_32: Uint8Array = new Uint8Array(32);
 
-const HEX_PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
-  byte.toString(16).padStart(2, "0"),
-);
+const HEX_PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** Lower-case hex, two digits a byte. */
 export function bytesToHex(bytes: Uint8Array): string {
@@ -45,14 +43,12 @@ export function hexToBytes(hex: string, byteLength?: number): Uint8Array {
       `expected ${byteLength * 2} hex digits, got ${hex.length} characters`,
     );
   }
-  if (hex.length % 2 !== 0)
-    throw new InvalidBytesError("hex_invalid", "hex has an odd number of digits");
+  if (hex.length % 2 !== 0) throw new InvalidBytesError("hex_invalid", "hex has an odd number of digits");
   const bytes = new Uint8Array(hex.length / 2);
   for (let index = 0; index < bytes.length; index++) {
     const high = hexDigit(hex.charCodeAt(index * 2));
     const low = hexDigit(hex.charCodeAt(index * 2 + 1));
-    if (high < 0 || low < 0)
-      throw new InvalidBytesError("hex_invalid", `not hex at digit ${index * 2}`);
+    if (high < 0 || low < 0) throw new InvalidBytesError("hex_invalid", `not hex at digit ${index * 2}`);
     bytes[index] = high * 16 + low;
   }
   return bytes;
@@ -106,8 +102,7 @@ export function bytesToBase64(bytes: Uint8Array): string {
   let text = "";
   for (let index = 0; index < bytes.length; index += 3) {
     const left = bytes.length - index;
-    const word =
-      ((bytes[index] ?? 0) << 16) | ((bytes[index + 1] ?? 0) << 8) | (bytes[index + 2] ?? 0);
+    const word = ((bytes[index] ?? 0) << 16) | ((bytes[index + 1] ?? 0) << 8) | (bytes[index + 2] ?? 0);
     text += BASE64_ALPHABET.charAt(word >> 18) + BASE64_ALPHABET.charAt((word >> 12) & 63);
     text += left > 1 ? BASE64_ALPHABET.charAt((word >> 6) & 63) : "=";
     text += left > 2 ? BASE64_ALPHABET.charAt(word & 63) : "=";
@@ -143,13 +138,9 @@ export function base64ToBytes(text: string, byteLength?: number): Uint8Array {
       bytes[offset++] = (word >> bits) & 0xff;
     }
   }
-  if ((word & ((1 << bits) - 1)) !== 0)
-    throw new InvalidBytesError("base64_invalid", "base64 has loose trailing bits");
+  if ((word & ((1 << bits) - 1)) !== 0) throw new InvalidBytesError("base64_invalid", "base64 has loose trailing bits");
   if (byteLength !== undefined && bytes.length !== byteLength) {
-    throw new InvalidBytesError(
-      "length_invalid",
-      `expected ${byteLength} bytes in base64, got ${bytes.length}`,
-    );
+    throw new InvalidBytesError("length_invalid", `expected ${byteLength} bytes in base64, got ${bytes.length}`);
   }
   return bytes;
 }
@@ -178,23 +169,25 @@ export function bytesToAscii(bytes: Uint8Array): string {
 
 /** UTF-8 of a string. @throws InvalidBytesError `text_invalid` for a lone surrogate, which has no UTF-8 */
 export function utf8ToBytes(text: string): Uint8Array {
+  const ascii = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) return encodeUtf8(text);
+    ascii[index] = code;
+  }
+  return ascii;
+}
+
+function encodeUtf8(text: string): Uint8Array {
   const bytes: number[] = [];
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0;
-    if (point >= 0xd800 && point <= 0xdfff)
-      throw new InvalidBytesError("text_invalid", "lone surrogate");
+    const last = 0x80 | (point & 63);
+    if (point >= 0xd800 && point <= 0xdfff) throw new InvalidBytesError("text_invalid", "lone surrogate");
     if (point < 0x80) bytes.push(point);
-    else if (point < 0x800) bytes.push(0xc0 | (point >> 6), 0x80 | (point & 63));
-    else if (point < 0x10000)
-      bytes.push(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 63), 0x80 | (point & 63));
-    else {
-      bytes.push(
-        0xf0 | (point >> 18),
-        0x80 | ((point >> 12) & 63),
-        0x80 | ((point >> 6) & 63),
-        0x80 | (point & 63),
-      );
-    }
+    else if (point < 0x800) bytes.push(0xc0 | (point >> 6), last);
+    else if (point < 0x10000) bytes.push(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 63), last);
+    else bytes.push(0xf0 | (point >> 18), 0x80 | ((point >> 12) & 63), 0x80 | ((point >> 6) & 63), last);
   }
   return Uint8Array.from(bytes);
 }
@@ -223,8 +216,7 @@ export function bytesToUtf8(bytes: Uint8Array): string {
     let point = length === 1 ? lead : lead & (0xff >> (length + 1));
     for (let index = 1; index < length; index++) {
       const next = bytes[offset + index] ?? 0;
-      if ((next & 0xc0) !== 0x80)
-        throw new InvalidBytesError("text_invalid", `not UTF-8 at byte ${offset + index}`);
+      if ((next & 0xc0) !== 0x80) throw new InvalidBytesError("text_invalid", `not UTF-8 at byte ${offset + index}`);
       point = point * 64 + (next & 63);
     }
     const isSurrogate = point >= 0xd800 && point <= 0xdfff;

@@ -7,11 +7,7 @@ export type Sha256 = (bytes: Uint8Array) => Uint8Array;
  * Ed25519 by the rule of docs/PROTOCOL.md, "Ed25519": one verdict everywhere. Never throws for bad input; any wrong
  * length is `false`. Make one with createEd25519Verify, so that the rule and its canaries are in force.
  */
-export type Ed25519Verify = (
-  publicKey: Uint8Array,
-  message: Uint8Array,
-  signature: Uint8Array,
-) => boolean;
+export type Ed25519Verify = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
 export interface Crypto {
   readonly sha256: Sha256;

@@ -73,13 +73,7 @@ interface Canary {
   readonly signature: Uint8Array;
 }
 
-function canary(
-  name: string,
-  accepted: boolean,
-  key: string,
-  message: Uint8Array,
-  signature: string,
-): Canary {
+function canary(name: string, accepted: boolean, key: string, message: Uint8Array, signature: string): Canary {
   return {
     name,
     accepted,
@@ -96,35 +90,40 @@ const CANARIES: readonly Canary[] = [
     false,
     "f7badec5b8abeaf699583992219b7b223f1df3fbbea919844e3f7c554a43dd43",
     hexToBytes("aebf3f2601a0c8c5d39cc7d8911642f740b78168218da8471772b35f9d35b9ab"),
-    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa8c4bd45aecaca5b24fb97bc10ac27ac8751a7dfe1baff8b953ec9f5833ca260e",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa" +
+      "8c4bd45aecaca5b24fb97bc10ac27ac8751a7dfe1baff8b953ec9f5833ca260e",
   ),
   canary(
     "speccheck 3",
     true,
     "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
     hexToBytes("9bd9f44f4dcc75bd531b56b2cd280b0bb38fc1cd6d1230e14861d861de092e79"),
-    "9046a64750444938de19f227bb80485e92b83fdb4b6506c160484c016cc1852f87909e14428a7a1d62e9f22f3d3ad7802db02eb2e688b6c52fcd6648a98bd009",
+    "9046a64750444938de19f227bb80485e92b83fdb4b6506c160484c016cc1852f" +
+      "87909e14428a7a1d62e9f22f3d3ad7802db02eb2e688b6c52fcd6648a98bd009",
   ),
   canary(
     "speccheck 4",
     false,
     "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
     hexToBytes("e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec4011eaccd55b53f56c"),
-    "160a1cb0dc9c0258cd0a7d23e94d8fa878bcb1925f2c64246b2dee1796bed5125ec6bc982a269b723e0668e540911a9a6a58921d6925e434ab10aa7940551a09",
+    "160a1cb0dc9c0258cd0a7d23e94d8fa878bcb1925f2c64246b2dee1796bed512" +
+      "5ec6bc982a269b723e0668e540911a9a6a58921d6925e434ab10aa7940551a09",
   ),
   canary(
     "RFC 8032 7.1 test 1",
     true,
     "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
     new Uint8Array(0),
-    "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+    "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155" +
+      "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
   ),
   canary(
     "RFC 8032 7.1 test 1 over another message",
     false,
     "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
     asciiToBytes("x"),
-    "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
+    "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155" +
+      "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b",
   ),
 ];
 
@@ -135,9 +134,7 @@ const CANARIES: readonly Canary[] = [
 export function assertEd25519Canaries(verify: Ed25519Verify): void {
   for (const { name, accepted, publicKey, message, signature } of CANARIES) {
     if (verify(publicKey, message, signature) !== accepted) {
-      throw new Ed25519CanaryError(
-        `this Ed25519 verifier ${accepted ? "refuses" : "accepts"} canary ${name}`,
-      );
+      throw new Ed25519CanaryError(`this Ed25519 verifier ${accepted ? "refuses" : "accepts"} canary ${name}`);
     }
   }
 }

@@ -149,10 +149,7 @@ export class ByteReader {
   #take(count: number): number {
     const offset = this.#offset;
     if (count > this.#bytes.length - offset) {
-      throw new DecodeError(
-        "truncated",
-        `need ${count} bytes at offset ${offset}, have ${this.remaining}`,
-      );
+      throw new DecodeError("truncated", `need ${count} bytes at offset ${offset}, have ${this.remaining}`);
     }
     this.#offset = offset + count;
     return offset;
@@ -175,8 +172,7 @@ export class ByteReader {
   u64(): number {
     const offset = this.#take(8);
     const high = this.#word(offset);
-    if (high > 0x1f_ffff)
-      throw new DecodeError("integer_unsafe", `integer above 2^53 - 1 at offset ${offset}`);
+    if (high > 0x1f_ffff) throw new DecodeError("integer_unsafe", `integer above 2^53 - 1 at offset ${offset}`);
     return high * TWO_32 + this.#word(offset + 4);
   }
 
@@ -203,10 +199,7 @@ export class ByteReader {
   /** The count is checked before anything is allocated for it. */
   #checkedCount(count: number): number {
     if (count > this.remaining) {
-      throw new DecodeError(
-        "truncated",
-        `need ${count} bytes at offset ${this.#offset}, have ${this.remaining}`,
-      );
+      throw new DecodeError("truncated", `need ${count} bytes at offset ${this.#offset}, have ${this.remaining}`);
     }
     return count;
   }
@@ -221,7 +214,6 @@ export class ByteReader {
 
   /** Refuses trailing bytes. @throws DecodeError `trailing_bytes` */
   finish(): void {
-    if (this.remaining !== 0)
-      throw new DecodeError("trailing_bytes", `${this.remaining} bytes left over`);
+    if (this.remaining !== 0) throw new DecodeError("trailing_bytes", `${this.remaining} bytes left over`);
   }
 }

@@ -17,10 +17,7 @@ export type OriginFingerprint = Uint8Array & { readonly [brand]: "OriginFingerpr
 /** @throws InvalidBytesError `length_invalid` unless `bytes` is `byteLength` long */
 export function assertByteLength(bytes: Uint8Array, byteLength: number, what: string): void {
   if (bytes.length !== byteLength) {
-    throw new InvalidBytesError(
-      "length_invalid",
-      `${what} has ${bytes.length} bytes, expected ${byteLength}`,
-    );
+    throw new InvalidBytesError("length_invalid", `${what} has ${bytes.length} bytes, expected ${byteLength}`);
   }
 }
 

@@ -86,20 +86,72 @@ export {
 } from "./merkle.ts";
 export type { ConsistencyClaim, Frontier, HashAt, InclusionClaim, Subtree } from "./merkle.ts";
 export { RecentTree } from "./recent-tree.ts";
-export {
-  TILE_HEIGHT,
-  TILE_WIDTH,
-  entriesPath,
-  subtreeHashInTile,
-  tileOf,
-  tilePath,
-  tileWidthAt,
-} from "./tiles.ts";
+export { TILE_HEIGHT, TILE_WIDTH, entriesPath, subtreeHashInTile, tileOf, tilePath, tileWidthAt } from "./tiles.ts";
 export type { TilePosition } from "./tiles.ts";
-export {
-  Ed25519CanaryError,
-  assertEd25519Canaries,
-  createEd25519Verify,
-  passesEd25519Prefilter,
-} from "./ed25519.ts";
+export { Ed25519CanaryError, assertEd25519Canaries, createEd25519Verify, passesEd25519Prefilter } from "./ed25519.ts";
 export { nobleCrypto } from "./noble-crypto.ts";
+export { NOTE_LENGTH_MAX, NOTE_SIGNATURES_MAX, NoteError, VKEY_TYPE } from "./note.ts";
+export {
+  equalVkeys,
+  formatNote,
+  formatSignatureLine,
+  formatVkey,
+  keyIdOf,
+  makeVkey,
+  noteMessage,
+  noteSignatureLine,
+  parseNote,
+  parseSignatureLine,
+  parseVkey,
+} from "./note.ts";
+export type { NoteCode, SignatureLine, SignedNote, Vkey, VkeyType } from "./note.ts";
+export {
+  CheckpointError,
+  checkpointOrigin,
+  cosignerName,
+  formatCheckpoint,
+  isClusterName,
+  isNodeId,
+  isRootLabel,
+  parseCheckpoint,
+  parseDecimal,
+  rootKeyName,
+} from "./checkpoint.ts";
+export type { Checkpoint, CheckpointCode } from "./checkpoint.ts";
+export { cosignatureLine, cosignatureMessage, parseCosignatureLine, verifyCosignature } from "./cosignature.ts";
+export type { Cosignature } from "./cosignature.ts";
+export { verifyKnownLines } from "./known-lines.ts";
+export type { KnownLines, NoteRefusal, NoteRefusalCode, VerifiedLine } from "./known-lines.ts";
+export { distinctPolicyLines, meetsQuorum } from "./quorum.ts";
+export type { QuorumPolicy, QuorumVerdict } from "./quorum.ts";
+export { PolicyError, formatPolicy, parsePolicy, satisfiesPolicy } from "./policy.ts";
+export type { PolicyCode, PolicyGroup, PolicyWitness, TlogPolicy } from "./policy.ts";
+export { TrustRootError } from "./trust-root-error.ts";
+export type { TrustRootCode } from "./trust-root-error.ts";
+export { NODE_STATUSES, ORIGIN_STATUSES, formatTrustRootText } from "./trust-root-text.ts";
+export type { NodeStatus, OriginStatus, TrustRoot, TrustRootNode, TrustRootOrigin } from "./trust-root-text.ts";
+export {
+  findOrigin,
+  parseSignedTrustRoot,
+  parseTrustRootText,
+  quorumPolicyOf,
+  rootThk,
+  tlogPolicyOf,
+  trustRootMessage,
+  trustRootSignatureLine,
+} from "./trust-root.ts";
+export type { SignedTrustRoot } from "./trust-root.ts";
+export { compareWithHighestSeen, extendTrustRootChain, verifyTrustRootChain } from "./trust-root-chain.ts";
+export type { TrustRootChain, TrustRootRefusal, TrustRootVerification } from "./trust-root-chain.ts";
+export { PATH_LENGTH_MAX, ProofError, formatProof, parseProof, receiptFromJson, receiptToJson } from "./proof.ts";
+export type { ProofCode, Receipt, ReceiptJson, StatedReceipt } from "./proof.ts";
+export { RECEIPT_STEPS, verifyReceipt } from "./receipt.ts";
+export type {
+  ReceiptExpectation,
+  ReceiptFailureCode,
+  ReceiptInput,
+  ReceiptRenewal,
+  ReceiptStep,
+  ReceiptStepCode,
+  ReceiptVerification,
+} from "./receipt.ts";

@@ -41,13 +41,7 @@ export const REVOCATION_REASONS = [
 ] as const;
 
 /** By whose authority a record was revoked, in the order of their numbers 0 to 4. */
-export const REVOCATION_AUTHORITIES = [
-  "operator",
-  "issuer",
-  "subject",
-  "grantor",
-  "witness",
-] as const;
+export const REVOCATION_AUTHORITIES = ["operator", "issuer", "subject", "grantor", "witness"] as const;
 
 /** What every leaf begins with. */
 export interface LeafHeader {
@@ -151,14 +145,7 @@ export type RevocationLeaf = { readonly kind: 4 } & LeafHeader & RevocationBody;
 export type TrustRootLeaf = { readonly kind: 5 } & LeafHeader & TrustRootBody;
 export type SignedEventLeaf = { readonly kind: 6 } & LeafHeader & EventBody & ActorBody;
 
-export type Leaf =
-  | GenesisLeaf
-  | EventLeaf
-  | ClaimLeaf
-  | GrantLeaf
-  | RevocationLeaf
-  | TrustRootLeaf
-  | SignedEventLeaf;
+export type Leaf = GenesisLeaf | EventLeaf | ClaimLeaf | GrantLeaf | RevocationLeaf | TrustRootLeaf | SignedEventLeaf;
 
 /** The semantic anchor of a request that has none. */
 export const EMPTY_SEMANTIC_ANCHOR: SemanticAnchor = Object.freeze({
@@ -185,26 +172,19 @@ export function isEmptySemanticAnchor(anchor: SemanticAnchor): boolean {
 /** What holds for every leaf beyond its length; the first broken rule, or null. Both directions check it. */
 function brokenRule(leaf: Leaf): string | null {
   const isGenesis = leaf.kind === LEAF_KIND.genesis;
-  if (isGenesis !== (leaf.depth === 0))
-    return "depth is 0 if and only if the leaf is a genesis leaf";
-  if (isGenesis !== isZero(leaf.parentAnchorId))
-    return "the parent is zeros if and only if depth is 0";
-  if (leaf.kind === LEAF_KIND.trustRoot && leaf.version === 0)
-    return "trust-root versions start at 1";
+  if (isGenesis !== (leaf.depth === 0)) return "depth is 0 if and only if the leaf is a genesis leaf";
+  if (isGenesis !== isZero(leaf.parentAnchorId)) return "the parent is zeros if and only if depth is 0";
+  if (leaf.kind === LEAF_KIND.trustRoot && leaf.version === 0) return "trust-root versions start at 1";
   if (leaf.kind === LEAF_KIND.revocation) {
     if (leaf.reason >= REVOCATION_REASONS.length) return "unknown revocation reason";
     if (leaf.authority >= REVOCATION_AUTHORITIES.length) return "unknown revocation authority";
-    if ((leaf.authority === 0) !== isZero(leaf.signature))
-      return "an operator's signature is zeros, no other's is";
+    if ((leaf.authority === 0) !== isZero(leaf.signature)) return "an operator's signature is zeros, no other's is";
   }
   return null;
 }
 
 function writeEventBody(writer: ByteWriter, body: EventBody): void {
-  writeSemanticHashes(writer.bytes(body.eventHash, 32), body.semanticAnchor).bytes(
-    body.clientEventCommit,
-    32,
-  );
+  writeSemanticHashes(writer.bytes(body.eventHash, 32), body.semanticAnchor).bytes(body.clientEventCommit, 32);
 }
 
 /** The six fields in their order on the wire; the payload an actor signs has them in the same order. */
@@ -401,15 +381,11 @@ function isLeafKind(kind: number): kind is LeafKind {
 export function decodeLeaf(bytes: Uint8Array): Leaf {
   const reader = new ByteReader(bytes);
   const leafTag = tag("leaf");
-  if (!equalBytes(reader.view(leafTag.length), leafTag))
-    throw new DecodeError("tag_unknown", "not a leaf");
+  if (!equalBytes(reader.view(leafTag.length), leafTag)) throw new DecodeError("tag_unknown", "not a leaf");
   const kind = reader.u8();
   if (!isLeafKind(kind)) throw new DecodeError("kind_unknown", `unknown leaf kind ${kind}`);
   if (bytes.length !== LEAF_BYTES[kind]) {
-    throw new DecodeError(
-      "length_wrong",
-      `a leaf of kind ${kind} has ${LEAF_BYTES[kind]} bytes, got ${bytes.length}`,
-    );
+    throw new DecodeError("length_wrong", `a leaf of kind ${kind} has ${LEAF_BYTES[kind]} bytes, got ${bytes.length}`);
   }
   const header: LeafHeader = {
     originFingerprint: toOriginFingerprint(reader.bytes(32)),

@@ -50,17 +50,12 @@ export function emptyFrontier(): Frontier {
 }
 
 /** The frontier one leaf later. The argument is left as it was. */
-export function appendToFrontier(
-  frontier: Frontier,
-  leafHash: Uint8Array,
-  sha256: Sha256,
-): Frontier {
+export function appendToFrontier(frontier: Frontier, leafHash: Uint8Array, sha256: Sha256): Frontier {
   const hashes = frontier.hashes.slice();
   let hash = leafHash;
   for (let rest = frontier.size; rest % 2 === 1; rest = Math.floor(rest / 2)) {
     const left = hashes.pop();
-    if (left === undefined)
-      throw new RangeError("the frontier has fewer hashes than its size says");
+    if (left === undefined) throw new RangeError("the frontier has fewer hashes than its size says");
     hash = interiorHash(left, hash, sha256);
   }
   hashes.push(hash);
@@ -150,12 +145,7 @@ function foldSteps(steps: readonly Subtree[][], hashAt: HashAt, sha256: Sha256):
 }
 
 /** RFC 6962 section 2.1.1: the path of leaf `index` in the tree of the first `size` leaves, leaf to root. */
-export function proveInclusion(
-  index: number,
-  size: number,
-  hashAt: HashAt,
-  sha256: Sha256,
-): Uint8Array[] {
+export function proveInclusion(index: number, size: number, hashAt: HashAt, sha256: Sha256): Uint8Array[] {
   return foldSteps(inclusionSteps(index, size), hashAt, sha256);
 }
 
@@ -191,12 +181,7 @@ export function subtreesForConsistency(oldSize: number, size: number): Subtree[]
 }
 
 /** Proof that the tree of `oldSize` leaves (at least 1) is a prefix of the tree of `size` leaves. */
-export function proveConsistency(
-  oldSize: number,
-  size: number,
-  hashAt: HashAt,
-  sha256: Sha256,
-): Uint8Array[] {
+export function proveConsistency(oldSize: number, size: number, hashAt: HashAt, sha256: Sha256): Uint8Array[] {
   return foldSteps(consistencySteps(oldSize, size), hashAt, sha256);
 }
 
@@ -216,8 +201,7 @@ function isHashList(hashes: readonly Uint8Array[]): boolean {
 /** RFC 9162 section 2.1.3.2. False, never an exception, whatever an attacker put into the claim. */
 export function verifyInclusion(claim: InclusionClaim, sha256: Sha256): boolean {
   const { leafHash, index, size, path, rootHash } = claim;
-  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size)
-    return false;
+  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) return false;
   if (leafHash.length !== 32 || rootHash.length !== 32 || !isHashList(path)) return false;
   let position = index;
   let last = size - 1;
@@ -253,13 +237,7 @@ export interface ConsistencyClaim {
  */
 export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256): boolean {
   const { oldSize, oldRoot, size, root, path } = claim;
-  if (
-    !Number.isSafeInteger(oldSize) ||
-    !Number.isSafeInteger(size) ||
-    oldSize < 0 ||
-    oldSize > size
-  )
-    return false;
+  if (!Number.isSafeInteger(oldSize) || !Number.isSafeInteger(size) || oldSize < 0 || oldSize > size) return false;
   if (oldRoot.length !== 32 || root.length !== 32 || !isHashList(path)) return false;
   if (oldSize === size) return path.length === 0 && equalBytes(oldRoot, root);
   if (oldSize === 0) return path.length === 0 && equalBytes(oldRoot, EMPTY_ROOT);

@@ -7,8 +7,7 @@ import { createEd25519Verify } from "./ed25519.ts";
 
 function littleEndian(bytes: Uint8Array): bigint {
   let value = 0n;
-  for (let index = bytes.length - 1; index >= 0; index--)
-    value = value * 256n + BigInt(bytes[index] ?? 0);
+  for (let index = bytes.length - 1; index >= 0; index--) value = value * 256n + BigInt(bytes[index] ?? 0);
   return value;
 }
 
@@ -25,11 +24,7 @@ function decodePoint(publicKey: Uint8Array): InstanceType<typeof ed25519.Point> 
  * RFC 8032 section 5.1.7 without the cofactor, comparing encodings. noble's own `verify` multiplies by the cofactor and
  * would accept more.
  */
-function verifyCofactorless(
-  publicKey: Uint8Array,
-  message: Uint8Array,
-  signature: Uint8Array,
-): boolean {
+function verifyCofactorless(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const point = decodePoint(publicKey);
   if (point === null) return false;
   const r = signature.subarray(0, 32);

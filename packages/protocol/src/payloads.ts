@@ -44,11 +44,7 @@ export function claimPayload(claim: ClaimContent): Uint8Array {
 }
 
 /** What the issuer of a claim signs, once the subject has signed: 130 bytes. */
-export function claimIssuerPayload(
-  payload: Uint8Array,
-  subjectSignature: Uint8Array,
-  sha256: Sha256,
-): Uint8Array {
+export function claimIssuerPayload(payload: Uint8Array, subjectSignature: Uint8Array, sha256: Sha256): Uint8Array {
   return secondSignerPayload("claim-issuer", payload, subjectSignature, sha256);
 }
 
@@ -71,11 +67,7 @@ export function grantPayload(grant: GrantContent): Uint8Array {
 }
 
 /** What the witness of a grant signs, once the grantor has signed: 131 bytes. */
-export function grantWitnessPayload(
-  payload: Uint8Array,
-  grantorSignature: Uint8Array,
-  sha256: Sha256,
-): Uint8Array {
+export function grantWitnessPayload(payload: Uint8Array, grantorSignature: Uint8Array, sha256: Sha256): Uint8Array {
   return secondSignerPayload("grant-witness", payload, grantorSignature, sha256);
 }
 

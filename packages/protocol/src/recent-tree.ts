@@ -123,8 +123,7 @@ export class RecentTree {
     for (let position = folds.length - 2; position >= 0; position--) {
       const left = folds[position];
       const right = folds[position + 1];
-      if (left !== undefined && right !== undefined)
-        folds[position] = interiorHash(left, right, this.#sha256);
+      if (left !== undefined && right !== undefined) folds[position] = interiorHash(left, right, this.#sha256);
     }
     const edge: RightEdge = { size, starts, folds };
     for (const oldest of this.#edges.keys()) {
@@ -191,7 +190,6 @@ export class RecentTree {
 /** The part of the tree from `start` to its end; `start` is always where one of its perfect subtrees starts. */
 function foldFrom(edge: RightEdge, start: number): Uint8Array {
   const fold = edge.folds[edge.starts.indexOf(start)];
-  if (fold === undefined)
-    throw new RangeError(`no subtree of size ${edge.size} starts at ${start}`);
+  if (fold === undefined) throw new RangeError(`no subtree of size ${edge.size} starts at ${start}`);
   return fold;
 }

@@ -34,9 +34,7 @@ export function originFingerprintOf(
   sha256: Sha256,
 ): OriginFingerprint {
   const key = part(firstCosignerPublicKey, 32, "cosigner public key");
-  return toOriginFingerprint(
-    sha256(concatBytes(tag("origin"), part(clusterId, 32, "cluster id"), key)),
-  );
+  return toOriginFingerprint(sha256(concatBytes(tag("origin"), part(clusterId, 32, "cluster id"), key)));
 }
 
 /**
@@ -44,18 +42,8 @@ export function originFingerprintOf(
  * @param salt 32 random bytes
  * @param clientEventId 1 to 128 printable ASCII characters
  */
-export function clientEventCommit(
-  salt: Uint8Array,
-  clientEventId: string,
-  sha256: Sha256,
-): Uint8Array {
-  return sha256(
-    concatBytes(
-      tag("client-event-id"),
-      part(salt, 32, "client event salt"),
-      asciiToBytes(clientEventId),
-    ),
-  );
+export function clientEventCommit(salt: Uint8Array, clientEventId: string, sha256: Sha256): Uint8Array {
+  return sha256(concatBytes(tag("client-event-id"), part(salt, 32, "client event salt"), asciiToBytes(clientEventId)));
 }
 
 /** H(tag "api-key" ‖ the 32 secret bytes): what is stored of an API key. */
@@ -69,23 +57,16 @@ export function operatorRevoker(apiClientId: Uint8Array, sha256: Sha256): Uint8A
 }
 
 /** H(tag "log-key" ‖ log seed ‖ origin fingerprint): the Ed25519 seed of an origin's log key. Secret. */
-export function logKeySeed(
-  logSeed: Uint8Array,
-  originFingerprint: OriginFingerprint,
-  sha256: Sha256,
-): Uint8Array {
+export function logKeySeed(logSeed: Uint8Array, originFingerprint: OriginFingerprint, sha256: Sha256): Uint8Array {
   const fingerprint = part(originFingerprint, 32, "origin fingerprint");
   return sha256(concatBytes(tag("log-key"), part(logSeed, 32, "log seed"), fingerprint));
 }
 
 /** The first 8 bytes of H(tag "raft-id" ‖ cluster id ‖ node id), as an unsigned integer that is never 0. */
 export function raftIdOf(clusterId: Uint8Array, nodeId: string, sha256: Sha256): bigint {
-  const hash = sha256(
-    concatBytes(tag("raft-id"), part(clusterId, 32, "cluster id"), asciiToBytes(nodeId)),
-  );
+  const hash = sha256(concatBytes(tag("raft-id"), part(clusterId, 32, "cluster id"), asciiToBytes(nodeId)));
   const first = hash.subarray(0, 8);
-  if (isZero(first))
-    throw new RangeError(`node id ${nodeId} has raft id 0 in this cluster: choose another`);
+  if (isZero(first)) throw new RangeError(`node id ${nodeId} has raft id 0 in this cluster: choose another`);
   const reader = new ByteReader(first);
   return BigInt(reader.u32()) * 0x1_0000_0000n + BigInt(reader.u32());
 }

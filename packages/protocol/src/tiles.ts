@@ -42,8 +42,7 @@ function numberPath(index: number): string {
 }
 
 function partialSuffix(width: number): string {
-  if (!Number.isInteger(width) || width < 1 || width > TILE_WIDTH)
-    throw new RangeError(`not a tile width: ${width}`);
+  if (!Number.isInteger(width) || width < 1 || width > TILE_WIDTH) throw new RangeError(`not a tile width: ${width}`);
   return width === TILE_WIDTH ? "" : `.p/${width}`;
 }
 
@@ -62,12 +61,7 @@ export function entriesPath(tileIndex: number, width: number = TILE_WIDTH): stri
  * @param tile the tile's bytes, full or partial
  * @throws RangeError if the tile does not hold all of them, or their number is not a power of two
  */
-export function subtreeHashInTile(
-  tile: Uint8Array,
-  start: number,
-  end: number,
-  sha256: Sha256,
-): Uint8Array {
+export function subtreeHashInTile(tile: Uint8Array, start: number, end: number, sha256: Sha256): Uint8Array {
   if (start < 0 || end > TILE_WIDTH || end * HASH_BYTES > tile.length) {
     throw new RangeError(`hashes ${start} to ${end} are not in a tile of ${tile.length} bytes`);
   }
@@ -80,8 +74,7 @@ export function subtreeHashInTile(
     for (let position = 0; position < hashes.length; position += 2) {
       const left = hashes[position];
       const right = hashes[position + 1];
-      if (left === undefined || right === undefined)
-        throw new RangeError(`${end - start} is not a power of two`);
+      if (left === undefined || right === undefined) throw new RangeError(`${end - start} is not a power of two`);
       parents.push(interiorHash(left, right, sha256));
     }
     hashes = parents;
