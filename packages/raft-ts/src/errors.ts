@@ -1,7 +1,10 @@
+import type { EntryId } from "./types.ts";
+
 /** Why a call failed; match on this, never on the text. */
 export type RaftErrorCode =
   | "proposal_dropped"
   | "conf_change_refused"
+  | "not_leader"
   | "step_refused"
   | "invalid_argument"
   | "invalid_message"
@@ -36,8 +39,19 @@ export class ProposalDroppedError extends RaftError {
  * simple configuration in force). An empty entry was appended in its place.
  */
 export class ConfChangeRefusedError extends RaftError {
-  constructor(message: string) {
-    super("conf_change_refused", message);
+  /** Where the empty entry stands. */
+  readonly emptyEntry: EntryId;
+
+  constructor(emptyEntry: EntryId) {
+    super("conf_change_refused", "the membership change does not fit the configuration in force");
+    this.emptyEntry = emptyEntry;
+  }
+}
+
+/** Only a leader can do what was asked for, and this node does not lead. */
+export class NotLeaderError extends RaftError {
+  constructor() {
+    super("not_leader", "this node does not lead");
   }
 }
 
@@ -64,8 +78,12 @@ export class InvalidMessageError extends RaftError {
 
 /** The library panicked: this RawNode is dead and every later call on it throws the same error. Others live on. */
 export class RaftPanicError extends RaftError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("raft_panic", message, options);
+  /** The engine's own stack at the panic. */
+  readonly engineStack: string;
+
+  constructor(message: string, engineStack: string) {
+    super("raft_panic", message);
+    this.engineStack = engineStack;
   }
 }
 

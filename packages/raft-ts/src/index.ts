@@ -36,10 +36,15 @@ export {
   InvalidArgumentError,
   InvalidMessageError,
   NodeFreedError,
+  NotLeaderError,
   ProposalDroppedError,
   RaftError,
   RaftPanicError,
   StepRefusedError,
 } from "./errors.ts";
 export type { RaftErrorCode } from "./errors.ts";
-export type { RawNode } from "./raw-node.ts";
+export { RaftEngine } from "./engine.ts";
+export type { EngineOptions } from "./engine.ts";
+export { RawNode } from "./raw-node.ts";
+export { decodeMessage, encodeMessage } from "./codec.ts";
+export { findConfStateFault, findShapeFault, isPeerMessage } from "./message-shape.ts";

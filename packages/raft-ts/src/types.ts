@@ -175,7 +175,10 @@ export interface InitialState {
   readonly snapshot: SnapshotMeta | null;
   /** Every entry after the compaction point, contiguous. */
   readonly entries: readonly (EntryMeta | Entry)[];
-  /** The last entry whose effects are durable: not below the compaction point, not above `hardState.commit`. */
+  /**
+   * The last entry whose effects are durable, in [compaction point, last entry]. If it is above `hardState.commit`
+   * (the lanes write independently) the commit index is raised to it: what was applied was committed.
+   */
   readonly applied: RaftIndex;
 }
 
@@ -184,9 +187,12 @@ export type LogLevel = "debug" | "info" | "warning" | "error";
 export interface RawNodeOptions {
   readonly id: RaftId;
   readonly initial: InitialState;
-  /** Fills the array. Election timeouts come from it, so a run is a function of its seed. Must not throw. */
+  /** Fills the array. Election timeouts come from it, so a run is a function of its seed. See `logger`. */
   readonly random: (bytes: Uint8Array) => void;
-  /** The library's log lines; called after the call that caused them has finished. Without it none are made. */
+  /**
+   * The library's log lines; without a logger none are made. Neither callback may call the engine or throw: what
+   * either throws ends the engine (EngineDeadError).
+   */
   readonly logger?: (level: LogLevel, text: string) => void;
   /** Ticks without word from a leader before an election; the real timeout is random in [n, 2n). Default 10. */
   readonly electionTicks?: number;
