@@ -138,7 +138,11 @@ export interface OperatorVerifier {
 }
 
 /** Judges an operator call. The nonce is remembered only after the signature was found good. */
-export function verifyOperatorRequest(text: string, expected: RequestExpectation, verifier: OperatorVerifier): AuthVerdict {
+export function verifyOperatorRequest(
+  text: string,
+  expected: RequestExpectation,
+  verifier: OperatorVerifier,
+): AuthVerdict {
   const header = parseAuthHeader(text);
   if (header === null || header.kind !== "operator") return refuse("malformed", "not a header of an operator");
   if (expected.tlsIdentity.role !== "operator") return refuse("wrong_identity", "the certificate is not an operator's");
@@ -193,14 +197,12 @@ export function verifyResponse(
   return { ok: true, header };
 }
 
-function checkAddress(
-  header: AuthHeader,
-  expected: RequestExpectation,
-  isKnown: () => boolean,
-): AuthRefusal | null {
+function checkAddress(header: AuthHeader, expected: RequestExpectation, isKnown: () => boolean): AuthRefusal | null {
   const { tlsIdentity } = expected;
-  if (header.from !== tlsIdentity.id) return refuse("wrong_identity", `header of ${header.from} from ${tlsIdentity.id}`);
-  if (!equalBytes(tlsIdentity.clusterId, expected.clusterId)) return refuse("wrong_cluster", "certificate of another cluster");
+  if (header.from !== tlsIdentity.id)
+    return refuse("wrong_identity", `header of ${header.from} from ${tlsIdentity.id}`);
+  if (!equalBytes(tlsIdentity.clusterId, expected.clusterId))
+    return refuse("wrong_cluster", "certificate of another cluster");
   if (!isKnown()) return refuse("unknown_node", `${header.from} is not a member`);
   if (!equalBytes(header.clusterId, expected.clusterId)) return refuse("wrong_cluster", "header of another cluster");
   if (header.to !== expected.self) return refuse("wrong_target", `addressed to ${header.to}`);

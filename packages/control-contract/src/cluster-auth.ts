@@ -17,10 +17,10 @@ import {
   bytesToHex,
   concatBytes,
   hexToBytes,
+  isNodeId,
   tag,
 } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
-import { isNodeId } from "./fields.ts";
 
 export const CLUSTER_AUTH_HEADER = "cluster-auth";
 /** RFC 9266: `tls-exporter` channel binding. 32 bytes, empty context. */

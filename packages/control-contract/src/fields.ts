@@ -1,26 +1,26 @@
-import { DecodeError, InvalidBytesError, asciiToBytes, bytesToAscii, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
+import {
+  DecodeError,
+  InvalidBytesError,
+  asciiToBytes,
+  bytesToAscii,
+  bytesToUtf8,
+  isNodeId,
+  utf8ToBytes,
+} from "@event-anchoring/protocol";
 import type { ByteReader, ByteWriter } from "@event-anchoring/protocol";
 
 /** Longest `detail` that is sent. A longer one is cut: it is for people, and must not make a frame unsendable. */
 export const DETAIL_CHARACTERS_MAX = 1000;
 
-/** DESIGN's node id grammar, docs/PROTOCOL.md, "Names". */
-const NODE_ID = /^[a-z][a-z0-9-]{0,31}$/;
-
-/** True for a legal node id (or operator id, which has the same grammar). */
-export function isNodeId(text: string): boolean {
-  return NODE_ID.test(text);
-}
-
 export function writeNodeId(writer: ByteWriter, nodeId: string): void {
-  if (!NODE_ID.test(nodeId)) throw new RangeError(`not a node id: ${nodeId}`);
+  if (!isNodeId(nodeId)) throw new RangeError(`not a node id: ${nodeId}`);
   writer.lengthPrefixed16(asciiToBytes(nodeId));
 }
 
 /** @throws DecodeError `value_invalid` */
 export function readNodeId(reader: ByteReader): string {
   const nodeId = readText(reader.lengthPrefixed16(), bytesToAscii);
-  if (!NODE_ID.test(nodeId)) throw new DecodeError("value_invalid", "not a node id");
+  if (!isNodeId(nodeId)) throw new DecodeError("value_invalid", "not a node id");
   return nodeId;
 }
 
@@ -82,17 +82,6 @@ export function readList<T>(reader: ByteReader, countMax: number, read: () => T)
   const items: T[] = [];
   for (let index = 0; index < count; index++) items.push(read());
   return items;
-}
-
-/** An unsigned 64-bit integer of full range, for ids that are hashes. */
-export function writeBigU64(writer: ByteWriter, value: bigint): void {
-  if (value < 0n || value > 0xffff_ffff_ffff_ffffn) throw new RangeError(`not a u64: ${value}`);
-  writer.u32(Number(value >> 32n)).u32(Number(value & 0xffff_ffffn));
-}
-
-export function readBigU64(reader: ByteReader): bigint {
-  const high = BigInt(reader.u32());
-  return (high << 32n) | BigInt(reader.u32());
 }
 
 function readText(bytes: Uint8Array, decode: (bytes: Uint8Array) => string): string {

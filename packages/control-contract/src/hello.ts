@@ -1,11 +1,5 @@
 /** The bodies of the signed first frame each way. docs/PROTOCOL.md, "Hello". */
-import {
-  ByteReader,
-  ByteWriter,
-  DecodeError,
-  assertNever,
-  toOriginFingerprint,
-} from "@event-anchoring/protocol";
+import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import {
   readBoolean,

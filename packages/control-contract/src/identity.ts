@@ -1,6 +1,5 @@
 /** Who a TLS certificate speaks for: its one URI SAN. docs/PROTOCOL.md, "Certificate identities". */
-import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
-import { isNodeId } from "./fields.ts";
+import { bytesToHex, hexToBytes, isNodeId } from "@event-anchoring/protocol";
 
 export type CertificateRole = "node" | "api" | "operator";
 

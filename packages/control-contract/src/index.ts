@@ -1,7 +1,6 @@
 /** Node-to-node, api-to-node and operator messages, with their codecs. Never shipped in an SDK. */
 export { REFUSAL_CODES } from "./refusal-code.ts";
 export type { RefusalCode } from "./refusal-code.ts";
-export { isNodeId } from "./fields.ts";
 export { FRAME_HEADER_BYTES, FrameSizeError, FrameSplitter, frameHeader, joinFrames } from "./frame-splitter.ts";
 export { nodeStatusSchema } from "./node-status.ts";
 export type { NodeStatus, ServingState } from "./node-status.ts";
@@ -78,14 +77,13 @@ export { formatIdentity, parseIdentity } from "./identity.ts";
 export type { CertificateIdentity, CertificateRole } from "./identity.ts";
 export {
   API_KEY_LABEL_CHARACTERS_MAX,
-  API_KEY_SCOPES,
   decodeCreateApiKey,
   decodeOperatorResult,
   encodeCreateApiKey,
   encodeOperatorResult,
   operatorResultStatus,
 } from "./operator-calls.ts";
-export type { ApiKeyScope, CreateApiKey, OperatorResult } from "./operator-calls.ts";
+export type { CreateApiKey, OperatorResult } from "./operator-calls.ts";
 export { API_KEY_PREFIX, API_KEY_SECRET_BYTES, apiKeyIdentity, formatApiKey, parseApiKey } from "./api-key.ts";
 export {
   LANE_PATHS,

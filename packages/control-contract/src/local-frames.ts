@@ -333,7 +333,12 @@ function readOutcome(reader: ByteReader): SubmittedOutcome {
     case OUTCOME.events: {
       const refused = readBoolean(reader);
       const events = readList(reader, EVENTS_MAX, () => readEvent(reader));
-      return { kind: "events", refused, events, checkpoints: readList(reader, ORIGINS_MAX, () => readCertificate(reader)) };
+      return {
+        kind: "events",
+        refused,
+        events,
+        checkpoints: readList(reader, ORIGINS_MAX, () => readCertificate(reader)),
+      };
     }
     case OUTCOME.applied:
       return { kind: "applied" };

@@ -1,20 +1,20 @@
 /** What an operator may do to a running cluster. A call that is not in this list does not exist. */
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
+import { LIMITS, SCOPES } from "@event-anchoring/ledger";
+import type { Scope } from "@event-anchoring/ledger";
 import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
 import { REFUSAL_CODES } from "./refusal-code.ts";
 
-export const API_KEY_SCOPES = ["read", "write", "revoke", "admin"] as const;
-export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
-
-export const API_KEY_LABEL_CHARACTERS_MAX = 128;
+/** As the ledger's limit for labels. */
+export const API_KEY_LABEL_CHARACTERS_MAX = LIMITS.labelCharsMax;
 
 const createApiKeySchema = z.strictObject({
   keyHash: z.string().regex(/^[0-9a-f]{64}$/),
   apiClientId: z.string().regex(/^[0-9a-f]{32}$/),
   label: z.string().regex(/^[\x20-\x7e]{1,128}$/),
   scopes: z
-    .array(z.enum(API_KEY_SCOPES))
+    .array(z.enum(SCOPES))
     .min(1)
     .refine((scopes) => new Set(scopes).size === scopes.length, "a scope is repeated"),
   expiresMs: z.int().min(0),
@@ -29,7 +29,7 @@ export interface CreateApiKey {
   /** 1 to 128 printable ASCII characters. */
   readonly label: string;
   /** At least one, none repeated. */
-  readonly scopes: readonly ApiKeyScope[];
+  readonly scopes: readonly Scope[];
   /** Unix milliseconds; 0 = never. */
   readonly expiresMs: number;
 }

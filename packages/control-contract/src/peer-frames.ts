@@ -7,8 +7,9 @@
  */
 import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
 import type { GroupId } from "@event-anchoring/ledger";
-import { readBigU64, readDetail, readList, writeBigU64, writeDetail, writeList } from "./fields.ts";
+import { readDetail, readList, writeDetail, writeList } from "./fields.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
 import type { RefusalCode } from "./refusal-code.ts";
 
@@ -27,6 +28,7 @@ export const SEQUENCE_BYTES = 8;
 
 const COSIGNATURES_MAX = 4096;
 const GROUPS_MAX = 8192;
+const GROUP_ID_BYTES = 24;
 
 /** One node's cosignature over its own root of an origin, with the state it belongs to. */
 export interface PeerCosignature {
@@ -81,7 +83,7 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
     case "proposals_refused":
       writer.u8(refusalCodeToByte(frame.code));
       writeDetail(writer, frame.detail);
-      writeList(writer, frame.ids, (id) => writeGroupId(writer, id));
+      writeList(writer, frame.ids, (id) => writer.bytes(encodeGroupId(id), GROUP_ID_BYTES));
       break;
     case "clock":
       writer.u64(frame.wallMs).u64(frame.appliedIndex).u64(frame.monotonicMs);
@@ -122,7 +124,12 @@ function readFrame(reader: ByteReader): PeerFrame {
     case FRAME.proposals_refused: {
       const code = refusalCodeFromByte(reader.u8());
       const detail = readDetail(reader);
-      return { type: "proposals_refused", code, detail, ids: readList(reader, GROUPS_MAX, () => readGroupId(reader)) };
+      return {
+        type: "proposals_refused",
+        code,
+        detail,
+        ids: readList(reader, GROUPS_MAX, () => decodeGroupId(reader.view(GROUP_ID_BYTES))),
+      };
     }
     case FRAME.clock:
       return { type: "clock", wallMs: reader.u64(), appliedIndex: reader.u64(), monotonicMs: reader.u64() };
@@ -146,13 +153,4 @@ function readCosignature(reader: ByteReader): PeerCosignature {
     raftIndex: reader.u64(),
     effect: reader.bytes(32),
   };
-}
-
-function writeGroupId(writer: ByteWriter, id: GroupId): void {
-  writeBigU64(writer, id.node);
-  writer.u64(id.incarnation).u64(id.counter);
-}
-
-function readGroupId(reader: ByteReader): GroupId {
-  return { node: readBigU64(reader), incarnation: reader.u64(), counter: reader.u64() };
 }

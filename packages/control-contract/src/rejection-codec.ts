@@ -1,10 +1,11 @@
 import { DecodeError, InvalidBytesError, asciiToBytes, bytesToAscii } from "@event-anchoring/protocol";
 import type { ByteReader, ByteWriter } from "@event-anchoring/protocol";
-import type { Rejection } from "@event-anchoring/ledger";
+import { REJECTION_CODES } from "@event-anchoring/ledger";
+import type { Rejection, RejectionCode } from "@event-anchoring/ledger";
 import { readDetail, readOptional, writeDetail, writeOptional } from "./fields.ts";
 
-/** Both ends are processes of one node and one release, so that a code is sent as its name. */
-const CODE = /^[a-z][a-z0-9_]{0,63}$/;
+/** A code is sent as its name: both ends are processes of one node, but may be of two releases during an upgrade. */
+const CODES: ReadonlySet<string> = new Set(REJECTION_CODES);
 const POINTER_CHARACTERS_MAX = 256;
 
 export function writeRejection(writer: ByteWriter, rejection: Rejection): void {
@@ -16,11 +17,11 @@ export function writeRejection(writer: ByteWriter, rejection: Rejection): void {
 /** @throws DecodeError */
 export function readRejection(reader: ByteReader): Rejection {
   const code = readAscii(reader);
-  if (!CODE.test(code)) throw new DecodeError("value_invalid", "not a rejection code");
+  if (!isRejectionCode(code)) throw new DecodeError("kind_unknown", "not a rejection code");
   const pointer = readOptional(reader, () => readAscii(reader));
   if (pointer !== null && pointer.length > POINTER_CHARACTERS_MAX) throw new DecodeError("value_invalid", "pointer");
   const detail = readDetail(reader);
-  const rejection = { code: code as Rejection["code"], detail };
+  const rejection = { code, detail };
   return pointer === null ? rejection : { ...rejection, pointer };
 }
 
@@ -31,4 +32,8 @@ function readAscii(reader: ByteReader): string {
     if (error instanceof InvalidBytesError) throw new DecodeError("value_invalid", error.message);
     throw error;
   }
+}
+
+function isRejectionCode(code: string): code is RejectionCode {
+  return CODES.has(code);
 }

@@ -50,7 +50,12 @@ export function unaryCallOf(path: string): UnaryCall | null {
   return BY_PATH.get(path) ?? null;
 }
 
-const trustRootSchema = z.strictObject({ documents: z.array(z.string().max(1024 * 1024)).min(1).max(1024) });
+const trustRootSchema = z.strictObject({
+  documents: z
+    .array(z.string().max(1024 * 1024))
+    .min(1)
+    .max(1024),
+});
 
 /** The signed trust-root documents, version 1 first. It must be verified from a pin by whoever receives it. */
 export function encodeTrustRootChain(documents: readonly string[]): Uint8Array {

@@ -1,1 +1,36 @@
-export {};
+/**
+ * What must exist before a cluster can start, and the calls an operator makes once it runs.
+ *
+ *     const cluster = await createCluster({ clusterName: "local", nodes, quorum: 2, outDir });   // or loadCluster(outDir)
+ *     // … write each node's configuration, start it, wait until genesis is applied (status: serving.state "running")
+ *     const credential = await issueOperatorCertificate({ outDir, operatorId: "setup" });
+ *     const key = drawApiKey({ label: "default", scopes: ["read", "write", "revoke"] });
+ *     const result = await createApiKey({ credential, node: { nodeId, host, port, authPublicKey }, call: key.call });
+ *     // result.outcome: applied | unchanged | rejected | refused (503: try again, same call); key.apiKey is the text
+ */
+export {
+  CA_LIFETIME_MS,
+  NODE_TLS_LIFETIME_MS,
+  OPERATOR_LIFETIME_MS_MAX,
+  certificateAuthorityOf,
+  createCertificateAuthority,
+  issueCertificate,
+  spkiSha256Of,
+} from "./ca.ts";
+export type { CertificateAuthority, IssuedCertificate } from "./ca.ts";
+export { holdCeremony } from "./ceremony.ts";
+export type { Ceremony, CeremonyPlan, NodeSecrets, RootKey } from "./ceremony.ts";
+export { createCluster, loadCertificateAuthority, loadCluster, renewTls } from "./cluster-files.ts";
+export type { NewCluster, ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
+export { PrivateFileError, makePrivateDirectory, readPrivateFile, readSeed, writePrivateFile } from "./files.ts";
+export type { PrivateFileCode } from "./files.ts";
+export {
+  OperatorCallError,
+  callOperator,
+  createApiKey,
+  drawApiKey,
+  expiryOf,
+  issueOperatorCertificate,
+  readNodeStatus,
+} from "./operator.ts";
+export type { CalledNode, NewApiKey, OperatorCallErrorCode, OperatorCredential } from "./operator.ts";

@@ -1,0 +1,145 @@
+import "reflect-metadata";
+import { X509Certificate as NodeX509Certificate, createHash, randomBytes, webcrypto } from "node:crypto";
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+  cryptoProvider,
+} from "@peculiar/x509";
+import { formatIdentity } from "@event-anchoring/control-contract";
+import type { CertificateIdentity } from "@event-anchoring/control-contract";
+
+const ECDSA_P256 = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const DAY_MS = 86_400_000;
+/** Certificates begin this long before they are made, for peers whose clocks are behind. */
+const BACKDATED_MS = 3_600_000;
+
+export const CA_LIFETIME_MS = 20 * 365 * DAY_MS;
+export const NODE_TLS_LIFETIME_MS = 365 * DAY_MS;
+/** An operator's certificate signs operator calls with its own key: it lives a day at most. */
+export const OPERATOR_LIFETIME_MS_MAX = DAY_MS;
+
+/** A private key and its certificate, as PEM text. The key does not print. */
+export interface IssuedCertificate {
+  readonly certificatePem: string;
+  /** PKCS #8. */
+  readonly privateKeyPem: string;
+  readonly expiresMs: number;
+}
+
+/** The cluster's private certificate authority. It signs nothing but this cluster's certificates. */
+export interface CertificateAuthority extends IssuedCertificate {
+  /** SHA-256 of the SubjectPublicKeyInfo: what the trust root pins. */
+  readonly spkiSha256: Uint8Array;
+}
+
+/** What a certificate may be used for: nodes listen and dial, api processes and operators only dial. */
+const USAGES: Readonly<Record<CertificateIdentity["role"], readonly ExtendedKeyUsage[]>> = {
+  node: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth],
+  api: [ExtendedKeyUsage.clientAuth],
+  operator: [ExtendedKeyUsage.clientAuth],
+};
+
+/** Makes a new self-signed CA, ECDSA P-256. @param nowMs Unix milliseconds */
+export async function createCertificateAuthority(clusterName: string, nowMs: number): Promise<CertificateAuthority> {
+  cryptoProvider.set(webcrypto);
+  const keys = await generateKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: [{ CN: [`${clusterName} control plane CA`] }],
+    notBefore: new Date(nowMs - BACKDATED_MS),
+    notAfter: new Date(nowMs + CA_LIFETIME_MS),
+    signingAlgorithm: ECDSA_P256,
+    keys,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return certificateAuthorityOf(await issued(certificate, keys));
+}
+
+/** Adds what is derived. @throws Error for a certificate that cannot be parsed */
+export function certificateAuthorityOf(authority: IssuedCertificate): CertificateAuthority {
+  return withUnprintableKey({ ...authority, spkiSha256: spkiSha256Of(authority.certificatePem) });
+}
+
+/** SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). */
+export function spkiSha256Of(certificatePem: string): Uint8Array {
+  const spki = new NodeX509Certificate(certificatePem).publicKey.export({ type: "spki", format: "der" });
+  return Uint8Array.from(createHash("sha256").update(spki).digest());
+}
+
+/**
+ * Issues a certificate whose one SAN is the identity's URN, with a new ECDSA P-256 key. It ends with the CA at the latest.
+ * @param nowMs Unix milliseconds
+ */
+export async function issueCertificate(
+  authority: IssuedCertificate,
+  identity: CertificateIdentity,
+  lifetimeMs: number,
+  nowMs: number,
+): Promise<IssuedCertificate> {
+  if (!(lifetimeMs > 0)) throw new RangeError(`a lifetime is above 0 ms, not ${lifetimeMs}`);
+  cryptoProvider.set(webcrypto);
+  const issuer = new X509Certificate(authority.certificatePem);
+  const keys = await generateKeys();
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: [{ CN: [`${identity.role} ${identity.id}`] }],
+    issuer: issuer.subject,
+    notBefore: new Date(nowMs - BACKDATED_MS),
+    notAfter: new Date(Math.min(nowMs + lifetimeMs, issuer.notAfter.getTime())),
+    signingAlgorithm: ECDSA_P256,
+    publicKey: keys.publicKey,
+    signingKey: await importPrivateKey(authority.privateKeyPem),
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([...USAGES[identity.role]]),
+      new SubjectAlternativeNameExtension([{ type: "url", value: formatIdentity(identity) }]),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    ],
+  });
+  return issued(certificate, keys);
+}
+
+async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(ECDSA_P256, true, ["sign", "verify"]);
+}
+
+async function importPrivateKey(pem: string): Promise<webcrypto.CryptoKey> {
+  const der = Buffer.from(pem.replace(/-----[A-Z ]+-----|\s/g, ""), "base64");
+  return webcrypto.subtle.importKey("pkcs8", der, ECDSA_P256, false, ["sign"]);
+}
+
+async function issued(certificate: X509Certificate, keys: webcrypto.CryptoKeyPair): Promise<IssuedCertificate> {
+  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
+  const lines = der.match(/.{1,64}/g) ?? [];
+  return withUnprintableKey({
+    certificatePem: `${certificate.toString("pem").trim()}\n`,
+    privateKeyPem: `-----BEGIN PRIVATE KEY-----\n${lines.join("\n")}\n-----END PRIVATE KEY-----\n`,
+    expiresMs: certificate.notAfter.getTime(),
+  });
+}
+
+/** A secret that is not enumerable stays out of logs, JSON and spread copies that nobody meant to make. */
+function withUnprintableKey<T extends IssuedCertificate>(certificate: T): T {
+  return Object.defineProperty(certificate, "privateKeyPem", { enumerable: false });
+}
+
+/** 127 random bits: positive, and unpredictable as CA/Browser rules want it. */
+function serialNumber(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
+  return bytes.toString("hex");
+}
