@@ -1,0 +1,282 @@
+import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import type { Hello, HelloVerdict } from "@event-anchoring/control-contract";
+import type { Identity, IdentityState } from "@event-anchoring/store";
+import type { EntryId, HardState, RaftIndex, Term } from "raft-ts";
+import type { Promises, SignedHead } from "./promise-file.ts";
+
+/**
+ * Why a node is fenced: it forgot a promise, or shows evidence of it. Its identity is spent; it comes back as a new
+ * node through a membership change. In the order in which `judgeStart` looks:
+ * - `wrong_node`: database or promise file belong to another node or cluster.
+ * - `promise_file_missing`: the database has acted, and the promise file is not there.
+ * - `database_replaced`: the promise file is there, and the database is new or another one.
+ * - `pair_mismatch`: promise file and database were not made for each other.
+ * - `timeline_changed`, `wal_went_back`: Postgres was recovered to an earlier time.
+ * - `hard_state_went_back`: a term or a vote is forgotten.
+ * - `log_went_back`: entries that were durable are gone.
+ * - `signed_entry_lost`, `signed_entry_replaced`: a cosignature covers an entry that is not in the log any more.
+ * After replay: `root_missing`, `root_differs`. Elsewhere: `promise_file_torn` (no slot can be read),
+ * `peer_remembers_more` (a peer answered a hello with amnesia), `impossible_message` (a message that no peer would
+ * send to a node that remembers everything).
+ */
+export type FenceCode =
+  | "wrong_node"
+  | "promise_file_missing"
+  | "database_replaced"
+  | "pair_mismatch"
+  | "timeline_changed"
+  | "wal_went_back"
+  | "hard_state_went_back"
+  | "log_went_back"
+  | "signed_entry_lost"
+  | "signed_entry_replaced"
+  | "root_missing"
+  | "root_differs"
+  | "promise_file_torn"
+  | "peer_remembers_more"
+  | "impossible_message";
+
+export interface FenceReason {
+  readonly code: FenceCode;
+  /** For the operator: what was promised, and what is there. */
+  readonly detail: string;
+}
+
+/** What a node finds in its own database when it starts. */
+export interface DurableState {
+  /** Who this process is configured to be. */
+  readonly self: { readonly nodeId: string; readonly clusterId: Uint8Array };
+  /** The identity row; null: this database has never belonged to a node. */
+  readonly identity: Pick<Identity, "state" | "pairId" | "nodeId" | "clusterId"> | null;
+  /** null: never written. */
+  readonly hardState: HardState | null;
+  /** The last entry of the log, or the compaction point if nothing follows it; 0 and 0 for an empty log. */
+  readonly lastEntry: EntryId;
+  /** The last entry that the log no longer holds, covered by the state or a snapshot; 0 and 0: none. */
+  readonly compacted: EntryId;
+  /** The term of an entry that the log holds; null for any other index. */
+  readonly termAt: (index: RaftIndex) => Term | null;
+  readonly systemIdentifier: string;
+  readonly timeline: number;
+  /** How far Postgres has flushed its own log. */
+  readonly walFlushed: bigint;
+}
+
+/**
+ * May this node take part? Needs no peer, so nodes that lost power together come up by themselves. The roots are
+ * judged after replay, by `judgeRoots`.
+ * @param promises what the promise file holds; null: there is no file
+ * @returns null if nothing that was promised is missing
+ */
+export function judgeStart(promises: Promises | null, durable: DurableState): FenceReason | null {
+  const stranger = judgeNames(promises, durable);
+  if (stranger !== null) return stranger;
+  const { identity } = durable;
+  if (promises === null) return judgeMissingFile(durable);
+  if (identity === null || identity.state === "new") {
+    return fence(
+      "database_replaced",
+      `the promise file is in incarnation ${promises.incarnation}, the database is new`,
+    );
+  }
+  if (!equalBytes(identity.pairId, promises.pairId)) {
+    const pair = `${bytesToHex(promises.pairId)}, the database ${bytesToHex(identity.pairId)}`;
+    return fence("pair_mismatch", `the promise file holds pair id ${pair}`);
+  }
+  return judgePostgres(promises, durable) ?? judgeLog(promises, durable);
+}
+
+function fence(code: FenceCode, detail: string): FenceReason {
+  return { code, detail };
+}
+
+function judgeNames(promises: Promises | null, { self, identity }: DurableState): FenceReason | null {
+  const owners = [
+    ["the database", identity],
+    ["the promise file", promises],
+  ] as const;
+  for (const [what, owner] of owners) {
+    if (owner === null) continue;
+    if (owner.nodeId !== self.nodeId || !equalBytes(owner.clusterId, self.clusterId)) {
+      const name = `${owner.nodeId} of cluster ${bytesToHex(owner.clusterId)}`;
+      return fence("wrong_node", `${what} belongs to node ${name}, this is ${self.nodeId}`);
+    }
+  }
+  return null;
+}
+
+/** Before `running` nothing was promised: a node that was interrupted while it was set up goes on from there. */
+function judgeMissingFile({ identity, hardState, lastEntry }: DurableState): FenceReason | null {
+  if (identity?.state === "running") {
+    return fence("promise_file_missing", "the database belongs to a running node, and there is no promise file");
+  }
+  if (lastEntry.index > 0 || (hardState?.term ?? 0) > 0) {
+    const acts = `term ${hardState?.term ?? 0}, last index ${lastEntry.index}`;
+    return fence("promise_file_missing", `the database has taken part (${acts}), and there is no promise file`);
+  }
+  return null;
+}
+
+function judgePostgres({ postgres }: Promises, durable: DurableState): FenceReason | null {
+  if (durable.systemIdentifier !== postgres.systemIdentifier) {
+    const systems = `${postgres.systemIdentifier}, this one is ${durable.systemIdentifier}`;
+    return fence("database_replaced", `the promises were made beside Postgres system ${systems}`);
+  }
+  if (durable.timeline !== postgres.timeline) {
+    return fence("timeline_changed", `Postgres is on timeline ${durable.timeline}, it was on ${postgres.timeline}`);
+  }
+  if (durable.walFlushed < postgres.walPosition) {
+    const positions = `${durable.walFlushed}, it had been flushed up to ${postgres.walPosition}`;
+    return fence("wal_went_back", `the log of Postgres ends at ${positions}`);
+  }
+  return null;
+}
+
+function judgeLog(promises: Promises, durable: DurableState): FenceReason | null {
+  const { term, vote, lastAppend } = promises;
+  const hardState = durable.hardState ?? { term: 0, vote: 0n, commit: 0 };
+  if (hardState.term < term) {
+    return fence("hard_state_went_back", `the database is in term ${hardState.term}, the promise file in ${term}`);
+  }
+  if (hardState.term === term && vote !== 0n && hardState.vote !== vote) {
+    return fence("hard_state_went_back", `term ${term}: voted for ${vote}, the database says ${hardState.vote}`);
+  }
+  if (isBefore(durable.lastEntry, lastAppend)) {
+    return fence("log_went_back", `the log ends at ${show(durable.lastEntry)}, it had reached ${show(lastAppend)}`);
+  }
+  for (const head of promises.signedHeads.values()) {
+    const reason = judgeHead(head, durable);
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+/** Raft's order of logs: by last term, then by length. An uncommitted tail may have been replaced by a later term's. */
+function isBefore(left: EntryId, right: EntryId): boolean {
+  return left.term === right.term ? left.index < right.index : left.term < right.term;
+}
+
+function show({ index, term }: EntryId): string {
+  return `index ${index} of term ${term}`;
+}
+
+function judgeHead(head: SignedHead, { compacted, termAt }: DurableState): FenceReason | null {
+  // Below the compaction point the terms are gone; the roots, judged after replay, still tell.
+  if (head.raftIndex < compacted.index) return null;
+  const found = head.raftIndex === compacted.index ? compacted.term : termAt(head.raftIndex);
+  const signed = `size ${head.treeSize} of origin ${bytesToHex(head.originFingerprint)} was signed`;
+  const where = show({ index: head.raftIndex, term: head.raftTerm });
+  if (found === null) return fence("signed_entry_lost", `${signed} at ${where}, and the log does not hold that entry`);
+  if (found === head.raftTerm) return null;
+  return fence("signed_entry_replaced", `${signed} at ${where}, and the log holds one of term ${found} there`);
+}
+
+/**
+ * After replay: does the node's own tree still have every root that it has signed?
+ * @param rootOf the recomputed root of an origin at a size; null if the tree has not reached it
+ */
+export function judgeRoots(
+  promises: Promises,
+  rootOf: (originFingerprint: OriginFingerprint, treeSize: number) => Uint8Array | null,
+): FenceReason | null {
+  for (const { originFingerprint, treeSize, rootHash } of promises.signedHeads.values()) {
+    const own = rootOf(originFingerprint, treeSize);
+    const head = `size ${treeSize} of origin ${bytesToHex(originFingerprint)}`;
+    if (own === null) return fence("root_missing", `${head} was signed, and the tree does not reach it`);
+    if (!equalBytes(own, rootHash)) {
+      const roots = `${bytesToHex(rootHash)}, recomputed ${bytesToHex(own)}`;
+      return fence("root_differs", `${head} was signed with root ${roots}`);
+    }
+  }
+  return null;
+}
+
+/**
+ * What is still to be done to set a node up, one step at a time; each is durable before the next.
+ * - `insert`: write the identity row with a random pair id, as `new`.
+ * - `pair`: advance it to `paired`. From here on a promise file may exist.
+ * - `create_file`: make the promise file with the row's pair id.
+ * - `run`: advance the row to `running`. From here on a missing file is a forgotten promise.
+ * - `done`: nothing.
+ * Ask only where `judgeStart` found nothing.
+ */
+export function birthStep(
+  state: IdentityState | null,
+  hasPromiseFile: boolean,
+): "insert" | "pair" | "create_file" | "run" | "done" {
+  if (state === null) return "insert";
+  if (state === "new") return "pair";
+  if (!hasPromiseFile) return "create_file";
+  return state === "paired" ? "run" : "done";
+}
+
+/** What this node remembers of one peer. Kept by pure updates, so that a value once taken does not change. */
+export interface PeerMemory {
+  /** The highest incarnation the peer has spoken in; 0: none. */
+  readonly incarnation: number;
+  /** The highest index it acknowledged that is committed. */
+  readonly ackedCommitted: RaftIndex;
+  /** The largest size of each origin it is known to have cosigned, by origin fingerprint in hex. */
+  readonly signed: ReadonlyMap<string, { readonly treeSize: number; readonly rootHash: Uint8Array }>;
+}
+
+export const EMPTY_PEER_MEMORY: PeerMemory = { incarnation: 0, ackedCommitted: 0, signed: new Map() };
+
+/**
+ * Does the peer still know what we know of it? A higher incarnation, a larger signed size or another root, and an
+ * acknowledged committed index above its last one speak against it; nothing else does.
+ * @param memory as it was *before* the connection of this hello was opened. While the hello was on its way the peer
+ *   may have acknowledged and signed more over another connection, and that is no amnesia.
+ */
+export function judgeHello(
+  memory: PeerMemory,
+  hello: Pick<Hello, "incarnation" | "lastIndex" | "signed">,
+): HelloVerdict {
+  if (memory.incarnation > hello.incarnation) {
+    const detail = `this is incarnation ${hello.incarnation}; incarnation ${memory.incarnation} has spoken already`;
+    return { accepted: false, code: "stale_incarnation", detail };
+  }
+  if (memory.ackedCommitted > hello.lastIndex) {
+    const detail = `your log ends at ${hello.lastIndex}; you acknowledged ${memory.ackedCommitted}, which is committed`;
+    return { accepted: false, code: "amnesia", detail };
+  }
+  const claimed = new Map(hello.signed.map((head) => [bytesToHex(head.originFingerprint), head]));
+  for (const [origin, known] of memory.signed) {
+    const head = claimed.get(origin);
+    const treeSize = head?.treeSize ?? 0;
+    if (known.treeSize > treeSize) {
+      const detail = `origin ${origin}: your largest signed size is ${treeSize}; you have signed ${known.treeSize}`;
+      return { accepted: false, code: "amnesia", detail };
+    }
+    if (head !== undefined && known.treeSize === treeSize && !equalBytes(known.rootHash, head.rootHash)) {
+      return {
+        accepted: false,
+        code: "amnesia",
+        detail: `origin ${origin}: you signed another root of size ${treeSize}`,
+      };
+    }
+  }
+  return { accepted: true };
+}
+
+/** After a hello was accepted. */
+export function rememberHello(memory: PeerMemory, hello: Pick<Hello, "incarnation">): PeerMemory {
+  return { ...memory, incarnation: Math.max(memory.incarnation, hello.incarnation) };
+}
+
+/** The peer acknowledged its log up to `acked`. Only the committed part is a promise: the rest may be replaced. */
+export function rememberAck(memory: PeerMemory, acked: RaftIndex, committed: RaftIndex): PeerMemory {
+  const promised = Math.min(acked, committed);
+  return promised > memory.ackedCommitted ? { ...memory, ackedCommitted: promised } : memory;
+}
+
+/** A cosignature of the peer that was verified, by itself or inside a certificate. The first root of a size stays. */
+export function rememberCosignature(
+  memory: PeerMemory,
+  head: Pick<SignedHead, "originFingerprint" | "treeSize" | "rootHash">,
+): PeerMemory {
+  const origin = bytesToHex(head.originFingerprint);
+  if ((memory.signed.get(origin)?.treeSize ?? 0) >= head.treeSize) return memory;
+  const { treeSize, rootHash } = head;
+  return { ...memory, signed: new Map(memory.signed).set(origin, { treeSize, rootHash }) };
+}
