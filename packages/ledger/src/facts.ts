@@ -40,7 +40,7 @@ export interface Facts {
 }
 
 /** What is found when nothing was asked for. */
-export const EMPTY_FACTS: Facts = { clientEvents: new Map(), anchors: new Map() };
+export const NO_FACTS: Facts = { clientEvents: new Map(), anchors: new Map() };
 
 /** Names a client event id of one API client in a map. */
 export function clientEventKey(apiClientId: Uint8Array, clientEventId: string): string {

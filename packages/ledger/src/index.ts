@@ -38,13 +38,13 @@ export { REJECTION_CODES } from "./rejection.ts";
 export type { Rejection, RejectionCode } from "./rejection.ts";
 export { apiKeyIdOf, isLiveApiKey, keyIdHex } from "./api-key.ts";
 export type { ApiKey } from "./api-key.ts";
-export { EMPTY_FACTS, clientEventKey, contentHashOf, factsNeeded } from "./facts.ts";
+export { NO_FACTS, clientEventKey, contentHashOf, factsNeeded } from "./facts.ts";
 export type { AnchorFact, ClientEventFact, ClientEventQuery, Facts, FactsQuery } from "./facts.ts";
 export { TileAccumulator, openTileWidth, tileLevelsAt } from "./tile-accumulator.ts";
 export type { CompletedTile } from "./tile-accumulator.ts";
 export { GroupIdMemory } from "./group-id-memory.ts";
 export type { DecidedGroupId } from "./group-id-memory.ts";
-export { emptyLedgerState, trustRootVersionAt, trustRootsOf } from "./state.ts";
+export { emptyLedgerState, trustRootVersionAt } from "./state.ts";
 export type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state.ts";
 export { EMPTY_STORED_LEDGER, restoreLedgerState } from "./stored-ledger.ts";
 export type { StoredLedger, StoredOrigin, StoredTrustRoot } from "./stored-ledger.ts";
@@ -62,3 +62,7 @@ export type {
   TrustRootPositionWrite,
   TrustRootWrite,
 } from "./decision.ts";
+export { decideEntry } from "./decide.ts";
+export type { CommittedEntry } from "./decide.ts";
+export { advance } from "./advance.ts";
+export { encodeWrites, nextEffect } from "./effect.ts";

@@ -54,6 +54,8 @@ export interface LedgerState {
   lastAcceptedMs: number;
   /** Verified from version 1 on; null before genesis. */
   trustRootChain: TrustRootChain | null;
+  /** The versions of the chain, oldest first: version v is at place v − 1. */
+  trustRoots: readonly SignedTrustRoot[];
   /** By the hex of the fingerprint, ascending. */
   origins: ReadonlyMap<string, OriginState>;
   /** By keyIdHex. */
@@ -70,6 +72,7 @@ export function emptyLedgerState(sha256: Sha256): LedgerState {
     nextSequence: 0,
     lastAcceptedMs: 0,
     trustRootChain: null,
+    trustRoots: [],
     origins: new Map(),
     apiKeys: new Map(),
     groupIds: new GroupIdMemory(),
@@ -87,11 +90,6 @@ export function emptyOriginState(originFingerprint: OriginFingerprint, sha256: S
     certified: null,
     trustRootPositions: [],
   };
-}
-
-/** Every version of the trust root that is applied, oldest first. */
-export function trustRootsOf(state: LedgerState): readonly SignedTrustRoot[] {
-  return state.trustRootChain?.versions ?? [];
 }
 
 /**

@@ -146,6 +146,7 @@ export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): Ledger
   require(leafCount ===
     stored.nextSequence, `${leafCount} leaves of all origins, next sequence ${stored.nextSequence}`);
   const groupIds = new GroupIdMemory();
+  const trustRootChain = restoreChain(stored.trustRoots, crypto);
   for (const id of [...stored.groupIds].sort((a, b) => a.index - b.index)) groupIds.add(id, id.index);
   return {
     sha256,
@@ -154,7 +155,8 @@ export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): Ledger
     effect: stored.effect,
     nextSequence: stored.nextSequence,
     lastAcceptedMs: stored.lastAcceptedMs,
-    trustRootChain: restoreChain(stored.trustRoots, crypto),
+    trustRootChain,
+    trustRoots: trustRootChain?.versions ?? [],
     origins: new Map(ascending.map((origin) => [bytesToHex(origin.originFingerprint), restoreOrigin(origin, sha256)])),
     apiKeys: new Map(stored.apiKeys.map((key) => [keyIdHex(key.keyId), key])),
     groupIds,

@@ -1,0 +1,88 @@
+/** (state, entry, facts) to what every replica writes and answers. Pure: time comes from the entry, rows from facts. */
+import { assertNever } from "@event-anchoring/protocol";
+import type { Crypto } from "@event-anchoring/protocol";
+import type { Command, Entry, ProposalGroup } from "./command.ts";
+import { decideCreateApiKey } from "./decide-api-key.ts";
+import { decideCertificate } from "./decide-certificate.ts";
+import { decideRecordEvents } from "./decide-events.ts";
+import { decideGenesis, decideTrustRoot } from "./decide-trust-root.ts";
+import { DecisionDraft } from "./decision-draft.ts";
+import type { CommandOutcome, EntryDecision, GroupOutcome } from "./decision.ts";
+import { nextEffect } from "./effect.ts";
+import type { Facts } from "./facts.ts";
+import { LedgerHaltError } from "./halt.ts";
+import { reject } from "./rejection.ts";
+import type { LedgerState } from "./state.ts";
+
+/** A committed entry and its place in the log. */
+export interface CommittedEntry {
+  readonly index: number;
+  readonly term: number;
+  readonly entry: Entry;
+}
+
+/** True if the entry holds one command and nothing else. */
+function isLoneCommand(entry: Entry): boolean {
+  return entry.certificates.length === 0 && entry.groups.length === 1 && entry.groups[0]?.commands.length === 1;
+}
+
+function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft): CommandOutcome {
+  if (command.kind === "genesis") return decideGenesis(command, isAlone, draft);
+  if (!draft.isInitialised)
+    return { kind: "rejected", rejection: reject("not_initialised", "no genesis is applied yet") };
+  switch (command.kind) {
+    case "trust_root":
+      return decideTrustRoot(command, isAlone, draft);
+    case "record_events":
+      return decideRecordEvents(command, draft);
+    case "create_api_key":
+      return decideCreateApiKey(command, draft);
+    case "mark_certify_point":
+      return { kind: "applied" };
+    default:
+      return assertNever(command);
+  }
+}
+
+/** Exactly once: an id that is known is not decided again, and one too old to be known is not decided at all. */
+function decideGroup(group: ProposalGroup, isAlone: boolean, draft: DecisionDraft): GroupOutcome {
+  if (draft.wasDecided(group.id)) return { status: "duplicate" };
+  if (group.notAfter < draft.index) return { status: "expired" };
+  draft.addGroupId(group.id);
+  return { status: "decided", commands: group.commands.map((command) => decideCommand(command, isAlone, draft)) };
+}
+
+/**
+ * Decides the entry after the newest applied one. The state stays as it is: `advance` makes the decision part of it.
+ * An entry of the consensus engine itself is decided as one without certificates and groups.
+ * @param facts what factsNeeded(entry) asks for, as of the entry before
+ * @param crypto its ed25519Verify may be a memo of verdicts, each this node's own
+ * @throws LedgerHaltError `index_out_of_order`, `certificate_contradicts`
+ */
+export function decideEntry(
+  state: LedgerState,
+  committed: CommittedEntry,
+  facts: Facts,
+  crypto: Crypto,
+): EntryDecision {
+  const { index, term, entry } = committed;
+  if (index !== state.appliedIndex + 1)
+    throw new LedgerHaltError("index_out_of_order", `entry ${index} after applied index ${state.appliedIndex}`);
+  const draft = new DecisionDraft(state, facts, crypto, { index, acceptedMs: entry.acceptedMs });
+  for (const certificate of entry.certificates) decideCertificate(certificate, draft);
+  const isAlone = isLoneCommand(entry);
+  const outcomes = entry.groups.map((group) => decideGroup(group, isAlone, draft));
+  const writes = draft.writes();
+  return {
+    index,
+    term,
+    certify: entry.certify,
+    acceptedMs: entry.acceptedMs,
+    outcomes,
+    writes,
+    trustRootChain: draft.trustRootChain,
+    effect: nextEffect(state.effect, { index, term }, writes, crypto.sha256),
+    nextSequence: draft.nextSequence,
+    lastAcceptedMs: draft.lastAcceptedMs,
+  };
+}

@@ -1,0 +1,227 @@
+/** What an entry has decided so far, laid over the state it starts from. The state itself stays as it is. */
+import {
+  LEAF_KIND,
+  anchorIdOf,
+  bytesToHex,
+  encodeLeaf,
+  equalBytes,
+  toAnchorId,
+  ZERO_32,
+} from "@event-anchoring/protocol";
+import type {
+  AnchorId,
+  Crypto,
+  Leaf,
+  LeafHeader,
+  OriginFingerprint,
+  OriginStatus,
+  TrustRootChain,
+} from "@event-anchoring/protocol";
+import { keyIdHex } from "./api-key.ts";
+import type { ApiKey } from "./api-key.ts";
+import type { GroupId } from "./command.ts";
+import type {
+  CertificateWrite,
+  ClientEventWrite,
+  EntryWrites,
+  LeafWrite,
+  OriginStatusWrite,
+  TileWrite,
+  TrustRootPositionWrite,
+  TrustRootWrite,
+} from "./decision.ts";
+import { clientEventKey } from "./facts.ts";
+import type { AnchorFact, ClientEventFact, Facts } from "./facts.ts";
+import { GroupIdMemory } from "./group-id-memory.ts";
+import { LIMITS } from "./limits.ts";
+import type { LedgerState } from "./state.ts";
+import { TileAccumulator } from "./tile-accumulator.ts";
+
+/** One origin's tree with the leaves of this entry. */
+interface OriginDraft {
+  readonly originFingerprint: OriginFingerprint;
+  status: OriginStatus;
+  treeSize: number;
+  lastAnchorId: AnchorId;
+  readonly tiles: TileAccumulator;
+}
+
+export class DecisionDraft {
+  readonly state: LedgerState;
+  readonly facts: Facts;
+  readonly crypto: Crypto;
+  readonly index: number;
+  /** Accepted time of the entry: what every rule compares with, and what every leaf of it says. */
+  readonly acceptedMs: number;
+  readonly certificates: CertificateWrite[] = [];
+  trustRootChain: TrustRootChain | null = null;
+  readonly #leaves: LeafWrite[] = [];
+  readonly #clientEvents: ClientEventWrite[] = [];
+  readonly #clientEventFacts = new Map<string, ClientEventFact>();
+  readonly #anchors = new Map<string, AnchorFact>();
+  readonly #tiles: TileWrite[] = [];
+  readonly #apiKeys = new Map<string, ApiKey>();
+  readonly #trustRoots: TrustRootWrite[] = [];
+  readonly #originStatuses: OriginStatusWrite[] = [];
+  readonly #positions: TrustRootPositionWrite[] = [];
+  readonly #groupIds: GroupId[] = [];
+  readonly #groupIdMemory = new GroupIdMemory();
+  readonly #origins = new Map<string, OriginDraft>();
+  #lastOrigin: OriginDraft | null = null;
+  #anchorsIndexed = 0;
+
+  constructor(
+    state: LedgerState,
+    facts: Facts,
+    crypto: Crypto,
+    entry: { readonly index: number; readonly acceptedMs: number },
+  ) {
+    this.state = state;
+    this.facts = facts;
+    this.crypto = crypto;
+    this.index = entry.index;
+    this.acceptedMs = Math.max(entry.acceptedMs, state.lastAcceptedMs);
+  }
+
+  get isInitialised(): boolean {
+    return this.state.trustRootChain !== null || this.trustRootChain !== null;
+  }
+
+  get nextSequence(): number {
+    return this.state.nextSequence + this.#leaves.length;
+  }
+
+  get lastAcceptedMs(): number {
+    return this.#leaves.length === 0 ? this.state.lastAcceptedMs : this.acceptedMs;
+  }
+
+  /** The origin as this entry leaves it so far; null if no trust root lists it. */
+  origin(originFingerprint: OriginFingerprint): OriginDraft | null {
+    // Most events of an entry go to one origin: look it up once.
+    if (this.#lastOrigin !== null && equalBytes(this.#lastOrigin.originFingerprint, originFingerprint))
+      return this.#lastOrigin;
+    const key = bytesToHex(originFingerprint);
+    let draft = this.#origins.get(key) ?? null;
+    if (draft === null) {
+      const origin = this.state.origins.get(key);
+      if (origin === undefined) return null;
+      draft = {
+        originFingerprint: origin.originFingerprint,
+        status: origin.status,
+        treeSize: origin.tree.size,
+        lastAnchorId: origin.lastAnchorId,
+        tiles: origin.tiles.fork(),
+      };
+      this.#origins.set(key, draft);
+    }
+    this.#lastOrigin = draft;
+    return draft;
+  }
+
+  /** Lists an origin, or moves it to another status. */
+  setOriginStatus(originFingerprint: OriginFingerprint, status: OriginStatus): OriginDraft {
+    const known = this.origin(originFingerprint);
+    const draft = known ?? {
+      originFingerprint,
+      status,
+      treeSize: 0,
+      lastAnchorId: toAnchorId(ZERO_32),
+      tiles: new TileAccumulator(0, [], this.crypto.sha256),
+    };
+    if (known === null) this.#origins.set(bytesToHex(originFingerprint), draft);
+    if (known === null || known.status !== status) this.#originStatuses.push({ originFingerprint, status });
+    draft.status = status;
+    return draft;
+  }
+
+  /** Appends the leaf that `make` builds on the header of its place. */
+  append(origin: OriginDraft, make: (header: LeafHeader) => Leaf): LeafWrite {
+    const { sha256 } = this.crypto;
+    const { originFingerprint } = origin;
+    const leaf = make({
+      originFingerprint,
+      depth: origin.treeSize,
+      parentAnchorId: origin.lastAnchorId,
+      sequence: this.nextSequence,
+      acceptedMs: this.acceptedMs,
+    });
+    const bytes = encodeLeaf(leaf);
+    const anchorId = anchorIdOf(bytes, sha256);
+    const { kind, depth, sequence, acceptedMs } = leaf;
+    const write: LeafWrite = { kind, originFingerprint, depth, sequence, acceptedMs, anchorId, bytes };
+    this.#leaves.push(write);
+    origin.treeSize++;
+    origin.lastAnchorId = anchorId;
+    for (const tile of origin.tiles.append(anchorId)) this.#tiles.push({ originFingerprint, ...tile });
+    if (leaf.kind === LEAF_KIND.genesis || leaf.kind === LEAF_KIND.trustRoot) {
+      const version = this.trustRootChain?.newest.trustRoot.version;
+      if (version === undefined) throw new RangeError("a trust-root leaf comes with its version");
+      this.#positions.push({ originFingerprint, leafIndex: depth, version });
+    }
+    return write;
+  }
+
+  clientEvent(key: string): ClientEventFact | null {
+    return this.#clientEventFacts.get(key) ?? this.facts.clientEvents.get(key) ?? null;
+  }
+
+  addClientEvent(write: ClientEventWrite): void {
+    this.#clientEvents.push(write);
+    this.#clientEventFacts.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+  }
+
+  /** An anchor of any earlier entry, or of an earlier command of this one. */
+  anchor(anchorId: Uint8Array): AnchorFact | null {
+    const key = bytesToHex(anchorId);
+    const known = this.facts.anchors.get(key);
+    if (known !== undefined) return known;
+    for (; this.#anchorsIndexed < this.#leaves.length; this.#anchorsIndexed++) {
+      const leaf = this.#leaves[this.#anchorsIndexed];
+      if (leaf !== undefined) this.#anchors.set(bytesToHex(leaf.anchorId), leaf);
+    }
+    return this.#anchors.get(key) ?? null;
+  }
+
+  apiKey(keyId: Uint8Array): ApiKey | null {
+    const key = keyIdHex(keyId);
+    return this.#apiKeys.get(key) ?? this.state.apiKeys.get(key) ?? null;
+  }
+
+  /** Every key as this entry leaves the table so far. */
+  *apiKeys(): Generator<ApiKey> {
+    yield* this.#apiKeys.values();
+    for (const [id, key] of this.state.apiKeys) if (!this.#apiKeys.has(id)) yield key;
+  }
+
+  putApiKey(key: ApiKey): void {
+    this.#apiKeys.set(keyIdHex(key.keyId), key);
+  }
+
+  addTrustRoot(write: TrustRootWrite): void {
+    this.#trustRoots.push(write);
+  }
+
+  wasDecided(id: GroupId): boolean {
+    return this.state.groupIds.has(id) || this.#groupIdMemory.has(id);
+  }
+
+  addGroupId(id: GroupId): void {
+    this.#groupIds.push(id);
+    this.#groupIdMemory.add(id, this.index);
+  }
+
+  writes(): EntryWrites {
+    return {
+      leaves: this.#leaves,
+      clientEvents: this.#clientEvents,
+      tiles: this.#tiles,
+      certificates: this.certificates,
+      apiKeys: [...this.#apiKeys.values()],
+      trustRoots: this.#trustRoots,
+      originStatuses: this.#originStatuses,
+      trustRootPositions: this.#positions,
+      groupIds: this.#groupIds,
+      forgetGroupIdsBelow: Math.max(0, this.index - LIMITS.groupIdEntriesKept),
+    };
+  }
+}
