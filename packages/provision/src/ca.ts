@@ -69,7 +69,8 @@ export async function createCertificateAuthority(clusterName: string, nowMs: num
 
 /** Adds what is derived. @throws Error for a certificate that cannot be parsed */
 export function certificateAuthorityOf(authority: IssuedCertificate): CertificateAuthority {
-  return withUnprintableKey({ ...authority, spkiSha256: spkiSha256Of(authority.certificatePem) });
+  const { certificatePem, privateKeyPem, expiresMs } = authority;
+  return withUnprintableKey({ certificatePem, privateKeyPem, expiresMs, spkiSha256: spkiSha256Of(certificatePem) });
 }
 
 /** SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). */
