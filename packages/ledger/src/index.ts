@@ -66,3 +66,23 @@ export { decideEntry } from "./decide.ts";
 export type { CommittedEntry } from "./decide.ts";
 export { advance } from "./advance.ts";
 export { encodeWrites, nextEffect } from "./effect.ts";
+export type { AsOf, Check, CheckResult, VerificationResult } from "./checks.ts";
+export { EVENT_CHECKS, verifyEvent } from "./verification.ts";
+export type { EventCheckCode, EventVerificationInput, LoadedLeaf } from "./verification.ts";
+export { rememberVerdicts } from "./verdict-memo.ts";
+export { traceEvent } from "./trace.ts";
+export type {
+  AuthorityVerdict,
+  DelegationBoundary,
+  DelegationHop,
+  RecordState,
+  Trace,
+  TraceActor,
+  TraceInput,
+  TraceReason,
+  TraceReasonCode,
+  TraceReference,
+  TraceViolation,
+  ViolationCode,
+} from "./trace.ts";
+export type { OriginStatus } from "@event-anchoring/protocol";
