@@ -118,7 +118,7 @@ export function verifyNodeRequest(text: string, expected: RequestExpectation, ve
   }
   const replayed = checkSequence(header, expected);
   if (replayed !== null) return replayed;
-  if (!hasBodyDigest(header, expected.context, verifier.sha256)) return refuse("body_mismatch", "other body");
+  if (!hasBodyDigest(header, expected.context)) return refuse("body_mismatch", "other body");
   const publicKey = verifier.authKeyOf(header.from);
   const message = authSignedBytes(header, expected.context, null, verifier.sha256);
   if (publicKey === null || !verifier.ed25519Verify(publicKey, message, header.signature)) {
@@ -152,7 +152,7 @@ export function verifyOperatorRequest(
   if (replayed !== null) return replayed;
   const skewMs = Math.abs(header.extra - verifier.wallMs);
   if (skewMs > OPERATOR_CLOCK_SKEW_MS_MAX) return refuse("clock_skew", `clocks differ by ${skewMs} ms`);
-  if (!hasBodyDigest(header, expected.context, verifier.sha256)) return refuse("body_mismatch", "other body");
+  if (!hasBodyDigest(header, expected.context)) return refuse("body_mismatch", "other body");
   const message = authSignedBytes(header, expected.context, null, verifier.sha256);
   if (!verifier.verify(message, header.signature)) {
     return refuse("bad_signature", "not signed by the certificate's key for this connection");
@@ -189,7 +189,7 @@ export function verifyResponse(
   if (header.to !== expected.to) return refuse("wrong_target", `answer for ${header.to}`);
   if (header.sequence !== expected.sequence) return refuse("replayed", `answer to sequence ${header.sequence}`);
   if (header.extra !== expected.status) return refuse("body_mismatch", `signed status ${header.extra}`);
-  if (!hasBodyDigest(header, expected.context, sha256)) return refuse("body_mismatch", "other body");
+  if (!hasBodyDigest(header, expected.context)) return refuse("body_mismatch", "other body");
   const message = authSignedBytes(header, expected.context, expected.requestHeader, sha256);
   if (!ed25519Verify(authKey, message, header.signature)) {
     return refuse("bad_signature", "not signed by the auth key for this request");
@@ -214,8 +214,8 @@ function checkSequence(header: AuthHeader, expected: RequestExpectation): AuthRe
   return refuse("replayed", `sequence ${header.sequence} after ${expected.lastSequence}`);
 }
 
-function hasBodyDigest(header: AuthHeader, context: AuthContext, sha256: Sha256): boolean {
-  return equalBytes(header.bodyDigest, sha256(context.body));
+function hasBodyDigest(header: AuthHeader, context: AuthContext): boolean {
+  return equalBytes(header.bodyDigest, context.bodyDigest);
 }
 
 function refuse(code: AuthRefusalCode, detail: string): AuthRefusal {

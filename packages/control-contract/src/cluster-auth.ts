@@ -39,7 +39,8 @@ export interface AuthContext {
   readonly path: string;
   /** RFC 9266 exporter value of the connection, 32 bytes. */
   readonly exporter: Uint8Array;
-  readonly body: Uint8Array;
+  /** SHA-256 of the raw body. */
+  readonly bodyDigest: Uint8Array;
 }
 
 /** What a header says. All of it is unauthenticated until the signature is verified. */
@@ -119,7 +120,7 @@ function signHeader(
   sign: AuthSign,
   sha256: Sha256,
 ): string {
-  const header = { ...unsigned, bodyDigest: sha256(context.body) };
+  const header = { ...unsigned, bodyDigest: context.bodyDigest };
   const signature = sign(authSignedBytes(header, context, requestHeader, sha256));
   if (signature.length !== 64) throw new RangeError(`a Cluster-auth signature has 64 bytes, not ${signature.length}`);
   return formatAuthHeader({ ...header, signature });
@@ -132,7 +133,7 @@ function signHeader(
  */
 export function authSignedBytes(
   header: Omit<AuthHeader, "signature">,
-  context: Omit<AuthContext, "body">,
+  context: Omit<AuthContext, "bodyDigest">,
   requestHeader: string | null,
   sha256: Sha256,
 ): Uint8Array {

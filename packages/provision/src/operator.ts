@@ -18,7 +18,13 @@ import {
   signOperatorRequest,
   verifyResponse,
 } from "@event-anchoring/control-contract";
-import type { CreateApiKey, NodeStatus, OperatorResult, UnaryCall } from "@event-anchoring/control-contract";
+import type {
+  AuthContext,
+  CreateApiKey,
+  NodeStatus,
+  OperatorResult,
+  UnaryCall,
+} from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { hexToBytes } from "@event-anchoring/protocol";
 import { OPERATOR_LIFETIME_MS_MAX, issueCertificate } from "./ca.ts";
@@ -181,7 +187,7 @@ export async function callOperator(options: CallOptions, call: UnaryCall, body: 
         if (signed === null) return;
         const header = response.headers[CLUSTER_AUTH_HEADER];
         const answer = { status: response.statusCode ?? 0, header: String(header), body: Buffer.concat(chunks) };
-        const refused = judgeAnswer(options, call, signed, answer);
+        const refused = judgeAnswer(options, signed, answer);
         if (refused === null) resolve(Uint8Array.from(answer.body));
         else reject(refused);
       });
@@ -191,7 +197,7 @@ export async function callOperator(options: CallOptions, call: UnaryCall, body: 
 
 interface SignedCall {
   readonly header: string;
-  readonly exporter: Uint8Array;
+  readonly context: AuthContext;
 }
 
 /** A connection of its own, no session kept or offered: a resumed one would skip the identity check (Node 20). */
@@ -223,19 +229,19 @@ function signCall({ credential, node }: CallOptions, call: UnaryCall, body: Uint
     sequence: 1,
     nonce: Uint8Array.from(randomBytes(16)),
   };
+  const context = { method: call.method, path: call.path, exporter, bodyDigest: nodeCrypto.sha256(body) };
   const header = signOperatorRequest(
     claims,
     Date.now(),
-    { method: call.method, path: call.path, exporter, body },
+    context,
     (message) => signWithKey("sha256", message, { key, dsaEncoding: "ieee-p1363" }),
     nodeCrypto.sha256,
   );
-  return { header, exporter };
+  return { header, context };
 }
 
 function judgeAnswer(
   { credential, node }: CallOptions,
-  call: UnaryCall,
   signed: SignedCall,
   answer: { readonly status: number; readonly header: string; readonly body: Uint8Array },
 ): OperatorCallError | null {
@@ -246,7 +252,7 @@ function judgeAnswer(
     status: answer.status,
     sequence: 1,
     requestHeader: signed.header,
-    context: { method: call.method, path: call.path, exporter: signed.exporter, body: answer.body },
+    context: { ...signed.context, bodyDigest: nodeCrypto.sha256(answer.body) },
   };
   const { ed25519Verify, sha256 } = nodeCrypto;
   const verdict = verifyResponse(answer.header, expected, node.authPublicKey, ed25519Verify, sha256);
