@@ -1,5 +1,5 @@
 /** Events: judged in the order of docs/PROTOCOL.md, "Deciding", then appended. */
-import { LEAF_KIND, ZERO_32, clientEventCommit, equalBytes, isZero } from "@event-anchoring/protocol";
+import { LEAF_KIND, ZERO_32, assertNever, clientEventCommit, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import { isLiveApiKey } from "./api-key.ts";
 import type { Credential, EventInput, RecordEventsCommand, Scope } from "./command.ts";
@@ -147,33 +147,42 @@ function refuseBatch(judged: readonly Judged[]): EventOutcome[] {
   });
 }
 
+/** @param outcomes those of the items before it */
+function appendItem(
+  event: EventInput,
+  item: Judged,
+  apiClientId: Uint8Array,
+  outcomes: readonly EventOutcome[],
+  draft: DecisionDraft,
+): EventOutcome {
+  switch (item.verdict) {
+    case "new": {
+      const leaf = appendEvent(event, item.contentHash, apiClientId, draft);
+      return { status: "accepted", leaf, clientEventSalt: event.clientEventSalt };
+    }
+    case "replayed":
+      return replayOf(item.first);
+    case "repeated": {
+      const first = outcomes[item.position];
+      if (first?.status !== "accepted") throw new RangeError("an item repeats one that was accepted");
+      return replayOf(first.leaf);
+    }
+    case "rejected":
+      return { status: "rejected", rejection: item.rejection };
+    default:
+      return assertNever(item);
+  }
+}
+
 function appendBatch(command: RecordEventsCommand, judged: readonly Judged[], draft: DecisionDraft): EventOutcome[] {
   const { apiClientId } = command.credential;
   const outcomes: EventOutcome[] = [];
   for (const [position, event] of command.events.entries()) {
     const item = judged[position];
     if (item === undefined) throw new RangeError("every event is judged");
-    outcomes.push(appendItem(event, item));
+    outcomes.push(appendItem(event, item, apiClientId, outcomes, draft));
   }
   return outcomes;
-
-  function appendItem(event: EventInput, item: Judged): EventOutcome {
-    switch (item.verdict) {
-      case "new": {
-        const leaf = appendEvent(event, item.contentHash, apiClientId, draft);
-        return { status: "accepted", leaf, clientEventSalt: event.clientEventSalt };
-      }
-      case "replayed":
-        return replayOf(item.first);
-      case "repeated": {
-        const first = outcomes[item.position];
-        if (first?.status !== "accepted") throw new RangeError("an item repeats one that was accepted");
-        return replayOf(first.leaf);
-      }
-      case "rejected":
-        return { status: "rejected", rejection: item.rejection };
-    }
-  }
 }
 
 /** A batch is judged as a whole before anything of it is appended: its items cannot refer to one another. */
