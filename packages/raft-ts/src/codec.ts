@@ -1,6 +1,6 @@
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { InvalidArgumentError, InvalidMessageError } from "./errors.ts";
-import { findShapeFault } from "./message-shape.ts";
+import { findShapeFault, isPeerMessage } from "./message-shape.ts";
 import { MESSAGE_TYPES } from "./types.ts";
 import type { ConfState, Entry, InboundMessage, MessageHeader, RaftId, SnapshotMeta } from "./types.ts";
 
@@ -15,22 +15,18 @@ const ENTRY_CONF_CHANGE = 1;
 
 export const EMPTY = new Uint8Array(0);
 
-/** A message's fixed part: everything but entries and the snapshot's fields. */
-export interface HeaderRead {
-  readonly header: Omit<MessageHeader, "snapshot">;
-  readonly hasSnapshot: boolean;
-}
+const peerWriter = new ByteWriter();
 
 /**
  * The bytes of a message to a peer, payloads included. Layout, big-endian: version, type, flags (1 each); from, to,
  * term, logTerm, index, commit, vote, rejectHint (8 each); context length (4) and context; number of entries (4) and
  * for each index, term (8 each), type (1), payload length (4), payload; the snapshot if its flag is set.
- * Throws InvalidArgumentError for what `decodeMessage` would refuse.
+ * Throws InvalidArgumentError for a type that is not for peers.
  */
 export function encodeMessage(message: InboundMessage): Uint8Array {
-  const fault = findShapeFault(message);
-  if (fault !== null) throw new InvalidArgumentError(`cannot encode ${message.type}: ${fault}`);
-  const writer = new ByteWriter();
+  if (!isPeerMessage(message.type)) throw new InvalidArgumentError(`${message.type} is not for peers`);
+  const writer = peerWriter;
+  writer.reset();
   writer.u8(MESSAGE_VERSION);
   writeHeader(writer, message);
   writer.u32(message.entries.length);
@@ -53,15 +49,17 @@ export function decodeMessage(bytes: Uint8Array): InboundMessage {
   const reader = new ByteReader(bytes, (reason) => new InvalidMessageError(reason));
   const version = reader.u8();
   if (version !== MESSAGE_VERSION) throw new InvalidMessageError(`unknown version ${version}`);
-  const { header, hasSnapshot } = readHeader(reader);
-  const entries: Entry[] = [];
-  for (let count = reader.count(ENTRY_HEADER_BYTES); count > 0; count -= 1) entries.push(readPeerEntry(reader));
-  const snapshot = hasSnapshot ? readSnapshot(reader) : null;
+  const message = readMessage(reader, readPeerEntries);
   reader.end();
-  const message: InboundMessage = { ...header, entries, snapshot };
   const fault = findShapeFault(message);
   if (fault !== null) throw new InvalidMessageError(`${message.type}: ${fault}`);
   return message;
+}
+
+function readPeerEntries(reader: ByteReader): Entry[] {
+  const entries: Entry[] = [];
+  for (let count = reader.count(ENTRY_HEADER_BYTES); count > 0; count -= 1) entries.push(readPeerEntry(reader));
+  return entries;
 }
 
 function readPeerEntry(reader: ByteReader): Entry {
@@ -77,7 +75,7 @@ function readPeerEntry(reader: ByteReader): Entry {
   };
 }
 
-/** Type, flags, numbers and context; the same bytes go to peers and into the engine. */
+/** A message up to its entries: type, flags, numbers and context, to peers and into the engine alike. */
 export function writeHeader(writer: ByteWriter, message: MessageHeader): void {
   writer.u8(MESSAGE_TYPES.indexOf(message.type));
   writer.u8((message.reject ? FLAG_REJECT : 0) | (message.snapshot === null ? 0 : FLAG_SNAPSHOT));
@@ -93,13 +91,18 @@ export function writeHeader(writer: ByteWriter, message: MessageHeader): void {
   writer.bytes(message.context);
 }
 
-export function readHeader(reader: ByteReader): HeaderRead {
+/** Everything `writeHeader` wrote, then the entries as `readEntries` finds them, then the snapshot. */
+export function readMessage<E>(
+  reader: ByteReader,
+  readEntries: (reader: ByteReader) => readonly E[],
+): MessageHeader & { readonly entries: readonly E[] } {
   const typeNumber = reader.u8();
   const type = MESSAGE_TYPES[typeNumber];
   if (type === undefined) throw reader.fail(`unknown message type ${typeNumber}`);
   const flags = reader.u8();
   if (flags > (FLAG_REJECT | FLAG_SNAPSHOT)) throw reader.fail(`unknown flags ${flags}`);
-  const header = {
+  // The fields are read in the order in which they stand here.
+  return {
     type,
     reject: (flags & FLAG_REJECT) !== 0,
     from: reader.u64(),
@@ -111,8 +114,9 @@ export function readHeader(reader: ByteReader): HeaderRead {
     vote: reader.u64(),
     rejectHint: reader.u53(),
     context: readBytes(reader),
+    entries: readEntries(reader),
+    snapshot: (flags & FLAG_SNAPSHOT) === 0 ? null : readSnapshot(reader),
   };
-  return { header, hasSnapshot: (flags & FLAG_SNAPSHOT) !== 0 };
 }
 
 /** A length and that many bytes; nothing is allocated for none. */

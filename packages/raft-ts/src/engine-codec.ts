@@ -1,5 +1,5 @@
 import type { ByteReader, ByteWriter } from "./bytes.ts";
-import { EMPTY, readBytes, readHeader, readSnapshot, writeHeader, writeSnapshot } from "./codec.ts";
+import { EMPTY, readBytes, readMessage, readSnapshot, writeHeader, writeSnapshot } from "./codec.ts";
 import type {
   AppendChore,
   ApplyChore,
@@ -148,14 +148,16 @@ function readList<T>(reader: ByteReader, bytesEach: number, read: (reader: ByteR
   return list;
 }
 
-function readMessage(reader: ByteReader): Message {
-  const { header, hasSnapshot } = readHeader(reader);
-  const entries = readList(reader, ENTRY_BYTES_MIN, readMeta);
-  return { ...header, entries, snapshot: hasSnapshot ? readSnapshot(reader) : null };
+function readMetas(reader: ByteReader): EntryMeta[] {
+  return readList(reader, ENTRY_BYTES_MIN, readMeta);
+}
+
+function readEngineMessage(reader: ByteReader): Message {
+  return readMessage(reader, readMetas);
 }
 
 function readMessages(reader: ByteReader): Message[] {
-  return readList(reader, MESSAGE_BYTES_MIN, readMessage);
+  return readList(reader, MESSAGE_BYTES_MIN, readEngineMessage);
 }
 
 /** Reads the output of raft_ready. */
@@ -200,7 +202,7 @@ function readHardState(reader: ByteReader): HardState {
 }
 
 function readApply(reader: ByteReader): ApplyChore {
-  return { entries: readList(reader, ENTRY_BYTES_MIN, readMeta), responses: readMessages(reader) };
+  return { entries: readMetas(reader), responses: readMessages(reader) };
 }
 
 /** Reads the output of raft_status. */

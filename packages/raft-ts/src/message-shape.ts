@@ -95,7 +95,8 @@ function findAppendFault(message: InboundMessage): string | null {
 function findReadFault(message: InboundMessage): string | null {
   const request = message.entries[0];
   if (request === undefined || message.entries.length !== 1) return "a read has exactly one entry";
-  if (request.index !== 0 || request.term !== 0 || request.type !== "normal") return "a read's entry is not its context";
+  if (request.index !== 0 || request.term !== 0 || request.type !== "normal")
+    return "a read's entry is not its context";
   return request.payload.length > CONTEXT_BYTES_MAX ? "context is too long" : null;
 }
 

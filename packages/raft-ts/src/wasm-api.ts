@@ -1,7 +1,10 @@
 /** The part of WebAssembly's JavaScript API that is used here; the compiler's ES libraries do not declare it. */
 export interface WasmApi {
   compile(bytes: Uint8Array): Promise<WasmModule>;
-  instantiate(module: WasmModule, imports: WasmImports): Promise<{ readonly exports: Readonly<Record<string, unknown>> }>;
+  instantiate(
+    module: WasmModule,
+    imports: WasmImports,
+  ): Promise<{ readonly exports: Readonly<Record<string, unknown>> }>;
   readonly Module: { imports(module: WasmModule): readonly { readonly module: string; readonly name: string }[] };
 }
 
