@@ -1,1 +1,16 @@
-export {};
+export { StoreError } from "./errors.ts";
+export type { StoreErrorCode } from "./errors.ts";
+export { migrate } from "./migrate.ts";
+export type { MigrateOptions, MigrationResult } from "./migrate.ts";
+export { IdentityStore } from "./identity.ts";
+export type { Identity, IdentityState } from "./identity.ts";
+export { RaftLog } from "./raft-log.ts";
+export type { AppendRequest, AppendResult, RaftLogOptions, StoreLogger } from "./raft-log.ts";
+export type { LoadedRaftLog } from "./raft-log-reads.ts";
+export { LedgerStore } from "./ledger-store.ts";
+export type { ApplyRequest, LedgerStoreOptions, LoadedLedger } from "./ledger-store.ts";
+export { PAGE_ROWS_MAX, Reads } from "./reads.ts";
+export type { AsOfApplied, ReadDirection, ReadPosition, StoredOriginHead, StoredTrustRootRow } from "./reads.ts";
+export type { ReadPoolOptions } from "./read-pool.ts";
+export type { StoredAnchor, StoredCertificate, StoredClientEvent } from "./read-rows.ts";
+export type { ProofHashes, SubtreesOfOrigin } from "./proof-hashes.ts";

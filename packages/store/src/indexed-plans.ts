@@ -1,0 +1,11 @@
+/**
+ * Every look-up of ours goes by an index. Tables that were filled a moment ago have no statistics, and a planner that
+ * believes them empty would scan them whole. Plans are made once: they do not depend on the values.
+ */
+export const INDEXED_PLANS = {
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  plan_cache_mode: "force_generic_plan",
+  jit: "off",
+} as const;

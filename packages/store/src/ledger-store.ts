@@ -1,0 +1,194 @@
+import type { EntryDecision, Facts, FactsQuery, StoredLedger } from "@event-anchoring/ledger";
+import { frontierRoot } from "@event-anchoring/protocol";
+import type { Frontier, OriginFingerprint } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import type { ConfState, RaftIndex, Term } from "raft-ts";
+import { buildApply } from "./apply.ts";
+import { Connection } from "./connection.ts";
+import { StoreError } from "./errors.ts";
+import { loadFacts } from "./facts.ts";
+import { INDEXED_PLANS } from "./indexed-plans.ts";
+import { loadFrontier, loadLedger } from "./ledger-load.ts";
+import type { LedgerRow } from "./ledger-codec.ts";
+import { LEDGER_LOCK } from "./locks.ts";
+import { assertMigrated } from "./migrate.ts";
+import { OriginNumbers } from "./origin-numbers.ts";
+import { decodeConfState, encodeConfState } from "./raft-codec.ts";
+import { assertSafeSettings } from "./settings.ts";
+
+export interface LedgerStoreOptions {
+  readonly url: string;
+}
+
+export interface LoadedLedger {
+  /** As of `appliedIndex`; `restoreLedgerState` makes it a state again. */
+  readonly ledger: StoredLedger;
+  /** Members of the raft group as of `appliedIndex`; null until the first is applied. */
+  readonly confState: ConfState | null;
+  readonly appliedIndex: RaftIndex;
+  readonly appliedTerm: Term;
+}
+
+export interface ApplyRequest {
+  readonly decision: EntryDecision;
+  /** The membership after this entry; null: as before. */
+  readonly confState: ConfState | null;
+}
+
+/** Rows of forgotten group ids may stay for this many entries, so that most entries delete nothing. */
+const FORGOTTEN_ENTRIES_MAX = 512;
+
+/**
+ * What the log has produced. One entry, one statement: rows, tiles and applied index change together or not at all.
+ * Applies are committed asynchronously: a crash may lose the newest, and the durable log brings them back.
+ *
+ * One process at a time, one apply at a time. After `unknown_outcome`, and after the connection was lost, every call
+ * fails: open anew and load.
+ */
+export class LedgerStore {
+  readonly #connection: Connection;
+  #numbers = new OriginNumbers();
+  #row: LedgerRow | null = null;
+  #deletedGroupIdsBelow = 0;
+  #isUnknown = false;
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** @throws StoreError `unavailable`, `schema`, `unsafe_settings`, `locked` */
+  static async open(options: LedgerStoreOptions): Promise<LedgerStore> {
+    const connection = await Connection.open({
+      url: options.url,
+      name: "event-anchoring ledger",
+      settings: { ...INDEXED_PLANS, synchronous_commit: "off" },
+    });
+    try {
+      await assertMigrated(connection);
+      await assertSafeSettings(connection, false);
+      await connection.lock(LEDGER_LOCK);
+      return new LedgerStore(connection);
+    } catch (cause) {
+      await connection.close();
+      throw cause;
+    }
+  }
+
+  /** Called at most once; never because of close(). */
+  onLost(handler: (cause: Error) => void): void {
+    this.#connection.onLost(handler);
+  }
+
+  /**
+   * The whole state, in one snapshot. To be called before anything else. Leaves that no certificate covers are hashed
+   * again, and tiles and leaves must give one root.
+   * @throws StoreError `corrupt`
+   */
+  async load(): Promise<LoadedLedger> {
+    const { row, originRows, ledger } = await this.#connection.transaction(
+      loadLedger,
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    );
+    const numbers = new OriginNumbers();
+    for (const { origin, origin_fingerprint: fingerprint } of originRows) numbers.add(origin, fingerprint);
+    this.#numbers = numbers;
+    this.#row = row;
+    this.#deletedGroupIdsBelow = row.groupIdsFrom;
+    return {
+      ledger,
+      confState: row.confState === null ? null : decodeConfState(row.confState),
+      appliedIndex: row.appliedIndex,
+      appliedTerm: row.appliedTerm,
+    };
+  }
+
+  /** The rows that an entry must see, as of the last applied entry. At most one SELECT. */
+  async loadFacts(query: FactsQuery): Promise<Facts> {
+    this.#usableRow();
+    return loadFacts(this.#connection, query, this.#numbers);
+  }
+
+  /**
+   * Writes what an entry decided, in one statement that commits by itself.
+   * @throws StoreError `out_of_order` unless the entry before it is the last applied one (then nothing is written),
+   *   `unknown_outcome`, `full`, `unavailable`
+   */
+  async apply(request: ApplyRequest): Promise<void> {
+    const { decision } = request;
+    const before = this.#usableRow();
+    if (decision.index !== before.appliedIndex + 1) {
+      throw new StoreError("out_of_order", `entry ${decision.index} after applied index ${before.appliedIndex}`);
+    }
+    const numbers = this.#numbersAfter(decision);
+    const row: LedgerRow = {
+      appliedIndex: decision.index,
+      appliedTerm: decision.term,
+      effect: decision.effect,
+      nextSequence: decision.nextSequence,
+      lastAcceptedMs: decision.lastAcceptedMs,
+      groupIdsFrom: Math.max(before.groupIdsFrom, decision.writes.forgetGroupIdsBelow),
+      confState: request.confState === null ? before.confState : encodeConfState(request.confState),
+    };
+    const deletesGroupIds = row.groupIdsFrom - this.#deletedGroupIdsBelow >= FORGOTTEN_ENTRIES_MAX;
+    const { statement, values } = buildApply({
+      decision,
+      row,
+      previousIndex: before.appliedIndex,
+      numbers,
+      deleteGroupIdsBelow: deletesGroupIds ? row.groupIdsFrom : null,
+    });
+    const rows = await this.#noteUnknown(() => this.#connection.write<{ applied: number }>(statement, values));
+    if (rows[0]?.applied !== 1) {
+      this.#isUnknown = true;
+      throw new StoreError("out_of_order", `the stored applied index is not ${before.appliedIndex}`);
+    }
+    this.#numbers = numbers;
+    this.#row = row;
+    if (deletesGroupIds) this.#deletedGroupIdsBelow = row.groupIdsFrom;
+  }
+
+  #usableRow(): LedgerRow {
+    if (this.#isUnknown) {
+      throw new StoreError("unavailable", "an earlier write has an unknown outcome: open the store anew");
+    }
+    if (this.#row === null) throw new StoreError("out_of_order", "the ledger was not loaded");
+    return this.#row;
+  }
+
+  #numbersAfter(decision: EntryDecision): OriginNumbers {
+    const fresh = decision.writes.originStatuses.filter(
+      ({ originFingerprint }) => this.#numbers.find(originFingerprint) === undefined,
+    );
+    if (fresh.length === 0) return this.#numbers;
+    const numbers = this.#numbers.copy();
+    for (const { originFingerprint } of fresh) numbers.add(numbers.next, originFingerprint);
+    return numbers;
+  }
+
+  async #noteUnknown<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      if (cause instanceof StoreError && cause.code === "unknown_outcome") this.#isUnknown = true;
+      throw cause;
+    }
+  }
+
+  /**
+   * The frontier of an origin's first `treeSize` leaves, from tiles and leaves as of the last applied entry.
+   * @throws StoreError `out_of_order` if the origin is unknown or smaller, `corrupt`
+   */
+  async frontierAt(originFingerprint: OriginFingerprint, treeSize: number): Promise<Frontier> {
+    this.#usableRow();
+    return loadFrontier(this.#connection, originFingerprint, treeSize);
+  }
+
+  /** Root hash of an origin's first `treeSize` leaves. @throws as frontierAt */
+  async rootAt(originFingerprint: OriginFingerprint, treeSize: number): Promise<Uint8Array> {
+    return frontierRoot(await this.frontierAt(originFingerprint, treeSize), nodeCrypto.sha256);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+}

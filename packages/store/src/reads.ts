@@ -1,0 +1,353 @@
+import type { ApiKey } from "@event-anchoring/ledger";
+import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
+import { byteaArray, prefixArray } from "./binary-array.ts";
+import type { Parameter } from "./connection.ts";
+import { StoreError } from "./errors.ts";
+import { clientEventLookup } from "./ledger-codec.ts";
+import { toApiKey } from "./ledger-load.ts";
+import type { ApiKeyRow } from "./ledger-load.ts";
+import { assertMigrated } from "./migrate.ts";
+import { loadProofHashes } from "./proof-hashes.ts";
+import type { ProofHashes, SubtreesOfOrigin } from "./proof-hashes.ts";
+import { ReadPool } from "./read-pool.ts";
+import type { ReadPoolOptions } from "./read-pool.ts";
+import { ANCHOR_COLUMNS, toStoredAnchor, toStoredCertificate } from "./read-rows.ts";
+import type { AnchorRow, CertificateRow, StoredAnchor, StoredCertificate } from "./read-rows.ts";
+
+/** Every answer says how far the log was applied in the very snapshot that it was read from. */
+export interface AsOfApplied {
+  readonly appliedIndex: number;
+}
+
+/** The newest leaf applied. */
+export interface ReadPosition extends AsOfApplied {
+  /** −1 while there is no leaf. */
+  readonly sequence: number;
+  /** Unix milliseconds; 0 while there is no leaf. */
+  readonly acceptedMs: number;
+}
+
+export interface StoredOriginHead {
+  readonly originFingerprint: OriginFingerprint;
+  readonly status: OriginStatus;
+  readonly treeSize: number;
+  /** null: no leaf. */
+  readonly lastAnchorId: AnchorId | null;
+}
+
+export interface StoredTrustRootRow {
+  readonly version: number;
+  readonly rootThk: Uint8Array;
+  /** Sequence of the first leaf that announces it. */
+  readonly sequence: number;
+  readonly document: string;
+}
+
+export type ReadDirection = "ascending" | "descending";
+
+/** Rows of a page at most. */
+export const PAGE_ROWS_MAX = 1_000;
+
+type Applied<R> = R & { readonly applied_index: number };
+
+/** `l` is one row whatever else is found, so that an empty answer has an applied index as well. */
+function withApplied(select: string): string {
+  return `SELECT l.applied_index, found.* FROM state.ledger l LEFT JOIN LATERAL (${select}) AS found ON true`;
+}
+
+const POSITION = {
+  name: "position",
+  text: "SELECT applied_index, next_sequence - 1 AS sequence, last_accepted_ms FROM state.ledger",
+};
+
+const ANCHORS_BY_ID = {
+  name: "anchors_by_id",
+  text: withApplied(`
+    SELECT u.n, ${ANCHOR_COLUMNS} FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS u (prefix, id, n)
+    JOIN state.anchors a ON a.anchor_prefix = u.prefix AND a.anchor_id = u.id
+    JOIN state.origins o ON o.origin = a.origin`),
+};
+
+function anchorsOfOrigin(comparison: "<=" | ">=", order: "ASC" | "DESC"): { name: string; text: string } {
+  return {
+    name: `anchors_of_origin_${order.toLowerCase()}`,
+    text: withApplied(`
+      SELECT ${ANCHOR_COLUMNS} FROM state.origins o JOIN state.anchors a ON a.origin = o.origin
+      WHERE o.origin_fingerprint = $1 AND a.depth ${comparison} $2 ORDER BY a.depth ${order} LIMIT $3`),
+  };
+}
+
+const ANCHORS_ASCENDING = anchorsOfOrigin(">=", "ASC");
+const ANCHORS_DESCENDING = anchorsOfOrigin("<=", "DESC");
+
+const ANCHOR_BY_CLIENT_EVENT = {
+  name: "anchor_by_client_event",
+  text: withApplied(`
+    SELECT ${ANCHOR_COLUMNS} FROM state.anchors a JOIN state.origins o ON o.origin = a.origin
+    WHERE a.client_prefix = ($1::bigint[])[1] AND a.api_client_id = $2 AND a.client_event_id = $3`),
+};
+
+const CERTIFICATE_COLUMNS = `o.origin_fingerprint, c.tree_size, c.root_hash, c.certified_at_s, c.trust_root_version,
+  c.cosignatures`;
+
+const LATEST_CERTIFICATE = {
+  name: "latest_certificate",
+  text: withApplied(`
+    SELECT ${CERTIFICATE_COLUMNS} FROM state.origins o JOIN state.certificates c ON c.origin = o.origin
+    WHERE o.origin_fingerprint = $1 AND c.tree_size >= $2 ORDER BY c.tree_size DESC LIMIT 1`),
+};
+
+const CERTIFICATE_AT = {
+  name: "certificate_at",
+  text: withApplied(`
+    SELECT ${CERTIFICATE_COLUMNS} FROM state.origins o JOIN state.certificates c ON c.origin = o.origin
+    WHERE o.origin_fingerprint = $1 AND c.tree_size = $2`),
+};
+
+const TRUST_ROOTS = {
+  name: "trust_roots",
+  text: withApplied("SELECT version, root_thk, sequence, document FROM state.trust_roots ORDER BY version"),
+};
+
+const ORIGINS = {
+  name: "origin_heads",
+  text: withApplied(`
+    SELECT o.origin_fingerprint, o.status, a.depth, a.anchor_id FROM state.origins o LEFT JOIN LATERAL (
+      SELECT depth, anchor_id FROM state.anchors WHERE origin = o.origin ORDER BY depth DESC LIMIT 1
+    ) AS a ON true ORDER BY o.origin_fingerprint`),
+};
+
+const API_KEYS = {
+  name: "api_keys",
+  text: withApplied("SELECT * FROM state.api_keys ORDER BY key_id"),
+};
+
+const ACCEPTED_MS_OF = {
+  name: "accepted_ms_of",
+  text: withApplied("SELECT sequence, accepted_ms FROM state.anchors WHERE sequence = $1"),
+};
+
+/**
+ * A binary search: sequences have no gaps and times never fall along them, so no index on time is needed.
+ * `low` is always at or before the time wanted (−1: before all), `high` always after it.
+ */
+const SEQUENCE_AT_OR_BEFORE = {
+  name: "sequence_at_or_before",
+  text: `
+    WITH RECURSIVE search (low, high) AS (
+      SELECT -1::bigint, next_sequence FROM state.ledger
+      UNION ALL
+      SELECT CASE WHEN a.accepted_ms <= $1 THEN a.sequence ELSE s.low END,
+        CASE WHEN a.accepted_ms <= $1 THEN s.high ELSE a.sequence END
+      FROM search s JOIN state.anchors a ON a.sequence = (s.low + s.high) / 2 WHERE s.high - s.low > 1
+    )
+    SELECT l.applied_index, (SELECT max(low) FROM search) AS sequence FROM state.ledger l`,
+};
+
+/**
+ * What the api process may see: the state tables, read-only. Each answer comes from one snapshot and carries its
+ * applied index, which the caller compares with the read index it holds. "Absent" is an answer; "damaged" is an error.
+ *
+ * All methods: StoreError `unavailable` (no connection, statement timeout), `corrupt`.
+ */
+export class Reads {
+  readonly #pool: ReadPool;
+
+  private constructor(pool: ReadPool) {
+    this.#pool = pool;
+  }
+
+  /** @throws StoreError `unavailable`, `schema` */
+  static async open(options: ReadPoolOptions): Promise<Reads> {
+    const pool = new ReadPool(options);
+    try {
+      await assertMigrated(pool);
+    } catch (cause) {
+      await pool.close();
+      throw cause;
+    }
+    return new Reads(pool);
+  }
+
+  /** A null row of the lateral part means that nothing was found. */
+  async #select<R extends object>(
+    statement: { readonly name: string; readonly text: string },
+    values: readonly Parameter[],
+    isFound: (row: R) => boolean,
+  ): Promise<{ appliedIndex: number; rows: R[] }> {
+    const rows = await this.#pool.read<Applied<R>>(statement, values);
+    const first = rows[0];
+    if (first === undefined) throw new StoreError("corrupt", "the row of the ledger is missing");
+    return { appliedIndex: first.applied_index, rows: rows.filter(isFound) };
+  }
+
+  async position(): Promise<ReadPosition> {
+    const { appliedIndex, rows } = await this.#select<{ sequence: number; last_accepted_ms: number }>(
+      POSITION,
+      [],
+      () => true,
+    );
+    const row = rows[0];
+    return { appliedIndex, sequence: row?.sequence ?? -1, acceptedMs: row?.last_accepted_ms ?? 0 };
+  }
+
+  /** @param anchorId of any kind; null: there is none */
+  async anchor(anchorId: AnchorId): Promise<AsOfApplied & { readonly anchor: StoredAnchor | null }> {
+    const { appliedIndex, anchors } = await this.anchors([anchorId]);
+    return { appliedIndex, anchor: anchors[0] ?? null };
+  }
+
+  /** Parallel to the ids; null where there is none. */
+  async anchors(
+    anchorIds: readonly AnchorId[],
+  ): Promise<AsOfApplied & { readonly anchors: readonly (StoredAnchor | null)[] }> {
+    const { appliedIndex, rows } = await this.#select<AnchorRow & { n: number }>(
+      ANCHORS_BY_ID,
+      [prefixArray(anchorIds), byteaArray(anchorIds)],
+      hasAnchor,
+    );
+    const byPosition = new Map(rows.map((row) => [row.n, row]));
+    const anchors = anchorIds.map((_, position) => {
+      const row = byPosition.get(position + 1);
+      return row === undefined ? null : toStoredAnchor(row);
+    });
+    return { appliedIndex, anchors };
+  }
+
+  /** Neighbours in one origin's tree, beginning with `fromDepth`. @param limit at most PAGE_ROWS_MAX are returned */
+  async anchorsOfOrigin(
+    originFingerprint: OriginFingerprint,
+    fromDepth: number,
+    limit: number,
+    direction: ReadDirection,
+  ): Promise<AsOfApplied & { readonly anchors: readonly StoredAnchor[] }> {
+    const { appliedIndex, rows } = await this.#select<AnchorRow>(
+      direction === "ascending" ? ANCHORS_ASCENDING : ANCHORS_DESCENDING,
+      [originFingerprint, fromDepth, Math.min(limit, PAGE_ROWS_MAX)],
+      hasAnchor,
+    );
+    return { appliedIndex, anchors: rows.map(toStoredAnchor) };
+  }
+
+  /** What a client event id was first used for. */
+  async clientEvent(
+    apiClientId: Uint8Array,
+    clientEventId: string,
+  ): Promise<AsOfApplied & { readonly anchor: StoredAnchor | null }> {
+    const prefix = prefixArray([clientEventLookup(apiClientId, clientEventId)]);
+    const { appliedIndex, rows } = await this.#select<AnchorRow>(
+      ANCHOR_BY_CLIENT_EVENT,
+      [prefix, apiClientId, clientEventId],
+      hasAnchor,
+    );
+    return { appliedIndex, anchor: rows[0] === undefined ? null : toStoredAnchor(rows[0]) };
+  }
+
+  /** The newest recorded one. @param atLeastSize null is the answer if it is smaller */
+  async latestCertificate(
+    originFingerprint: OriginFingerprint,
+    options: { readonly atLeastSize?: number } = {},
+  ): Promise<AsOfApplied & { readonly certificate: StoredCertificate | null }> {
+    return this.#certificate(LATEST_CERTIFICATE, originFingerprint, options.atLeastSize ?? 0);
+  }
+
+  /** The one recorded for exactly this size. */
+  async certificateAt(
+    originFingerprint: OriginFingerprint,
+    treeSize: number,
+  ): Promise<AsOfApplied & { readonly certificate: StoredCertificate | null }> {
+    return this.#certificate(CERTIFICATE_AT, originFingerprint, treeSize);
+  }
+
+  async #certificate(
+    statement: { readonly name: string; readonly text: string },
+    originFingerprint: OriginFingerprint,
+    treeSize: number,
+  ): Promise<AsOfApplied & { readonly certificate: StoredCertificate | null }> {
+    const { appliedIndex, rows } = await this.#select<CertificateRow>(
+      statement,
+      [originFingerprint, treeSize],
+      (row) => row.tree_size !== null,
+    );
+    return { appliedIndex, certificate: rows[0] === undefined ? null : toStoredCertificate(rows[0]) };
+  }
+
+  /**
+   * Roots of complete subtrees of any number of origins, in one statement. Whoever makes a proof of them checks it
+   * against the checkpoint's root: these hashes are as the tables have them.
+   * @throws StoreError `out_of_order` if a subtree is not complete in what is applied, or the origin is unknown
+   */
+  async proofHashes(requests: readonly SubtreesOfOrigin[]): Promise<ProofHashes> {
+    return loadProofHashes(this.#pool, requests);
+  }
+
+  /** Every version, ascending. */
+  async trustRoots(): Promise<AsOfApplied & { readonly trustRoots: readonly StoredTrustRootRow[] }> {
+    const { appliedIndex, rows } = await this.#select<{
+      version: number;
+      root_thk: Uint8Array;
+      sequence: number;
+      document: string;
+    }>(TRUST_ROOTS, [], (row) => row.version !== null);
+    const trustRoots = rows.map(({ version, root_thk: rootThk, sequence, document }) => ({
+      version,
+      rootThk,
+      sequence,
+      document,
+    }));
+    return { appliedIndex, trustRoots };
+  }
+
+  /** Ascending by fingerprint. */
+  async origins(): Promise<AsOfApplied & { readonly origins: readonly StoredOriginHead[] }> {
+    const { appliedIndex, rows } = await this.#select<{
+      origin_fingerprint: Uint8Array;
+      status: OriginStatus;
+      depth: number | null;
+      anchor_id: Uint8Array | null;
+    }>(ORIGINS, [], (row) => row.origin_fingerprint !== null);
+    const origins = rows.map((row) => ({
+      originFingerprint: toOriginFingerprint(row.origin_fingerprint),
+      status: row.status,
+      treeSize: row.depth === null ? 0 : row.depth + 1,
+      lastAnchorId: row.anchor_id === null ? null : toAnchorId(row.anchor_id),
+    }));
+    return { appliedIndex, origins };
+  }
+
+  /** The whole key table, revoked and expired ones too. No secret is in it. */
+  async apiKeys(): Promise<AsOfApplied & { readonly apiKeys: readonly ApiKey[] }> {
+    const { appliedIndex, rows } = await this.#select<ApiKeyRow>(API_KEYS, [], (row) => row.key_id !== null);
+    return { appliedIndex, apiKeys: rows.map(toApiKey) };
+  }
+
+  /** The largest sequence whose accepted time is at or before `timeMs`; null: the first leaf is younger. */
+  async sequenceAtOrBefore(timeMs: number): Promise<AsOfApplied & { readonly sequence: number | null }> {
+    const { appliedIndex, rows } = await this.#select<{ sequence: number }>(
+      SEQUENCE_AT_OR_BEFORE,
+      [timeMs],
+      () => true,
+    );
+    const sequence = rows[0]?.sequence ?? -1;
+    return { appliedIndex, sequence: sequence < 0 ? null : sequence };
+  }
+
+  /** Unix milliseconds; null: no leaf has this sequence yet. */
+  async acceptedMsOf(sequence: number): Promise<AsOfApplied & { readonly acceptedMs: number | null }> {
+    const { appliedIndex, rows } = await this.#select<{ sequence: number; accepted_ms: number }>(
+      ACCEPTED_MS_OF,
+      [sequence],
+      (row) => row.sequence !== null,
+    );
+    return { appliedIndex, acceptedMs: rows[0]?.accepted_ms ?? null };
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+}
+
+function hasAnchor(row: AnchorRow): boolean {
+  return row.sequence !== null;
+}
