@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { chownSync, lstatSync, mkdirSync, readFileSync } from "node:fs";
+import { hasCode } from "./has-code.ts";
 
 /** The unprivileged account that runs Postgres when the caller is root. */
 export interface OsUser {
@@ -48,7 +49,7 @@ export function ownFolder(path: string, mode: number, user: OsUser | null): void
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (!hasCode(error, "EEXIST")) throw error;
   }
   const found = lstatSync(path);
   const self = process.getuid?.() ?? 0;

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { hasCode } from "./has-code.ts";
 import { ownFolder } from "./os-user.ts";
 import type { OsUser } from "./os-user.ts";
 import type { PostgresInstallation } from "./postgres-installation.ts";
@@ -131,6 +132,7 @@ export class EmbeddedPostgres {
     if (server === null) return;
     this.#stopping = true;
     const ended = exitOf(server);
+    server.ref();
     server.kill(signal);
     await ended;
   }
@@ -197,7 +199,16 @@ export class EmbeddedPostgres {
       if (!isReady) return;
       for (const listener of this.#exitListeners) listener({ code, signal, expected: this.#stopping });
     });
-    isReady = await this.#ready(server, ended);
+    try {
+      isReady = await this.#ready(server, ended);
+    } catch (error) {
+      server.kill("SIGKILL");
+      await ended;
+      throw error;
+    }
+    // An idle server does not keep this process alive; the watcher stops it when the process ends.
+    server.unref();
+    if (server.stderr instanceof Socket) server.stderr.unref();
     return isReady;
   }
 
@@ -228,8 +239,6 @@ export class EmbeddedPostgres {
       const status = statusLines(join(this.#options.dir, "postmaster.pid"));
       if (Number(status[0]) === server.pid && status[STATUS_LINE]?.trim() === "ready") return true;
       if (performance.now() > giveUpAt) {
-        server.kill("SIGKILL");
-        await ended;
         throw new Error(`Postgres was not ready after ${READY_TIMEOUT_MS} ms:\n${this.#logTail.trim()}`);
       }
       await Promise.race([ended, delay(READY_POLL_MS)]);
@@ -248,7 +257,7 @@ function statusLines(path: string): readonly string[] {
   try {
     return readFileSync(path, "utf8").split("\n");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (hasCode(error, "ENOENT")) return [];
     throw error;
   }
 }
