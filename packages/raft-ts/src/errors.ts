@@ -55,7 +55,7 @@ export class NotLeaderError extends RaftError {
   }
 }
 
-/** `step` was given a message it does not take: a type no peer may send, or a response from a node not tracked. */
+/** `step` was given a message no correct peer sends: a type that stays inside a node, or a shape that does not fit. */
 export class StepRefusedError extends RaftError {
   constructor(message: string) {
     super("step_refused", message);

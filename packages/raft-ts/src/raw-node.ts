@@ -111,8 +111,8 @@ export class RawNode {
 
   /**
    * Takes a message from a peer, which is attacker-controlled as far as the peer is. Throws StepRefusedError for a
-   * message no correct peer sends here (`isPeerMessage`, its shape, its addressee) and for a response of a node that
-   * is not a member. A message that is well-formed but contradicts what this node stored makes the library panic:
+   * message no correct peer sends here (`isPeerMessage`, its shape, its addressee). What is merely late is ignored: a
+   * message of an earlier term, a response from a node that has left the group. A message that is well-formed but contradicts what this node stored makes the library panic:
    * the driver looks first (`basicStatus`, `termAt`).
    */
   step(message: InboundMessage): void {
@@ -124,23 +124,17 @@ export class RawNode {
     this.#assertAlive();
     writer.reset();
     codec.writeMessage(writer, message, (payload) => this.#issueTicket(payload));
-    const status = this.#callWith("raft_step");
-    if (status === STATUS_STEP_REFUSED) throw new StepRefusedError(`${message.type} from a node that is no member`);
-    this.#expectOk(status);
+    this.#stepWritten();
   }
 
-  /**
-   * Takes a response of the append or the apply lane that is addressed to this node. One that comes after this node
-   * has left the group is ignored.
-   */
+  /** Takes a response of the append or the apply lane that is addressed to this node. */
   stepResponse(message: Message): void {
     if (message.to !== this.id || !RESPONSE_TYPES.has(message.type)) {
       throw new InvalidArgumentError(`${message.type} to ${message.to} is not a response to ${this.id} itself`);
     }
     writer.reset();
     codec.writeMessage(writer, message, null);
-    const status = this.#callWith("raft_step");
-    if (status !== STATUS_STEP_REFUSED) this.#expectOk(status);
+    this.#stepWritten();
   }
 
   /** Starts an election (with its PreVote phase) without waiting for the timeout. */
@@ -331,6 +325,12 @@ export class RawNode {
 
   #assertAlive(): void {
     if (this.#failure !== null) throw this.#failure;
+  }
+
+  #stepWritten(): void {
+    const status = this.#callWith("raft_step");
+    // The library names a response of a node it no longer tracks; that is late news, and nothing has happened.
+    if (status !== STATUS_STEP_REFUSED) this.#expectOk(status);
   }
 
   #call(name: ExportName, ...args: readonly (number | bigint)[]): number {

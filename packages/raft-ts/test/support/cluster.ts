@@ -217,18 +217,20 @@ export class Cluster {
     return inbox.length;
   }
 
-  /** One round of everything for one member; false if there was nothing to do. */
+  /** Everything one member has to do; false if that was nothing. */
   turn(member: Member, report: (ready: Ready) => void): boolean {
     let isBusy = this.deliver(member.id) > 0;
-    while (member.node.hasReady()) {
+    for (;;) {
+      const hasChores = member.appendLane.length + member.applyLane.length > 0;
+      if (!hasChores && !member.node.hasReady()) return isBusy;
       isBusy = true;
+      this.send(member, member.append());
+      this.send(member, member.apply(false));
+      if (!member.node.hasReady()) continue;
       const ready = member.take();
       report(ready);
       this.send(member, ready.messages);
-      this.send(member, member.append());
-      this.send(member, member.apply(false));
     }
-    return isBusy;
   }
 
   stabilize(ids: readonly RaftId[] = [...this.members.keys()]): void {

@@ -29,7 +29,7 @@ export function describeSnapshot(snapshot: SnapshotMeta): string {
 export function describeEntry(entry: Entry | EntryMeta): string {
   const kind = entry.type === "conf_change" ? " conf" : "";
   const size = "payloadBytes" in entry ? entry.payloadBytes : entry.payload.length;
-  if (entry.payload === undefined || entry.type === "conf_change")
+  if (entry.payload === undefined || entry.type === "conf_change" || size > 64)
     return `${entry.index}/${entry.term}${kind} ${size}B`;
   return `${entry.index}/${entry.term} ${JSON.stringify(text.decode(entry.payload))}`;
 }
