@@ -97,9 +97,9 @@ function brokenPeer(previous: Promises, next: Promises): string | null {
   return null;
 }
 
-// A slot: magic 8 ‖ format u32 ‖ counter u64 ‖ body length u32 ‖ CRC-32 u32 of all before it and the body ‖ body ‖
+// A slot: mark 8 ‖ format u32 ‖ counter u64 ‖ body length u32 ‖ CRC-32 u32 of all before it and the body ‖ body ‖
 // zeros up to the slot's size. Integers are big-endian.
-const MAGIC = Uint8Array.from([0x65, 0x61, 0x2d, 0x70, 0x72, 0x6f, 0x6d, 0x0a]);
+const SLOT_MARK = Uint8Array.from([0x65, 0x61, 0x2d, 0x70, 0x72, 0x6f, 0x6d, 0x0a]);
 const FORMAT = 1;
 const HEADER_BYTES = 28;
 const CHECKED_HEADER_BYTES = 24;
@@ -126,7 +126,7 @@ export function slotClassFor(bodyBytes: number): number {
 /** The bytes of a whole slot. */
 export function encodeSlot(counter: number, body: Uint8Array, slotBytes: number): Uint8Array {
   const slot = new Uint8Array(slotBytes);
-  slot.set(new ByteWriter(CHECKED_HEADER_BYTES).bytes(MAGIC).u32(FORMAT).u64(counter).u32(body.length).finish(), 0);
+  slot.set(new ByteWriter(CHECKED_HEADER_BYTES).bytes(SLOT_MARK).u32(FORMAT).u64(counter).u32(body.length).finish(), 0);
   slot.set(body, HEADER_BYTES);
   new DataView(slot.buffer).setUint32(CHECKED_HEADER_BYTES, slotCrc(slot, body.length));
   return slot;
@@ -148,7 +148,7 @@ export type SlotReading =
 /** Reads one slot. Nothing of it is believed before the CRC is checked. */
 export function readSlot(slot: Uint8Array): SlotReading {
   if (slot.every((byte) => byte === 0)) return { state: "empty" };
-  if (!equalBytes(slot.subarray(0, MAGIC.length), MAGIC)) return { state: "alien" };
+  if (!equalBytes(slot.subarray(0, SLOT_MARK.length), SLOT_MARK)) return { state: "alien" };
   if (slot.length < HEADER_BYTES) return { state: "damaged" };
   const view = new DataView(slot.buffer, slot.byteOffset, slot.byteLength);
   const bodyBytes = view.getUint32(20);

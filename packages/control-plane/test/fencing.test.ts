@@ -79,7 +79,7 @@ describe("a start that keeps its promises", () => {
     ["the signed entry lies below the compaction point", {}, { compacted: { index: 45, term: 5 }, termAt: () => null }],
     ["nothing was signed yet", { signedHeads: new Map() }, {}],
     [
-      "the row is still `paired`, the file just made",
+      "the row is still `paired`, the file newly made",
       { term: 0, vote: 0n, signedHeads: new Map() },
       { identity: identity("paired") },
     ],

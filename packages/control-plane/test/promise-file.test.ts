@@ -264,7 +264,7 @@ describe("crashes", () => {
     }
   });
 
-  test("growing to larger slots keeps the older ones whole, and a torn first large slot falls back to them", async () => {
+  test("growing keeps the smaller slots whole, and a torn first large slot falls back to them", async () => {
     const io = new MemorySlots();
     const file = await PromiseFile.createOn(io, PROMISES);
     await file.save(vote(5));

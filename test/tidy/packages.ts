@@ -1,0 +1,67 @@
+/** Who may import whom; what is not listed is forbidden. `docs/ARCHITECTURE.md` has the reasons. */
+
+const ALL = ["protocol", "node-crypto", "ledger", "raft-ts", "api-contract", "control-contract", "store"] as const;
+
+/** By package folder: the packages of this repository that its `src` may import. */
+export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  "node-crypto": ["protocol"],
+  ledger: ["protocol"],
+  "raft-ts": [],
+  "api-contract": ["protocol"],
+  "control-contract": ["protocol", "ledger", "raft-ts"],
+  store: ["protocol", "node-crypto", "ledger", "raft-ts"],
+  "control-plane": ["protocol", "node-crypto", "ledger", "raft-ts", "store", "control-contract"],
+  api: ["protocol", "node-crypto", "ledger", "store", "api-contract", "control-contract"],
+  provision: ["protocol", "node-crypto", "control-contract"],
+  "sdk-typescript": ["protocol", "ledger", "api-contract"],
+  cli: ["protocol", "node-crypto", "ledger", "store", "control-contract", "provision", "sdk-typescript"],
+  "dev-cluster": ["protocol", "node-crypto", "control-contract", "provision", "api", "control-plane"],
+  testkit: [...ALL, "control-plane", "api", "provision", "cli", "dev-cluster"],
+};
+
+/** Imports of which only the types may be used. */
+export const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
+  store: ["raft-ts"],
+  "control-contract": ["raft-ts"],
+  "sdk-typescript": ["api-contract"],
+};
+
+/** Packages that are functions of their arguments: no clock, randomness, I/O or waiting. With what else they use. */
+export const PURE: Readonly<Record<string, readonly string[]>> = {
+  protocol: ["@noble/curves", "@noble/hashes"],
+  ledger: [],
+  "raft-ts": [],
+  "api-contract": ["zod", "@asteasolutions/zod-to-openapi"],
+  "control-contract": ["zod"],
+};
+
+/** Files of a pure package that reach outside, and why. */
+export const IMPURE_FILES: Readonly<Record<string, string>> = {
+  "packages/raft-ts/src/engine.ts": "loads the WebAssembly module, once",
+  "packages/raft-ts/src/instance.ts": "starts an instance of that module",
+  "packages/raft-ts/src/wasm-api.ts": "states the types of both",
+};
+
+/** Libraries that stay behind one wall. */
+export const OWNED_LIBRARIES: Readonly<Record<string, readonly string[]>> = {
+  pg: ["store", "testkit"],
+  express: ["api"],
+  "@peculiar/x509": ["provision", "testkit"],
+  "@noble/curves": ["protocol"],
+  "@noble/hashes": ["protocol"],
+  commander: ["cli"],
+};
+
+/** The folder of a package of this repository; null for any other specifier. */
+export function folderOf(specifier: string): string | null {
+  if (specifier === "raft-ts" || specifier.startsWith("raft-ts/")) return "raft-ts";
+  const match = /^@event-anchoring\/([^/]+)/.exec(specifier);
+  return match?.[1] ?? null;
+}
+
+/** The name under which a library is installed: a specifier without its path inside the package. */
+export function libraryOf(specifier: string): string {
+  const parts = specifier.split("/");
+  return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : (parts[0] ?? specifier);
+}
