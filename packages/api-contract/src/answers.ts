@@ -166,7 +166,8 @@ export const refusedBatchSchema = problemSchema
   .extend({ results: z.array(batchItemResult), summary: batchSummary })
   .meta({ id: "RefusedBatch" });
 
-const asOfJson = z.strictObject({ sequence: count, accepted_ms: count, accepted_at: rfc3339 });
+/** `sequence` is null for a time before the first leaf. */
+const asOfJson = z.strictObject({ sequence: count.nullable(), time_ms: count, time: rfc3339 });
 
 export type AsOfAnswer = z.infer<typeof asOfJson>;
 

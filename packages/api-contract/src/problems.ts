@@ -251,12 +251,6 @@ const REJECTION_PROBLEMS = {
     detail: "delegation_depth must be smaller than the parent grant's.",
     when: "The parent grant allows fewer further hops.",
   },
-  revoker_not_authorised: {
-    status: 403,
-    title: "Revoker has no authority over the record",
-    detail: "A revocation is signed by a party of the record, or made with a key that has the scope `revoke`.",
-    when: "The signer is no party of the record, or there is neither signature nor scope.",
-  },
   batch_refused: {
     status: 409,
     title: "Atomic batch refused",

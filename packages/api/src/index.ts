@@ -1,1 +1,20 @@
-export {};
+/** The public HTTP process of a node. */
+export { ApiMetrics } from "./api-metrics.ts";
+export { createApp } from "./app.ts";
+export type { AppDependencies } from "./app.ts";
+export { ConfigError, loadConfig, parseConfig } from "./config.ts";
+export type { ApiConfig } from "./config.ts";
+export { ControlPlaneClient } from "./control-plane-client.ts";
+export type { ControlPlaneClientOptions } from "./control-plane-client.ts";
+export { KeyTable } from "./key-table.ts";
+export type { KeyTableOptions } from "./key-table.ts";
+export { createMetricsServer } from "./metrics-server.ts";
+export { NodeProbe } from "./node-probe.ts";
+export { RefusedError, systemClock } from "./ports.ts";
+export type { Caller, Clock, ControlPlane, Logger, ReadyToRead, Submitted } from "./ports.ts";
+export { RateLimiter } from "./rate-limiter.ts";
+export type { AnchorReads } from "./reads-port.ts";
+export { createApiServer } from "./server.ts";
+export { startApi } from "./start-api.ts";
+export type { RunningApi } from "./start-api.ts";
+export { TrustRootReader } from "./trust-roots.ts";

@@ -1,0 +1,81 @@
+/** From stored leaves to what an answer shows of them. */
+import { anchorToJson } from "@event-anchoring/api-contract";
+import type { AnchorJson, ClientEvent, FinalityName, ReceiptAnswer } from "@event-anchoring/api-contract";
+import type { HeldCertificate } from "@event-anchoring/control-contract";
+import { decodeLeaf, equalBytes, proveInclusion, receiptToJson, subtreesForInclusion } from "@event-anchoring/protocol";
+import type { AnchorId, Receipt, Sha256 } from "@event-anchoring/protocol";
+import type { StoredAnchor } from "@event-anchoring/store";
+import type { ConsistentRead } from "./consistent-read.ts";
+import { RefusedError } from "./ports.ts";
+import type { Caller } from "./ports.ts";
+
+/** A committed anchor with the newest certificate of its origin, and the proof that this covers it. */
+export interface ProvedAnchor {
+  readonly anchor: StoredAnchor;
+  readonly certificate: HeldCertificate;
+  readonly receipt: Receipt;
+}
+
+/** Shown to the API client that wrote the event, and to `admin`; null: not shown. */
+function visibleClientEvent(anchor: StoredAnchor, caller: Caller): ClientEvent | null {
+  const { clientEvent } = anchor;
+  if (clientEvent === null) return null;
+  const isOwn = equalBytes(clientEvent.apiClientId, caller.credential.apiClientId);
+  if (!isOwn && !caller.isAdmin) return null;
+  return { clientEventId: clientEvent.clientEventId, clientEventSalt: clientEvent.salt };
+}
+
+export function storedAnchorToJson(anchor: StoredAnchor, finality: FinalityName, caller: Caller): AnchorJson {
+  const leaf = decodeLeaf(anchor.bytes);
+  const clientEvent = visibleClientEvent(anchor, caller);
+  return anchorToJson({ leaf, anchorId: anchor.anchorId, finality, clientEvent });
+}
+
+/** A copy whose list can be written to: the wire types are those of the schemas. */
+export function receiptAnswer(receipt: Receipt, certificate: HeldCertificate, sha256: Sha256): ReceiptAnswer {
+  const json = receiptToJson(receipt, certificate.trustRootVersion, sha256);
+  return { ...json, inclusion: [...json.inclusion] };
+}
+
+/** Those of the ids that exist, from a snapshot that reaches every certificate of the read. */
+export async function loadAnchors(read: ConsistentRead, ids: readonly AnchorId[]): Promise<StoredAnchor[]> {
+  await read.origins();
+  const { anchors } = await read.select((reads) => reads.anchors(ids));
+  return anchors.filter((anchor) => anchor !== null);
+}
+
+/** The certificate rule makes null impossible while certification works: an anchor of the tables is covered. */
+export function assertProved(proved: ProvedAnchor | null): ProvedAnchor {
+  if (proved === null) throw new RefusedError("certification_stalled", "an applied anchor has no certificate");
+  return proved;
+}
+
+/**
+ * Proves anchors of any number and origin under the newest certificates of the read, in one round trip.
+ * @returns parallel to `anchors`; null for an anchor that its origin's certificate does not cover
+ */
+export async function proveAnchors(
+  read: ConsistentRead,
+  anchors: readonly StoredAnchor[],
+  sha256: Sha256,
+): Promise<(ProvedAnchor | null)[]> {
+  const covered = anchors.map((anchor) => {
+    const certificate = read.certificateOf(anchor.originFingerprint);
+    return certificate === null || anchor.depth >= certificate.treeSize ? null : { anchor, certificate };
+  });
+  const wanted = covered
+    .filter((pair) => pair !== null)
+    .map(({ anchor, certificate }) => ({
+      originFingerprint: anchor.originFingerprint,
+      subtrees: subtreesForInclusion(anchor.depth, certificate.treeSize),
+    }));
+  if (wanted.length === 0) return covered.map(() => null);
+  const hashes = await read.select((reads) => reads.proofHashes(wanted));
+  return covered.map((pair) => {
+    if (pair === null) return null;
+    const { anchor, certificate } = pair;
+    const { treeSize, checkpoint } = certificate;
+    const path = proveInclusion(anchor.depth, treeSize, hashes.hashAt(anchor.originFingerprint), sha256);
+    return { anchor, certificate, receipt: { leaf: anchor.bytes, index: anchor.depth, treeSize, path, checkpoint } };
+  });
+}

@@ -1,0 +1,199 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import express from "express";
+import type { Express, NextFunction, Request, Response } from "express";
+import { LIMITS, ROUTES, parsePrefer, routerPath } from "@event-anchoring/api-contract";
+import type { Route, RouteId } from "@event-anchoring/api-contract";
+import type { ApiMetrics } from "./api-metrics.ts";
+import { authenticate } from "./auth.ts";
+import { createEventAnchor, createEventAnchors } from "./create-events.ts";
+import { Deadline } from "./deadline.ts";
+import type { HandlerAnswer, HandlerDependencies, HandlerRequest, Handlers } from "./handler.ts";
+import { getHealth, getReadiness } from "./health.ts";
+import { readJsonText } from "./json-body.ts";
+import type { KeyTable } from "./key-table.ts";
+import { getLatestEventAnchor } from "./latest.ts";
+import { problemError } from "./problem-error.ts";
+import { getLimits } from "./public-routes.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import { getEventAnchor, getReceipt } from "./read-anchors.ts";
+import { requestIdOf } from "./request-id.ts";
+import { respondWithError, sendJson, sendText } from "./respond.ts";
+import type { Headers } from "./respond.ts";
+import { traceEventAnchor } from "./trace.ts";
+import { getTrustRoot } from "./trust-roots.ts";
+import { verifyEventAnchor, verifyEventAnchors } from "./verify.ts";
+
+const HANDLERS: Handlers = {
+  createEventAnchor,
+  createEventAnchors,
+  verifyEventAnchor,
+  verifyEventAnchors,
+  getLatestEventAnchor,
+  getEventAnchor,
+  getReceipt,
+  traceEventAnchor,
+  getTrustRoot,
+  getLimits,
+  getHealth,
+  getReadiness,
+};
+
+export interface AppDependencies extends HandlerDependencies {
+  readonly keys: KeyTable;
+  readonly limiter: RateLimiter;
+  readonly metrics: ApiMetrics;
+}
+
+/** One request on its way through the app. */
+class Exchange {
+  readonly request: Request;
+  readonly response: Response;
+  readonly requestId: string;
+  readonly #dependencies: AppDependencies;
+  #routeId = "none";
+  readonly #startMs: number;
+
+  constructor(request: Request, response: Response, dependencies: AppDependencies) {
+    this.request = request;
+    this.response = response;
+    this.requestId = requestIdOf(request);
+    this.#dependencies = dependencies;
+    this.#startMs = dependencies.clock.monotonicMs();
+    response.setHeader("X-Request-Id", this.requestId);
+    dependencies.metrics.begin();
+    response.once("close", () => this.#end());
+  }
+
+  /** Runs what makes the answer, and turns whatever it throws into the answer. */
+  async run(routeId: string, answer: () => Promise<void>): Promise<void> {
+    this.#routeId = routeId;
+    try {
+      await answer();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Answers with what went wrong. */
+  fail(error: unknown, headers: Headers = {}): void {
+    const { requestId, request, response } = this;
+    const { logger, metrics } = this.#dependencies;
+    metrics.problem(this.#routeId, respondWithError(request, response, error, { requestId, logger, headers }));
+  }
+
+  #end(): void {
+    const { metrics, clock, logger } = this.#dependencies;
+    const durationMs = clock.monotonicMs() - this.#startMs;
+    metrics.end(this.#routeId, this.response.statusCode, durationMs / 1000);
+    const { method } = this.request;
+    const { statusCode: status } = this.response;
+    logger.debug({ requestId: this.requestId, method, route: this.#routeId, status, durationMs }, "answered");
+  }
+}
+
+/** The part of the request target after the question mark. */
+function searchOf(request: IncomingMessage): string {
+  const target = request.url ?? "";
+  const mark = target.indexOf("?");
+  return mark < 0 ? "" : target.slice(mark + 1);
+}
+
+function prefersText(request: IncomingMessage): boolean {
+  const accept = request.headers.accept ?? "";
+  return accept.includes("text/plain") && !accept.includes("application/json");
+}
+
+function assertTarget(request: IncomingMessage): void {
+  if ((request.url ?? "").length <= LIMITS.targetBytesMax) return;
+  const detail = `a request target has at most ${LIMITS.targetBytesMax} bytes`;
+  throw problemError("invalid_request", [{ parameter: "path", code: "too_large", detail }]);
+}
+
+function sendAnswer(response: ServerResponse, answer: HandlerAnswer, headers: Headers): void {
+  const all = { ...headers, ...answer.headers };
+  if ("json" in answer) sendJson(response, answer.status, answer.json, all);
+  else sendText(response, answer.status, "text/plain; charset=utf-8", answer.text, all);
+}
+
+/** Who calls, what is asked, what it takes, what is answered: the order of checks is part of the contract. */
+async function serve(
+  route: Route & { readonly id: RouteId },
+  request: Request,
+  response: Response,
+  dependencies: AppDependencies,
+): Promise<void> {
+  const preferences = route.isPreferring ? parsePrefer(headerText(request, "prefer")) : null;
+  const waitSeconds = preferences?.waitSeconds ?? null;
+  const deadline = new Deadline(dependencies.clock, waitSeconds === null ? route.timeoutMs : waitSeconds * 1000);
+  assertTarget(request);
+  const { keys, limiter } = dependencies;
+  const caller = route.scope === null ? null : await authenticate(request, route.scope, keys, limiter);
+  const bodyText = route.bodySchema === null ? "" : await readJsonText(request, response, route.bodyBytesMax);
+  const isAsync = preferences?.respondAsync ?? false;
+  const handlerRequest: HandlerRequest = {
+    route,
+    caller,
+    deadline,
+    pathParameters: request.params,
+    search: searchOf(request),
+    bodyText,
+    isAsync,
+    prefersText: prefersText(request),
+  };
+  const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];
+  const headers: Record<string, string> = {};
+  if (applied.length > 0) headers["Preference-Applied"] = applied.join(", ");
+  sendAnswer(response, await HANDLERS[route.id](handlerRequest, dependencies), headers);
+}
+
+function headerText(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(",") : value;
+}
+
+/** The methods of each path, in the order of the table: fixed paths come before those with a parameter. */
+function routesByPath(): Map<string, (Route & { readonly id: RouteId })[]> {
+  const byPath = new Map<string, (Route & { readonly id: RouteId })[]>();
+  for (const route of ROUTES) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
+  return byPath;
+}
+
+function allowHeader(routes: readonly Route[]): string {
+  return routes.map(({ method }) => (method === "GET" ? "GET, HEAD" : method)).join(", ");
+}
+
+/**
+ * The public app: no port, no environment. Paths are case-sensitive, a trailing slash is another path, colons are
+ * literal, and everything that is no route is a problem document.
+ */
+export function createApp(dependencies: AppDependencies): Express {
+  const app = express();
+  app.set("case sensitive routing", true);
+  app.set("strict routing", true);
+  app.set("query parser", false);
+  app.set("etag", false);
+  app.set("x-powered-by", false);
+  for (const [path, routes] of routesByPath()) {
+    for (const route of routes) {
+      const handle = (request: Request, response: Response): void => {
+        const exchange = new Exchange(request, response, dependencies);
+        // It never rejects: whatever is thrown becomes the answer.
+        void exchange.run(route.id, () => serve(route, request, response, dependencies));
+      };
+      if (route.method === "GET") app.get(routerPath(path), handle);
+      else app.post(routerPath(path), handle);
+    }
+    const headers = { Allow: allowHeader(routes) };
+    app.all(routerPath(path), (request: Request, response: Response) => {
+      new Exchange(request, response, dependencies).fail(problemError("method_not_allowed"), headers);
+    });
+  }
+  app.use((request: Request, response: Response) => {
+    new Exchange(request, response, dependencies).fail(problemError("route_not_found"));
+  });
+  // Express looks for four parameters: this is where its own router's errors arrive.
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    new Exchange(request, response, dependencies).fail(error);
+  });
+  return app;
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { z } from "zod";
+
+/** A setting is missing or wrong; the message names it. The process exits with code 2. */
+export class ConfigError extends Error {
+  constructor(message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.name = "ConfigError";
+  }
+}
+
+const address = z.strictObject({ host: z.string().min(1), port: z.number().int().min(0).max(65_535) });
+const hex32 = z.string().regex(/^[0-9a-f]{64}$/, "64 lower-case hex digits are expected");
+
+const configSchema = z.strictObject({
+  node_id: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/),
+  cluster_id: hex32,
+  origin_fingerprint: hex32,
+  /** Holds root-thk.txt; without it the first trust root is taken as the control plane has admitted it. */
+  identity_dir: z.string().min(1).optional(),
+  /** Of a role that can only read. */
+  database_url: z.string().min(1),
+  /** Unix socket of the node's control plane. */
+  control_socket: z.string().min(1),
+  listen: address,
+  /** A private address: this listener asks nobody for a key. */
+  metrics: address,
+  log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  limits: z.strictObject({ key_requests_per_second: z.number().positive().nullable().optional() }).optional(),
+});
+
+export interface ApiConfig {
+  readonly nodeId: string;
+  readonly clusterId: string;
+  readonly originFingerprint: OriginFingerprint;
+  readonly pinnedRootThk: Uint8Array | null;
+  readonly databaseUrl: string;
+  readonly controlSocket: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly metrics: { readonly host: string; readonly port: number };
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly keyRequestsPerSecond: number | null;
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new ConfigError(`cannot read ${path}`, { cause });
+  }
+}
+
+function readPinnedRootThk(identityDir: string): Uint8Array {
+  const path = join(identityDir, "root-thk.txt");
+  const text = readText(path).trimEnd();
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new ConfigError(`${path} does not hold 64 hex digits`);
+  return hexToBytes(text, 32);
+}
+
+/** @throws ConfigError naming the setting and what is wrong with it */
+export function parseConfig(text: string): ApiConfig {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ConfigError("the configuration is not JSON", { cause });
+  }
+  const result = configSchema.safeParse(value);
+  if (!result.success) {
+    const faults = result.error.issues.map(({ path, message }) => `${path.join(".") || "(all)"}: ${message}`);
+    throw new ConfigError(faults.join("; "));
+  }
+  const config = result.data;
+  return {
+    nodeId: config.node_id,
+    clusterId: config.cluster_id,
+    originFingerprint: toOriginFingerprint(hexToBytes(config.origin_fingerprint, 32)),
+    pinnedRootThk: config.identity_dir === undefined ? null : readPinnedRootThk(config.identity_dir),
+    databaseUrl: config.database_url,
+    controlSocket: config.control_socket,
+    listen: config.listen,
+    metrics: config.metrics,
+    logLevel: config.log_level,
+    keyRequestsPerSecond: config.limits?.key_requests_per_second ?? null,
+  };
+}
+
+/** @throws ConfigError */
+export function loadConfig(path: string): ApiConfig {
+  return parseConfig(readText(path));
+}

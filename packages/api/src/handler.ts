@@ -1,0 +1,62 @@
+/** What a handler is: a function of a parsed request to an answer. It sees neither Express nor sockets. */
+import type { LimitSettings, Route, RouteId } from "@event-anchoring/api-contract";
+import type { Crypto, OriginFingerprint } from "@event-anchoring/protocol";
+import type { Deadline } from "./deadline.ts";
+import type { NodeProbe } from "./node-probe.ts";
+import type { Caller, Clock, ControlPlane, Logger } from "./ports.ts";
+import type { AnchorReads } from "./reads-port.ts";
+import type { TrustRootReader } from "./trust-roots.ts";
+import type { Headers } from "./respond.ts";
+
+/** What all handlers share. */
+export interface HandlerDependencies {
+  readonly controlPlane: ControlPlane;
+  readonly reads: AnchorReads;
+  readonly probe: NodeProbe;
+  readonly trustRoots: TrustRootReader;
+  readonly crypto: Crypto;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly limits: LimitSettings;
+  /** True from the first signal to stop: /readyz fails, everything else is still served. */
+  readonly isStopping: () => boolean;
+  /** Of this node: said by /healthz also while the control plane is gone. */
+  readonly node: {
+    readonly nodeId: string;
+    readonly clusterId: string;
+    readonly originFingerprint: OriginFingerprint;
+    readonly serviceVersion: string;
+  };
+}
+
+export interface HandlerRequest {
+  readonly route: Route;
+  /** null on public routes. */
+  readonly caller: Caller | null;
+  readonly deadline: Deadline;
+  /** The raw text of path parameters, as the router decoded it. Attacker-controlled. */
+  readonly pathParameters: Readonly<Record<string, unknown>>;
+  /** Without the question mark. Attacker-controlled. */
+  readonly search: string;
+  /** The text of the body; "" if the route takes none. Attacker-controlled. */
+  readonly bodyText: string;
+  /** `Prefer: respond-async`, on routes that honour it. */
+  readonly isAsync: boolean;
+  /** Whether the client would rather have text/plain than JSON. */
+  readonly prefersText: boolean;
+}
+
+export type HandlerAnswer =
+  | { readonly status: number; readonly json: object; readonly headers?: Headers }
+  | { readonly status: number; readonly text: string; readonly headers?: Headers };
+
+export type Handler = (request: HandlerRequest, dependencies: HandlerDependencies) => Promise<HandlerAnswer>;
+
+export type Handlers = Readonly<Record<RouteId, Handler>>;
+
+/** The caller of a route with a scope. */
+export function callerOf(request: HandlerRequest): Caller {
+  if (request.caller === null) throw new Error(`route ${request.route.id} has no caller`);
+  return request.caller;
+}

@@ -1,0 +1,110 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import { apiKeyIdentity, parseApiKey } from "@event-anchoring/control-contract";
+import { isLiveApiKey } from "@event-anchoring/ledger";
+import type { ApiKey } from "@event-anchoring/ledger";
+import { bytesToHex } from "@event-anchoring/protocol";
+import type { Sha256 } from "@event-anchoring/protocol";
+import type { Clock } from "./ports.ts";
+
+/** A revoked key is refused here at the latest after this time; the ledger refuses its writes from its revocation on. */
+const AGE_MS_MAX = 1000;
+/** From this age on the table is loaded anew in the background, so that a busy process never waits for it. */
+const AGE_MS_STALE = 400;
+/** An unknown key may be a new one: it is looked for again, no more often than this. */
+const MISS_PAUSE_MS = 50;
+/** Parsed keys remembered, so that the arithmetic of the text form is done once per key. */
+const IDENTITIES_MAX = 1024;
+
+export interface KeyTableOptions {
+  /** The whole replicated key table. */
+  readonly load: () => Promise<readonly ApiKey[]>;
+  readonly clock: Clock;
+  readonly sha256: Sha256;
+}
+
+interface KeyIdentity {
+  readonly keyId: string;
+  readonly keyHash: Uint8Array;
+}
+
+interface Loaded {
+  readonly keys: ReadonlyMap<string, ApiKey>;
+  readonly atMs: number;
+}
+
+/** Compared against when there is no such key, so that both answers take the same way. */
+const NO_HASH = new Uint8Array(32);
+
+/** The replicated key table, at most one second old. */
+export class KeyTable {
+  readonly #options: KeyTableOptions;
+  /** By the SHA-256 of the key's text: the secret itself is not kept, and the look-up says nothing about it. */
+  readonly #identities = new Map<string, KeyIdentity>();
+  #loaded: Loaded | null = null;
+  #loading: Promise<Loaded> | null = null;
+
+  constructor(options: KeyTableOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The live key a client presents, or null: malformed, unknown, expired, revoked.
+   * @param text attacker-controlled
+   * @throws whatever loading the table throws, if it cannot be loaded in time
+   */
+  async find(text: string): Promise<ApiKey | null> {
+    const identity = this.#identityOf(text);
+    if (identity === null) return null;
+    const loaded = await this.#fresh();
+    let key = loaded.keys.get(identity.keyId);
+    if (key === undefined && this.#ageMs(loaded) > MISS_PAUSE_MS) {
+      key = (await this.#load()).keys.get(identity.keyId);
+    }
+    const isSame = timingSafeEqual(key?.keyHash ?? NO_HASH, identity.keyHash);
+    if (key === undefined || !isSame) return null;
+    return isLiveApiKey(key, this.#options.clock.nowMs()) ? key : null;
+  }
+
+  #identityOf(text: string): KeyIdentity | null {
+    // Longer texts are no keys, and are not worth hashing.
+    if (text.length > 128) return null;
+    const digest = hash("sha256", text);
+    const known = this.#identities.get(digest);
+    if (known !== undefined) return known;
+    const secret = parseApiKey(text);
+    if (secret === null) return null;
+    const { keyId, keyHash } = apiKeyIdentity(secret, this.#options.sha256);
+    const identity = { keyId: bytesToHex(keyId), keyHash };
+    if (this.#identities.size >= IDENTITIES_MAX) this.#identities.clear();
+    this.#identities.set(digest, identity);
+    return identity;
+  }
+
+  #ageMs(loaded: Loaded): number {
+    return this.#options.clock.monotonicMs() - loaded.atMs;
+  }
+
+  async #fresh(): Promise<Loaded> {
+    const loaded = this.#loaded;
+    if (loaded === null || this.#ageMs(loaded) > AGE_MS_MAX) return this.#load();
+    // A failure shows when the table is too old to be used; until then the one at hand is good.
+    if (this.#ageMs(loaded) > AGE_MS_STALE) this.#load().catch(() => undefined);
+    return loaded;
+  }
+
+  #load(): Promise<Loaded> {
+    this.#loading ??= this.#loadOnce().finally(() => {
+      this.#loading = null;
+    });
+    return this.#loading;
+  }
+
+  async #loadOnce(): Promise<Loaded> {
+    // The age counts from the question, not from the answer: what changed in between may not be in it.
+    const atMs = this.#options.clock.monotonicMs();
+    const keys = new Map<string, ApiKey>();
+    for (const key of await this.#options.load()) keys.set(bytesToHex(key.keyId), key);
+    this.#loaded = { keys, atMs };
+    return this.#loaded;
+  }
+}

@@ -1,0 +1,86 @@
+import { formatRfc3339, latestQuerySchema, parseQuery } from "@event-anchoring/api-contract";
+import type { LatestAnswer } from "@event-anchoring/api-contract";
+import type { HeldCertificate } from "@event-anchoring/control-contract";
+import {
+  bytesToBase64,
+  bytesToHex,
+  equalBytes,
+  parseCosignatureLine,
+  parseNote,
+  proveConsistency,
+  quorumPolicyOf,
+  subtreesForConsistency,
+} from "@event-anchoring/protocol";
+import type { Sha256, TrustRootChain } from "@event-anchoring/protocol";
+import { proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
+import { ConsistentRead } from "./consistent-read.ts";
+import { callerOf } from "./handler.ts";
+import type { Handler } from "./handler.ts";
+import { parsed } from "./parsed.ts";
+import { RefusedError } from "./ports.ts";
+import { ProblemError, problemError } from "./problem-error.ts";
+
+/** Who has co-signed. The lines were verified by the control plane when it took the certificate; here they are read. */
+export function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
+  const judge = chain.versions.find(({ trustRoot }) => trustRoot.version === certificate.trustRootVersion);
+  if (judge === undefined) throw new Error(`no trust root ${certificate.trustRootVersion}`);
+  const policy = quorumPolicyOf(judge.trustRoot);
+  const cosigners: LatestAnswer["quorum"]["cosigners"] = [];
+  for (const line of parseNote(certificate.checkpoint).lines) {
+    const vkey = policy.cosigners.find(({ name, keyId }) => name === line.name && keyId === line.keyId);
+    if (vkey !== undefined) cosigners.push({ name: vkey.name, time: parseCosignatureLine(line).timeS });
+  }
+  return { threshold: policy.threshold, trust_root_version: certificate.trustRootVersion, cosigners };
+}
+
+async function consistencyJson(
+  read: ConsistentRead,
+  certificate: HeldCertificate,
+  fromSize: number,
+  sha256: Sha256,
+): Promise<LatestAnswer["consistency"]> {
+  const { originFingerprint, treeSize } = certificate;
+  if (fromSize > treeSize) {
+    const detail = `The certified tree has ${treeSize} leaves; from_size is ${fromSize}.`;
+    throw new ProblemError({ code: "from_size_ahead", detail });
+  }
+  const subtrees = subtreesForConsistency(fromSize, treeSize);
+  const hashes = await read.select((reads) => reads.proofHashes([{ originFingerprint, subtrees }]));
+  const proof = proveConsistency(fromSize, treeSize, hashes.hashAt(originFingerprint), sha256);
+  return { from_size: fromSize, tree_size: treeSize, proof: proof.map(bytesToBase64) };
+}
+
+/** GET /v1/event-anchors/latest: the EEA of one origin. */
+export const getLatestEventAnchor: Handler = async (request, dependencies) => {
+  const query = parsed(parseQuery(latestQuerySchema, request.search));
+  const origin = query.originFingerprint ?? dependencies.node.originFingerprint;
+  const read = await ConsistentRead.begin(dependencies, [origin], request.deadline);
+  const origins = await read.origins();
+  if (!origins.some((head) => equalBytes(head.originFingerprint, origin))) throw problemError("origin_unknown");
+  const certificate = read.certificateOf(origin);
+  // Leaf 0 is the genesis leaf: a tree of one leaf holds no anchor of anybody yet.
+  if (certificate === null || certificate.treeSize < 2) throw problemError("no_anchor_yet");
+  const depth = certificate.treeSize - 1;
+  const { anchors } = await read.select((reads) => reads.anchorsOfOrigin(origin, depth, 1, "descending"));
+  const [proved] = await proveAnchors(read, anchors, dependencies.crypto.sha256);
+  if (proved === null || proved === undefined || proved.anchor.depth !== depth) {
+    throw new RefusedError("unavailable", `no leaf ${depth} of a tree of ${certificate.treeSize}`);
+  }
+  const { sha256 } = dependencies.crypto;
+  const chain = await dependencies.trustRoots.chain(read);
+  const consistency =
+    query.fromSize === null ? {} : { consistency: await consistencyJson(read, certificate, query.fromSize, sha256) };
+  const json: LatestAnswer = {
+    origin_fingerprint: bytesToHex(origin),
+    depth,
+    tree_size: certificate.treeSize,
+    anchor: storedAnchorToJson(proved.anchor, "certified", callerOf(request)),
+    root_hash: bytesToHex(certificate.rootHash),
+    certified_at: formatRfc3339(certificate.certifiedAtS * 1000),
+    checkpoint: certificate.checkpoint,
+    quorum: quorumJson(certificate, chain),
+    receipt: receiptAnswer(proved.receipt, certificate, sha256),
+    ...consistency,
+  };
+  return { status: 200, json };
+};

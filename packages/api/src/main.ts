@@ -1,0 +1,70 @@
+/** The api process of a node: read the configuration, start, stop; nothing else. */
+import { parseArgs } from "node:util";
+import pino from "pino";
+import { StoreError } from "@event-anchoring/store";
+import { ConfigError, loadConfig } from "./config.ts";
+import type { ApiConfig } from "./config.ts";
+import { startApi } from "./start-api.ts";
+
+const EXIT_CONFIG = 2;
+const EXIT_FAILED = 1;
+
+/** The exit code says what happened and stderr says why; pino writes synchronously to stdout here, so nothing is lost. */
+function die(code: number, message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(code);
+}
+
+function readConfig(): ApiConfig {
+  try {
+    const { values } = parseArgs({ options: { config: { type: "string" } } });
+    if (values.config === undefined) throw new ConfigError("--config <file> is required");
+    return loadConfig(values.config);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return die(EXIT_CONFIG, `api: ${message}`);
+  }
+}
+
+function startFailure(error: unknown): string {
+  if (error instanceof StoreError) return `the database cannot be used (${error.code}): ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+const config = readConfig();
+const logger = pino(
+  { level: config.logLevel, base: { node: config.nodeId, process: "api" } },
+  pino.destination({ dest: 1, sync: true }),
+);
+
+// Crash-only: after a fault that nobody expected, the state of this process cannot be trusted.
+process.on("uncaughtException", (error) => {
+  logger.error({ err: error }, "uncaught");
+  process.exit(EXIT_FAILED);
+});
+
+try {
+  const api = await startApi(config, logger);
+  logger.info({ port: api.port, metricsPort: api.metricsPort }, "listening");
+  let stopping: Promise<void> | null = null;
+  const stop = (why: string, isHurried: boolean): void => {
+    stopping ??= api.stop({ isHurried }).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        logger.error({ err: error }, "could not stop cleanly");
+        process.exit(EXIT_FAILED);
+      },
+    );
+    logger.info({ why }, "stopping");
+  };
+  process.on("SIGTERM", () => stop("SIGTERM", process.connected));
+  // A terminal sends SIGINT to the whole group: with a supervisor, it alone decides who stops when.
+  process.on("SIGINT", () => {
+    if (!process.connected) stop("SIGINT", true);
+  });
+  process.on("disconnect", () => stop("the supervisor is gone", true));
+  if (process.send !== undefined) process.send({ type: "listening", port: api.port, metricsPort: api.metricsPort });
+} catch (error) {
+  logger.error({ err: error }, "cannot start");
+  die(EXIT_FAILED, `api: ${startFailure(error)}`);
+}

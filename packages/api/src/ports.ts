@@ -1,0 +1,71 @@
+/** What the handlers need of the rest of the node. Real ones are made by main.ts, fake ones by tests. */
+import type { Command, Credential } from "@event-anchoring/ledger";
+import type {
+  Finality,
+  HeldCertificate,
+  NodeStatus,
+  RefusalCode,
+  SubmittedOutcome,
+} from "@event-anchoring/control-contract";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+
+/**
+ * The control plane did not take, or cannot answer for, a request. `detail` is for the log: it may name internals and
+ * never leaves the node.
+ */
+export class RefusedError extends Error {
+  readonly code: RefusalCode;
+  readonly retryAfterMs: number | null;
+  constructor(code: RefusalCode, detail: string, retryAfterMs: number | null = null) {
+    super(detail);
+    this.name = "RefusedError";
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export interface Submitted {
+  readonly finality: Finality;
+  readonly outcome: SubmittedOutcome;
+}
+
+export interface ReadyToRead {
+  /** A snapshot of the tables may answer this read if its applied index is at least this. */
+  readonly readIndex: number;
+  /** Newest held per wanted origin. They cover every leaf up to the read index, and may be newer than the tables. */
+  readonly certificates: readonly HeldCertificate[];
+  readonly trustRootVersion: number;
+}
+
+/** The node's own control plane. Every call ends with an answer or a RefusedError, at the latest shortly after its time. */
+export interface ControlPlane {
+  submit(command: Command, options: { remainingMs: number; answer: Finality }): Promise<Submitted>;
+  read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
+  status(remainingMs: number): Promise<NodeStatus>;
+  metrics(remainingMs: number): Promise<string>;
+}
+
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Clock {
+  /** Unix milliseconds. */
+  nowMs(): number;
+  /** Milliseconds since some moment; never goes back. */
+  monotonicMs(): number;
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+/** Who calls: known after the API key was checked. */
+export interface Caller {
+  readonly credential: Credential;
+  readonly isAdmin: boolean;
+}

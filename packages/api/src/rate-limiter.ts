@@ -1,0 +1,40 @@
+import { bytesToHex } from "@event-anchoring/protocol";
+import type { Clock } from "./ports.ts";
+import { ProblemError } from "./problem-error.ts";
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** One token bucket per API key, refilled at the configured rate; it holds one second of it. */
+export class RateLimiter {
+  readonly #perSecond: number | null;
+  readonly #clock: Clock;
+  /** Only keys that exist get here, so the map is as large as the key table at most. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** @param perSecond null = no limit */
+  constructor(perSecond: number | null, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#clock = clock;
+  }
+
+  /** @throws ProblemError `rate_limited` */
+  take(keyId: Uint8Array): void {
+    const perSecond = this.#perSecond;
+    if (perSecond === null) return;
+    const name = bytesToHex(keyId);
+    const nowMs = this.#clock.monotonicMs();
+    const bucket = this.#buckets.get(name) ?? { tokens: Math.max(1, perSecond), atMs: nowMs };
+    const refilled = bucket.tokens + ((nowMs - bucket.atMs) / 1000) * perSecond;
+    bucket.tokens = Math.min(Math.max(1, perSecond), refilled);
+    bucket.atMs = nowMs;
+    this.#buckets.set(name, bucket);
+    if (bucket.tokens < 1) {
+      const retryAfterMs = ((1 - bucket.tokens) / perSecond) * 1000;
+      throw new ProblemError({ code: "rate_limited", retryAfterMs });
+    }
+    bucket.tokens -= 1;
+  }
+}

@@ -1,0 +1,20 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+
+/** What a caller may give as its own id: short, and harmless in any log. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+const processPart = randomBytes(6).toString("hex");
+let counter = 0;
+
+/** Unique among the processes of a cluster, and cheap: random once, then counted. */
+export function newRequestId(): string {
+  counter += 1;
+  return `${processPart}-${counter.toString(36)}`;
+}
+
+/** The caller's own `X-Request-Id` if it is acceptable, else a new one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && REQUEST_ID.test(given) ? given : newRequestId();
+}

@@ -1,0 +1,112 @@
+import { IncomingMessage, ServerResponse, createServer } from "node:http";
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Express } from "express";
+import { LIMITS } from "@event-anchoring/api-contract";
+import type { ProblemCode } from "@event-anchoring/api-contract";
+import type { Logger } from "./ports.ts";
+import { newRequestId, requestIdOf } from "./request-id.ts";
+import { rawProblemResponse, respondWithError } from "./respond.ts";
+import { problemError } from "./problem-error.ts";
+
+/** Milliseconds and counts of the listener; every one bounds what a client can hold on to. */
+const LISTENER = {
+  headersTimeoutMs: 10_000,
+  /** Whole request, body included. A batch on a slow line fits. */
+  requestTimeoutMs: 15_000,
+  /** Above the idle time of common gateways would keep their sockets; 20 s lets both sides reuse them. */
+  keepAliveTimeoutMs: 20_000,
+  connectionsCheckingIntervalMs: 2000,
+  requestsPerSocketMax: 10_000,
+  connectionsMax: 4096,
+} as const;
+
+/**
+ * Classes whose instances already have the app's prototypes. Express gives every request and response its own
+ * prototype by Object.setPrototypeOf, which costs two thirds of a small request; here that assignment changes nothing.
+ */
+function messageClasses(app: Express): {
+  IncomingMessage: typeof IncomingMessage;
+  ServerResponse: typeof ServerResponse;
+} {
+  function AppRequest(this: IncomingMessage, socket: Socket): void {
+    Reflect.apply(IncomingMessage, this, [socket]);
+  }
+  AppRequest.prototype = app.request;
+  function AppResponse(this: ServerResponse, request: IncomingMessage, options: object): void {
+    Reflect.apply(ServerResponse, this, [request, options]);
+  }
+  AppResponse.prototype = app.response;
+  return {
+    IncomingMessage: AppRequest as unknown as typeof IncomingMessage,
+    ServerResponse: AppResponse as unknown as typeof ServerResponse,
+  };
+}
+
+function parseErrorCode(error: NodeJS.ErrnoException): ProblemCode {
+  if (error.code === "HPE_HEADER_OVERFLOW") return "headers_too_large";
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "request_timeout";
+  return "http_invalid";
+}
+
+/** Which sockets have an answer under way: anything written after its first bytes would be taken for its body. */
+class PendingAnswers {
+  readonly #counts = new WeakMap<Duplex, number>();
+
+  track(socket: Duplex, response: ServerResponse): void {
+    this.#counts.set(socket, this.on(socket) + 1);
+    response.once("close", () => this.#counts.set(socket, this.on(socket) - 1));
+  }
+
+  on(socket: Duplex): number {
+    return this.#counts.get(socket) ?? 0;
+  }
+}
+
+/** Answers bytes that are no request: there is no request object, only a socket, and it is closed. */
+function onClientError(error: NodeJS.ErrnoException, socket: Duplex, pending: PendingAnswers, logger: Logger): void {
+  if (error.code === "ECONNRESET" || !socket.writable || pending.on(socket) > 0) {
+    socket.destroy();
+    return;
+  }
+  const requestId = newRequestId();
+  logger.debug({ err: error, requestId }, "not a request");
+  socket.end(rawProblemResponse(parseErrorCode(error), requestId));
+}
+
+/** An HTTP/1.1 server for the app, with limits and without a port. TLS and HTTP/2 are the gateway's. */
+export function createApiServer(app: Express, logger: Logger): Server {
+  const server = createServer(
+    {
+      ...messageClasses(app),
+      maxHeaderSize: LIMITS.headerBytesMax,
+      headersTimeout: LISTENER.headersTimeoutMs,
+      requestTimeout: LISTENER.requestTimeoutMs,
+      keepAliveTimeout: LISTENER.keepAliveTimeoutMs,
+      connectionsCheckingInterval: LISTENER.connectionsCheckingIntervalMs,
+      insecureHTTPParser: false,
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    app,
+  );
+  server.maxHeadersCount = LIMITS.headersMax;
+  server.maxRequestsPerSocket = LISTENER.requestsPerSocketMax;
+  server.maxConnections = LISTENER.connectionsMax;
+  const pending = new PendingAnswers();
+  server.on("request", (request, response) => pending.track(request.socket, response));
+  server.on("clientError", (error, socket) => onClientError(error, socket, pending, logger));
+  // The app says 100-continue itself, once it knows that it wants the body.
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    server.emit("request", request, response);
+  });
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    const requestId = requestIdOf(request);
+    response.setHeader("X-Request-Id", requestId);
+    respondWithError(request, response, problemError("http_invalid"), { requestId, logger });
+  });
+  // CONNECT and upgrades are no part of this API.
+  server.on("connect", (_request, socket) => socket.end(rawProblemResponse("route_not_found", newRequestId())));
+  return server;
+}

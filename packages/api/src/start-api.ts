@@ -1,0 +1,113 @@
+import { randomBytes } from "node:crypto";
+import type { Server } from "node:http";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { Reads } from "@event-anchoring/store";
+import { ApiMetrics } from "./api-metrics.ts";
+import { createApp } from "./app.ts";
+import { ControlPlaneClient } from "./control-plane-client.ts";
+import type { ApiConfig } from "./config.ts";
+import { KeyTable } from "./key-table.ts";
+import { createMetricsServer } from "./metrics-server.ts";
+import { NodeProbe } from "./node-probe.ts";
+import { systemClock } from "./ports.ts";
+import type { Logger } from "./ports.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import { createApiServer } from "./server.ts";
+import { SERVICE_VERSION } from "./service-version.ts";
+import { TrustRootReader } from "./trust-roots.ts";
+
+/** Connections to the database. Every request of a batch needs at most three at a time. */
+const READ_CONNECTIONS_MAX = 4;
+/** How long a stopping process waits for answers under way: the longest timeout of a batch fits. */
+const DRAIN_MS_MAX = 15_500;
+/** /readyz says 503 for so long before the listener closes: two health intervals of a gateway. */
+const UNREADY_MS = 1000;
+
+export interface RunningApi {
+  /** Bound addresses; the configuration may have asked for port 0. */
+  readonly port: number;
+  readonly metricsPort: number;
+  /** Answers /readyz with 503, then takes no connection, then waits for what is under way. */
+  stop(options?: { readonly isHurried?: boolean }): Promise<void>;
+}
+
+function listen(server: Server, address: { host: string; port: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address.port, address.host, () => {
+      server.off("error", reject);
+      const bound = server.address();
+      resolve(typeof bound === "object" && bound !== null ? bound.port : address.port);
+    });
+  });
+}
+
+function pause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, durationMs);
+  });
+}
+
+/** Idle connections end at once, busy ones after their answer, all of them after `timeoutMs`. */
+function drain(server: Server, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/**
+ * Starts the api process of a node. It comes up without its control plane and says so on /readyz; it does not come up
+ * without its database, whose tables it must have seen once.
+ * @throws StoreError, or the error of a listener that cannot bind
+ */
+export async function startApi(config: ApiConfig, logger: Logger): Promise<RunningApi> {
+  const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
+  const reads = await Reads.open({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError });
+  const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger });
+  const metrics = new ApiMetrics({ outstanding: () => controlPlane.outstanding });
+  const clock = systemClock;
+  let isStopping = false;
+  const app = createApp({
+    controlPlane,
+    reads,
+    metrics,
+    logger,
+    clock,
+    randomBytes,
+    crypto: nodeCrypto,
+    probe: new NodeProbe(controlPlane, reads, clock),
+    trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
+    keys: new KeyTable({
+      load: async () => (await reads.apiKeys()).apiKeys,
+      clock,
+      sha256: nodeCrypto.sha256,
+    }),
+    limiter: new RateLimiter(config.keyRequestsPerSecond, clock),
+    limits: { keyRequestsPerSecond: config.keyRequestsPerSecond },
+    isStopping: () => isStopping,
+    node: {
+      nodeId: config.nodeId,
+      clusterId: config.clusterId,
+      originFingerprint: config.originFingerprint,
+      serviceVersion: SERVICE_VERSION,
+    },
+  });
+  const server = createApiServer(app, logger);
+  const metricsServer = createMetricsServer(metrics, controlPlane, logger);
+  controlPlane.start();
+  const port = await listen(server, config.listen);
+  const metricsPort = await listen(metricsServer, config.metrics);
+  const stop = async (options: { readonly isHurried?: boolean } = {}): Promise<void> => {
+    isStopping = true;
+    if (options.isHurried !== true) await pause(UNREADY_MS);
+    await Promise.all([drain(server, DRAIN_MS_MAX), drain(metricsServer, 0)]);
+    controlPlane.close();
+    await reads.close();
+  };
+  return { port, metricsPort, stop };
+}
