@@ -90,7 +90,12 @@ class Lines {
   take(keyword: string, wordsMin: number, wordsMax: number): string[] {
     const [first, ...words] = this.current.split(" ");
     if (first !== keyword || words.length < wordsMin) throw malformed(this.current);
-    if (words.length > wordsMax) throw new TrustRootError("too_large", `more than ${wordsMax} words after ${keyword}`);
+    if (words.length > wordsMax) {
+      const isList = wordsMax > wordsMin;
+      throw isList
+        ? new TrustRootError("too_large", `over ${wordsMax} words after ${keyword}`)
+        : malformed(this.current);
+    }
     this.#next++;
     return words;
   }

@@ -1,0 +1,112 @@
+import { describe, expect, test } from "@jest/globals";
+import {
+  Ed25519CanaryError,
+  assertEd25519Canaries,
+  createEd25519Verify,
+  hexToBytes,
+  nobleCrypto,
+  utf8ToBytes,
+} from "@event-anchoring/protocol";
+import { CRYPTOS, loadPublicVectors, loadVectors } from "./vectors.ts";
+
+interface Signed {
+  readonly name: string;
+  readonly public_key: string;
+  readonly message: string;
+  readonly signature: string;
+}
+const vectors = loadVectors<{ good: Signed[]; bad: Signed[] }>("ed25519.json");
+
+interface Wycheproof {
+  readonly testGroups: readonly {
+    readonly publicKey: { readonly pk: string };
+    readonly tests: readonly {
+      readonly tcId: number;
+      readonly msg: string;
+      readonly sig: string;
+      readonly result: string;
+    }[];
+  }[];
+}
+const speccheck =
+  loadPublicVectors<{ message: string; pub_key: string; signature: string }[]>("ed25519-speccheck.json");
+const cctv =
+  loadPublicVectors<{ number: number; key: string; sig: string; msg: string; flags: string[] | null }[]>(
+    "cctv-ed25519.json",
+  );
+const wycheproof = loadPublicVectors<Wycheproof>("wycheproof-ed25519.json");
+
+describe.each(CRYPTOS)("the rule with %s", (_, { ed25519Verify }) => {
+  test.each(vectors.good)("accepts $name", ({ public_key, message, signature }) => {
+    expect(ed25519Verify(hexToBytes(public_key), hexToBytes(message), hexToBytes(signature))).toBe(true);
+  });
+
+  test.each(vectors.bad)("refuses $name", ({ public_key, message, signature }) => {
+    expect(ed25519Verify(hexToBytes(public_key), hexToBytes(message), hexToBytes(signature))).toBe(false);
+  });
+
+  test("passes its canaries", () => {
+    expect(() => assertEd25519Canaries(ed25519Verify)).not.toThrow();
+  });
+
+  if (speccheck === null || cctv === null || wycheproof === null) {
+    test.skip("public vectors: the folder shared/vectors does not lie beside this checkout", () => undefined);
+    return;
+  }
+
+  test("accepts of speccheck index 3 alone", () => {
+    const accepted = speccheck.flatMap(({ message, pub_key, signature }, index) =>
+      ed25519Verify(hexToBytes(pub_key), hexToBytes(message), hexToBytes(signature)) ? [index] : [],
+    );
+    expect(accepted).toEqual([3]);
+  });
+
+  test("accepts 43 of the 914 CCTV cases, none with a low-order A", () => {
+    const accepted = cctv.filter(({ key, msg, sig }) =>
+      ed25519Verify(hexToBytes(key), utf8ToBytes(msg), hexToBytes(sig)),
+    );
+    expect([cctv.length, accepted.length]).toEqual([914, 43]);
+    expect(accepted.filter(({ flags }) => flags?.includes("low_order_A"))).toEqual([]);
+  });
+
+  test("agrees with all 151 verdicts of Wycheproof", () => {
+    const cases = wycheproof.testGroups.flatMap(({ publicKey, tests }) =>
+      tests.map((one) => ({ ...one, key: publicKey.pk })),
+    );
+    const disagreeing = cases.filter(
+      ({ key, msg, sig, result }) =>
+        ed25519Verify(hexToBytes(key), hexToBytes(msg), hexToBytes(sig)) !== (result === "valid"),
+    );
+    expect(cases).toHaveLength(151);
+    expect(disagreeing.map(({ tcId }) => tcId)).toEqual([]);
+  });
+});
+
+describe("canaries", () => {
+  const [good] = vectors.good;
+  const [key, message, signature] = [good?.public_key, good?.message, good?.signature].map((hex) =>
+    hexToBytes(hex ?? ""),
+  );
+
+  test.each([
+    ["accepts everything", (): boolean => true],
+    ["refuses everything", (): boolean => false],
+  ])("stop a verifier that %s", (_, raw) => {
+    const verify = createEd25519Verify(raw);
+    const use = (): boolean => verify(key as Uint8Array, message as Uint8Array, signature as Uint8Array);
+    expect(use).toThrow(Ed25519CanaryError);
+    expect(use).toThrow(Ed25519CanaryError);
+  });
+
+  test("run once for a verifier that follows the rule", () => {
+    let calls = 0;
+    const verify = createEd25519Verify((...input) => {
+      calls++;
+      return nobleCrypto.ed25519Verify(...input);
+    });
+    verify(key as Uint8Array, message as Uint8Array, signature as Uint8Array);
+    const first = calls;
+    verify(key as Uint8Array, message as Uint8Array, signature as Uint8Array);
+    expect(calls).toBe(first + 1);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, test } from "@jest/globals";
+import {
+  bytesToHex,
+  compareWithHighestSeen,
+  extendTrustRootChain,
+  formatPolicy,
+  formatTrustRootText,
+  hexToBytes,
+  parseTrustRootText,
+  quorumPolicyOf,
+  rootThk,
+  tlogPolicyOf,
+  verifyTrustRootChain,
+} from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { CRYPTOS, codeOf, loadVectors } from "./vectors.ts";
+
+const { sha256 } = nodeCrypto;
+
+interface Chain {
+  readonly name: string;
+  readonly pinned_root_thk: string;
+  readonly documents: readonly string[];
+  readonly error?: string;
+}
+const vectors = loadVectors<{
+  good: { text: string; root_thk: string }[];
+  bad: { name: string; error: string; text: string }[];
+  chains: { good: Chain[]; bad: Chain[] };
+}>("trust-root.json");
+
+function chainOf({ documents, pinned_root_thk }: Chain, count = documents.length): TrustRootChain {
+  const pinnedRootThk = hexToBytes(pinned_root_thk, 32);
+  const verification = verifyTrustRootChain({ documents: documents.slice(0, count), pinnedRootThk }, nodeCrypto);
+  if (verification.result === "refused") throw new Error(verification.detail);
+  return verification.chain;
+}
+
+const three = vectors.chains.good[1] ?? { name: "", pinned_root_thk: "", documents: [] };
+
+describe("one document", () => {
+  test.each(vectors.good)("reads, prints back and hashes to $root_thk", ({ text, root_thk }) => {
+    expect(formatTrustRootText(parseTrustRootText(text, sha256))).toBe(text);
+    expect(bytesToHex(rootThk(text, sha256))).toBe(root_thk);
+  });
+
+  test("is printed in one order, whatever order it is given in", () => {
+    const text = vectors.good[0]?.text ?? "";
+    const root = parseTrustRootText(text, sha256);
+    const shuffled = {
+      ...root,
+      origins: [...root.origins].reverse(),
+      nodes: [...root.nodes].reverse(),
+      rootKeys: { ...root.rootKeys, keys: [...root.rootKeys.keys].reverse() },
+    };
+    expect(formatTrustRootText(shuffled)).toBe(text);
+  });
+
+  test.each(vectors.bad)("refuses: $name", ({ error, text }) => {
+    expect(codeOf(() => parseTrustRootText(text, sha256))).toBe(error);
+  });
+
+  test("its policy counts active nodes only", () => {
+    const root = parseTrustRootText(vectors.good[1]?.text ?? "", sha256);
+    const policy = tlogPolicyOf(root);
+    expect(policy.witnesses.map(({ name }) => name)).toEqual(["a", "b", "d"]);
+    expect(formatPolicy(policy)).toMatch(/\ngroup nodes 2 a b d\nquorum nodes\n$/);
+    expect(quorumPolicyOf(root).cosigners).toHaveLength(3);
+  });
+});
+
+describe("a chain", () => {
+  test.each(CRYPTOS)("is verified with %s", (_, crypto) => {
+    for (const { documents, pinned_root_thk } of vectors.chains.good) {
+      const input = { documents, pinnedRootThk: hexToBytes(pinned_root_thk, 32) };
+      expect(verifyTrustRootChain(input, crypto).result).toBe("verified");
+    }
+  });
+
+  test.each(vectors.chains.bad)("is refused: $name", ({ documents, pinned_root_thk, error }) => {
+    const input = { documents, pinnedRootThk: hexToBytes(pinned_root_thk, 32) };
+    const verification = verifyTrustRootChain(input, nodeCrypto);
+    expect(verification).toMatchObject({ result: "refused", code: error });
+    const last = Math.max(documents.length - 1, 0);
+    expect(verification).toMatchObject({ position: last });
+  });
+
+  test("grows one version at a time to the same chain", () => {
+    let chain = chainOf(three, 1);
+    for (const note of three.documents.slice(1)) {
+      const extension = extendTrustRootChain(chain, note, nodeCrypto);
+      if (extension.result === "refused") throw new Error(extension.detail);
+      chain = extension.chain;
+    }
+    expect(chain).toEqual(chainOf(three));
+    expect(extendTrustRootChain(chain, three.documents[0] ?? "", nodeCrypto)).toMatchObject({
+      result: "refused",
+      code: "version_gap",
+      position: 3,
+    });
+  });
+
+  test("is held against the highest version seen", () => {
+    const [one, two, whole] = [chainOf(three, 1), chainOf(three, 2), chainOf(three)];
+    const seen = { version: 2, rootThk: two.newest.rootThk };
+    expect([two, whole].map((chain) => compareWithHighestSeen(chain, seen))).toEqual([null, null]);
+    expect(compareWithHighestSeen(one, seen)).toBe("rollback");
+    expect(compareWithHighestSeen(whole, { version: 2, rootThk: one.newest.rootThk })).toBe("fork");
+  });
+});

@@ -1,0 +1,31 @@
+import { existsSync, readFileSync } from "node:fs";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { nobleCrypto } from "@event-anchoring/protocol";
+import type { Crypto } from "@event-anchoring/protocol";
+
+/** A file of test/vectors, taken to have the shape the caller names. */
+export function loadVectors<Shape>(name: string): Shape {
+  return JSON.parse(readFileSync(new URL(`../../../test/vectors/${name}`, import.meta.url), "utf8")) as Shape;
+}
+
+/** A file of the public vectors, which lie beside the checkout; null where they do not. */
+export function loadPublicVectors<Shape>(name: string): Shape | null {
+  const file = new URL(`../../../../shared/vectors/${name}`, import.meta.url);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Shape) : null;
+}
+
+/** Both implementations of the crypto seam: every verdict must be the same through either. */
+export const CRYPTOS: readonly (readonly [string, Crypto])[] = [
+  ["noble", nobleCrypto],
+  ["node", nodeCrypto],
+];
+
+/** The `code` of what `action` throws, or "nothing thrown". */
+export function codeOf(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    return error instanceof Error && "code" in error ? String(error.code) : String(error);
+  }
+  return "nothing thrown";
+}
