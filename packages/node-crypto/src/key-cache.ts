@@ -6,7 +6,7 @@ const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 /** About 1 KiB each: some MB at most. */
 const KEYS_KEPT_MAX = 4096;
 
-/** Public keys by their raw bytes, least recently used first: making a KeyObject costs as much as a third of a verify. */
+/** Public keys by their raw bytes, least recently used first: each costs a parse of its DER form. */
 const keys = new Map<string, KeyObject>();
 
 /** The KeyObject of 32 raw bytes. Bytes that are no point give a key under which nothing verifies. */

@@ -36,6 +36,9 @@ function rawPublicKeyOf(key: KeyObject): Uint8Array {
 /** Signs with a seed or with a key made from one. For more than one signature, createSigner is three times as fast. */
 export function sign(seedOrKey: Uint8Array | KeyObject, message: Uint8Array): Uint8Array {
   const key = seedOrKey instanceof KeyObject ? seedOrKey : privateKeyOf(seedOrKey);
+  if (key.type !== "private" || key.asymmetricKeyType !== "ed25519") {
+    throw new TypeError("not an Ed25519 private key");
+  }
   const signature = signWithKey(null, message, key);
   return new Uint8Array(signature.buffer, signature.byteOffset, signature.byteLength);
 }

@@ -83,7 +83,7 @@ function canary(name: string, accepted: boolean, key: string, message: Uint8Arra
   };
 }
 
-/** Cases 2, 3 and 4 of ed25519-speccheck ("Taming the many EdDSAs"), an ordinary signature, and one over other bytes. */
+/** Cases 2, 3 and 4 of ed25519-speccheck ("Taming the many EdDSAs"), an ordinary signature and a moved one. */
 const CANARIES: readonly Canary[] = [
   canary(
     "speccheck 2",

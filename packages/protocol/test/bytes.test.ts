@@ -23,12 +23,12 @@ interface Texts {
   readonly bad: readonly string[];
 }
 
-const vectors = loadVectors<{
+const vectors = loadVectors("bytes.json") as {
   hex: Texts;
   base64: Texts;
   u64: { good: { bytes: string; value: number }[]; bad: string[] };
   decimal: { good: string[]; bad: string[] };
-}>("bytes.json");
+};
 
 describe("hex and base64", () => {
   test.each(vectors.hex.good)("reads hex $text", ({ text, result }) => {

@@ -23,10 +23,10 @@ import {
 } from "@event-anchoring/protocol";
 import { CRYPTOS, codeOf, loadVectors } from "./vectors.ts";
 
-const leaves = loadVectors<{
+const leaves = loadVectors("leaf.json") as {
   good: { fields: { kind: number }; leaf: string; anchor_id: string }[];
   bad: { name: string; error: string; leaf: string }[];
-}>("leaf.json");
+};
 
 interface SignedPayload {
   readonly name: string;
@@ -35,7 +35,7 @@ interface SignedPayload {
   readonly message: string;
   readonly signature: string;
 }
-const payloads = loadVectors<{ good: SignedPayload[]; bad: SignedPayload[] }>("payloads.json");
+const payloads = loadVectors("payloads.json") as { good: SignedPayload[]; bad: SignedPayload[] };
 
 /** What decodeLeaf returned, as the vector files write it. */
 function fieldsOf(value: object): object {
@@ -123,7 +123,7 @@ describe("payloads", () => {
 });
 
 describe("tags", () => {
-  const vectors = loadVectors<{
+  const vectors = loadVectors("tags.json") as {
     tags: { name: string; bytes: string }[];
     bad_tag_names: string[];
     origin_fingerprint: { cluster_id: string; cosigner_public_key: string; result: string };
@@ -132,7 +132,7 @@ describe("tags", () => {
     operator_revoker: { api_client_id: string; result: string };
     log_key_seed: { log_seed: string; origin_fingerprint: string; result: string };
     raft_id: { cluster_id: string; node_id: string; result: string };
-  }>("tags.json");
+  };
 
   test.each(vectors.tags)("tag $name", ({ name, bytes }) => {
     expect(bytesToHex(tag(name))).toBe(bytes);

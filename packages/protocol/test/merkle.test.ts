@@ -44,12 +44,12 @@ interface Consistency {
   readonly root: string;
   readonly path: readonly string[];
 }
-const vectors = loadVectors<{
+const vectors = loadVectors("merkle.json") as {
   leaves: string[];
   roots: string[];
   inclusion: { good: Inclusion[]; bad: Inclusion[] };
   consistency: { good: Consistency[]; bad: Consistency[] };
-}>("merkle.json");
+};
 
 function included({ index, size, leaf_hash, root_hash, path }: Inclusion): boolean {
   const [leafHash, rootHash] = [hexToBytes(leaf_hash), hexToBytes(root_hash)];
@@ -253,11 +253,11 @@ describe("RecentTree", () => {
 });
 
 describe("tiles", () => {
-  const tiles = loadVectors<{
+  const tiles = loadVectors("tiles.json") as {
     positions: { level: number; index: number; tile_level: number; tile_index: number; start: number; end: number }[];
     paths: { level: number; index: number; width: number; tile: string; entries: string }[];
     bad_widths: number[];
-  }>("tiles.json");
+  };
 
   test.each(tiles.positions)("subtree ($level, $index)", ({ level, index, tile_level, tile_index, start, end }) => {
     expect(tileOf(level, index)).toEqual({ tileLevel: tile_level, tileIndex: tile_index, start, end });

@@ -27,18 +27,18 @@ import { CRYPTOS, codeOf, loadVectors } from "./vectors.ts";
 
 const { sha256 } = nodeCrypto;
 
-const notes = loadVectors<{
+const notes = loadVectors("note.json") as {
   good: { name: string; note: string; vkeys: string[] }[];
   bad: { name: string; error: string; note: string }[];
   vkey: { good: string[]; bad: { error: string; vkey: string }[] };
-}>("note.json");
+};
 
-const checkpoints = loadVectors<{
+const checkpoints = loadVectors("checkpoint.json") as {
   good: { text: string; origin: string; tree_size: number; root_hash: string }[];
   bad: { name: string; error: string; text: string }[];
   cluster_names: { good: string[]; bad: string[] };
   node_ids: { good: string[]; bad: string[] };
-}>("checkpoint.json");
+};
 
 interface Cosigned {
   readonly name: string;
@@ -47,13 +47,13 @@ interface Cosigned {
   readonly satisfied: boolean;
   readonly certified_at_s: number | null;
 }
-const cosignatures = loadVectors<{
+const cosignatures = loadVectors("cosignature.json") as {
   policy: string;
   message: { time_s: number; checkpoint: string; bytes: string };
   good: Cosigned[];
   bad: Cosigned[];
   policies: { good: string[]; bad: { name: string; error: string; policy: string }[] };
-}>("cosignature.json");
+};
 
 describe("signed notes", () => {
   test.each(notes.good)("reads and prints back: $name", ({ note }) => {

@@ -25,14 +25,14 @@ interface Case {
   readonly origin_lost: boolean;
   readonly failure: { readonly step: string; readonly code: string } | null;
 }
-const vectors = loadVectors<{
+const vectors = loadVectors("receipt.json") as {
   pinned_root_thk: string;
   trust_roots: string[];
   proof: { good: { proof: string; json: object }[]; bad: { name: string; error: string; proof: string }[] };
   json: { bad: { name: string; value: unknown }[] };
   good: Case[];
   bad: Case[];
-}>("receipt.json");
+};
 
 function chainOf(versions: number, crypto: Crypto): TrustRootChain {
   const documents = vectors.trust_roots.slice(0, versions);

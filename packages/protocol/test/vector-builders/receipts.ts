@@ -139,8 +139,6 @@ function withText(changed: string, treeSize = 9): Receipt {
 }
 
 function contentCases(): Case[] {
-  const otherOrigin = checkpointOrigin(clusterName, nodeB.originFingerprint);
-  const otherCluster = checkpointOrigin("anchor.example/other", nodeA.originFingerprint);
   return [
     { name: "leaf cut", receipt: { ...good, leaf: good.leaf.slice(0, -1) }, failure: ["leaf", "leaf_malformed"] },
     {
@@ -178,6 +176,13 @@ function contentCases(): Case[] {
       expect: { anchor_id: bytesToHex(toAnchorId(fill(3))) },
       failure: ["anchor_id", "anchor_id_differs"],
     },
+  ];
+}
+
+function treeCases(): Case[] {
+  const otherOrigin = checkpointOrigin(clusterName, nodeB.originFingerprint);
+  const otherCluster = checkpointOrigin("anchor.example/other", nodeA.originFingerprint);
+  return [
     {
       name: "checkpoint without signatures",
       receipt: { ...good, checkpoint: text },
@@ -245,14 +250,6 @@ function signatureCases(): Case[] {
   const wrongA: SignatureLine = { ...byA, signature: flip(byA.signature, 40) };
   const laterA: SignatureLine = { ...byA, signature: flip(byA.signature, 7) };
   const otherLog: SignatureLine = { ...logLine(nodeB, text), name: logged.name };
-  const strangers = formatSignatureLine(cosign(nodeD, text));
-  const renewed = (name: string, renewal: Case["renewal"], failure: Case["failure"]): Case => ({
-    name,
-    receipt: receiptOf(5, 6, AB),
-    roots: 3,
-    ...(renewal === undefined ? {} : { renewal }),
-    ...(failure === undefined ? {} : { failure }),
-  });
   return [
     { name: "log line missing", receipt: withLines([byA, byB]), failure: ["log_signature", "log_signature_missing"] },
     {
@@ -295,6 +292,19 @@ function signatureCases(): Case[] {
       receipt: withLines([logged, byB, byC, cosign(nodeA, checkpointText(8))]),
       failure: ["log_signature", "signature_invalid"],
     },
+  ];
+}
+
+function quorumCases(): Case[] {
+  const strangers = formatSignatureLine(cosign(nodeD, text));
+  const renewed = (name: string, renewal: Case["renewal"], failure: Case["failure"]): Case => ({
+    name,
+    receipt: receiptOf(5, 6, AB),
+    roots: 3,
+    ...(renewal === undefined ? {} : { renewal }),
+    ...(failure === undefined ? {} : { failure }),
+  });
+  return [
     { name: "no cosignature", receipt: withLines([logged]), failure: ["cosignatures", "quorum_not_met"] },
     { name: "one cosignature", receipt: withLines([logged, byA]), failure: ["cosignatures", "quorum_not_met"] },
     {
@@ -385,12 +395,12 @@ function caseJson({ name, receipt, roots = 1, expect = {}, renewal, superseded, 
 export function receiptVectors(): Json {
   return {
     about:
-      "Receipts. The first trust_root_versions of trust_roots are held, the first is pinned. `anchor_id` is compared only where `expect` names it.",
+      "Receipts. The first `trust_root_versions` of `trust_roots` are held. Compare `anchor_id` only with `expect`.",
     pinned_root_thk: bytesToHex(pinnedRootThk),
     trust_roots: [document1, document2, document3],
     proof: { good: [{ proof: formatProof(good), json: { ...receiptToJson(good, 1, sha256) } }], bad: badProofs() },
     json: { bad: badJson() },
     good: goodCases().map(caseJson),
-    bad: [...contentCases(), ...signatureCases()].map(caseJson),
+    bad: [...contentCases(), ...treeCases(), ...signatureCases(), ...quorumCases()].map(caseJson),
   };
 }

@@ -373,16 +373,14 @@ export function cosignatureVectors(): Json {
       ),
       entry("of another checkpoint", [otherText, b, c], "signature_invalid", null),
     ],
-    policies: {
-      good: [
-        policy(version1),
-        policy(version2),
-        "quorum none\n",
-        `# ours\n\nwitness  a\t${formatVkey(nodeEntry(nodeA).cosignerVkey)} https://a.example/\ngroup all-of any a\nquorum all-of`,
-      ],
-      bad: badPolicies(policy(version1)),
-    },
+    policies: policyVectors(policy(version1), policy(version2)),
   };
+}
+
+function policyVectors(first: string, second: string): Json {
+  const witness = `witness  a\t${formatVkey(nodeEntry(nodeA).cosignerVkey)} https://a.example/`;
+  const commented = `# ours\n\n${witness}\ngroup all-of any a\nquorum all-of`;
+  return { good: [first, second, "quorum none\n", commented], bad: badPolicies(first) };
 }
 
 function badPolicies(good: string): Json {

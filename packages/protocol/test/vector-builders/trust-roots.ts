@@ -33,23 +33,15 @@ function changed(changes: Partial<TrustRoot>): string {
 /** Swaps two lines of the text. */
 function swapped(first: number, second: number): string {
   const lines = text1.split("\n");
-  const [a = "", b = ""] = [lines[first], lines[second]];
-  lines[first] = b;
-  lines[second] = a;
+  const moved = lines[first] ?? "";
+  lines[first] = lines[second] ?? "";
+  lines[second] = moved;
   return lines.join("\n");
 }
 
-function badTexts(): [string, string, string][] {
-  const [a, b, c] = version1.nodes;
-  const [keyOne, keyTwo] = version1.rootKeys.keys;
-  if (a === undefined || b === undefined || c === undefined || keyOne === undefined || keyTwo === undefined) {
-    throw new TypeError("version 1 has three nodes");
-  }
-  const misnamed = { ...a, cosignerVkey: b.cosignerVkey };
-  const asLog = { ...a, cosignerVkey: originEntry(nodeA).logVkey };
-  const renamed = { ...a, nodeId: "nodes" };
-  const sameAuth = { ...b, authPublicKey: a.authPublicKey };
-  const authIsCosigner = { ...a, authPublicKey: a.cosignerVkey.publicKey };
+function malformedTexts(): [string, string, string][] {
+  const [keyOne] = version1.rootKeys.keys;
+  if (keyOne === undefined) throw new TypeError("version 1 has root keys");
   const edit = (from: string, to: string): string => text1.replace(from, to);
   return [
     ["empty", "malformed", ""],
@@ -69,6 +61,22 @@ function badTexts(): [string, string, string][] {
     ["trailing space", "malformed", edit("quorum 2", "quorum 2 ")],
     ["origins out of order", "not_canonical", swapped(6, 7)],
     ["nodes out of order", "not_canonical", swapped(9, 10)],
+  ];
+}
+
+function illegalTexts(): [string, string, string][] {
+  const [a, b, c] = version1.nodes;
+  const [keyOne, keyTwo] = version1.rootKeys.keys;
+  if (a === undefined || b === undefined || c === undefined || keyOne === undefined || keyTwo === undefined) {
+    throw new TypeError("version 1 has three nodes");
+  }
+  const misnamed = { ...a, cosignerVkey: b.cosignerVkey };
+  const asLog = { ...a, cosignerVkey: originEntry(nodeA).logVkey };
+  const renamed = { ...a, nodeId: "nodes" };
+  const sameAuth = { ...b, authPublicKey: a.authPublicKey };
+  const authIsCosigner = { ...a, authPublicKey: a.cosignerVkey.publicKey };
+  const edit = (from: string, to: string): string => text1.replace(from, to);
+  return [
     [
       "cluster name with a capital",
       "name_invalid",
@@ -216,7 +224,7 @@ export function trustRootVectors(): Json {
     about:
       "Trust-root texts, and chains of signed documents from a pinned RootTHK. `error` is the code of the refusal.",
     good: [text1, formatTrustRootText(version2)].map((text) => ({ text, root_thk: bytesToHex(rootThk(text, sha256)) })),
-    bad: badTexts().map(([name, error, text]) => ({ name, error, text })),
+    bad: [...malformedTexts(), ...illegalTexts()].map(([name, error, text]) => ({ name, error, text })),
     chains: {
       good: [
         { name: "version 1 alone", documents: [document1] },
