@@ -5,3 +5,12 @@ export type { InstallationOptions, PostgresInstallation } from "./postgres-insta
 export { EMBEDDED_SETTINGS, EmbeddedPostgres } from "./postgres.ts";
 export type { EmbeddedPostgresOptions, PostgresExit, StopMode } from "./postgres.ts";
 export { OWNER_ROLE, READER_ROLE, ROLES_SQL } from "./postgres-roles.ts";
+export { readClusterFile } from "./cluster-file.ts";
+export type { ClusterFile, ClusterFileNode } from "./cluster-file.ts";
+export { EmbeddedCluster, NODES_DEFAULT, NODES_MAX } from "./embedded-cluster.ts";
+export type { EmbeddedClusterOptions, Reporter } from "./embedded-cluster.ts";
+export type { EmbeddedNode, ProcessName } from "./embedded-node.ts";
+export { AlreadySupervisedError } from "./supervisor-lock.ts";
+export { START_HELP, startCommand } from "./start.ts";
+export { terminalReporter } from "./terminal-reporter.ts";
+export type { Terminal } from "./terminal-reporter.ts";

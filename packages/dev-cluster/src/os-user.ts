@@ -13,12 +13,14 @@ const ACCOUNT_NAMES = ["postgres", "nobody"];
 
 /**
  * Who must run Postgres: null for an ordinary user (themselves), an unprivileged account for root, because
- * Postgres refuses to run as root. `ownerOf` names a folder of an earlier run, whose owner is kept.
+ * Postgres refuses to run as root. `earlier` names folders of an earlier run, whose owner is kept.
  */
-export function postgresUser(ownerOf: string): OsUser | null {
+export function postgresUser(...earlier: readonly string[]): OsUser | null {
   if (process.getuid?.() !== 0) return null;
-  const owner = lstatSync(ownerOf, { throwIfNoEntry: false });
-  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  for (const path of earlier) {
+    const owner = lstatSync(path, { throwIfNoEntry: false });
+    if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  }
   const accounts = readFileSync("/etc/passwd", "utf8")
     .split("\n")
     .map((line) => line.split(":"));

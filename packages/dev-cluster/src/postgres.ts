@@ -143,7 +143,14 @@ export class EmbeddedPostgres {
     rmSync(partial, { recursive: true, force: true });
     ownFolder(partial, 0o700, this.#options.user);
     await this.#run(installation.initdb, [
-      ...["-D", partial, "-U", "postgres", "--auth=trust", "--locale=C", "-E", "UTF8"],
+      "-D",
+      partial,
+      "-U",
+      "postgres",
+      "--auth=trust",
+      "--locale=C",
+      "-E",
+      "UTF8",
       "--no-instructions",
     ]);
     if (bootstrapSql.length > 0) {
@@ -230,20 +237,16 @@ export class EmbeddedPostgres {
 
   /** Waits for the word `ready` in postmaster.pid, as pg_ctl does; false when the process ended first. */
   async #ready(server: ChildProcess, ended: Promise<unknown>): Promise<boolean> {
-    let hasEnded = false;
-    void ended.then(() => {
-      hasEnded = true;
-    });
+    const end = ended.then(() => "ended" as const);
     const giveUpAt = performance.now() + READY_TIMEOUT_MS;
-    while (!hasEnded) {
+    for (;;) {
       const status = statusLines(join(this.#options.dir, "postmaster.pid"));
       if (Number(status[0]) === server.pid && status[STATUS_LINE]?.trim() === "ready") return true;
       if (performance.now() > giveUpAt) {
         throw new Error(`Postgres was not ready after ${READY_TIMEOUT_MS} ms:\n${this.#logTail.trim()}`);
       }
-      await Promise.race([ended, delay(READY_POLL_MS)]);
+      if ((await Promise.race([end, delay(READY_POLL_MS)])) === "ended") return false;
     }
-    return false;
   }
 
   #spawnOptions(): { cwd: string; env: Record<string, string>; uid?: number; gid?: number } {

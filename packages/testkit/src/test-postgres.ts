@@ -45,7 +45,7 @@ export interface TestPostgresOptions {
 export async function startTestPostgres(options: TestPostgresOptions = {}): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), "anchoring-test-"));
   chmodSync(folder, 0o755);
-  const user = postgresUser(folder);
+  const user = postgresUser();
   const server = new EmbeddedPostgres({
     dir: join(folder, "database"),
     socketDir: join(folder, "socket"),

@@ -1,0 +1,174 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
+import type { ClusterFileNode } from "./cluster-file.ts";
+import type { DataFolder } from "./data-folder.ts";
+import { processScript } from "./process-script.ts";
+import { hasCode } from "./has-code.ts";
+import { DATABASE, apiConfig, controlPlaneConfig } from "./node-config.ts";
+import { ownFolder } from "./os-user.ts";
+import { LOOPBACK } from "./ports.ts";
+import type { NodePorts } from "./ports.ts";
+import { OWNER_ROLE, ROLES_SQL } from "./postgres-roles.ts";
+import { EmbeddedPostgres } from "./postgres.ts";
+import type { PostgresInstallation } from "./postgres-installation.ts";
+import { RotatingLog } from "./rotating-log.ts";
+import { SupervisedPostgres } from "./supervised-postgres.ts";
+import { EXIT_FENCED, EXIT_HALTED, SupervisedProcess } from "./supervised-process.ts";
+import type { ProcessEnd } from "./supervised-process.ts";
+import { writeAtomically } from "./write-atomically.ts";
+
+/** The three processes of a node, as cluster.json names them. */
+export const PROCESS_NAMES = ["postgres", "control_plane", "api"] as const;
+export type ProcessName = (typeof PROCESS_NAMES)[number];
+
+export interface EmbeddedNodeOptions {
+  readonly folder: DataFolder;
+  readonly cluster: ProvisionedCluster;
+  readonly node: ProvisionedNode;
+  readonly ports: ReadonlyMap<string, NodePorts>;
+  readonly installation: PostgresInstallation;
+  /** Names the socket of this node's Postgres. */
+  readonly postgresPort: number;
+  readonly onPid: (process: ProcessName, pid: number | null) => void;
+  /** A line for the person who watches. */
+  readonly onTrouble: (message: string) => void;
+}
+
+/** How long a process may take to drain after SIGTERM. */
+const STOP_GRACE_MS = 10_000;
+
+/** One node: its own Postgres, its control-plane process, its api process. */
+export class EmbeddedNode {
+  readonly #options: EmbeddedNodeOptions;
+  readonly #postgres: SupervisedPostgres;
+  readonly #controlPlane: SupervisedProcess;
+  readonly #api: SupervisedProcess;
+  readonly #logs: readonly RotatingLog[];
+  readonly #configs: ReadonlyMap<string, object>;
+  readonly #pids: Record<ProcessName, number | null> = { postgres: null, control_plane: null, api: null };
+
+  constructor(options: EmbeddedNodeOptions) {
+    this.#options = options;
+    const { folder, node, installation } = options;
+    const log = (name: string): RotatingLog => new RotatingLog({ path: join(node.dir, "logs", `${name}.log`) });
+    const [postgresLog, controlPlaneLog, apiLog] = [log("postgres"), log("control-plane"), log("api")];
+    this.#logs = [postgresLog, controlPlaneLog, apiLog];
+    const socketDir = join(folder.socketRoot, node.nodeId);
+    ownFolder(socketDir, 0o700, null);
+    const server = new EmbeddedPostgres({
+      dir: join(folder.postgresRoot, node.nodeId),
+      socketDir: join(folder.socketRoot, "postgres"),
+      port: options.postgresPort,
+      installation,
+      user: folder.postgresUser,
+      bootstrapSql: [...ROLES_SQL, `CREATE DATABASE ${DATABASE} OWNER ${OWNER_ROLE};`],
+      onLog: (chunk) => postgresLog.write(chunk),
+    });
+    this.#postgres = new SupervisedPostgres({
+      server,
+      onPid: (pid) => this.#setPid("postgres", pid),
+      onEnd: (reason, restartInMs) => this.#say("postgres", `${reason}; next start in ${restartInMs} ms`),
+    });
+    const input = { cluster: options.cluster, node, ports: options.ports, postgres: server, socketDir };
+    const controlPlaneFile = join(node.dir, "control-plane.json");
+    const apiFile = join(node.dir, "api.json");
+    this.#configs = new Map([
+      [controlPlaneFile, controlPlaneConfig(input)],
+      [apiFile, apiConfig(input)],
+    ]);
+    this.#controlPlane = this.#process("control_plane", "control-plane", controlPlaneFile, controlPlaneLog);
+    this.#api = this.#process("api", "api", apiFile, apiLog);
+  }
+
+  get id(): string {
+    return this.#options.node.nodeId;
+  }
+
+  /** What cluster.json says of this node. */
+  get entry(): ClusterFileNode {
+    const { node, ports } = this.#options;
+    const own = ports.get(node.nodeId);
+    if (own === undefined) throw new Error(`no ports were chosen for node ${node.nodeId}`);
+    return {
+      id: node.nodeId,
+      api_url: `http://${LOOPBACK}:${own.api}`,
+      metrics_url: `http://${LOOPBACK}:${own.metrics}/metrics`,
+      control_address: `${LOOPBACK}:${own.control}`,
+      origin_fingerprint: node.originFingerprint,
+      pids: { api: this.#pids.api, control_plane: this.#pids.control_plane, postgres: this.#pids.postgres },
+    };
+  }
+
+  /** Writes the settings files and starts Postgres; resolves when it takes connections. */
+  async startPostgres(): Promise<void> {
+    for (const [path, config] of this.#configs) writeAtomically(path, `${JSON.stringify(config, null, 2)}\n`);
+    await this.#postgres.start();
+  }
+
+  async stopPostgres(): Promise<void> {
+    await this.#postgres.stop();
+  }
+
+  /** Starts both processes; they find each other and Postgres by themselves. */
+  startProcesses(): void {
+    rmSync(join(this.#options.node.runDir, "stopped.json"), { force: true });
+    this.#controlPlane.start();
+    this.#api.start();
+  }
+
+  async stopProcesses(): Promise<void> {
+    await this.#api.stop(STOP_GRACE_MS);
+    await this.#controlPlane.stop(STOP_GRACE_MS);
+  }
+
+  closeLogs(): void {
+    for (const log of this.#logs) log.close();
+  }
+
+  #process(
+    name: ProcessName,
+    packageName: "api" | "control-plane",
+    config: string,
+    log: RotatingLog,
+  ): SupervisedProcess {
+    return new SupervisedProcess({
+      name: `${this.id} ${packageName}`,
+      script: processScript(packageName),
+      args: ["--config", config],
+      log,
+      onPid: (pid) => this.#setPid(name, pid),
+      onEnd: (end) => this.#say(name, this.#describe(end, log)),
+    });
+  }
+
+  #setPid(name: ProcessName, pid: number | null): void {
+    this.#pids[name] = pid;
+    this.#options.onPid(name, pid);
+  }
+
+  #say(name: ProcessName, message: string): void {
+    this.#options.onTrouble(`${this.id} ${name}: ${message}`);
+  }
+
+  #describe({ code, signal, restartInMs }: ProcessEnd, log: RotatingLog): string {
+    if (restartInMs !== null)
+      return `ended with ${signal ?? `code ${code ?? "unknown"}`}; next start in ${restartInMs} ms`;
+    const state = code === EXIT_FENCED ? "fenced" : code === EXIT_HALTED ? "halted" : "refuses its settings";
+    const reason = readStopped(join(this.#options.node.runDir, "stopped.json")) ?? log.tail;
+    return `${state}, not started again: ${reason}`;
+  }
+}
+
+/** What a fenced or halted process wrote before it ended; null when it wrote nothing. */
+function readStopped(path: string): string | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof value !== "object" || value === null) return null;
+    const { reason, detail }: { reason?: unknown; detail?: unknown } = value;
+    return [reason, detail].filter((part) => typeof part === "string").join(": ");
+  } catch (error) {
+    if (hasCode(error, "ENOENT") || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
