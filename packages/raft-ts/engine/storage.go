@@ -170,8 +170,8 @@ func (s *storage) compact(index uint64, confState *pb.ConfState) bool {
 	}
 	if index > s.base() {
 		// The slices are copied so that the memory of the dropped entries is given back.
-		s.sizes = append([]uint32(nil), s.sizes[index-s.base():]...)
 		s.runs = s.runsAfter(index)
+		s.sizes = append([]uint32(nil), s.sizes[index-s.base():]...)
 		for i := range s.changes {
 			if i <= index {
 				delete(s.changes, i)

@@ -57,8 +57,8 @@ func (n *node) termAt(index uint64) (uint64, bool) {
 	if index+1 < n.firstIndex() || index > n.lastIndex() {
 		return 0, false
 	}
-	if index >= *n.tail.offset {
-		return (*n.tail.entries)[index-*n.tail.offset].GetTerm(), true
+	if offset, entries := *n.tail.offset, *n.tail.entries; index >= offset && index-offset < uint64(len(entries)) {
+		return entries[index-offset].GetTerm(), true
 	}
 	if s := *n.tail.snapshot; s != nil && index == s.GetMetadata().GetIndex() {
 		return s.GetMetadata().GetTerm(), true

@@ -58,6 +58,12 @@ const RESPONSE_TYPES: ReadonlySet<string> = new Set([
   "MsgStorageApplyResp",
 ]);
 
+/** What raft_new answers. */
+interface Created {
+  readonly handle: number;
+  readonly status: number;
+}
+
 /** Scratch for the arguments of one call. */
 const writer = new ByteWriter();
 
@@ -86,7 +92,7 @@ export class RawNode {
   #hasReady = false;
   #failure: RaftPanicError | NodeFreedError | null = null;
 
-  private constructor(instance: WasmInstance, caller: Caller, id: RaftId, created: { handle: number; status: number }) {
+  private constructor(instance: WasmInstance, caller: Caller, id: RaftId, created: Created) {
     this.#instance = instance;
     this.#caller = caller;
     this.id = id;

@@ -1,9 +1,8 @@
-import { RaftError } from "../../src/index.ts";
+import { RaftError, decodeMessage } from "../../src/index.ts";
 import type { ConfChange, ConfState, RaftEngine, RaftId } from "../../src/index.ts";
 import { Cluster, EMPTY_CONF, NO_BYTES } from "./cluster.ts";
 import type { Member } from "./cluster.ts";
 import { describeConf, describeEntry, describeMessage, describeReady, describeStatus } from "./describe.ts";
-import { decodeMessage } from "../../src/index.ts";
 
 /**
  * A transcript is a text of blocks: commands, a line "----", what they print, an empty line. Lines that start with
