@@ -81,7 +81,7 @@ export interface ConnectionOptions {
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Milliseconds an old session may take to leave before its successor gives up with `locked`. */
-const LOCK_TIMEOUT_MS = 10_000;
+const LOCK_TIMEOUT_DEFAULT_MS = 10_000;
 
 function optionsText(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
@@ -223,11 +223,11 @@ export class Connection {
   /**
    * Takes an advisory lock that this session holds until it ends. It waits for a predecessor to leave: the lock is
    * free only once that session's last transaction has ended, so nothing of it can be committed after we have loaded.
-   * @throws StoreError `locked` after 10 s
+   * @throws StoreError `locked` after that time
    */
-  async lock(key: bigint): Promise<void> {
+  async lock(key: bigint, timeoutMs = LOCK_TIMEOUT_DEFAULT_MS): Promise<void> {
     await this.#inTurn(async () => {
-      await this.#run({ text: `SET lock_timeout = ${LOCK_TIMEOUT_MS}` }, [], "read");
+      await this.#run({ text: `SET lock_timeout = ${timeoutMs}` }, [], "read");
       try {
         await this.#run({ text: "SELECT pg_advisory_lock($1)" }, [key], "read");
       } catch (cause) {

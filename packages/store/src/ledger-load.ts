@@ -202,9 +202,18 @@ async function loadOpenTiles(
   });
 }
 
-/** The tree that the open tiles stand for and the one that the certificate and later leaves stand for are one tree. */
+/**
+ * Three ways to one tree: what a quorum signed, what the certified size and the leaves since then give, and what the
+ * tiles give.
+ */
 function assertOneTree(stored: StoredOrigin, frontierOfTiles: Frontier): void {
   const { sha256 } = nodeCrypto;
+  const { certified } = stored;
+  const certifiedRoot = frontierRoot(stored.frontierAtCertified, sha256);
+  if (certified !== null && !equalBytes(certified.rootHash, certifiedRoot)) {
+    const name = bytesToHex(stored.originFingerprint);
+    throw new StoreError("corrupt", `origin ${name} does not give the root certified for size ${certified.treeSize}`);
+  }
   let frontier = stored.frontierAtCertified;
   for (const leaf of stored.leavesSinceCertified) frontier = appendToFrontier(frontier, leaf, sha256);
   const isOne = equalBytes(frontierRoot(frontier, sha256), frontierRoot(frontierOfTiles, sha256));

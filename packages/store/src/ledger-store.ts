@@ -18,6 +18,8 @@ import { assertSafeSettings } from "./settings.ts";
 
 export interface LedgerStoreOptions {
   readonly url: string;
+  /** How long to wait for an earlier session to leave. Default 10,000. */
+  readonly lockTimeoutMs?: number;
 }
 
 export interface LoadedLedger {
@@ -66,7 +68,7 @@ export class LedgerStore {
     try {
       await assertMigrated(connection);
       await assertSafeSettings(connection, false);
-      await connection.lock(LEDGER_LOCK);
+      await connection.lock(LEDGER_LOCK, options.lockTimeoutMs);
       return new LedgerStore(connection);
     } catch (cause) {
       await connection.close();

@@ -15,6 +15,8 @@ export type StoreLogger = (level: "debug" | "info" | "warning" | "error", text: 
 
 export interface RaftLogOptions {
   readonly url: string;
+  /** How long to wait for an earlier session to leave. Default 10,000. */
+  readonly lockTimeoutMs?: number;
   readonly logger?: StoreLogger;
 }
 
@@ -77,7 +79,7 @@ interface AppendRow {
 
 /**
  * The durable raft log and hard state of one node. `append` resolves when what it wrote survives a crash of this
- * machine. One process at a time: opening waits until an earlier session has ended, so nothing that its owner gave up
+ * machine. One append at a time; one process at a time: opening waits until an earlier session has ended, so nothing that its owner gave up
  * as unknown can be committed after `load`.
  *
  * After `unknown_outcome`, and after the connection was lost, every call fails: open anew and load.
@@ -113,7 +115,7 @@ export class RaftLog {
       await assertSafeSettings(writer, true);
       // From here on no reload of the server's configuration can change it for this session.
       await writer.write({ text: "SET synchronous_commit = on" });
-      await writer.lock(RAFT_LOG_LOCK);
+      await writer.lock(RAFT_LOG_LOCK, options.lockTimeoutMs);
       const reader = await Connection.open({
         url,
         name: "event-anchoring raft log reads",
