@@ -118,8 +118,8 @@ export class RawNode {
   /**
    * Takes a message from a peer, which is attacker-controlled as far as the peer is. Throws StepRefusedError for a
    * message no correct peer sends here (`isPeerMessage`, its shape, its addressee). What is merely late is ignored: a
-   * message of an earlier term, a response from a node that has left the group. A message that is well-formed but contradicts what this node stored makes the library panic:
-   * the driver looks first (`basicStatus`, `termAt`).
+   * message of an earlier term, a response from a node that has left the group. A message that is well-formed but
+   * contradicts what this node stored makes the library panic: the driver looks first (`basicStatus`, `termAt`).
    */
   step(message: InboundMessage): void {
     const fault = findShapeFault(message);
