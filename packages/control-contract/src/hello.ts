@@ -54,6 +54,7 @@ export interface Hello {
  * - `retired`: the trust root in force says you are no member any more; the chain that says so is attached.
  * - `unknown_node`: you are in no trust root we know; the chain we know is attached.
  * - `wrong_cluster`, `bad_signature`, `replayed`: the frame was not made by that node for this connection.
+ * - `not_ready`: the answering node is loading. Nothing is wrong with the hello; dial again.
  */
 export const HELLO_REFUSAL_CODES = [
   "amnesia",
@@ -63,6 +64,7 @@ export const HELLO_REFUSAL_CODES = [
   "wrong_cluster",
   "bad_signature",
   "replayed",
+  "not_ready",
 ] as const;
 
 export type HelloRefusalCode = (typeof HELLO_REFUSAL_CODES)[number];
