@@ -1,0 +1,105 @@
+import {
+  type Entry as LedgerEntry,
+  type EntryDecision,
+  type Facts,
+  type FactsQuery,
+  type LedgerState,
+  NO_FACTS,
+  advance,
+  decideEntry,
+  decodeEntry,
+  factsNeeded,
+} from "@event-anchoring/ledger";
+import type { Crypto } from "@event-anchoring/protocol";
+import type { ConfState, Entry, EntryMeta, RaftIndex } from "raft-ts";
+import type { PayloadCache } from "./payload-cache.ts";
+
+const READ_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The ledger's tables, as the applier needs them. */
+export interface ApplyTarget {
+  loadFacts(query: FactsQuery): Promise<Facts>;
+  /** One transaction: all that was decided, and the applied index. */
+  apply(work: { decision: EntryDecision; confState: ConfState | null }): Promise<void>;
+}
+
+export interface ApplierOptions {
+  readonly state: LedgerState;
+  readonly crypto: Crypto;
+  readonly cache: PayloadCache;
+  readonly readLog: (from: RaftIndex, to: RaftIndex, maxBytes: number) => Promise<readonly Entry[]>;
+  readonly target: ApplyTarget;
+  /** Membership changes go to the engine when their entry's turn comes; the new membership. */
+  readonly applyConfChange: (payload: Uint8Array) => ConfState;
+  /** The entry is decided, the in-memory state not yet advanced: certificates it records are named here. */
+  readonly beforeAdvance: (decision: EntryDecision) => void;
+  /** State advanced; the transaction is on its way. Waiters and the certify point are served here. */
+  readonly onDecided: (entry: LedgerEntry, decision: EntryDecision) => void;
+  /** The entry's effects are in the database. */
+  readonly onApplied: (entry: { index: RaftIndex; term: number }) => void;
+}
+
+/** A leader's opening entry and a membership change mean nothing to the ledger but move its index. */
+const NOTHING: Omit<LedgerEntry, "acceptedMs"> = { version: 1, certify: false, certificates: [], groups: [] };
+
+/**
+ * Decides and applies committed entries, one at a time: facts, decision, advance, one transaction.
+ *
+ * Invariant: an entry is decided only when it is durable in this node's own log and every earlier one is applied.
+ */
+export class Applier {
+  readonly #options: ApplierOptions;
+
+  constructor(options: ApplierOptions) {
+    this.#options = options;
+  }
+
+  async apply(metas: readonly EntryMeta[]): Promise<void> {
+    for (let at = 0; at < metas.length;) {
+      const entries = await this.#load(metas, at);
+      for (const entry of entries) await this.#applyOne(entry);
+      at += entries.length;
+    }
+  }
+
+  /** As many entries from `at` on as are in memory, or one read of the log. */
+  async #load(metas: readonly EntryMeta[], at: number): Promise<readonly Entry[]> {
+    const cached: Entry[] = [];
+    for (const meta of metas.slice(at)) {
+      const entry = this.#options.cache.get(meta);
+      if (entry === null) break;
+      cached.push(entry);
+    }
+    const first = metas[at];
+    const last = metas.at(-1);
+    if (cached.length > 0 || first === undefined || last === undefined) return cached;
+    const read = await this.#options.readLog(first.index, last.index + 1, READ_BYTES_MAX);
+    read.forEach((entry, offset) => {
+      const meta = metas[at + offset];
+      if (meta?.index !== entry.index || meta.term !== entry.term) {
+        throw new Error(`log holds ${entry.index} of term ${entry.term}, committed is ${meta?.index} of ${meta?.term}`);
+      }
+    });
+    if (read.length === 0) throw new Error(`log lacks committed entry ${first.index}`);
+    return read;
+  }
+
+  async #applyOne(raw: Entry): Promise<void> {
+    const { state, target } = this.#options;
+    const { index, term } = raw;
+    const confState = raw.type === "conf_change" ? this.#options.applyConfChange(raw.payload) : null;
+    const isEmpty = raw.type === "conf_change" || raw.payload.length === 0;
+    const entry = isEmpty ? { ...NOTHING, acceptedMs: state.lastAcceptedMs } : decodeEntry(raw.payload);
+    const query = factsNeeded(entry);
+    const hasQuestions = query.clientEvents.length > 0 || query.anchors.length > 0;
+    const facts = hasQuestions ? await target.loadFacts(query) : NO_FACTS;
+    const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
+    this.#options.beforeAdvance(decision);
+    advance(state, decision);
+    const applied = target.apply({ decision, confState });
+    this.#options.onDecided(entry, decision);
+    await applied;
+    this.#options.cache.noteApplied(index);
+    this.#options.onApplied({ index, term });
+  }
+}

@@ -1,0 +1,360 @@
+import type { PeerCosignature } from "@event-anchoring/control-contract";
+import {
+  type Certificate,
+  type Cosignature,
+  type LedgerState,
+  type OriginState,
+  trustRootVersionAt,
+} from "@event-anchoring/ledger";
+import type { Signer } from "@event-anchoring/node-crypto";
+import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { certificateNote, certifiedAtS, isGoodCosignature, signHead } from "./certificates.ts";
+import type { Clock, Logger } from "./environment.ts";
+import type { SignedHead } from "./promise-file.ts";
+import { trustRootsOf } from "./trust-roots.ts";
+
+/** Cosignatures of one peer that wait for this node to reach their size, per origin; the oldest go first. */
+const OFFERS_PER_PEER_MAX = 256;
+
+export interface HeldCertificate extends Certificate {
+  readonly certifiedAtS: number;
+  /** The whole signed note. */
+  readonly checkpoint: string;
+  readonly trustRootVersion: number;
+  /** The log index at which this node reached the size; 0 if that was before this session. */
+  readonly raftIndex: number;
+}
+
+/** Where an entry with the certify bit ended: what this node signs, if it signs. */
+export interface CertifyPoint {
+  readonly raftIndex: number;
+  readonly raftTerm: number;
+  /** The effect chain there; sent along, so that nodes that differ notice. */
+  readonly effect: Uint8Array;
+}
+
+export interface CertifierOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly crypto: Crypto;
+  readonly state: LedgerState;
+  readonly nodeId: string;
+  readonly cosigner: Signer;
+  readonly logSignerOf: (origin: OriginFingerprint) => Signer;
+  readonly promises: {
+    headOf(origin: OriginFingerprint): SignedHead | null;
+    promiseHeads(heads: readonly SignedHead[]): Promise<void>;
+  };
+  /** Whether this node is active in the trust root and a voter: only then does it sign. */
+  readonly maySign: () => boolean;
+  readonly broadcast: (items: readonly PeerCosignature[]) => void;
+  readonly onCertificate: (certificate: HeldCertificate) => void;
+  /** A peer's signature that contradicts this node's own tree or effect chain. */
+  readonly onContradiction: (from: string, detail: string) => void;
+  /** The promise file holds another root for a size than this node's tree has: it forgot. */
+  readonly onForgotten: (detail: string) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+interface OwnPoint extends CertifyPoint {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  readonly reachedMs: number;
+  /** Set once promised and signed. */
+  cosignature: PeerCosignature | null;
+}
+
+interface CoverageWaiter {
+  readonly treeSize: number;
+  readonly covered: (certificate: HeldCertificate) => void;
+}
+
+interface OriginCertification {
+  held: HeldCertificate | null;
+  /** Own heads above the held certificate, by size, ascending. */
+  readonly points: Map<number, OwnPoint>;
+  /** Cosignatures of peers above the held certificate, by size and node; not verified before they are counted. */
+  readonly offers: Map<number, Map<string, PeerCosignature>>;
+  readonly waiters: Set<CoverageWaiter>;
+  lastOwn: PeerCosignature | null;
+  lastTimeS: number;
+}
+
+/**
+ * Turns certify points into quorum certificates.
+ *
+ * Invariants: a cosignature leaves only after the promise file holds its head; never for a smaller size than promised,
+ * never for another root of a promised size. A certificate counts distinct active nodes whose signature over *this
+ * node's own* root was verified here.
+ */
+export class Certifier {
+  readonly #options: CertifierOptions;
+  readonly #origins = new Map<string, OriginCertification>();
+  #toSign: OwnPoint[] = [];
+  #isSigning = false;
+  #isClosed = false;
+
+  constructor(options: CertifierOptions) {
+    this.#options = options;
+  }
+
+  heldOf(origin: OriginFingerprint): HeldCertificate | null {
+    return this.#of(origin).held;
+  }
+
+  /** The end of an entry with the certify bit, already advanced into the state. */
+  onCertifyPoint(point: CertifyPoint): void {
+    for (const origin of this.#options.state.origins.values()) this.#reach(origin, point);
+    void this.#signWaiting();
+  }
+
+  /** Cosignatures from an authenticated peer; what they claim is not trusted before it is verified. */
+  onCosignatures(from: string, items: readonly PeerCosignature[]): void {
+    for (const item of items) {
+      const origin = this.#options.state.origins.get(bytesToHex(item.originFingerprint));
+      if (origin === undefined) continue;
+      const certification = this.#of(item.originFingerprint);
+      if (item.treeSize <= (certification.held?.treeSize ?? 0)) continue;
+      const offers = certification.offers.get(item.treeSize) ?? new Map<string, PeerCosignature>();
+      certification.offers.set(item.treeSize, offers.set(from, item));
+      this.#bound(certification, from);
+      this.#complete(origin, certification, item.treeSize);
+    }
+  }
+
+  /** A certificate that the log records, judged by `decide`; called before the state forgets what it covers. */
+  onRecorded(certificate: Certificate): void {
+    const origin = this.#options.state.origins.get(bytesToHex(certificate.originFingerprint));
+    if (origin !== undefined) this.#hold(origin, this.#of(certificate.originFingerprint), certificate);
+  }
+
+  /** Calls `covered` with a certificate of at least that size; at once if one is held. Returns how to stop waiting. */
+  whenCovered(
+    origin: OriginFingerprint,
+    treeSize: number,
+    covered: (certificate: HeldCertificate) => void,
+  ): () => void {
+    const certification = this.#of(origin);
+    if (certification.held !== null && certification.held.treeSize >= treeSize) {
+      covered(certification.held);
+      return () => {};
+    }
+    const waiter = { treeSize, covered };
+    certification.waiters.add(waiter);
+    return () => certification.waiters.delete(waiter);
+  }
+
+  /** The newest own cosignature per origin: for a peer that just connected, and after a change of leader. */
+  newestOwn(): readonly PeerCosignature[] {
+    return [...this.#origins.values()].flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
+  }
+
+  /** Says again what is not certified after `afterMs`: the first telling may have been lost with a connection. */
+  resendUncovered(afterMs: number): void {
+    const before = this.#options.clock.monotonicMs() - afterMs;
+    const stale = [...this.#origins.values()].filter((certification) => {
+      const oldest = certification.points.values().next().value;
+      return oldest !== undefined && oldest.reachedMs <= before;
+    });
+    const items = stale.flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
+    if (items.length > 0) this.#options.broadcast(items);
+  }
+
+  /** Leaves that no held certificate covers, and for how long the oldest certify point has waited. */
+  uncovered(): { readonly leaves: number; readonly oldestMs: number } {
+    const now = this.#options.clock.monotonicMs();
+    let leaves = 0;
+    let oldestMs = 0;
+    for (const origin of this.#options.state.origins.values()) {
+      const certification = this.#of(origin.originFingerprint);
+      leaves += origin.tree.size - (certification.held?.treeSize ?? 0);
+      const oldest = certification.points.values().next().value;
+      if (oldest !== undefined) oldestMs = Math.max(oldestMs, now - oldest.reachedMs);
+    }
+    return { leaves, oldestMs };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#toSign = [];
+    for (const certification of this.#origins.values()) certification.waiters.clear();
+  }
+
+  #reach(origin: OriginState, point: CertifyPoint): void {
+    const { originFingerprint, tree } = origin;
+    const certification = this.#of(originFingerprint);
+    if (tree.size <= (certification.held?.treeSize ?? 0)) return;
+    const known = certification.points.get(tree.size);
+    if (known !== undefined) {
+      if (known.cosignature !== null) this.#options.broadcast([known.cosignature]);
+      return;
+    }
+    const own: OwnPoint = {
+      ...point,
+      originFingerprint,
+      treeSize: tree.size,
+      rootHash: tree.rootAt(tree.size),
+      reachedMs: this.#options.clock.monotonicMs(),
+      cosignature: null,
+    };
+    certification.points.set(own.treeSize, own);
+    if (this.#maySign(own)) this.#toSign.push(own);
+    this.#complete(origin, certification, own.treeSize);
+  }
+
+  #maySign(point: OwnPoint): boolean {
+    if (!this.#options.maySign()) return false;
+    const promised = this.#options.promises.headOf(point.originFingerprint);
+    if (promised === null || promised.treeSize < point.treeSize) return true;
+    if (promised.treeSize > point.treeSize) return false;
+    if (equalBytes(promised.rootHash, point.rootHash)) return true;
+    this.#options.onForgotten(`root of size ${point.treeSize} is not the one that was signed`);
+    return false;
+  }
+
+  /** Promises everything that waits in one write, then signs it in order. */
+  async #signWaiting(): Promise<void> {
+    if (this.#isSigning) return;
+    this.#isSigning = true;
+    try {
+      while (this.#toSign.length > 0) {
+        const points = this.#toSign;
+        this.#toSign = [];
+        await this.#options.promises.promiseHeads(this.#newestHeads(points));
+        if (this.#isClosed) return;
+        this.#signAll(points);
+      }
+    } catch (error) {
+      if (!this.#isClosed) this.#options.onFailure(error);
+    } finally {
+      this.#isSigning = false;
+    }
+  }
+
+  #newestHeads(points: readonly OwnPoint[]): SignedHead[] {
+    const newest = new Map<string, SignedHead>();
+    for (const point of points) {
+      const { originFingerprint, treeSize, rootHash, raftIndex, raftTerm } = point;
+      const timeS = this.#timeFor(this.#of(originFingerprint));
+      newest.set(bytesToHex(originFingerprint), { originFingerprint, treeSize, rootHash, raftIndex, raftTerm, timeS });
+    }
+    return [...newest.values()];
+  }
+
+  #signAll(points: readonly OwnPoint[]): void {
+    const signed: PeerCosignature[] = [];
+    for (const point of points) {
+      const origin = this.#options.state.origins.get(bytesToHex(point.originFingerprint));
+      const certification = this.#of(point.originFingerprint);
+      if (origin === undefined || point.treeSize <= (certification.held?.treeSize ?? 0)) continue;
+      const { originFingerprint, treeSize, rootHash, raftIndex, effect } = point;
+      const timeS = certification.lastTimeS;
+      const root = this.#judge(origin, treeSize);
+      const signature = signHead(root, originFingerprint, point, timeS, this.#options.cosigner);
+      point.cosignature = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex, effect };
+      certification.lastOwn = point.cosignature;
+      signed.push(point.cosignature);
+    }
+    if (signed.length > 0) this.#options.broadcast(signed);
+    for (const { originFingerprint, treeSize } of signed) {
+      const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
+      if (origin !== undefined) this.#complete(origin, this.#of(originFingerprint), treeSize);
+    }
+  }
+
+  /** Time never goes back for an origin, whatever the clock does. */
+  #timeFor(certification: OriginCertification): number {
+    const nowS = Math.floor(this.#options.clock.wallMs() / 1000);
+    certification.lastTimeS = Math.max(nowS, certification.lastTimeS);
+    return certification.lastTimeS;
+  }
+
+  /** A certificate, once enough distinct active nodes signed this node's own root. */
+  #complete(origin: OriginState, certification: OriginCertification, treeSize: number): void {
+    const point = certification.points.get(treeSize);
+    if (point === undefined) return;
+    const root = this.#judge(origin, treeSize);
+    const cosignatures: Cosignature[] = [];
+    if (point.cosignature !== null) cosignatures.push({ nodeId: this.#options.nodeId, ...point.cosignature });
+    for (const [nodeId, offer] of certification.offers.get(treeSize) ?? []) {
+      if (cosignatures.length >= root.quorum) break;
+      if (!this.#agrees(nodeId, offer, point)) continue;
+      const cosignature = { nodeId, timeS: offer.timeS, signature: offer.signature };
+      if (!isGoodCosignature(root, origin.originFingerprint, point, cosignature, this.#options.crypto)) continue;
+      cosignatures.push(cosignature);
+    }
+    if (cosignatures.length < root.quorum) return;
+    const { originFingerprint, rootHash } = point;
+    this.#hold(origin, certification, { originFingerprint, treeSize, rootHash, cosignatures });
+  }
+
+  #agrees(nodeId: string, offer: PeerCosignature, point: OwnPoint): boolean {
+    if (!equalBytes(offer.rootHash, point.rootHash)) {
+      this.#options.onContradiction(nodeId, `another root at size ${point.treeSize}`);
+      return false;
+    }
+    if (offer.raftIndex === point.raftIndex && !equalBytes(offer.effect, point.effect)) {
+      this.#options.onContradiction(nodeId, `another effect chain at log index ${point.raftIndex}`);
+    }
+    return true;
+  }
+
+  #hold(origin: OriginState, certification: OriginCertification, certificate: Certificate): void {
+    if (certificate.treeSize <= (certification.held?.treeSize ?? 0)) return;
+    const root = this.#judge(origin, certificate.treeSize);
+    const { sha256 } = this.#options.crypto;
+    const cosignatures = [...certificate.cosignatures].sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+    const ordered = { ...certificate, cosignatures };
+    const held: HeldCertificate = {
+      ...ordered,
+      certifiedAtS: certifiedAtS(ordered, root.quorum),
+      checkpoint: certificateNote(root, ordered, this.#options.logSignerOf(origin.originFingerprint), sha256),
+      trustRootVersion: root.version,
+      raftIndex: certification.points.get(certificate.treeSize)?.raftIndex ?? 0,
+    };
+    certification.held = held;
+    for (const size of certification.points.keys()) if (size <= held.treeSize) certification.points.delete(size);
+    for (const size of certification.offers.keys()) if (size <= held.treeSize) certification.offers.delete(size);
+    for (const waiter of certification.waiters) {
+      if (waiter.treeSize > held.treeSize) continue;
+      certification.waiters.delete(waiter);
+      waiter.covered(held);
+    }
+    this.#options.onCertificate(held);
+  }
+
+  /** A peer that runs ahead, or claims sizes that will never be, takes no more room than this. */
+  #bound(certification: OriginCertification, from: string): void {
+    const sizes = [...certification.offers.keys()].filter((size) => certification.offers.get(size)?.has(from));
+    if (sizes.length <= OFFERS_PER_PEER_MAX) return;
+    const smallest = sizes.reduce((least, size) => Math.min(least, size));
+    certification.offers.get(smallest)?.delete(from);
+    if (certification.offers.get(smallest)?.size === 0) certification.offers.delete(smallest);
+  }
+
+  /** The trust root that judges a checkpoint of this size. */
+  #judge(origin: OriginState, treeSize: number): TrustRoot {
+    const version = trustRootVersionAt(origin, treeSize);
+    const signed = trustRootsOf(this.#options.state).find(({ trustRoot }) => trustRoot.version === version);
+    if (signed === undefined) throw new Error(`no trust root judges size ${treeSize}`);
+    return signed.trustRoot;
+  }
+
+  #of(origin: OriginFingerprint): OriginCertification {
+    const key = bytesToHex(origin);
+    const known = this.#origins.get(key);
+    if (known !== undefined) return known;
+    const lastTimeS = this.#options.promises.headOf(origin)?.timeS ?? 0;
+    const created: OriginCertification = {
+      held: null,
+      points: new Map(),
+      offers: new Map(),
+      waiters: new Set(),
+      lastOwn: null,
+      lastTimeS,
+    };
+    this.#origins.set(key, created);
+    return created;
+  }
+}

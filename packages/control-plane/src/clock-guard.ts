@@ -1,0 +1,42 @@
+import type { Clock } from "./environment.ts";
+
+/** A clock this far ahead of the median is not to stamp anything. */
+const AHEAD_MAX_MS = 5000;
+/** Older reports say nothing about the peer's clock now. */
+const REPORT_AGE_MAX_MS = 2000;
+
+/**
+ * Whether this node's wall clock is fit to stamp entries: not more than 5 s ahead of the median of its own clock and
+ * the fresh reports of connected voters (of two clocks, the lower one).
+ */
+export class ClockGuard {
+  readonly #clock: Clock;
+  readonly #reports = new Map<string, { readonly aheadMs: number; readonly atMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A peer's wall time, as it arrived. */
+  onReport(nodeId: string, wallMs: number): void {
+    this.#reports.set(nodeId, { aheadMs: wallMs - this.#clock.wallMs(), atMs: this.#clock.monotonicMs() });
+  }
+
+  onPeerDown(nodeId: string): void {
+    this.#reports.delete(nodeId);
+  }
+
+  /** How far this clock is ahead of the median, in ms; 0 if it is not. */
+  aheadOfMedianMs(): number {
+    const freshFrom = this.#clock.monotonicMs() - REPORT_AGE_MAX_MS;
+    const offsets = [0];
+    for (const report of this.#reports.values()) if (report.atMs >= freshFrom) offsets.push(report.aheadMs);
+    offsets.sort((left, right) => left - right);
+    const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
+    return Math.max(0, -median);
+  }
+
+  isSafe(): boolean {
+    return this.aheadOfMedianMs() <= AHEAD_MAX_MS;
+  }
+}

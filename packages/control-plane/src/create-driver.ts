@@ -1,0 +1,52 @@
+import type { HardState, RaftId, RawNode, SnapshotMeta } from "raft-ts";
+import { AppendLane } from "./append-lane.ts";
+import { Driver, type DriverOptions } from "./driver.ts";
+import type { Logger } from "./environment.ts";
+import { Outbound } from "./outbound.ts";
+import type { PayloadCache } from "./payload-cache.ts";
+import type { PromiseKeeper } from "./promises.ts";
+import type { RaftLogStorage } from "./storage.ts";
+
+export interface CreateDriverOptions extends Pick<
+  DriverOptions,
+  "apply" | "onSoftState" | "onReadState" | "onProgress" | "onFailure"
+> {
+  readonly node: RawNode;
+  /** What the log holds at the start. */
+  readonly hardState: HardState;
+  readonly cache: PayloadCache;
+  readonly log: RaftLogStorage;
+  readonly promises: PromiseKeeper;
+  readonly logger: Logger;
+  readonly send: (to: RaftId, lane: "control" | "bulk", message: Uint8Array) => boolean;
+  readonly onSnapshot: (meta: SnapshotMeta) => void;
+}
+
+/** The engine with its lanes: what is appended, promised, sent and applied, each in its order. */
+export function createDriver(options: CreateDriverOptions): Driver {
+  const { node, cache, log, promises, logger, onFailure } = options;
+  const outbound = new Outbound({
+    cache,
+    read: (from, to, maxBytes) => log.read(from, to, maxBytes),
+    send: options.send,
+    onUndelivered: (message) => driver.reportUnreachable(message.to),
+    onSnapshotSent: (to, isSent) => driver.reportSnapshot(to, isSent),
+    onFailure,
+    logger,
+  });
+  const appendLane = new AppendLane({
+    log,
+    hardState: options.hardState,
+    promiseVote: (vote) => promises.promiseVote(vote),
+    onDurable: ({ entries, lastAppend, walPosition }) => {
+      node.mirrorAppend(entries);
+      if (lastAppend !== null) cache.noteDurable(lastAppend.index);
+      promises.noteAppend(lastAppend, walPosition);
+    },
+    onResponse: (message) => driver.deliverResponse(message),
+    onSnapshot: options.onSnapshot,
+    onFailure,
+  });
+  const driver: Driver = new Driver({ ...options, outbound, appendLane });
+  return driver;
+}

@@ -1,0 +1,178 @@
+import {
+  type EntryMeta,
+  type InboundMessage,
+  type Message,
+  type RaftId,
+  type RaftIndex,
+  type RawNode,
+  type Ready,
+  type ReadState,
+  type SoftState,
+  NotLeaderError,
+  ProposalDroppedError,
+} from "raft-ts";
+import type { AppendLane } from "./append-lane.ts";
+import type { Outbound } from "./outbound.ts";
+import type { PayloadCache } from "./payload-cache.ts";
+
+export interface DriverOptions {
+  readonly node: RawNode;
+  readonly cache: PayloadCache;
+  readonly outbound: Outbound;
+  readonly appendLane: AppendLane;
+  /** Decides and applies committed entries, in order; resolves when their effects are in the database. */
+  readonly apply: (entries: readonly EntryMeta[]) => Promise<void>;
+  readonly onSoftState: (state: SoftState) => void;
+  readonly onReadState: (state: ReadState) => void;
+  /** After each round of chores: commit index or membership may have moved. */
+  readonly onProgress: () => void;
+  /** The engine, the log or the apply failed: the session is over. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * The Ready loop: `step(message | tick | proposal)` in, chores out.
+ *
+ * Messages leave at once; what must wait for the disk goes through the append lane, what must wait for the append
+ * goes through the apply lane. Both are first in, first out, and nothing in them is dropped.
+ */
+export class Driver {
+  readonly #options: DriverOptions;
+  #applies: { entries: readonly EntryMeta[]; responses: readonly Message[] }[] = [];
+  #applying: Promise<void> | null = null;
+  #isDraining = false;
+  #isScheduled = false;
+  #isStopped = false;
+
+  constructor(options: DriverOptions) {
+    this.#options = options;
+  }
+
+  get node(): RawNode {
+    return this.#options.node;
+  }
+
+  /** One message of a peer, already judged by the step guard. */
+  step(message: InboundMessage): void {
+    this.#call((node) => node.step(message));
+  }
+
+  tick(): void {
+    this.#call((node) => node.tick());
+  }
+
+  /** Appends a payload to the log of this leader; its index, or null if this node does not take proposals now. */
+  propose(payload: Uint8Array): RaftIndex | null {
+    let index: RaftIndex | null = null;
+    this.#call((node) => {
+      try {
+        index = node.propose(payload).index;
+      } catch (error) {
+        if (!(error instanceof ProposalDroppedError) && !(error instanceof NotLeaderError)) throw error;
+      }
+    });
+    return this.#isStopped ? null : index;
+  }
+
+  readIndex(context: Uint8Array): void {
+    this.#call((node) => node.readIndex(context));
+  }
+
+  campaign(): void {
+    this.#call((node) => node.campaign());
+  }
+
+  forgetLeader(): void {
+    this.#call((node) => node.forgetLeader());
+  }
+
+  transferLeader(to: RaftId): void {
+    this.#call((node) => node.transferLeader(to));
+  }
+
+  reportUnreachable(peer: RaftId): void {
+    this.#call((node) => node.reportUnreachable(peer));
+  }
+
+  reportSnapshot(peer: RaftId, isSent: boolean): void {
+    this.#call((node) => node.reportSnapshot(peer, isSent));
+  }
+
+  /** A response of the append lane: to this node's engine, or out to its peer. */
+  deliverResponse(message: Message): void {
+    if (message.to === this.#options.node.id) this.#call((node) => node.stepResponse(message));
+    else this.#options.outbound.send(message);
+  }
+
+  /** Does all chores there are, now rather than at the end of the turn. */
+  drain(): void {
+    if (this.#isDraining || this.#isStopped) return;
+    this.#isDraining = true;
+    try {
+      while (!this.#isStopped && this.#options.node.hasReady()) this.#handle(this.#options.node.ready());
+      if (!this.#isStopped) this.#options.onProgress();
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#applies = [];
+    this.#options.appendLane.stop();
+  }
+
+  /** After `stop`: resolves when the writes that were under way have ended. */
+  async drained(): Promise<void> {
+    await Promise.all([this.#applying, this.#options.appendLane.drained()]);
+  }
+
+  #call(action: (node: RawNode) => void): void {
+    if (this.#isStopped) return;
+    try {
+      action(this.#options.node);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      this.drain();
+    });
+  }
+
+  #handle(ready: Ready): void {
+    if (ready.append !== null) this.#options.cache.put(ready.append.entries);
+    if (ready.softState !== null) this.#options.onSoftState(ready.softState);
+    for (const state of ready.readStates) this.#options.onReadState(state);
+    for (const message of ready.messages) this.#options.outbound.send(message);
+    if (ready.append !== null) this.#options.appendLane.push(ready.append);
+    if (ready.apply !== null) {
+      this.#applies.push(ready.apply);
+      this.#applying ??= this.#applyWaiting();
+    }
+  }
+
+  async #applyWaiting(): Promise<void> {
+    try {
+      for (let chore = this.#applies.shift(); chore !== undefined; chore = this.#applies.shift()) {
+        await this.#options.apply(chore.entries);
+        for (const response of chore.responses) this.#call((node) => node.stepResponse(response));
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#applying = null;
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isStopped) return;
+    this.stop();
+    this.#options.onFailure(error);
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * What the control plane takes from outside. In production these are the machine's; a simulator hands in its own, so
+ * that a whole cluster life is a function of one seed.
+ */
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall time, ms since the Unix epoch. May jump; nothing about safety may depend on it. */
+  wallMs(): number;
+  /** Time that never goes back, ms since an arbitrary start. */
+  monotonicMs(): number;
+  /** Calls `action` once, no earlier than `delayMs` from now. */
+  startTimer(delayMs: number, action: () => void): Timer;
+  /** Calls `action` once the turn's pending work is through: what one turn collects is then sent together. */
+  afterTurn(action: () => void): void;
+}
+
+export interface Random {
+  /** Fills the array with bytes. */
+  fill(bytes: Uint8Array): void;
+}
+
+/** Structured lines: an event name that never varies, and its fields. Secrets are never fields. */
+export interface Logger {
+  debug(event: string, fields?: Record<string, unknown>): void;
+  info(event: string, fields?: Record<string, unknown>): void;
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
+}
+
+export interface Environment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}

@@ -1,0 +1,93 @@
+import type { RefusalCode } from "@event-anchoring/control-contract";
+import type { Command, LedgerState } from "@event-anchoring/ledger";
+import type { Term } from "raft-ts";
+import type { Certifier, HeldCertificate } from "./certifier.ts";
+import type { ClockGuard } from "./clock-guard.ts";
+import type { Environment } from "./environment.ts";
+import type { Submission } from "./proposals.ts";
+
+/** Above this many leaves, or this age, without a certificate the leader proposes no client command. */
+const UNCOVERED_LEAVES_MAX = 20_000;
+const UNCOVERED_AGE_MAX_MS = 5000;
+/** Nobody waits for housekeeping; it must outlast an election. */
+const HOUSEKEEPING_DEADLINE_MS = 60_000;
+
+export interface LeadershipOptions {
+  readonly environment: Environment;
+  readonly state: LedgerState;
+  readonly certifier: Certifier;
+  readonly clockGuard: ClockGuard;
+  /** What brings an empty ledger to life. */
+  readonly genesisDocument: string;
+  readonly submit: (submission: Submission) => void;
+  readonly transferLeadership: () => void;
+}
+
+/** What only a leader does: bring the ledger to life, record certificates, and hold back when it is not fit to lead. */
+export class Leadership {
+  readonly #options: LeadershipOptions;
+  /** Sizes already on their way into the log in this term of office, by origin. */
+  #proposedSizes = new Map<string, number>();
+  #housekeptTerm: Term = 0;
+
+  constructor(options: LeadershipOptions) {
+    this.#options = options;
+  }
+
+  onRoleChange(): void {
+    this.#proposedSizes = new Map();
+  }
+
+  /** An entry of `entryTerm` is applied while this node leads in `ownTerm`. */
+  onApplied(entryTerm: Term, ownTerm: Term): void {
+    // Only its own opening entry shows a leader that everything committed before its term is applied here.
+    if (entryTerm !== ownTerm || this.#housekeptTerm === ownTerm) return;
+    this.#housekeptTerm = ownTerm;
+    const { state, certifier, genesisDocument } = this.#options;
+    if (state.trustRootChain === null) this.#propose({ kind: "genesis", document: genesisDocument });
+    else if (certifier.uncovered().leaves > 0) this.#propose({ kind: "mark_certify_point" });
+  }
+
+  /** Why no client command may be proposed now; null: nothing. */
+  gate(): { code: RefusalCode; detail: string } | null {
+    const { state, clockGuard, certifier, transferLeadership } = this.#options;
+    if (state.trustRootChain === null) {
+      return { code: "not_initialised", detail: "the genesis entry is not applied yet" };
+    }
+    if (!clockGuard.isSafe()) {
+      transferLeadership();
+      return { code: "clock_unsafe", detail: "the leader's clock is ahead of the other nodes'" };
+    }
+    const { leaves, oldestMs } = certifier.uncovered();
+    if (leaves > UNCOVERED_LEAVES_MAX || oldestMs > UNCOVERED_AGE_MAX_MS) {
+      return { code: "certification_stalled", detail: `${leaves} leaves have waited ${Math.round(oldestMs)} ms` };
+    }
+    return null;
+  }
+
+  /** The newest certificate of each origin that the log does not record yet. */
+  certificatesToRecord(): readonly HeldCertificate[] {
+    const toRecord: HeldCertificate[] = [];
+    for (const [key, origin] of this.#options.state.origins) {
+      const held = this.#options.certifier.heldOf(origin.originFingerprint);
+      const known = Math.max(origin.certified?.treeSize ?? 0, this.#proposedSizes.get(key) ?? 0);
+      if (held === null || held.treeSize <= known) continue;
+      this.#proposedSizes.set(key, held.treeSize);
+      toRecord.push(held);
+    }
+    return toRecord;
+  }
+
+  #propose(command: Command): void {
+    const { clock, logger } = this.#options.environment;
+    this.#options.submit({
+      command,
+      answer: "committed",
+      deadlineMs: clock.monotonicMs() + HOUSEKEEPING_DEADLINE_MS,
+      isHousekeeping: true,
+      respond: (result) => {
+        if (result.kind === "refused") logger.warn("housekeeping_refused", { command: command.kind, ...result });
+      },
+    });
+  }
+}

@@ -1,0 +1,157 @@
+import type { HeldCertificate as LocalCertificate, LocalResponse } from "@event-anchoring/control-contract";
+import type { LedgerState } from "@event-anchoring/ledger";
+import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
+import type { RaftIndex } from "raft-ts";
+import type { Certifier, HeldCertificate } from "./certifier.ts";
+import type { Clock } from "./environment.ts";
+import type { ReadRounds } from "./read-rounds.ts";
+
+const RETRY_AFTER_MS = 1000;
+
+export interface ReadRequest {
+  readonly origins: readonly OriginFingerprint[] | "all" | "none";
+  /** Monotonic time. */
+  readonly deadlineMs: number;
+  /** Called exactly once. */
+  readonly respond: (answer: ReadAnswer) => void;
+}
+
+export type ReadAnswer =
+  | Omit<Extract<LocalResponse, { type: "ready_to_read" }>, "requestId">
+  | Omit<Extract<LocalResponse, { type: "refused" }>, "requestId">;
+
+export interface LinearizableReadsOptions {
+  readonly clock: Clock;
+  readonly state: LedgerState;
+  readonly rounds: ReadRounds;
+  readonly certifier: Certifier;
+  readonly hasLeader: () => boolean;
+}
+
+interface OpenRead extends ReadRequest {
+  phase: "read_index" | "apply" | "certificate";
+  index: RaftIndex;
+  readonly stopWaiting: (() => void)[];
+  isAnswered: boolean;
+}
+
+/**
+ * A read that shows certified state takes a read index R, waits until R is applied, then until this node holds a
+ * certificate over every leaf that the origin has at that point, and answers the newest it holds. So an answer is
+ * never older than one given anywhere before the read began.
+ */
+export class LinearizableReads {
+  readonly #options: LinearizableReadsOptions;
+  readonly #open = new Set<OpenRead>();
+
+  constructor(options: LinearizableReadsOptions) {
+    this.#options = options;
+  }
+
+  read(request: ReadRequest): void {
+    const open: OpenRead = { ...request, phase: "read_index", index: 0, stopWaiting: [], isAnswered: false };
+    this.#open.add(open);
+    this.#options.rounds.request((index) => {
+      open.index = index;
+      open.phase = "apply";
+      this.#afterApply(open);
+    });
+  }
+
+  /** More is applied: reads that waited for it go on. */
+  onApplied(): void {
+    for (const open of this.#open) if (open.phase === "apply") this.#afterApply(open);
+  }
+
+  /** Refuses what is due. */
+  sweep(): void {
+    const now = this.#options.clock.monotonicMs();
+    for (const open of this.#open) if (open.deadlineMs <= now) this.#refuseLate(open);
+  }
+
+  close(): void {
+    for (const open of this.#open) {
+      this.#answer(open, {
+        type: "refused",
+        code: "unavailable",
+        detail: "node reloads",
+        retryAfterMs: RETRY_AFTER_MS,
+      });
+    }
+  }
+
+  #afterApply(open: OpenRead): void {
+    const { state, certifier } = this.#options;
+    if (open.isAnswered || state.appliedIndex < open.index) return;
+    open.phase = "certificate";
+    const wanted = [...state.origins.values()].filter(
+      ({ originFingerprint }) =>
+        open.origins === "all" || (open.origins !== "none" && isAmong(originFingerprint, open.origins)),
+    );
+    let missing = wanted.length;
+    const done = (): void =>
+      this.#ready(
+        open,
+        wanted.map(({ originFingerprint }) => originFingerprint),
+      );
+    if (missing === 0) {
+      done();
+      return;
+    }
+    for (const { originFingerprint, tree } of wanted) {
+      const stop = certifier.whenCovered(originFingerprint, tree.size, () => {
+        missing -= 1;
+        if (missing === 0) done();
+      });
+      open.stopWaiting.push(stop);
+    }
+  }
+
+  #ready(open: OpenRead, origins: readonly OriginFingerprint[]): void {
+    const { state, certifier } = this.#options;
+    const held = origins.flatMap((origin) => certifier.heldOf(origin) ?? []);
+    this.#answer(open, {
+      type: "ready_to_read",
+      // The tables must hold every leaf under the certificates shown, not only those below R.
+      readIndex: Math.max(open.index, ...held.map(({ raftIndex }) => raftIndex)),
+      certificates: held.map((certificate) => localCertificate(certificate, state)),
+      trustRootVersion: state.trustRootChain?.newest.trustRoot.version ?? 0,
+    });
+  }
+
+  #refuseLate(open: OpenRead): void {
+    const late = (code: "no_leader" | "certification_stalled" | "deadline_exceeded", detail: string): void =>
+      this.#answer(open, { type: "refused", code, detail, retryAfterMs: RETRY_AFTER_MS });
+    if (open.phase === "certificate") late("certification_stalled", "no certificate covers all leaves in time");
+    else if (open.phase === "apply") late("deadline_exceeded", `log index ${open.index} is not applied in time`);
+    else if (this.#options.hasLeader()) late("deadline_exceeded", "the leader did not confirm a read index in time");
+    else late("no_leader", "no leader confirmed a read index");
+  }
+
+  #answer(open: OpenRead, answer: ReadAnswer): void {
+    if (open.isAnswered) return;
+    open.isAnswered = true;
+    for (const stop of open.stopWaiting) stop();
+    this.#open.delete(open);
+    open.respond(answer);
+  }
+}
+
+/** A held certificate as the api process sees it. */
+export function localCertificate(held: HeldCertificate, state: LedgerState): LocalCertificate {
+  const recorded = state.origins.get(bytesToHex(held.originFingerprint))?.certified?.treeSize ?? 0;
+  return {
+    originFingerprint: held.originFingerprint,
+    treeSize: held.treeSize,
+    rootHash: held.rootHash,
+    certifiedAtS: held.certifiedAtS,
+    checkpoint: held.checkpoint,
+    trustRootVersion: held.trustRootVersion,
+    recorded: recorded >= held.treeSize,
+  };
+}
+
+function isAmong(origin: OriginFingerprint, origins: readonly OriginFingerprint[]): boolean {
+  const key = bytesToHex(origin);
+  return origins.some((candidate) => bytesToHex(candidate) === key);
+}

@@ -1,0 +1,113 @@
+import { chmodSync, rmSync } from "node:fs";
+import { type Server, type Socket, createServer } from "node:net";
+import {
+  FrameSizeError,
+  FrameSplitter,
+  LOCAL_FRAME_BYTES_MAX,
+  LOCAL_WINDOW,
+  type LocalRequest,
+  type LocalResponse,
+  decodeLocalRequest,
+  encodeLocalResponse,
+  joinFrames,
+} from "@event-anchoring/control-contract";
+import { DecodeError } from "@event-anchoring/protocol";
+import type { Logger } from "./environment.ts";
+
+/** Answers one request, exactly once. */
+export type LocalHandler = (request: LocalRequest, respond: (response: LocalResponse) => void) => void;
+
+export interface LocalLinkOptions {
+  /** Unix socket in a 0700 folder: that folder is what says who may connect. */
+  readonly path: string;
+  readonly handle: LocalHandler;
+  readonly logger: Logger;
+}
+
+/** Where the api process of this node connects: framed, multiplexed, all answers of a turn in one write. */
+export class LocalLink {
+  readonly #options: LocalLinkOptions;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(options: LocalLinkOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => this.#serve(socket));
+  }
+
+  async listen(): Promise<void> {
+    const { path } = this.#options;
+    // Left by a process that was killed; two live ones are told apart by the promise file's lock.
+    rmSync(path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(path, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    chmodSync(path, 0o600);
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroySoon();
+    await closed;
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("error", (error) => this.#options.logger.warn("local_link_error", { reason: error.message }));
+    const connection = new LocalConnection(socket, this.#options);
+    socket.on("data", (chunk: Buffer) => connection.onBytes(chunk));
+  }
+}
+
+class LocalConnection {
+  readonly #socket: Socket;
+  readonly #options: LocalLinkOptions;
+  readonly #splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+  #outstanding = 0;
+  #answers: Uint8Array[] = [];
+
+  constructor(socket: Socket, options: LocalLinkOptions) {
+    this.#socket = socket;
+    this.#options = options;
+  }
+
+  onBytes(chunk: Uint8Array): void {
+    try {
+      for (const body of this.#splitter.push(chunk)) this.#onRequest(decodeLocalRequest(body));
+    } catch (error) {
+      if (!(error instanceof DecodeError) && !(error instanceof FrameSizeError)) throw error;
+      this.#options.logger.error("local_frame_invalid", { reason: error.message });
+      this.#socket.destroy();
+    }
+  }
+
+  #onRequest(request: LocalRequest): void {
+    const { requestId } = request;
+    if (this.#outstanding >= LOCAL_WINDOW) {
+      const detail = `${LOCAL_WINDOW} requests are outstanding`;
+      this.#send({ type: "refused", requestId, code: "overloaded", detail, retryAfterMs: 1000 });
+      return;
+    }
+    this.#outstanding += 1;
+    this.#options.handle(request, (response) => {
+      this.#outstanding -= 1;
+      this.#send(response);
+    });
+  }
+
+  #send(response: LocalResponse): void {
+    if (this.#socket.destroyed) return;
+    this.#answers.push(encodeLocalResponse(response));
+    if (this.#answers.length > 1) return;
+    queueMicrotask(() => {
+      const answers = this.#answers;
+      this.#answers = [];
+      if (!this.#socket.destroyed) this.#socket.write(joinFrames(answers));
+    });
+  }
+}

@@ -1,0 +1,87 @@
+import type { LocalRequest, LocalResponse, RefusalCode } from "@event-anchoring/control-contract";
+import { assertNever } from "@event-anchoring/protocol";
+import type { Clock } from "./environment.ts";
+import type { LocalHandler } from "./local-link.ts";
+import type { ControlPlaneNode } from "./node.ts";
+import { submissionAnswer } from "./submissions.ts";
+
+const RETRY_AFTER_MS = 1000;
+
+export interface LocalRequestsOptions {
+  readonly clock: Clock;
+  readonly node: ControlPlaneNode;
+  readonly metrics: () => Promise<string>;
+}
+
+/** What the api process of this node asks, and how it is answered. */
+export function localRequests(options: LocalRequestsOptions): LocalHandler {
+  return (request, respond) => {
+    switch (request.type) {
+      case "submit":
+        submit(options, request, respond);
+        break;
+      case "read":
+        read(options, request, respond);
+        break;
+      case "status":
+        respond({ type: "status", requestId: request.requestId, status: options.node.status() });
+        break;
+      case "metrics":
+        void options.metrics().then((text) => respond({ type: "metrics", requestId: request.requestId, text }));
+        break;
+      default:
+        assertNever(request);
+    }
+  };
+}
+
+type Respond = (response: LocalResponse) => void;
+
+function submit(
+  { clock, node }: LocalRequestsOptions,
+  request: Extract<LocalRequest, { type: "submit" }>,
+  respond: Respond,
+): void {
+  const { requestId, answer, remainingMs } = request;
+  const [command, ...more] = request.commands;
+  const { session } = node;
+  if (command === undefined || more.length > 0) {
+    respond(refused(requestId, "too_large", "one request is one command"));
+  } else if (session === null) {
+    respond(refused(requestId, notServing(node), "this node is not serving"));
+  } else {
+    session.submit({
+      command,
+      answer,
+      deadlineMs: clock.monotonicMs() + remainingMs,
+      isHousekeeping: false,
+      respond: (result) => respond({ ...submissionAnswer(result, session), requestId }),
+    });
+  }
+}
+
+function read(
+  { clock, node }: LocalRequestsOptions,
+  request: Extract<LocalRequest, { type: "read" }>,
+  respond: Respond,
+): void {
+  const { requestId, origins, remainingMs } = request;
+  const { session } = node;
+  if (session === null) {
+    respond(refused(requestId, notServing(node), "this node is not serving"));
+    return;
+  }
+  session.read({
+    origins,
+    deadlineMs: clock.monotonicMs() + remainingMs,
+    respond: (answer) => respond({ ...answer, requestId }),
+  });
+}
+
+function notServing(node: ControlPlaneNode): RefusalCode {
+  return node.status().serving.state === "fenced" ? "fenced" : "unavailable";
+}
+
+function refused(requestId: number, code: RefusalCode, detail: string): LocalResponse {
+  return { type: "refused", requestId, code, detail, retryAfterMs: RETRY_AFTER_MS };
+}

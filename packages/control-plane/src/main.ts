@@ -1,0 +1,73 @@
+#!/usr/bin/env node
+import { chmodSync, mkdirSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { ConfigError, type ControlPlaneConfig, loadConfig } from "./config.ts";
+import { IdentityError, loadIdentity } from "./identity.ts";
+import { LocalLink } from "./local-link.ts";
+import { localRequests } from "./local-requests.ts";
+import { createMetrics, listenForScrapes } from "./metrics.ts";
+import { ControlPlaneNode } from "./node.ts";
+import { type StopReason, writeStopped } from "./stopped-file.ts";
+import { systemEnvironment } from "./system-environment.ts";
+import { bytesToHex } from "@event-anchoring/protocol";
+
+const EXIT_CONFIG = 2;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { config: { type: "string" } } });
+  if (values.config === undefined) throw new ConfigError("--config <file> is missing");
+  const config = loadConfig(values.config);
+  const identity = loadIdentity(config.identity_dir, config.node_id);
+  if (bytesToHex(identity.clusterId) !== config.cluster_id) {
+    throw new ConfigError("cluster_id is not that of the trust root");
+  }
+  await serve(config, identity);
+}
+
+async function serve(config: ControlPlaneConfig, identity: ReturnType<typeof loadIdentity>): Promise<void> {
+  const environment = systemEnvironment(config.log_level, config.node_id);
+  mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
+  chmodSync(config.run_dir, 0o700);
+  let stopped = null as StopReason | null;
+  const node = new ControlPlaneNode({ environment, config, identity, onStopped: (stop) => (stopped = stop) });
+  const registry = createMetrics(node);
+  const link = new LocalLink({
+    path: config.api_socket,
+    handle: localRequests({ clock: environment.clock, node, metrics: () => registry.metrics() }),
+    logger: environment.logger,
+  });
+  await link.listen();
+  const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);
+  stopOn(() => node.stop());
+  await node.run();
+  await link.close();
+  scrapes?.close();
+  scrapes?.closeAllConnections();
+  const stop = stopped;
+  if (stop !== null) reportStopped(config, stop);
+  // Everything is closed; a channel to the supervisor would keep the process alive.
+  process.exit(stop === null ? 0 : stop.exitCode);
+}
+
+/** Interrupts of a terminal go to the whole process group; only the supervisor's word counts. */
+function stopOn(stop: () => Promise<void>): void {
+  process.on("SIGINT", () => {});
+  process.once("SIGTERM", () => void stop());
+  // Started with a channel, the process does not outlive its supervisor.
+  if (process.channel !== undefined) process.once("disconnect", () => void stop());
+}
+
+function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
+  writeStopped(config.run_dir, stop, Date.now());
+  process.stderr.write(`${stop.reason}: ${stop.code}: ${stop.detail}\n`);
+}
+
+main().catch((error: unknown) => {
+  if (error instanceof ConfigError || error instanceof IdentityError) {
+    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
+    process.stderr.write(`${error.message}${cause}\n`);
+    process.exit(EXIT_CONFIG);
+  }
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

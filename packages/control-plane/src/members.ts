@@ -1,0 +1,43 @@
+import { type TrustRoot, type TrustRootNode, raftIdOf } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import type { ConfState, RaftId } from "raft-ts";
+
+/** Node ids and Raft ids, both ways: a Raft id is a hash of cluster and node id, and is never used again. */
+export class Members {
+  readonly #clusterId: Uint8Array;
+  readonly #raftIds = new Map<string, RaftId>();
+  readonly #nodeIds = new Map<RaftId, string>();
+
+  constructor(root: TrustRoot) {
+    this.#clusterId = root.clusterId;
+    this.learn(root);
+  }
+
+  /** A newer trust root may list nodes that no earlier one did. */
+  learn(root: TrustRoot): void {
+    for (const { nodeId } of root.nodes) {
+      const raftId = raftIdOf(this.#clusterId, nodeId, nodeCrypto.sha256);
+      this.#raftIds.set(nodeId, raftId);
+      this.#nodeIds.set(raftId, nodeId);
+    }
+  }
+
+  raftIdOf(nodeId: string): RaftId | null {
+    return this.#raftIds.get(nodeId) ?? null;
+  }
+
+  nodeIdOf(raftId: RaftId): string | null {
+    return this.#nodeIds.get(raftId) ?? null;
+  }
+}
+
+/** The membership that an empty log starts with: the active nodes of version 1, ascending by Raft id. */
+export function bootstrapConfState(root: TrustRoot, self: RaftId): ConfState {
+  const empty: ConfState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+  const active = root.nodes.filter((node: TrustRootNode) => node.status === "active");
+  const voters = active
+    .map(({ nodeId }) => raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256))
+    .sort((left, right) => (left < right ? -1 : 1));
+  // A node that version 1 does not list as active waits, without a vote, until the group adds it.
+  return root.version === 1 && voters.includes(self) ? { ...empty, voters } : empty;
+}

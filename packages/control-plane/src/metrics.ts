@@ -1,0 +1,123 @@
+import { type Server, createServer } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import type { ControlPlaneNode } from "./node.ts";
+
+const PREFIX = "anchoring_";
+
+/** Every metric of this process, declared once and read from the node when it is scraped. */
+export function createMetrics(node: ControlPlaneNode): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: `${PREFIX}control_plane_` });
+  const gauge = (name: string, help: string, read: () => number): void => {
+    const made: Gauge = new Gauge({
+      name: `${PREFIX}${name}`,
+      help,
+      registers: [registry],
+      collect: () => made.set(read()),
+    });
+  };
+  gauge(
+    "prime_root_thk_sync_error",
+    "1 while this node cannot show that its trust root is the newest",
+    () => node.rootSync.gauges().syncError,
+  );
+  gauge(
+    "prime_root_thk_last_sync_success_timestamp_seconds",
+    "When a quorum last confirmed that this node's trust root is the newest; 0 before the first time",
+    () => node.rootSync.gauges().lastSuccessTimestampS,
+  );
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  gauge(
+    "control_plane_loop_delay_p99_seconds",
+    "99th percentile of the event loop's delay since the last scrape",
+    () => {
+      const seconds = delay.percentile(99) / 1e9;
+      delay.reset();
+      return seconds;
+    },
+  );
+  raftMetrics(node, gauge);
+  certificationMetrics(node, gauge);
+  transportMetrics(node, registry);
+  return registry;
+}
+
+type AddGauge = (name: string, help: string, read: () => number) => void;
+
+function raftMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
+  gauge("raft_is_leader", "1 while this node leads", () => (node.session?.isLeader() === true ? 1 : 0));
+  gauge("raft_has_leader", "1 while this node knows a leader", () => (node.session?.leaderNodeId() ? 1 : 0));
+  gauge("raft_term", "Raft term", () => node.session?.raftStatus().term ?? 0);
+  gauge(
+    "raft_commit_index",
+    "Highest log index known to be committed",
+    () => node.session?.raftStatus().commitIndex ?? 0,
+  );
+  gauge("raft_applied_index", "Highest log index applied", () => node.session?.state.appliedIndex ?? 0);
+  gauge("raft_last_index", "Highest log index in this node's log", () => node.session?.raftStatus().lastIndex ?? 0);
+  gauge("serving", "1 while this node serves", () => (node.status().serving.state === "running" ? 1 : 0));
+  gauge("leader_queue_commands", "Commands waiting for an entry, on the leader", () => {
+    return node.session?.leaderQueue.depth.commands ?? 0;
+  });
+  gauge("leader_queue_bytes", "Bytes of commands waiting for an entry, on the leader", () => {
+    return node.session?.leaderQueue.depth.bytes ?? 0;
+  });
+  gauge("submissions_open", "Commands of this node's clients that are not answered yet", () => {
+    return node.session?.proposals.openCount ?? 0;
+  });
+}
+
+function certificationMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
+  gauge("uncovered_leaves", "Applied leaves that no certificate held here covers", () => {
+    return node.session?.certifier.uncovered().leaves ?? 0;
+  });
+  gauge("uncovered_age_seconds", "Age of the oldest certify point without a certificate", () => {
+    return (node.session?.certifier.uncovered().oldestMs ?? 0) / 1000;
+  });
+  gauge("leaves", "Leaves in all trees of this node", () => node.session?.state.nextSequence ?? 0);
+  gauge("contradicting_peers", "Peers whose tree or effect chain differs from this node's", () => {
+    return node.session?.contradictions.peers.length ?? 0;
+  });
+  gauge("clock_ahead_seconds", "How far this node's clock is ahead of the cluster's median", () => {
+    return (node.session?.clockGuard.aheadOfMedianMs() ?? 0) / 1000;
+  });
+}
+
+/** What the transport counts; it starts anew with each session, so totals are carried over. */
+function transportMetrics(node: ControlPlaneNode, registry: Registry): void {
+  const last = new Map<string, number>();
+  const made: Counter = new Counter({
+    name: `${PREFIX}transport_events_total`,
+    help: "Events of the private network, by event, peer and reason",
+    labelNames: ["event", "peer", "reason"],
+    registers: [registry],
+    collect: () => {
+      for (const { event, peer, reason, value } of node.network?.counters() ?? []) {
+        const key = JSON.stringify([event, peer, reason]);
+        const before = last.get(key) ?? 0;
+        last.set(key, value);
+        made.inc({ event, peer, reason }, value >= before ? value - before : value);
+      }
+    },
+  });
+}
+
+/** The private scrape listener; null settings mean none. */
+export function listenForScrapes(registry: Registry, address: { host: string; port: number }): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.method !== "GET" || request.url !== "/metrics") {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),
+      (error: unknown) => response.writeHead(500).end(error instanceof Error ? error.message : "scrape failed"),
+    );
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address.port, address.host, () => resolve(server));
+  });
+}

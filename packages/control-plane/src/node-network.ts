@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import type { Hello, HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
+import type { TrustRoot } from "@event-anchoring/protocol";
+import type { ControlPlaneConfig } from "./config.ts";
+import type { Environment } from "./environment.ts";
+import type { NodeIdentity } from "./identity.ts";
+import type { Session } from "./session.ts";
+import type { SnapshotExporter } from "./snapshot-transfer.ts";
+import { type PeerNetwork, createPeerNetwork } from "./transport/index.ts";
+import { trustRootDocuments, unaryHandlers } from "./unary-handlers.ts";
+
+export interface NodeNetworkOptions {
+  readonly environment: Environment;
+  readonly config: ControlPlaneConfig;
+  readonly identity: NodeIdentity;
+  readonly incarnation: number;
+  /** null before the session is made, and after it ended: peers are then answered with what is configured. */
+  readonly session: () => Session | null;
+  readonly status: () => NodeStatus;
+  readonly snapshots: SnapshotExporter;
+  readonly onRefused: (peer: string, refusal: HelloRefusal) => void;
+}
+
+/** The node's place in the private network: who it is, whom it knows, and where what arrives goes. */
+export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
+  const { environment, config, identity, session } = options;
+  const root = (): TrustRoot => session()?.trustRoot() ?? identity.trustRoot;
+  return createPeerNetwork({
+    self: {
+      nodeId: identity.nodeId,
+      clusterId: identity.clusterId,
+      authSigner: identity.authSigner,
+      incarnation: options.incarnation,
+    },
+    tls: {
+      caFile: join(config.identity_dir, "ca.crt"),
+      certificateFile: join(config.identity_dir, "tls.crt"),
+      keyFile: join(config.identity_dir, "tls.key"),
+    },
+    listen: config.listen,
+    peers: config.peers.map(({ node_id: nodeId, host, port }) => ({ nodeId, host, port })),
+    hello: () => hello(options),
+    judgeHello: (peer) =>
+      session()?.judgeHello(peer) ?? { accepted: false, code: "unknown_node", detail: "this node is loading" },
+    onHelloRefused: options.onRefused,
+    authKeyOf: (nodeId) => root().nodes.find((node) => node.nodeId === nodeId)?.authPublicKey ?? null,
+    trustRootChain: () => trustRootDocuments(options),
+    trustRootVersion: () => root().version,
+    caSpkiPins: () => root().ca,
+    onFrame: (from, _lane, frame) => session()?.onFrame(from, frame),
+    onPeerUp: (nodeId) => session()?.onPeerUp(nodeId),
+    onPeerDown: (nodeId, { refusedReconnects }) => session()?.onPeerDown(nodeId, refusedReconnects),
+    unary: unaryHandlers({ ...options, clock: environment.clock }),
+    environment,
+  });
+}
+
+function hello({ environment, session }: NodeNetworkOptions): Hello {
+  const current = session();
+  if (current === null) throw new Error("no session speaks for this node");
+  const nonce = new Uint8Array(16);
+  environment.random.fill(nonce);
+  return current.hello(nonce);
+}

@@ -1,0 +1,374 @@
+import { join } from "node:path";
+import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
+import { LedgerHaltError, restoreLedgerState } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { StoreError } from "@event-anchoring/store";
+import { EngineDeadError, type HardState, type InitialState, RaftEngine } from "raft-ts";
+import type { ControlPlaneConfig } from "./config.ts";
+import type { Environment } from "./environment.ts";
+import { judgeRoots } from "./fencing.ts";
+import type { NodeIdentity } from "./identity.ts";
+import { bootstrapConfState } from "./members.ts";
+import { openNetwork } from "./node-network.ts";
+import { PayloadCache } from "./payload-cache.ts";
+import { PromiseFileError } from "./promise-file.ts";
+import { PromiseKeeper } from "./promises.ts";
+import { Session, type SessionEnd } from "./session.ts";
+import { SnapshotExporter, installFromPeers } from "./snapshot-transfer.ts";
+import { FencedError, openPromises } from "./start-judgement.ts";
+import { nodeStatus } from "./status.ts";
+import type { StopReason } from "./stopped-file.ts";
+import { EXIT_FENCED, EXIT_HALTED } from "./stopped-file.ts";
+import { type OpenStorage, openStorage } from "./storage.ts";
+import { createRootSync } from "./root-sync.ts";
+import type { PeerNetwork } from "./transport/network-types.ts";
+import { memoizeVerdicts } from "./verdict-memo.ts";
+import { trustRootsOf } from "./trust-roots.ts";
+
+const RELOAD_DELAY_MIN_MS = 100;
+const RELOAD_DELAY_MAX_MS = 2000;
+/** This many engine panics within the window are no accident. */
+const PANICS_MAX = 3;
+const PANIC_WINDOW_MS = 60_000;
+
+/** How a life ends: as its session did, or because somebody asked the node to stop. */
+type LifeEnd = SessionEnd | { readonly kind: "stopped" };
+
+export interface NodeOptions {
+  readonly environment: Environment;
+  readonly config: ControlPlaneConfig;
+  readonly identity: NodeIdentity;
+  /** This node must not go on, and must not be started again by itself. */
+  readonly onStopped: (stop: StopReason) => void;
+}
+
+/**
+ * A node's control plane from start to stop. It lives in *lives*: load everything from disk, run a session until it
+ * ends, load again.
+ *
+ * States (`serving.state`): starting → running ⇄ unavailable; fenced and halted are final.
+ */
+export class ControlPlaneNode {
+  readonly #options: NodeOptions;
+  readonly #crypto = memoizeVerdicts(nodeCrypto);
+  readonly rootSync: ReturnType<typeof createRootSync>;
+  readonly snapshots: SnapshotExporter;
+  #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };
+  #session: Session | null = null;
+  #network: PeerNetwork | null = null;
+  #engine: RaftEngine | null = null;
+  #endLife: ((end: LifeEnd) => void) | null = null;
+  #incarnation = 0;
+  #panicsMs: number[] = [];
+  #isStopping = false;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    const { environment, identity, config } = options;
+    this.snapshots = new SnapshotExporter({ url: config.database_url, clock: environment.clock });
+    this.rootSync = createRootSync({
+      environment,
+      identity,
+      session: () => this.#session,
+      network: () => this.#network,
+    });
+  }
+
+  get session(): Session | null {
+    return this.#session;
+  }
+
+  get network(): PeerNetwork | null {
+    return this.#network;
+  }
+
+  status(): NodeStatus {
+    return nodeStatus({
+      identity: this.#options.identity,
+      session: this.#session,
+      serving: this.#serving,
+      primeRootThk: this.rootSync.summary(),
+      incarnation: this.#incarnation,
+    });
+  }
+
+  /** Lives until it is stopped, fenced or halted. */
+  async run(): Promise<void> {
+    const { logger } = this.#options.environment;
+    this.rootSync.start();
+    let delayMs = RELOAD_DELAY_MIN_MS;
+    while (!this.#isStopping) {
+      const startedMs = this.#options.environment.clock.monotonicMs();
+      const end = await this.#live().catch((error: unknown) => this.#endOfError(error));
+      const stop = this.#judgeEnd(end);
+      if (stop !== null) {
+        this.#serving = { state: stop.reason, failing: [{ check: stop.code, detail: stop.detail.slice(0, 1000) }] };
+        logger.error("stopped", { ...stop });
+        this.#options.onStopped(stop);
+        break;
+      }
+      if (end.kind === "stopped") break;
+      const hasLived = this.#options.environment.clock.monotonicMs() - startedMs > RELOAD_DELAY_MAX_MS;
+      delayMs = hasLived ? RELOAD_DELAY_MIN_MS : Math.min(delayMs * 2, RELOAD_DELAY_MAX_MS);
+      if (!this.#isStopping) await this.#pause(delayMs);
+    }
+    this.rootSync.stop();
+    await this.snapshots.close();
+  }
+
+  /** Hands leadership on, answers who waits, and lets writes under way end. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#serving = { state: "unavailable", failing: [{ check: "stopping", detail: "the node is shutting down" }] };
+    await this.#handOver();
+    this.#endLife?.({ kind: "stopped" });
+  }
+
+  /** Waits, a moment at most, until another node leads: its clients then notice nothing. */
+  async #handOver(): Promise<void> {
+    const { clock } = this.#options.environment;
+    const untilMs = clock.monotonicMs() + 1000;
+    this.#session?.transferLeadership();
+    while (this.#session?.isLeader() === true && clock.monotonicMs() < untilMs) await this.#pause(10);
+  }
+
+  async #live(): Promise<LifeEnd> {
+    const { config, identity } = this.#options;
+    let storage: OpenStorage | null = null;
+    let file: Awaited<ReturnType<typeof openPromises>>["file"] | null = null;
+    let network: PeerNetwork | null = null;
+    let session: Session | null = null;
+    try {
+      const ended = new Promise<LifeEnd>((resolve) => (this.#endLife = resolve));
+      const end = (reason: LifeEnd): void => this.#endLife?.(reason);
+      storage = await openStorage({
+        url: config.database_url,
+        readOnlyRole: config.read_only_role,
+        onLost: (cause) => end({ kind: "unavailable", check: "storage", cause }),
+      });
+      const { identityStore, loadedLog } = storage;
+      const promises = await openPromises({
+        identity,
+        promisePath: config.promise_file,
+        identityStore,
+        log: loadedLog,
+      });
+      file = promises.file;
+      if (promises.hasDamagedSlot) this.#options.environment.logger.warn("promise_slot_damaged");
+      this.#incarnation = file.current.incarnation;
+      const keeper = new PromiseKeeper(file);
+      network = this.#openNetwork(end, keeper.current.incarnation);
+      session = await this.#openSession(storage, keeper, network, end);
+      if (this.#isStopping) return { kind: "stopped" };
+      this.#session = session;
+      this.#network = network;
+      session.start();
+      await network.start();
+      this.#serving = { state: "running", failing: [] };
+      const reason = await ended;
+      if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session);
+      return reason;
+    } finally {
+      this.#endLife = null;
+      await this.#closeLife(session, network, storage, file);
+    }
+  }
+
+  async #closeLife(
+    session: Session | null,
+    network: PeerNetwork | null,
+    storage: OpenStorage | null,
+    file: { close(): Promise<void> } | null,
+  ): Promise<void> {
+    if (!this.#isStopping) {
+      this.#serving = { state: "unavailable", failing: [{ check: "storage", detail: "loading again" }] };
+    }
+    session?.stop();
+    this.#session = null;
+    this.#network = null;
+    await network?.close();
+    await session?.drained();
+    await storage?.close();
+    await file?.close();
+  }
+
+  #openNetwork(end: (reason: LifeEnd) => void, incarnation: number): PeerNetwork {
+    const { environment, config, identity } = this.#options;
+    return openNetwork({
+      environment,
+      config,
+      identity,
+      incarnation,
+      session: () => this.#session,
+      status: () => this.status(),
+      snapshots: this.snapshots,
+      onRefused: (peer, refusal) => this.#onHelloRefused(peer, refusal, end),
+    });
+  }
+
+  #onHelloRefused(peer: string, refusal: HelloRefusal, end: (reason: LifeEnd) => void): void {
+    this.#options.environment.logger.error("hello_refused", { peer, code: refusal.code, detail: refusal.detail });
+    if (refusal.code === "amnesia" || refusal.code === "stale_incarnation") {
+      end({ kind: "fenced", code: "peer_remembers_more", detail: `${peer}: ${refusal.code}: ${refusal.detail}` });
+    } else if (refusal.code === "retired") {
+      end({ kind: "fenced", code: "retired", detail: `${peer}: ${refusal.detail}` });
+    }
+  }
+
+  async #openSession(
+    storage: OpenStorage,
+    promises: PromiseKeeper,
+    network: PeerNetwork,
+    end: (reason: LifeEnd) => void,
+  ): Promise<Session> {
+    const { environment, config, identity } = this.#options;
+    const { loadedLog, loadedLedger } = storage;
+    const state = restoreLedgerState(loadedLedger.ledger, this.#crypto);
+    this.#assertConfiguredRoot(trustRootsOf(state));
+    await this.#assertPromisedRoots(storage, promises);
+    const confState = loadedLedger.confState ?? bootstrapConfState(identity.trustRoot, identity.raftId);
+    const { compacted, entries } = loadedLog;
+    const lastIndex = entries.at(-1)?.index ?? compacted.index;
+    const commit = Math.max(loadedLog.commitHint, loadedLedger.appliedIndex, compacted.index);
+    if (commit > lastIndex) {
+      throw new StoreError("corrupt", `the log ends at ${lastIndex}, committed is ${commit}`);
+    }
+    const stored: HardState = loadedLog.hardState ?? { term: 0, vote: 0n, commit: 0 };
+    const initial: InitialState = {
+      hardState: { ...stored, commit },
+      confState,
+      snapshot: compacted.index === 0 ? null : { ...compacted, confState },
+      entries,
+      applied: loadedLedger.appliedIndex,
+    };
+    this.#engine ??= await RaftEngine.load();
+    const node = this.#engine.createNode({
+      id: identity.raftId,
+      initial,
+      random: (bytes) => environment.random.fill(bytes),
+      logger: (level, text) => environment.logger.debug("raft", { level, text }),
+    });
+    return new Session({
+      environment,
+      identity,
+      crypto: this.#crypto,
+      node,
+      hardState: initial.hardState,
+      confState,
+      state,
+      recorded: storage.recorded,
+      cache: new PayloadCache(),
+      log: storage.log,
+      tables: storage.ledger,
+      promises,
+      network,
+      logEntriesKept: config.log_entries_kept,
+      onEnd: end,
+    });
+  }
+
+  #assertConfiguredRoot(applied: ReturnType<typeof trustRootsOf>): void {
+    const { configured } = this.#options.identity;
+    if (applied.length === 0) return;
+    const same = applied.find(({ trustRoot }) => trustRoot.version === configured.version);
+    if (same === undefined || !equalBytes(same.rootThk, configured.rootThk)) {
+      const found = same === undefined ? "missing" : bytesToHex(same.rootThk);
+      throw new WrongRootError(`configured is version ${configured.version}; in the log it is ${found}`);
+    }
+  }
+
+  /** Heads that this database has already reached; later ones are judged when their certify point comes. */
+  async #assertPromisedRoots({ ledger, loadedLedger }: OpenStorage, promises: PromiseKeeper): Promise<void> {
+    const roots = new Map<string, Uint8Array>();
+    const reached = new Map(promises.current.signedHeads);
+    for (const [key, { originFingerprint, treeSize, raftIndex }] of promises.current.signedHeads) {
+      if (raftIndex > loadedLedger.appliedIndex) reached.delete(key);
+      else roots.set(key, await ledger.rootAt(originFingerprint, treeSize));
+    }
+    const reason = judgeRoots(
+      { ...promises.current, signedHeads: reached },
+      (originFingerprint) => roots.get(bytesToHex(originFingerprint)) ?? null,
+    );
+    if (reason !== null) throw new FencedError(reason);
+  }
+
+  /** The group's log no longer reaches back to this node's end: takes over a peer's state, then loads again. */
+  async #catchUp(
+    behind: Extract<SessionEnd, { kind: "behind" }>,
+    network: PeerNetwork,
+    storage: OpenStorage,
+    session: Session,
+  ): Promise<LifeEnd> {
+    const { environment, config, identity } = this.#options;
+    this.#serving = { state: "unavailable", failing: [{ check: "catching_up", detail: "fetching a peer's state" }] };
+    await session.drained();
+    await storage.close();
+    await installFromPeers({
+      environment,
+      identity,
+      network,
+      url: config.database_url,
+      spoolDirectory: join(config.run_dir, "snapshot"),
+      atLeast: behind.snapshot,
+      crypto: this.#crypto,
+    });
+    return { kind: "unavailable", check: "catching_up", cause: "a snapshot was installed" };
+  }
+
+  #endOfError(error: unknown): LifeEnd {
+    if (error instanceof FencedError) return { kind: "fenced", ...error.reason };
+    if (error instanceof LedgerHaltError) return { kind: "halted", code: error.code, detail: error.message };
+    if (error instanceof WrongRootError) return { kind: "halted", code: "wrong_root_thk", detail: error.message };
+    if (error instanceof StoreError && error.code === "corrupt") {
+      return { kind: "halted", code: "corrupt_row", detail: error.message };
+    }
+    if (error instanceof PromiseFileError) return { kind: "unavailable", check: "promise_file", cause: error };
+    return { kind: "unavailable", check: "storage", cause: error };
+  }
+
+  /** Says how a life ended; null if another may follow. */
+  #judgeEnd(end: LifeEnd): StopReason | null {
+    const { clock, logger } = this.#options.environment;
+    switch (end.kind) {
+      case "stopped":
+        return null;
+      case "fenced":
+        return { exitCode: EXIT_FENCED, reason: "fenced", code: end.code, detail: end.detail };
+      case "halted":
+        return { exitCode: EXIT_HALTED, reason: "halted", code: end.code, detail: end.detail };
+      case "panicked": {
+        logger.error("engine_panicked", { reason: end.cause.message });
+        const now = clock.monotonicMs();
+        this.#panicsMs = [...this.#panicsMs.filter((atMs) => now - atMs < PANIC_WINDOW_MS), now];
+        if (this.#panicsMs.length < PANICS_MAX) return null;
+        return { exitCode: EXIT_HALTED, reason: "halted", code: "engine_panics", detail: end.cause.message };
+      }
+      case "behind":
+        return null;
+      case "unavailable": {
+        if (end.cause instanceof EngineDeadError) this.#engine = null;
+        if (end.cause instanceof StoreError && end.cause.code === "corrupt") {
+          return { exitCode: EXIT_HALTED, reason: "halted", code: "corrupt_row", detail: end.cause.message };
+        }
+        const detail = end.cause instanceof Error ? end.cause.message : String(end.cause);
+        logger.warn("unavailable", { check: end.check, detail });
+        if (!this.#isStopping) {
+          this.#serving = { state: "unavailable", failing: [{ check: end.check, detail: detail.slice(0, 1000) }] };
+        }
+        return null;
+      }
+    }
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#options.environment.clock.startTimer(delayMs, resolve);
+    });
+  }
+}
+
+/** The trust root this node was set up with is not the one its log carries. */
+class WrongRootError extends Error {
+  override readonly name = "WrongRootError";
+}

@@ -1,0 +1,107 @@
+import { type Entry, type InboundMessage, type Message, type RaftId, type RaftIndex, encodeMessage } from "raft-ts";
+import type { Logger } from "./environment.ts";
+import type { PayloadCache } from "./payload-cache.ts";
+
+/** A message of more bytes travels on the bulk lane, so that it delays no heartbeat. */
+const CONTROL_LANE_BYTES_MAX = 64 * 1024;
+/** Appends that wait for a read of the log, per peer. More are dropped: the engine sends them again. */
+const WAITING_MESSAGES_MAX = 64;
+const READ_BYTES_MAX = 4 * 1024 * 1024;
+
+export interface OutboundOptions {
+  readonly cache: PayloadCache;
+  readonly read: (from: RaftIndex, to: RaftIndex, maxBytes: number) => Promise<readonly Entry[]>;
+  /** Hands bytes to the network; false: not connected, or the outbox is full. */
+  readonly send: (to: RaftId, lane: "control" | "bulk", bytes: Uint8Array) => boolean;
+  /** The engine must hear of every append that did not leave, or it waits for its answer. */
+  readonly onUndelivered: (message: Message) => void;
+  /** MsgSnap carries metadata only; the engine wants to hear whether it left. */
+  readonly onSnapshotSent: (to: RaftId, isSent: boolean) => void;
+  readonly onFailure: (error: unknown) => void;
+  readonly logger: Logger;
+}
+
+/**
+ * Attaches payloads to messages and hands them to the network.
+ *
+ * An append whose payload is no longer in memory waits for one read of the log, and later appends to that peer wait
+ * behind it; nothing else does.
+ */
+export class Outbound {
+  readonly #options: OutboundOptions;
+  readonly #waiting = new Map<RaftId, Message[]>();
+
+  constructor(options: OutboundOptions) {
+    this.#options = options;
+  }
+
+  send(message: Message): void {
+    const queue = this.#waiting.get(message.to);
+    if (queue !== undefined && message.type === "MsgApp") {
+      if (queue.length < WAITING_MESSAGES_MAX) queue.push(message);
+      else this.#options.onUndelivered(message);
+      return;
+    }
+    const entries = this.#cachedEntries(message);
+    if (entries !== null) this.#transmit({ ...message, entries }, message);
+    else void this.#readThenSend(message);
+  }
+
+  #cachedEntries(message: Message): Entry[] | null {
+    const entries: Entry[] = [];
+    for (const meta of message.entries) {
+      const payload = meta.payload ?? this.#options.cache.get(meta)?.payload;
+      if (payload === undefined) return null;
+      entries.push({ index: meta.index, term: meta.term, type: meta.type, payload });
+    }
+    return entries;
+  }
+
+  #transmit(message: InboundMessage, original: Message): void {
+    const bytes = encodeMessage(message);
+    const lane = bytes.length > CONTROL_LANE_BYTES_MAX ? "bulk" : "control";
+    const isSent = this.#options.send(message.to, lane, bytes);
+    if (message.type === "MsgSnap") this.#options.onSnapshotSent(message.to, isSent);
+    else if (!isSent) this.#options.onUndelivered(original);
+  }
+
+  async #readThenSend(message: Message): Promise<void> {
+    const queue: Message[] = [message];
+    this.#waiting.set(message.to, queue);
+    try {
+      for (let next = queue[0]; next !== undefined; next = queue[0]) {
+        const entries = this.#cachedEntries(next) ?? (await this.#readEntries(next));
+        if (entries === null) {
+          this.#options.logger.warn("append_no_longer_in_log", { index: next.index });
+          this.#options.onUndelivered(next);
+        } else this.#transmit({ ...next, entries }, next);
+        queue.shift();
+      }
+    } catch (error) {
+      this.#options.onFailure(error);
+    } finally {
+      this.#waiting.delete(message.to);
+    }
+  }
+
+  /** The entries as the log has them now; null if it holds others at these indexes. */
+  async #readEntries(message: Message): Promise<Entry[] | null> {
+    const first = message.entries[0];
+    const last = message.entries.at(-1);
+    if (first === undefined || last === undefined) return [];
+    const stored = new Map<RaftIndex, Entry>();
+    for (let from = first.index; from <= last.index;) {
+      const read = await this.#options.read(from, last.index + 1, READ_BYTES_MAX);
+      if (read.length === 0) return null;
+      for (const entry of read) stored.set(entry.index, entry);
+      from += read.length;
+    }
+    const entries: Entry[] = [];
+    for (const meta of message.entries) {
+      const entry = this.#options.cache.get(meta) ?? stored.get(meta.index);
+      if (entry === undefined || entry.term !== meta.term) return null;
+      entries.push(entry);
+    }
+    return entries;
+  }
+}

@@ -1,0 +1,154 @@
+import type { Hello, HelloVerdict, PeerCosignature, PeerFrame, RefusalCode } from "@event-anchoring/control-contract";
+import { type LedgerState, decodeGroup, fitsEntry, waitingGroupOf } from "@event-anchoring/ledger";
+import { DecodeError, assertNever } from "@event-anchoring/protocol";
+import { type InboundMessage, InvalidMessageError, decodeMessage } from "raft-ts";
+import type { Certifier } from "./certifier.ts";
+import type { ClockGuard } from "./clock-guard.ts";
+import type { Clock, Logger } from "./environment.ts";
+import type { LeaderQueue, QueuedGroup } from "./leader-queue.ts";
+import type { Members } from "./members.ts";
+import type { PeerMemories } from "./peer-memories.ts";
+import type { PromiseKeeper } from "./promises.ts";
+import type { Proposals } from "./proposals.ts";
+import type { SessionNetwork } from "./session.ts";
+import { type StepGuardView, judgeStep } from "./step-guard.ts";
+
+/** Groups above this size travel on the bulk lane. */
+const CONTROL_GROUPS_BYTES_MAX = 48 * 1024;
+
+export interface PeerFramesOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly network: SessionNetwork;
+  readonly promises: PromiseKeeper;
+  readonly memories: PeerMemories;
+  readonly members: Members;
+  readonly state: LedgerState;
+  readonly certifier: Certifier;
+  readonly clockGuard: ClockGuard;
+  readonly proposals: Proposals;
+  readonly leaderQueue: LeaderQueue;
+  readonly selfNodeId: string;
+  readonly leaderNodeId: () => string | null;
+  readonly view: () => StepGuardView;
+  readonly step: (message: InboundMessage) => void;
+  /** A peer's message proves that this node forgot something. */
+  readonly onEvidence: (detail: string) => void;
+}
+
+/** What arrives from authenticated peers, and what is said back to them about proposals. */
+export class PeerFrames {
+  readonly #options: PeerFramesOptions;
+
+  constructor(options: PeerFramesOptions) {
+    this.#options = options;
+  }
+
+  /** The frame's content is attacker-controlled, the sender's name is not. */
+  onFrame(from: string, frame: PeerFrame): void {
+    try {
+      this.#dispatch(from, frame);
+    } catch (error) {
+      if (!(error instanceof DecodeError) && !(error instanceof InvalidMessageError)) throw error;
+      this.#options.logger.error("peer_frame_invalid", { peer: from, type: frame.type, reason: error.message });
+      this.#options.network.disconnect(from, "invalid frame");
+    }
+  }
+
+  judgeHello(hello: Hello): HelloVerdict {
+    const verdict = this.#options.memories.judge(hello);
+    const raftId = this.#options.members.raftIdOf(hello.nodeId);
+    if (verdict.accepted && raftId !== null) this.#options.promises.notePeer(raftId, hello.incarnation, 0);
+    return verdict;
+  }
+
+  /** To the queue of this node if it leads, else over the network. False: nobody could be reached. */
+  sendToLeader(groups: readonly QueuedGroup[]): boolean {
+    const { leaderNodeId, selfNodeId, leaderQueue, network, clock } = this.#options;
+    const leader = leaderNodeId();
+    if (leader === null) return false;
+    if (leader === selfNodeId) {
+      leaderQueue.offer(groups);
+      return true;
+    }
+    const patience = Math.max(...groups.map(({ deadlineMs }) => deadlineMs)) - clock.monotonicMs();
+    const bytes = groups.reduce((sum, group) => sum + group.bytes.length, 0);
+    return network.send(leader, bytes > CONTROL_GROUPS_BYTES_MAX ? "bulk" : "control", {
+      type: "proposals",
+      groups: groups.map((group) => group.bytes),
+      remainingMs: Math.max(0, Math.round(patience)),
+    });
+  }
+
+  /** Tells whoever waits for these groups that they were not proposed. */
+  refuse(groups: readonly QueuedGroup[], code: RefusalCode, detail: string): void {
+    const byNode = new Map<string | null, QueuedGroup[]>();
+    for (const group of groups) byNode.set(group.from, [...(byNode.get(group.from) ?? []), group]);
+    for (const [node, refused] of byNode) {
+      const ids = refused.map(({ id }) => id);
+      if (node === null) this.#options.proposals.onRefused(ids, code, detail);
+      else this.#options.network.send(node, "control", { type: "proposals_refused", ids, code, detail });
+    }
+  }
+
+  #dispatch(from: string, frame: PeerFrame): void {
+    switch (frame.type) {
+      case "raft":
+        this.#onRaft(from, decodeMessage(frame.message));
+        break;
+      case "cosignatures":
+        this.#onCosignatures(from, frame.items);
+        break;
+      case "proposals":
+        this.#onProposals(from, frame.groups, frame.remainingMs);
+        break;
+      case "proposals_refused":
+        this.#options.proposals.onRefused(frame.ids, frame.code, frame.detail);
+        break;
+      case "clock":
+        this.#options.clockGuard.onReport(from, frame.wallMs);
+        break;
+      default:
+        assertNever(frame);
+    }
+  }
+
+  #onRaft(from: string, message: InboundMessage): void {
+    const sender = this.#options.members.raftIdOf(from);
+    if (sender === null) return;
+    const view = this.#options.view();
+    const verdict = judgeStep(message, sender, view);
+    if (verdict.kind === "evidence") {
+      this.#options.logger.error("impossible_message", { peer: from, type: message.type, detail: verdict.detail });
+      this.#options.onEvidence(`${message.type} of ${from}: ${verdict.detail}`);
+    } else if (verdict.kind === "refuse") {
+      this.#options.logger.warn("message_refused", { peer: from, type: message.type, detail: verdict.detail });
+    } else {
+      this.#options.step(message);
+      if (message.type === "MsgAppResp" && !message.reject) this.#noteAck(from, sender, message.index, view);
+    }
+  }
+
+  #noteAck(from: string, sender: bigint, acked: number, view: StepGuardView): void {
+    const { incarnation, ackedCommitted } = this.#options.memories.onAck(from, acked, view.status.commit);
+    this.#options.promises.notePeer(sender, incarnation, ackedCommitted);
+  }
+
+  #onCosignatures(from: string, items: readonly PeerCosignature[]): void {
+    this.#options.certifier.onCosignatures(from, items);
+  }
+
+  #onProposals(from: string, encoded: readonly Uint8Array[], remainingMs: number): void {
+    const deadlineMs = this.#options.clock.monotonicMs() + remainingMs;
+    const groups: QueuedGroup[] = [];
+    for (const bytes of encoded) {
+      const group = decodeGroup(bytes);
+      const waiting = waitingGroupOf(group, bytes.length);
+      // A node speaks for itself alone, and a group that fits no entry would never leave the queue.
+      const isOwn = group.id.node === this.#options.members.raftIdOf(from);
+      if (!isOwn || !fitsEntry(waiting.weight)) throw new DecodeError("value_invalid", "group of another node or size");
+      groups.push({ ...waiting, id: group.id, bytes, from, deadlineMs, isHousekeeping: false });
+    }
+    this.#options.leaderQueue.offer(groups);
+  }
+}

@@ -1,0 +1,96 @@
+import type { Hello, HelloVerdict, PeerCosignature } from "@event-anchoring/control-contract";
+import type { Certificate } from "@event-anchoring/ledger";
+import type { RaftIndex } from "raft-ts";
+import type { Clock } from "./environment.ts";
+import {
+  EMPTY_PEER_MEMORY,
+  type PeerMemory,
+  judgeHello,
+  rememberAck,
+  rememberCosignature,
+  rememberHello,
+} from "./fencing.ts";
+
+/** Longer than a hello may travel: a first frame that takes longer is refused by the network. */
+const HELLO_TRAVEL_MAX_MS = 5000;
+
+interface Recollection {
+  current: PeerMemory;
+  /** As it was at the last turn of the page, and at the one before: at least one page is older than any hello. */
+  recent: PeerMemory;
+  settled: PeerMemory;
+  turnedMs: number;
+}
+
+/**
+ * What this node remembers of each peer's promises, and whether a hello still knows them.
+ *
+ * A peer in a new incarnation is held against everything. One that opens another connection in the incarnation we
+ * know may have acknowledged and signed more while its hello travelled, so it is held against what we knew before
+ * that; a clone that started from an older copy still shows.
+ */
+export class PeerMemories {
+  readonly #clock: Clock;
+  readonly #peers = new Map<string, Recollection>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** What the promise file kept over a restart. */
+  recall(nodeId: string, kept: { readonly incarnation: number; readonly ackedCommitted: number }): void {
+    this.#update(nodeId, (memory) =>
+      rememberAck(rememberHello(memory, kept), kept.ackedCommitted, kept.ackedCommitted),
+    );
+  }
+
+  judge(hello: Hello): HelloVerdict {
+    const recollection = this.#of(hello.nodeId);
+    const isKnownLife = hello.incarnation === recollection.current.incarnation;
+    const verdict = judgeHello(isKnownLife ? recollection.settled : recollection.current, hello);
+    if (verdict.accepted) this.#update(hello.nodeId, (memory) => rememberHello(memory, hello));
+    return verdict;
+  }
+
+  incarnationOf(nodeId: string): number {
+    return this.#of(nodeId).current.incarnation;
+  }
+
+  onAck(nodeId: string, acked: RaftIndex, committed: RaftIndex): PeerMemory {
+    return this.#update(nodeId, (memory) => rememberAck(memory, acked, committed));
+  }
+
+  /** Cosignatures that were verified here or recorded by the log. */
+  onCertificate(certificate: Certificate): void {
+    for (const { nodeId } of certificate.cosignatures) {
+      this.#update(nodeId, (memory) => rememberCosignature(memory, certificate));
+    }
+  }
+
+  /** A verified cosignature that was not part of a certificate. */
+  onCosignature(nodeId: string, item: PeerCosignature): void {
+    this.#update(nodeId, (memory) => rememberCosignature(memory, item));
+  }
+
+  #update(nodeId: string, change: (memory: PeerMemory) => PeerMemory): PeerMemory {
+    const recollection = this.#of(nodeId);
+    recollection.current = change(recollection.current);
+    return recollection.current;
+  }
+
+  #of(nodeId: string): Recollection {
+    const now = this.#clock.monotonicMs();
+    let recollection = this.#peers.get(nodeId);
+    if (recollection === undefined) {
+      const empty = EMPTY_PEER_MEMORY;
+      recollection = { current: empty, recent: empty, settled: empty, turnedMs: now };
+      this.#peers.set(nodeId, recollection);
+    }
+    if (now - recollection.turnedMs >= HELLO_TRAVEL_MAX_MS) {
+      recollection.settled = recollection.recent;
+      recollection.recent = recollection.current;
+      recollection.turnedMs = now;
+    }
+    return recollection;
+  }
+}

@@ -1,0 +1,271 @@
+import {
+  type Command,
+  type CommandOutcome,
+  type Entry as LedgerEntry,
+  type EntryDecision,
+  type GroupId,
+  type LeafWrite,
+  type Weight,
+  encodeGroup,
+  fitsEntry,
+  waitingGroupOf,
+  weightOf,
+} from "@event-anchoring/ledger";
+import type { RefusalCode } from "@event-anchoring/control-contract";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+import type { Clock } from "./environment.ts";
+import type { QueuedGroup } from "./leader-queue.ts";
+import { groupKey } from "./leader-queue.ts";
+
+/** A group is refused by apply above this distance from the commit index its sender knew. */
+const NOT_AFTER_ENTRIES = 50_000;
+/** A group's own header, and room for certificates in its entry. */
+const GROUP_OVERHEAD_BYTES = 64 * 1024;
+
+/** What one request wants anchored or changed, and who waits for it. */
+export interface Submission {
+  readonly command: Command;
+  /** "committed": answer as soon as the command is decided, without waiting for a certificate. */
+  readonly answer: "certified" | "committed";
+  /** Monotonic time at which an answer is due, whatever is known then. */
+  readonly deadlineMs: number;
+  readonly isHousekeeping: boolean;
+  /** Called exactly once. */
+  readonly respond: (result: SubmissionResult) => void;
+}
+
+/**
+ * What the node can say. `refused`: nothing was or will be anchored, except for `outcome_unknown`, which promises
+ * nothing in either direction.
+ */
+export type SubmissionResult =
+  | { readonly kind: "decided"; readonly finality: "certified" | "committed"; readonly outcome: CommandOutcome }
+  | { readonly kind: "refused"; readonly code: RefusalCode; readonly detail: string };
+
+export interface ProposalsOptions {
+  readonly clock: Clock;
+  readonly self: { readonly node: bigint; readonly incarnation: number };
+  readonly commitIndex: () => number;
+  /** Hands groups to the leader; false: it cannot be reached now. */
+  readonly sendToLeader: (groups: readonly QueuedGroup[]) => boolean;
+  /** Calls back once this node holds a certificate of at least that size. */
+  readonly whenCovered: (origin: OriginFingerprint, treeSize: number, covered: () => void) => () => void;
+}
+
+/**
+ * A local group is one of:
+ * - *waiting*: it has never left this node; at its deadline the answer is definite, nothing was anchored;
+ * - *sent*: it may be in the log, or come into it; it is sent again, under the same id, to every new leader;
+ * - *decided*: found in the node's own log; what remains is the wait for a certificate. At the deadline the answer
+ *   is "committed".
+ * At the deadline a *sent* group is answered `outcome_unknown`: the client asks again with its client_event_id.
+ */
+interface LocalGroup extends QueuedGroup {
+  readonly submissions: OpenSubmission[];
+  /** How often it left. After more than one departure a refusal says nothing definite. */
+  departures: number;
+}
+
+interface OpenSubmission extends Submission {
+  /** Set once decided. */
+  outcome: CommandOutcome | null;
+  stopWaiting: () => void;
+  isAnswered: boolean;
+}
+
+/** The waiters of this node's clients, from submission to answer. */
+export class Proposals {
+  readonly #options: ProposalsOptions;
+  readonly #groups = new Map<string, LocalGroup>();
+  readonly #open = new Set<OpenSubmission>();
+  #collecting: OpenSubmission[] = [];
+  #counter = 0;
+
+  constructor(options: ProposalsOptions) {
+    this.#options = options;
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** Commands that come in one turn share a group. */
+  submit(submission: Submission): void {
+    const open: OpenSubmission = { ...submission, outcome: null, stopWaiting: () => {}, isAnswered: false };
+    this.#open.add(open);
+    this.#collecting.push(open);
+    if (this.#collecting.length === 1) queueMicrotask(() => this.#formGroups());
+  }
+
+  /** A leader is known and reachable, perhaps a new one: whatever is not decided goes to it (again). */
+  onLeaderReachable(): void {
+    const undecided = [...this.#groups.values()].filter((group) => group.deadlineMs > this.#now());
+    if (undecided.length > 0) this.#send(undecided);
+  }
+
+  /** The leader did not take these. */
+  onRefused(ids: readonly GroupId[], code: RefusalCode, detail: string): void {
+    for (const id of ids) {
+      const group = this.#groups.get(groupKey(id));
+      if (group === undefined) continue;
+      // Not led from there (any more), and never proposed there: the group stays, and goes to the next leader.
+      if (code === "no_leader") {
+        group.departures -= 1;
+        continue;
+      }
+      // It left twice: the first copy may be in the log, so a refusal of the second says nothing definite.
+      if (group.departures > 1) continue;
+      this.#groups.delete(groupKey(id));
+      for (const submission of group.submissions) this.#answer(submission, { kind: "refused", code, detail });
+    }
+  }
+
+  /** An entry was decided here: those of its groups that are this node's have their outcome. */
+  onDecided(entry: LedgerEntry, decision: EntryDecision): void {
+    decision.outcomes.forEach((outcome, at) => {
+      const id = entry.groups[at]?.id;
+      if (id === undefined || id.node !== this.#options.self.node) return;
+      const group = this.#groups.get(groupKey(id));
+      if (group === undefined || id.incarnation !== this.#options.self.incarnation) return;
+      if (outcome.status === "duplicate") return;
+      this.#groups.delete(groupKey(id));
+      group.submissions.forEach((submission, position) => {
+        const decided = outcome.status === "decided" ? outcome.commands[position] : undefined;
+        if (decided === undefined) this.#answer(submission, refusal("unavailable", "came too late into the log"));
+        else this.#onOutcome(submission, decided);
+      });
+    });
+  }
+
+  /** Answers whatever is due. Called every few ms; an answer is never later than its deadline plus one period. */
+  sweep(): void {
+    const now = this.#now();
+    for (const submission of this.#open) {
+      if (submission.deadlineMs > now) continue;
+      if (submission.outcome !== null) this.#answerDecided(submission, submission.outcome, "committed");
+      else this.#answer(submission, this.#undecidedResult(submission));
+    }
+    for (const [key, group] of this.#groups) if (group.deadlineMs <= now) this.#groups.delete(key);
+  }
+
+  /** The session ends. What may be in the log is unknown; what never left is not. */
+  close(): void {
+    for (const submission of this.#open) {
+      if (submission.outcome !== null) this.#answerDecided(submission, submission.outcome, "committed");
+      else this.#answer(submission, this.#undecidedResult(submission));
+    }
+    this.#groups.clear();
+    this.#collecting = [];
+  }
+
+  #undecidedResult(submission: OpenSubmission): SubmissionResult {
+    const group = [...this.#groups.values()].find((candidate) => candidate.submissions.includes(submission));
+    if (group !== undefined && group.departures > 0) {
+      return refusal("outcome_unknown", "proposed, and not seen decided in time");
+    }
+    return refusal("no_leader", "no leader was reachable before the deadline");
+  }
+
+  #formGroups(): void {
+    const collected = this.#collecting;
+    this.#collecting = [];
+    const formed: LocalGroup[] = [];
+    let members: OpenSubmission[] = [];
+    let weight = EMPTY_WEIGHT;
+    for (const submission of collected) {
+      const own = weightOf(submission.command);
+      if (!fitsEntry(addWeights(EMPTY_WEIGHT, own))) {
+        this.#answer(submission, refusal("too_large", "more than one log entry may hold"));
+        continue;
+      }
+      const sum = addWeights(weight, own);
+      const belongs = !submission.isHousekeeping && !members.some(({ isHousekeeping }) => isHousekeeping);
+      if (members.length > 0 && !(belongs && fitsEntry(sum))) {
+        formed.push(this.#group(members));
+        members = [];
+        weight = addWeights(EMPTY_WEIGHT, own);
+      } else weight = sum;
+      members.push(submission);
+    }
+    if (members.length > 0) formed.push(this.#group(members));
+    if (formed.length > 0) this.#send(formed);
+  }
+
+  #group(submissions: OpenSubmission[]): LocalGroup {
+    this.#counter += 1;
+    const id = { ...this.#options.self, counter: this.#counter };
+    const notAfter = this.#options.commitIndex() + NOT_AFTER_ENTRIES;
+    const content = { id, notAfter, commands: submissions.map(({ command }) => command) };
+    const bytes = encodeGroup(content);
+    const group: LocalGroup = {
+      ...waitingGroupOf(content, bytes.length),
+      id,
+      bytes,
+      submissions,
+      from: null,
+      departures: 0,
+      deadlineMs: Math.max(...submissions.map(({ deadlineMs }) => deadlineMs)),
+      isHousekeeping: submissions.every(({ isHousekeeping }) => isHousekeeping),
+    };
+    this.#groups.set(groupKey(id), group);
+    return group;
+  }
+
+  #send(groups: readonly LocalGroup[]): void {
+    // Counted first: the leader may be this node, and refuse within the call.
+    for (const group of groups) group.departures += 1;
+    if (this.#options.sendToLeader(groups)) return;
+    for (const group of groups) group.departures -= 1;
+  }
+
+  #onOutcome(submission: OpenSubmission, outcome: CommandOutcome): void {
+    submission.outcome = outcome;
+    const last = lastAccepted(outcome);
+    if (last === null) this.#answerDecided(submission, outcome, "certified");
+    else if (submission.answer === "committed") this.#answerDecided(submission, outcome, "committed");
+    else {
+      const covered = (): void => this.#answerDecided(submission, outcome, "certified");
+      submission.stopWaiting = this.#options.whenCovered(last.originFingerprint, last.depth + 1, covered);
+    }
+  }
+
+  #answerDecided(submission: OpenSubmission, outcome: CommandOutcome, finality: "certified" | "committed"): void {
+    this.#answer(submission, { kind: "decided", finality, outcome });
+  }
+
+  #answer(submission: OpenSubmission, result: SubmissionResult): void {
+    if (submission.isAnswered) return;
+    submission.isAnswered = true;
+    submission.stopWaiting();
+    this.#open.delete(submission);
+    submission.respond(result);
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}
+
+const EMPTY_WEIGHT: Weight = { commands: 0, signedCommands: 0, bytes: GROUP_OVERHEAD_BYTES };
+
+function addWeights(left: Weight, right: Weight): Weight {
+  return {
+    commands: left.commands + right.commands,
+    signedCommands: left.signedCommands + right.signedCommands,
+    bytes: left.bytes + right.bytes,
+  };
+}
+
+/** The accepted leaf with the greatest depth: once it is covered, all of this outcome are. */
+function lastAccepted(outcome: CommandOutcome): LeafWrite | null {
+  if (outcome.kind !== "events" || outcome.refused) return null;
+  let last: LeafWrite | null = null;
+  for (const event of outcome.events) {
+    if (event.status === "accepted" && (last === null || event.leaf.depth > last.depth)) last = event.leaf;
+  }
+  return last;
+}
+
+function refusal(code: RefusalCode, detail: string): SubmissionResult {
+  return { kind: "refused", code, detail };
+}

@@ -1,0 +1,87 @@
+import { UNARY_CALLS, decodePrimeRootThk, decodeTrustRootChain } from "@event-anchoring/control-contract";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { type TrustRootChain, extendTrustRootChain, verifyTrustRootChain } from "@event-anchoring/protocol";
+import type { Environment } from "./environment.ts";
+import type { NodeIdentity } from "./identity.ts";
+import type { Session } from "./session.ts";
+import { type OwnTrustRoot, type PrimeAnswer, RootSync } from "./sync-monitor.ts";
+import type { PeerNetwork } from "./transport/network-types.ts";
+import { confirmed } from "./unary-handlers.ts";
+
+const CALL_TIMEOUT_MS = 3000;
+
+export interface RootSyncView {
+  readonly environment: Environment;
+  readonly identity: NodeIdentity;
+  readonly session: () => Session | null;
+  readonly network: () => PeerNetwork | null;
+}
+
+/** The sync monitor of this node: asks the current leader, or a quorum if this node leads. */
+export function createRootSync(view: RootSyncView): RootSync {
+  const { clock, logger } = view.environment;
+  return new RootSync({
+    clock,
+    own: () => ownTrustRoot(view),
+    fetchPrime: (ownVersion, signal) => fetchPrime(view, ownVersion, signal),
+    verifyChain: (documents) => verifySuccessors(view, documents),
+    onAttempt: (error) => {
+      if (error !== null) logger.warn("root_sync_failed", { code: error.code, detail: error.detail });
+    },
+  });
+}
+
+/** The chain applied here; before genesis, the version this node was set up with. */
+function ownChain(view: RootSyncView): TrustRootChain {
+  const applied = view.session()?.state.trustRootChain ?? null;
+  if (applied !== null) return applied;
+  const { document, rootThk } = view.identity.configured;
+  const verified = verifyTrustRootChain({ documents: [document], pinnedRootThk: rootThk }, nodeCrypto);
+  if (verified.result === "refused") throw new Error(`the configured trust root is refused: ${verified.code}`);
+  return verified.chain;
+}
+
+function ownTrustRoot(view: RootSyncView): OwnTrustRoot {
+  const { versions, newest } = ownChain(view);
+  return {
+    isPrime: view.session()?.isLeader() ?? false,
+    version: newest.trustRoot.version,
+    rootThk: newest.rootThk,
+    expiresS: newest.trustRoot.expiresS,
+    rootThkOf: (version) => versions.find(({ trustRoot }) => trustRoot.version === version)?.rootThk ?? null,
+  };
+}
+
+async function fetchPrime(view: RootSyncView, ownVersion: number, signal: AbortSignal): Promise<PrimeAnswer> {
+  const session = view.session();
+  const network = view.network();
+  if (session === null || network === null) throw new Error("this node is not serving");
+  if (session.isLeader()) {
+    const index = await confirmed(session, view.environment.clock, signal);
+    if (index === null) throw new Error("no quorum confirmed that this node leads");
+    const { newest } = ownChain(view);
+    return { primeNodeId: view.identity.nodeId, version: newest.trustRoot.version, rootThk: newest.rootThk };
+  }
+  const leader = session.leaderNodeId();
+  if (leader === null) throw new Error("no leader is known");
+  const options = { timeoutMs: CALL_TIMEOUT_MS, signal };
+  const answer = await network.call(leader, UNARY_CALLS.prime_root_thk.path, null, options);
+  if (answer.status !== 200) throw new Error(`${leader} answered ${answer.status}`);
+  const prime = decodePrimeRootThk(answer.body);
+  if (prime.version <= ownVersion) return prime;
+  const chain = await network.call(leader, UNARY_CALLS.trust_root.path, null, options);
+  if (chain.status !== 200) throw new Error(`${leader} answered ${chain.status} for its trust roots`);
+  return { ...prime, chain: decodeTrustRootChain(chain.body).slice(ownVersion) };
+}
+
+function verifySuccessors(view: RootSyncView, documents: readonly string[]): ReturnType<RootSyncOptionsVerify> {
+  let chain = ownChain(view);
+  for (const document of documents) {
+    const extended = extendTrustRootChain(chain, document, nodeCrypto);
+    if (extended.result === "refused") return { refused: `${extended.code}: ${extended.detail}` };
+    chain = extended.chain;
+  }
+  return { version: chain.newest.trustRoot.version, rootThk: chain.newest.rootThk };
+}
+
+type RootSyncOptionsVerify = ConstructorParameters<typeof RootSync>[0]["verifyChain"];

@@ -1,0 +1,509 @@
+import type { Hello, HelloVerdict, Lane, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
+import { type Certificate, type LedgerState, LedgerHaltError } from "@event-anchoring/ledger";
+import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import {
+  type ConfState,
+  type EntryId,
+  type HardState,
+  type RaftIndex,
+  type RawNode,
+  type SnapshotMeta,
+  type SoftState,
+  RaftPanicError,
+} from "raft-ts";
+import { Applier, type ApplyTarget } from "./applier.ts";
+import { Certifier, type HeldCertificate } from "./certifier.ts";
+import { ClockGuard } from "./clock-guard.ts";
+import { Contradictions } from "./contradictions.ts";
+import { createDriver } from "./create-driver.ts";
+import type { Driver } from "./driver.ts";
+import type { Environment } from "./environment.ts";
+import { Failover } from "./failover.ts";
+import type { NodeIdentity } from "./identity.ts";
+import { LeaderQueue } from "./leader-queue.ts";
+import { Leadership } from "./leadership.ts";
+import { LinearizableReads, type ReadRequest } from "./linearizable-reads.ts";
+import { LogCompaction } from "./log-compaction.ts";
+import { Members } from "./members.ts";
+import type { PayloadCache } from "./payload-cache.ts";
+import { PeerFrames } from "./peer-frames.ts";
+import { PeerMemories } from "./peer-memories.ts";
+import { Periodics } from "./periodics.ts";
+import type { PromiseKeeper } from "./promises.ts";
+import { Proposals, type Submission } from "./proposals.ts";
+import { ReadRounds } from "./read-rounds.ts";
+import type { RaftLogStorage } from "./storage.ts";
+import { trustRootsOf } from "./trust-roots.ts";
+
+const TICK_MS = 100;
+/** Deadlines are looked at this often; an answer is late by no more. */
+const SWEEP_MS = 25;
+const RESEND_UNCOVERED_MS = 50;
+const CLOCK_REPORT_MS = 1000;
+
+/** How a session ends, apart from being stopped. */
+export type SessionEnd =
+  /** Storage, or the engine, is gone for the moment: load again. */
+  | { readonly kind: "unavailable"; readonly check: string; readonly cause: unknown }
+  | { readonly kind: "panicked"; readonly cause: RaftPanicError }
+  /** Going on would be wrong until a person looks. */
+  | { readonly kind: "halted"; readonly code: string; readonly detail: string }
+  /** This node forgot a promise, or shows evidence of it. */
+  | { readonly kind: "fenced"; readonly code: string; readonly detail: string }
+  /** The group's log starts after this node's ends: its state must be fetched. */
+  | { readonly kind: "behind"; readonly snapshot: SnapshotMeta };
+
+/** The network as a session sees it. */
+export interface SessionNetwork {
+  send(to: string, lane: Lane, frame: PeerFrame): boolean;
+  isConnected(nodeId: string): boolean;
+  disconnect(nodeId: string, reason: string): void;
+}
+
+export interface SessionOptions {
+  readonly environment: Environment;
+  readonly identity: NodeIdentity;
+  readonly crypto: Crypto;
+  readonly node: RawNode;
+  readonly hardState: HardState;
+  readonly confState: ConfState;
+  readonly state: LedgerState;
+  /** The newest recorded certificate of each origin. */
+  readonly recorded: readonly Certificate[];
+  readonly cache: PayloadCache;
+  readonly log: RaftLogStorage;
+  readonly tables: ApplyTarget;
+  readonly promises: PromiseKeeper;
+  readonly network: SessionNetwork;
+  readonly logEntriesKept: number;
+  readonly onEnd: (end: SessionEnd) => void;
+}
+
+/**
+ * One life of a node between two loads from disk: the engine, its lanes, and all that hangs on them.
+ *
+ * A session never repairs itself. Whatever it cannot be sure of ends it; the node loads what is durable and starts the
+ * next one, with a higher incarnation.
+ */
+export class Session {
+  readonly state: LedgerState;
+  readonly certifier: Certifier;
+  readonly clockGuard: ClockGuard;
+  readonly members: Members;
+  readonly proposals: Proposals;
+  readonly leaderQueue: LeaderQueue;
+  readonly contradictions: Contradictions;
+  readonly #options: SessionOptions;
+  readonly #driver: Driver;
+  readonly #frames: PeerFrames;
+  readonly #rounds: ReadRounds;
+  readonly #reads: LinearizableReads;
+  readonly #failover: Failover;
+  readonly #memories: PeerMemories;
+  readonly #leadership: Leadership;
+  readonly #compaction: LogCompaction;
+  readonly #periodics: Periodics;
+  #confState: ConfState;
+  #leader: bigint = 0n;
+  #role: SoftState["role"] = "follower";
+  #isEnded = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.state = options.state;
+    this.#confState = options.confState;
+    this.members = new Members(options.identity.trustRoot);
+    for (const { trustRoot } of trustRootsOf(options.state)) this.members.learn(trustRoot);
+    const { clock, random } = options.environment;
+    this.clockGuard = new ClockGuard(clock);
+    this.#memories = new PeerMemories(clock);
+    this.#periodics = new Periodics(clock);
+    this.contradictions = new Contradictions(() => this.trustRoot().quorum);
+    this.certifier = this.#makeCertifier();
+    this.proposals = this.#makeProposals();
+    this.#leadership = new Leadership({
+      environment: options.environment,
+      state: this.state,
+      certifier: this.certifier,
+      clockGuard: this.clockGuard,
+      genesisDocument: options.identity.configured.document,
+      submit: (submission) => this.submit(submission),
+      transferLeadership: () => this.transferLeadership(),
+    });
+    this.leaderQueue = this.#makeLeaderQueue();
+    this.#driver = this.#makeDriver();
+    this.#compaction = new LogCompaction({
+      log: options.log,
+      entriesKept: options.logEntriesKept,
+      onCompacted: ({ index }) => {
+        if (!this.#isEnded) options.node.mirrorCompact(index, this.#confState);
+      },
+      onFailure: (error) => this.#fail(error),
+    });
+    const lifeId = new Uint8Array(16);
+    random.fill(lifeId);
+    this.#rounds = new ReadRounds({ clock, lifeId, readIndex: (context) => this.#driver.readIndex(context) });
+    this.#reads = new LinearizableReads({
+      clock,
+      state: this.state,
+      rounds: this.#rounds,
+      certifier: this.certifier,
+      hasLeader: () => this.#leader !== 0n,
+    });
+    this.#failover = new Failover({
+      clock,
+      random,
+      leader: () => this.leaderNodeId(),
+      forgetLeader: () => this.#driver.forgetLeader(),
+      campaign: () => this.#driver.campaign(),
+    });
+    this.#frames = this.#makeFrames();
+  }
+
+  /** Ticks begin, and what was promised before is said again. */
+  start(): void {
+    this.#recallPeers();
+    for (const certificate of this.#options.recorded) this.#onRecorded(certificate);
+    const { appliedIndex, appliedTerm, effect } = this.state;
+    this.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect });
+    this.#periodics.every(TICK_MS, () => this.#driver.tick());
+    this.#periodics.every(SWEEP_MS, () => {
+      this.proposals.sweep();
+      this.#reads.sweep();
+      this.leaderQueue.pump();
+    });
+    this.#periodics.every(RESEND_UNCOVERED_MS, () => this.certifier.resendUncovered(RESEND_UNCOVERED_MS));
+    this.#periodics.every(CLOCK_REPORT_MS, () => this.#reportClock());
+    this.#driver.drain();
+  }
+
+  /** One command of a client, an operator or of this node itself. */
+  submit(submission: Submission): void {
+    this.proposals.submit(submission);
+  }
+
+  /** The newest certificate of an origin that this node holds. */
+  heldOf(origin: OriginFingerprint): HeldCertificate | null {
+    return this.certifier.heldOf(origin);
+  }
+
+  read(request: ReadRequest): void {
+    this.#reads.read(request);
+  }
+
+  /** Confirms through a quorum that nothing newer is committed than what this leader has. */
+  confirmReadIndex(confirmed: (index: RaftIndex) => void): void {
+    this.#rounds.request(confirmed);
+  }
+
+  onFrame(from: string, frame: PeerFrame): void {
+    this.#frames.onFrame(from, frame);
+  }
+
+  onPeerUp(nodeId: string): void {
+    const items = this.certifier.newestOwn();
+    if (items.length > 0) this.#options.network.send(nodeId, "control", { type: "cosignatures", items });
+    this.#reportClock();
+    if (nodeId === this.leaderNodeId()) this.proposals.onLeaderReachable();
+  }
+
+  onPeerDown(nodeId: string, isRefusing: boolean): void {
+    this.clockGuard.onPeerDown(nodeId);
+    const raftId = this.members.raftIdOf(nodeId);
+    if (raftId !== null) this.#driver.reportUnreachable(raftId);
+    if (isRefusing) this.#failover.onPeerGone(nodeId);
+  }
+
+  hello(nonce: Uint8Array): Hello {
+    const { identity, promises } = this.#options;
+    const { lastAppend, incarnation, signedHeads } = promises.current;
+    return {
+      nodeId: identity.nodeId,
+      clusterId: identity.clusterId,
+      incarnation,
+      lastIndex: lastAppend.index,
+      lastTerm: lastAppend.term,
+      signed: [...signedHeads.values()].map(({ originFingerprint, treeSize, rootHash }) => ({
+        originFingerprint,
+        treeSize,
+        rootHash,
+      })),
+      trustRootVersion: this.trustRoot().version,
+      rulesMax: 1,
+      nonce,
+    };
+  }
+
+  judgeHello(hello: Hello): HelloVerdict {
+    return this.#frames.judgeHello(hello);
+  }
+
+  /** The newest applied version, or the one this node was set up with. */
+  trustRoot(): TrustRoot {
+    return this.state.trustRootChain?.newest.trustRoot ?? this.#options.identity.trustRoot;
+  }
+
+  leaderNodeId(): string | null {
+    return this.#leader === 0n ? null : this.members.nodeIdOf(this.#leader);
+  }
+
+  isLeader(): boolean {
+    return this.#role === "leader";
+  }
+
+  raftStatus(): NodeStatus["raft"] {
+    const { term, commit, lastIndex } = this.#driver.node.basicStatus();
+    const { appliedIndex } = this.state;
+    return { role: this.#role, term, leader: this.leaderNodeId(), commitIndex: commit, appliedIndex, lastIndex };
+  }
+
+  /** Hands leadership to the most advanced other voter, if this node leads. */
+  transferLeadership(): void {
+    if (!this.isLeader()) return;
+    const { id, progress } = this.#driver.node.status();
+    const others = [...progress].filter(([peer, { isLearner }]) => peer !== id && !isLearner);
+    others.sort(([, left], [, right]) => right.match - left.match);
+    const target = others.find(([peer]) => this.#options.network.isConnected(this.members.nodeIdOf(peer) ?? ""));
+    if (target !== undefined) this.#driver.transferLeader(target[0]);
+  }
+
+  /** Ends this session from outside. Everybody who waits is answered with what is known. */
+  stop(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#periodics.close();
+    this.#driver.stop();
+    this.#failover.close();
+    this.#rounds.close();
+    this.#reads.close();
+    this.leaderQueue.close();
+    this.proposals.close();
+    this.certifier.close();
+    this.#driver.node.free();
+  }
+
+  /** The work in the lanes is done: nothing of this session touches the database any more. */
+  async drained(): Promise<void> {
+    await this.#driver.drained();
+  }
+
+  #end(end: SessionEnd): void {
+    if (this.#isEnded) return;
+    this.stop();
+    this.#options.onEnd(end);
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof LedgerHaltError) this.#end({ kind: "halted", code: error.code, detail: error.message });
+    else if (error instanceof RaftPanicError) this.#end({ kind: "panicked", cause: error });
+    else this.#end({ kind: "unavailable", check: "storage", cause: error });
+  }
+
+  #fence(code: string, detail: string): void {
+    this.#end({ kind: "fenced", code, detail });
+  }
+
+  #makeDriver(): Driver {
+    const { node, hardState, cache, log, promises, network, environment } = this.#options;
+    return createDriver({
+      node,
+      hardState,
+      cache,
+      log,
+      promises,
+      logger: environment.logger,
+      send: (to, lane, message) => {
+        const nodeId = this.members.nodeIdOf(to);
+        return nodeId !== null && network.send(nodeId, lane, { type: "raft", message });
+      },
+      apply: this.#makeApply(),
+      onSnapshot: (snapshot) => this.#end({ kind: "behind", snapshot }),
+      onSoftState: (soft) => this.#onSoftState(soft),
+      onReadState: (read) => this.#rounds.onReadState(read),
+      onProgress: () => this.leaderQueue.onCommit(node.basicStatus().commit),
+      onFailure: (error) => this.#fail(error),
+    });
+  }
+
+  #makeApply(): (entries: Parameters<Applier["apply"]>[0]) => Promise<void> {
+    const { node, cache, log, tables, crypto } = this.#options;
+    const applier = new Applier({
+      state: this.state,
+      crypto,
+      cache,
+      readLog: (from, to, maxBytes) => log.read(from, to, maxBytes),
+      target: tables,
+      applyConfChange: (payload) => {
+        this.#confState = node.applyConfChange(payload);
+        return this.#confState;
+      },
+      beforeAdvance: (decision) => {
+        for (const certificate of decision.writes.certificates) this.#onRecorded(certificate);
+      },
+      onDecided: (entry, decision) => {
+        if (this.#isEnded) return;
+        if (decision.writes.trustRoots.length > 0) this.#onTrustRoot();
+        this.proposals.onDecided(entry, decision);
+        const { index, term, effect } = decision;
+        if (decision.certify) this.certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect });
+        this.#warnOfFutureStamp(decision.acceptedMs);
+        this.#reads.onApplied();
+      },
+      onApplied: (entry) => this.#onApplied(entry),
+    });
+    return (entries) => applier.apply(entries);
+  }
+
+  #makeCertifier(): Certifier {
+    const { environment, crypto, identity, promises, network } = this.#options;
+    return new Certifier({
+      clock: environment.clock,
+      logger: environment.logger,
+      crypto,
+      state: this.state,
+      nodeId: identity.nodeId,
+      cosigner: identity.cosigner,
+      logSignerOf: identity.logSignerOf,
+      promises,
+      maySign: () => this.#maySign(),
+      broadcast: (items) => {
+        for (const { nodeId } of this.trustRoot().nodes) {
+          if (nodeId !== identity.nodeId) network.send(nodeId, "control", { type: "cosignatures", items });
+        }
+      },
+      onCertificate: (certificate) => {
+        this.#memories.onCertificate(certificate);
+        this.leaderQueue.onCertificate();
+      },
+      onContradiction: (from, detail) => this.#onContradiction(from, detail),
+      onForgotten: (detail) => this.#fence("root_differs_from_promise", detail),
+      onFailure: (error) => this.#fail(error),
+    });
+  }
+
+  #makeProposals(): Proposals {
+    const { environment, identity, promises, node } = this.#options;
+    return new Proposals({
+      clock: environment.clock,
+      self: { node: identity.raftId, incarnation: promises.current.incarnation },
+      commitIndex: () => node.basicStatus().commit,
+      sendToLeader: (groups) => this.#frames.sendToLeader(groups),
+      whenCovered: (origin, treeSize, covered) => this.certifier.whenCovered(origin, treeSize, covered),
+    });
+  }
+
+  #makeLeaderQueue(): LeaderQueue {
+    return new LeaderQueue({
+      clock: this.#options.environment.clock,
+      propose: (payload) => this.#driver.propose(payload),
+      certificatesToRecord: () => this.#leadership.certificatesToRecord(),
+      gate: () => this.#leadership.gate(),
+      refuse: (groups, code, detail) => this.#frames.refuse(groups, code, detail),
+    });
+  }
+
+  #makeFrames(): PeerFrames {
+    const { environment, identity, network, promises, node } = this.#options;
+    return new PeerFrames({
+      clock: environment.clock,
+      logger: environment.logger,
+      network,
+      promises,
+      memories: this.#memories,
+      members: this.members,
+      state: this.state,
+      certifier: this.certifier,
+      clockGuard: this.clockGuard,
+      proposals: this.proposals,
+      leaderQueue: this.leaderQueue,
+      selfNodeId: identity.nodeId,
+      leaderNodeId: () => this.leaderNodeId(),
+      view: () => ({ status: node.basicStatus(), confState: this.#confState, termAt: (index) => node.termAt(index) }),
+      step: (message) => this.#driver.step(message),
+      onEvidence: (detail) => this.#fence("evidence_of_amnesia", detail),
+    });
+  }
+
+  #onSoftState(soft: SoftState): void {
+    const hadLeader = this.#leader;
+    this.#leader = soft.leader;
+    if (this.#role !== soft.role) {
+      this.#role = soft.role;
+      this.#leadership.onRoleChange();
+      this.leaderQueue.onLeadership(soft.role === "leader");
+    }
+    if (hadLeader === soft.leader) return;
+    const leader = this.leaderNodeId();
+    this.#options.environment.logger.info("leader_changed", { leader, role: soft.role });
+    if (soft.leader === 0n) return;
+    this.#rounds.onLeaderChange();
+    this.certifier.resendUncovered(0);
+    // After the engine has finished this round of chores: a leader may not propose from within it.
+    queueMicrotask(() => {
+      if (!this.#isEnded) this.proposals.onLeaderReachable();
+    });
+  }
+
+  #onApplied({ index, term }: EntryId): void {
+    if (this.#isEnded) return;
+    this.#reads.onApplied();
+    if (this.isLeader()) this.#leadership.onApplied(term, this.#driver.node.basicStatus().term);
+    this.#compaction.onApplied(index);
+  }
+
+  /** Cosignatures that the log records are memory too: their nodes may not come back without them. */
+  #onRecorded(certificate: Certificate): void {
+    this.#memories.onCertificate(certificate);
+    this.certifier.onRecorded(certificate);
+  }
+
+  #recallPeers(): void {
+    for (const [key, kept] of this.#options.promises.current.peers) {
+      const nodeId = this.members.nodeIdOf(BigInt(`0x${key}`));
+      if (nodeId !== null) this.#memories.recall(nodeId, kept);
+    }
+  }
+
+  #onTrustRoot(): void {
+    for (const { trustRoot } of trustRootsOf(this.state)) this.members.learn(trustRoot);
+    const { configured } = this.#options.identity;
+    const same = trustRootsOf(this.state).find(({ trustRoot }) => trustRoot.version === configured.version);
+    if (same !== undefined && !equalBytes(same.rootThk, configured.rootThk)) {
+      const detail = `version ${configured.version} in the log is ${bytesToHex(same.rootThk)}`;
+      this.#end({ kind: "halted", code: "wrong_root_thk", detail });
+    }
+  }
+
+  #maySign(): boolean {
+    const { identity } = this.#options;
+    const line = this.trustRoot().nodes.find(({ nodeId }) => nodeId === identity.nodeId);
+    return line?.status === "active" && this.#confState.voters.includes(identity.raftId);
+  }
+
+  #onContradiction(from: string, detail: string): void {
+    this.#options.environment.logger.error("peer_contradicts", { peer: from, detail });
+    if (this.contradictions.note(from)) {
+      const agreeing = "a quorum of peers contradicts this node";
+      this.#end({ kind: "halted", code: "diverged", detail: `${agreeing}: ${detail}` });
+    }
+  }
+
+  #warnOfFutureStamp(acceptedMs: number): void {
+    const { clock, logger } = this.#options.environment;
+    const aheadMs = acceptedMs - clock.wallMs();
+    if (aheadMs > 5000) logger.error("entry_from_the_future", { aheadMs, leader: this.leaderNodeId() });
+  }
+
+  #reportClock(): void {
+    const { clock } = this.#options.environment;
+    const frame: PeerFrame = {
+      type: "clock",
+      wallMs: Math.round(clock.wallMs()),
+      appliedIndex: this.state.appliedIndex,
+      monotonicMs: Math.round(clock.monotonicMs()),
+    };
+    for (const { nodeId } of this.trustRoot().nodes) {
+      if (nodeId !== this.#options.identity.nodeId) this.#options.network.send(nodeId, "control", frame);
+    }
+  }
+}

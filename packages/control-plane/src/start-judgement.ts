@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+import type { Identity, IdentityStore, LoadedRaftLog } from "@event-anchoring/store";
+import type { RaftIndex, Term } from "raft-ts";
+import { type FenceReason, birthStep, judgeStart } from "./fencing.ts";
+import type { NodeIdentity } from "./identity.ts";
+import { type OpenedPromiseFile, PromiseFile, PromiseFileError, type Promises } from "./promise-file.ts";
+
+/** The node may not start: it forgot something, or was given something that is not its own. */
+export class FencedError extends Error {
+  readonly reason: FenceReason;
+  constructor(reason: FenceReason) {
+    super(`${reason.code}: ${reason.detail}`);
+    this.name = "FencedError";
+    this.reason = reason;
+  }
+}
+
+export interface StartOptions {
+  readonly identity: NodeIdentity;
+  readonly promisePath: string;
+  readonly identityStore: IdentityStore;
+  readonly log: LoadedRaftLog;
+}
+
+/**
+ * Holds the promise file against the database, then takes a new incarnation. The first time, it makes the pair: each
+ * step is durable before the next, so that an interrupted birth goes on where it stopped.
+ * @throws FencedError, PromiseFileError `locked`, `mode`, `foreign`
+ */
+export async function openPromises(options: StartOptions): Promise<{ file: PromiseFile; hasDamagedSlot: boolean }> {
+  const opened = await openExisting(options.promisePath);
+  try {
+    const row = await options.identityStore.load();
+    const reason = judgeStart(opened?.promises ?? null, durableState(options, row));
+    if (reason !== null) throw new FencedError(reason);
+    const file = await completeBirth(options, row, opened?.file ?? null);
+    await file.save(nextIncarnation(file.current, options.log));
+    return { file, hasDamagedSlot: opened?.hasDamagedSlot ?? false };
+  } catch (error) {
+    await opened?.file.close();
+    throw error;
+  }
+}
+
+async function openExisting(path: string): Promise<OpenedPromiseFile | null> {
+  try {
+    return await PromiseFile.open(path);
+  } catch (error) {
+    if (error instanceof PromiseFileError && error.code === "missing") return null;
+    if (error instanceof PromiseFileError && error.code === "torn") {
+      throw new FencedError({ code: "promise_file_torn", detail: error.message });
+    }
+    throw error;
+  }
+}
+
+function durableState({ identity, log }: StartOptions, row: Identity | null): Parameters<typeof judgeStart>[1] {
+  const firstIndex = log.compacted.index + 1;
+  return {
+    self: { nodeId: identity.nodeId, clusterId: identity.clusterId },
+    identity: row,
+    hardState: log.hardState,
+    lastEntry: log.entries.at(-1) ?? log.compacted,
+    compacted: log.compacted,
+    termAt: (index: RaftIndex): Term | null => log.entries[index - firstIndex]?.term ?? null,
+    systemIdentifier: log.systemIdentifier,
+    timeline: log.timeline,
+    walFlushed: log.walFlushed,
+  };
+}
+
+async function completeBirth(
+  options: StartOptions,
+  row: Identity | null,
+  existing: PromiseFile | null,
+): Promise<PromiseFile> {
+  const { identity, identityStore, promisePath, log } = options;
+  let state = row?.state ?? null;
+  let pairId = row?.pairId ?? null;
+  let file = existing;
+  for (;;) {
+    const step = birthStep(state, file !== null);
+    switch (step) {
+      case "insert": {
+        pairId = Uint8Array.from(randomBytes(16));
+        const { nodeId, clusterId, raftId } = identity;
+        await identityStore.insert({ pairId, nodeId, clusterId, raftId });
+        state = "new";
+        break;
+      }
+      case "pair":
+        await identityStore.advance("new");
+        state = "paired";
+        break;
+      case "create_file":
+        if (pairId === null) throw new Error("an identity row without a pair id");
+        file = await PromiseFile.create(promisePath, firstPromises(identity, pairId, log));
+        break;
+      case "run":
+        await identityStore.advance("paired");
+        state = "running";
+        break;
+      case "done":
+        if (file === null) throw new Error("a running node without a promise file was not fenced");
+        return file;
+    }
+  }
+}
+
+function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRaftLog): Promises {
+  return {
+    clusterId: identity.clusterId,
+    nodeId: identity.nodeId,
+    pairId,
+    incarnation: 0,
+    term: 0,
+    vote: 0n,
+    signedHeads: new Map(),
+    postgres: { systemIdentifier: log.systemIdentifier, timeline: log.timeline, walPosition: log.walFlushed },
+    lastAppend: { index: 0, term: 0 },
+    peers: new Map(),
+  };
+}
+
+/** One more start. What the log holds beyond the file's last record of it is noted as well. */
+function nextIncarnation(promises: Promises, log: LoadedRaftLog): Promises {
+  const last = log.entries.at(-1) ?? log.compacted;
+  return {
+    ...promises,
+    incarnation: promises.incarnation + 1,
+    lastAppend: { index: last.index, term: last.term },
+    postgres: { ...promises.postgres, walPosition: log.walFlushed },
+  };
+}

@@ -1,0 +1,61 @@
+import type { NodeStatus } from "@event-anchoring/control-contract";
+import { bytesToHex } from "@event-anchoring/protocol";
+import type { NodeIdentity } from "./identity.ts";
+import type { Session } from "./session.ts";
+
+/** Version of this program, of the public contract, and of the highest entry version it applies. */
+export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V4.2", entry_version: "1" } as const;
+
+export interface StatusView {
+  readonly identity: NodeIdentity;
+  readonly session: Session | null;
+  readonly serving: NodeStatus["serving"];
+  readonly primeRootThk: NodeStatus["primeRootThk"];
+  readonly incarnation: number;
+}
+
+const NO_RAFT: NodeStatus["raft"] = {
+  role: "follower",
+  term: 0,
+  leader: null,
+  commitIndex: 0,
+  appliedIndex: 0,
+  lastIndex: 0,
+};
+
+/** What this node says of itself: to its api process, to operators, to peers. */
+export function nodeStatus({ identity, session, serving, primeRootThk, incarnation }: StatusView): NodeStatus {
+  const failing = [...serving.failing, ...(session === null ? [] : sessionChecks(session))];
+  return {
+    nodeId: identity.nodeId,
+    clusterId: bytesToHex(identity.clusterId),
+    originFingerprint: bytesToHex(identity.originFingerprint),
+    raft: session?.raftStatus() ?? NO_RAFT,
+    serving: { state: serving.state, failing },
+    primeRootThk,
+    origins: session === null ? [] : originSizes(session),
+    incarnation,
+    versions: VERSIONS,
+  };
+}
+
+/** What keeps a running node from serving. */
+function sessionChecks(session: Session): NodeStatus["serving"]["failing"] {
+  const failing: NodeStatus["serving"]["failing"] = [];
+  if (session.state.trustRootChain === null) {
+    failing.push({ check: "genesis", detail: "the genesis entry is not applied yet" });
+  }
+  if (session.leaderNodeId() === null) failing.push({ check: "leader", detail: "no leader is known" });
+  if (!session.clockGuard.isSafe()) {
+    failing.push({ check: "clock", detail: "this node's clock is ahead of the others'" });
+  }
+  return failing;
+}
+
+function originSizes({ state, certifier }: Session): NodeStatus["origins"] {
+  return [...state.origins.values()].map(({ originFingerprint, tree }) => ({
+    originFingerprint: bytesToHex(originFingerprint),
+    treeSize: tree.size,
+    certifiedSize: certifier.heldOf(originFingerprint)?.treeSize ?? 0,
+  }));
+}

@@ -1,0 +1,81 @@
+import type { BasicStatus, ConfState, InboundMessage, RaftId, RaftIndex, Term } from "raft-ts";
+import { isPeerMessage } from "raft-ts";
+
+/** What a message shows: fit to step, not for this node, or proof that a node forgot what it promised. */
+export type StepVerdict =
+  | { readonly kind: "step" }
+  | { readonly kind: "refuse"; readonly detail: string }
+  | { readonly kind: "evidence"; readonly detail: string };
+
+export interface StepGuardView {
+  /** As it is after everything that waits in the append lane. */
+  readonly status: BasicStatus;
+  readonly confState: ConfState;
+  termAt(index: RaftIndex): Term | null;
+}
+
+const STEP: StepVerdict = { kind: "step" };
+
+/**
+ * Judges a peer's message before the engine sees it (attacker-controlled, though from an authenticated node).
+ *
+ * The library panics on what cannot happen among nodes that keep their promises. Such a message is evidence that one
+ * of the two forgot: the node is fenced rather than crashed. A message of a lower term than ours goes to the library
+ * unchecked: it may be late, and is ignored or answered there.
+ */
+export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuardView): StepVerdict {
+  const { status } = view;
+  if (!isPeerMessage(message.type)) return refuse(`${message.type} is not for the network`);
+  if (message.from !== from) return refuse("sender is not the connection's node");
+  if (message.to !== status.id) return refuse("addressed to another node");
+  if (message.term !== 0 && message.term < status.term) return STEP;
+  if (!isMember(message.from, view.confState) && !isFromFutureMember(message)) return refuse("sender is no member");
+  switch (message.type) {
+    case "MsgHeartbeat":
+      if (message.commit > status.lastIndex) {
+        return evidence(`heartbeat commits ${message.commit}, own log ends at ${status.lastIndex}`);
+      }
+      return STEP;
+    case "MsgApp":
+      return judgeAppend(message, view);
+    case "MsgAppResp":
+      if (status.role === "leader" && !message.reject && message.index > status.lastIndex) {
+        return evidence(`append of ${message.index} acknowledged, own log ends at ${status.lastIndex}`);
+      }
+      return STEP;
+    default:
+      return STEP;
+  }
+}
+
+function judgeAppend(message: InboundMessage, view: StepGuardView): StepVerdict {
+  const { commit } = view.status;
+  let expected = message.index + 1;
+  for (const entry of message.entries) {
+    if (entry.index !== expected) return refuse(`entry ${entry.index} where ${expected} follows`);
+    expected += 1;
+    if (entry.index > commit) continue;
+    const own = view.termAt(entry.index);
+    if (own !== null && own !== entry.term) {
+      return evidence(`entry ${entry.index} is committed with term ${own}, offered with term ${entry.term}`);
+    }
+  }
+  return STEP;
+}
+
+/** A new leader may have been added by entries that this node has not applied yet. */
+function isFromFutureMember(message: InboundMessage): boolean {
+  return message.type === "MsgApp" || message.type === "MsgHeartbeat" || message.type === "MsgSnap";
+}
+
+function isMember(id: RaftId, conf: ConfState): boolean {
+  return [conf.voters, conf.votersOutgoing, conf.learners, conf.learnersNext].some((ids) => ids.includes(id));
+}
+
+function refuse(detail: string): StepVerdict {
+  return { kind: "refuse", detail };
+}
+
+function evidence(detail: string): StepVerdict {
+  return { kind: "evidence", detail };
+}

@@ -1,0 +1,21 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Exit codes after which no supervisor may restart the process by itself. */
+export const EXIT_FENCED = 78;
+export const EXIT_HALTED = 79;
+
+export interface StopReason {
+  readonly exitCode: typeof EXIT_FENCED | typeof EXIT_HALTED;
+  readonly reason: "fenced" | "halted";
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** Leaves the reason where supervisors and people find it, `<run dir>/stopped.json`. */
+export function writeStopped(runDir: string, stop: StopReason, atMs: number): void {
+  mkdirSync(runDir, { recursive: true, mode: 0o700 });
+  const { exitCode, reason, code, detail } = stop;
+  const content = { code: exitCode, reason, check: code, detail, at: new Date(atMs).toISOString() };
+  writeFileSync(join(runDir, "stopped.json"), `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+}

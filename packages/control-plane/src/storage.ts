@@ -1,0 +1,73 @@
+import { type Certificate } from "@event-anchoring/ledger";
+import {
+  IdentityStore,
+  LedgerStore,
+  type LoadedLedger,
+  type LoadedRaftLog,
+  RaftLog,
+  Reads,
+  migrate,
+} from "@event-anchoring/store";
+
+/** The durable Raft log, as a session uses it. The simulator has one in memory. */
+export type RaftLogStorage = Pick<RaftLog, "append" | "read" | "compact">;
+
+/** Everything a node keeps in its Postgres, opened and loaded once. */
+export interface OpenStorage {
+  readonly log: RaftLog;
+  readonly ledger: LedgerStore;
+  readonly loadedLog: LoadedRaftLog;
+  readonly loadedLedger: LoadedLedger;
+  /** The newest recorded certificate of each origin. */
+  readonly recorded: readonly Certificate[];
+  readonly identityStore: IdentityStore;
+  close(): Promise<void>;
+}
+
+export interface StorageOptions {
+  readonly url: string;
+  readonly readOnlyRole: string | undefined;
+  /** A connection was lost: what was written last is unknown until everything is loaded again. */
+  readonly onLost: (cause: Error) => void;
+}
+
+/** @throws StoreError */
+export async function openStorage({ url, readOnlyRole, onLost }: StorageOptions): Promise<OpenStorage> {
+  await migrate(url, readOnlyRole === undefined ? {} : { readOnlyRole });
+  const opened: { close(): Promise<void> }[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((part) => part.close()));
+  };
+  try {
+    const log = await RaftLog.open({ url });
+    opened.push(log);
+    const ledger = await LedgerStore.open({ url });
+    opened.push(ledger);
+    const identityStore = await IdentityStore.open({ url });
+    opened.push(identityStore);
+    const loadedLog = await log.load();
+    const loadedLedger = await ledger.load();
+    const recorded = await loadRecorded(url, loadedLedger);
+    log.onLost(onLost);
+    ledger.onLost(onLost);
+    return { log, ledger, loadedLog, loadedLedger, recorded, identityStore, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function loadRecorded(url: string, loaded: LoadedLedger): Promise<readonly Certificate[]> {
+  const reads = await Reads.open({ url, max: 1 });
+  try {
+    const recorded: Certificate[] = [];
+    for (const { originFingerprint, certified } of loaded.ledger.origins) {
+      if (certified === null) continue;
+      const { certificate } = await reads.latestCertificate(originFingerprint);
+      if (certificate !== null) recorded.push(certificate);
+    }
+    return recorded;
+  } finally {
+    await reads.close();
+  }
+}

@@ -1,0 +1,57 @@
+import type { LocalResponse, SubmittedEvent, SubmittedOutcome } from "@event-anchoring/control-contract";
+import type { CommandOutcome, EventOutcome, LedgerState } from "@event-anchoring/ledger";
+import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
+import type { HeldCertificate } from "./certifier.ts";
+import { localCertificate } from "./linearizable-reads.ts";
+import type { SubmissionResult } from "./proposals.ts";
+
+/** What a client should wait before it asks again. */
+const RETRY_AFTER_MS = 1000;
+
+export interface AnswerView {
+  readonly state: LedgerState;
+  heldOf(origin: OriginFingerprint): HeldCertificate | null;
+}
+
+type Answer = Omit<Extract<LocalResponse, { type: "submitted" }>, "requestId"> | Refusal;
+type Refusal = Omit<Extract<LocalResponse, { type: "refused" }>, "requestId">;
+
+/** A decided submission as the api process gets it: leaves, and paths under the certificate held at this moment. */
+export function submissionAnswer(result: SubmissionResult, view: AnswerView): Answer {
+  if (result.kind === "refused") {
+    return { type: "refused", code: result.code, detail: result.detail, retryAfterMs: RETRY_AFTER_MS };
+  }
+  const outcome = submittedOutcome(result.outcome, view, result.finality === "certified");
+  return { type: "submitted", finality: result.finality, outcome };
+}
+
+function submittedOutcome(outcome: CommandOutcome, view: AnswerView, isCertified: boolean): SubmittedOutcome {
+  if (outcome.kind !== "events") return outcome;
+  const certificates = new Map<string, HeldCertificate>();
+  const events = outcome.events.map((event): SubmittedEvent => {
+    if (event.status !== "accepted" || !isCertified) return uncertified(event);
+    const { leaf, clientEventSalt } = event;
+    const key = bytesToHex(leaf.originFingerprint);
+    const held = view.heldOf(leaf.originFingerprint);
+    const tree = view.state.origins.get(key)?.tree;
+    if (held === null || tree === undefined || held.treeSize <= leaf.depth) return uncertified(event);
+    certificates.set(key, held);
+    const path = tree.prove(leaf.depth, held.treeSize);
+    return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path, clientEventSalt, certified: true };
+  });
+  const checkpoints = [...certificates.values()].map((held) => localCertificate(held, view.state));
+  return { kind: "events", refused: outcome.refused, events, checkpoints };
+}
+
+function uncertified(event: EventOutcome): SubmittedEvent {
+  if (event.status !== "accepted") return event;
+  const { leaf, clientEventSalt } = event;
+  return {
+    status: "accepted",
+    leaf: leaf.bytes,
+    anchorId: leaf.anchorId,
+    path: null,
+    clientEventSalt,
+    certified: false,
+  };
+}

@@ -1,0 +1,120 @@
+import {
+  type NodeStatus,
+  type OperatorResult,
+  UNARY_CALLS,
+  decodeCreateApiKey,
+  encodeNodeStatus,
+  encodeOperatorResult,
+  encodePrimeRootThk,
+  encodeTrustRootChain,
+  operatorResultStatus,
+} from "@event-anchoring/control-contract";
+import type { Clock } from "./environment.ts";
+import type { NodeIdentity } from "./identity.ts";
+import type { SubmissionResult } from "./proposals.ts";
+import type { Session } from "./session.ts";
+import type { SnapshotExporter } from "./snapshot-transfer.ts";
+import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "./transport/network-types.ts";
+import { trustRootsOf } from "./trust-roots.ts";
+
+/** How long an operator's call, and a confirmation by a read-index round, may take. */
+const OPERATOR_DEADLINE_MS = 10_000;
+const CONFIRM_DEADLINE_MS = 2000;
+
+export interface UnaryView {
+  readonly clock: Clock;
+  readonly identity: NodeIdentity;
+  readonly session: () => Session | null;
+  readonly status: () => NodeStatus;
+  readonly snapshots: SnapshotExporter;
+}
+
+const NOT_NOW: UnaryAnswer = { status: 503, body: new Uint8Array() };
+
+/** What this node answers on its private listener, by path. */
+export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHandler>> {
+  return {
+    [UNARY_CALLS.trust_root.path]: async () => ({ status: 200, body: encodeTrustRootChain(trustRootDocuments(view)) }),
+    [UNARY_CALLS.prime_root_thk.path]: async (request) => primeRootThk(view, request),
+    [UNARY_CALLS.status.path]: async () => ({ status: 200, body: encodeNodeStatus(view.status()) }),
+    [UNARY_CALLS.create_api_key.path]: async (request) => createApiKey(view, request),
+    [UNARY_CALLS.snapshot_manifest.path]: (request) => view.snapshots.manifest(request),
+    [UNARY_CALLS.snapshot_chunk.path]: (request) => view.snapshots.chunk(request),
+  };
+}
+
+/** Signed documents from version 1 on; before genesis, the one this node was set up with. */
+export function trustRootDocuments(view: Pick<UnaryView, "identity" | "session">): readonly string[] {
+  const session = view.session();
+  const applied = session === null ? [] : trustRootsOf(session.state).map(({ note }) => note);
+  return applied.length > 0 ? applied : [view.identity.configured.document];
+}
+
+/** Only a leader that a quorum confirms right now may answer: an isolated one gets no read index. */
+async function primeRootThk(view: UnaryView, request: UnaryRequest): Promise<UnaryAnswer> {
+  const session = view.session();
+  if (session === null || !session.isLeader()) return NOT_NOW;
+  const readIndex = await confirmed(session, view.clock, request.signal);
+  const newest = session.state.trustRootChain?.newest;
+  if (readIndex === null || newest === undefined || !session.isLeader()) return NOT_NOW;
+  const body = encodePrimeRootThk({
+    primeNodeId: view.identity.nodeId,
+    version: newest.trustRoot.version,
+    rootThk: newest.rootThk,
+    readIndex,
+    term: session.raftStatus().term,
+  });
+  return { status: 200, body };
+}
+
+/** A read index that a quorum confirmed after this call; null if none did in time. */
+export function confirmed(session: Session, clock: Clock, signal: AbortSignal): Promise<number | null> {
+  return new Promise((resolve) => {
+    const timer = clock.startTimer(CONFIRM_DEADLINE_MS, () => resolve(null));
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+    session.confirmReadIndex((index) => {
+      timer.cancel();
+      resolve(index);
+    });
+  });
+}
+
+async function createApiKey(view: UnaryView, request: UnaryRequest): Promise<UnaryAnswer> {
+  const session = view.session();
+  const { from } = request;
+  if (from.kind !== "operator") return { status: 403, body: new Uint8Array() };
+  const key = decodeCreateApiKey(request.body);
+  if (session === null) {
+    return answer({ outcome: "refused", code: "unavailable", detail: "the node is not serving", retryAfterMs: 1000 });
+  }
+  const result = await new Promise<SubmissionResult>((respond) => {
+    session.submit({
+      command: { kind: "create_api_key", operator: from.operatorId, key },
+      answer: "certified",
+      deadlineMs: view.clock.monotonicMs() + OPERATOR_DEADLINE_MS,
+      isHousekeeping: false,
+      respond,
+    });
+  });
+  return answer(operatorResult(result));
+}
+
+function operatorResult(result: SubmissionResult): OperatorResult {
+  if (result.kind === "refused") {
+    return { outcome: "refused", code: result.code, detail: result.detail, retryAfterMs: 1000 };
+  }
+  const { outcome } = result;
+  switch (outcome.kind) {
+    case "applied":
+    case "unchanged":
+      return { outcome: outcome.kind };
+    case "rejected":
+      return { outcome: "rejected", code: outcome.rejection.code, detail: outcome.rejection.detail };
+    case "events":
+      throw new Error("an operator's command records no events");
+  }
+}
+
+function answer(result: OperatorResult): UnaryAnswer {
+  return { status: operatorResultStatus(result), body: encodeOperatorResult(result) };
+}

@@ -1,0 +1,420 @@
+/** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
+import type { Hello, Lane, PeerFrame } from "@event-anchoring/control-contract";
+import {
+  type Command,
+  type EntryDecision,
+  type Facts,
+  type FactsQuery,
+  clientEventKey,
+  emptyLedgerState,
+} from "@event-anchoring/ledger";
+import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  EMPTY_SEMANTIC_ANCHOR,
+  type OriginFingerprint,
+  apiKeyHash,
+  bytesToHex,
+  logKeySeed,
+  parseSignedTrustRoot,
+  raftIdOf,
+} from "@event-anchoring/protocol";
+import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
+import { type Entry, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
+import type { Environment, Timer } from "../src/environment.ts";
+import type { NodeIdentity } from "../src/identity.ts";
+import { bootstrapConfState } from "../src/members.ts";
+import { PayloadCache } from "../src/payload-cache.ts";
+import type { Promises } from "../src/promise-file.ts";
+import { PromiseKeeper } from "../src/promises.ts";
+import type { SubmissionResult } from "../src/proposals.ts";
+import { Session, type SessionEnd } from "../src/session.ts";
+
+const START_MS = 1_700_000_000_000;
+const LINK_DELAY_MS = 1;
+
+export class ManualClock {
+  #nowMs = 0;
+  #timers: { atMs: number; action: () => void }[] = [];
+
+  readonly clock = {
+    wallMs: (): number => START_MS + this.#nowMs,
+    monotonicMs: (): number => this.#nowMs,
+    startTimer: (delayMs: number, action: () => void): Timer => {
+      const timer = { atMs: this.#nowMs + delayMs, action };
+      this.#timers.push(timer);
+      return { cancel: () => (this.#timers = this.#timers.filter((candidate) => candidate !== timer)) };
+    },
+    afterTurn: (action: () => void): void => queueMicrotask(action),
+  };
+
+  /** Runs whatever is due within the next `ms`, in order, and all promise work in between. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    for (;;) {
+      await settle();
+      const next = this.#timers.reduce<{ atMs: number; action: () => void } | null>(
+        (first, timer) => (first === null || timer.atMs < first.atMs ? timer : first),
+        null,
+      );
+      if (next === null || next.atMs > untilMs) break;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.action();
+    }
+    this.#nowMs = untilMs;
+  }
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A log that can be told to hang: what is appended then is not durable until it is released. */
+export class MemoryLog {
+  entries: Entry[] = [];
+  hardState: HardState | null = null;
+  commit = 0;
+  appends = 0;
+  #held: (() => void)[] | null = null;
+
+  hold(): void {
+    this.#held = [];
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const resume of held) resume();
+  }
+
+  async append(batch: { entries: readonly Entry[]; hardState: HardState | null; commit: RaftIndex }): Promise<{
+    walPosition: bigint;
+  }> {
+    if (this.#held !== null) await new Promise<void>((resolve) => this.#held?.push(resolve));
+    const first = batch.entries[0];
+    if (first !== undefined) this.entries = this.entries.filter(({ index }) => index < first.index);
+    this.entries.push(...batch.entries);
+    if (batch.hardState !== null) this.hardState = batch.hardState;
+    this.commit = Math.max(this.commit, batch.commit);
+    this.appends += 1;
+    return { walPosition: BigInt(this.appends) };
+  }
+
+  async read(from: RaftIndex, to: RaftIndex): Promise<Entry[]> {
+    return this.entries.filter(({ index }) => index >= from && index < to);
+  }
+
+  async compact(upTo: RaftIndex): Promise<{ index: number; term: number }> {
+    const term = this.entries.find(({ index }) => index === upTo)?.term ?? 0;
+    this.entries = this.entries.filter(({ index }) => index > upTo);
+    return { index: upTo, term };
+  }
+}
+
+export class MemoryTables {
+  readonly decisions: EntryDecision[] = [];
+  readonly #clientEvents = new Map<string, EntryDecision["writes"]["clientEvents"][number]>();
+
+  async loadFacts(query: FactsQuery): Promise<Facts> {
+    const clientEvents = new Map<string, EntryDecision["writes"]["clientEvents"][number]>();
+    for (const { apiClientId, clientEventId } of query.clientEvents) {
+      const key = clientEventKey(apiClientId, clientEventId);
+      const found = this.#clientEvents.get(key);
+      if (found !== undefined) clientEvents.set(key, found);
+    }
+    return { clientEvents, anchors: new Map() };
+  }
+
+  async apply({ decision }: { decision: EntryDecision }): Promise<void> {
+    this.decisions.push(decision);
+    for (const write of decision.writes.clientEvents) {
+      this.#clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+    }
+  }
+}
+
+export class MemoryNode {
+  readonly nodeId: string;
+  readonly identity: NodeIdentity;
+  readonly log = new MemoryLog();
+  tables = new MemoryTables();
+  promises: Promises;
+  /** Promise writes, in order: what was durable when. */
+  readonly saved: Promises[] = [];
+  session: Session | null = null;
+  end: SessionEnd | null = null;
+
+  constructor(nodeId: string, identity: NodeIdentity) {
+    this.nodeId = nodeId;
+    this.identity = identity;
+    this.promises = {
+      clusterId: identity.clusterId,
+      nodeId,
+      pairId: new Uint8Array(16),
+      incarnation: 0,
+      term: 0,
+      vote: 0n,
+      signedHeads: new Map(),
+      postgres: { systemIdentifier: "1", timeline: 1, walPosition: 0n },
+      lastAppend: { index: 0, term: 0 },
+      peers: new Map(),
+    };
+  }
+
+  live(): Session {
+    if (this.session === null) throw new Error(`${this.nodeId} is not running`);
+    return this.session;
+  }
+}
+
+export interface SentFrame {
+  readonly from: string;
+  readonly to: string;
+  readonly lane: Lane;
+  readonly frame: PeerFrame;
+}
+
+export class MemoryCluster {
+  readonly time = new ManualClock();
+  readonly nodes: readonly MemoryNode[];
+  readonly sent: SentFrame[] = [];
+  readonly #engine: RaftEngine;
+  readonly #cut = new Set<string>();
+  #seed = 1;
+
+  private constructor(engine: RaftEngine, ceremony: Ceremony) {
+    this.#engine = engine;
+    this.nodes = ceremony.nodes.map(({ nodeId }) => new MemoryNode(nodeId, identityOf(ceremony, nodeId)));
+  }
+
+  static async create(nodeIds: readonly string[] = ["a", "b", "c"]): Promise<MemoryCluster> {
+    const ceremony = holdCeremony({
+      clusterName: "test.example/memory",
+      nodeIds,
+      quorum: Math.floor(nodeIds.length / 2) + 1,
+      rootKeys: 1,
+      rootThreshold: 1,
+      caSpkiSha256: new Uint8Array(32).fill(7),
+      issuedS: START_MS / 1000,
+      expiresS: START_MS / 1000 + 86_400,
+    });
+    const cluster = new MemoryCluster(await RaftEngine.load(), ceremony);
+    for (const node of cluster.nodes) cluster.start(node);
+    return cluster;
+  }
+
+  node(nodeId: string): MemoryNode {
+    const found = this.nodes.find((node) => node.nodeId === nodeId);
+    if (found === undefined) throw new Error(`no node ${nodeId}`);
+    return found;
+  }
+
+  /** Starts, or starts again: what was not durable is gone. */
+  start(node: MemoryNode): void {
+    const last = node.log.entries.at(-1) ?? { index: 0, term: 0 };
+    node.promises = {
+      ...node.promises,
+      incarnation: node.promises.incarnation + 1,
+      lastAppend: { index: last.index, term: last.term },
+    };
+    node.tables = new MemoryTables();
+    node.end = null;
+    const confState = bootstrapConfState(node.identity.trustRoot, node.identity.raftId);
+    const hardState = { ...(node.log.hardState ?? { term: 0, vote: 0n }), commit: node.log.commit };
+    const entries = node.log.entries.map(({ index, term, type, payload }) => ({
+      index,
+      term,
+      type,
+      payloadBytes: payload.length,
+    }));
+    const random = seededRandom((this.#seed += 1));
+    const raw = this.#engine.createNode({
+      id: node.identity.raftId,
+      initial: { hardState, confState, snapshot: null, entries, applied: 0 },
+      random,
+    });
+    node.session = new Session({
+      environment: this.#environment(random),
+      identity: node.identity,
+      crypto: nodeCrypto,
+      node: raw,
+      hardState,
+      confState,
+      state: emptyLedgerState(nodeCrypto.sha256),
+      recorded: [],
+      cache: new PayloadCache(),
+      log: node.log,
+      tables: node.tables,
+      promises: new PromiseKeeper({
+        current: node.promises,
+        save: async (promises) => {
+          node.promises = promises;
+          node.saved.push(promises);
+        },
+      }),
+      network: {
+        send: (to, lane, frame) => this.#send(node.nodeId, to, lane, frame),
+        isConnected: (to) => this.#isUp(node.nodeId, to),
+        disconnect: () => {},
+      },
+      logEntriesKept: 1_000_000,
+      onEnd: (end) => {
+        node.end = end;
+        node.session = null;
+      },
+    });
+    node.session.start();
+    for (const other of this.nodes) if (this.#isUp(node.nodeId, other.nodeId)) this.#connect(node, other);
+  }
+
+  /** kill -9: memory is gone, disks stay. */
+  crash(node: MemoryNode): void {
+    node.session?.stop();
+    node.session = null;
+  }
+
+  cut(...nodeIds: string[]): void {
+    for (const nodeId of nodeIds) this.#cut.add(nodeId);
+  }
+
+  heal(): void {
+    this.#cut.clear();
+    for (const left of this.nodes) {
+      for (const right of this.nodes) {
+        if (left !== right && left.session !== null && right.session !== null) left.session.onPeerUp(right.nodeId);
+      }
+    }
+  }
+
+  async until(condition: () => boolean, what: string, limitMs = 30_000): Promise<void> {
+    for (let waited = 0; waited < limitMs; waited += 10) {
+      if (condition()) return;
+      await this.time.advance(10);
+    }
+    throw new Error(`not within ${limitMs} ms: ${what}`);
+  }
+
+  leader(): MemoryNode | null {
+    const leaders = this.nodes.filter(({ session }) => session?.isLeader() === true);
+    return leaders.find(({ nodeId }) => !this.#cut.has(nodeId)) ?? null;
+  }
+
+  submit(node: MemoryNode, command: Command, timeoutMs = 5000): Promise<SubmissionResult> {
+    return new Promise((respond) => {
+      node.live().submit({
+        command,
+        answer: "certified",
+        deadlineMs: this.time.clock.monotonicMs() + timeoutMs,
+        isHousekeeping: false,
+        respond,
+      });
+    });
+  }
+
+  #environment(fill: (bytes: Uint8Array) => void): Environment {
+    const quiet = (): void => {};
+    return {
+      clock: this.time.clock,
+      random: { fill },
+      logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    };
+  }
+
+  #connect(node: MemoryNode, other: MemoryNode): void {
+    const left = node.live();
+    const right = other.live();
+    const nonce = new Uint8Array(16);
+    const verdicts = [right.judgeHello(left.hello(nonce)), left.judgeHello(right.hello(nonce) satisfies Hello)];
+    for (const verdict of verdicts) if (!verdict.accepted) throw new Error(`${verdict.code}: ${verdict.detail}`);
+    left.onPeerUp(other.nodeId);
+    right.onPeerUp(node.nodeId);
+  }
+
+  #isUp(from: string, to: string): boolean {
+    if (from === to || this.#cut.has(from) || this.#cut.has(to)) return false;
+    return this.nodes.find(({ nodeId }) => nodeId === to)?.session != null;
+  }
+
+  #send(from: string, to: string, lane: Lane, frame: PeerFrame): boolean {
+    if (!this.#isUp(from, to)) return false;
+    this.sent.push({ from, to, lane, frame });
+    this.time.clock.startTimer(LINK_DELAY_MS, () => {
+      if (this.#isUp(from, to)) this.node(to).session?.onFrame(from, frame);
+    });
+    return true;
+  }
+}
+
+function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
+  const secrets = ceremony.nodes.find((node) => node.nodeId === nodeId);
+  if (secrets === undefined) throw new Error(`no keys for ${nodeId}`);
+  const { trustRoot } = parseSignedTrustRoot(ceremony.document, nodeCrypto.sha256);
+  return {
+    nodeId,
+    clusterId: ceremony.clusterId,
+    raftId: raftIdOf(ceremony.clusterId, nodeId, nodeCrypto.sha256),
+    originFingerprint: secrets.originFingerprint,
+    authSigner: createSigner(secrets.authSeed),
+    cosigner: createSigner(secrets.cosignerSeed),
+    logSignerOf: (origin) => createSigner(logKeySeed(ceremony.logSeed, origin, nodeCrypto.sha256)),
+    configured: { document: ceremony.document, version: 1, rootThk: ceremony.rootThk },
+    trustRoot,
+  };
+}
+
+/** xorshift32: enough to tell election timeouts apart, and the same every time. */
+function seededRandom(seed: number): (bytes: Uint8Array) => void {
+  let state = Math.imul(seed, 0x9e37_79b1) >>> 0 || 1;
+  return (bytes) => {
+    for (let at = 0; at < bytes.length; at++) {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state = (state ^ (state << 5)) >>> 0;
+      bytes[at] = state & 0xff;
+    }
+  };
+}
+
+export const API_CLIENT = new Uint8Array(16).fill(0xaa);
+const API_SECRET = new Uint8Array(32).fill(0x5e);
+
+export function createKeyCommand(): Command {
+  return {
+    kind: "create_api_key",
+    operator: "test",
+    key: {
+      keyHash: apiKeyHash(API_SECRET, nodeCrypto.sha256),
+      apiClientId: API_CLIENT,
+      label: "test",
+      scopes: ["read", "write"],
+      expiresMs: 0,
+    },
+  };
+}
+
+export function eventCommand(origin: OriginFingerprint, seed: number, clientEventId: string | null = null): Command {
+  const eventHash = nodeCrypto.sha256(Uint8Array.of(seed & 0xff, (seed >> 8) & 0xff, (seed >> 16) & 0xff));
+  return {
+    kind: "record_events",
+    credential: { apiClientId: API_CLIENT, keyId: apiKeyHash(API_SECRET, nodeCrypto.sha256).subarray(0, 16) },
+    atomic: false,
+    events: [
+      {
+        originFingerprint: origin,
+        eventHash,
+        semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
+        clientEventId,
+        clientEventSalt: clientEventId === null ? null : new Uint8Array(32).fill(seed & 0xff),
+      },
+    ],
+  };
+}
+
+/** The anchor id of the only event of a certified result. */
+export function acceptedId(result: SubmissionResult): string {
+  if (result.kind !== "decided" || result.outcome.kind !== "events") throw new Error(JSON.stringify(result));
+  const event = result.outcome.events[0];
+  if (event?.status === "accepted") return bytesToHex(event.leaf.anchorId);
+  if (event?.status === "replayed") return bytesToHex(event.anchorId);
+  throw new Error(`refused: ${event?.rejection.code ?? "nothing"}`);
+}
