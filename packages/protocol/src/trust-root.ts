@@ -38,6 +38,7 @@ export function parseTrustRootText(text: string, sha256: Sha256): TrustRoot {
     throw new TrustRootError("not_canonical", "the text is not the one text of this trust root");
   }
   checkNames(root);
+  checkKeyNames(root);
   checkNumbers(root);
   checkLines(root);
   checkKeysDiffer(root);
@@ -49,8 +50,15 @@ export function parseTrustRootText(text: string, sha256: Sha256): TrustRoot {
 const RESERVED_NODE_IDS: readonly string[] = ["nodes", "none"];
 
 function checkNames(root: TrustRoot): void {
+  refuseUnless(isClusterName(root.clusterName), "name_invalid", "the cluster name is not legal");
+  for (const { nodeId } of root.nodes) {
+    const isLegal = isNodeId(nodeId) && !RESERVED_NODE_IDS.includes(nodeId);
+    refuseUnless(isLegal, "name_invalid", `not a node id: ${nodeId}`);
+  }
+}
+
+function checkKeyNames(root: TrustRoot): void {
   const { clusterName } = root;
-  refuseUnless(isClusterName(clusterName), "name_invalid", "the cluster name is not legal");
   for (const { name, type } of root.rootKeys.keys) {
     const label = name.slice(`${clusterName}/root/`.length);
     const isNamed = isRootLabel(label) && name === rootKeyName(clusterName, label);
@@ -58,15 +66,10 @@ function checkNames(root: TrustRoot): void {
   }
   for (const { originFingerprint, logVkey } of root.origins) {
     const isNamed = logVkey.name === checkpointOrigin(clusterName, originFingerprint);
-    refuseUnless(
-      isNamed && logVkey.type === VKEY_TYPE.ed25519,
-      "key_misnamed",
-      `${logVkey.name} is not this origin's key`,
-    );
+    const isLogKey = isNamed && logVkey.type === VKEY_TYPE.ed25519;
+    refuseUnless(isLogKey, "key_misnamed", `${logVkey.name} is not this origin's log key`);
   }
   for (const { nodeId, cosignerVkey } of root.nodes) {
-    const isLegal = isNodeId(nodeId) && !RESERVED_NODE_IDS.includes(nodeId);
-    refuseUnless(isLegal, "name_invalid", `not a node id: ${nodeId}`);
     const isNamed = cosignerVkey.name === cosignerName(clusterName, nodeId);
     const isCosigner = isNamed && cosignerVkey.type === VKEY_TYPE.cosignature;
     refuseUnless(isCosigner, "key_misnamed", `${cosignerVkey.name} is not the cosigner key of ${nodeId}`);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import {
+  ProofError,
   RECEIPT_STEPS,
   base64ToBytes,
   formatProof,
@@ -108,8 +109,9 @@ describe("the steps", () => {
     const verdictOf = (changed: string): string => {
       try {
         return verifyReceipt({ receipt: parseProof(changed), trustRoots }, nodeCrypto).verdict;
-      } catch {
-        return "unreadable";
+      } catch (error) {
+        if (error instanceof ProofError) return error.code;
+        throw error;
       }
     };
     const kept: number[] = [];
