@@ -52,10 +52,7 @@ export function advance(state: LedgerState, decision: EntryDecision): void {
   const { index, term, writes } = decision;
   if (index !== state.appliedIndex + 1)
     throw new LedgerHaltError("index_out_of_order", `entry ${index} after applied index ${state.appliedIndex}`);
-  if (decision.trustRootChain !== null) {
-    state.trustRootChain = decision.trustRootChain;
-    state.trustRoots = decision.trustRootChain.versions;
-  }
+  state.trustRootChain = decision.trustRootChain ?? state.trustRootChain;
   addOrigins(state, writes);
   for (const write of writes.certificates) {
     const origin = state.origins.get(bytesToHex(write.originFingerprint));

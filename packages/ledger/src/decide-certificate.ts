@@ -11,7 +11,7 @@ import type { Certificate, Cosignature } from "./command.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CertificateWrite } from "./decision.ts";
 import { LedgerHaltError } from "./halt.ts";
-import { trustRootVersionAt } from "./state.ts";
+import { trustRootVersionAt, trustRootsOf } from "./state.ts";
 import type { OriginState } from "./state.ts";
 
 /** Good cosignatures of distinct active nodes, ascending by node id. Copies and strangers count for nothing. */
@@ -36,7 +36,7 @@ function validCosignatures(certificate: Certificate, trustRoot: TrustRoot, draft
 
 function judgingVersion(origin: OriginState, treeSize: number, draft: DecisionDraft): SignedTrustRoot | null {
   const version = trustRootVersionAt(origin, treeSize);
-  return version === null ? null : (draft.state.trustRoots[version - 1] ?? null);
+  return version === null ? null : (trustRootsOf(draft.state)[version - 1] ?? null);
 }
 
 /** The k-th smallest time: when the quorum was complete. */

@@ -44,7 +44,7 @@ export { TileAccumulator, openTileWidth, tileLevelsAt } from "./tile-accumulator
 export type { CompletedTile } from "./tile-accumulator.ts";
 export { GroupIdMemory } from "./group-id-memory.ts";
 export type { DecidedGroupId } from "./group-id-memory.ts";
-export { emptyLedgerState, trustRootVersionAt } from "./state.ts";
+export { emptyLedgerState, trustRootVersionAt, trustRootsOf } from "./state.ts";
 export type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state.ts";
 export { EMPTY_STORED_LEDGER, restoreLedgerState } from "./stored-ledger.ts";
 export type { StoredLedger, StoredOrigin, StoredTrustRoot } from "./stored-ledger.ts";

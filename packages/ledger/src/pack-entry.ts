@@ -78,13 +78,18 @@ export interface PackedEntry {
 const ENTRY_HEADER_BYTES = 14;
 const GROUP_PREFIX_BYTES = 4;
 
+/** @param bytes of the entry after its header, the length before each group included */
+function isWithinBounds(commands: number, signedCommands: number, bytes: number): boolean {
+  return (
+    commands <= LIMITS.entryCommandsMax &&
+    signedCommands <= LIMITS.entrySignedCommandsMax &&
+    bytes + ENTRY_HEADER_BYTES <= LIMITS.entryBytesMax
+  );
+}
+
 /** True if a group of this weight fits into an entry of its own; else it must be refused before it is queued. */
 export function fitsEntry(weight: Weight): boolean {
-  return (
-    weight.commands <= LIMITS.entryCommandsMax &&
-    weight.signedCommands <= LIMITS.entrySignedCommandsMax &&
-    weight.bytes + ENTRY_HEADER_BYTES + GROUP_PREFIX_BYTES <= LIMITS.entryBytesMax
-  );
+  return isWithinBounds(weight.commands, weight.signedCommands, weight.bytes + GROUP_PREFIX_BYTES);
 }
 
 /**
@@ -99,16 +104,16 @@ export function packEntry(queue: readonly WaitingGroup[], certificateBytes = 0):
   if (first.isAlone) return { take: [0], certify: true };
   const keyTable: number[] = [];
   const others: number[] = [];
-  let weight: Weight = { commands: 0, signedCommands: 0, bytes: certificateBytes };
+  let commands = 0;
+  let signedCommands = 0;
+  let bytes = certificateBytes;
   let certify = false;
   for (const [position, group] of queue.entries()) {
-    const heavier: Weight = {
-      commands: weight.commands + group.weight.commands,
-      signedCommands: weight.signedCommands + group.weight.signedCommands,
-      bytes: weight.bytes + group.weight.bytes + GROUP_PREFIX_BYTES,
-    };
-    if (group.isAlone || position >= LIMITS.entryGroupsMax || !fitsEntry(heavier)) break;
-    weight = heavier;
+    if (group.isAlone || position >= LIMITS.entryGroupsMax) break;
+    commands += group.weight.commands;
+    signedCommands += group.weight.signedCommands;
+    bytes += group.weight.bytes + GROUP_PREFIX_BYTES;
+    if (!isWithinBounds(commands, signedCommands, bytes)) break;
     (group.isKeyTable ? keyTable : others).push(position);
     certify ||= group.needsCertifyPoint;
   }

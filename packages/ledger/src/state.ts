@@ -52,10 +52,8 @@ export interface LedgerState {
   nextSequence: number;
   /** Time of the newest leaf, Unix milliseconds. */
   lastAcceptedMs: number;
-  /** Verified from version 1 on; null before genesis. */
+  /** Verified from version 1 on; null before genesis. Version v is at place v − 1. */
   trustRootChain: TrustRootChain | null;
-  /** The versions of the chain, oldest first: version v is at place v − 1. */
-  trustRoots: readonly SignedTrustRoot[];
   /** By the hex of the fingerprint, ascending. */
   origins: ReadonlyMap<string, OriginState>;
   /** By keyIdHex. */
@@ -72,7 +70,6 @@ export function emptyLedgerState(sha256: Sha256): LedgerState {
     nextSequence: 0,
     lastAcceptedMs: 0,
     trustRootChain: null,
-    trustRoots: [],
     origins: new Map(),
     apiKeys: new Map(),
     groupIds: new GroupIdMemory(),
@@ -90,6 +87,11 @@ export function emptyOriginState(originFingerprint: OriginFingerprint, sha256: S
     certified: null,
     trustRootPositions: [],
   };
+}
+
+/** Every version of the trust root that is applied, oldest first. */
+export function trustRootsOf(state: LedgerState): readonly SignedTrustRoot[] {
+  return state.trustRootChain?.versions ?? [];
 }
 
 /**

@@ -156,7 +156,6 @@ export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): Ledger
     nextSequence: stored.nextSequence,
     lastAcceptedMs: stored.lastAcceptedMs,
     trustRootChain,
-    trustRoots: trustRootChain?.versions ?? [],
     origins: new Map(ascending.map((origin) => [bytesToHex(origin.originFingerprint), restoreOrigin(origin, sha256)])),
     apiKeys: new Map(stored.apiKeys.map((key) => [keyIdHex(key.keyId), key])),
     groupIds,

@@ -1,0 +1,243 @@
+import { describe, expect, test } from "@jest/globals";
+import { ByteWriter, DecodeError, concatBytes, equalBytes } from "@event-anchoring/protocol";
+import {
+  LIMITS,
+  LedgerHaltError,
+  SCOPES,
+  decodeCommand,
+  decodeEntry,
+  decodeGroup,
+  decodeGroupId,
+  encodeCommand,
+  encodeEntry,
+  encodeGroup,
+  encodeGroupId,
+  readEntryHeader,
+  scopesFromBits,
+  scopesToBits,
+} from "../src/index.ts";
+import type { Command, Entry, EventInput, ProposalGroup } from "../src/index.ts";
+import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, successor } from "./cluster.ts";
+import { CREATE_KEY, event, record } from "./ledger-harness.ts";
+
+const anchored = event("anchored", {
+  semanticAnchor: { ...event("x").semanticAnchor, bondRef: hash("bond"), eventDataHash: hash("d") },
+});
+const EVENTS: readonly EventInput[] = [
+  event("plain"),
+  event("named", { clientEventId: "id ~" }),
+  anchored,
+  event("elsewhere", { originFingerprint: NODE_B.originFingerprint, clientEventId: "x".repeat(128) }),
+  event("back"),
+];
+const COMMANDS: readonly (readonly [string, Command])[] = [
+  ["genesis", { kind: "genesis", document: GENESIS_DOCUMENT }],
+  ["trust root", { kind: "trust_root", document: successor(ABC) }],
+  ["text beyond ASCII", { kind: "trust_root", document: "— ü 🙂" }],
+  ["events", record(EVENTS)],
+  ["atomic", record(EVENTS.slice(0, 1), { atomic: true })],
+  ["API key", CREATE_KEY],
+  ["certify point", { kind: "mark_certify_point" }],
+];
+const GROUP: ProposalGroup = {
+  id: { node: 0xffff_ffff_ffff_fffen, incarnation: 3, counter: 2 ** 53 - 1 },
+  notAfter: 50_001,
+  commands: COMMANDS.map(([, command]) => command),
+};
+const CERTIFICATE = certify({ originFingerprint: NODE_A.originFingerprint, treeSize: 9, rootHash: hash("root") }, [
+  [NODE_A, 1_700_000_000],
+  [NODE_B, 1_700_000_001],
+]);
+const ENTRY: Entry = {
+  version: 1,
+  certify: true,
+  acceptedMs: 1_800_000_000_123,
+  certificates: [CERTIFICATE],
+  groups: [GROUP],
+};
+
+describe("what is encoded decodes to the same", () => {
+  test.each(COMMANDS)("%s", (_, command) => {
+    expect(decodeCommand(encodeCommand(command))).toEqual(command);
+  });
+
+  test("a group, an entry, a group id", () => {
+    expect(decodeGroup(encodeGroup(GROUP))).toEqual(GROUP);
+    expect(decodeEntry(encodeEntry(ENTRY))).toEqual(ENTRY);
+    expect(decodeGroupId(encodeGroupId(GROUP.id))).toEqual(GROUP.id);
+  });
+
+  test("groups may be given as bytes", () => {
+    const bytes = encodeEntry({ ...ENTRY, groups: [encodeGroup(GROUP)] });
+    expect(bytes).toEqual(encodeEntry(ENTRY));
+  });
+
+  test("the header says version, certify bit and time", () => {
+    const bytes = encodeEntry(ENTRY);
+    expect(readEntryHeader(bytes.slice(0, 10))).toEqual({ version: 1, certify: true, acceptedMs: ENTRY.acceptedMs });
+    expect(readEntryHeader(encodeEntry({ ...ENTRY, certify: false })).certify).toBe(false);
+  });
+
+  test("every set of scopes has its bits", () => {
+    for (let bits = 1; bits < 16; bits++) expect(scopesToBits(scopesFromBits(bits))).toBe(bits);
+    expect(scopesFromBits(15)).toEqual([...SCOPES]);
+  });
+});
+
+/** Decodes, and encodes to the very bytes, or is refused with a DecodeError: there is no third way. */
+function isStrict(bytes: Uint8Array): boolean {
+  try {
+    return equalBytes(encodeGroup(decodeGroup(bytes)), bytes);
+  } catch (error) {
+    return error instanceof DecodeError;
+  }
+}
+
+describe("hostile bytes", () => {
+  const good = encodeGroup(GROUP);
+  const small = encodeGroup({ ...GROUP, commands: [record(EVENTS), CREATE_KEY] });
+
+  test("every shortening, and every lengthening, is refused", () => {
+    for (let length = 0; length < small.length; length++)
+      expect(() => decodeGroup(small.slice(0, length))).toThrow(DecodeError);
+    expect(() => decodeGroup(concatBytes(good, new Uint8Array(1)))).toThrow(
+      expect.objectContaining({ code: "trailing_bytes" }),
+    );
+  });
+
+  test("every changed byte decodes to something else, or is refused", () => {
+    for (let position = 0; position < small.length; position++) {
+      for (const flip of [0x01, 0x80, 0xff]) {
+        const bytes = small.slice();
+        bytes[position] = (bytes[position] ?? 0) ^ flip;
+        expect(isStrict(bytes)).toBe(true);
+      }
+    }
+  });
+
+  const plain = encodeCommand(record([event("plain")]));
+  /** Version, tag, client, key, atomic, count: then the flags of the first event. */
+  const FLAGS_AT = 1 + 1 + 16 + 16 + 1 + 2;
+
+  function patched(bytes: Uint8Array, position: number, ...values: readonly number[]): Uint8Array {
+    const copy = bytes.slice();
+    copy.set(values, position);
+    return copy;
+  }
+
+  const semantic = encodeCommand(record([anchored]));
+  const named = encodeCommand(record([event("named", { clientEventId: "abc" })]));
+  const NAME_AT = FLAGS_AT + 1 + 32 + 32;
+  const key = encodeCommand(CREATE_KEY);
+
+  test.each<[string, Uint8Array]>([
+    ["an unknown command version", patched(plain, 0, 2)],
+    ["an unknown command", patched(plain, 1, 6)],
+    ["command 0", patched(plain, 1, 0)],
+    ["a flag that is neither 0 nor 1", patched(plain, FLAGS_AT - 3, 2)],
+    ["no events", patched(plain, FLAGS_AT - 2, 0, 0)],
+    ["1,001 events", patched(plain, FLAGS_AT - 2, 0x03, 0xe9)],
+    ["unknown event flags", patched(plain, FLAGS_AT, 8)],
+    ["a first event without origin", patched(plain, FLAGS_AT, 1)],
+    ["an empty semantic anchor that is written out", patched(semantic, FLAGS_AT + 65, ...new Uint8Array(192))],
+    ["an empty client event id", patched(named, NAME_AT, 0)],
+    ["a client event id of 129 characters", patched(named, NAME_AT, 129)],
+    ["a control character in a client event id", patched(named, NAME_AT + 1, 0x1f)],
+    ["a character beyond ASCII in a client event id", patched(named, NAME_AT + 1, 0x80)],
+    ["DEL in a client event id", patched(named, NAME_AT + 1, 0x7f)],
+    ["an origin repeated in full", repeatedOrigin()],
+    ["a key without scopes", patched(key, key.length - 9, 0)],
+    ["an unknown scope", patched(key, key.length - 9, 16)],
+    ["a time above 2^53 - 1", patched(key, key.length - 8, 0x00, 0x20)],
+    ["a key made by nobody", patched(key, 2, 0)],
+    ["a document that is not UTF-8", patched(encodeCommand({ kind: "genesis", document: "ab" }), 6, 0xff)],
+    ["a document too long to be one", patched(encodeCommand({ kind: "genesis", document: "ab" }), 2, 0x00, 0x04, 0, 1)],
+  ])("%s", (_, bytes) => {
+    expect(() => decodeCommand(bytes)).toThrow(DecodeError);
+  });
+
+  function repeatedOrigin(): Uint8Array {
+    const pair = encodeCommand(record([event("one"), event("two", { originFingerprint: NODE_B.originFingerprint })]));
+    const second = FLAGS_AT + 1 + 32 + 32 + 1;
+    return patched(pair, second, ...NODE_A.originFingerprint);
+  }
+
+  test.each<[string, (bytes: Uint8Array) => Uint8Array]>([
+    ["an unknown group version", (bytes) => patched(bytes, 0, 2)],
+    ["no commands", (bytes) => patched(bytes, 33, 0, 0)],
+    ["1,025 commands", (bytes) => patched(bytes, 33, 4, 1)],
+    ["an index above 2^53 - 1", (bytes) => patched(bytes, 25, 0xff)],
+  ])("a group with %s", (_, change) => {
+    expect(() => decodeGroup(change(small))).toThrow(DecodeError);
+  });
+});
+
+describe("entries", () => {
+  const bytes = encodeEntry(ENTRY);
+
+  function haltCode(entry: Uint8Array): string {
+    try {
+      decodeEntry(entry);
+      return "none";
+    } catch (error) {
+      if (error instanceof LedgerHaltError) return error.code;
+      throw error;
+    }
+  }
+
+  test("of an unknown version halt, and are never skipped", () => {
+    for (const version of [0, 2, 255]) {
+      const other = bytes.slice();
+      other[0] = version;
+      expect(haltCode(other)).toBe("entry_version_unknown");
+      expect(() => readEntryHeader(other)).toThrow(LedgerHaltError);
+    }
+  });
+
+  test("that are malformed halt", () => {
+    const flagged = bytes.slice();
+    flagged[1] = 2;
+    for (const broken of [flagged, bytes.slice(0, -1), concatBytes(bytes, new Uint8Array(1)), new Uint8Array(0)])
+      expect(haltCode(broken)).toBe("entry_malformed");
+  });
+
+  test("a certificate names legal nodes", () => {
+    const nodeIdAt = 14 + 32 + 8 + 32 + 1 + 1;
+    const broken = bytes.slice();
+    broken[nodeIdAt] = 0x41;
+    expect(haltCode(broken)).toBe("entry_malformed");
+    broken[nodeIdAt] = 0xc3;
+    expect(haltCode(broken)).toBe("entry_malformed");
+  });
+});
+
+describe("a value out of its bounds is not encoded", () => {
+  const salted: EventInput = { ...event("x"), clientEventSalt: hash("salt") };
+  const [firstKey] = [CREATE_KEY].flatMap((command) => (command.kind === "create_api_key" ? [command] : []));
+  if (firstKey === undefined) throw new Error("no key");
+
+  test.each<[string, Command]>([
+    ["no events", record([])],
+    ["too many events", record(Array.from({ length: LIMITS.batchEventsMax + 1 }, () => event("x")))],
+    ["a salt without an id", record([salted])],
+    ["an id without a salt", record([{ ...event("x"), clientEventId: "id" }])],
+    ["an empty id", record([event("x", { clientEventId: "" })])],
+    ["a long id", record([event("x", { clientEventId: "x".repeat(129) })])],
+    ["an id beyond ASCII", record([event("x", { clientEventId: "ü" })])],
+    ["a short hash", record([{ ...event("x"), eventHash: new Uint8Array(31) }])],
+    ["no scopes", { ...firstKey, key: { ...firstKey.key, scopes: [] } }],
+    ["a scope twice", { ...firstKey, key: { ...firstKey.key, scopes: ["read", "read"] } }],
+    ["a time that is no integer", { ...firstKey, key: { ...firstKey.key, expiresMs: 0.5 } }],
+    ["a document too large", { kind: "genesis", document: "x".repeat(LIMITS.trustRootBytesMax + 1) }],
+  ])("%s", (_, command) => {
+    expect(() => encodeCommand(command)).toThrow(RangeError);
+  });
+
+  test("an entry over 1 MiB, a group without commands, a raft id beyond 64 bits", () => {
+    const large = new ByteWriter(LIMITS.entryBytesMax).bytes(new Uint8Array(LIMITS.entryBytesMax)).finish();
+    expect(() => encodeEntry({ ...ENTRY, groups: [large] })).toThrow(RangeError);
+    expect(() => encodeGroup({ ...GROUP, commands: [] })).toThrow(RangeError);
+    expect(() => encodeGroupId({ ...GROUP.id, node: 2n ** 64n })).toThrow(RangeError);
+    expect(() => encodeGroupId({ ...GROUP.id, node: -1n })).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,269 @@
+/** One replica: a state, and the tables that a store would hold beside it, built from the writes alone. */
+import {
+  EMPTY_SEMANTIC_ANCHOR,
+  RecentTree,
+  bytesToHex,
+  emptyFrontier,
+  subtreeHashInTile,
+  toAnchorId,
+} from "@event-anchoring/protocol";
+import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  advance,
+  apiKeyIdOf,
+  clientEventKey,
+  decideEntry,
+  decodeEntry,
+  emptyLedgerState,
+  encodeEntry,
+  factsNeeded,
+  needsCertifyPoint,
+  tileLevelsAt,
+} from "../src/index.ts";
+import type {
+  AnchorFact,
+  ApiKey,
+  Certificate,
+  CertificateWrite,
+  ClientEventFact,
+  Command,
+  CommandOutcome,
+  Entry,
+  EntryDecision,
+  EventInput,
+  EventOutcome,
+  Facts,
+  LeafWrite,
+  LedgerState,
+  OriginState,
+  ProposalGroup,
+  RecordEventsCommand,
+  StoredLedger,
+  StoredOrigin,
+  StoredTrustRoot,
+  TileWrite,
+  TrustRootPosition,
+} from "../src/index.ts";
+import { GENESIS_DOCUMENT, NODE_A, hash, sha256 } from "./cluster.ts";
+
+export const CLIENT_ID = hash("client").slice(0, 16);
+export const KEY_HASH = hash("key");
+export const CREDENTIAL = { apiClientId: CLIENT_ID, keyId: apiKeyIdOf(KEY_HASH) };
+
+export const CREATE_KEY: Command = {
+  kind: "create_api_key",
+  operator: "test",
+  key: { keyHash: KEY_HASH, apiClientId: CLIENT_ID, label: "first", scopes: ["read", "write"], expiresMs: 0 },
+};
+
+export function event(label: string, more: Partial<EventInput> = {}): EventInput {
+  const { clientEventId = null } = more;
+  return {
+    originFingerprint: NODE_A.originFingerprint,
+    eventHash: hash(label),
+    semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
+    clientEventSalt: clientEventId === null ? null : hash(`salt ${label}`),
+    ...more,
+    clientEventId,
+  };
+}
+
+export function record(events: readonly EventInput[], more: Partial<RecordEventsCommand> = {}): RecordEventsCommand {
+  return { kind: "record_events", credential: CREDENTIAL, atomic: false, events, ...more };
+}
+
+interface Tables {
+  readonly leaves: LeafWrite[];
+  readonly clientEvents: Map<string, ClientEventFact>;
+  readonly anchors: Map<string, AnchorFact>;
+  readonly tiles: TileWrite[];
+  readonly certificates: Map<string, CertificateWrite>;
+  readonly apiKeys: Map<string, ApiKey>;
+  readonly trustRoots: StoredTrustRoot[];
+  readonly statuses: Map<string, StoredOrigin["status"]>;
+  readonly positions: Map<string, TrustRootPosition[]>;
+  readonly groupIds: StoredLedger["groupIds"][number][];
+}
+
+export class LedgerHarness {
+  state: LedgerState = emptyLedgerState(sha256);
+  clockMs = 1_800_000_000_000;
+  #counter = 0;
+  readonly tables: Tables = {
+    leaves: [],
+    clientEvents: new Map(),
+    anchors: new Map(),
+    tiles: [],
+    certificates: new Map(),
+    apiKeys: new Map(),
+    trustRoots: [],
+    statuses: new Map(),
+    positions: new Map(),
+    groupIds: [],
+  };
+
+  /** A ledger with genesis and one key. */
+  static started(): LedgerHarness {
+    const ledger = new LedgerHarness();
+    ledger.run({ kind: "genesis", document: GENESIS_DOCUMENT });
+    ledger.run(CREATE_KEY);
+    return ledger;
+  }
+
+  group(...commands: readonly Command[]): ProposalGroup {
+    const id = { node: 7n, incarnation: 1, counter: this.#counter++ };
+    return { id, notAfter: this.state.appliedIndex + 50_000, commands };
+  }
+
+  entry(groups: readonly ProposalGroup[], certificates: readonly Certificate[] = []): Entry {
+    this.clockMs += 10;
+    const certify = groups.some((group) => group.commands.some(needsCertifyPoint));
+    return { version: 1, certify, acceptedMs: this.clockMs, certificates, groups };
+  }
+
+  /** What is found of what the entry asks for, and nothing else. */
+  facts(entry: Entry): Facts {
+    const query = factsNeeded(entry);
+    const clientEvents = new Map<string, ClientEventFact>();
+    const anchors = new Map<string, AnchorFact>();
+    for (const { apiClientId, clientEventId } of query.clientEvents) {
+      const key = clientEventKey(apiClientId, clientEventId);
+      const found = this.tables.clientEvents.get(key);
+      if (found !== undefined) clientEvents.set(key, found);
+    }
+    for (const anchorId of query.anchors) {
+      const key = bytesToHex(anchorId);
+      const found = this.tables.anchors.get(key);
+      if (found !== undefined) anchors.set(key, found);
+    }
+    return { clientEvents, anchors };
+  }
+
+  decide(entry: Entry): EntryDecision {
+    const decoded = decodeEntry(encodeEntry(entry));
+    const committed = { index: this.state.appliedIndex + 1, term: 3, entry: decoded };
+    return decideEntry(this.state, committed, this.facts(decoded), nodeCrypto);
+  }
+
+  apply(entry: Entry): EntryDecision {
+    const decision = this.decide(entry);
+    advance(this.state, decision);
+    this.#store(decision);
+    return decision;
+  }
+
+  /** One command in an entry of its own. */
+  run(command: Command): CommandOutcome {
+    const outcome = this.apply(this.entry([this.group(command)])).outcomes[0];
+    const first = outcome?.status === "decided" ? outcome.commands[0] : undefined;
+    if (first === undefined) throw new Error(`the group is ${outcome?.status}`);
+    return first;
+  }
+
+  /** One event in an entry of its own. */
+  runEvent(input: EventInput): EventOutcome {
+    const outcome = this.run(record([input]));
+    const first = outcome.kind === "events" ? outcome.events[0] : undefined;
+    if (first === undefined) throw new Error(`the batch is ${outcome.kind}`);
+    return first;
+  }
+
+  /** @throws if the event is not accepted */
+  accept(input: EventInput): LeafWrite {
+    const outcome = this.runEvent(input);
+    if (outcome.status !== "accepted") throw new Error(`the event is ${outcome.status}`);
+    return outcome.leaf;
+  }
+
+  origin(originFingerprint: OriginFingerprint): OriginState {
+    const origin = this.state.origins.get(bytesToHex(originFingerprint));
+    if (origin === undefined) throw new Error("no such origin");
+    return origin;
+  }
+
+  /** Own size and root of an origin. */
+  head(
+    originFingerprint: OriginFingerprint,
+    treeSize = this.origin(originFingerprint).tree.size,
+  ): { originFingerprint: OriginFingerprint; treeSize: number; rootHash: Uint8Array } {
+    return { originFingerprint, treeSize, rootHash: this.origin(originFingerprint).tree.rootAt(treeSize) };
+  }
+
+  #store(decision: EntryDecision): void {
+    const { tables } = this;
+    const { writes } = decision;
+    for (const leaf of writes.leaves) {
+      tables.leaves.push(leaf);
+      tables.anchors.set(bytesToHex(leaf.anchorId), leaf);
+    }
+    for (const write of writes.clientEvents)
+      tables.clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+    tables.tiles.push(...writes.tiles);
+    for (const write of writes.certificates) tables.certificates.set(bytesToHex(write.originFingerprint), write);
+    for (const key of writes.apiKeys) tables.apiKeys.set(bytesToHex(key.keyId), key);
+    tables.trustRoots.push(...writes.trustRoots);
+    for (const write of writes.originStatuses) tables.statuses.set(bytesToHex(write.originFingerprint), write.status);
+    for (const { originFingerprint, leafIndex, version } of writes.trustRootPositions) {
+      const key = bytesToHex(originFingerprint);
+      tables.positions.set(key, [...(tables.positions.get(key) ?? []), { leafIndex, version }]);
+    }
+    for (const id of writes.groupIds) tables.groupIds.push({ ...id, index: decision.index });
+  }
+
+  /** What a store would load: from the tables, and not from the state. */
+  stored(): StoredLedger {
+    const { tables, state } = this;
+    return {
+      appliedIndex: state.appliedIndex,
+      appliedTerm: state.appliedTerm,
+      effect: state.effect,
+      nextSequence: tables.leaves.length,
+      lastAcceptedMs: tables.leaves.at(-1)?.acceptedMs ?? 0,
+      trustRoots: tables.trustRoots,
+      origins: [...tables.statuses.keys()].map((key) => this.#storedOrigin(key)),
+      apiKeys: [...tables.apiKeys.values()],
+      groupIds: tables.groupIds.filter(({ index }) => index >= state.appliedIndex - 50_000),
+    };
+  }
+
+  #storedOrigin(key: string): StoredOrigin {
+    const { tables } = this;
+    const leaves = tables.leaves.filter((leaf) => bytesToHex(leaf.originFingerprint) === key);
+    const ids = leaves.map((leaf) => leaf.anchorId);
+    const certificate = tables.certificates.get(key);
+    const tree = new RecentTree(emptyFrontier(), sha256);
+    for (const id of ids.slice(0, certificate?.treeSize ?? 0)) tree.append(id);
+    const status = tables.statuses.get(key);
+    const first = leaves[0];
+    if (status === undefined || first === undefined) throw new Error("an origin has a status and leaves");
+    return {
+      originFingerprint: first.originFingerprint,
+      status,
+      treeSize: ids.length,
+      lastAnchorId: ids.at(-1) ?? toAnchorId(new Uint8Array(32)),
+      certified: certificate === undefined ? null : { ...certificate },
+      frontierAtCertified: tree.frontierAt(tree.size),
+      leavesSinceCertified: ids.slice(tree.size),
+      openTiles: openTilesOf(
+        ids,
+        tables.tiles.filter((tile) => bytesToHex(tile.originFingerprint) === key),
+      ),
+      trustRootPositions: tables.positions.get(key) ?? [],
+    };
+  }
+}
+
+/** Level 0 from the anchor ids, the levels above from the roots of stored tiles. */
+function openTilesOf(ids: readonly AnchorId[], tiles: readonly TileWrite[]): Uint8Array[][] {
+  const levels = tileLevelsAt(ids.length);
+  return Array.from({ length: levels }, (_, level) => {
+    const hashes = level === 0 ? ids : tiles.filter((tile) => tile.level === level - 1).map((tile) => tile.root);
+    return hashes.slice(Math.floor(hashes.length / 256) * 256);
+  });
+}
+
+/** The root that a complete tile must have. */
+export function tileRoot(tile: TileWrite): Uint8Array {
+  return subtreeHashInTile(tile.hashes, 0, 256, sha256);
+}
