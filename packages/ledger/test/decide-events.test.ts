@@ -273,6 +273,27 @@ describe("batches", () => {
   });
 });
 
+describe("a batch of 1,000 events", () => {
+  test("fits into one entry, however much its events say, and completes its tiles", () => {
+    const ledger = LedgerHarness.started();
+    const filled = (label: string): SemanticAnchor => refs({ bondRef: target.anchorId, eventDataHash: hash(label) });
+    const target = ledger.accept(event("target"));
+    const batch = Array.from({ length: 1000 }, (_, at) =>
+      event(`e${at}`, { clientEventId: `${at}`.padStart(128, "x"), semanticAnchor: filled(`e${at}`) }),
+    );
+    const decision = ledger.apply(ledger.entry([ledger.group(record(batch))]));
+    expect(decision.writes.leaves).toHaveLength(1000);
+    expect(decision.writes.clientEvents).toHaveLength(1000);
+    expect(decision.writes.tiles.map(({ level, index }) => [level, index])).toEqual([
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ]);
+    expect(ledger.run(record(batch))).toMatchObject({ kind: "events", events: { length: 1000 } });
+    expect(ledger.state.nextSequence).toBe(1004);
+  });
+});
+
 describe("leaves", () => {
   test("hold what was asked, at the next place of their origin", () => {
     const ledger = LedgerHarness.started();
