@@ -1,0 +1,163 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { ProofError, bytesToHex, formatProof, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
+import type { Leaf, StatedReceipt } from "@event-anchoring/protocol";
+import { CliError, EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
+import { isRecord } from "../nearest-cluster.ts";
+import type { Printer } from "../printer.ts";
+import { hashFile, writeWhole } from "../read-input.ts";
+import { Service, expectStatus } from "../service.ts";
+import type { Answer } from "../service.ts";
+import { API_KEY_VARIABLE } from "../target.ts";
+import type { Target } from "../target.ts";
+import { loadTrustRoots } from "../trust-roots.ts";
+
+export interface AnchorOptions {
+  readonly file: string;
+  /** Names the event for repetitions; null: a new random one. */
+  readonly eventId: string | null;
+  /** Where the receipt goes; null: beside the file. */
+  readonly out: string | null;
+  readonly trustRoots: readonly string[];
+  readonly rootThk: string | null;
+  readonly timeoutMs: number;
+  readonly isJson: boolean;
+  readonly workingDir: string;
+}
+
+/**
+ * `anchorctl anchor`: hash, anchor, verify what came back, write the receipt. A receipt that does not verify is not
+ * written. Without any trust root (a remote service, none given) the receipt is written and said to be unchecked.
+ */
+export async function anchorCommand(options: AnchorOptions, target: Target, printer: Printer): Promise<ExitCode> {
+  if (target.apiKey === null) {
+    throw new CliError(EXIT.usage, "api_key_missing", `no API key: set ${API_KEY_VARIABLE}`);
+  }
+  const eventHash = await hashFile(options.file);
+  const eventId = options.eventId ?? `anchorctl-${randomUUID()}`;
+  const service = new Service({ apiUrls: target.apiUrls, apiKey: target.apiKey, timeoutMs: options.timeoutMs });
+  const answer = await ask(service, eventHash, eventId);
+  const isReplayed = answer.body.replayed === true;
+  const stated = await receiptOf(service, answer, eventId);
+  const checked = check(options, target, stated, eventHash);
+  const out = options.out ?? `${options.file}.tlog-proof`;
+  writeWhole(out, formatProof(stated.receipt));
+  const result = { ...options, out, eventHash, eventId, isReplayed, apiUrl: answer.apiUrl, stated, checked };
+  if (options.isJson) printer.json(asJson(result));
+  else print(printer, result);
+  return EXIT.ok;
+}
+
+type Checked = ReturnType<typeof check>;
+
+interface Result {
+  readonly file: string;
+  readonly out: string;
+  readonly eventHash: Uint8Array;
+  readonly eventId: string;
+  readonly isReplayed: boolean;
+  readonly apiUrl: string;
+  readonly stated: StatedReceipt;
+  readonly checked: Checked;
+}
+
+/** Reads the origin of a node that answers, then writes to it: the origin stays the same over all repetitions. */
+async function ask(service: Service, eventHash: Uint8Array, eventId: string): Promise<Answer> {
+  const health = expectStatus(await service.ask({ method: "GET", path: "/healthz" }), 200);
+  const body = {
+    origin_fingerprint: health.body.origin_fingerprint,
+    event_hash: bytesToHex(eventHash),
+    client_event_id: eventId,
+  };
+  try {
+    return expectStatus(await service.ask({ method: "POST", path: "/v1/event-anchors", body }), 200, 201, 202);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
+    const again = `It may or may not be anchored. Ask again with --event-id ${eventId}: it is anchored once at most.`;
+    throw new CliError(EXIT.unavailable, "outcome_unknown", `${error.message}\n${again}`);
+  }
+}
+
+/** The receipt in the answer or, while the anchor is committed and not yet certified, the one that the service makes. */
+async function receiptOf(service: Service, answer: Answer, eventId: string): Promise<StatedReceipt> {
+  const { anchor, receipt } = answer.body;
+  if (receipt !== null && receipt !== undefined) return parseStated(receipt);
+  const anchorId = isRecord(anchor) ? anchor.anchor_id : null;
+  if (typeof anchorId !== "string" || !/^[0-9a-f]{64}$/u.test(anchorId)) {
+    throw new CliError(EXIT.unavailable, "answer_malformed", `${answer.apiUrl} answered without anchor and receipt`);
+  }
+  try {
+    const path = `/v1/event-anchors/${anchorId}/receipt`;
+    return parseStated(expectStatus(await service.ask({ method: "GET", path }), 200).body);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
+    const again = `The anchor ${anchorId} is committed and not yet certified. Ask again with --event-id ${eventId}.`;
+    throw new CliError(EXIT.unavailable, "not_certified_yet", `${error.message}\n${again}`);
+  }
+}
+
+function parseStated(value: unknown): StatedReceipt {
+  try {
+    return receiptFromJson(value);
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error;
+    throw new CliError(EXIT.invalid, error.code, `the service sent no proper receipt: ${error.message}`);
+  }
+}
+
+/** Verifies the receipt before it is written. @throws CliError `invalid`: the service must not be believed */
+function check(options: AnchorOptions, target: Target, stated: StatedReceipt, eventHash: Uint8Array) {
+  const nearby = target.clusterFolder === null ? [] : [join(target.clusterFolder, "trust-root.txt")];
+  const paths = options.trustRoots.length > 0 ? options.trustRoots : nearby;
+  if (paths.length === 0) return null;
+  const chain = loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir });
+  const expect = { eventHash, anchorId: stated.anchorId };
+  const verification = verifyReceipt({ receipt: stated.receipt, trustRoots: chain, expect }, nodeCrypto);
+  if (verification.failure === null) return { chain, verification };
+  const { step, code } = verification.failure;
+  const message = `the service sent a receipt that does not verify (${step}: ${code}); it was not written`;
+  throw new CliError(EXIT.invalid, code, message);
+}
+
+function print(printer: Printer, result: Result): void {
+  const { checked } = result;
+  printer.line(`${result.file}  SHA-256 ${bytesToHex(result.eventHash)}`);
+  const verb = result.isReplayed ? "was anchored before; this is its receipt" : "anchored";
+  printer.check("pass", "anchor", `${verb}: ${bytesToHex(result.stated.anchorId)}`);
+  if (checked === null) {
+    printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
+  } else {
+    printSteps(printer, checked.verification, checked.chain);
+  }
+  const certifiedAt = checked === null ? null : certifiedAtS(checked.verification, checked.chain);
+  if (checked !== null && certifiedAt !== null) {
+    const names = cosignersOf(checked.verification).map(({ name }) => name.slice(name.lastIndexOf("/") + 1));
+    printer.line(`Certified by ${names.join(", ")} at ${isoSeconds(certifiedAt)}.`);
+  }
+  printer.verdict(
+    "pass",
+    `Receipt written to ${result.out}; check it offline: npx --no anchorctl verify ${result.file}`,
+  );
+}
+
+function asJson(result: Result): object {
+  const { stated, checked } = result;
+  const leaf: Leaf | null = checked?.verification.leaf ?? null;
+  return {
+    file: result.file,
+    event_hash: bytesToHex(result.eventHash),
+    client_event_id: result.eventId,
+    replayed: result.isReplayed,
+    anchor_id: bytesToHex(stated.anchorId),
+    origin_fingerprint: leaf === null ? null : bytesToHex(leaf.originFingerprint),
+    depth: stated.receipt.index,
+    tree_size: stated.receipt.treeSize,
+    accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
+    receipt: result.out,
+    receipt_verified: checked !== null,
+    api_url: result.apiUrl,
+  };
+}

@@ -1,0 +1,49 @@
+import { styleText } from "node:util";
+
+/** Where a command writes; a terminal gets colours, everything else plain text. */
+export interface Output {
+  readonly isTTY: boolean;
+  write(text: string): void;
+}
+
+export type Mark = "pass" | "fail" | "skip" | "warn";
+
+const SIGNS: Readonly<Record<Mark, readonly [sign: string, colour: "green" | "red" | "gray" | "yellow"]>> = {
+  pass: ["✓", "green"],
+  fail: ["✗", "red"],
+  skip: ["-", "gray"],
+  warn: ["!", "yellow"],
+};
+
+const LABEL_WIDTH = 14;
+
+/** Lines of a command's answer to a person. */
+export class Printer {
+  readonly #output: Output;
+  readonly #isColoured: boolean;
+
+  constructor(output: Output, environment: Readonly<Record<string, string | undefined>>) {
+    this.#output = output;
+    this.#isColoured = output.isTTY && (environment["NO_COLOR"] ?? "") === "";
+  }
+
+  line(text = ""): void {
+    this.#output.write(`${text}\n`);
+  }
+
+  /** `✓ inclusion      4 hashes lead to the root` */
+  check(mark: Mark, label: string, detail: string): void {
+    const [sign, colour] = SIGNS[mark];
+    const painted = this.#isColoured ? styleText(colour, sign) : sign;
+    this.line(`  ${painted} ${label.padEnd(LABEL_WIDTH)} ${detail}`);
+  }
+
+  verdict(mark: Mark, text: string): void {
+    const [, colour] = SIGNS[mark];
+    this.line(this.#isColoured ? styleText(["bold", colour], text) : text);
+  }
+
+  json(value: object): void {
+    this.line(JSON.stringify(value, null, 2));
+  }
+}

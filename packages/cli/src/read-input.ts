@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { createReadStream, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { CliError, EXIT } from "./cli-error.ts";
+
+/** SHA-256 of a file's bytes, as `sha256sum` says it: 32 bytes. Read as a stream: the file may be larger than memory. */
+export async function hashFile(path: string): Promise<Uint8Array> {
+  try {
+    if (statSync(path).isDirectory()) throw new CliError(EXIT.usage, "not_a_file", `${path} is a folder, not a file`);
+    const hash = createHash("sha256");
+    await pipeline(createReadStream(path), hash);
+    return Uint8Array.from(hash.digest());
+  } catch (error) {
+    throw asCliError(path, "read", error);
+  }
+}
+
+/** A whole text file of at most `bytesMax` bytes. */
+export function readText(path: string, bytesMax: number): string {
+  try {
+    const { size } = statSync(path);
+    if (size > bytesMax) {
+      throw new CliError(EXIT.usage, "file_too_large", `${path} has ${size} bytes, more than the ${bytesMax} expected`);
+    }
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw asCliError(path, "read", error);
+  }
+}
+
+/** Writes a file whole or not at all: an earlier one stays until the new one is complete. */
+export function writeWhole(path: string, text: string): void {
+  const partial = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(partial, text);
+    renameSync(partial, path);
+  } catch (error) {
+    throw asCliError(path, "write", error);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "permission denied",
+  EISDIR: "it is a folder",
+  ENOTDIR: "a part of the path is not a folder",
+  ENOSPC: "the disk is full",
+};
+
+function asCliError(path: string, verb: "read" | "write", error: unknown): unknown {
+  if (error instanceof CliError || !(typeof error === "object" && error !== null && "code" in error)) return error;
+  const reason = REASONS[String(error.code)] ?? String(error.code);
+  return new CliError(EXIT.usage, `cannot_${verb}`, `cannot ${verb} ${path}: ${reason}`, error);
+}
