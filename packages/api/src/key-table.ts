@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { apiKeyIdentity, parseApiKey } from "@event-anchoring/control-contract";
 import { isLiveApiKey } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
@@ -10,7 +11,7 @@ import type { Clock } from "./ports.ts";
 const AGE_MS_MAX = 1000;
 /** From this age on the table is loaded anew in the background, so that a busy process never waits for it. */
 const AGE_MS_STALE = 400;
-/** An unknown key may be a new one: it is looked for again, no more often than this. */
+/** An unknown key may be a new one: it is looked for again, but the table is not loaded more often than this. */
 const MISS_PAUSE_MS = 50;
 /** Parsed keys remembered, so that the arithmetic of the text form is done once per key. */
 const IDENTITIES_MAX = 1024;
@@ -57,9 +58,7 @@ export class KeyTable {
     if (identity === null) return null;
     const loaded = await this.#fresh();
     let key = loaded.keys.get(identity.keyId);
-    if (key === undefined && this.#ageMs(loaded) > MISS_PAUSE_MS) {
-      key = (await this.#load()).keys.get(identity.keyId);
-    }
+    if (key === undefined) key = (await this.#loadAfterMiss(loaded)).keys.get(identity.keyId);
     const isSame = timingSafeEqual(key?.keyHash ?? NO_HASH, identity.keyHash);
     if (key === undefined || !isSame) return null;
     return isLiveApiKey(key, this.#options.clock.nowMs()) ? key : null;
@@ -90,6 +89,13 @@ export class KeyTable {
     // A failure shows when the table is too old to be used; until then the one at hand is good.
     if (this.#ageMs(loaded) > AGE_MS_STALE) this.#load().catch(() => undefined);
     return loaded;
+  }
+
+  async #loadAfterMiss(loaded: Loaded): Promise<Loaded> {
+    const waitMs = MISS_PAUSE_MS - this.#ageMs(loaded);
+    if (waitMs > 0) await pause(waitMs);
+    const newest = this.#loaded ?? loaded;
+    return this.#ageMs(newest) < MISS_PAUSE_MS && newest !== loaded ? newest : this.#load();
   }
 
   #load(): Promise<Loaded> {

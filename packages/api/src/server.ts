@@ -7,7 +7,7 @@ import { LIMITS } from "@event-anchoring/api-contract";
 import type { ProblemCode } from "@event-anchoring/api-contract";
 import type { Logger } from "./ports.ts";
 import { newRequestId, requestIdOf } from "./request-id.ts";
-import { rawProblemResponse, respondWithError } from "./respond.ts";
+import { rawProblemResponse, respondWithError, sendProblem } from "./respond.ts";
 import { problemError } from "./problem-error.ts";
 
 /** Milliseconds and counts of the listener; every one bounds what a client can hold on to. */
@@ -50,29 +50,39 @@ function parseErrorCode(error: NodeJS.ErrnoException): ProblemCode {
   return "http_invalid";
 }
 
-/** Which sockets have an answer under way: anything written after its first bytes would be taken for its body. */
+/** The answers that are not finished yet, by connection. */
 class PendingAnswers {
-  readonly #counts = new WeakMap<Duplex, number>();
+  readonly #bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
 
   track(socket: Duplex, response: ServerResponse): void {
-    this.#counts.set(socket, this.on(socket) + 1);
-    response.once("close", () => this.#counts.set(socket, this.on(socket) - 1));
+    const pending = this.#bySocket.get(socket) ?? new Set();
+    this.#bySocket.set(socket, pending.add(response));
+    response.once("close", () => pending.delete(response));
   }
 
-  on(socket: Duplex): number {
-    return this.#counts.get(socket) ?? 0;
+  on(socket: Duplex): readonly ServerResponse[] {
+    return [...(this.#bySocket.get(socket) ?? [])];
   }
 }
 
-/** Answers bytes that are no request: there is no request object, only a socket, and it is closed. */
+/**
+ * Bytes that are no request: they are answered, and the connection is closed. Before a request there is only a socket
+ * to write to. In the body of one, its own answer says it. After a whole one, that is answered as if nothing had
+ * come behind it. Once an answer has begun, anything more would be taken for its body.
+ */
 function onClientError(error: NodeJS.ErrnoException, socket: Duplex, pending: PendingAnswers, logger: Logger): void {
-  if (error.code === "ECONNRESET" || !socket.writable || pending.on(socket) > 0) {
+  const [response, ...others] = pending.on(socket);
+  const isBegun = response !== undefined && (others.length > 0 || response.headersSent);
+  if (error.code === "ECONNRESET" || !socket.writable || isBegun) {
     socket.destroy();
     return;
   }
-  const requestId = newRequestId();
-  logger.debug({ err: error, requestId }, "not a request");
-  socket.end(rawProblemResponse(parseErrorCode(error), requestId));
+  const code = parseErrorCode(error);
+  const requestId = response === undefined ? newRequestId() : requestIdOf(response.req);
+  logger.debug({ err: error, requestId, code }, "not a request");
+  if (response === undefined) socket.end(rawProblemResponse(code, requestId));
+  else if (response.req.complete) response.setHeader("Connection", "close");
+  else sendProblem(response, { code }, requestId);
 }
 
 /** An HTTP/1.1 server for the app, with limits and without a port. TLS and HTTP/2 are the gateway's. */
