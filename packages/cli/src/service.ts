@@ -77,7 +77,7 @@ export class Service {
     const { apiUrls, apiKey } = this.#options;
     const apiUrl = apiUrls[this.#next % apiUrls.length];
     if (apiUrl === undefined) throw new CliError(EXIT.usage, "no_node", "no node's address is known");
-    const timeoutMs = Math.max(1, Math.min(TRY_TIMEOUT_MS, giveUpAt - performance.now()));
+    const timeoutMs = Math.max(1, Math.round(Math.min(TRY_TIMEOUT_MS, giveUpAt - performance.now())));
     try {
       const response = await request(apiUrl + question.path, {
         method: question.method,

@@ -110,7 +110,11 @@ export class EmbeddedCluster {
       cluster.nodes.map(
         (node, i) =>
           new EmbeddedNode({
-            ...{ folder, cluster, node, ports, installation },
+            folder,
+            cluster,
+            node,
+            ports,
+            installation,
             postgresPort: FIRST_POSTGRES_PORT + i,
             onPid: (name, pid) => {
               lock.record(`${node.nodeId} ${name}`, pid);
@@ -174,8 +178,11 @@ export class EmbeddedCluster {
     });
     signal?.throwIfAborted();
     await reporter.step(`starting ${this.#nodes.length} nodes and waiting until they agree`, async () => {
-      for (const node of this.#nodes) node.startProcesses();
-      await abortable(this.ready(), signal);
+      const started = Promise.all(this.#nodes.map((node) => node.startProcesses()));
+      await abortable(
+        started.then(() => this.ready()),
+        signal,
+      );
     });
     if (this.#apiKey === null) {
       const key = await reporter.step("making the first API key", () => abortable(this.#firstApiKey(), signal));

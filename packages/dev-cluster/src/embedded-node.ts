@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
+import { awaitListener } from "./await-listener.ts";
 import type { ClusterFileNode } from "./cluster-file.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { processScript } from "./process-script.ts";
@@ -37,6 +38,8 @@ export interface EmbeddedNodeOptions {
 
 /** How long a process may take to drain after SIGTERM. */
 const STOP_GRACE_MS = 10_000;
+/** How long the api process is held back for a control plane that does not come up. */
+const LISTEN_TIMEOUT_MS = 15_000;
 
 /** One node: its own Postgres, its control-plane process, its api process. */
 export class EmbeddedNode {
@@ -46,6 +49,7 @@ export class EmbeddedNode {
   readonly #api: SupervisedProcess;
   readonly #logs: readonly RotatingLog[];
   readonly #configs: ReadonlyMap<string, object>;
+  #areProcessesWanted = false;
   readonly #pids: Record<ProcessName, number | null> = { postgres: null, control_plane: null, api: null };
 
   constructor(options: EmbeddedNodeOptions) {
@@ -110,14 +114,21 @@ export class EmbeddedNode {
     await this.#postgres.stop();
   }
 
-  /** Starts both processes; they find each other and Postgres by themselves. */
-  startProcesses(): void {
+  /**
+   * Starts the control plane and, when it listens (its database then has its tables) or after some time without,
+   * the api process.
+   */
+  async startProcesses(): Promise<void> {
     rmSync(join(this.#options.node.runDir, "stopped.json"), { force: true });
+    this.#areProcessesWanted = true;
     this.#controlPlane.start();
-    this.#api.start();
+    const port = this.#options.ports.get(this.id)?.control ?? 0;
+    await awaitListener(port, { timeoutMs: LISTEN_TIMEOUT_MS, isWanted: () => this.#areProcessesWanted });
+    if (this.#areProcessesWanted) this.#api.start();
   }
 
   async stopProcesses(): Promise<void> {
+    this.#areProcessesWanted = false;
     await this.#api.stop(STOP_GRACE_MS);
     await this.#controlPlane.stop(STOP_GRACE_MS);
   }
