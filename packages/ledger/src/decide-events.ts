@@ -1,11 +1,19 @@
 /** Events: judged in the order of docs/PROTOCOL.md, "Deciding", then appended. */
-import { LEAF_KIND, ZERO_32, assertNever, clientEventCommit, equalBytes, isZero } from "@event-anchoring/protocol";
+import {
+  EMPTY_SEMANTIC_ANCHOR,
+  LEAF_KIND,
+  ZERO_32,
+  assertNever,
+  clientEventCommit,
+  equalBytes,
+  isZero,
+} from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import { isLiveApiKey } from "./api-key.ts";
 import type { Credential, EventInput, RecordEventsCommand, Scope } from "./command.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome, EventOutcome, LeafWrite } from "./decision.ts";
-import { REFERENCE_RULES, clientEventKey, contentHashOf } from "./facts.ts";
+import { REFERENCE_RULES, clientEventKeyWith, clientKeyPrefix, contentHashOf } from "./facts.ts";
 import type { ClientEventFact } from "./facts.ts";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
@@ -71,15 +79,18 @@ function judgeIdempotency(
     : { verdict: "rejected", rejection: CONFLICT };
 }
 
-/** Checks 2 to 6 of one event. Checks 7 and 8 have nothing to judge in events. */
-function judgeEvent(event: EventInput, apiClientId: Uint8Array, batch: BatchClaims, draft: DecisionDraft): Judged {
+/**
+ * Checks 2 to 6 of one event. Checks 7 and 8 have nothing to judge in events.
+ * @param prefix clientKeyPrefix of the API client
+ */
+function judgeEvent(event: EventInput, prefix: string, batch: BatchClaims, draft: DecisionDraft): Judged {
   const origin = draft.origin(event.originFingerprint);
   if (origin === null) {
     const rejection = reject("origin_unknown", "no trust root lists this origin", "/origin_fingerprint");
     return { verdict: "rejected", rejection };
   }
   const { clientEventId } = event;
-  const key = clientEventId === null ? null : clientEventKey(apiClientId, clientEventId);
+  const key = clientEventId === null ? null : clientEventKeyWith(prefix, clientEventId);
   const contentHash = key === null ? null : contentHashOf(event, null, draft.crypto.sha256);
   if (key !== null && contentHash !== null) {
     const judged = judgeIdempotency(key, contentHash, batch, draft);
@@ -89,32 +100,31 @@ function judgeEvent(event: EventInput, apiClientId: Uint8Array, batch: BatchClai
     const rejection = reject("origin_closed", `the origin is ${origin.status}`, "/origin_fingerprint");
     return { verdict: "rejected", rejection };
   }
-  const rejection = judgeReferences(event, draft);
+  const rejection = event.semanticAnchor === EMPTY_SEMANTIC_ANCHOR ? null : judgeReferences(event, draft);
   return rejection === null ? { verdict: "new", key, contentHash } : { verdict: "rejected", rejection };
 }
 
 function judgeBatch(command: RecordEventsCommand, draft: DecisionDraft): Judged[] {
   const batch: BatchClaims = new Map();
+  const prefix = clientKeyPrefix(command.credential.apiClientId);
   return command.events.map((event, position) => {
-    const judged = judgeEvent(event, command.credential.apiClientId, batch, draft);
+    const judged = judgeEvent(event, prefix, batch, draft);
     if (judged.verdict === "new" && judged.key !== null && judged.contentHash !== null)
       batch.set(judged.key, { position, contentHash: judged.contentHash });
     return judged;
   });
 }
 
+type NewEvent = Judged & { readonly verdict: "new" };
+
 /** Appends one event, and remembers its client event id. */
-function appendEvent(
-  event: EventInput,
-  contentHash: Uint8Array | null,
-  apiClientId: Uint8Array,
-  draft: DecisionDraft,
-): LeafWrite {
+function appendEvent(event: EventInput, judged: NewEvent, apiClientId: Uint8Array, draft: DecisionDraft): LeafWrite {
   const origin = draft.origin(event.originFingerprint);
   if (origin === null) throw new RangeError("a judged event has an origin");
+  const { key, contentHash } = judged;
   const { eventHash, semanticAnchor, clientEventId, clientEventSalt: salt } = event;
-  const commit =
-    clientEventId === null || salt === null ? ZERO_32 : clientEventCommit(salt, clientEventId, draft.crypto.sha256);
+  const isNamed = clientEventId !== null && salt !== null;
+  const commit = isNamed ? clientEventCommit(salt, clientEventId, draft.crypto.sha256) : ZERO_32;
   const leaf = draft.append(origin, (header) => ({
     kind: LEAF_KIND.event,
     ...header,
@@ -122,9 +132,10 @@ function appendEvent(
     semanticAnchor,
     clientEventCommit: commit,
   }));
-  if (clientEventId !== null && salt !== null && contentHash !== null) {
+  if (isNamed && key !== null && contentHash !== null) {
     const { anchorId, originFingerprint, sequence } = leaf;
-    draft.addClientEvent({ apiClientId, clientEventId, salt, anchorId, originFingerprint, sequence, contentHash });
+    const write = { apiClientId, clientEventId, salt, anchorId, originFingerprint, sequence, contentHash };
+    draft.addClientEvent(key, write);
   }
   return leaf;
 }
@@ -157,7 +168,7 @@ function appendItem(
 ): EventOutcome {
   switch (item.verdict) {
     case "new": {
-      const leaf = appendEvent(event, item.contentHash, apiClientId, draft);
+      const leaf = appendEvent(event, item, apiClientId, draft);
       return { status: "accepted", leaf, clientEventSalt: event.clientEventSalt };
     }
     case "replayed":

@@ -30,7 +30,6 @@ import type {
   TrustRootPositionWrite,
   TrustRootWrite,
 } from "./decision.ts";
-import { clientEventKey } from "./facts.ts";
 import type { AnchorFact, ClientEventFact, Facts } from "./facts.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
 import { LIMITS } from "./limits.ts";
@@ -165,9 +164,10 @@ export class DecisionDraft {
     return this.#clientEventFacts.get(key) ?? this.facts.clientEvents.get(key) ?? null;
   }
 
-  addClientEvent(write: ClientEventWrite): void {
+  /** @param key clientEventKey of the write */
+  addClientEvent(key: string, write: ClientEventWrite): void {
     this.#clientEvents.push(write);
-    this.#clientEventFacts.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+    this.#clientEventFacts.set(key, write);
   }
 
   /** An anchor of any earlier entry, or of an earlier command of this one. */

@@ -1,5 +1,5 @@
 /** The rows that an entry must see before it is decided: asked for in bulk, loaded by the store in one round. */
-import { ByteWriter, LEAF_KIND, bytesToHex, isZero } from "@event-anchoring/protocol";
+import { EMPTY_SEMANTIC_ANCHOR, LEAF_KIND, bytesToHex, isZero } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind, OriginFingerprint, SemanticAnchor, Sha256 } from "@event-anchoring/protocol";
 import type { Entry, EventInput } from "./command.ts";
 
@@ -44,7 +44,16 @@ export const NO_FACTS: Facts = { clientEvents: new Map(), anchors: new Map() };
 
 /** Names a client event id of one API client in a map. */
 export function clientEventKey(apiClientId: Uint8Array, clientEventId: string): string {
-  return `${bytesToHex(apiClientId)}:${clientEventId}`;
+  return clientEventKeyWith(clientKeyPrefix(apiClientId), clientEventId);
+}
+
+/** What the keys of one API client begin with. */
+export function clientKeyPrefix(apiClientId: Uint8Array): string {
+  return `${bytesToHex(apiClientId)}:`;
+}
+
+export function clientEventKeyWith(prefix: string, clientEventId: string): string {
+  return prefix + clientEventId;
 }
 
 type ReferenceField = Exclude<keyof SemanticAnchor, "eventDataHash">;
@@ -74,14 +83,13 @@ export function factsNeeded(entry: Entry): FactsQuery {
     for (const command of group.commands) {
       if (command.kind !== "record_events") continue;
       const { apiClientId } = command.credential;
+      const prefix = clientKeyPrefix(apiClientId);
       for (const event of command.events) {
         const { clientEventId } = event;
         if (clientEventId !== null)
-          clientEvents.set(clientEventKey(apiClientId, clientEventId), {
-            apiClientId,
-            clientEventId,
-          });
-        collectReferences(event.semanticAnchor, anchors);
+          clientEvents.set(clientEventKeyWith(prefix, clientEventId), { apiClientId, clientEventId });
+        // Decoding gives every event without references the same object.
+        if (event.semanticAnchor !== EMPTY_SEMANTIC_ANCHOR) collectReferences(event.semanticAnchor, anchors);
       }
     }
   }
@@ -95,6 +103,11 @@ function collectReferences(anchor: SemanticAnchor, anchors: Map<string, AnchorId
   }
 }
 
+const HASH_BYTES = 32;
+
+/** Filled anew for every event: an array for each would cost the garbage collector more than the hash costs. */
+const CONTENT = new Uint8Array(1 + 8 * HASH_BYTES);
+
 /**
  * What makes two events with one client event id the same: H(kind ‖ the seven hashes ‖ actor key). The origin is not
  * content, as a retry through a gateway may name another node's; neither are signatures and salt.
@@ -106,15 +119,22 @@ export function contentHashOf(
   sha256: Sha256,
 ): Uint8Array {
   const { semanticAnchor: anchor } = event;
-  const writer = new ByteWriter(actorPublicKey === null ? 225 : 257)
-    .u8(actorPublicKey === null ? LEAF_KIND.event : LEAF_KIND.signedEvent)
-    .bytes(event.eventHash, 32)
-    .bytes(anchor.irisRef, 32)
-    .bytes(anchor.scrollRef, 32)
-    .bytes(anchor.grantRef, 32)
-    .bytes(anchor.bondRef, 32)
-    .bytes(anchor.yieldRef, 32)
-    .bytes(anchor.eventDataHash, 32);
-  if (actorPublicKey !== null) writer.bytes(actorPublicKey, 32);
-  return sha256(writer.finish());
+  const fields = [
+    event.eventHash,
+    anchor.irisRef,
+    anchor.scrollRef,
+    anchor.grantRef,
+    anchor.bondRef,
+    anchor.yieldRef,
+    anchor.eventDataHash,
+  ];
+  if (actorPublicKey !== null) fields.push(actorPublicKey);
+  CONTENT[0] = actorPublicKey === null ? LEAF_KIND.event : LEAF_KIND.signedEvent;
+  let offset = 1;
+  for (const field of fields) {
+    if (field.length !== HASH_BYTES) throw new RangeError(`a content field has 32 bytes, got ${field.length}`);
+    CONTENT.set(field, offset);
+    offset += HASH_BYTES;
+  }
+  return sha256(CONTENT.subarray(0, offset));
 }
