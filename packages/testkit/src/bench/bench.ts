@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { EmbeddedCluster, readClusterFile, terminalReporter } from "@event-anchoring/dev-cluster";
+import type { ClusterFile, Terminal } from "@event-anchoring/dev-cluster";
+import { runScenario } from "./scenarios.ts";
+import type { Measurement, Scenario } from "./scenarios.ts";
+import { trustRootsOf, verifySamples } from "./verify-samples.ts";
+
+export const BENCH_HELP = `Usage: npm run bench -- [options]
+
+Measures certified writes: every request counted was answered with a receipt that a quorum of nodes has cosigned.
+Starts a cluster of its own in a temporary folder, and deletes it afterwards.
+
+Options:
+  --cluster <folder>   measure the running cluster of this folder instead
+  --seconds <n>        length of each measurement (default: 8)
+  --json               print one JSON object; progress goes to stderr
+  --help               print this
+`;
+
+const WARM_UP_MS = 2000;
+
+interface Options {
+  readonly cluster: string | null;
+  readonly seconds: number;
+  readonly isJson: boolean;
+}
+
+/** The command behind `npm run bench`. @returns the exit code: 1 if a request failed or a receipt does not verify */
+export async function benchCommand(args: readonly string[], stdout: Terminal, stderr: Terminal): Promise<number> {
+  const options = parseOptions(args);
+  if (options === "help") {
+    stdout.write(BENCH_HELP);
+    return 0;
+  }
+  const progress = options.isJson ? stderr : stdout;
+  const reporter = terminalReporter(progress);
+  if (options.cluster !== null) {
+    const file = readClusterFile(join(options.cluster, "cluster.json"));
+    if (file === null) throw new Error(`there is no cluster in ${options.cluster}`);
+    return measure(file, options, stdout, progress);
+  }
+  const dataDir = mkdtempSync(join(tmpdir(), "anchoring-bench-"));
+  const cluster = await EmbeddedCluster.start({ dataDir, reporter });
+  try {
+    return await measure(cluster.file, options, stdout, progress);
+  } finally {
+    await reporter.step("stopping", () => cluster.stop());
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+function parseOptions(args: readonly string[]): Options | "help" {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      cluster: { type: "string" },
+      seconds: { type: "string", default: "8" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return "help";
+  const seconds = Number(values.seconds);
+  if (!(seconds > 0 && seconds <= 3600)) throw new Error("--seconds must be a number from 1 to 3600");
+  return { cluster: values.cluster ?? null, seconds, isJson: values.json };
+}
+
+async function measure(file: ClusterFile, options: Options, stdout: Terminal, progress: Terminal): Promise<number> {
+  const { api_key: apiKey, nodes } = file;
+  if (apiKey === null) throw new Error("the cluster has no API key yet");
+  const apiUrls = nodes.map((node) => node.api_url);
+  const samples: string[] = [];
+  const target = {
+    apiKey,
+    originFingerprints: new Map(nodes.map((node) => [node.api_url, node.origin_fingerprint])),
+    onSample: (answer: string) => samples.push(answer),
+  };
+  const leader = await leaderUrl(apiUrls);
+  const follower = apiUrls.find((apiUrl) => apiUrl !== leader) ?? leader;
+  await runScenario({ ...scenario("warm-up", 16, 1, apiUrls), durationMs: WARM_UP_MS }, target);
+  const durationMs = options.seconds * 1000;
+  const scenarios = [
+    scenario("one client, to the leader", 1, 1, [leader]),
+    scenario("one client, to a follower", 1, 1, [follower]),
+    scenario("64 clients, over all nodes", 64, 1, apiUrls),
+    scenario("64 clients, to the leader", 64, 1, [leader]),
+    scenario("batches of 500, 4 clients, over all nodes", 4, 500, apiUrls),
+    scenario("batches of 500, 4 clients, to the leader", 4, 500, [leader]),
+  ];
+  const measurements: Measurement[] = [];
+  progress.write(`\n${heading()}\n`);
+  for (const each of scenarios) {
+    const measurement = await runScenario({ ...each, durationMs }, target);
+    measurements.push(measurement);
+    progress.write(`${row(measurement)}\n`);
+  }
+  const verified = verifySamples(samples, trustRootsOf(file.trust_root));
+  progress.write(`\n${verified} receipts of ${samples.length} sampled answers verified offline\n`);
+  if (options.isJson) stdout.write(`${JSON.stringify({ machine: machine(), verified, measurements }, null, 2)}\n`);
+  return measurements.every(({ failures }) => Object.keys(failures).length === 0) && verified > 0 ? 0 : 1;
+}
+
+function scenario(name: string, clients: number, anchorsPerRequest: number, apiUrls: readonly string[]): Scenario {
+  return { name, clients, anchorsPerRequest, apiUrls, durationMs: 0 };
+}
+
+/** Any node knows the leader; the first that names it by its own role is taken. */
+async function leaderUrl(apiUrls: readonly string[]): Promise<string> {
+  for (const apiUrl of apiUrls) {
+    const health: unknown = await (await fetch(`${apiUrl}/healthz`)).json();
+    if (JSON.stringify(health).includes('"role":"leader"')) return apiUrl;
+  }
+  throw new Error("no node says that it is the leader");
+}
+
+function machine(): object {
+  const { model } = cpus()[0] ?? { model: "unknown" };
+  return { cores: availableParallelism(), model, node: process.version, platform: process.platform };
+}
+
+function heading(): string {
+  return `${"".padEnd(44)}${["anchors/s", "p50 ms", "p99 ms", "max ms", "failed"].map((name) => name.padStart(11)).join("")}`;
+}
+
+function row(measurement: Measurement): string {
+  const { scenario: name, anchorsPerSecond, p50Ms, p99Ms, maxMs, failures } = measurement;
+  const failed = Object.entries(failures).map(([status, count]) => `${count}×${status}`);
+  const cells = [
+    anchorsPerSecond.toFixed(0),
+    p50Ms.toFixed(2),
+    p99Ms.toFixed(2),
+    maxMs.toFixed(1),
+    failed.join(",") || "0",
+  ];
+  return `${name.padEnd(44)}${cells.map((cell) => cell.padStart(11)).join("")}`;
+}

@@ -1,0 +1,7 @@
+/** The value below or at which a share p of all values lies (nearest rank). @param sorted ascending, not empty */
+export function percentile(sorted: readonly number[], p: number): number {
+  const rank = Math.max(1, Math.ceil(p * sorted.length));
+  const value = sorted[rank - 1];
+  if (value === undefined) throw new RangeError("no values");
+  return value;
+}
