@@ -77,7 +77,7 @@ export function decideGenesis(command: GenesisCommand, isAlone: boolean, draft: 
   return "code" in chain ? rejected(chain) : admit(chain, draft);
 }
 
-/** Version N + 1, signed by the thresholds of N and of N + 1. Proposed again after it was applied, it changes nothing. */
+/** Version N + 1, signed by the thresholds of N and of N + 1. Proposed again once applied, it changes nothing. */
 export function decideTrustRoot(command: TrustRootCommand, isAlone: boolean, draft: DecisionDraft): CommandOutcome {
   const before = draft.trustRootChain ?? draft.state.trustRootChain;
   if (before === null) return rejected(reject("not_initialised", "no genesis is applied yet"));

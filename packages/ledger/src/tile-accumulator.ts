@@ -1,4 +1,4 @@
-/** Complete tiles of one origin's tree (C2SP tlog-tiles, height 8): immutable once made, and all that is stored of it. */
+/** Complete tiles of an origin (C2SP tlog-tiles, height 8): immutable once made, and all that is stored of its tree. */
 import { TILE_WIDTH, interiorHash } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
 

@@ -62,10 +62,10 @@ interface World {
 /** Origin A with an event per label, `last` put on top, certified by nodes A and B. */
 function worldOf(last: ((header: LeafWrite) => Leaf) | null = null, cosigners = [NODE_A, NODE_B]): World {
   const ledger = LedgerHarness.started();
-  const data = { ...EMPTY_SEMANTIC_ANCHOR, eventDataHash: hash("two") };
+  const anchored = { ...EMPTY_SEMANTIC_ANCHOR, eventDataHash: hash("two") };
   ledger.accept(event("one"));
-  ledger.accept(event("two", { semanticAnchor: data }));
-  ledger.accept(event("three", { semanticAnchor: data }));
+  ledger.accept(event("two", { semanticAnchor: anchored }));
+  ledger.accept(event("three", { semanticAnchor: anchored }));
   const origin = checkpointOrigin(CLUSTER_NAME, NODE_A.originFingerprint);
   const leaves = ledger.tables.leaves.filter(
     ({ bytes }) => checkpointOrigin(CLUSTER_NAME, decodeLeaf(bytes).originFingerprint) === origin,
