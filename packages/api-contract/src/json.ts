@@ -141,11 +141,10 @@ class JsonScanner {
       return;
     }
     const seen = new Set<string>();
-    const level = this.path.push("") - 1;
     do {
       if (this.#peek() !== QUOTE) this.#syntax("no key");
       const key = this.#string();
-      this.path[level] = key;
+      this.path.push(key);
       // A repeated key is read differently by different parsers: one validates the first, another acts on the last.
       if (seen.has(key)) throw new ScanFault("duplicate_key", "the key is repeated");
       if (key === "__proto__") throw new ScanFault("forbidden_key", "this key is not allowed");
@@ -155,8 +154,8 @@ class JsonScanner {
       this.#offset++;
       this.#skipSpace();
       this.#value();
+      this.path.pop();
     } while (this.#continues(CLOSE_OBJECT));
-    this.path.pop();
   }
 
   /** After a value: true after a comma, false after the closing bracket. */
