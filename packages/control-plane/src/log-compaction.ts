@@ -5,6 +5,8 @@ export interface LogCompactionOptions {
   readonly log: RaftLogStorage;
   /** Applied entries that stay in the log, for followers that lag. */
   readonly entriesKept: number;
+  /** Nothing after this entry may go; null: no such bound. */
+  readonly pinnedIndex: () => RaftIndex | null;
   /** The engine may forget them as well. */
   readonly onCompacted: (point: EntryId) => void;
   readonly onFailure: (error: unknown) => void;
@@ -21,8 +23,8 @@ export class LogCompaction {
   }
 
   onApplied(index: RaftIndex): void {
-    const { log, entriesKept, onCompacted, onFailure } = this.#options;
-    const upTo = index - entriesKept;
+    const { log, entriesKept, pinnedIndex, onCompacted, onFailure } = this.#options;
+    const upTo = Math.min(index - entriesKept, pinnedIndex() ?? index);
     if (this.#isRunning || upTo - this.#compactedTo < entriesKept / 10) return;
     this.#isRunning = true;
     log.compact(upTo).then((point) => {

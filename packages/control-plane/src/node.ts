@@ -12,7 +12,7 @@ import type { NodeIdentity } from "./identity.ts";
 import { bootstrapConfState } from "./members.ts";
 import { openNetwork } from "./node-network.ts";
 import { PayloadCache } from "./payload-cache.ts";
-import { PromiseFileError } from "./promise-file.ts";
+import { PromiseFileError, type Promises } from "./promise-file.ts";
 import { PromiseKeeper } from "./promises.ts";
 import { Session, type SessionEnd } from "./session.ts";
 import { SnapshotExporter, installFromPeers } from "./snapshot-transfer.ts";
@@ -66,7 +66,12 @@ export class ControlPlaneNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     const { environment, identity, config } = options;
-    this.snapshots = new SnapshotExporter({ url: config.database_url, clock: environment.clock });
+    this.snapshots = new SnapshotExporter({
+      url: config.database_url,
+      spoolDirectory: join(config.run_dir, "snapshots"),
+      clock: environment.clock,
+      logger: environment.logger,
+    });
     this.rootSync = createRootSync({
       environment,
       identity,
@@ -167,7 +172,7 @@ export class ControlPlaneNode {
       await network.start();
       this.#serving = { state: "running", failing: [] };
       const reason = await ended;
-      if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session);
+      if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session, keeper.current);
       return reason;
     } finally {
       this.#endLife = null;
@@ -264,6 +269,7 @@ export class ControlPlaneNode {
       promises,
       network,
       logEntriesKept: config.log_entries_kept,
+      pinnedIndex: () => this.snapshots.pinnedIndex,
       onEnd: end,
     });
   }
@@ -299,19 +305,23 @@ export class ControlPlaneNode {
     network: PeerNetwork,
     storage: OpenStorage,
     session: Session,
+    promises: Promises,
   ): Promise<LifeEnd> {
     const { environment, config, identity } = this.#options;
     this.#serving = { state: "unavailable", failing: [{ check: "catching_up", detail: "fetching a peer's state" }] };
+    const leader = session.leaderNodeId();
+    const peers = config.peers.map(({ node_id: nodeId }) => nodeId);
     await session.drained();
     await storage.close();
     await installFromPeers({
-      environment,
       identity,
+      promises,
       network,
+      peers: [...peers].sort((left, right) => Number(right === leader) - Number(left === leader)),
       url: config.database_url,
-      spoolDirectory: join(config.run_dir, "snapshot"),
       atLeast: behind.snapshot,
-      crypto: this.#crypto,
+      clock: environment.clock,
+      logger: environment.logger,
     });
     return { kind: "unavailable", check: "catching_up", cause: "a snapshot was installed" };
   }

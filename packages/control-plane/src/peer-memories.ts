@@ -44,6 +44,14 @@ export class PeerMemories {
     );
   }
 
+  /** All that is known so far is old: no hello can have been on its way while it came about. */
+  settle(): void {
+    for (const recollection of this.#peers.values()) {
+      recollection.recent = recollection.current;
+      recollection.settled = recollection.current;
+    }
+  }
+
   judge(hello: Hello): HelloVerdict {
     const recollection = this.#of(hello.nodeId);
     const isKnownLife = hello.incarnation === recollection.current.incarnation;

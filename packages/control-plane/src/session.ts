@@ -76,6 +76,8 @@ export interface SessionOptions {
   readonly promises: PromiseKeeper;
   readonly network: SessionNetwork;
   readonly logEntriesKept: number;
+  /** A follower is being handed the state after this entry: what follows must stay. */
+  readonly pinnedIndex: () => RaftIndex | null;
   readonly onEnd: (end: SessionEnd) => void;
 }
 
@@ -135,6 +137,7 @@ export class Session {
     this.#compaction = new LogCompaction({
       log: options.log,
       entriesKept: options.logEntriesKept,
+      pinnedIndex: options.pinnedIndex,
       onCompacted: ({ index }) => {
         if (!this.#isEnded) options.node.mirrorCompact(index, this.#confState);
       },
@@ -164,6 +167,7 @@ export class Session {
   start(): void {
     this.#recallPeers();
     for (const certificate of this.#options.recorded) this.#onRecorded(certificate);
+    this.#memories.settle();
     const { appliedIndex, appliedTerm, effect } = this.state;
     this.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect });
     this.#periodics.every(TICK_MS, () => this.#driver.tick());

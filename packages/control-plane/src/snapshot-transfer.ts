@@ -1,28 +1,218 @@
-import type { Crypto } from "@event-anchoring/protocol";
-import type { EntryId } from "raft-ts";
-import type { Clock, Environment } from "./environment.ts";
+import { mkdirSync } from "node:fs";
+import {
+  UNARY_CALLS,
+  decodeSnapshotChunkRequest,
+  decodeSnapshotManifest,
+  encodeSnapshotChunkRequest,
+  encodeSnapshotManifest,
+} from "@event-anchoring/control-contract";
+import { type TrustRootChain, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import {
+  type InstalledSnapshot,
+  type SnapshotExport,
+  type SnapshotManifest,
+  type SnapshotOrigin,
+  StoreError,
+  exportSnapshot,
+  installSnapshot,
+} from "@event-anchoring/store";
+import type { EntryId, RaftIndex } from "raft-ts";
+import type { Clock, Logger, Timer } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
+import type { Promises } from "./promise-file.ts";
+import { FencedError } from "./start-judgement.ts";
 import type { PeerNetwork, UnaryAnswer, UnaryRequest } from "./transport/network-types.ts";
 
-export class SnapshotExporter {
-  constructor(_options: { url: string; clock: Clock }) {}
-  async manifest(_request: UnaryRequest): Promise<UnaryAnswer> {
-    return { status: 503, body: new Uint8Array() };
-  }
-  async chunk(_request: UnaryRequest): Promise<UnaryAnswer> {
-    return { status: 503, body: new Uint8Array() };
-  }
-  async close(): Promise<void> {}
+/** An export nobody has asked for in this time is let go. */
+const EXPORT_IDLE_MS = 60_000;
+/** Making an export reads the whole state. */
+const MANIFEST_TIMEOUT_MS = 120_000;
+const CHUNK_TIMEOUT_MS = 10_000;
+const CHUNK_TRIES = 5;
+
+export interface SnapshotExporterOptions {
+  readonly url: string;
+  /** On a volume with room for the leaves. */
+  readonly spoolDirectory: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
 }
 
-export async function installFromPeers(_options: {
-  environment: Environment;
-  identity: NodeIdentity;
-  network: PeerNetwork;
-  url: string;
-  spoolDirectory: string;
-  atLeast: EntryId;
-  crypto: Crypto;
-}): Promise<void> {
-  throw new Error("not yet");
+interface OpenExport {
+  readonly made: SnapshotExport;
+  idle: Timer;
+}
+
+/**
+ * Hands this node's state to peers that have fallen behind the log: one export per request for a manifest, its chunks
+ * by number as often as asked for. While one is open the log keeps what follows it.
+ */
+export class SnapshotExporter {
+  readonly #options: SnapshotExporterOptions;
+  readonly #exports = new Map<string, OpenExport>();
+
+  constructor(options: SnapshotExporterOptions) {
+    this.#options = options;
+  }
+
+  /** The log must not be compacted beyond this index; null: no export is open. */
+  get pinnedIndex(): RaftIndex | null {
+    const indexes = [...this.#exports.values()].map(({ made }) => made.manifest.raftIndex);
+    return indexes.length === 0 ? null : Math.min(...indexes);
+  }
+
+  async manifest(request: UnaryRequest): Promise<UnaryAnswer> {
+    const { url, spoolDirectory, logger } = this.#options;
+    mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
+    const made = await exportSnapshot({ url, directory: spoolDirectory });
+    if (request.signal.aborted) {
+      await made.close();
+      return { status: 503, body: new Uint8Array() };
+    }
+    const { snapshotId, raftIndex, totalBytes } = made.manifest;
+    const key = bytesToHex(snapshotId);
+    this.#exports.set(key, { made, idle: this.#watch(key) });
+    logger.info("snapshot_exported", { raftIndex, totalBytes });
+    return { status: 200, body: encodeSnapshotManifest(made.manifest) };
+  }
+
+  async chunk(request: UnaryRequest): Promise<UnaryAnswer> {
+    const { snapshotId, chunkIndex } = decodeSnapshotChunkRequest(request.body);
+    const key = bytesToHex(snapshotId);
+    const open = this.#exports.get(key);
+    if (open === undefined || chunkIndex >= open.made.manifest.chunkHashes.length) {
+      return { status: 404, body: new Uint8Array() };
+    }
+    open.idle.cancel();
+    open.idle = this.#watch(key);
+    return { status: 200, body: await open.made.chunk(chunkIndex) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#exports.keys()].map((key) => this.#release(key)));
+  }
+
+  #watch(key: string): Timer {
+    return this.#options.clock.startTimer(EXPORT_IDLE_MS, () => {
+      this.#release(key).catch((error: unknown) =>
+        this.#options.logger.warn("snapshot_release_failed", { reason: String(error) }),
+      );
+    });
+  }
+
+  async #release(key: string): Promise<void> {
+    const open = this.#exports.get(key);
+    if (open === undefined) return;
+    this.#exports.delete(key);
+    open.idle.cancel();
+    await open.made.close();
+  }
+}
+
+export interface InstallOptions {
+  readonly identity: NodeIdentity;
+  readonly promises: Promises;
+  readonly network: PeerNetwork;
+  /** Nodes to ask, the most promising first. */
+  readonly peers: readonly string[];
+  readonly url: string;
+  /** The group's log begins after this entry: an older state would not connect to it. */
+  readonly atLeast: EntryId;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Takes over the state of the first peer whose export stands up to every check. Nothing of this node's own state is
+ * touched before; log and ledger must be closed.
+ * @throws FencedError if a newer state lacks what this node has signed; StoreError; otherwise the last peer's error
+ */
+export async function installFromPeers(options: InstallOptions): Promise<InstalledSnapshot> {
+  let failure: unknown = new Error("there is no peer to ask");
+  for (const peer of options.peers) {
+    try {
+      return await installFrom(peer, options);
+    } catch (error) {
+      if (error instanceof FencedError) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      options.logger.warn("snapshot_not_installed", { peer, reason });
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function installFrom(peer: string, options: InstallOptions): Promise<InstalledSnapshot> {
+  const { network, url, atLeast, identity, promises, logger } = options;
+  const call = UNARY_CALLS.snapshot_manifest.path;
+  const answer = await network.call(peer, call, null, { timeoutMs: MANIFEST_TIMEOUT_MS });
+  if (answer.status !== 200) throw new Error(`${peer} answered ${answer.status} for its manifest`);
+  const manifest = decodeSnapshotManifest(answer.body);
+  if (manifest.raftIndex < atLeast.index) {
+    throw new Error(`${peer} has applied ${manifest.raftIndex}, the group's log begins after ${atLeast.index}`);
+  }
+  logger.info("snapshot_fetching", { peer, raftIndex: manifest.raftIndex, totalBytes: manifest.totalBytes });
+  const installed = await installSnapshot({
+    url,
+    manifest,
+    chunks: fetchChunks(peer, manifest, options),
+    checks: {
+      trustRoots: (chain) => assertOwnRoot(chain, identity),
+      origin: (origin) => assertPromise(origin, promises, manifest),
+    },
+  });
+  logger.info("snapshot_installed", { peer, raftIndex: installed.point.index });
+  return installed;
+}
+
+/** A chunk that does not arrive is asked for again: the export stays open under its id. */
+async function* fetchChunks(
+  peer: string,
+  manifest: SnapshotManifest,
+  { network, clock }: InstallOptions,
+): AsyncGenerator<Uint8Array> {
+  const { snapshotId } = manifest;
+  for (let chunkIndex = 0; chunkIndex < manifest.chunkHashes.length; chunkIndex++) {
+    const body = encodeSnapshotChunkRequest({ snapshotId, chunkIndex });
+    let failure: unknown = null;
+    let chunk: Uint8Array | null = null;
+    for (let attempt = 0; attempt < CHUNK_TRIES && chunk === null; attempt++) {
+      try {
+        const options = { timeoutMs: CHUNK_TIMEOUT_MS };
+        const answer = await network.call(peer, UNARY_CALLS.snapshot_chunk.path, body, options);
+        if (answer.status !== 200) throw new Error(`${peer} answered ${answer.status} for chunk ${chunkIndex}`);
+        chunk = answer.body;
+      } catch (error) {
+        failure = error;
+        await new Promise<void>((resolve) => clock.startTimer(100 * 2 ** attempt, resolve));
+      }
+    }
+    if (chunk === null) throw failure;
+    yield chunk;
+  }
+}
+
+function assertOwnRoot(chain: TrustRootChain | null, identity: NodeIdentity): void {
+  const { version, rootThk } = identity.configured;
+  const same = chain?.versions.find(({ trustRoot }) => trustRoot.version === version);
+  if (same === undefined || !equalBytes(same.rootThk, rootThk)) {
+    throw new StoreError("snapshot_refused", `it does not carry version ${version} of this node's trust root`);
+  }
+}
+
+/** What this node has signed must be in a state that is newer than the signature. */
+async function assertPromise(origin: SnapshotOrigin, promises: Promises, manifest: SnapshotManifest): Promise<void> {
+  const key = bytesToHex(origin.originFingerprint);
+  const head = promises.signedHeads.get(key);
+  if (head === undefined) return;
+  if (head.raftIndex > manifest.raftIndex) {
+    throw new StoreError("snapshot_refused", `this node has signed at ${head.raftIndex}, it ends at ${manifest.raftIndex}`);
+  }
+  const has = `origin ${key}: size ${head.treeSize} was signed`;
+  if (origin.treeSize < head.treeSize) {
+    throw new FencedError({ code: "root_missing", detail: `${has}, the group has ${origin.treeSize} leaves` });
+  }
+  if (!equalBytes(await origin.rootAt(head.treeSize), head.rootHash)) {
+    throw new FencedError({ code: "root_differs", detail: `${has} with another root than the group has` });
+  }
 }

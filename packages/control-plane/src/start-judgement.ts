@@ -29,15 +29,16 @@ export interface StartOptions {
  */
 export async function openPromises(options: StartOptions): Promise<{ file: PromiseFile; hasDamagedSlot: boolean }> {
   const opened = await openExisting(options.promisePath);
+  let file = opened?.file ?? null;
   try {
     const row = await options.identityStore.load();
     const reason = judgeStart(opened?.promises ?? null, durableState(options, row));
     if (reason !== null) throw new FencedError(reason);
-    const file = await completeBirth(options, row, opened?.file ?? null);
+    file = await completeBirth(options, row, file, (created) => (file = created));
     await file.save(nextIncarnation(file.current, options.log));
     return { file, hasDamagedSlot: opened?.hasDamagedSlot ?? false };
   } catch (error) {
-    await opened?.file.close();
+    await file?.close();
     throw error;
   }
 }
@@ -73,6 +74,7 @@ async function completeBirth(
   options: StartOptions,
   row: Identity | null,
   existing: PromiseFile | null,
+  onCreated: (file: PromiseFile) => void,
 ): Promise<PromiseFile> {
   const { identity, identityStore, promisePath, log } = options;
   let state = row?.state ?? null;
@@ -95,6 +97,7 @@ async function completeBirth(
       case "create_file":
         if (pairId === null) throw new Error("an identity row without a pair id");
         file = await PromiseFile.create(promisePath, firstPromises(identity, pairId, log));
+        onCreated(file);
         break;
       case "run":
         await identityStore.advance("paired");

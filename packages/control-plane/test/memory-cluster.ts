@@ -258,6 +258,7 @@ export class MemoryCluster {
         disconnect: () => {},
       },
       logEntriesKept: 1_000_000,
+      pinnedIndex: () => null,
       onEnd: (end) => {
         node.end = end;
         node.session = null;
