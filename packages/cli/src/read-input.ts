@@ -3,7 +3,7 @@ import { createReadStream, readFileSync, renameSync, statSync, writeFileSync } f
 import { pipeline } from "node:stream/promises";
 import { CliError, EXIT } from "./cli-error.ts";
 
-/** SHA-256 of a file's bytes, as `sha256sum` says it: 32 bytes. Read as a stream: the file may be larger than memory. */
+/** SHA-256 of a file's bytes, as `sha256sum` says it: 32 bytes. Streamed: the file may be larger than memory. */
 export async function hashFile(path: string): Promise<Uint8Array> {
   try {
     if (statSync(path).isDirectory()) throw new CliError(EXIT.usage, "not_a_file", `${path} is a folder, not a file`);

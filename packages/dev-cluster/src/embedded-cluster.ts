@@ -5,8 +5,8 @@ import type { ProvisionedCluster } from "@event-anchoring/provision";
 import { awaitReady } from "./await-ready.ts";
 import { readClusterFile, writeClusterFile } from "./cluster-file.ts";
 import type { ClusterFile } from "./cluster-file.ts";
-import { eraseDataFolder, openDataFolder } from "./data-folder.ts";
-import type { DataFolder } from "./data-folder.ts";
+import { eraseClusterFolder, openClusterFolder } from "./cluster-folder.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import { EmbeddedNode } from "./embedded-node.ts";
 import { makeFirstApiKey } from "./first-api-key.ts";
 import { openPostgresInstallation } from "./postgres-installation.ts";
@@ -23,8 +23,8 @@ export interface Reporter {
 }
 
 export interface EmbeddedClusterOptions {
-  /** The data folder, such as `.anchoring`. */
-  readonly dataDir: string;
+  /** Where everything is kept, such as `.anchoring`. */
+  readonly folder: string;
   /** Nodes of a new cluster; an existing one keeps its number. Default 3. */
   readonly nodes?: number;
   /** Deletes the folder's earlier cluster first. */
@@ -39,12 +39,12 @@ const READY_TIMEOUT_MS = 60_000;
 const FIRST_POSTGRES_PORT = 5432;
 
 /**
- * The embedded default: a real cluster on this machine, in one data folder, supervised by this process.
+ * The embedded default: a real cluster on this machine, in one folder, supervised by this process.
  * States, as in cluster.json: `starting` → `running` → (`stop`) → `stopped`. A process that ends in between is started
  * again, and cluster.json says its new id.
  */
 export class EmbeddedCluster {
-  readonly #folder: DataFolder;
+  readonly #folder: ClusterFolder;
   readonly #lock: SupervisorLock;
   readonly #cluster: ProvisionedCluster;
   readonly #nodes: readonly EmbeddedNode[];
@@ -52,7 +52,7 @@ export class EmbeddedCluster {
   #apiKey: string | null;
 
   private constructor(
-    folder: DataFolder,
+    folder: ClusterFolder,
     lock: SupervisorLock,
     cluster: ProvisionedCluster,
     apiKey: string | null,
@@ -72,15 +72,15 @@ export class EmbeddedCluster {
    */
   static async start(options: EmbeddedClusterOptions, signal?: AbortSignal): Promise<EmbeddedCluster> {
     const { reporter } = options;
-    let folder = openDataFolder(options.dataDir);
+    let folder = openClusterFolder(options.folder);
     const lock = SupervisorLock.take(folder.root);
     try {
       if (lock.leftovers.length > 0) {
         await reporter.step(`stopping ${lock.leftovers.length} processes of a killed run`, () => lock.stopLeftovers());
       }
       if (options.isFresh === true) {
-        eraseDataFolder(folder);
-        folder = openDataFolder(options.dataDir);
+        eraseClusterFolder(folder, { isLockKept: true });
+        folder = openClusterFolder(options.folder);
       }
       const cluster = await EmbeddedCluster.#open(folder, lock, options);
       try {
@@ -97,7 +97,7 @@ export class EmbeddedCluster {
   }
 
   static async #open(
-    folder: DataFolder,
+    folder: ClusterFolder,
     lock: SupervisorLock,
     options: EmbeddedClusterOptions,
   ): Promise<EmbeddedCluster> {
@@ -141,7 +141,7 @@ export class EmbeddedCluster {
     };
   }
 
-  /** The data folder. */
+  /** The folder, as an absolute path. */
   get root(): string {
     return this.#folder.root;
   }
@@ -169,6 +169,12 @@ export class EmbeddedCluster {
     this.#state = "stopped";
     this.#publish();
     this.#lock.release();
+  }
+
+  /** Stops the cluster and deletes all of it. */
+  async erase(): Promise<void> {
+    await this.stop();
+    eraseClusterFolder(this.#folder, { isLockKept: false });
   }
 
   async #bringUp(reporter: Reporter, signal: AbortSignal | undefined): Promise<void> {
@@ -210,7 +216,7 @@ export class EmbeddedCluster {
   }
 }
 
-async function provision(folder: DataFolder, options: EmbeddedClusterOptions): Promise<ProvisionedCluster> {
+async function provision(folder: ClusterFolder, options: EmbeddedClusterOptions): Promise<ProvisionedCluster> {
   const { reporter } = options;
   if (existsSync(join(folder.root, "trust-root.txt"))) {
     const cluster = await loadCluster(folder.root);

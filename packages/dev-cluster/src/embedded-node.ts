@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
 import { awaitListener } from "./await-listener.ts";
 import type { ClusterFileNode } from "./cluster-file.ts";
-import type { DataFolder } from "./data-folder.ts";
+import type { ClusterFolder } from "./cluster-folder.ts";
 import { processScript } from "./process-script.ts";
 import { hasCode } from "./has-code.ts";
 import { DATABASE, apiConfig, controlPlaneConfig } from "./node-config.ts";
@@ -24,7 +24,7 @@ export const PROCESS_NAMES = ["postgres", "control_plane", "api"] as const;
 export type ProcessName = (typeof PROCESS_NAMES)[number];
 
 export interface EmbeddedNodeOptions {
-  readonly folder: DataFolder;
+  readonly folder: ClusterFolder;
   readonly cluster: ProvisionedCluster;
   readonly node: ProvisionedNode;
   readonly ports: ReadonlyMap<string, NodePorts>;

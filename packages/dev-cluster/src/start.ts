@@ -75,7 +75,7 @@ function parseOptions(args: readonly string[]): Omit<EmbeddedClusterOptions, "re
     },
   });
   if (values.help) return "help";
-  const base = { dataDir: values.data, isFresh: values.fresh };
+  const base = { folder: values.data, isFresh: values.fresh };
   if (values.nodes === undefined) return base;
   const nodes = Number(values.nodes);
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_MAX) {

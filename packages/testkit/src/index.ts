@@ -4,3 +4,8 @@ export { BENCH_HELP, benchCommand } from "./bench/bench.ts";
 export { trustRootsOf, verifySamples } from "./bench/verify-samples.ts";
 export { LoadClient } from "./load-client.ts";
 export type { LoadAnswer } from "./load-client.ts";
+export { RetryingWriter } from "./retrying-writer.ts";
+export type { Acknowledged, RetryingWriterOptions } from "./retrying-writer.ts";
+export { startTestCluster } from "./test-cluster.ts";
+export type { TestCluster } from "./test-cluster.ts";
+export { until } from "./until.ts";

@@ -48,7 +48,8 @@ describe("startTestPostgres", () => {
   test("is durable by its settings", async () => {
     const rows = await query(
       postgres.url(),
-      "SELECT name, setting FROM pg_settings WHERE name IN ('fsync','full_page_writes','synchronous_commit') ORDER BY name",
+      `SELECT name, setting FROM pg_settings
+        WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') ORDER BY name`,
     );
     expect(rows).toEqual([
       { name: "fsync", setting: "on" },

@@ -81,7 +81,7 @@ async function ask(service: Service, eventHash: Uint8Array, eventId: string): Pr
   }
 }
 
-/** The receipt in the answer or, while the anchor is committed and not yet certified, the one that the service makes. */
+/** The receipt in the answer or, while the anchor is committed and not yet certified, the one that is made later. */
 async function receiptOf(service: Service, answer: Answer, eventId: string): Promise<StatedReceipt> {
   const { anchor, receipt } = answer.body;
   if (receipt !== null && receipt !== undefined) return parseStated(receipt);

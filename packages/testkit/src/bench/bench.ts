@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -42,13 +42,12 @@ export async function benchCommand(args: readonly string[], stdout: Terminal, st
     if (file === null) throw new Error(`there is no cluster in ${options.cluster}`);
     return measure(file, options, stdout, progress);
   }
-  const dataDir = mkdtempSync(join(tmpdir(), "anchoring-bench-"));
-  const cluster = await EmbeddedCluster.start({ dataDir, reporter });
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-bench-"));
+  const cluster = await EmbeddedCluster.start({ folder, reporter });
   try {
     return await measure(cluster.file, options, stdout, progress);
   } finally {
-    await reporter.step("stopping", () => cluster.stop());
-    rmSync(dataDir, { recursive: true, force: true });
+    await reporter.step("stopping", () => cluster.erase());
   }
 }
 
@@ -122,7 +121,8 @@ function machine(): object {
 }
 
 function heading(): string {
-  return `${"".padEnd(44)}${["anchors/s", "p50 ms", "p99 ms", "max ms", "failed"].map((name) => name.padStart(11)).join("")}`;
+  const names = ["anchors/s", "p50 ms", "p99 ms", "max ms", "failed"];
+  return `${"".padEnd(44)}${names.map((name) => name.padStart(11)).join("")}`;
 }
 
 function row(measurement: Measurement): string {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { canEnter, ownFolder, postgresUser } from "./os-user.ts";
 import type { OsUser } from "./os-user.ts";
 
 /** Where everything of one embedded cluster is. */
-export interface DataFolder {
+export interface ClusterFolder {
   /** `.anchoring/`: ca/, root-keys/, nodes/<id>/, cluster.json, supervisor.json. */
   readonly root: string;
   /** Database directories, one per node, and what Postgres needs to run. Outside `root` only if it must be. */
@@ -18,11 +18,13 @@ export interface DataFolder {
   readonly postgresUser: OsUser | null;
 }
 
-/** Names of which one is enough to take a folder for a data folder of ours. */
-const OWN_NAMES = ["supervisor.json", "cluster.json", "trust-root.txt", "postgres"];
+/** Any of these shows that the folder is ours. */
+const MARKS = ["supervisor.json", "cluster.json", "trust-root.txt"];
+/** All that is ever written into the folder itself. */
+const OWN_NAMES = [...MARKS, "root-thk.txt", "ca", "root-keys", "nodes", "postgres"];
 
-/** Makes or opens the data folder; never takes a folder that somebody else filled. */
-export function openDataFolder(path: string): DataFolder {
+/** Makes or opens the folder of a cluster; never takes a folder that somebody else filled. */
+export function openClusterFolder(path: string): ClusterFolder {
   const wanted = resolve(path);
   assertOurs(wanted);
   mkdirSync(wanted, { recursive: true, mode: 0o700 });
@@ -51,18 +53,23 @@ function canPass(root: string, mode: number, user: OsUser | null): boolean {
   return user === null || canEnter(user, root);
 }
 
-/** Deletes all that the folder holds. No process of the cluster may run. @throws if the folder is not ours */
-export function eraseDataFolder(folder: DataFolder): void {
-  assertOurs(folder.root);
-  for (const name of readdirSync(folder.root)) {
-    if (name !== "supervisor.json") rmSync(join(folder.root, name), { recursive: true, force: true });
+/**
+ * Deletes the cluster: all that this program writes, and nothing else. No process of it may run.
+ * @param options.isLockKept whether `supervisor.json` stays, for a caller that goes on to make a new cluster
+ */
+export function eraseClusterFolder(folder: ClusterFolder, options: { readonly isLockKept: boolean }): void {
+  for (const name of OWN_NAMES) {
+    if (options.isLockKept && name === "supervisor.json") continue;
+    rmSync(join(folder.root, name), { recursive: true, force: true });
   }
   for (const path of [folder.postgresRoot, folder.socketRoot]) rmSync(path, { recursive: true, force: true });
+  if (!options.isLockKept && readdirSync(folder.root).length === 0) rmdirSync(folder.root);
 }
 
+/** A start that was cut short leaves own names only; whatever else is there belongs to somebody. */
 function assertOurs(path: string): void {
   if (!existsSync(path)) return;
   const names = readdirSync(path);
-  if (names.length === 0 || names.some((name) => OWN_NAMES.includes(name))) return;
+  if (names.some((name) => MARKS.includes(name)) || names.every((name) => OWN_NAMES.includes(name))) return;
   throw new Error(`${path} holds other files; choose an empty folder or one that this command made`);
 }

@@ -1,0 +1,53 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { EmbeddedCluster } from "@event-anchoring/dev-cluster";
+import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
+import { until } from "./until.ts";
+
+export interface TestCluster {
+  readonly cluster: EmbeddedCluster;
+  readonly apiKey: string;
+  /** What the supervisor has said about processes that ended. */
+  readonly notices: readonly string[];
+  /** A node as cluster.json describes it now. */
+  entry(id: string): ClusterFileNode;
+  /** Waits until some node says that it leads. */
+  leader(): Promise<ClusterFileNode>;
+}
+
+/** A real cluster in a folder of its own, with its processes run from the build. Call `cluster.erase()` in the end. */
+export async function startTestCluster(): Promise<TestCluster> {
+  const notices: string[] = [];
+  const reporter = {
+    step: <Result>(_title: string, run: () => Promise<Result>): Promise<Result> => run(),
+    notice: (message: string): void => {
+      notices.push(message);
+    },
+  };
+  const cluster = await EmbeddedCluster.start({ folder: mkdtempSync(join(tmpdir(), "anchoring-cluster-")), reporter });
+  const { api_key: apiKey } = cluster.file;
+  if (apiKey === null) throw new Error("a running cluster has an API key");
+  const leader = (): Promise<ClusterFileNode> =>
+    until("a node says that it leads", async () => {
+      const answers = await Promise.all(
+        cluster.file.nodes.map(async (node) => ((await roleOf(node.api_url)) === "leader" ? [node] : [])),
+      );
+      return answers.flat()[0] ?? null;
+    });
+  return { cluster, apiKey, notices, entry: (id) => cluster.node(id).entry, leader };
+}
+
+/** Null when the node does not answer. */
+async function roleOf(apiUrl: string): Promise<unknown> {
+  try {
+    const response = await fetch(`${apiUrl}/healthz`, { signal: AbortSignal.timeout(2000) });
+    const health: unknown = await response.json();
+    if (typeof health !== "object" || health === null || !("raft" in health)) return null;
+    const { raft } = health;
+    return typeof raft === "object" && raft !== null && "role" in raft ? raft.role : null;
+  } catch {
+    // A node that is down has no role; the caller asks the others, and asks again.
+    return null;
+  }
+}
