@@ -22,6 +22,7 @@ const PARTS = {
     sql: `UPDATE state.ledger SET applied_index = ?, applied_term = ?, effect = ?, next_sequence = ?,
       last_accepted_ms = ?, group_ids_from = ?, conf_state = ?, checksum = ? WHERE applied_index = ? RETURNING 1`,
   },
+  unguarded: { name: "guard", sql: "SELECT 1" },
   origins: {
     name: "origins",
     sql: `INSERT INTO state.origins (origin, origin_fingerprint, status)
@@ -219,27 +220,39 @@ function addTrustRoots(builder: StatementBuilder, writes: EntryWrites, numbers: 
   }
 }
 
-function addKeysAndGroups(
-  builder: StatementBuilder,
-  decision: EntryDecision,
-  deleteGroupIdsBelow: number | null,
-): void {
-  const { apiKeys, groupIds } = decision.writes;
-  if (apiKeys.length > 0) {
-    builder.add("apiKeys", [
-      byteaArray(apiKeys.map(({ keyId }) => keyId)),
-      byteaArray(apiKeys.map(({ keyHash }) => keyHash)),
-      byteaArray(apiKeys.map(({ apiClientId }) => apiClientId)),
-      textArray(apiKeys.map(({ label }) => label)),
-      smallintArray(apiKeys.map(({ scopes }) => scopesToBits(scopes))),
-      bigintArray(apiKeys.map(({ expiresMs }) => expiresMs)),
-      bigintArray(apiKeys.map(({ createdMs }) => createdMs)),
-      bigintArray(apiKeys.map(({ revokedMs }) => revokedMs)),
-      textArray(apiKeys.map(({ operator }) => operator)),
-    ]);
-  }
+function addKeys(builder: StatementBuilder, { apiKeys }: EntryWrites): void {
+  if (apiKeys.length === 0) return;
+  builder.add("apiKeys", [
+    byteaArray(apiKeys.map(({ keyId }) => keyId)),
+    byteaArray(apiKeys.map(({ keyHash }) => keyHash)),
+    byteaArray(apiKeys.map(({ apiClientId }) => apiClientId)),
+    textArray(apiKeys.map(({ label }) => label)),
+    smallintArray(apiKeys.map(({ scopes }) => scopesToBits(scopes))),
+    bigintArray(apiKeys.map(({ expiresMs }) => expiresMs)),
+    bigintArray(apiKeys.map(({ createdMs }) => createdMs)),
+    bigintArray(apiKeys.map(({ revokedMs }) => revokedMs)),
+    textArray(apiKeys.map(({ operator }) => operator)),
+  ]);
+}
+
+function addGroups(builder: StatementBuilder, decision: EntryDecision, deleteGroupIdsBelow: number | null): void {
+  const { groupIds } = decision.writes;
   if (groupIds.length > 0) builder.add("groupIds", [decision.index, encodeGroupIds(groupIds)]);
   if (deleteGroupIdsBelow !== null) builder.add("forgetGroupIds", [deleteGroupIdsBelow]);
+}
+
+/** The same rows without the row of the ledger, for a transaction that writes that row itself. */
+export function buildInsert(
+  writes: EntryWrites,
+  numbers: OriginNumbers,
+): { statement: Statement; values: readonly Parameter[] } {
+  const builder = new StatementBuilder();
+  builder.add("unguarded", []);
+  addTrustRoots(builder, writes, numbers);
+  addLeaves(builder, writes, numbers);
+  addTree(builder, writes, numbers);
+  addKeys(builder, writes);
+  return builder.finish();
 }
 
 export interface ApplyInput {
@@ -271,6 +284,7 @@ export function buildApply(input: ApplyInput): { statement: Statement; values: r
   addTrustRoots(builder, decision.writes, numbers);
   addLeaves(builder, decision.writes, numbers);
   addTree(builder, decision.writes, numbers);
-  addKeysAndGroups(builder, decision, input.deleteGroupIdsBelow);
+  addKeys(builder, decision.writes);
+  addGroups(builder, decision, input.deleteGroupIdsBelow);
   return builder.finish();
 }

@@ -14,3 +14,9 @@ export type { AsOfApplied, ReadDirection, ReadPosition, StoredOriginHead, Stored
 export type { ReadPoolOptions } from "./read-pool.ts";
 export type { StoredAnchor, StoredCertificate, StoredClientEvent } from "./read-rows.ts";
 export type { ProofHashes, SubtreesOfOrigin } from "./proof-hashes.ts";
+export { SnapshotExport, exportSnapshot } from "./snapshot-export.ts";
+export type { ExportSnapshotOptions } from "./snapshot-export.ts";
+export { SNAPSHOT_CHUNK_BYTES } from "./snapshot-format.ts";
+export type { SnapshotManifest } from "./snapshot-format.ts";
+export { installSnapshot } from "./snapshot-install.ts";
+export type { InstallSnapshotOptions, InstalledSnapshot, SnapshotChecks, SnapshotOrigin } from "./snapshot-install.ts";

@@ -72,7 +72,8 @@ interface ServerRow {
   readonly wal_flushed: string;
 }
 
-async function loadTermAndVote(session: Reader): Promise<Pick<HardState, "term" | "vote"> | null> {
+/** @throws StoreError `corrupt`; null: there is no row */
+export async function loadTermAndVote(session: Reader): Promise<Pick<HardState, "term" | "vote"> | null> {
   const rows = await session.read<{ term: number; vote: string; checksum: Uint8Array }>({
     text: "SELECT term, vote::text AS vote, checksum FROM node.raft_state",
   });

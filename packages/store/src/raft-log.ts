@@ -274,12 +274,17 @@ export class RaftLog {
   }
 
   /**
-   * Makes the log empty after `point`, where a snapshot was installed. Installing one does this in its own
-   * transaction; then this only notices it.
+   * Makes the log empty after `point`, which a snapshot has put in force.
+   * @throws StoreError `out_of_order` unless the ledger has applied it
    */
   async reset(point: EntryId): Promise<void> {
     this.#assertUsable();
-    await this.#noteUnknown(() => this.#writer.transaction((session) => resetRaftLog(session, point)));
+    await this.#noteUnknown(() =>
+      this.#writer.transaction(async (session) => {
+        await assertApplied(session, point.index);
+        await resetRaftLog(session, point);
+      }),
+    );
     this.#compacted = { index: point.index, term: point.term };
     this.#lastIndex = point.index;
     this.#commitHint = point.index;
@@ -340,14 +345,18 @@ const WRITE_COMPACTION = {
     ON CONFLICT (only_row) DO UPDATE SET index = excluded.index, term = excluded.term, checksum = excluded.checksum`,
 };
 
-async function compactTo(session: Session, point: RaftIndex): Promise<EntryId> {
+async function assertApplied(session: Session, point: RaftIndex): Promise<void> {
   const applied = await session.read<{ applied_index: number }>({
     text: "SELECT applied_index FROM state.ledger",
   });
   const appliedIndex = applied[0]?.applied_index ?? 0;
   if (appliedIndex < point) {
-    throw new StoreError("out_of_order", `cannot compact to ${point}: applied is ${appliedIndex}`);
+    throw new StoreError("out_of_order", `the log cannot begin after ${point}: applied is ${appliedIndex}`);
   }
+}
+
+async function compactTo(session: Session, point: RaftIndex): Promise<EntryId> {
+  await assertApplied(session, point);
   const [entry] = await readEntries(session, point, point + 1, Number.MAX_SAFE_INTEGER);
   if (entry === undefined) throw new StoreError("corrupt", `log row ${point} is missing`);
   await session.write({ text: "DELETE FROM node.raft_log WHERE index <= $1" }, [point]);

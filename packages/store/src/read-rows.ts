@@ -87,7 +87,9 @@ function decodeStoredLeaf(row: AnchorRow): ReturnType<typeof decodeLeaf> {
   }
 }
 
-function toClientEvent(row: AnchorRow): StoredClientEvent | null {
+export function toClientEvent(
+  row: Pick<AnchorRow, "api_client_id" | "client_event_id" | "salt">,
+): StoredClientEvent | null {
   const { api_client_id: apiClientId, client_event_id: clientEventId, salt } = row;
   // An erased event has lost id and salt, and is then as if it never had them.
   if (apiClientId === null || clientEventId === null || salt === null) return null;

@@ -310,8 +310,11 @@ describe("compaction", () => {
   });
 
   test("a reset empties the log after an installed snapshot", async () => {
-    const { url } = await filledDatabase(10, 10);
+    const database = await filledDatabase(10, 10);
+    const { url } = database;
     const first = await openLoaded(url);
+    expect(await refusalOf(first.log.reset({ index: 5_000, term: 1 }))).toBe("out_of_order");
+    await setApplied(database, 5_000);
     await first.log.reset({ index: 5_000, term: 1 });
     await first.log.append({
       entries: [entry(5_001, 2)],

@@ -60,6 +60,7 @@ export function events(count: number, label: string, origin = originAt(0)): Even
 }
 
 export class StoredLedgerHarness {
+  readonly credential = CREDENTIAL;
   readonly store: LedgerStore;
   state: LedgerState;
   clockMs = 1_800_000_000_000;

@@ -1,0 +1,267 @@
+/**
+ * A snapshot is a stream of records: a header, trust roots, API keys, group ids, then leaves by sequence, each followed
+ * by the certificate of the tree that it completes, and an end. Tiles, look-up keys, statuses and positions are not in
+ * it: whoever installs it makes them anew. The stream is cut into chunks of equal size, whatever lies at the cuts.
+ */
+import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
+import type { ApiKey, Cosignature } from "@event-anchoring/ledger";
+import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
+import type { ConfState } from "raft-ts";
+import type { StoredClientEvent } from "./read-rows.ts";
+import { decodeCosignatures, encodeCosignatures } from "./ledger-codec.ts";
+import { decodeConfState, encodeConfState } from "./raft-codec.ts";
+
+/** What is known of a snapshot before its first byte. Nothing of it is trusted: the stream has to say the same. */
+export interface SnapshotManifest {
+  /** 16 random bytes drawn by the exporter. */
+  readonly snapshotId: Uint8Array;
+  /** The state is that after this entry. */
+  readonly raftIndex: number;
+  readonly raftTerm: number;
+  /** Effect chain at raftIndex, 32 bytes. */
+  readonly effect: Uint8Array;
+  /** Bytes of every chunk but the last. */
+  readonly chunkBytes: number;
+  readonly totalBytes: number;
+  /** SHA-256 of each chunk, in order. */
+  readonly chunkHashes: readonly Uint8Array[];
+  /** SHA-256 of all chunks joined. */
+  readonly wholeHash: Uint8Array;
+}
+
+/** Bytes of a chunk. */
+export const SNAPSHOT_CHUNK_BYTES = 1024 * 1024;
+
+const NO_BYTES = new Uint8Array(0);
+const FORMAT_VERSION = 1;
+const FRAME_BYTES = 5;
+/** A trust root has at most 256 KiB, an entry's group ids 24 KiB; everything else is far smaller. */
+const RECORD_BYTES_MAX = 1024 * 1024;
+
+const RECORD = { header: 0, trustRoot: 1, apiKey: 2, groupIds: 3, leaf: 4, certificate: 5, end: 255 } as const;
+
+export interface SnapshotHeader {
+  readonly type: "header";
+  readonly raftIndex: number;
+  readonly raftTerm: number;
+  readonly effect: Uint8Array;
+  readonly nextSequence: number;
+  readonly lastAcceptedMs: number;
+  readonly groupIdsFrom: number;
+  /** null: the members are still those with which the cluster was born, the active nodes of trust root version 1. */
+  readonly confState: ConfState | null;
+}
+
+export interface SnapshotTrustRoot {
+  readonly type: "trust_root";
+  readonly document: string;
+}
+
+export interface SnapshotApiKey {
+  readonly type: "api_key";
+  readonly apiKey: ApiKey;
+}
+
+export interface SnapshotGroupIds {
+  readonly type: "group_ids";
+  readonly index: number;
+  readonly groups: Uint8Array;
+}
+
+export interface SnapshotLeaf {
+  readonly type: "leaf";
+  readonly bytes: Uint8Array;
+  readonly clientEvent: StoredClientEvent | null;
+}
+
+/** Of the origin of the leaf before it, over the tree that ends with that leaf. */
+export interface SnapshotCertificate {
+  readonly type: "certificate";
+  readonly rootHash: Uint8Array;
+  readonly certifiedAtS: number;
+  readonly trustRootVersion: number;
+  readonly cosignatures: readonly Cosignature[];
+}
+
+export interface SnapshotEnd {
+  readonly type: "end";
+}
+
+export type SnapshotRecord =
+  | SnapshotHeader
+  | SnapshotTrustRoot
+  | SnapshotApiKey
+  | SnapshotGroupIds
+  | SnapshotLeaf
+  | SnapshotCertificate
+  | SnapshotEnd;
+
+function writeApiKey(writer: ByteWriter, key: ApiKey): void {
+  writer
+    .bytes(key.keyId, 16)
+    .bytes(key.keyHash, 32)
+    .bytes(key.apiClientId, 16)
+    .lengthPrefixed16(utf8ToBytes(key.label))
+    .u8(scopesToBits(key.scopes))
+    .u64(key.expiresMs)
+    .u64(key.createdMs)
+    .u64(key.revokedMs)
+    .lengthPrefixed16(utf8ToBytes(key.operator));
+}
+
+function writeLeaf(writer: ByteWriter, { bytes, clientEvent }: SnapshotLeaf): void {
+  writer.lengthPrefixed16(bytes).u8(clientEvent === null ? 0 : 1);
+  if (clientEvent === null) return;
+  writer
+    .bytes(clientEvent.apiClientId, 16)
+    .lengthPrefixed16(utf8ToBytes(clientEvent.clientEventId))
+    .bytes(clientEvent.salt, 32);
+}
+
+/** @returns the number of the record's kind; its body is in the writer */
+function writeBody(writer: ByteWriter, record: SnapshotRecord): number {
+  switch (record.type) {
+    case "header":
+      writer.u8(FORMAT_VERSION).u64(record.raftIndex).u64(record.raftTerm).bytes(record.effect, 32);
+      writer.u64(record.nextSequence).u64(record.lastAcceptedMs).u64(record.groupIdsFrom);
+      writer.lengthPrefixed16(record.confState === null ? NO_BYTES : encodeConfState(record.confState));
+      return RECORD.header;
+    case "trust_root":
+      writer.lengthPrefixed32(utf8ToBytes(record.document));
+      return RECORD.trustRoot;
+    case "api_key":
+      writeApiKey(writer, record.apiKey);
+      return RECORD.apiKey;
+    case "group_ids":
+      writer.u64(record.index).lengthPrefixed32(record.groups);
+      return RECORD.groupIds;
+    case "leaf":
+      writeLeaf(writer, record);
+      return RECORD.leaf;
+    case "certificate":
+      writer.bytes(record.rootHash, 32).u64(record.certifiedAtS).u64(record.trustRootVersion);
+      writer.lengthPrefixed16(encodeCosignatures(record.cosignatures));
+      return RECORD.certificate;
+    case "end":
+      return RECORD.end;
+    default:
+      return assertNever(record);
+  }
+}
+
+/** u8 kind, u32 length of the body, the body. */
+export function encodeRecord(record: SnapshotRecord): Uint8Array {
+  const body = new ByteWriter(512);
+  const kind = writeBody(body, record);
+  const bytes = body.finish();
+  return new ByteWriter(FRAME_BYTES + bytes.length).u8(kind).u32(bytes.length).bytes(bytes).finish();
+}
+
+function readConfState(bytes: Uint8Array): ConfState | null {
+  return bytes.length === 0 ? null : decodeConfState(bytes);
+}
+
+function readHeader(reader: ByteReader): SnapshotHeader {
+  const version = reader.u8();
+  if (version !== FORMAT_VERSION) throw new DecodeError("kind_unknown", `snapshot format ${version}`);
+  return {
+    type: "header",
+    raftIndex: reader.u64(),
+    raftTerm: reader.u64(),
+    effect: reader.bytes(32),
+    nextSequence: reader.u64(),
+    lastAcceptedMs: reader.u64(),
+    groupIdsFrom: reader.u64(),
+    confState: readConfState(reader.lengthPrefixed16()),
+  };
+}
+
+function readScopes(reader: ByteReader): ApiKey["scopes"] {
+  const bits = reader.u8();
+  if (bits >= 2 ** SCOPES.length) throw new DecodeError("value_invalid", `scopes ${bits}`);
+  return scopesFromBits(bits);
+}
+
+function readApiKey(reader: ByteReader): SnapshotApiKey {
+  const apiKey: ApiKey = {
+    keyId: reader.bytes(16),
+    keyHash: reader.bytes(32),
+    apiClientId: reader.bytes(16),
+    label: bytesToUtf8(reader.lengthPrefixed16()),
+    scopes: readScopes(reader),
+    expiresMs: reader.u64(),
+    createdMs: reader.u64(),
+    revokedMs: reader.u64(),
+    operator: bytesToUtf8(reader.lengthPrefixed16()),
+  };
+  return { type: "api_key", apiKey };
+}
+
+function readClientEvent(reader: ByteReader): StoredClientEvent | null {
+  const flag = reader.u8();
+  if (flag > 1) throw new DecodeError("value_invalid", `client event flag ${flag}`);
+  if (flag === 0) return null;
+  return {
+    apiClientId: reader.bytes(16),
+    clientEventId: bytesToUtf8(reader.lengthPrefixed16()),
+    salt: reader.bytes(32),
+  };
+}
+
+function readBody(kind: number, reader: ByteReader): SnapshotRecord {
+  switch (kind) {
+    case RECORD.header:
+      return readHeader(reader);
+    case RECORD.trustRoot:
+      return { type: "trust_root", document: bytesToUtf8(reader.lengthPrefixed32()) };
+    case RECORD.apiKey:
+      return readApiKey(reader);
+    case RECORD.groupIds:
+      return { type: "group_ids", index: reader.u64(), groups: reader.lengthPrefixed32() };
+    case RECORD.leaf:
+      return { type: "leaf", bytes: reader.lengthPrefixed16(), clientEvent: readClientEvent(reader) };
+    case RECORD.certificate:
+      return {
+        type: "certificate",
+        rootHash: reader.bytes(32),
+        certifiedAtS: reader.u64(),
+        trustRootVersion: reader.u64(),
+        cosignatures: decodeCosignatures(reader.lengthPrefixed16()),
+      };
+    case RECORD.end:
+      return { type: "end" };
+    default:
+      throw new DecodeError("kind_unknown", `record kind ${kind}`);
+  }
+}
+
+/** Takes the stream in pieces of any size, which may be attacker-controlled, and gives whole records. */
+export class RecordDecoder {
+  #rest: Uint8Array = new Uint8Array(0);
+
+  /** The records that this piece completes. @throws DecodeError, InvalidBytesError */
+  push(piece: Uint8Array): SnapshotRecord[] {
+    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    const records: SnapshotRecord[] = [];
+    let offset = 0;
+    while (bytes.length - offset >= FRAME_BYTES) {
+      const frame = new ByteReader(bytes.subarray(offset, offset + FRAME_BYTES));
+      const kind = frame.u8();
+      const length = frame.u32();
+      if (length > RECORD_BYTES_MAX) throw new DecodeError("length_wrong", `a record of ${length} bytes`);
+      if (bytes.length - offset - FRAME_BYTES < length) break;
+      const start = offset + FRAME_BYTES;
+      const reader = new ByteReader(bytes.subarray(start, start + length));
+      records.push(readBody(kind, reader));
+      reader.finish();
+      offset = start + length;
+    }
+    this.#rest = Uint8Array.from(bytes.subarray(offset));
+    return records;
+  }
+
+  /** Bytes that no record has claimed yet. */
+  get pendingBytes(): number {
+    return this.#rest.length;
+  }
+}

@@ -1,0 +1,260 @@
+import { createHash } from "node:crypto";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { DecodeError, InvalidBytesError, equalBytes, frontierRoot, raftIdOf } from "@event-anchoring/protocol";
+import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
+import type { ConfState, EntryId } from "raft-ts";
+import { buildInsert } from "./apply.ts";
+import { bigintArray, byteaArray } from "./binary-array.ts";
+import { Connection } from "./connection.ts";
+import type { Session } from "./connection.ts";
+import { StoreError } from "./errors.ts";
+import { INDEXED_PLANS } from "./indexed-plans.ts";
+import { ledgerRowChecksum } from "./ledger-codec.ts";
+import type { LedgerRow } from "./ledger-codec.ts";
+import { loadFrontier, loadLedger, loadLedgerRow } from "./ledger-load.ts";
+import { LEDGER_LOCK, RAFT_LOG_LOCK } from "./locks.ts";
+import { assertMigrated } from "./migrate.ts";
+import { OriginNumbers } from "./origin-numbers.ts";
+import { encodeConfState } from "./raft-codec.ts";
+import { resetRaftLog, writeHardState } from "./raft-log.ts";
+import { loadTermAndVote } from "./raft-log-reads.ts";
+import { assertSafeSettings } from "./settings.ts";
+import { RecordDecoder } from "./snapshot-format.ts";
+import type { SnapshotManifest } from "./snapshot-format.ts";
+import { SnapshotRebuild } from "./snapshot-rebuild.ts";
+import type { RebuiltOrigin } from "./snapshot-rebuild.ts";
+
+/** An origin of a snapshot that is not in force yet. */
+export interface SnapshotOrigin extends RebuiltOrigin {
+  /** Root hash of its first `treeSize` leaves, as far as it reaches. */
+  rootAt(treeSize: number): Promise<Uint8Array>;
+}
+
+/** What only the node itself can judge. Throwing refuses the snapshot; the caller gets that very error. */
+export interface SnapshotChecks {
+  /** The chain holds together from its own version 1 on. Is it ours? null: there was no genesis yet. */
+  trustRoots(chain: TrustRootChain | null): void | Promise<void>;
+  /** Does it hold what this node has promised? Called for each origin, when all of it is there. */
+  origin(origin: SnapshotOrigin): void | Promise<void>;
+}
+
+export interface InstallSnapshotOptions {
+  readonly url: string;
+  readonly manifest: SnapshotManifest;
+  /** In order. They may take their time: nothing is visible, and nothing is lost if they stop. */
+  readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  readonly checks: SnapshotChecks;
+  /** How long to wait for an earlier session to leave. Default 10,000. */
+  readonly lockTimeoutMs?: number;
+}
+
+export interface InstalledSnapshot {
+  /** Where the log now begins: after this entry. It is also what is applied. */
+  readonly point: EntryId;
+  readonly confState: ConfState;
+}
+
+const STATE_TABLES = [
+  "trust_roots",
+  "origins",
+  "trust_root_positions",
+  "anchors",
+  "tiles",
+  "certificates",
+  "api_keys",
+  "group_ids",
+];
+
+/** Every chunk against its hash, and the whole against its own. */
+async function* verifiedChunks(options: InstallSnapshotOptions): AsyncGenerator<Uint8Array> {
+  const { manifest } = options;
+  const whole = createHash("sha256");
+  let index = 0;
+  let totalBytes = 0;
+  for await (const chunk of options.chunks) {
+    const expected = manifest.chunkHashes[index];
+    const hash = createHash("sha256").update(chunk).digest();
+    if (expected === undefined || !equalBytes(hash, expected)) {
+      throw new StoreError("snapshot_refused", `chunk ${index} is not the one of the manifest`);
+    }
+    whole.update(chunk);
+    totalBytes += chunk.length;
+    index += 1;
+    yield chunk;
+  }
+  const isWhole = index === manifest.chunkHashes.length && totalBytes === manifest.totalBytes;
+  if (!isWhole || !equalBytes(whole.digest(), manifest.wholeHash)) {
+    throw new StoreError("snapshot_refused", `${index} chunks are not the whole of the manifest`);
+  }
+}
+
+/** Writes rows as they are made. They are in a transaction that only this session sees. */
+class SnapshotInstaller {
+  readonly #session: Session;
+  readonly #options: InstallSnapshotOptions;
+  readonly #rebuild = new SnapshotRebuild();
+  readonly #decoder = new RecordDecoder();
+  readonly #numbers = new OriginNumbers();
+  #hasCheckedChain = false;
+
+  constructor(session: Session, options: InstallSnapshotOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  async run(): Promise<InstalledSnapshot> {
+    const before = await loadLedgerRow(this.#session);
+    const { manifest } = this.#options;
+    if (manifest.raftIndex <= before.appliedIndex) {
+      const what = `entry ${manifest.raftIndex} is applied here already, up to ${before.appliedIndex}`;
+      throw new StoreError("snapshot_refused", what);
+    }
+    for (const table of STATE_TABLES) await this.#session.write({ text: `DELETE FROM state.${table}` });
+    for await (const chunk of verifiedChunks(this.#options)) {
+      this.#decode(chunk);
+      if (this.#rebuild.hasChain) await this.#checkChain();
+      await this.#writeRows();
+    }
+    if (!this.#rebuild.isEnded || this.#decoder.pendingBytes > 0) {
+      throw new StoreError("snapshot_refused", "the snapshot does not end with its end");
+    }
+    const confState = await this.#writeLedgerRow();
+    // What a restart would load is loaded here: whatever it refuses is refused before anything is in force.
+    await loadLedger(this.#session);
+    await this.#checkOrigins();
+    const point = { index: manifest.raftIndex, term: manifest.raftTerm };
+    await resetRaftLog(this.#session, point);
+    await this.#raiseTerm(point);
+    return { point, confState };
+  }
+
+  #decode(chunk: Uint8Array): void {
+    try {
+      for (const record of this.#decoder.push(chunk)) this.#rebuild.add(record);
+    } catch (cause) {
+      if (cause instanceof DecodeError || cause instanceof InvalidBytesError) {
+        throw new StoreError("snapshot_refused", "a record cannot be decoded", { cause });
+      }
+      throw cause;
+    }
+  }
+
+  async #writeRows(): Promise<void> {
+    const { writes, groupIds } = this.#rebuild.take();
+    for (const { originFingerprint } of writes.originStatuses) this.#numbers.add(this.#numbers.next, originFingerprint);
+    const { statement, values } = buildInsert(writes, this.#numbers);
+    await this.#session.write(statement, values);
+    if (groupIds.length === 0) return;
+    await this.#session.write(
+      {
+        text: `INSERT INTO state.group_ids (index, groups)
+          SELECT * FROM unnest($1::bigint[], $2::bytea[])`,
+      },
+      [bigintArray(groupIds.map(({ index }) => index)), byteaArray(groupIds.map(({ groups }) => groups))],
+    );
+  }
+
+  /** As soon as the chain is there: a cluster that is not ours need not send its leaves. */
+  async #checkChain(): Promise<void> {
+    if (this.#hasCheckedChain) return;
+    this.#hasCheckedChain = true;
+    await this.#options.checks.trustRoots(this.#rebuild.chain);
+  }
+
+  async #checkOrigins(): Promise<void> {
+    for (const origin of this.#rebuild.origins()) {
+      await this.#options.checks.origin({
+        ...origin,
+        rootAt: (treeSize) => this.#rootAt(origin.originFingerprint, treeSize),
+      });
+    }
+  }
+
+  async #rootAt(originFingerprint: OriginFingerprint, treeSize: number): Promise<Uint8Array> {
+    return frontierRoot(await loadFrontier(this.#session, originFingerprint, treeSize), nodeCrypto.sha256);
+  }
+
+  async #writeLedgerRow(): Promise<ConfState> {
+    const { header, chain } = this.#rebuild;
+    const { manifest } = this.#options;
+    const isSame =
+      header.raftIndex === manifest.raftIndex &&
+      header.raftTerm === manifest.raftTerm &&
+      equalBytes(header.effect, manifest.effect);
+    if (!isSame) throw new StoreError("snapshot_refused", "header and manifest speak of different entries");
+    const confState = header.confState ?? birthConfState(chain);
+    const row: LedgerRow = {
+      appliedIndex: header.raftIndex,
+      appliedTerm: header.raftTerm,
+      effect: header.effect,
+      nextSequence: header.nextSequence,
+      lastAcceptedMs: header.lastAcceptedMs,
+      groupIdsFrom: header.groupIdsFrom,
+      confState: encodeConfState(confState),
+    };
+    await this.#session.write(
+      {
+        text: `UPDATE state.ledger SET applied_index = $1, applied_term = $2, effect = $3, next_sequence = $4,
+          last_accepted_ms = $5, group_ids_from = $6, conf_state = $7, checksum = $8`,
+      },
+      [
+        row.appliedIndex,
+        row.appliedTerm,
+        row.effect,
+        row.nextSequence,
+        row.lastAcceptedMs,
+        row.groupIdsFrom,
+        row.confState,
+        ledgerRowChecksum(row),
+      ],
+    );
+    return confState;
+  }
+
+  /** A log never begins in a later term than the stored one. Nobody was voted for in a term that is new to us. */
+  async #raiseTerm(point: EntryId): Promise<void> {
+    const state = await loadTermAndVote(this.#session);
+    if (state !== null && state.term >= point.term) return;
+    await writeHardState(this.#session, { term: point.term, vote: 0n, commit: point.index });
+  }
+}
+
+/** A cluster is born with the active nodes of trust root version 1 as its voters. */
+function birthConfState(chain: TrustRootChain | null): ConfState {
+  const root = chain?.versions[0]?.trustRoot;
+  if (root === undefined)
+    throw new StoreError("snapshot_refused", "neither members nor trust root are in the snapshot");
+  const voters = root.nodes
+    .filter(({ status }) => status === "active")
+    .map(({ nodeId }) => raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256));
+  voters.sort((a, b) => (a < b ? -1 : 1));
+  return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+}
+
+/**
+ * Puts the state of a peer in the place of this node's, and its log after it, in one transaction: until that commits,
+ * the old state stands and is read, and a failure of any kind leaves it as it was. Every leaf is hashed again, trees and
+ * look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be closed,
+ * and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
+ *
+ * API keys, group ids and clients' own ids of events are not provable from leaves: the effect chain, compared with the
+ * other nodes from here on, is what speaks for them.
+ * @throws StoreError `snapshot_refused`, `locked`, `unavailable`, `full`, `unknown_outcome`; whatever a check throws
+ */
+export async function installSnapshot(options: InstallSnapshotOptions): Promise<InstalledSnapshot> {
+  const connection = await Connection.open({
+    url: options.url,
+    name: "event-anchoring snapshot install",
+    settings: INDEXED_PLANS,
+  });
+  try {
+    await assertMigrated(connection);
+    await assertSafeSettings(connection, true);
+    await connection.write({ text: "SET synchronous_commit = on" });
+    await connection.lock(RAFT_LOG_LOCK, options.lockTimeoutMs);
+    await connection.lock(LEDGER_LOCK, options.lockTimeoutMs);
+    return await connection.transaction((session) => new SnapshotInstaller(session, options).run());
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,347 @@
+/** From the records of a snapshot to rows: every hash, place and look-up is made anew, and what disagrees is refused. */
+import { TileAccumulator, contentHashOf } from "@event-anchoring/ledger";
+import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  LEAF_KIND,
+  ZERO_32,
+  anchorIdOf,
+  appendToFrontier,
+  bytesToHex,
+  checkpointOrigin,
+  clientEventCommit,
+  decodeLeaf,
+  emptyFrontier,
+  equalBytes,
+  formatCheckpoint,
+  frontierRoot,
+  parseSignedTrustRoot,
+  verifyCosignature,
+  verifyTrustRootChain,
+} from "@event-anchoring/protocol";
+import type { Frontier, Leaf, OriginFingerprint, SignedTrustRoot, TrustRootChain } from "@event-anchoring/protocol";
+import { StoreError } from "./errors.ts";
+import type { StoredClientEvent } from "./read-rows.ts";
+import type { SnapshotCertificate, SnapshotHeader, SnapshotLeaf, SnapshotRecord } from "./snapshot-format.ts";
+
+const { sha256, ed25519Verify } = nodeCrypto;
+
+type MutableWrites = {
+  -readonly [List in keyof EntryWrites]: EntryWrites[List] extends readonly (infer Row)[] ? Row[] : EntryWrites[List];
+};
+
+function noWrites(): MutableWrites {
+  return {
+    leaves: [],
+    clientEvents: [],
+    tiles: [],
+    certificates: [],
+    apiKeys: [],
+    trustRoots: [],
+    originStatuses: [],
+    trustRootPositions: [],
+    groupIds: [],
+    forgetGroupIdsBelow: 0,
+  };
+}
+
+interface GrowingOrigin {
+  readonly originFingerprint: OriginFingerprint;
+  readonly tiles: TileAccumulator;
+  frontier: Frontier;
+  lastAnchorId: Uint8Array;
+  /** Version of the trust root that judges the tree as it is now; 0 before the first leaf. */
+  judgedBy: number;
+  newestCertificate: CertificateWrite | null;
+}
+
+/** What the snapshot says of one origin, recomputed from its leaves. */
+export interface RebuiltOrigin {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+}
+
+export interface GroupIdsRow {
+  readonly index: number;
+  readonly groups: Uint8Array;
+}
+
+function refuse(what: string, cause?: unknown): StoreError {
+  return new StoreError("snapshot_refused", what, cause === undefined ? undefined : { cause });
+}
+
+function refuseUnless(condition: boolean, what: () => string): void {
+  if (!condition) throw refuse(what());
+}
+
+function verifiedChain(documents: readonly string[]): TrustRootChain | null {
+  const [first] = documents;
+  if (first === undefined) return null;
+  // That this version 1 is the cluster's is for the caller to check: it knows what is pinned.
+  let pinnedRootThk: Uint8Array;
+  try {
+    pinnedRootThk = parseSignedTrustRoot(first, sha256).rootThk;
+  } catch (cause) {
+    throw refuse("the first trust root cannot be read", cause);
+  }
+  const verification = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
+  if (verification.result === "refused") {
+    throw refuse(`trust root ${verification.position + 1}: ${verification.code}: ${verification.detail}`);
+  }
+  return verification.chain;
+}
+
+/** Which records may come after which; a record out of its place is refused. */
+const ORDER: Readonly<Record<SnapshotRecord["type"], number>> = {
+  header: 0,
+  trust_root: 1,
+  api_key: 2,
+  group_ids: 3,
+  leaf: 4,
+  certificate: 4,
+  end: 5,
+};
+
+/**
+ * Takes records in order and gives, with `take`, the rows that they have become. The trust-root chain stands once the
+ * first record after the documents has arrived.
+ */
+export class SnapshotRebuild {
+  #header: SnapshotHeader | null = null;
+  #place = -1;
+  readonly #documents: string[] = [];
+  #chain: TrustRootChain | null = null;
+  #hasChain = false;
+  readonly #origins = new Map<string, GrowingOrigin>();
+  #lastOrigin: GrowingOrigin | null = null;
+  /** A certificate follows the leaf that completes its tree, at most one. */
+  #mayCertify = false;
+  #nextSequence = 0;
+  #lastAcceptedMs = 0;
+  #lastGroupIndex = -1;
+  #announced = 0;
+  #writes = noWrites();
+  #groupIds: GroupIdsRow[] = [];
+
+  /** The header; it has arrived with the first record. */
+  get header(): SnapshotHeader {
+    if (this.#header === null) throw refuse("the snapshot does not begin with a header");
+    return this.#header;
+  }
+
+  get isEnded(): boolean {
+    return this.#place === ORDER.end;
+  }
+
+  /** All trust roots have arrived and were verified as a chain. */
+  get hasChain(): boolean {
+    return this.#hasChain;
+  }
+
+  /** null: there was no genesis yet. */
+  get chain(): TrustRootChain | null {
+    return this.#chain;
+  }
+
+  /** Rows since the last call. */
+  take(): { writes: EntryWrites; groupIds: readonly GroupIdsRow[] } {
+    const taken = { writes: this.#writes, groupIds: this.#groupIds };
+    this.#writes = noWrites();
+    this.#groupIds = [];
+    return taken;
+  }
+
+  /** @throws StoreError `snapshot_refused` */
+  add(record: SnapshotRecord): void {
+    const place = ORDER[record.type];
+    const isInPlace = place >= this.#place && (this.#place >= 0 || record.type === "header");
+    const isAgain = place === this.#place && (record.type === "header" || record.type === "end");
+    refuseUnless(isInPlace && !isAgain, () => `a ${record.type} is out of its place`);
+    this.#place = place;
+    if (place > ORDER.trust_root && !this.#hasChain) this.#startChain();
+    switch (record.type) {
+      case "header":
+        this.#header = record;
+        return;
+      case "trust_root":
+        this.#documents.push(record.document);
+        return;
+      case "api_key":
+        this.#addApiKey(record.apiKey);
+        return;
+      case "group_ids":
+        refuseUnless(record.index > this.#lastGroupIndex, () => `group ids of ${record.index} are out of order`);
+        this.#lastGroupIndex = record.index;
+        this.#groupIds.push({ index: record.index, groups: record.groups });
+        return;
+      case "leaf":
+        this.#addLeaf(record);
+        return;
+      case "certificate":
+        this.#addCertificate(record);
+        return;
+      case "end":
+        this.#end();
+        return;
+      default:
+        throw refuse("an unknown record");
+    }
+  }
+
+  #startChain(): void {
+    this.#hasChain = true;
+    this.#chain = verifiedChain(this.#documents);
+    for (const { originFingerprint, status } of this.#chain?.newest.trustRoot.origins ?? []) {
+      this.#origins.set(bytesToHex(originFingerprint), {
+        originFingerprint,
+        tiles: new TileAccumulator(0, [], sha256),
+        frontier: emptyFrontier(),
+        lastAnchorId: ZERO_32,
+        judgedBy: 0,
+        newestCertificate: null,
+      });
+      this.#writes.originStatuses.push({ originFingerprint, status });
+    }
+  }
+
+  #addApiKey(key: ApiKey): void {
+    const isNamed = equalBytes(key.keyId, key.keyHash.slice(0, 16));
+    refuseUnless(isNamed, () => `API key ${bytesToHex(key.keyId)} is not named by its hash`);
+    this.#writes.apiKeys.push(key);
+  }
+
+  #addLeaf(record: SnapshotLeaf): void {
+    const leaf = decodeSnapshotLeaf(record.bytes, this.#nextSequence);
+    const { sequence, depth, acceptedMs } = leaf;
+    const origin = this.#origins.get(bytesToHex(leaf.originFingerprint));
+    if (origin === undefined) throw refuse(`leaf ${sequence} is of an origin that no trust root lists`);
+    const isNext = sequence === this.#nextSequence && depth === origin.frontier.size;
+    refuseUnless(isNext, () => `leaf ${sequence} at depth ${depth}, expected ${this.#nextSequence}`);
+    const follows = equalBytes(leaf.parentAnchorId, origin.lastAnchorId) && acceptedMs >= this.#lastAcceptedMs;
+    refuseUnless(follows, () => `leaf ${sequence} does not follow the one before it`);
+    const anchorId = anchorIdOf(record.bytes, sha256);
+    const { originFingerprint } = origin;
+    const write: LeafWrite = {
+      kind: leaf.kind,
+      originFingerprint,
+      depth,
+      sequence,
+      acceptedMs,
+      anchorId,
+      bytes: record.bytes,
+    };
+    this.#writes.leaves.push(write);
+    this.#addClientEvent(leaf, write, record.clientEvent);
+    this.#addPosition(leaf, origin);
+    for (const tile of origin.tiles.append(anchorId)) this.#writes.tiles.push({ originFingerprint, ...tile });
+    origin.frontier = appendToFrontier(origin.frontier, anchorId, sha256);
+    origin.lastAnchorId = anchorId;
+    this.#lastOrigin = origin;
+    this.#mayCertify = true;
+    this.#nextSequence += 1;
+    this.#lastAcceptedMs = acceptedMs;
+  }
+
+  /** A leaf commits to id and salt: they can be left out of it by nobody, and put into it by nobody. */
+  #addClientEvent(leaf: Leaf, write: LeafWrite, clientEvent: StoredClientEvent | null): void {
+    const isEvent = leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
+    const commit = isEvent ? leaf.clientEventCommit : ZERO_32;
+    const expected =
+      clientEvent === null ? ZERO_32 : clientEventCommit(clientEvent.salt, clientEvent.clientEventId, sha256);
+    refuseUnless(equalBytes(commit, expected), () => `leaf ${leaf.sequence} has another client event id`);
+    if (!isEvent || clientEvent === null) return;
+    const actorPublicKey = leaf.kind === LEAF_KIND.signedEvent ? leaf.actorPublicKey : null;
+    const { anchorId, originFingerprint, sequence } = write;
+    const contentHash = contentHashOf(leaf, actorPublicKey, sha256);
+    this.#writes.clientEvents.push({ ...clientEvent, anchorId, originFingerprint, sequence, contentHash });
+  }
+
+  /** Genesis and trust-root leaves say from where on a version judges their origin. */
+  #addPosition(leaf: Leaf, origin: GrowingOrigin): void {
+    if (leaf.kind !== LEAF_KIND.genesis && leaf.kind !== LEAF_KIND.trustRoot) {
+      refuseUnless(origin.judgedBy > 0, () => `leaf ${leaf.sequence} comes before any trust root`);
+      return;
+    }
+    const root = this.#versionOf(leaf.rootThk);
+    const isKnown = root !== null && (leaf.kind === LEAF_KIND.genesis || leaf.version === root.trustRoot.version);
+    if (!isKnown) throw refuse(`leaf ${leaf.sequence} names a trust root that is not in the chain`);
+    const { version } = root.trustRoot;
+    refuseUnless(version > origin.judgedBy, () => `leaf ${leaf.sequence} repeats trust root ${version}`);
+    refuseUnless(version - this.#announced <= 1, () => `trust root ${this.#announced + 1} has no leaf`);
+    if (version > this.#announced) {
+      this.#announced = version;
+      const { rootThk, note } = root;
+      this.#writes.trustRoots.push({ version, rootThk, document: note, sequence: leaf.sequence });
+    }
+    origin.judgedBy = version;
+    const { originFingerprint } = origin;
+    this.#writes.trustRootPositions.push({ originFingerprint, leafIndex: leaf.depth, version });
+  }
+
+  #versionOf(rootThk: Uint8Array): SignedTrustRoot | null {
+    return this.#chain?.versions.find((version) => equalBytes(version.rootThk, rootThk)) ?? null;
+  }
+
+  #addCertificate(record: SnapshotCertificate): void {
+    const origin = this.#lastOrigin;
+    if (origin === null || !this.#mayCertify) throw refuse("a certificate does not follow the leaf it covers");
+    this.#mayCertify = false;
+    const { originFingerprint } = origin;
+    const treeSize = origin.frontier.size;
+    const name = `the certificate of size ${treeSize} of origin ${bytesToHex(originFingerprint)}`;
+    const isRoot = equalBytes(frontierRoot(origin.frontier, sha256), record.rootHash);
+    refuseUnless(isRoot, () => `${name} is over another root`);
+    refuseUnless(record.trustRootVersion === origin.judgedBy, () => `${name} names another trust root`);
+    const { rootHash, certifiedAtS, trustRootVersion, cosignatures } = record;
+    const write = { originFingerprint, treeSize, rootHash, certifiedAtS, trustRootVersion, cosignatures };
+    origin.newestCertificate = write;
+    this.#writes.certificates.push(write);
+  }
+
+  #end(): void {
+    const { header } = this;
+    const isWhole = this.#nextSequence === header.nextSequence && this.#lastAcceptedMs === header.lastAcceptedMs;
+    refuseUnless(isWhole, () => `the leaves end at ${this.#nextSequence}, the header says ${header.nextSequence}`);
+    refuseUnless(this.#announced === this.#documents.length, () => `trust root ${this.#announced + 1} has no leaf`);
+    for (const { newestCertificate } of this.#origins.values()) {
+      if (newestCertificate !== null) this.#verifyCertificate(newestCertificate);
+    }
+  }
+
+  /** The newest of each origin covers all that the older ones did. */
+  #verifyCertificate(certificate: CertificateWrite): void {
+    const { originFingerprint, treeSize, rootHash, cosignatures } = certificate;
+    const root = this.#chain?.versions[certificate.trustRootVersion - 1]?.trustRoot;
+    if (root === undefined) throw refuse("a certificate names a trust root that is not in the chain");
+    const origin = checkpointOrigin(root.clusterName, originFingerprint);
+    const checkpointText = formatCheckpoint({ origin, treeSize, rootHash });
+    const good = root.nodes.flatMap(({ status, nodeId, cosignerVkey: { publicKey } }) => {
+      const cosignature = cosignatures.find(
+        (one) => one.nodeId === nodeId && verifyCosignature({ ...one, publicKey, checkpointText }, ed25519Verify),
+      );
+      return status === "active" && cosignature !== undefined ? [cosignature.timeS] : [];
+    });
+    const certifiedAtS = good.sort((a, b) => a - b)[root.quorum - 1];
+    const name = `the certificate of size ${treeSize} of origin ${bytesToHex(originFingerprint)}`;
+    refuseUnless(certifiedAtS !== undefined, () => `${name} has ${good.length} good cosignatures`);
+    refuseUnless(certifiedAtS === certificate.certifiedAtS, () => `${name} was certified at ${certifiedAtS}`);
+  }
+
+  /** Every origin with its size and root, once the stream has ended. */
+  origins(): RebuiltOrigin[] {
+    return [...this.#origins.values()].map(({ originFingerprint, frontier }) => ({
+      originFingerprint,
+      treeSize: frontier.size,
+      rootHash: frontierRoot(frontier, sha256),
+    }));
+  }
+}
+
+function decodeSnapshotLeaf(bytes: Uint8Array, sequence: number): Leaf {
+  try {
+    return decodeLeaf(bytes);
+  } catch (cause) {
+    throw refuse(`leaf ${sequence} cannot be decoded`, cause);
+  }
+}
