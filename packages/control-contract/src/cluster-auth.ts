@@ -220,9 +220,10 @@ export function decodeSignedFrame(frame: Uint8Array): { header: string; body: Ui
   const reader = new ByteReader(frame);
   const length = reader.u16();
   if (length > AUTH_HEADER_CHARACTERS_MAX) throw new DecodeError("value_invalid", "header is too long");
-  const headerBytes = reader.view(length);
-  // Bytes above 0x7f become characters that the header grammar refuses.
   let header = "";
-  for (const byte of headerBytes) header += String.fromCharCode(byte);
+  for (const byte of reader.view(length)) {
+    if (byte < 0x20 || byte > 0x7e) throw new DecodeError("value_invalid", "header is not printable ASCII");
+    header += String.fromCharCode(byte);
+  }
   return { header, body: reader.view(reader.remaining) };
 }

@@ -7,7 +7,7 @@ interface Schema<T> {
 }
 
 /** JSON as UTF-8 bytes. Used for calls that are rare; what is hashed or signed as a value is never JSON. */
-export function encodeJson<T>(value: T): Uint8Array {
+export function encodeJson(value: object): Uint8Array {
   return utf8ToBytes(JSON.stringify(value));
 }
 

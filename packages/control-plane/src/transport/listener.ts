@@ -66,7 +66,8 @@ export class Listener {
     server.on("secureConnection", (socket) => this.#onSecureConnection(socket));
     server.on("tlsClientError", (error) => this.#refuse("tls", "", error.message));
     server.on("clientError", (error, socket) => {
-      this.#refuse("http", "", error.message);
+      // A failed TLS handshake is told here a second time.
+      if (this.#accepted.has(socket)) this.#refuse("http", "", error.message);
       socket.destroy();
     });
     server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));

@@ -19,6 +19,7 @@ import type { AnswerJudgement } from "./hello-exchange.ts";
 import { REFUSED_AFTER_MS } from "./network-types.ts";
 import type { PeerAddress, SessionEnd } from "./network-types.ts";
 import { OutboundLane } from "./outbound-lane.ts";
+import { systemCodeOf } from "./system-code.ts";
 import { judgePeerCertificate } from "./tls-material.ts";
 import type { TransportContext } from "./transport-context.ts";
 
@@ -112,7 +113,7 @@ export class PeerDialer {
     const timeout = clock.startTimer(DIAL_TIMEOUT_MS, () => this.#fail(dial, "timeout", "", null));
     const dial: Dial = { request, timeout, isSettled: false };
     this.#dial = dial;
-    request.on("error", (error) => this.#fail(dial, "connection_failed", error.message, errorCodeOf(error)));
+    request.on("error", (error) => this.#fail(dial, "connection_failed", error.message, systemCodeOf(error)));
     request.on("response", (response) => {
       response.destroy();
       this.#fail(dial, "no_upgrade", `status ${response.statusCode}`, null);
@@ -253,9 +254,4 @@ function firstFrame(splitter: FrameSplitter, chunk: Uint8Array): Uint8Array | "i
     if (error instanceof FrameSizeError) return "malformed";
     throw error;
   }
-}
-
-function errorCodeOf(error: Error): string | null {
-  const code = "code" in error ? error.code : undefined;
-  return typeof code === "string" && code.startsWith("E") ? code : null;
 }

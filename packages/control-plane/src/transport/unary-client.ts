@@ -15,6 +15,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { concatBytes } from "@event-anchoring/protocol";
 import { PeerCallError } from "./network-types.ts";
 import type { CallAnswer, CallOptions, PeerAddress } from "./network-types.ts";
+import { systemCodeOf } from "./system-code.ts";
 import { judgePeerCertificate } from "./tls-material.ts";
 import { claimsTo } from "./transport-context.ts";
 import type { TransportContext } from "./transport-context.ts";
@@ -95,7 +96,7 @@ async function begin(call: OutgoingCall): Promise<Begun> {
   const { context, peer, agent, path, body, options } = call;
   const known = unaryCallOf(path);
   if (known === null) throw new RangeError(`${path} is no call of the control plane`);
-  options.signal?.throwIfAborted();
+  if (options.signal?.aborted === true) throw new PeerCallError("aborted", "the caller gave up");
   return new Promise<Begun>((resolve, reject) => {
     let signed: Signed | null = null;
     const request = httpsRequest({ agent, host: peer.host, port: peer.port, method: known.method, path });
@@ -179,8 +180,7 @@ function checkAnswer(
 
 function toCallError(error: unknown): PeerCallError {
   if (error instanceof PeerCallError) return error;
-  const isRefused = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
-  return isRefused
+  return systemCodeOf(error) === "ECONNREFUSED"
     ? new PeerCallError("connection_refused", "nobody listens there", error)
     : new PeerCallError("connection_lost", "the connection was lost", error);
 }

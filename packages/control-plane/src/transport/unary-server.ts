@@ -18,6 +18,8 @@ import type { TransportContext } from "./transport-context.ts";
 
 /** The only request on its connection, so its sequence is this. */
 const SEQUENCE = 1;
+/** A header outside of this cannot be one of ours; it is treated, and signed, as missing. */
+const PRINTABLE = /^[\x20-\x7e]{1,1024}$/;
 /** A receiver that takes nothing of an answer for this long is cut off. */
 const ANSWER_IDLE_MS = 30_000;
 
@@ -127,7 +129,7 @@ function verifyCaller(
 
 function headerOf(request: IncomingMessage): string {
   const value = request.headers[CLUSTER_AUTH_HEADER];
-  return typeof value === "string" ? value : "";
+  return typeof value === "string" && PRINTABLE.test(value) ? value : "";
 }
 
 /** The caller is told a status and no reason; the log has it. */
@@ -182,11 +184,15 @@ async function drained(response: ServerResponse): Promise<void> {
 }
 
 function signAnswer({ context, certificate, request }: UnaryExchange, status: number, bodyDigest: Uint8Array): string {
-  const sealed = { method: request.method ?? "", path: (request.url ?? "").slice(0, 1000) };
+  // What is no call of ours is not echoed into signed bytes.
+  const sealed = {
+    method: request.method === "POST" ? "POST" : "GET",
+    path: unaryCallOf(request.url ?? "")?.path ?? "/",
+  };
   return signResponse(
     claimsTo(context, certificate.identity.id, SEQUENCE),
     status,
-    headerOf(request).slice(0, 1024),
+    headerOf(request),
     { ...sealed, exporter: certificate.exporter, bodyDigest },
     (message) => context.options.self.authSigner.sign(message),
     nodeCrypto.sha256,
