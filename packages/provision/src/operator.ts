@@ -184,7 +184,7 @@ export async function callOperator(options: CallOptions, call: UnaryCall, body: 
       });
       response.on("end", () => {
         clearTimeout(timer);
-        if (signed === null) return;
+        if (signed === null) return fail(new OperatorCallError("answer_not_authentic", "an answer before the call"));
         const header = response.headers[CLUSTER_AUTH_HEADER];
         const answer = { status: response.statusCode ?? 0, header: String(header), body: Buffer.concat(chunks) };
         const refused = judgeAnswer(options, signed, answer);

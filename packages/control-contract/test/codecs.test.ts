@@ -1,0 +1,139 @@
+import { describe, expect, test } from "@jest/globals";
+import { DecodeError, equalBytes } from "@event-anchoring/protocol";
+import {
+  REFUSAL_CODES,
+  decodeHello,
+  decodeHelloAnswer,
+  decodeLocalRequest,
+  decodeLocalResponse,
+  decodePeerFrame,
+  encodeHello,
+  encodeHelloAnswer,
+  encodeLocalRequest,
+  encodeLocalResponse,
+  encodePeerFrame,
+} from "../src/index.ts";
+import type { HelloAnswer } from "../src/index.ts";
+import { damaged, hello, peerFrames, requests, responses, seeded } from "./fixtures.ts";
+
+const answers: readonly HelloAnswer[] = [
+  { accepted: true, hello },
+  { accepted: false, code: "amnesia", detail: "you signed 12" },
+  { accepted: false, code: "retired", detail: "version 4", trustRootChain: ["one\n", "two — é\n"] },
+];
+
+interface Codec {
+  readonly name: string;
+  readonly samples: readonly Uint8Array[];
+  readonly decode: (bytes: Uint8Array) => unknown;
+  readonly encode: (value: never) => Uint8Array;
+}
+
+function codec<T>(
+  name: string,
+  values: readonly T[],
+  encode: (value: T) => Uint8Array,
+  decode: (bytes: Uint8Array) => T,
+): Codec {
+  return { name, samples: values.map(encode), decode, encode };
+}
+
+const codecs: readonly Codec[] = [
+  codec("local requests", requests, encodeLocalRequest, decodeLocalRequest),
+  codec("local responses", responses, encodeLocalResponse, decodeLocalResponse),
+  codec("peer frames", peerFrames, encodePeerFrame, decodePeerFrame),
+  codec("hellos", [hello], encodeHello, decodeHello),
+  codec("answers to hellos", answers, encodeHelloAnswer, decodeHelloAnswer),
+];
+
+test("every message comes back as it was", () => {
+  expect(requests.map((value) => decodeLocalRequest(encodeLocalRequest(value)))).toEqual(requests);
+  expect(responses.map((value) => decodeLocalResponse(encodeLocalResponse(value)))).toEqual(responses);
+  expect(peerFrames.map((value) => decodePeerFrame(encodePeerFrame(value)))).toEqual(peerFrames);
+  expect(answers.map((value) => decodeHelloAnswer(encodeHelloAnswer(value)))).toEqual(answers);
+  expect(decodeHello(encodeHello(hello))).toEqual(hello);
+});
+
+describe.each(codecs)("$name", ({ samples, decode, encode }) => {
+  test("refuse every truncation", () => {
+    for (const sample of samples.filter(({ length }) => length < 4000)) {
+      const whole = decode(sample);
+      expect(whole).toBeDefined();
+      for (let length = 0; length < sample.length; length++) {
+        // A raft message is opaque: any prefix of it is one.
+        if ((whole as { type?: string }).type === "raft" && length > 1) continue;
+        expect(() => decode(sample.subarray(0, length))).toThrow(DecodeError);
+      }
+    }
+  });
+
+  test("refuse a byte too many", () => {
+    const strict = samples.filter((sample) => (decode(sample) as { type?: string }).type !== "raft");
+    for (const sample of strict) expect(() => decode(Uint8Array.from([...sample, 0]))).toThrow(DecodeError);
+    expect(strict.length).toBeGreaterThan(0);
+  });
+
+  test("answer 4,000 damaged inputs by DecodeError, or by a value that encodes to the same bytes", () => {
+    const draw = seeded(20_261_121);
+    let refused = 0;
+    for (let round = 0; round < 4000; round++) {
+      const input = damaged(samples[draw(samples.length)] ?? new Uint8Array(0), draw);
+      let value: unknown;
+      try {
+        value = decode(input);
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        refused++;
+        continue;
+      }
+      // Statuses are JSON, where white space is free.
+      if ((value as { type?: string }).type === "status") continue;
+      if (!equalBytes(encode(value as never), input)) throw new Error(`round ${round}: two encodings of one value`);
+    }
+    expect(refused).toBeGreaterThan(400);
+  });
+});
+
+describe("a value that cannot be said is refused by its writer", () => {
+  test.each([
+    ["a negative request id", () => encodeLocalRequest({ type: "status", requestId: -1 })],
+    ["a request id above u32", () => encodeLocalRequest({ type: "metrics", requestId: 2 ** 32 })],
+    ["a fraction", () => encodePeerFrame({ type: "clock", wallMs: 1.5, appliedIndex: 1, monotonicMs: 1 })],
+    ["an unsafe integer", () => encodePeerFrame({ type: "clock", wallMs: 2 ** 53, appliedIndex: 1, monotonicMs: 1 })],
+    ["a node id with a capital", () => encodeHello({ ...hello, nodeId: "Node" })],
+    ["a short nonce", () => encodeHello({ ...hello, nonce: new Uint8Array(15) })],
+    ["a short cluster id", () => encodeHello({ ...hello, clusterId: new Uint8Array(31) })],
+  ])("%s", (_what, encode) => {
+    expect(encode).toThrow(RangeError);
+  });
+});
+
+describe("a value that may not be said is refused by its reader", () => {
+  test.each([
+    ["a local request of unknown kind", () => decodeLocalRequest(Uint8Array.of(9, 0, 0, 0, 0))],
+    ["a submit without a command", () => decodeLocalRequest(Uint8Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0))],
+    ["a boolean of 2", () => decodeLocalRequest(Uint8Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0))],
+    ["a local response of unknown kind", () => decodeLocalResponse(Uint8Array.of(0, 0, 0, 0, 0))],
+    [
+      "a refusal of unknown code",
+      () => decodeLocalResponse(Uint8Array.of(5, 0, 0, 0, 1, REFUSAL_CODES.length, 0, 0, 0)),
+    ],
+    ["a status that is no JSON", () => decodeLocalResponse(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 0, 1, 0x7b))],
+    ["a status that lacks its fields", () => decodeLocalResponse(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 0, 2, 0x7b, 0x7d))],
+    ["text that is not UTF-8", () => decodeLocalResponse(Uint8Array.of(4, 0, 0, 0, 1, 0, 0, 0, 1, 0xff))],
+    ["a peer frame of unknown kind", () => decodePeerFrame(Uint8Array.of(6, 0))],
+    ["an empty raft message", () => decodePeerFrame(Uint8Array.of(1))],
+    ["a list of 65,535 of which nothing comes", () => decodePeerFrame(Uint8Array.of(2, 255, 255))],
+    ["a hello refusal of unknown code", () => decodeHelloAnswer(Uint8Array.of(0, 99, 0, 0, 0))],
+  ])("%s", (_what, decode) => {
+    expect(decode).toThrow(DecodeError);
+  });
+});
+
+test("a long detail is cut, and a lone surrogate in it replaced: a detail never makes an answer unsendable", () => {
+  const detail = `\ud800${"x".repeat(5000)}`;
+  const decoded = decodeLocalResponse(
+    encodeLocalResponse({ type: "refused", requestId: 1, code: "unavailable", detail, retryAfterMs: null }),
+  );
+  expect(decoded).toMatchObject({ detail: `\ufffd${"x".repeat(999)}` });
+});
