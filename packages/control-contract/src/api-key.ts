@@ -1,4 +1,4 @@
-/** The text form of an API key. docs/PROTOCOL.md, "API keys". */
+/** The text form of an API key. README.md, "API keys". */
 import { apiKeyHash } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
 

@@ -1,4 +1,4 @@
-/** Judging Cluster-auth headers. docs/PROTOCOL.md, "Cluster-auth": the checks run in the order given there. */
+/** Judging Cluster-auth headers. README.md, "Cluster-auth": the checks run in the order given there. */
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { Ed25519Verify, Sha256 } from "@event-anchoring/protocol";
 import { authSignedBytes, parseAuthHeader } from "./cluster-auth.ts";
@@ -105,7 +105,7 @@ export interface NodeVerifier {
   readonly sha256: Sha256;
 }
 
-/** Judges a node's request or first frame. On success its incarnation has *not* been remembered: that is the caller's. */
+/** Judges a node's request or first frame. Its incarnation is not remembered here: that is the caller's. */
 export function verifyNodeRequest(text: string, expected: RequestExpectation, verifier: NodeVerifier): AuthVerdict {
   const header = parseAuthHeader(text);
   if (header === null || header.kind !== "node") return refuse("malformed", "not a Cluster-auth header of a node");

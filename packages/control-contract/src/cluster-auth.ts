@@ -1,5 +1,5 @@
 /**
- * Cluster-auth: who made a frame, for whom, on which TLS connection. docs/PROTOCOL.md, "Cluster-auth".
+ * Cluster-auth: who made a frame, for whom, on which TLS connection. README.md, "Cluster-auth".
  *
  * A certificate proves what the private CA said; Cluster-auth proves what the trust root pins. The signed bytes are a
  * tag and then each field as u16 length ‖ bytes, among them the TLS exporter value of the connection (RFC 9266), so

@@ -37,7 +37,8 @@ export function joinFrames(bodies: readonly Uint8Array[]): Uint8Array {
 
 /**
  * Cuts a stream of chunks, split anywhere, into frame bodies. Input is attacker-controlled: memory is reserved for a
- * body only as its bytes arrive, doubling, and never beyond the limit. After a FrameSizeError it refuses all further input.
+ * body only as its bytes arrive, doubling, and never beyond the limit. After a FrameSizeError it refuses all that
+ * follows.
  *
  * A returned body may alias the chunk it came in: a caller that keeps it while reusing the chunk must copy.
  */

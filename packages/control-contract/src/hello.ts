@@ -1,4 +1,4 @@
-/** The bodies of the signed first frame each way. docs/PROTOCOL.md, "Hello". */
+/** The bodies of the signed first frame each way. README.md, "Hello". */
 import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import {
@@ -16,7 +16,7 @@ import {
   writeText,
 } from "./fields.ts";
 
-/** Longest first frame, its Cluster-auth header included. An answer may carry a trust-root chain and has its own limit. */
+/** Longest first frame, Cluster-auth header included. An answer may carry a trust-root chain: it has its own limit. */
 export const HELLO_FRAME_BYTES_MAX = 64 * 1024;
 export const HELLO_ANSWER_FRAME_BYTES_MAX = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-/** Who a TLS certificate speaks for: its one URI SAN. docs/PROTOCOL.md, "Certificate identities". */
+/** Who a TLS certificate speaks for: its one URI SAN. README.md, "Certificate identities". */
 import { bytesToHex, hexToBytes, isNodeId } from "@event-anchoring/protocol";
 
 export type CertificateRole = "node" | "api" | "operator";

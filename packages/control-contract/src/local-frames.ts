@@ -1,6 +1,6 @@
 /**
  * The link between the api process of a node and its control plane: one connection, frames multiplexed by request id.
- * docs/PROTOCOL.md, "Local link". Each frame body is one request or one response; all frames of an event-loop turn
+ * README.md, "Local link". Each frame body is one request or one response; all frames of an event-loop turn
  * are written together.
  */
 import {

@@ -1,9 +1,9 @@
 /**
- * What nodes say to each other once a session is open. docs/PROTOCOL.md, "Peer frames".
+ * What nodes say to each other once a session is open. README.md, "Peer frames".
  *
  * A node dials two connections to every peer, one per lane, and only ever speaks on the ones it dialled. Every frame
- * after the handshake is u32 length ‖ sequence u64 ‖ frame body; the sequence starts at 1 and rises by one. A frame with
- * an empty body is a keepalive, the only thing a listener answers, with its own sequence.
+ * after the handshake is u32 length ‖ sequence u64 ‖ frame body; the sequence starts at 1 and rises by one. A frame
+ * with an empty body is a keepalive, the only thing a listener answers, with its own sequence.
  */
 import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";

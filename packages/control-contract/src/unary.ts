@@ -1,4 +1,4 @@
-/** The control plane's private HTTPS calls: paths, who may make them, and their bodies. docs/PROTOCOL.md, "Unary calls". */
+/** The control plane's private HTTPS calls: paths, callers, bodies. README.md, "Unary calls". */
 import { ByteReader, ByteWriter, DecodeError, bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { z } from "zod";
 import { readList, writeList } from "./fields.ts";

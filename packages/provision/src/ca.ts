@@ -80,7 +80,8 @@ export function spkiSha256Of(certificatePem: string): Uint8Array {
 }
 
 /**
- * Issues a certificate whose one SAN is the identity's URN, with a new ECDSA P-256 key. It ends with the CA at the latest.
+ * Issues a certificate whose one SAN is the identity's URN, with a new ECDSA P-256 key. It ends with the CA at the
+ * latest.
  * @param nowMs Unix milliseconds
  */
 export async function issueCertificate(

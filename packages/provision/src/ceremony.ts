@@ -1,4 +1,4 @@
-/** The birth of a cluster: everything that must exist before the first node can start. docs/PROTOCOL.md, "Trust root". */
+/** The birth of a cluster: what must exist before the first node can start. docs/PROTOCOL.md, "Trust root". */
 import { randomBytes } from "node:crypto";
 import { createSigner, generateSeed, nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";

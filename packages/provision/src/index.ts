@@ -1,7 +1,7 @@
 /**
  * What must exist before a cluster can start, and the calls an operator makes once it runs.
  *
- *     const cluster = await createCluster({ clusterName: "local", nodes, quorum: 2, outDir });   // or loadCluster(outDir)
+ *     const cluster = await createCluster({ clusterName: "local", nodes, quorum: 2, outDir }); // or loadCluster
  *     // … write each node's configuration, start it, wait until genesis is applied (status: serving.state "running")
  *     const credential = await issueOperatorCertificate({ outDir, operatorId: "setup" });
  *     const key = drawApiKey({ label: "default", scopes: ["read", "write", "revoke"] });

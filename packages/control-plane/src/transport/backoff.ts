@@ -6,7 +6,7 @@ const LAST_MS = 1000;
 const QUICK_TRIES = 5;
 const JITTER = 0.25;
 
-/** Waits between dials: five of 50 ms, then doubling up to 1 s, each up to a quarter shorter so that peers drift apart. */
+/** Waits between dials: five of 50 ms, then doubling to 1 s, each up to a quarter shorter: peers drift apart. */
 export class Backoff {
   readonly #random: Random;
   #tries = 0;

@@ -1,4 +1,4 @@
-/** The signed first frame each way: made, read and judged. docs/PROTOCOL.md, "Hello". */
+/** The signed first frame each way: made, read and judged. control-contract's README, "Hello". */
 import {
   FIRST_FRAME_SEQUENCE,
   LANE_PATHS,

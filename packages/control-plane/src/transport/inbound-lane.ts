@@ -55,7 +55,7 @@ export class InboundLane {
     this.#splitter = new FrameSplitter(FRAME_BYTES_MAX[options.lane]);
     this.#lastSignOfLifeMs = options.clock.monotonicMs();
     const { socket } = options;
-    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    socket.on("data", (chunk: Buffer) => this.#onChunk(chunk));
     socket.on("error", () => this.end("connection_error", ""));
     socket.on("end", () => this.end("closed_by_peer", ""));
     socket.on("close", () => this.end("closed_by_peer", ""));
@@ -74,7 +74,7 @@ export class InboundLane {
     this.#options.onEnd(reason, detail);
   }
 
-  #onData(chunk: Uint8Array): void {
+  #onChunk(chunk: Uint8Array): void {
     if (this.#isEnded) return;
     this.#lastSignOfLifeMs = this.#options.clock.monotonicMs();
     for (const body of this.#split(chunk)) {

@@ -142,10 +142,10 @@ export class Listener {
     }
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${UPGRADE_PROTOCOL}\r\n\r\n`);
     const splitter = new FrameSplitter(HELLO_FRAME_BYTES_MAX);
-    const onData = (chunk: Buffer): void => {
+    const onChunk = (chunk: Buffer): void => {
       const frames = this.#split(splitter, chunk);
       if (frames !== null && frames.length === 0) return;
-      socket.off("data", onData);
+      socket.off("data", onChunk);
       const [frame] = frames ?? [];
       // Nothing may follow the hello before its answer: what is early was not written for this exchange.
       const isAlone = frames?.length === 1 && splitter.pendingBytes === 0;
@@ -155,8 +155,8 @@ export class Listener {
         socket.destroy();
       }
     };
-    socket.on("data", onData);
-    if (head.length > 0) onData(head);
+    socket.on("data", onChunk);
+    if (head.length > 0) onChunk(head);
   }
 
   #onHello(lane: Lane, certificate: AcceptedCertificate, socket: Duplex, frame: Uint8Array): void {

@@ -50,7 +50,7 @@ export class OutboundLane {
     this.#lastKeepaliveMs = options.clock.monotonicMs();
     this.#lastSignOfLifeMs = this.#lastKeepaliveMs;
     const { socket } = options;
-    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    socket.on("data", (chunk: Buffer) => this.#onChunk(chunk));
     socket.on("drain", () => this.#onDrain());
     socket.on("error", () => this.end("connection_error"));
     socket.on("end", () => this.end("closed_by_peer"));
@@ -143,7 +143,7 @@ export class OutboundLane {
   }
 
   /** Keepalives, with a sequence of their own. Anything else is not part of the protocol. */
-  #onData(chunk: Uint8Array): void {
+  #onChunk(chunk: Uint8Array): void {
     if (this.#isEnded) return;
     try {
       for (const body of this.#splitter.push(chunk)) {

@@ -48,7 +48,7 @@ interface Dial {
  * Keeps one lane to one peer open.
  *
  * States: *dialling* (#dial set), *open* (#lane set), *waiting* (#retry set), *stopped*. A failed dial waits by the
- * back-off and dials again; a lane that ends dials again at once; `hurry` cuts a wait short, because the peer has just
+ * back-off and dials again; a lane that ends dials again at once; `hurry` cuts a wait short, because the peer has
  * shown that it is there.
  */
 export class PeerDialer {
@@ -146,10 +146,10 @@ export class PeerDialer {
     const own = makeHello(context, peer.nodeId, lane, judged.exporter);
     if (own === null) return drop("not_ready", "this node has no hello to give");
     const splitter = new FrameSplitter(HELLO_ANSWER_FRAME_BYTES_MAX);
-    const onData = (chunk: Buffer): void => {
+    const onChunk = (chunk: Buffer): void => {
       const frame = firstFrame(splitter, chunk);
       if (frame === "incomplete") return;
-      tls.off("data", onData);
+      tls.off("data", onChunk);
       tls.off("close", onClose);
       if (dial.isSettled) return;
       if (frame === "malformed") return drop("malformed", "the first frame is too long or not alone");
@@ -157,10 +157,10 @@ export class PeerDialer {
       this.#onAnswer(dial, tls, answer, judged.expiresMs);
     };
     const onClose = (): void => this.#fail(dial, "connection_failed", "closed during the hello", null);
-    tls.on("data", onData);
+    tls.on("data", onChunk);
     tls.on("close", onClose);
     tls.write(Buffer.concat([frameHeader(own.frame.length), own.frame]));
-    if (head.length > 0) onData(head);
+    if (head.length > 0) onChunk(head);
   }
 
   #onAnswer(dial: Dial, socket: TLSSocket, answer: AnswerJudgement, expiresMs: number): void {

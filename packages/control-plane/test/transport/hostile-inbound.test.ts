@@ -35,12 +35,12 @@ function expectNothing(): void {
 }
 
 /**
- * Why a connection with these options was refused; nothing may have been opened by it. The server's refusal of a TLS 1.3
- * client certificate reaches the client after its own handshake is done.
+ * Why a connection with these options was refused; nothing may have been opened by it. The server's refusal of a
+ * TLS 1.3 client certificate reaches the client after its own handshake is done.
  */
 async function tlsRefusal(options: ConnectionOptions): Promise<string | undefined> {
-  const peer = await RawPeer.connect(node, options).catch(() => null);
-  if (peer !== null) await peer.closed();
+  const peer = await RawPeer.tryConnect(node, options);
+  await peer?.closed();
   await until("counted", () => node.count("inbound_refused") === 1);
   expectNothing();
   return node.network.counters().find(({ event }) => event === "inbound_refused")?.reason;
@@ -114,7 +114,7 @@ describe("TLS refuses", () => {
     for (const session of sessions) {
       const withCertificate = await RawPeer.connect(node, { ...tlsOf(certificate), session });
       expect(withCertificate.socket.isSessionReused()).toBe(false);
-      const bare = await RawPeer.connect(node, { ca: cluster.authority.certificatePem, session }).catch(() => null);
+      const bare = await RawPeer.tryConnect(node, { ca: cluster.authority.certificatePem, session });
       await bare?.closed();
     }
     await until("counted", () => node.count("inbound_refused", "tls") === sessions.length);

@@ -50,14 +50,20 @@ export class RawPeer {
 
   /** Resolves when TLS is up on this side; rejects if it never is. */
   static async connect(node: TestNode, options: ConnectionOptions): Promise<RawPeer> {
+    const peer = await RawPeer.tryConnect(node, options);
+    if (peer === null) throw new Error("closed during the TLS handshake");
+    return peer;
+  }
+
+  /** Null if the connection is closed during the TLS handshake. */
+  static async tryConnect(node: TestNode, options: ConnectionOptions): Promise<RawPeer | null> {
     const { host, port } = node.address;
     const socket = connect({ host, port, checkServerIdentity: () => undefined, ...options });
     const peer = new RawPeer(socket);
-    await new Promise<void>((resolve, reject) => {
-      socket.once("secureConnect", resolve);
-      socket.once("close", () => reject(new Error("closed during the TLS handshake")));
+    return new Promise((resolve) => {
+      socket.once("secureConnect", () => resolve(peer));
+      socket.once("close", () => resolve(null));
     });
-    return peer;
   }
 
   static async as(cluster: TestCluster, node: TestNode, certificate: IssuedCertificate): Promise<RawPeer> {
