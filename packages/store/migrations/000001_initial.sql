@@ -55,7 +55,8 @@ CREATE TABLE state.ledger (
   checksum         bytea   NOT NULL
 ) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_scale_factor = 0);
 
-INSERT INTO state.ledger (applied_index, applied_term, effect, next_sequence, last_accepted_ms, group_ids_from, checksum)
+INSERT INTO state.ledger
+  (applied_index, applied_term, effect, next_sequence, last_accepted_ms, group_ids_from, checksum)
 VALUES (0, 0, decode(repeat('00', 32), 'hex'), 0, 0, 0, '');
 UPDATE state.ledger SET checksum = sha256(
   int8send(applied_index) || int8send(applied_term) || effect || int8send(next_sequence)

@@ -49,7 +49,8 @@ const PARTS = {
   },
   certificates: {
     name: "certificates",
-    sql: `INSERT INTO state.certificates (origin, tree_size, root_hash, certified_at_s, trust_root_version, cosignatures)
+    sql: `INSERT INTO state.certificates
+        (origin, tree_size, root_hash, certified_at_s, trust_root_version, cosignatures)
       SELECT u.* FROM guard, unnest(?::smallint[], ?::bigint[], ?::bytea[], ?::bigint[], ?::bigint[], ?::bytea[]) AS u`,
   },
   trustRoots: {

@@ -1,7 +1,7 @@
 /**
  * What can go wrong with storage, by what the caller has to do about it:
  * - `unavailable`      the database cannot be reached or does not answer now; nothing was written by this call. Reload.
- * - `unknown_outcome`  a write may or may not have been committed. Nothing may be concluded from memory: open anew, load.
+ * - `unknown_outcome`  a write may or may not have been committed. Memory proves nothing: open anew, load.
  * - `corrupt`          a row is not what was written (checksum, gap, hash). Never the same as "absent".
  * - `unsafe_settings`  the server or session would not keep what it confirms; refuse to start.
  * - `schema`           the tables, their version or the granted rights do not fit this program.

@@ -27,7 +27,7 @@ import type { Reader } from "./connection.ts";
 import { StoreError } from "./errors.ts";
 import { decodeGroupIds, ledgerRowChecksum } from "./ledger-codec.ts";
 import type { LedgerRow } from "./ledger-codec.ts";
-import { LoadedHashes, foldRange, loadHashRanges, rangeOfSubtree, splitHashes } from "./tree-hashes.ts";
+import { LoadedTiles, loadHashRanges, rangesOfSubtrees, splitHashes } from "./tree-hashes.ts";
 import type { HashRange } from "./tree-hashes.ts";
 
 export interface OriginRow {
@@ -173,14 +173,8 @@ export async function loadFrontier(
   originFingerprint: Uint8Array,
   treeSize: number,
 ): Promise<Frontier> {
-  const subtrees = subtreesOfSize(treeSize);
-  const ranges = await loadRanges(session, originFingerprint, subtrees.map(rangeOfSubtree));
-  const loaded = new LoadedHashes();
-  subtrees.forEach((subtree, position) => {
-    const hashes = ranges[position];
-    if (hashes !== undefined) loaded.add(subtree, foldRange(hashes));
-  });
-  return loaded.frontier(treeSize);
+  const ranges = rangesOfSubtrees(subtreesOfSize(treeSize));
+  return new LoadedTiles(ranges, await loadRanges(session, originFingerprint, ranges)).frontier(treeSize);
 }
 
 async function loadOpenTiles(

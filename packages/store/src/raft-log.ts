@@ -79,8 +79,8 @@ interface AppendRow {
 
 /**
  * The durable raft log and hard state of one node. `append` resolves when what it wrote survives a crash of this
- * machine. One append at a time; one process at a time: opening waits until an earlier session has ended, so nothing that its owner gave up
- * as unknown can be committed after `load`.
+ * machine. One append at a time; one process at a time: opening waits until an earlier session has ended, so nothing
+ * that its owner gave up as unknown can be committed after `load`.
  *
  * After `unknown_outcome`, and after the connection was lost, every call fails: open anew and load.
  */

@@ -20,7 +20,7 @@ import { resetRaftLog, writeHardState } from "./raft-log.ts";
 import { loadTermAndVote } from "./raft-log-reads.ts";
 import { assertSafeSettings } from "./settings.ts";
 import { RecordDecoder } from "./snapshot-format.ts";
-import type { SnapshotManifest } from "./snapshot-format.ts";
+import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
 import { SnapshotRebuild } from "./snapshot-rebuild.ts";
 import type { RebuiltOrigin } from "./snapshot-rebuild.ts";
 
@@ -65,6 +65,9 @@ const STATE_TABLES = [
   "group_ids",
 ];
 
+/** Records that are judged in one go, a few milliseconds' work; then others get their turn. */
+const RECORDS_PER_STEP = 500;
+
 /** Every chunk against its hash, and the whole against its own. */
 async function* verifiedChunks(options: InstallSnapshotOptions): AsyncGenerator<Uint8Array> {
   const { manifest } = options;
@@ -85,6 +88,17 @@ async function* verifiedChunks(options: InstallSnapshotOptions): AsyncGenerator<
   const isWhole = index === manifest.chunkHashes.length && totalBytes === manifest.totalBytes;
   if (!isWhole || !equalBytes(whole.digest(), manifest.wholeHash)) {
     throw new StoreError("snapshot_refused", `${index} chunks are not the whole of the manifest`);
+  }
+}
+
+function refusingUndecodable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof DecodeError || cause instanceof InvalidBytesError) {
+      throw new StoreError("snapshot_refused", "a record cannot be decoded", { cause });
+    }
+    throw cause;
   }
 }
 
@@ -111,9 +125,12 @@ class SnapshotInstaller {
     }
     for (const table of STATE_TABLES) await this.#session.write({ text: `DELETE FROM state.${table}` });
     for await (const chunk of verifiedChunks(this.#options)) {
-      this.#decode(chunk);
-      if (this.#rebuild.hasChain) await this.#checkChain();
-      await this.#writeRows();
+      const records = this.#decode(chunk);
+      for (let at = 0; at < records.length; at += RECORDS_PER_STEP) {
+        this.#add(records.slice(at, at + RECORDS_PER_STEP));
+        if (this.#rebuild.hasChain) await this.#checkChain();
+        await this.#writeRows();
+      }
     }
     if (!this.#rebuild.isEnded || this.#decoder.pendingBytes > 0) {
       throw new StoreError("snapshot_refused", "the snapshot does not end with its end");
@@ -128,15 +145,14 @@ class SnapshotInstaller {
     return { point, confState };
   }
 
-  #decode(chunk: Uint8Array): void {
-    try {
-      for (const record of this.#decoder.push(chunk)) this.#rebuild.add(record);
-    } catch (cause) {
-      if (cause instanceof DecodeError || cause instanceof InvalidBytesError) {
-        throw new StoreError("snapshot_refused", "a record cannot be decoded", { cause });
-      }
-      throw cause;
-    }
+  #decode(chunk: Uint8Array): SnapshotRecord[] {
+    return refusingUndecodable(() => this.#decoder.push(chunk));
+  }
+
+  #add(records: readonly SnapshotRecord[]): void {
+    refusingUndecodable(() => {
+      for (const record of records) this.#rebuild.add(record);
+    });
   }
 
   async #writeRows(): Promise<void> {
@@ -233,12 +249,12 @@ function birthConfState(chain: TrustRootChain | null): ConfState {
 
 /**
  * Puts the state of a peer in the place of this node's, and its log after it, in one transaction: until that commits,
- * the old state stands and is read, and a failure of any kind leaves it as it was. Every leaf is hashed again, trees and
- * look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be closed,
- * and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
+ * the old state stands and is read, and a failure of any kind leaves it as it was. Every leaf is hashed again, trees
+ * and look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be
+ * closed, and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
  *
- * API keys, group ids and clients' own ids of events are not provable from leaves: the effect chain, compared with the
- * other nodes from here on, is what speaks for them.
+ * API keys, group ids and clients' names for their own events are not provable from leaves: the effect chain, compared
+ * with the other nodes from here on, is what speaks for them.
  * @throws StoreError `snapshot_refused`, `locked`, `unavailable`, `full`, `unknown_outcome`; whatever a check throws
  */
 export async function installSnapshot(options: InstallSnapshotOptions): Promise<InstalledSnapshot> {

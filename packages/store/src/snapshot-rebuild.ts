@@ -1,4 +1,4 @@
-/** From the records of a snapshot to rows: every hash, place and look-up is made anew, and what disagrees is refused. */
+/** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
 import { TileAccumulator, contentHashOf } from "@event-anchoring/ledger";
 import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";

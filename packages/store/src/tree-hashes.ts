@@ -1,5 +1,5 @@
 /** Interior hashes of origins' trees, from complete tiles and, at the right edge, from what lies below them. */
-import { TILE_WIDTH, bytesToHex, subtreeHashInTile, subtreesOfSize, tileOf } from "@event-anchoring/protocol";
+import { TILE_WIDTH, bytesToHex, interiorHash, subtreesOfSize, tileOf } from "@event-anchoring/protocol";
 import type { Frontier, HashAt, Subtree } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bigintArray, byteaArray, smallintArray } from "./binary-array.ts";
@@ -60,12 +60,6 @@ const HASH_RANGES = {
     SELECT l.applied_index, found.* FROM state.ledger l LEFT JOIN found ON true ORDER BY found.n`,
 };
 
-/** The range whose fold is the root of a perfect subtree. */
-export function rangeOfSubtree(subtree: Subtree): HashRange {
-  const { tileLevel, tileIndex, start, end } = tileOf(subtree.level, subtree.index);
-  return { level: tileLevel, index: tileIndex, start, end };
-}
-
 /** Leaves that must be there for the range to be complete. */
 function leavesNeeded(range: HashRange): number {
   return (range.index * TILE_WIDTH + range.end) * TILE_WIDTH ** range.level;
@@ -125,28 +119,71 @@ export async function loadHashRanges(session: Reader, requests: readonly HashRan
   return { appliedIndex: first.applied_index, hashes };
 }
 
-/** Root of the subtree that the hashes of its range fold to. */
-export function foldRange(hashes: Uint8Array): Uint8Array {
-  return subtreeHashInTile(hashes, 0, hashes.length / HASH_BYTES, nodeCrypto.sha256);
-}
-
 export function splitHashes(hashes: Uint8Array): Uint8Array[] {
   return Array.from({ length: hashes.length / HASH_BYTES }, (_, position) =>
     hashes.slice(position * HASH_BYTES, (position + 1) * HASH_BYTES),
   );
 }
 
-/** Subtree roots that were loaded for some proofs. */
-export class LoadedHashes {
-  readonly #roots = new Map<string, Uint8Array>();
+/** For each tile that holds a hash of one of the subtrees, the range that covers all of them in it. */
+export function rangesOfSubtrees(subtrees: Iterable<Subtree>): HashRange[] {
+  const ranges = new Map<string, HashRange>();
+  for (const { level, index } of subtrees) {
+    const { tileLevel, tileIndex, start, end } = tileOf(level, index);
+    const key = `${tileLevel}/${tileIndex}`;
+    const known = ranges.get(key) ?? { level: tileLevel, index: tileIndex, start, end };
+    ranges.set(key, { ...known, start: Math.min(known.start, start), end: Math.max(known.end, end) });
+  }
+  return [...ranges.values()];
+}
 
-  add(subtree: Subtree, root: Uint8Array): void {
-    this.#roots.set(`${subtree.level}/${subtree.index}`, root);
+/** Hashes of a part of one tile; what they fold to is computed when it is asked for, and once. */
+class LoadedTile {
+  readonly #range: HashRange;
+  readonly #hashes: Uint8Array;
+  readonly #folds = new Map<number, Uint8Array>();
+
+  constructor(range: HashRange, hashes: Uint8Array) {
+    this.#range = range;
+    this.#hashes = hashes;
+  }
+
+  /** Root of the hashes [start, end), whose number is a power of two; undefined if they are not all here. */
+  fold(start: number, end: number): Uint8Array | undefined {
+    const { start: first, end: past } = this.#range;
+    return start < first || end > past ? undefined : this.#fold(start, end);
+  }
+
+  #fold(start: number, end: number): Uint8Array {
+    if (end - start === 1) {
+      const offset = (start - this.#range.start) * HASH_BYTES;
+      return this.#hashes.slice(offset, offset + HASH_BYTES);
+    }
+    const key = start * TILE_WIDTH * 2 + end;
+    const known = this.#folds.get(key);
+    if (known !== undefined) return known;
+    const middle = (start + end) / 2;
+    const folded = interiorHash(this.#fold(start, middle), this.#fold(middle, end), nodeCrypto.sha256);
+    this.#folds.set(key, folded);
+    return folded;
+  }
+}
+
+/** The tiles of one origin, or parts of them, that were loaded for some proofs. */
+export class LoadedTiles {
+  readonly #tiles = new Map<string, LoadedTile>();
+
+  constructor(ranges: readonly HashRange[], hashes: readonly Uint8Array[]) {
+    ranges.forEach((range, position) => {
+      const loaded = hashes[position];
+      if (loaded !== undefined) this.#tiles.set(`${range.level}/${range.index}`, new LoadedTile(range, loaded));
+    });
   }
 
   /** To be handed to proveInclusion, proveConsistency. @throws StoreError `out_of_order` for what was not asked for */
   readonly hashAt: HashAt = (level, index) => {
-    const root = this.#roots.get(`${level}/${index}`);
+    const { tileLevel, tileIndex, start, end } = tileOf(level, index);
+    const root = this.#tiles.get(`${tileLevel}/${tileIndex}`)?.fold(start, end);
     if (root === undefined) throw new StoreError("out_of_order", `subtree (${level}, ${index}) was not loaded`);
     return root;
   };

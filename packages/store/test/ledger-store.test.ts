@@ -134,7 +134,7 @@ describe("apply", () => {
     await harness.store.close();
   });
 
-  test("a lost session while it writes is an unknown outcome, and a reload applies the entry exactly once", async () => {
+  test("a session lost while it writes is an unknown outcome, and a reload applies the entry once", async () => {
     const database = await migratedDatabase(server);
     const harness = await StoredLedgerHarness.started(database.url);
     const entry = harness.entry([{ kind: "mark_certify_point" }]);
@@ -301,7 +301,8 @@ describe("a damaged ledger is not loaded", () => {
     ["a changed tile root", "UPDATE state.tiles SET root = sha256(root) WHERE level = 0 AND index = 7"],
     [
       "a larger certificate",
-      "UPDATE state.certificates SET tree_size = 99999 WHERE tree_size = (SELECT max(tree_size) FROM state.certificates)",
+      `UPDATE state.certificates SET tree_size = 99999
+        WHERE tree_size = (SELECT max(tree_size) FROM state.certificates)`,
     ],
   ];
   test.each(damages)("%s", async (_, damage) => {

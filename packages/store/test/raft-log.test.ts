@@ -302,7 +302,8 @@ describe("compaction", () => {
     await first.log.close();
     await sql(
       superuserUrl(server, database),
-      "INSERT INTO node.raft_log SELECT 3, term, type, commit_hint, payload, checksum FROM node.raft_log WHERE index = 6",
+      `INSERT INTO node.raft_log
+        SELECT 3, term, type, commit_hint, payload, checksum FROM node.raft_log WHERE index = 6`,
     );
     const log = await RaftLog.open({ url: database.url });
     expect(await refusalOf(log.load())).toBe("corrupt");

@@ -112,7 +112,7 @@ test("an error at COMMIT is unknown as well", async () => {
   await log.close();
 });
 
-test("a full disk before COMMIT is definite: nothing was written, and the log goes on when there is space", async () => {
+test("a full disk before COMMIT is definite: nothing is written, the log goes on when there is space", async () => {
   const database = await migratedDatabase(server);
   const log = await RaftLog.open({ url: database.url });
   await log.load();
