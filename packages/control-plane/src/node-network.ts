@@ -41,7 +41,7 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
     peers: config.peers.map(({ node_id: nodeId, host, port }) => ({ nodeId, host, port })),
     hello: () => hello(options),
     judgeHello: (peer) =>
-      session()?.judgeHello(peer) ?? { accepted: false, code: "unknown_node", detail: "this node is loading" },
+      session()?.judgeHello(peer) ?? { accepted: false, code: "not_ready", detail: "this node is loading" },
     onHelloRefused: options.onRefused,
     authKeyOf: (nodeId) => root().nodes.find((node) => node.nodeId === nodeId)?.authPublicKey ?? null,
     trustRootChain: () => trustRootDocuments(options),
@@ -55,9 +55,10 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
   });
 }
 
-function hello({ environment, session }: NodeNetworkOptions): Hello {
+/** null while nobody speaks for this node. */
+function hello({ environment, session }: NodeNetworkOptions): Hello | null {
   const current = session();
-  if (current === null) throw new Error("no session speaks for this node");
+  if (current === null) return null;
   const nonce = new Uint8Array(16);
   environment.random.fill(nonce);
   return current.hello(nonce);
