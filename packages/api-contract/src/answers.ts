@@ -189,12 +189,12 @@ export const verifiedSchema = z.strictObject(verification).meta({ id: "Verified"
 
 export type VerifiedAnswer = z.infer<typeof verifiedSchema>;
 
+/** Without receipts: a thousand copies of one checkpoint are megabytes, and a receipt can be had by its anchor's id. */
 const verifiedItem = z.strictObject({
   anchor_id: hex32,
   valid: z.boolean(),
   checks: z.array(checkJson).optional(),
   anchor: anchorSchema.optional(),
-  receipt: receiptSchema.optional(),
   problem: problemSchema.optional(),
 });
 

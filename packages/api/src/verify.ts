@@ -84,13 +84,11 @@ function distinctIds(wanted: readonly AnchorToVerify[]): AnchorId[] {
 function verifiedJson(
   { proved, result }: VerifiedAnchor,
   request: HandlerRequest,
-  { crypto }: HandlerDependencies,
-): Pick<VerifiedAnswer, "valid" | "checks" | "anchor" | "receipt"> {
+): Pick<VerifiedAnswer, "valid" | "checks" | "anchor"> {
   return {
     valid: result.valid,
     checks: result.checks.map((check) => ({ ...check })),
     anchor: storedAnchorToJson(proved.anchor, "certified", callerOf(request)),
-    receipt: receiptAnswer(proved.receipt, proved.certificate, crypto.sha256),
   };
 }
 
@@ -100,8 +98,14 @@ export const verifyEventAnchor: Handler = async (request, dependencies) => {
   const { asOf, anchors } = await verifyAnchors(request, dependencies, [wanted], wantedAsOf);
   const [verified] = anchors;
   if (verified === undefined || verified === null) throw problemError("anchor_not_found");
-  const { valid, ...rest } = verifiedJson(verified, request, dependencies);
-  const json: VerifiedAnswer = { valid, as_of: asOfAnswer(asOf), ...rest };
+  const { valid, ...rest } = verifiedJson(verified, request);
+  const { receipt, certificate } = verified.proved;
+  const json: VerifiedAnswer = {
+    valid,
+    as_of: asOfAnswer(asOf),
+    ...rest,
+    receipt: receiptAnswer(receipt, certificate, dependencies.crypto.sha256),
+  };
   return { status: 200, json };
 };
 
@@ -121,7 +125,7 @@ export const verifyEventAnchors: Handler = async (request, dependencies) => {
   const results = anchors.map((verified, index): BatchResult => {
     const anchorId = bytesToHex(body.anchors[index]?.anchorId ?? new Uint8Array());
     if (verified === null) return notFound(anchorId, index);
-    return { anchor_id: anchorId, ...verifiedJson(verified, request, dependencies) };
+    return { anchor_id: anchorId, ...verifiedJson(verified, request) };
   });
   const valid = results.filter((result) => result.valid).length;
   const missing = anchors.filter((verified) => verified === null).length;

@@ -39,6 +39,8 @@ export class FakeNode implements ControlPlane {
   readonly state: LedgerState = emptyLedgerState(sha256);
   readonly leaves: LeafWrite[] = [];
   readonly apiKeys: ApiKey[] = [];
+  /** What was applied, for a test that keeps real tables beside this one's. */
+  readonly decisions: EntryDecision[] = [];
   readonly submitted: { command: Command; remainingMs: number; answer: Finality }[] = [];
   /** Thrown by the next calls, until it is null again. */
   refusal: RefusedError | null = null;
@@ -106,6 +108,7 @@ export class FakeNode implements ControlPlane {
   }
 
   #write(decision: EntryDecision): void {
+    this.decisions.push(decision);
     this.leaves.push(...decision.writes.leaves);
     this.apiKeys.push(...decision.writes.apiKeys);
     for (const write of decision.writes.clientEvents) {

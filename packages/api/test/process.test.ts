@@ -1,0 +1,280 @@
+/** The built process, as a node starts it: real tables, a real socket, a fake control plane at its other end. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { Server, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  FrameSplitter,
+  LOCAL_FRAME_BYTES_MAX,
+  apiKeyIdentity,
+  decodeLocalRequest,
+  encodeLocalResponse,
+  formatApiKey,
+  joinFrames,
+} from "@event-anchoring/control-contract";
+import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import { createdBatchSchema, verifiedBatchSchema } from "@event-anchoring/api-contract";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { LedgerStore, migrate } from "@event-anchoring/store";
+import { startTestPostgres } from "@event-anchoring/testkit";
+import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit";
+import { sendTo } from "./api-harness.ts";
+import type { Answer } from "./api-harness.ts";
+import { seedOf } from "./fake-cluster.ts";
+import { FakeNode } from "./fake-node.ts";
+
+const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const hex = (byte: number): string => byte.toString(16).padStart(2, "0").repeat(32);
+
+let folder: string;
+let postgres: TestPostgres;
+let database: TestDatabase;
+let store: LedgerStore;
+const controlSockets = new Set<Socket>();
+const node = new FakeNode();
+const secret = seedOf("process key");
+const key = formatApiKey(secret);
+
+let applied = 0;
+
+/** Every decision of the fake node, into real tables. */
+async function applyDecisions(): Promise<void> {
+  for (const decision of node.decisions.slice(applied)) {
+    await store.apply({ decision, confState: null });
+    applied += 1;
+  }
+}
+
+async function answerTo(request: LocalRequest): Promise<LocalResponse> {
+  const { requestId } = request;
+  switch (request.type) {
+    case "submit": {
+      const [command] = request.commands;
+      if (command === undefined) throw new Error("no command");
+      const submitted = await node.submit(command, request);
+      await applyDecisions();
+      return { type: "submitted", requestId, ...submitted };
+    }
+    case "read":
+      return { type: "ready_to_read", requestId, ...(await node.read(request.origins)) };
+    case "status":
+      return { type: "status", requestId, status: await node.status() };
+    case "metrics":
+      return { type: "metrics", requestId, text: await node.metrics() };
+    default:
+      throw new Error("an unknown request");
+  }
+}
+
+function startControl(path: string): Server {
+  return createServer((socket) => {
+    controlSockets.add(socket);
+    const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+    let turn: Promise<unknown> = Promise.resolve();
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk: Buffer) => {
+      for (const body of splitter.push(chunk)) {
+        turn = turn.then(async () => {
+          const response = await answerTo(decodeLocalRequest(body));
+          socket.write(joinFrames([encodeLocalResponse(response)]));
+        });
+      }
+    });
+  }).listen(path);
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly metricsPort: number;
+}
+
+const children = new Set<ChildProcess>();
+/** Run in reverse, however far the start came. */
+const cleanups: (() => unknown)[] = [];
+
+function writeConfig(name: string, overrides: object = {}): string {
+  const path = join(folder, name);
+  const config = {
+    node_id: "node-a",
+    cluster_id: bytesToHex(node.cluster.clusterId),
+    origin_fingerprint: bytesToHex(node.origin),
+    identity_dir: folder,
+    database_url: database.readOnlyUrl,
+    control_socket: join(folder, "control.sock"),
+    listen: { host: "127.0.0.1", port: 0 },
+    metrics: { host: "127.0.0.1", port: 0 },
+    log_level: "error",
+    ...overrides,
+  };
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
+
+function run(args: readonly string[], stdio: "ipc" | "pipe"): ChildProcess {
+  const streams = ["ignore", "ignore", "pipe"] as const;
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: stdio === "ipc" ? [...streams, "ipc"] : [...streams],
+  });
+  children.add(child);
+  return child;
+}
+
+async function start(): Promise<Started> {
+  const child = run(["--config", writeConfig("config.json")], "ipc");
+  const [message] = (await once(child, "message")) as [{ port: number; metricsPort: number }];
+  return { child, ...message };
+}
+
+async function exitOf(child: ChildProcess): Promise<{ code: number | null; stderr: string }> {
+  let stderr = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr += chunk.toString("utf8");
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stderr };
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "anchoring-api-"));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  postgres = await startTestPostgres();
+  cleanups.push(() => postgres.close());
+  database = await postgres.createDatabase();
+  await migrate(database.url, { readOnlyRole: postgres.readOnlyRole });
+  store = await LedgerStore.open({ url: database.url });
+  cleanups.push(() => store.close());
+  await store.load();
+  const { keyHash, keyId } = apiKeyIdentity(secret, nodeCrypto.sha256);
+  node.createApiKey({
+    keyId,
+    keyHash,
+    apiClientId: seedOf("process client").slice(0, 16),
+    label: "",
+    scopes: ["read", "write"],
+    expiresMs: 0,
+    createdMs: 0,
+    revokedMs: 0,
+    operator: "test",
+  });
+  await applyDecisions();
+  writeFileSync(join(folder, "root-thk.txt"), `${bytesToHex(node.cluster.trustRoot.rootThk)}\n`);
+  const control = startControl(join(folder, "control.sock"));
+  cleanups.push(() => control.close());
+  await once(control, "listening");
+});
+
+afterAll(async () => {
+  for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+  for (const socket of controlSockets) socket.destroy();
+  for (const cleanup of cleanups.toReversed()) await cleanup();
+});
+
+describe("a running process", () => {
+  let api: Started;
+  beforeAll(async () => {
+    api = await start();
+  });
+  const send = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    sendTo(api.port, method, path, body, { authorization: `Bearer ${key}` });
+
+  test("serves writes, receipts, the EEA, verification and trace from real tables", async () => {
+    const origin_fingerprint = bytesToHex(node.origin);
+    const ready = await send("GET", "/readyz");
+    expect([ready.status, ready.json.checks]).toEqual([200, expect.any(Array)]);
+    const created = await send("POST", "/v1/event-anchors", {
+      origin_fingerprint,
+      event_hash: hex(1),
+      client_event_id: "one",
+    });
+    expect(created.status).toBe(201);
+    const { anchor_id } = created.json.anchor;
+    const replay = await send("POST", "/v1/event-anchors", {
+      origin_fingerprint,
+      event_hash: hex(1),
+      client_event_id: "one",
+    });
+    expect([replay.status, replay.json.anchor.anchor_id]).toEqual([200, anchor_id]);
+    expect((await send("GET", "/v1/event-anchors/latest?from_size=1")).json.anchor.anchor_id).toBe(anchor_id);
+    const verified = await send("POST", "/v1/event-anchors:verify", { anchor_id, event_hash: hex(1) });
+    expect(verified.json.valid).toBe(true);
+    const trace = await send("GET", `/v1/event-anchors/${anchor_id}/trace`);
+    expect([trace.status, trace.json.violations]).toEqual([200, []]);
+    expect((await send("GET", "/v1/trust-root")).json.version).toBe(1);
+  });
+
+  test("a batch of 1,000 is created, and verified in a handful of statements", async () => {
+    const origin_fingerprint = bytesToHex(node.origin);
+    const events = Array.from({ length: 1000 }, (_, index) => ({ event_hash: hex(index % 256) }));
+    const created = await send("POST", "/v1/event-anchors/batch", { origin_fingerprint, events });
+    const { results } = createdBatchSchema.parse(created.json);
+    const anchors = results.map((result, index) => ({
+      anchor_id: result.anchor?.anchor_id,
+      event_hash: hex(index % 256),
+    }));
+    const startedMs = performance.now();
+    const verified = await send("POST", "/v1/event-anchors:batchVerify", { anchors });
+    const durationMs = performance.now() - startedMs;
+    expect(verifiedBatchSchema.parse(verified.json).summary).toMatchObject({ total: 1000, valid: 1000 });
+    // A statement or a signature verification per anchor would take seconds.
+    expect(durationMs).toBeLessThan(3000);
+  });
+
+  test("metrics are on their own port alone", async () => {
+    const scraped = await sendTo(api.metricsPort, "GET", "/metrics", undefined, {});
+    expect(scraped.text).toMatch(/^anchoring_control_plane_up 1$/m);
+    expect((await send("GET", "/metrics")).status).toBe(404);
+  });
+
+  test("SIGINT is the supervisor's affair; SIGTERM stops it with exit code 0", async () => {
+    api.child.kill("SIGINT");
+    expect((await send("GET", "/healthz")).status).toBe(200);
+    const exit = exitOf(api.child);
+    api.child.kill("SIGTERM");
+    expect((await exit).code).toBe(0);
+  });
+});
+
+describe("it does not outlive its supervisor", () => {
+  test("when the channel closes, it stops by itself", async () => {
+    const { child } = await start();
+    // Not `close`: Node does not emit that after the parent has disconnected.
+    const exit = once(child, "exit");
+    child.disconnect();
+    expect(await exit).toEqual([0, null]);
+  });
+});
+
+describe("a start that cannot be", () => {
+  test.each([
+    ["no argument", () => [], 2, "--config"],
+    ["no such file", () => ["--config", join(folder, "none.json")], 2, "none.json"],
+    ["a misspelt setting", () => ["--config", writeConfig("a.json", { databse_url: "x" })], 2, "databse_url"],
+    [
+      "a wrong port",
+      () => ["--config", writeConfig("b.json", { listen: { host: "x", port: "80" } })],
+      2,
+      "listen.port",
+    ],
+    ["a wrong fingerprint", () => ["--config", writeConfig("c.json", { origin_fingerprint: "AB" })], 2, "origin_fing"],
+    ["no pin", () => ["--config", writeConfig("d.json", { identity_dir: "/nowhere" })], 2, "root-thk.txt"],
+    [
+      "no database",
+      () => ["--config", writeConfig("e.json", { database_url: "postgresql://x@127.0.0.1:1/none" })],
+      1,
+      "database",
+    ],
+  ])("%s", async (_what, args, code, named) => {
+    const exit = await exitOf(run(args(), "pipe"));
+    expect(exit.code).toBe(code);
+    expect(exit.stderr).toContain(named);
+    expect(exit.stderr).not.toContain("    at ");
+  });
+});
