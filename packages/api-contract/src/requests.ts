@@ -1,4 +1,4 @@
-/** What each route takes: wire shape to typed request. Wire names are the interface's; they are converted here, once. */
+/** What each route takes: wire shape to typed request. Wire names are converted here, once. */
 import { equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
 import { z } from "zod";

@@ -7,7 +7,7 @@ const CONTROL_PLANE_TIMEOUT_MS = 1000;
 
 /** Said in place of the control plane when it does not answer: both alerts on the root sync must still fire. */
 const CONTROL_PLANE_GONE = [
-  "# HELP anchoring_prime_root_thk_sync_error 1 if the newest attempt to compare the trust root with the prime's failed",
+  "# HELP anchoring_prime_root_thk_sync_error 1 if the trust root could not be compared with the prime's",
   "# TYPE anchoring_prime_root_thk_sync_error gauge",
   "anchoring_prime_root_thk_sync_error 1",
   "",

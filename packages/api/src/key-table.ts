@@ -7,7 +7,7 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
 import type { Clock } from "./ports.ts";
 
-/** A revoked key is refused here at the latest after this time; the ledger refuses its writes from its revocation on. */
+/** A revoked key is refused here after this time at the latest; the ledger refuses its writes at once. */
 const AGE_MS_MAX = 1000;
 /** From this age on the table is loaded anew in the background, so that a busy process never waits for it. */
 const AGE_MS_STALE = 400;

@@ -9,7 +9,7 @@ import { startApi } from "./start-api.ts";
 const EXIT_CONFIG = 2;
 const EXIT_FAILED = 1;
 
-/** The exit code says what happened and stderr says why; pino writes synchronously to stdout here, so nothing is lost. */
+/** The exit code says what happened, stderr says why. Log lines are written synchronously, so none is lost. */
 function die(code: number, message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(code);

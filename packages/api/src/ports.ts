@@ -37,7 +37,7 @@ export interface ReadyToRead {
   readonly trustRootVersion: number;
 }
 
-/** The node's own control plane. Every call ends with an answer or a RefusedError, at the latest shortly after its time. */
+/** The node's own control plane. A call ends with an answer or a RefusedError, shortly after its time at the latest. */
 export interface ControlPlane {
   submit(command: Command, options: { remainingMs: number; answer: Finality }): Promise<Submitted>;
   read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
