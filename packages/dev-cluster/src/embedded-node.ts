@@ -163,10 +163,13 @@ export class EmbeddedNode {
   }
 
   #describe({ code, signal, restartInMs }: ProcessEnd, log: RotatingLog): string {
-    if (restartInMs !== null)
-      return `ended with ${signal ?? `code ${code ?? "unknown"}`}; next start in ${restartInMs} ms`;
+    const said = log.newestRemark;
+    if (restartInMs !== null) {
+      const remark = said === "" || code === null ? "" : ` (${said})`;
+      return `ended with ${signal ?? `code ${code ?? "unknown"}`}${remark}; next start in ${restartInMs} ms`;
+    }
     const state = code === EXIT_FENCED ? "fenced" : code === EXIT_HALTED ? "halted" : "refuses its settings";
-    const reason = readStopped(join(this.#options.node.runDir, "stopped.json")) ?? log.tail;
+    const reason = readStopped(join(this.#options.node.runDir, "stopped.json")) ?? said;
     return `${state}, not started again: ${reason}`;
   }
 }
@@ -176,8 +179,8 @@ function readStopped(path: string): string | null {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (typeof value !== "object" || value === null) return null;
-    const { reason, detail }: { reason?: unknown; detail?: unknown } = value;
-    return [reason, detail].filter((part) => typeof part === "string").join(": ");
+    const { check, detail }: { check?: unknown; detail?: unknown } = value;
+    return [check, detail].filter((part) => typeof part === "string").join(": ");
   } catch (error) {
     if (hasCode(error, "ENOENT") || error instanceof SyntaxError) return null;
     throw error;

@@ -16,6 +16,8 @@ export interface InstallationOptions {
   /** Folder for library links and, where needed, for a copy of the binaries. The account can reach it. */
   readonly cacheDir: string;
   readonly user: OsUser | null;
+  /** Folder with bin/, lib/, share/ and pg-symlinks.json; default: that of the package for this machine. */
+  readonly binaries?: string;
 }
 
 interface LibraryLink {
@@ -29,7 +31,7 @@ interface LibraryLink {
  * scripts works; and binaries which the account cannot reach (a checkout under /root) are copied there.
  */
 export function openPostgresInstallation(options: InstallationOptions): PostgresInstallation {
-  const packaged = packagedBinaries();
+  const packaged = options.binaries ?? packagedBinaries();
   const native = canReach(options.user, join(packaged, "bin", "postgres"))
     ? packaged
     : copyBinaries(packaged, join(options.cacheDir, "postgres-binaries"));

@@ -26,9 +26,10 @@ export class RotatingLog {
     this.#size = fstatSync(this.#file).size;
   }
 
-  /** The newest few lines, for a message about a process that has died. */
-  get tail(): string {
-    return this.#tail.trim().split("\n").slice(-8).join("\n");
+  /** The newest line that was written for people (not a JSON record); empty if there is none. */
+  get newestRemark(): string {
+    const lines = this.#tail.split("\n").map((line) => line.trim());
+    return lines.findLast((line) => line !== "" && !line.startsWith("{") && !line.endsWith("}")) ?? "";
   }
 
   /** What comes after `close` is dropped: the pipe of an ended process may still hold some. */

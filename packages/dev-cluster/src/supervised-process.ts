@@ -8,6 +8,12 @@ export const EXIT_CONFIG = 2;
 export const EXIT_FENCED = 78;
 export const EXIT_HALTED = 79;
 
+/**
+ * Room for short-lived objects (MiB). With Node's 16, the garbage of a few batches outlives its collection and is
+ * copied: an api process then takes 167 µs of processor time for an anchor of a batch of 500, with 64 only 65 µs.
+ */
+const NODE_FLAGS = ["--max-semi-space-size=64"];
+
 const FINAL_EXIT_CODES: readonly (number | null)[] = [EXIT_CONFIG, EXIT_FENCED, EXIT_HALTED];
 
 export interface ProcessEnd {
@@ -76,7 +82,7 @@ export class SupervisedProcess {
   #launch(): void {
     const { script, args, log } = this.#options;
     const startedAt = performance.now();
-    const child = spawn(process.execPath, [script, ...args], {
+    const child = spawn(process.execPath, [...NODE_FLAGS, script, ...args], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       detached: true,
       env: childEnvironment(),

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { EmbeddedCluster, readClusterFile, terminalReporter } from "@event-anchoring/dev-cluster";
 import type { ClusterFile, Terminal } from "@event-anchoring/dev-cluster";
+import { cpuPerAnchor, cpuTime } from "./cpu-time.ts";
+import type { CpuTime } from "./cpu-time.ts";
 import { runScenario } from "./scenarios.ts";
 import type { Measurement, Scenario } from "./scenarios.ts";
 import { trustRootsOf, verifySamples } from "./verify-samples.ts";
@@ -21,6 +23,11 @@ Options:
 `;
 
 const WARM_UP_MS = 2000;
+
+interface Row extends Measurement {
+  /** Processor time of all nodes together, per anchor; null where the system does not tell. */
+  readonly cpuMicrosPerAnchor: CpuTime | null;
+}
 
 interface Options {
   readonly cluster: string | null;
@@ -89,10 +96,13 @@ async function measure(file: ClusterFile, options: Options, stdout: Terminal, pr
     scenario("batches of 500, 4 clients, over all nodes", 4, 500, apiUrls),
     scenario("batches of 500, 4 clients, to the leader", 4, 500, [leader]),
   ];
-  const measurements: Measurement[] = [];
+  const measurements: Row[] = [];
   progress.write(`\n${heading()}\n`);
   for (const each of scenarios) {
-    const measurement = await runScenario({ ...each, durationMs }, target);
+    const before = cpuTime(nodes);
+    const measured = await runScenario({ ...each, durationMs }, target);
+    const count = measured.requests * measured.anchorsPerRequest;
+    const measurement = { ...measured, cpuMicrosPerAnchor: cpuPerAnchor(before, cpuTime(nodes), count) };
     measurements.push(measurement);
     progress.write(`${row(measurement)}\n`);
   }
@@ -120,13 +130,26 @@ function machine(): object {
   return { cores: availableParallelism(), model, node: process.version, platform: process.platform };
 }
 
+const COLUMNS = [
+  "anchors/s",
+  "p50 ms",
+  "p99 ms",
+  "max ms",
+  "failed",
+  "cpu µs: api",
+  "control pl.",
+  "postgres",
+  "client",
+];
+const NAME_WIDTH = 43;
+const CELL_WIDTH = 12;
+
 function heading(): string {
-  const names = ["anchors/s", "p50 ms", "p99 ms", "max ms", "failed"];
-  return `${"".padEnd(44)}${names.map((name) => name.padStart(11)).join("")}`;
+  return `${"".padEnd(NAME_WIDTH)}${COLUMNS.map((name) => name.padStart(CELL_WIDTH)).join("")}`;
 }
 
-function row(measurement: Measurement): string {
-  const { scenario: name, anchorsPerSecond, p50Ms, p99Ms, maxMs, failures } = measurement;
+function row(measurement: Row): string {
+  const { scenario: name, anchorsPerSecond, p50Ms, p99Ms, maxMs, failures, cpuMicrosPerAnchor: cpu } = measurement;
   const failed = Object.entries(failures).map(([status, count]) => `${count}×${status}`);
   const cells = [
     anchorsPerSecond.toFixed(0),
@@ -134,6 +157,7 @@ function row(measurement: Measurement): string {
     p99Ms.toFixed(2),
     maxMs.toFixed(1),
     failed.join(",") || "0",
+    ...(cpu === null ? [] : [cpu.api, cpu.control_plane, cpu.postgres, cpu.client].map(String)),
   ];
-  return `${name.padEnd(44)}${cells.map((cell) => cell.padStart(11)).join("")}`;
+  return `${name.padEnd(NAME_WIDTH)}${cells.map((cell) => cell.padStart(CELL_WIDTH)).join("")}`;
 }
