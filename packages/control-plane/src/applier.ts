@@ -97,8 +97,12 @@ export class Applier {
     this.#options.beforeAdvance(decision);
     advance(state, decision);
     const applied = target.apply({ decision, confState });
-    this.#options.onDecided(entry, decision);
-    await applied;
+    try {
+      this.#options.onDecided(entry, decision);
+    } finally {
+      // Also when a waiter fails: a write under way is never left without anybody to hear of its end.
+      await applied;
+    }
     this.#options.cache.noteApplied(index);
     this.#options.onApplied({ index, term });
   }

@@ -86,8 +86,15 @@ export class Driver {
     this.#call((node) => node.forgetLeader());
   }
 
+  /** Does nothing on a node that has just lost the lead. */
   transferLeader(to: RaftId): void {
-    this.#call((node) => node.transferLeader(to));
+    this.#call((node) => {
+      try {
+        node.transferLeader(to);
+      } catch (error) {
+        if (!(error instanceof NotLeaderError)) throw error;
+      }
+    });
   }
 
   reportUnreachable(peer: RaftId): void {

@@ -27,10 +27,13 @@ export class LogCompaction {
     const upTo = Math.min(index - entriesKept, pinnedIndex() ?? index);
     if (this.#isRunning || upTo - this.#compactedTo < entriesKept / 10) return;
     this.#isRunning = true;
-    log.compact(upTo).then((point) => {
-      this.#isRunning = false;
-      this.#compactedTo = point.index;
-      onCompacted(point);
-    }, onFailure);
+    log
+      .compact(upTo)
+      .then((point) => {
+        this.#isRunning = false;
+        this.#compactedTo = point.index;
+        onCompacted(point);
+      })
+      .catch(onFailure);
   }
 }
