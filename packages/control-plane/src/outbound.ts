@@ -1,4 +1,5 @@
 import { type Entry, type InboundMessage, type Message, type RaftId, type RaftIndex, encodeMessage } from "raft-ts";
+import { StoreError } from "@event-anchoring/store";
 import type { Logger } from "./environment.ts";
 import type { PayloadCache } from "./payload-cache.ts";
 
@@ -84,24 +85,36 @@ export class Outbound {
     }
   }
 
-  /** The entries as the log has them now; null if it holds others at these indexes. */
+  /** The entries as the log has them now; null if it holds others at these indexes, or none. */
   async #readEntries(message: Message): Promise<Entry[] | null> {
-    const first = message.entries[0];
-    const last = message.entries.at(-1);
-    if (first === undefined || last === undefined) return [];
-    const stored = new Map<RaftIndex, Entry>();
-    for (let from = first.index; from <= last.index;) {
-      const read = await this.#options.read(from, last.index + 1, READ_BYTES_MAX);
-      if (read.length === 0) return null;
-      for (const entry of read) stored.set(entry.index, entry);
+    // What is in memory may not be durable yet: only the rest is asked of the log.
+    const found = new Map<RaftIndex, Entry>();
+    for (const meta of message.entries) {
+      const cached = this.#options.cache.get(meta);
+      if (cached !== null) found.set(meta.index, cached);
+    }
+    const missing = message.entries.filter(({ index }) => !found.has(index));
+    const end = (missing.at(-1)?.index ?? 0) + 1;
+    for (let from = missing[0]?.index ?? end; from < end;) {
+      const read = await this.#readLog(from, end);
+      if (read === null || read.length === 0) return null;
+      for (const entry of read) if (!found.has(entry.index)) found.set(entry.index, entry);
       from += read.length;
     }
-    const entries: Entry[] = [];
-    for (const meta of message.entries) {
-      const entry = this.#options.cache.get(meta) ?? stored.get(meta.index);
-      if (entry === undefined || entry.term !== meta.term) return null;
-      entries.push(entry);
+    const entries = message.entries.flatMap(({ index, term }) => {
+      const entry = found.get(index);
+      return entry?.term === term ? [entry] : [];
+    });
+    return entries.length === message.entries.length ? entries : null;
+  }
+
+  /** null: compacted away meanwhile, or replaced by a shorter log. The engine finds that out by itself. */
+  async #readLog(from: RaftIndex, to: RaftIndex): Promise<readonly Entry[] | null> {
+    try {
+      return await this.#options.read(from, to, READ_BYTES_MAX);
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "out_of_order") return null;
+      throw error;
     }
-    return entries;
   }
 }
