@@ -43,6 +43,7 @@ interface OpenRead extends ReadRequest {
 export class LinearizableReads {
   readonly #options: LinearizableReadsOptions;
   readonly #open = new Set<OpenRead>();
+  #isClosed = false;
 
   constructor(options: LinearizableReadsOptions) {
     this.#options = options;
@@ -51,11 +52,13 @@ export class LinearizableReads {
   read(request: ReadRequest): void {
     const open: OpenRead = { ...request, phase: "read_index", index: 0, stopWaiting: [], isAnswered: false };
     this.#open.add(open);
-    this.#options.rounds.request((index) => {
+    if (this.#isClosed) return this.#refuseClosed(open);
+    const stop = this.#options.rounds.request((index) => {
       open.index = index;
       open.phase = "apply";
       this.#afterApply(open);
     });
+    open.stopWaiting.push(stop);
   }
 
   /** More is applied: reads that waited for it go on. */
@@ -70,14 +73,13 @@ export class LinearizableReads {
   }
 
   close(): void {
-    for (const open of this.#open) {
-      this.#answer(open, {
-        type: "refused",
-        code: "unavailable",
-        detail: "node reloads",
-        retryAfterMs: RETRY_AFTER_MS,
-      });
-    }
+    this.#isClosed = true;
+    for (const open of this.#open) this.#refuseClosed(open);
+  }
+
+  #refuseClosed(open: OpenRead): void {
+    const detail = "the node is loading again";
+    this.#answer(open, { type: "refused", code: "unavailable", detail, retryAfterMs: RETRY_AFTER_MS });
   }
 
   #afterApply(open: OpenRead): void {

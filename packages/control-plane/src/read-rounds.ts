@@ -12,7 +12,10 @@ export interface ReadRoundsOptions {
   readonly readIndex: (context: Uint8Array) => void;
 }
 
-type Waiter = (index: RaftIndex) => void;
+/** An object of its own for each request: the same function may wait twice. */
+interface Waiter {
+  readonly confirmed: (index: RaftIndex) => void;
+}
 
 /**
  * Read-index rounds: one under way, one waiting.
@@ -25,8 +28,8 @@ export class ReadRounds {
   readonly #options: ReadRoundsOptions;
   #attempts = 0;
   #context: string | null = null;
-  #asking: Waiter[] = [];
-  #waiting: Waiter[] = [];
+  #asking = new Set<Waiter>();
+  #waiting = new Set<Waiter>();
   #retry: Timer | null = null;
   #isClosed = false;
 
@@ -34,21 +37,26 @@ export class ReadRounds {
     this.#options = options;
   }
 
-  /** Calls `waiter` with an index that was confirmed by a quorum after this call. */
-  request(waiter: Waiter): void {
-    if (this.#isClosed) return;
-    this.#waiting.push(waiter);
+  /** Calls `confirmed` with an index that a quorum confirmed after this call. Returns how to stop waiting. */
+  request(confirmed: (index: RaftIndex) => void): () => void {
+    if (this.#isClosed) return () => {};
+    const waiter = { confirmed };
+    this.#waiting.add(waiter);
     if (this.#context === null) this.#start();
+    return () => {
+      this.#waiting.delete(waiter);
+      this.#asking.delete(waiter);
+    };
   }
 
   onReadState(state: ReadState): void {
     if (this.#context === null || bytesToHex(state.context) !== this.#context) return;
     this.#retry?.cancel();
     const answered = this.#asking;
-    this.#asking = [];
+    this.#asking = new Set();
     this.#context = null;
-    if (this.#waiting.length > 0) this.#start();
-    for (const waiter of answered) waiter(state.index);
+    if (this.#waiting.size > 0) this.#start();
+    for (const { confirmed } of answered) confirmed(state.index);
   }
 
   /** Whoever leads now may never have heard of the round under way. */
@@ -59,14 +67,14 @@ export class ReadRounds {
   close(): void {
     this.#isClosed = true;
     this.#retry?.cancel();
-    this.#asking = [];
-    this.#waiting = [];
+    this.#asking.clear();
+    this.#waiting.clear();
     this.#context = null;
   }
 
   #start(): void {
     this.#asking = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = new Set();
     this.#ask();
   }
 
@@ -77,7 +85,15 @@ export class ReadRounds {
     this.#attempts += 1;
     new DataView(context.buffer).setFloat64(16, this.#attempts);
     this.#context = bytesToHex(context);
-    this.#retry = this.#options.clock.startTimer(RETRY_MS, () => this.#ask());
+    this.#retry = this.#options.clock.startTimer(RETRY_MS, () => this.#askAgain());
     this.#options.readIndex(context);
+  }
+
+  /** Those who came meanwhile may join: no attempt that they could be confused with is under way. */
+  #askAgain(): void {
+    for (const waiter of this.#waiting) this.#asking.add(waiter);
+    this.#waiting.clear();
+    if (this.#asking.size > 0) this.#ask();
+    else this.#context = null;
   }
 }
