@@ -11,15 +11,15 @@ const REPORT_AGE_MAX_MS = 2000;
  */
 export class ClockGuard {
   readonly #clock: Clock;
-  readonly #reports = new Map<string, { readonly aheadMs: number; readonly atMs: number }>();
+  readonly #reports = new Map<string, { readonly wallMs: number; readonly atMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A peer's wall time, as it arrived. */
+  /** The wall time of a connected voter, as it arrived. */
   onReport(nodeId: string, wallMs: number): void {
-    this.#reports.set(nodeId, { aheadMs: wallMs - this.#clock.wallMs(), atMs: this.#clock.monotonicMs() });
+    this.#reports.set(nodeId, { wallMs, atMs: this.#clock.monotonicMs() });
   }
 
   onPeerDown(nodeId: string): void {
@@ -28,9 +28,13 @@ export class ClockGuard {
 
   /** How far this clock is ahead of the median, in ms; 0 if it is not. */
   aheadOfMedianMs(): number {
-    const freshFrom = this.#clock.monotonicMs() - REPORT_AGE_MAX_MS;
+    const nowMs = this.#clock.monotonicMs();
+    const ownMs = this.#clock.wallMs();
     const offsets = [0];
-    for (const report of this.#reports.values()) if (report.atMs >= freshFrom) offsets.push(report.aheadMs);
+    for (const { wallMs, atMs } of this.#reports.values()) {
+      // The report is carried on by monotonic time, so that a jump of the own clock shows at once.
+      if (nowMs - atMs <= REPORT_AGE_MAX_MS) offsets.push(wallMs + (nowMs - atMs) - ownMs);
+    }
     offsets.sort((left, right) => left - right);
     const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
     return Math.max(0, -median);
