@@ -27,7 +27,10 @@ export function localRequests(options: LocalRequestsOptions): LocalHandler {
         respond({ type: "status", requestId: request.requestId, status: options.node.status() });
         break;
       case "metrics":
-        void options.metrics().then((text) => respond({ type: "metrics", requestId: request.requestId, text }));
+        options.metrics().then(
+          (text) => respond({ type: "metrics", requestId: request.requestId, text }),
+          (error: unknown) => respond(refused(request.requestId, "unavailable", String(error))),
+        );
         break;
       default:
         assertNever(request);
