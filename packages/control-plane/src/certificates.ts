@@ -37,6 +37,11 @@ export function signHead(
   return signer.sign(cosignatureMessage(timeS, checkpointText(root, origin, head)));
 }
 
+/** Whether the node's signatures count under this trust root. */
+export function isActive(root: TrustRoot, nodeId: string): boolean {
+  return root.nodes.some((node) => node.nodeId === nodeId && node.status === "active");
+}
+
 /** Whether `cosignature` is by an active node of the trust root, over exactly this head. */
 export function isGoodCosignature(
   root: TrustRoot,

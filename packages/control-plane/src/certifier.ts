@@ -8,7 +8,7 @@ import {
 } from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { certificateNote, certifiedAtS, isGoodCosignature, signHead } from "./certificates.ts";
+import { certificateNote, certifiedAtS, isActive, isGoodCosignature, signHead } from "./certificates.ts";
 import type { Clock, Logger } from "./environment.ts";
 import type { SignedHead } from "./promise-file.ts";
 import { trustRootsOf } from "./trust-roots.ts";
@@ -48,6 +48,8 @@ export interface CertifierOptions {
   /** Whether this node is active in the trust root and a voter: only then does it sign. */
   readonly maySign: () => boolean;
   readonly broadcast: (items: readonly PeerCosignature[]) => void;
+  /** To one peer, which has shown that it lacks them. */
+  readonly sendTo: (nodeId: string, items: readonly PeerCosignature[]) => void;
   readonly onCertificate: (certificate: HeldCertificate) => void;
   /** A peer's signature that contradicts this node's own tree or effect chain. */
   readonly onContradiction: (from: string, detail: string) => void;
@@ -61,6 +63,10 @@ interface OwnPoint extends CertifyPoint {
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
   readonly reachedMs: number;
+  /** On its way to the promise file, or there. A point at which this node might not sign may become one where it may. */
+  isToBeSigned: boolean;
+  /** The time that was promised with it; 0 before. */
+  timeS: number;
   /** Set once promised and signed. */
   cosignature: PeerCosignature | null;
 }
@@ -78,6 +84,10 @@ interface OriginCertification {
   readonly offers: Map<number, Map<string, PeerCosignature>>;
   readonly waiters: Set<CoverageWaiter>;
   lastOwn: PeerCosignature | null;
+  /** The newest head that was promised and not signed, because a certificate came first. */
+  unsigned: OwnPoint | null;
+  /** The newest covered size that each peer still spoke of. */
+  readonly lateSizes: Map<string, number>;
   lastTimeS: number;
 }
 
@@ -115,7 +125,10 @@ export class Certifier {
       const origin = this.#options.state.origins.get(bytesToHex(item.originFingerprint));
       if (origin === undefined) continue;
       const certification = this.#of(item.originFingerprint);
-      if (item.treeSize <= (certification.held?.treeSize ?? 0)) continue;
+      if (item.treeSize <= (certification.held?.treeSize ?? 0)) {
+        this.#onLate(origin, certification, from, item.treeSize);
+        continue;
+      }
       const offers = certification.offers.get(item.treeSize) ?? new Map<string, PeerCosignature>();
       certification.offers.set(item.treeSize, offers.set(from, item));
       this.#bound(certification, from);
@@ -188,6 +201,7 @@ export class Certifier {
     const known = certification.points.get(tree.size);
     if (known !== undefined) {
       if (known.cosignature !== null) this.#options.broadcast([known.cosignature]);
+      else this.#signLater(known);
       return;
     }
     const own: OwnPoint = {
@@ -196,11 +210,42 @@ export class Certifier {
       treeSize: tree.size,
       rootHash: tree.rootAt(tree.size),
       reachedMs: this.#options.clock.monotonicMs(),
+      isToBeSigned: false,
+      timeS: 0,
       cosignature: null,
     };
     certification.points.set(own.treeSize, own);
-    if (this.#maySign(own)) this.#toSign.push(own);
+    this.#signLater(own);
     this.#complete(origin, certification, own.treeSize);
+  }
+
+  /** A larger size may have been promised since; then no smaller one is signed any more. */
+  #isNewestPromise({ originFingerprint, treeSize }: OwnPoint): boolean {
+    return this.#options.promises.headOf(originFingerprint)?.treeSize === treeSize;
+  }
+
+  #signLater(point: OwnPoint): void {
+    if (point.isToBeSigned || !this.#maySign(point)) return;
+    point.isToBeSigned = true;
+    this.#toSign.push(point);
+  }
+
+  /**
+   * A cosignature of a size that is covered here. The first one is merely late. A peer that says it again has no
+   * certificate yet: ours got lost on the way, or was never made, and without it that peer may wait forever.
+   */
+  #onLate(origin: OriginState, certification: OriginCertification, from: string, treeSize: number): void {
+    if (certification.lateSizes.get(from) !== treeSize) {
+      certification.lateSizes.set(from, treeSize);
+      return;
+    }
+    const { unsigned } = certification;
+    const isMissing = (certification.lastOwn?.treeSize ?? 0) < treeSize;
+    if (isMissing && unsigned !== null && unsigned.treeSize >= treeSize && this.#isNewestPromise(unsigned)) {
+      this.#sign(origin, unsigned);
+    }
+    const { lastOwn } = certification;
+    if (lastOwn !== null && lastOwn.treeSize >= treeSize) this.#options.sendTo(from, [lastOwn]);
   }
 
   #maySign(point: OwnPoint): boolean {
@@ -237,6 +282,7 @@ export class Certifier {
     for (const point of points) {
       const { originFingerprint, treeSize, rootHash, raftIndex, raftTerm } = point;
       const timeS = this.#timeFor(this.#of(originFingerprint));
+      point.timeS = timeS;
       newest.set(bytesToHex(originFingerprint), { originFingerprint, treeSize, rootHash, raftIndex, raftTerm, timeS });
     }
     return [...newest.values()];
@@ -247,20 +293,26 @@ export class Certifier {
     for (const point of points) {
       const origin = this.#options.state.origins.get(bytesToHex(point.originFingerprint));
       const certification = this.#of(point.originFingerprint);
-      if (origin === undefined || point.treeSize <= (certification.held?.treeSize ?? 0)) continue;
-      const { originFingerprint, treeSize, rootHash, raftIndex, effect } = point;
-      const timeS = certification.lastTimeS;
-      const root = this.#judge(origin, treeSize);
-      const signature = signHead(root, originFingerprint, point, timeS, this.#options.cosigner);
-      point.cosignature = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex, effect };
-      certification.lastOwn = point.cosignature;
-      signed.push(point.cosignature);
+      if (origin === undefined) continue;
+      if (point.treeSize <= (certification.held?.treeSize ?? 0)) certification.unsigned = point;
+      else signed.push(this.#sign(origin, point));
     }
     if (signed.length > 0) this.#options.broadcast(signed);
     for (const { originFingerprint, treeSize } of signed) {
       const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
       if (origin !== undefined) this.#complete(origin, this.#of(originFingerprint), treeSize);
     }
+  }
+
+  /** Only what the promise file holds. */
+  #sign(origin: OriginState, point: OwnPoint): PeerCosignature {
+    const { originFingerprint, treeSize, rootHash, timeS, raftIndex, effect } = point;
+    const root = this.#judge(origin, treeSize);
+    const signature = signHead(root, originFingerprint, point, timeS, this.#options.cosigner);
+    const cosignature = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex, effect };
+    point.cosignature = cosignature;
+    this.#of(originFingerprint).lastOwn = cosignature;
+    return cosignature;
   }
 
   /** Time never goes back for an origin, whatever the clock does. */
@@ -276,7 +328,8 @@ export class Certifier {
     if (point === undefined) return;
     const root = this.#judge(origin, treeSize);
     const cosignatures: Cosignature[] = [];
-    if (point.cosignature !== null) cosignatures.push({ nodeId: this.#options.nodeId, ...point.cosignature });
+    const { nodeId: self } = this.#options;
+    if (point.cosignature !== null && isActive(root, self)) cosignatures.push({ nodeId: self, ...point.cosignature });
     for (const [nodeId, offer] of certification.offers.get(treeSize) ?? []) {
       if (cosignatures.length >= root.quorum) break;
       if (!this.#agrees(nodeId, offer, point)) continue;
@@ -352,6 +405,8 @@ export class Certifier {
       offers: new Map(),
       waiters: new Set(),
       lastOwn: null,
+      unsigned: null,
+      lateSizes: new Map(),
       lastTimeS,
     };
     this.#origins.set(key, created);

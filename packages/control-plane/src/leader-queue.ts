@@ -1,4 +1,11 @@
-import { type Certificate, type GroupId, type WaitingGroup, encodeEntry, packEntry } from "@event-anchoring/ledger";
+import {
+  type Certificate,
+  type GroupId,
+  LIMITS,
+  type WaitingGroup,
+  encodeEntry,
+  packEntry,
+} from "@event-anchoring/ledger";
 import type { RefusalCode } from "@event-anchoring/control-contract";
 import type { RaftIndex } from "raft-ts";
 import type { Clock, Timer } from "./environment.ts";
@@ -29,6 +36,12 @@ export interface QueuedGroup extends WaitingGroup {
   readonly isHousekeeping: boolean;
 }
 
+/** Why client commands are held back. */
+export interface Gate {
+  readonly code: RefusalCode;
+  readonly detail: string;
+}
+
 interface TimedGroup extends QueuedGroup {
   readonly queuedMs: number;
 }
@@ -39,8 +52,10 @@ export interface LeaderQueueOptions {
   readonly propose: (payload: Uint8Array) => RaftIndex | null;
   /** The newest certificates that the log does not record yet. */
   readonly certificatesToRecord: () => readonly Certificate[];
-  /** Why no client command may be proposed now; null: nothing. */
-  readonly gate: () => { code: RefusalCode; detail: string } | null;
+  /** These are on their way into the log. */
+  readonly onRecording: (certificates: readonly Certificate[]) => void;
+  /** Why no client command may be proposed now; null: nothing. While it is `clock_unsafe`, nothing at all is. */
+  readonly gate: () => Gate | null;
   readonly refuse: (groups: readonly QueuedGroup[], code: RefusalCode, detail: string) => void;
 }
 
@@ -58,7 +73,8 @@ export class LeaderQueue {
   #bytes = 0;
   #uncommitted: RaftIndex[] = [];
   #isLeading = false;
-  #timer: Timer | null = null;
+  #secondEntryTimer: Timer | null = null;
+  #recordTimer: Timer | null = null;
 
   constructor(options: LeaderQueueOptions) {
     this.#options = options;
@@ -76,7 +92,8 @@ export class LeaderQueue {
     }
     const now = this.#options.clock.monotonicMs();
     const refused: QueuedGroup[] = [];
-    for (const group of this.#admit(groups)) {
+    const gate = this.#options.gate();
+    for (const group of gate === null ? groups : this.#refuseClients(groups, gate)) {
       const key = groupKey(group.id);
       if (this.#queuedKeys.has(key)) continue;
       const isFull =
@@ -92,9 +109,9 @@ export class LeaderQueue {
   onLeadership(isLeading: boolean): void {
     this.#isLeading = isLeading;
     this.#uncommitted = [];
-    this.#timer?.cancel();
-    this.#timer = null;
-    if (isLeading) return;
+    this.#cancelTimers();
+    // A leader before this one may have gone before it recorded what this node holds.
+    if (isLeading) return this.#recordSoon();
     const groups = this.#takeAll();
     if (groups.length > 0) this.#options.refuse(groups, "no_leader", "this node no longer leads");
   }
@@ -107,7 +124,7 @@ export class LeaderQueue {
 
   /** Certificates may wait to be recorded. */
   onCertificate(): void {
-    if (this.#isLeading && this.#timer === null) this.#wake(RECORD_CERTIFICATE_AFTER_MS);
+    this.#recordSoon();
   }
 
   /** Proposes as long as the rules above allow. */
@@ -120,7 +137,7 @@ export class LeaderQueue {
 
   close(): void {
     this.#isLeading = false;
-    this.#timer?.cancel();
+    this.#cancelTimers();
     this.#takeAll();
   }
 
@@ -131,48 +148,65 @@ export class LeaderQueue {
     if (this.#commands >= SECOND_ENTRY_COMMANDS || this.#bytes >= SECOND_ENTRY_BYTES) return true;
     const ageMs = this.#options.clock.monotonicMs() - first.queuedMs;
     if (ageMs >= SECOND_ENTRY_AGE_MS) return true;
-    this.#wake(SECOND_ENTRY_AGE_MS - ageMs);
+    this.#secondEntryTimer ??= this.#options.clock.startTimer(SECOND_ENTRY_AGE_MS - ageMs, () => {
+      this.#secondEntryTimer = null;
+      this.pump();
+    });
     return false;
   }
 
-  #wake(delayMs: number): void {
-    this.#timer?.cancel();
-    this.#timer = this.#options.clock.startTimer(delayMs, () => {
-      this.#timer = null;
-      this.pump();
-      if (this.#isLeading && this.#groups.length === 0 && this.#uncommitted.length === 0) this.#proposeNext();
+  /** Until nothing is left to record, by whatever entry: a look every 25 ms, which an idle pipeline uses. */
+  #recordSoon(): void {
+    if (!this.#isLeading || this.#recordTimer !== null || this.#options.certificatesToRecord().length === 0) return;
+    this.#recordTimer = this.#options.clock.startTimer(RECORD_CERTIFICATE_AFTER_MS, () => {
+      this.#recordTimer = null;
+      if (this.#groups.length === 0 && this.#uncommitted.length === 0) this.#proposeNext();
+      this.#recordSoon();
     });
+  }
+
+  #cancelTimers(): void {
+    this.#secondEntryTimer?.cancel();
+    this.#secondEntryTimer = null;
+    this.#recordTimer?.cancel();
+    this.#recordTimer = null;
   }
 
   /** One entry: the certificates to record, then as many groups as fit. False: nothing was proposed. */
   #proposeNext(): boolean {
-    const admitted = new Set(this.#admit(this.#groups).map((group) => groupKey(group.id)));
-    this.#remove(new Set([...this.#queuedKeys].filter((key) => !admitted.has(key))));
-    const certificates = this.#options.certificatesToRecord();
-    const { take, certify } = packEntry(this.#groups, certificates.length * CERTIFICATE_BYTES_MAX);
+    const gate = this.#options.gate();
+    if (gate !== null) {
+      const groups = this.#groups;
+      this.#remove(new Set(groups.filter(({ isHousekeeping }) => !isHousekeeping).map(({ id }) => groupKey(id))));
+      this.#refuseClients(groups, gate);
+      // A clock that is not to be trusted stamps nothing, not even housekeeping.
+      if (gate.code === "clock_unsafe") return false;
+    }
+    const waiting = this.#options.certificatesToRecord().slice(0, LIMITS.entryCertificatesMax);
+    const { take, certify } = packEntry(this.#groups, waiting.length * CERTIFICATE_BYTES_MAX);
     const packed = take.flatMap((position) => this.#groups[position] ?? []);
+    // What must be alone in its entry leaves the certificates to the next one.
+    const certificates = packed.some((group) => group.isAlone) ? [] : waiting;
     if (packed.length === 0 && certificates.length === 0) return false;
     const payload = encodeEntry({
       version: 1,
       certify,
       acceptedMs: this.#options.clock.wallMs(),
-      // What must be alone in its entry leaves the certificates to the next one.
-      certificates: packed.some((group) => group.isAlone) ? [] : certificates,
+      certificates,
       groups: packed.map((group) => group.bytes),
     });
     const index = this.#options.propose(payload);
     if (index === null) return false;
     this.#uncommitted.push(index);
+    if (certificates.length > 0) this.#options.onRecording(certificates);
     this.#remove(new Set(packed.map((group) => groupKey(group.id))));
     return true;
   }
 
-  /** Those that may be proposed now; while client commands are held back, the others are refused. */
-  #admit<Group extends QueuedGroup>(groups: readonly Group[]): readonly Group[] {
-    const gate = this.#options.gate();
-    if (gate === null) return groups;
-    const held = groups.filter((group) => !group.isHousekeeping);
-    if (held.length > 0) this.#options.refuse(held, gate.code, gate.detail);
+  /** While client commands are held back, they are refused; returns the others. */
+  #refuseClients<Group extends QueuedGroup>(groups: readonly Group[], gate: Gate): readonly Group[] {
+    const clients = groups.filter((group) => !group.isHousekeeping);
+    if (clients.length > 0) this.#options.refuse(clients, gate.code, gate.detail);
     return groups.filter((group) => group.isHousekeeping);
   }
 

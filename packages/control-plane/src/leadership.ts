@@ -1,9 +1,10 @@
-import type { RefusalCode } from "@event-anchoring/control-contract";
-import type { Command, LedgerState } from "@event-anchoring/ledger";
+import type { Certificate, Command, LedgerState } from "@event-anchoring/ledger";
+import { bytesToHex } from "@event-anchoring/protocol";
 import type { Term } from "raft-ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
 import type { ClockGuard } from "./clock-guard.ts";
 import type { Environment } from "./environment.ts";
+import type { Gate } from "./leader-queue.ts";
 import type { Submission } from "./proposals.ts";
 
 /** Above this many leaves, or this age, without a certificate the leader proposes no client command. */
@@ -49,14 +50,14 @@ export class Leadership {
   }
 
   /** Why no client command may be proposed now; null: nothing. */
-  gate(): { code: RefusalCode; detail: string } | null {
+  gate(): Gate | null {
     const { state, clockGuard, certifier, transferLeadership } = this.#options;
-    if (state.trustRootChain === null) {
-      return { code: "not_initialised", detail: "the genesis entry is not applied yet" };
-    }
     if (!clockGuard.isSafe()) {
       transferLeadership();
       return { code: "clock_unsafe", detail: "the leader's clock is ahead of the other nodes'" };
+    }
+    if (state.trustRootChain === null) {
+      return { code: "not_initialised", detail: "the genesis entry is not applied yet" };
     }
     const { leaves, oldestMs } = certifier.uncovered();
     if (leaves > UNCOVERED_LEAVES_MAX || oldestMs > UNCOVERED_AGE_MAX_MS) {
@@ -71,11 +72,16 @@ export class Leadership {
     for (const [key, origin] of this.#options.state.origins) {
       const held = this.#options.certifier.heldOf(origin.originFingerprint);
       const known = Math.max(origin.certified?.treeSize ?? 0, this.#proposedSizes.get(key) ?? 0);
-      if (held === null || held.treeSize <= known) continue;
-      this.#proposedSizes.set(key, held.treeSize);
-      toRecord.push(held);
+      if (held !== null && held.treeSize > known) toRecord.push(held);
     }
     return toRecord;
+  }
+
+  /** These were proposed; if this node loses its office, they are forgotten with it. */
+  onRecording(certificates: readonly Certificate[]): void {
+    for (const { originFingerprint, treeSize } of certificates) {
+      this.#proposedSizes.set(bytesToHex(originFingerprint), treeSize);
+    }
   }
 
   #propose(command: Command): void {

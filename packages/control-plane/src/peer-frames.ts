@@ -1,6 +1,6 @@
 import type { Hello, HelloVerdict, PeerCosignature, PeerFrame, RefusalCode } from "@event-anchoring/control-contract";
 import { type LedgerState, decodeGroup, fitsEntry, waitingGroupOf } from "@event-anchoring/ledger";
-import { DecodeError, assertNever } from "@event-anchoring/protocol";
+import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol";
 import { type InboundMessage, InvalidMessageError, decodeMessage } from "raft-ts";
 import type { Certifier } from "./certifier.ts";
 import type { ClockGuard } from "./clock-guard.ts";
@@ -10,8 +10,8 @@ import type { Members } from "./members.ts";
 import type { PeerMemories } from "./peer-memories.ts";
 import type { PromiseKeeper } from "./promises.ts";
 import type { Proposals } from "./proposals.ts";
-import type { SessionNetwork } from "./session.ts";
-import { type StepGuardView, judgeStep } from "./step-guard.ts";
+import type { SessionNetwork } from "./session-options.ts";
+import { type StepGuardView, isOwnFollower, judgeStep } from "./step-guard.ts";
 
 /** Groups above this size travel on the bulk lane. */
 const CONTROL_GROUPS_BYTES_MAX = 48 * 1024;
@@ -29,7 +29,6 @@ export interface PeerFramesOptions {
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
   readonly selfNodeId: string;
-  readonly leaderNodeId: () => string | null;
   readonly view: () => StepGuardView;
   readonly step: (message: InboundMessage) => void;
   /** A peer's message proves that this node forgot something. */
@@ -62,11 +61,9 @@ export class PeerFrames {
     return verdict;
   }
 
-  /** To the queue of this node if it leads, else over the network. False: nobody could be reached. */
-  sendToLeader(groups: readonly QueuedGroup[]): boolean {
-    const { leaderNodeId, selfNodeId, leaderQueue, network, clock } = this.#options;
-    const leader = leaderNodeId();
-    if (leader === null) return false;
+  /** To the queue of this node if it leads, else over the network. False: the leader cannot be reached. */
+  propose(leader: string, groups: readonly QueuedGroup[]): boolean {
+    const { selfNodeId, leaderQueue, network, clock } = this.#options;
     if (leader === selfNodeId) {
       leaderQueue.offer(groups);
       return true;
@@ -86,7 +83,7 @@ export class PeerFrames {
     for (const group of groups) byNode.set(group.from, [...(byNode.get(group.from) ?? []), group]);
     for (const [node, refused] of byNode) {
       const ids = refused.map(({ id }) => id);
-      if (node === null) this.#options.proposals.onRefused(ids, code, detail);
+      if (node === null) this.#options.proposals.onRefused(this.#options.selfNodeId, ids, code, detail);
       else this.#options.network.send(node, "control", { type: "proposals_refused", ids, code, detail });
     }
   }
@@ -103,10 +100,10 @@ export class PeerFrames {
         this.#onProposals(from, frame.groups, frame.remainingMs);
         break;
       case "proposals_refused":
-        this.#options.proposals.onRefused(frame.ids, frame.code, frame.detail);
+        this.#options.proposals.onRefused(from, frame.ids, frame.code, frame.detail);
         break;
       case "clock":
-        this.#options.clockGuard.onReport(from, frame.wallMs);
+        this.#onClock(from, frame.wallMs);
         break;
       default:
         assertNever(frame);
@@ -125,7 +122,9 @@ export class PeerFrames {
       this.#options.logger.warn("message_refused", { peer: from, type: message.type, detail: verdict.detail });
     } else {
       this.#options.step(message);
-      if (message.type === "MsgAppResp" && !message.reject) this.#noteAck(from, sender, message.index, view);
+      // An acknowledgement of an earlier term may speak of entries that were replaced since.
+      const isAck = message.type === "MsgAppResp" && !message.reject && isOwnFollower(message, view.status);
+      if (isAck) this.#noteAck(from, sender, message.index, view);
     }
   }
 
@@ -134,8 +133,20 @@ export class PeerFrames {
     this.#options.promises.notePeer(sender, incarnation, ackedCommitted);
   }
 
+  #onClock(from: string, wallMs: number): void {
+    const raftId = this.#options.members.raftIdOf(from);
+    if (raftId !== null && this.#options.view().confState.voters.includes(raftId)) {
+      this.#options.clockGuard.onReport(from, wallMs);
+    }
+  }
+
   #onCosignatures(from: string, items: readonly PeerCosignature[]): void {
-    this.#options.certifier.onCosignatures(from, items);
+    const { state, memories, certifier } = this.#options;
+    for (const item of items) {
+      // Not verified: whoever claims to have signed what it has not only makes itself forgetful.
+      if (state.origins.has(bytesToHex(item.originFingerprint))) memories.onCosignature(from, item);
+    }
+    certifier.onCosignatures(from, items);
   }
 
   #onProposals(from: string, encoded: readonly Uint8Array[], remainingMs: number): void {

@@ -75,7 +75,7 @@ export class PeerMemories {
     }
   }
 
-  /** A verified cosignature that was not part of a certificate. */
+  /** What the peer itself says that it has signed; it binds nobody else. */
   onCosignature(nodeId: string, item: PeerCosignature): void {
     this.#update(nodeId, (memory) => rememberCosignature(memory, item));
   }

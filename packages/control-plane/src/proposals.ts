@@ -46,15 +46,17 @@ export interface ProposalsOptions {
   readonly clock: Clock;
   readonly self: { readonly node: bigint; readonly incarnation: number };
   readonly commitIndex: () => number;
-  /** Hands groups to the leader; false: it cannot be reached now. */
-  readonly sendToLeader: (groups: readonly QueuedGroup[]) => boolean;
+  /** The node that leads, perhaps this one; null: none is known. */
+  readonly leader: () => string | null;
+  /** Hands groups to the leader's queue, here or over the network; false: it cannot be reached now. */
+  readonly sendTo: (leader: string, groups: readonly QueuedGroup[]) => boolean;
   /** Calls back once this node holds a certificate of at least that size. */
   readonly whenCovered: (origin: OriginFingerprint, treeSize: number, covered: () => void) => () => void;
 }
 
 /**
  * A local group is one of:
- * - *waiting*: it has never left this node; at its deadline the answer is definite, nothing was anchored;
+ * - *waiting*: no leader has it; at its deadline the answer is definite, nothing was anchored;
  * - *sent*: it may be in the log, or come into it; it is sent again, under the same id, to every new leader;
  * - *decided*: found in the node's own log; what remains is the wait for a certificate. At the deadline the answer
  *   is "committed".
@@ -62,11 +64,13 @@ export interface ProposalsOptions {
  */
 interface LocalGroup extends QueuedGroup {
   readonly submissions: OpenSubmission[];
-  /** How often it left. After more than one departure a refusal says nothing definite. */
-  departures: number;
+  /** The leaders that may have it, once for each time it left. After a second time a refusal says nothing definite. */
+  readonly sentTo: string[];
 }
 
 interface OpenSubmission extends Submission {
+  /** null until the turn is over. */
+  group: LocalGroup | null;
   /** Set once decided. */
   outcome: CommandOutcome | null;
   stopWaiting: () => void;
@@ -80,6 +84,7 @@ export class Proposals {
   readonly #open = new Set<OpenSubmission>();
   #collecting: OpenSubmission[] = [];
   #counter = 0;
+  #isClosed = false;
 
   constructor(options: ProposalsOptions) {
     this.#options = options;
@@ -91,7 +96,9 @@ export class Proposals {
 
   /** Commands that come in one turn share a group. */
   submit(submission: Submission): void {
-    const open: OpenSubmission = { ...submission, outcome: null, stopWaiting: () => {}, isAnswered: false };
+    if (this.#isClosed) return submission.respond(refusal("unavailable", "the node is loading again"));
+    const stopWaiting = (): void => {};
+    const open: OpenSubmission = { ...submission, group: null, outcome: null, stopWaiting, isAnswered: false };
     this.#open.add(open);
     this.#collecting.push(open);
     if (this.#collecting.length === 1) queueMicrotask(() => this.#formGroups());
@@ -103,18 +110,18 @@ export class Proposals {
     if (undecided.length > 0) this.#send(undecided);
   }
 
-  /** The leader did not take these. */
-  onRefused(ids: readonly GroupId[], code: RefusalCode, detail: string): void {
+  /** That node did not take these. It speaks for one copy of each, and only for a copy that it was sent. */
+  onRefused(from: string, ids: readonly GroupId[], code: RefusalCode, detail: string): void {
     for (const id of ids) {
       const group = this.#groups.get(groupKey(id));
-      if (group === undefined) continue;
+      if (group === undefined || !group.sentTo.includes(from)) continue;
       // Not led from there (any more), and never proposed there: the group stays, and goes to the next leader.
       if (code === "no_leader") {
-        group.departures -= 1;
+        takeBack(group, from);
         continue;
       }
       // It left twice: the first copy may be in the log, so a refusal of the second says nothing definite.
-      if (group.departures > 1) continue;
+      if (group.sentTo.length > 1) continue;
       this.#groups.delete(groupKey(id));
       for (const submission of group.submissions) this.#answer(submission, { kind: "refused", code, detail });
     }
@@ -143,27 +150,26 @@ export class Proposals {
     for (const submission of this.#open) {
       if (submission.deadlineMs > now) continue;
       if (submission.outcome !== null) this.#answerDecided(submission, submission.outcome, "committed");
-      else this.#answer(submission, this.#undecidedResult(submission));
+      else this.#answer(submission, undecidedResult(submission));
     }
-    for (const [key, group] of this.#groups) if (group.deadlineMs <= now) this.#groups.delete(key);
+    const waiting: LocalGroup[] = [];
+    for (const [key, group] of this.#groups) {
+      if (group.deadlineMs <= now) this.#groups.delete(key);
+      else if (group.sentTo.length === 0) waiting.push(group);
+    }
+    // The outbox was full, or the leader was not one yet: nothing else would call for these again.
+    if (waiting.length > 0) this.#send(waiting);
   }
 
   /** The session ends. What may be in the log is unknown; what never left is not. */
   close(): void {
+    this.#isClosed = true;
     for (const submission of this.#open) {
       if (submission.outcome !== null) this.#answerDecided(submission, submission.outcome, "committed");
-      else this.#answer(submission, this.#undecidedResult(submission));
+      else this.#answer(submission, undecidedResult(submission));
     }
     this.#groups.clear();
     this.#collecting = [];
-  }
-
-  #undecidedResult(submission: OpenSubmission): SubmissionResult {
-    const group = [...this.#groups.values()].find((candidate) => candidate.submissions.includes(submission));
-    if (group !== undefined && group.departures > 0) {
-      return refusal("outcome_unknown", "proposed, and not seen decided in time");
-    }
-    return refusal("no_leader", "no leader was reachable before the deadline");
   }
 
   #formGroups(): void {
@@ -203,22 +209,26 @@ export class Proposals {
       bytes,
       submissions,
       from: null,
-      departures: 0,
+      sentTo: [],
       deadlineMs: Math.max(...submissions.map(({ deadlineMs }) => deadlineMs)),
       isHousekeeping: submissions.every(({ isHousekeeping }) => isHousekeeping),
     };
+    for (const submission of submissions) submission.group = group;
     this.#groups.set(groupKey(id), group);
     return group;
   }
 
   #send(groups: readonly LocalGroup[]): void {
-    // Counted first: the leader may be this node, and refuse within the call.
-    for (const group of groups) group.departures += 1;
-    if (this.#options.sendToLeader(groups)) return;
-    for (const group of groups) group.departures -= 1;
+    const leader = this.#options.leader();
+    if (leader === null) return;
+    // Noted first: the leader may be this node, and refuse within the call.
+    for (const { sentTo } of groups) sentTo.push(leader);
+    if (this.#options.sendTo(leader, groups)) return;
+    for (const group of groups) takeBack(group, leader);
   }
 
   #onOutcome(submission: OpenSubmission, outcome: CommandOutcome): void {
+    if (submission.isAnswered) return;
     submission.outcome = outcome;
     const last = lastAccepted(outcome);
     if (last === null) this.#answerDecided(submission, outcome, "certified");
@@ -244,6 +254,19 @@ export class Proposals {
   #now(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+/** One copy is known to be nowhere. */
+function takeBack({ sentTo }: LocalGroup, leader: string): void {
+  const at = sentTo.indexOf(leader);
+  if (at >= 0) sentTo.splice(at, 1);
+}
+
+function undecidedResult({ group }: OpenSubmission): SubmissionResult {
+  if (group !== null && group.sentTo.length > 0) {
+    return refusal("outcome_unknown", "proposed, and not seen decided in time");
+  }
+  return refusal("no_leader", "no leader was reachable before the deadline");
 }
 
 const EMPTY_WEIGHT: Weight = { commands: 0, signedCommands: 0, bytes: GROUP_OVERHEAD_BYTES };

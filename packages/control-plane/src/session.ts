@@ -1,85 +1,36 @@
-import type { Hello, HelloVerdict, Lane, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
+import type { Hello, HelloVerdict, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
 import { type Certificate, type LedgerState, LedgerHaltError } from "@event-anchoring/ledger";
-import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import {
-  type ConfState,
-  type EntryId,
-  type HardState,
-  type RaftIndex,
-  type RawNode,
-  type SnapshotMeta,
-  type SoftState,
-  RaftPanicError,
-} from "raft-ts";
-import { Applier, type ApplyTarget } from "./applier.ts";
+import { type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { type ConfState, type EntryId, type SoftState, EngineDeadError, RaftPanicError } from "raft-ts";
+import { Applier } from "./applier.ts";
 import { Certifier, type HeldCertificate } from "./certifier.ts";
 import { ClockGuard } from "./clock-guard.ts";
 import { Contradictions } from "./contradictions.ts";
 import { createDriver } from "./create-driver.ts";
 import type { Driver } from "./driver.ts";
-import type { Environment } from "./environment.ts";
 import { Failover } from "./failover.ts";
-import type { NodeIdentity } from "./identity.ts";
 import { LeaderQueue } from "./leader-queue.ts";
 import { Leadership } from "./leadership.ts";
 import { LinearizableReads, type ReadRequest } from "./linearizable-reads.ts";
 import { LogCompaction } from "./log-compaction.ts";
 import { Members } from "./members.ts";
-import type { PayloadCache } from "./payload-cache.ts";
 import { PeerFrames } from "./peer-frames.ts";
 import { PeerMemories } from "./peer-memories.ts";
 import { Periodics } from "./periodics.ts";
-import type { PromiseKeeper } from "./promises.ts";
+import { PromiseFileError } from "./promise-file.ts";
 import { Proposals, type Submission } from "./proposals.ts";
 import { ReadRounds } from "./read-rounds.ts";
-import type { RaftLogStorage } from "./storage.ts";
+import type { SessionEnd, SessionOptions } from "./session-options.ts";
+import { NO_RAFT } from "./status.ts";
 import { trustRootsOf } from "./trust-roots.ts";
+
+export type { SessionEnd, SessionNetwork, SessionOptions } from "./session-options.ts";
 
 const TICK_MS = 100;
 /** Deadlines are looked at this often; an answer is late by no more. */
 const SWEEP_MS = 25;
 const RESEND_UNCOVERED_MS = 50;
 const CLOCK_REPORT_MS = 1000;
-
-/** How a session ends, apart from being stopped. */
-export type SessionEnd =
-  /** Storage, or the engine, is gone for the moment: load again. */
-  | { readonly kind: "unavailable"; readonly check: string; readonly cause: unknown }
-  | { readonly kind: "panicked"; readonly cause: RaftPanicError }
-  /** Going on would be wrong until a person looks. */
-  | { readonly kind: "halted"; readonly code: string; readonly detail: string }
-  /** This node forgot a promise, or shows evidence of it. */
-  | { readonly kind: "fenced"; readonly code: string; readonly detail: string }
-  /** The group's log starts after this node's ends: its state must be fetched. */
-  | { readonly kind: "behind"; readonly snapshot: SnapshotMeta };
-
-/** The network as a session sees it. */
-export interface SessionNetwork {
-  send(to: string, lane: Lane, frame: PeerFrame): boolean;
-  isConnected(nodeId: string): boolean;
-  disconnect(nodeId: string, reason: string): void;
-}
-
-export interface SessionOptions {
-  readonly environment: Environment;
-  readonly identity: NodeIdentity;
-  readonly crypto: Crypto;
-  readonly node: RawNode;
-  readonly hardState: HardState;
-  readonly confState: ConfState;
-  readonly state: LedgerState;
-  /** The newest recorded certificate of each origin. */
-  readonly recorded: readonly Certificate[];
-  readonly cache: PayloadCache;
-  readonly log: RaftLogStorage;
-  readonly tables: ApplyTarget;
-  readonly promises: PromiseKeeper;
-  readonly network: SessionNetwork;
-  readonly logEntriesKept: number;
-  /** A follower is being handed the state after this entry: what follows must stay. */
-  readonly pinnedIndex: () => RaftIndex | null;
-  readonly onEnd: (end: SessionEnd) => void;
-}
 
 /**
  * One life of a node between two loads from disk: the engine, its lanes, and all that hangs on them.
@@ -170,15 +121,19 @@ export class Session {
     this.#memories.settle();
     const { appliedIndex, appliedTerm, effect } = this.state;
     this.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect });
-    this.#periodics.every(TICK_MS, () => this.#driver.tick());
-    this.#periodics.every(SWEEP_MS, () => {
+    this.#every(TICK_MS, () => this.#driver.tick());
+    this.#every(SWEEP_MS, () => {
       this.proposals.sweep();
       this.#reads.sweep();
       this.leaderQueue.pump();
     });
-    this.#periodics.every(RESEND_UNCOVERED_MS, () => this.certifier.resendUncovered(RESEND_UNCOVERED_MS));
-    this.#periodics.every(CLOCK_REPORT_MS, () => this.#reportClock());
+    this.#every(RESEND_UNCOVERED_MS, () => this.certifier.resendUncovered(RESEND_UNCOVERED_MS));
+    this.#every(CLOCK_REPORT_MS, () => this.#reportClock());
     this.#driver.drain();
+  }
+
+  #every(periodMs: number, action: () => void): void {
+    this.#periodics.every(periodMs, () => this.#guard(action));
   }
 
   /** One command of a client, an operator or of this node itself. */
@@ -195,16 +150,12 @@ export class Session {
     this.#reads.read(request);
   }
 
-  /** Confirms through a quorum that nothing newer is committed than what this leader has. */
-  confirmReadIndex(confirmed: (index: RaftIndex) => void): void {
-    this.#rounds.request(confirmed);
-  }
-
   onFrame(from: string, frame: PeerFrame): void {
-    this.#frames.onFrame(from, frame);
+    this.#guard(() => this.#frames.onFrame(from, frame));
   }
 
   onPeerUp(nodeId: string): void {
+    if (this.#isEnded) return;
     const items = this.certifier.newestOwn();
     if (items.length > 0) this.#options.network.send(nodeId, "control", { type: "cosignatures", items });
     this.#reportClock();
@@ -212,6 +163,7 @@ export class Session {
   }
 
   onPeerDown(nodeId: string, isRefusing: boolean): void {
+    if (this.#isEnded) return;
     this.clockGuard.onPeerDown(nodeId);
     const raftId = this.members.raftIdOf(nodeId);
     if (raftId !== null) this.#driver.reportUnreachable(raftId);
@@ -248,14 +200,15 @@ export class Session {
   }
 
   leaderNodeId(): string | null {
-    return this.#leader === 0n ? null : this.members.nodeIdOf(this.#leader);
+    return this.#leader === 0n || this.#isEnded ? null : this.members.nodeIdOf(this.#leader);
   }
 
   isLeader(): boolean {
-    return this.#role === "leader";
+    return this.#role === "leader" && !this.#isEnded;
   }
 
   raftStatus(): NodeStatus["raft"] {
+    if (this.#isEnded) return NO_RAFT;
     const { term, commit, lastIndex } = this.#driver.node.basicStatus();
     const { appliedIndex } = this.state;
     return { role: this.#role, term, leader: this.leaderNodeId(), commitIndex: commit, appliedIndex, lastIndex };
@@ -297,10 +250,20 @@ export class Session {
     this.#options.onEnd(end);
   }
 
+  /** What comes from outside (frames, timers) must not take the process down with it. */
+  #guard(action: () => void): void {
+    if (this.#isEnded) return;
+    try {
+      action();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   #fail(error: unknown): void {
     if (error instanceof LedgerHaltError) this.#end({ kind: "halted", code: error.code, detail: error.message });
     else if (error instanceof RaftPanicError) this.#end({ kind: "panicked", cause: error });
-    else this.#end({ kind: "unavailable", check: "storage", cause: error });
+    else this.#end({ kind: "unavailable", check: failedCheck(error), cause: error });
   }
 
   #fence(code: string, detail: string): void {
@@ -375,6 +338,7 @@ export class Session {
           if (nodeId !== identity.nodeId) network.send(nodeId, "control", { type: "cosignatures", items });
         }
       },
+      sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
       onCertificate: (certificate) => {
         this.#memories.onCertificate(certificate);
         this.leaderQueue.onCertificate();
@@ -391,7 +355,8 @@ export class Session {
       clock: environment.clock,
       self: { node: identity.raftId, incarnation: promises.current.incarnation },
       commitIndex: () => node.basicStatus().commit,
-      sendToLeader: (groups) => this.#frames.sendToLeader(groups),
+      leader: () => this.leaderNodeId(),
+      sendTo: (leader, groups) => this.#frames.propose(leader, groups),
       whenCovered: (origin, treeSize, covered) => this.certifier.whenCovered(origin, treeSize, covered),
     });
   }
@@ -401,6 +366,7 @@ export class Session {
       clock: this.#options.environment.clock,
       propose: (payload) => this.#driver.propose(payload),
       certificatesToRecord: () => this.#leadership.certificatesToRecord(),
+      onRecording: (certificates) => this.#leadership.onRecording(certificates),
       gate: () => this.#leadership.gate(),
       refuse: (groups, code, detail) => this.#frames.refuse(groups, code, detail),
     });
@@ -421,7 +387,6 @@ export class Session {
       proposals: this.proposals,
       leaderQueue: this.leaderQueue,
       selfNodeId: identity.nodeId,
-      leaderNodeId: () => this.leaderNodeId(),
       view: () => ({ status: node.basicStatus(), confState: this.#confState, termAt: (index) => node.termAt(index) }),
       step: (message) => this.#driver.step(message),
       onEvidence: (detail) => this.#fence("evidence_of_amnesia", detail),
@@ -510,4 +475,10 @@ export class Session {
       if (nodeId !== this.#options.identity.nodeId) this.#options.network.send(nodeId, "control", frame);
     }
   }
+}
+
+/** The name under which /readyz shows what is missing. */
+function failedCheck(error: unknown): string {
+  if (error instanceof PromiseFileError) return "promise_file";
+  return error instanceof EngineDeadError ? "engine" : "storage";
 }

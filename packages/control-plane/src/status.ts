@@ -14,7 +14,8 @@ export interface StatusView {
   readonly incarnation: number;
 }
 
-const NO_RAFT: NodeStatus["raft"] = {
+/** What a node without a session says of consensus. */
+export const NO_RAFT: NodeStatus["raft"] = {
   role: "follower",
   term: 0,
   leader: null,

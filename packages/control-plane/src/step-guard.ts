@@ -39,7 +39,8 @@ export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuard
     case "MsgApp":
       return judgeAppend(message, view);
     case "MsgAppResp":
-      if (status.role === "leader" && !message.reject && message.index > status.lastIndex) {
+      // Of a later term it only says that this node leads no more.
+      if (isOwnFollower(message, status) && !message.reject && message.index > status.lastIndex) {
         return evidence(`append of ${message.index} acknowledged, own log ends at ${status.lastIndex}`);
       }
       return STEP;
@@ -61,6 +62,11 @@ function judgeAppend(message: InboundMessage, view: StepGuardView): StepVerdict 
     }
   }
   return STEP;
+}
+
+/** The message answers something that this leader sent in its present term. */
+export function isOwnFollower(message: InboundMessage, status: BasicStatus): boolean {
+  return status.role === "leader" && message.term === status.term;
 }
 
 /** A new leader may have been added by entries that this node has not applied yet. */

@@ -67,14 +67,14 @@ async function primeRootThk(view: UnaryView, request: UnaryRequest): Promise<Una
   return { status: 200, body };
 }
 
-/** A read index that a quorum confirmed after this call; null if none did in time. */
+/** A log index that a quorum confirmed after this call, and that is applied here; null if that was not so in time. */
 export function confirmed(session: Session, clock: Clock, signal: AbortSignal): Promise<number | null> {
   return new Promise((resolve) => {
-    const timer = clock.startTimer(CONFIRM_DEADLINE_MS, () => resolve(null));
     signal.addEventListener("abort", () => resolve(null), { once: true });
-    session.confirmReadIndex((index) => {
-      timer.cancel();
-      resolve(index);
+    session.read({
+      origins: "none",
+      deadlineMs: clock.monotonicMs() + CONFIRM_DEADLINE_MS,
+      respond: (answer) => resolve(answer.type === "ready_to_read" ? answer.readIndex : null),
     });
   });
 }

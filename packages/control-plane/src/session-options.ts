@@ -1,0 +1,50 @@
+import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
+import type { Certificate, LedgerState } from "@event-anchoring/ledger";
+import type { Crypto } from "@event-anchoring/protocol";
+import type { ConfState, HardState, RaftIndex, RaftPanicError, RawNode, SnapshotMeta } from "raft-ts";
+import type { ApplyTarget } from "./applier.ts";
+import type { Environment } from "./environment.ts";
+import type { NodeIdentity } from "./identity.ts";
+import type { PayloadCache } from "./payload-cache.ts";
+import type { PromiseKeeper } from "./promises.ts";
+import type { RaftLogStorage } from "./storage.ts";
+
+/** How a session ends, apart from being stopped. */
+export type SessionEnd =
+  /** Storage, or the engine, is gone for the moment: load again. */
+  | { readonly kind: "unavailable"; readonly check: string; readonly cause: unknown }
+  | { readonly kind: "panicked"; readonly cause: RaftPanicError }
+  /** Going on would be wrong until a person looks. */
+  | { readonly kind: "halted"; readonly code: string; readonly detail: string }
+  /** This node forgot a promise, or shows evidence of it. */
+  | { readonly kind: "fenced"; readonly code: string; readonly detail: string }
+  /** The group's log starts after this node's ends: its state must be fetched. */
+  | { readonly kind: "behind"; readonly snapshot: SnapshotMeta };
+
+/** The network as a session sees it. */
+export interface SessionNetwork {
+  send(to: string, lane: Lane, frame: PeerFrame): boolean;
+  isConnected(nodeId: string): boolean;
+  disconnect(nodeId: string, reason: string): void;
+}
+
+export interface SessionOptions {
+  readonly environment: Environment;
+  readonly identity: NodeIdentity;
+  readonly crypto: Crypto;
+  readonly node: RawNode;
+  readonly hardState: HardState;
+  readonly confState: ConfState;
+  readonly state: LedgerState;
+  /** The newest recorded certificate of each origin. */
+  readonly recorded: readonly Certificate[];
+  readonly cache: PayloadCache;
+  readonly log: RaftLogStorage;
+  readonly tables: ApplyTarget;
+  readonly promises: PromiseKeeper;
+  readonly network: SessionNetwork;
+  readonly logEntriesKept: number;
+  /** A follower is being handed the state after this entry: what follows must stay. */
+  readonly pinnedIndex: () => RaftIndex | null;
+  readonly onEnd: (end: SessionEnd) => void;
+}
