@@ -1,5 +1,5 @@
 import { chmodSync, rmSync } from "node:fs";
-import { type Server, type Socket, createServer } from "node:net";
+import { type Server, type Socket, createConnection, createServer } from "node:net";
 import {
   FrameSizeError,
   FrameSplitter,
@@ -35,9 +35,11 @@ export class LocalLink {
     this.#server = createServer((socket) => this.#serve(socket));
   }
 
+  /** @throws Error if another process serves this path: taking it over would cut the api process off from that one */
   async listen(): Promise<void> {
     const { path } = this.#options;
-    // Left by a process that was killed; two live ones are told apart by the promise file's lock.
+    if (await isServed(path)) throw new Error(`another process serves ${path}`);
+    // Left by a process that was killed.
     rmSync(path, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -107,7 +109,23 @@ class LocalConnection {
     queueMicrotask(() => {
       const answers = this.#answers;
       this.#answers = [];
-      if (!this.#socket.destroyed) this.#socket.write(joinFrames(answers));
+      if (this.#socket.destroyed || this.#socket.write(joinFrames(answers))) return;
+      // Whoever does not read its answers is asked no further.
+      this.#socket.pause();
+      this.#socket.once("drain", () => this.#socket.resume());
     });
   }
+}
+
+/** Whether a live process accepts connections there. */
+function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createConnection(path);
+    const answer = (served: boolean): void => {
+      probe.destroy();
+      resolve(served);
+    };
+    probe.once("connect", () => answer(true));
+    probe.once("error", () => answer(false));
+  });
 }

@@ -21,6 +21,8 @@ import { groupKey } from "./leader-queue.ts";
 const NOT_AFTER_ENTRIES = 50_000;
 /** A group's own header, and room for certificates in its entry. */
 const GROUP_OVERHEAD_BYTES = 64 * 1024;
+/** Groups above this size, together, leave in several frames. */
+const BATCH_BYTES_MAX = 1024 * 1024;
 
 /** What one request wants anchored or changed, and who waits for it. */
 export interface Submission {
@@ -221,10 +223,12 @@ export class Proposals {
   #send(groups: readonly LocalGroup[]): void {
     const leader = this.#options.leader();
     if (leader === null) return;
-    // Noted first: the leader may be this node, and refuse within the call.
-    for (const { sentTo } of groups) sentTo.push(leader);
-    if (this.#options.sendTo(leader, groups)) return;
-    for (const group of groups) takeBack(group, leader);
+    for (const departing of batchesOf(groups)) {
+      // Noted first: the leader may be this node, and refuse within the call.
+      for (const { sentTo } of departing) sentTo.push(leader);
+      if (this.#options.sendTo(leader, departing)) continue;
+      for (const group of departing) takeBack(group, leader);
+    }
   }
 
   #onOutcome(submission: OpenSubmission, outcome: CommandOutcome): void {
@@ -254,6 +258,22 @@ export class Proposals {
   #now(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+/** After a change of leader everything open leaves at once; one frame could not carry it. */
+function* batchesOf(groups: readonly LocalGroup[]): Generator<readonly LocalGroup[]> {
+  let batch: LocalGroup[] = [];
+  let bytes = 0;
+  for (const group of groups) {
+    if (batch.length > 0 && bytes + group.bytes.length > BATCH_BYTES_MAX) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(group);
+    bytes += group.bytes.length;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** One copy is known to be nowhere. */
