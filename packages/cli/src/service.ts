@@ -110,11 +110,13 @@ async function readLimited(stream: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
+/** By name and code, not by class: errors of Node's own modules may come from another realm. */
 function connectionText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if ("code" in error && error.code === "ECONNREFUSED") return "nobody listens there";
+  if (!isRecord(error)) return String(error);
+  if (error.code === "ECONNREFUSED") return "nobody listens there";
   if (error.name === "TimeoutError") return "no answer in time";
-  return error instanceof SyntaxError ? "the answer is not JSON" : error.message;
+  if (error.name === "SyntaxError") return "the answer is not JSON";
+  return typeof error.message === "string" ? error.message : "the connection failed";
 }
 
 /** Code and explanation of a problem document, or the bare status. */

@@ -15,7 +15,7 @@ import { EmbeddedPostgres } from "../src/postgres.ts";
 import type { EmbeddedPostgresOptions, PostgresExit } from "../src/postgres.ts";
 import { identityOf, isAlive } from "../src/process-identity.ts";
 
-const OWNER = fileURLToPath(new URL("stand-ins/postgres-owner.mjs", import.meta.url));
+const OWNER = fileURLToPath(new URL("stand-ins/postgres-owner.js", import.meta.url));
 const BUILT = fileURLToPath(new URL("../dist/index.js", import.meta.url));
 
 let folder: string;
@@ -55,7 +55,9 @@ describe("an embedded Postgres", () => {
     if (identity === null) throw new Error("the server did not start");
     owner.kill("SIGKILL");
     await until("the server has ended", () => !isAlive(identity));
-    await postgres().start();
+    const next = postgres();
+    await next.start();
+    expect(next.pid).not.toBe(pid);
   });
 
   test("tells of an end that nobody asked for, and of one that somebody did", async () => {

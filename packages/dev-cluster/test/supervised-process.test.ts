@@ -10,7 +10,7 @@ import { RotatingLog } from "../src/rotating-log.ts";
 import { SupervisedProcess } from "../src/supervised-process.ts";
 import type { ProcessEnd } from "../src/supervised-process.ts";
 
-const CHILD = fileURLToPath(new URL("stand-ins/child.mjs", import.meta.url));
+const CHILD = fileURLToPath(new URL("stand-ins/child.js", import.meta.url));
 
 let folder: string;
 let log: RotatingLog;

@@ -8,7 +8,7 @@ import { until } from "@event-anchoring/testkit";
 import { identityOf, isAlive } from "../src/process-identity.ts";
 import { AlreadySupervisedError, SupervisorLock } from "../src/supervisor-lock.ts";
 
-const CHILD = fileURLToPath(new URL("stand-ins/child.mjs", import.meta.url));
+const CHILD = fileURLToPath(new URL("stand-ins/child.js", import.meta.url));
 const DEAD = { pid: process.pid, started: "in another life" };
 
 let root: string;

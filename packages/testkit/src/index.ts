@@ -9,3 +9,5 @@ export type { Acknowledged, RetryingWriterOptions } from "./retrying-writer.ts";
 export { startTestCluster } from "./test-cluster.ts";
 export type { TestCluster } from "./test-cluster.ts";
 export { until } from "./until.ts";
+export { createReceiptMaker } from "./receipt-maker.ts";
+export type { ReceiptMaker } from "./receipt-maker.ts";

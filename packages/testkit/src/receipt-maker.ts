@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  EMPTY_SEMANTIC_ANCHOR,
+  LEAF_KIND,
+  ZERO_32,
+  anchorIdOf,
+  checkpointOrigin,
+  cosignatureLine,
+  cosignatureMessage,
+  cosignerName,
+  encodeLeaf,
+  formatCheckpoint,
+  formatNote,
+  interiorHash,
+  logKeySeed,
+  noteMessage,
+  noteSignatureLine,
+  toAnchorId,
+} from "@event-anchoring/protocol";
+import type { Receipt } from "@event-anchoring/protocol";
+import { holdCeremony } from "@event-anchoring/provision";
+import type { Ceremony, NodeSecrets } from "@event-anchoring/provision";
+
+const CLUSTER_NAME = "receipts.test";
+const ISSUED_S = 1_790_000_000;
+
+/** A cluster of three that exists on paper only, and makes real receipts. */
+export interface ReceiptMaker {
+  /** Trust-root version 1, a signed note. */
+  readonly trustRootDocument: string;
+  /** 32 bytes. */
+  readonly rootThk: Uint8Array;
+  /** 32 bytes. */
+  readonly originFingerprint: Uint8Array;
+  /** Receipt of an event: leaf 1 of a tree of two, cosigned by the first `cosigners` nodes. */
+  receipt(eventHash: Uint8Array, options?: { readonly cosigners?: number }): Receipt;
+}
+
+export function createReceiptMaker(): ReceiptMaker {
+  const ceremony = holdCeremony({
+    clusterName: CLUSTER_NAME,
+    nodeIds: ["n1", "n2", "n3"],
+    quorum: 2,
+    rootKeys: 1,
+    rootThreshold: 1,
+    caSpkiSha256: Uint8Array.from(randomBytes(32)),
+    issuedS: ISSUED_S,
+    expiresS: ISSUED_S + 86_400,
+  });
+  const [first] = ceremony.nodes;
+  if (first === undefined) throw new Error("a ceremony of three nodes has a first one");
+  return {
+    trustRootDocument: ceremony.document,
+    rootThk: ceremony.rootThk,
+    originFingerprint: first.originFingerprint,
+    receipt: (eventHash, { cosigners = 2 } = {}) => makeReceipt(ceremony, first, eventHash, cosigners),
+  };
+}
+
+function makeReceipt(ceremony: Ceremony, node: NodeSecrets, eventHash: Uint8Array, cosigners: number): Receipt {
+  const { sha256 } = nodeCrypto;
+  const { originFingerprint } = node;
+  const header = { originFingerprint, depth: 0, parentAnchorId: toAnchorId(ZERO_32), sequence: 0 };
+  const acceptedMs = ISSUED_S * 1000;
+  const { clusterId, rootThk } = ceremony;
+  const genesis = encodeLeaf({ kind: LEAF_KIND.genesis, ...header, acceptedMs, clusterId, rootThk });
+  const genesisId = anchorIdOf(genesis, sha256);
+  const leaf = encodeLeaf({
+    kind: LEAF_KIND.event,
+    originFingerprint,
+    depth: 1,
+    parentAnchorId: genesisId,
+    sequence: 3,
+    acceptedMs,
+    eventHash,
+    semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
+    clientEventCommit: ZERO_32,
+  });
+  const rootHash = interiorHash(genesisId, anchorIdOf(leaf, sha256), sha256);
+  const origin = checkpointOrigin(CLUSTER_NAME, originFingerprint);
+  const text = formatCheckpoint({ origin, treeSize: 2, rootHash });
+  const log = createSigner(logKeySeed(ceremony.logSeed, originFingerprint, sha256));
+  const signature = log.sign(noteMessage(text));
+  const lines = [
+    noteSignatureLine({ name: origin, publicKey: log.publicKey, signature }, sha256),
+    ...ceremony.nodes.slice(0, cosigners).map((cosigner) => cosign(cosigner, text)),
+  ];
+  return { leaf, index: 1, treeSize: 2, path: [genesisId], checkpoint: formatNote(text, lines) };
+}
+
+function cosign(node: NodeSecrets, text: string): ReturnType<typeof cosignatureLine> {
+  const signer = createSigner(node.cosignerSeed);
+  const signature = signer.sign(cosignatureMessage(ISSUED_S, text));
+  const name = cosignerName(CLUSTER_NAME, node.nodeId);
+  return cosignatureLine({ name, publicKey: signer.publicKey, timeS: ISSUED_S, signature }, nodeCrypto.sha256);
+}
