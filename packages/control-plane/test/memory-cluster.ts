@@ -333,7 +333,7 @@ export class MemoryCluster {
 
   #isUp(from: string, to: string): boolean {
     if (from === to || this.#cut.has(from) || this.#cut.has(to)) return false;
-    return this.nodes.find(({ nodeId }) => nodeId === to)?.session != null;
+    return (this.nodes.find(({ nodeId }) => nodeId === to)?.session ?? null) !== null;
   }
 
   #send(from: string, to: string, lane: Lane, frame: PeerFrame): boolean {
@@ -364,7 +364,7 @@ function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
 }
 
 /** xorshift32: enough to tell election timeouts apart, and the same every time. */
-function seededRandom(seed: number): (bytes: Uint8Array) => void {
+export function seededRandom(seed: number): (bytes: Uint8Array) => void {
   let state = Math.imul(seed, 0x9e37_79b1) >>> 0 || 1;
   return (bytes) => {
     for (let at = 0; at < bytes.length; at++) {

@@ -7,7 +7,7 @@ async function readyCluster(): Promise<MemoryCluster> {
   const cluster = await MemoryCluster.create();
   await cluster.until(() => cluster.leader() !== null, "a leader");
   await cluster.until(
-    () => cluster.nodes.every(({ session }) => session?.state.trustRootChain != null),
+    () => cluster.nodes.every(({ session }) => (session?.state.trustRootChain ?? null) !== null),
     "genesis is applied everywhere",
   );
   const made = cluster.submit(cluster.nodes[0] as MemoryNode, createKeyCommand());

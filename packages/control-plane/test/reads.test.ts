@@ -1,0 +1,233 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { type LedgerState, type OriginState, emptyLedgerState } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { type OriginFingerprint, bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { Certifier, HeldCertificate } from "../src/certifier.ts";
+import { LinearizableReads, type ReadAnswer, type ReadRequest } from "../src/linearizable-reads.ts";
+import { ReadRounds } from "../src/read-rounds.ts";
+import { StepClock } from "./doubles.ts";
+
+const ORIGINS = [1, 2].map((fill) => toOriginFingerprint(new Uint8Array(32).fill(fill)));
+const [FIRST, SECOND] = ORIGINS as [OriginFingerprint, OriginFingerprint];
+
+let clock: StepClock;
+let asked: Uint8Array[];
+let rounds: ReadRounds;
+
+beforeEach(() => {
+  clock = new StepClock();
+  asked = [];
+  rounds = new ReadRounds({
+    clock,
+    lifeId: new Uint8Array(16).fill(9),
+    readIndex: (context) => asked.push(context.slice()),
+  });
+});
+
+function answer(attempt: number, index: number): void {
+  rounds.onReadState({ index, context: asked[attempt] as Uint8Array });
+}
+
+describe("read rounds", () => {
+  test("give each reader an index that was asked for after it came", () => {
+    const got: string[] = [];
+    rounds.request((index) => got.push(`first ${index}`));
+    rounds.request((index) => got.push(`second ${index}`));
+    expect(asked).toHaveLength(1);
+    answer(0, 10);
+    expect(got).toEqual(["first 10"]);
+    expect(asked).toHaveLength(2);
+    answer(1, 12);
+    expect(got).toEqual(["first 10", "second 12"]);
+    expect(clock.timerCount).toBe(0);
+  });
+
+  test("ask again after 250 ms, with another context, and ignore the late answer to the first", () => {
+    const got: number[] = [];
+    rounds.request((index) => got.push(index));
+    clock.advance(249);
+    expect(asked).toHaveLength(1);
+    clock.advance(1);
+    expect(asked).toHaveLength(2);
+    expect(bytesToHex(asked[1] as Uint8Array)).not.toBe(bytesToHex(asked[0] as Uint8Array));
+    answer(0, 5);
+    expect(got).toEqual([]);
+    answer(1, 6);
+    expect(got).toEqual([6]);
+  });
+
+  test("ask a new leader at once, and believe nothing that the old one still says", () => {
+    const got: number[] = [];
+    rounds.request((index) => got.push(index));
+    rounds.onLeaderChange();
+    answer(0, 5);
+    expect(got).toEqual([]);
+    answer(1, 8);
+    expect(got).toEqual([8]);
+  });
+
+  test("take an answer once, and none that nobody asked for", () => {
+    const got: number[] = [];
+    rounds.request((index) => got.push(index));
+    rounds.onReadState({ index: 3, context: new Uint8Array(24) });
+    answer(0, 4);
+    answer(0, 5);
+    expect(got).toEqual([4]);
+  });
+
+  test("ask for nobody no longer: readers that gave up are forgotten", () => {
+    const got: number[] = [];
+    const stops = Array.from({ length: 3 }, () => rounds.request((index) => got.push(index)));
+    for (const stop of stops) stop();
+    clock.advance(10_000);
+    expect(asked).toHaveLength(1);
+    expect(clock.timerCount).toBe(0);
+    rounds.request((index) => got.push(index));
+    answer(1, 7);
+    expect(got).toEqual([7]);
+  });
+
+  test("say nothing to anybody once closed", () => {
+    const got: number[] = [];
+    rounds.request((index) => got.push(index));
+    rounds.close();
+    answer(0, 5);
+    rounds.request((index) => got.push(index));
+    clock.advance(1000);
+    expect(got).toEqual([]);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+interface Waiter {
+  readonly origin: OriginFingerprint;
+  readonly treeSize: number;
+  readonly covered: () => void;
+}
+
+describe("a linearizable read", () => {
+  let state: LedgerState;
+  let held: Map<string, HeldCertificate>;
+  let waiters: Waiter[];
+  let reads: LinearizableReads;
+  let hasLeader: boolean;
+
+  beforeEach(() => {
+    state = emptyLedgerState(nodeCrypto.sha256);
+    hasLeader = true;
+    held = new Map();
+    waiters = [];
+    state.origins = new Map(ORIGINS.map((origin) => [bytesToHex(origin), originOf(origin, 4)]));
+    const certifier = {
+      heldOf: (origin) => held.get(bytesToHex(origin)) ?? null,
+      whenCovered: (origin, treeSize, covered) => {
+        const known = held.get(bytesToHex(origin));
+        const waiter = { origin, treeSize, covered: () => covered(held.get(bytesToHex(origin)) as HeldCertificate) };
+        if (known !== undefined && known.treeSize >= treeSize) waiter.covered();
+        else waiters.push(waiter);
+        return () => (waiters = waiters.filter((each) => each !== waiter));
+      },
+    } satisfies Pick<Certifier, "heldOf" | "whenCovered">;
+    reads = new LinearizableReads({
+      clock,
+      state,
+      rounds,
+      certifier: certifier as unknown as Certifier,
+      hasLeader: () => hasLeader,
+    });
+  });
+
+  function originOf(originFingerprint: OriginFingerprint, size: number): OriginState {
+    return { originFingerprint, tree: { size }, certified: null } as unknown as OriginState;
+  }
+
+  function hold(originFingerprint: OriginFingerprint, treeSize: number, raftIndex: number): void {
+    const certificate = { originFingerprint, treeSize, raftIndex } as unknown as HeldCertificate;
+    held.set(bytesToHex(originFingerprint), certificate);
+    for (const waiter of waiters.filter((each) => each.origin === originFingerprint && each.treeSize <= treeSize)) {
+      waiters = waiters.filter((each) => each !== waiter);
+      waiter.covered();
+    }
+  }
+
+  function read(origins: ReadRequest["origins"], patienceMs = 1000): ReadAnswer[] {
+    const answers: ReadAnswer[] = [];
+    reads.read({ origins, deadlineMs: clock.monotonicMs() + patienceMs, respond: (given) => answers.push(given) });
+    return answers;
+  }
+
+  function applied(index: number): void {
+    state.appliedIndex = index;
+    reads.onApplied();
+  }
+
+  test("waits for its read index, then for that index to be applied", () => {
+    applied(10);
+    const answers = read("none");
+    expect(answers).toEqual([]);
+    answer(0, 12);
+    applied(11);
+    expect(answers).toEqual([]);
+    applied(12);
+    expect(answers).toMatchObject([{ type: "ready_to_read", readIndex: 12, certificates: [] }]);
+  });
+
+  test("waits for a certificate over every leaf of the wanted origins, and of no others", () => {
+    applied(10);
+    hold(FIRST, 3, 8);
+    const answers = read([FIRST]);
+    answer(0, 10);
+    expect(answers).toEqual([]);
+    hold(FIRST, 4, 10);
+    expect(answers).toMatchObject([{ type: "ready_to_read", certificates: [{ treeSize: 4 }] }]);
+  });
+
+  test("of all origins waits for all of them", () => {
+    applied(10);
+    const answers = read("all");
+    answer(0, 10);
+    hold(FIRST, 4, 10);
+    expect(answers).toEqual([]);
+    hold(SECOND, 4, 10);
+    expect(answers).toMatchObject([{ certificates: [{ treeSize: 4 }, { treeSize: 4 }] }]);
+  });
+
+  test("names the log index that its newest certificate needs, if that is above R", () => {
+    applied(10);
+    const answers = read([FIRST]);
+    answer(0, 10);
+    hold(FIRST, 9, 17);
+    expect(answers).toMatchObject([{ readIndex: 17, certificates: [{ treeSize: 9 }] }]);
+  });
+
+  test.each([
+    ["no leader was there to ask", (): void => void (hasLeader = false), "no_leader"],
+    ["the leader did not confirm", () => {}, "deadline_exceeded"],
+    ["the index was not applied", () => answer(0, 99), "deadline_exceeded"],
+    ["no certificate came", () => answer(0, 10), "certification_stalled"],
+  ] as const)("is refused at its deadline: %s", (_why, happen, code) => {
+    applied(10);
+    const answers = read([FIRST]);
+    happen();
+    clock.advance(999);
+    reads.sweep();
+    expect(answers).toEqual([]);
+    clock.advance(1);
+    reads.sweep();
+    expect(answers).toMatchObject([{ type: "refused", code, retryAfterMs: 1000 }]);
+    answer(asked.length - 1, 10);
+    hold(FIRST, 4, 10);
+    expect(answers).toHaveLength(1);
+    expect(waiters).toEqual([]);
+  });
+
+  test("is refused when the session ends, and at once after that", () => {
+    const before = read("none");
+    reads.close();
+    const after = read("none");
+    expect([...before, ...after]).toMatchObject([
+      { type: "refused", code: "unavailable" },
+      { type: "refused", code: "unavailable" },
+    ]);
+  });
+});
