@@ -199,10 +199,7 @@ export class EmbeddedCluster {
   }
 
   async #firstApiKey(): Promise<string> {
-    const nodes = this.#cluster.nodes.map(({ nodeId, authPublicKey }) => {
-      const port = Number(this.node(nodeId).entry.control_address.split(":")[1]);
-      return { nodeId, host: LOOPBACK, port, authPublicKey };
-    });
+    const nodes = this.#nodes.map((node) => node.called);
     const apiKey = await makeFirstApiKey({ outDir: this.#folder.root, nodes, timeoutMs: READY_TIMEOUT_MS });
     await awaitReady(
       this.file.nodes.map((node) => node.api_url),

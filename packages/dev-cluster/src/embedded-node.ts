@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
-import { awaitListener } from "./await-listener.ts";
+import type { CalledNode, ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
+import { awaitControlPlane } from "./await-control-plane.ts";
 import type { ClusterFileNode } from "./cluster-file.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { processScript } from "./process-script.ts";
@@ -89,11 +89,22 @@ export class EmbeddedNode {
     return this.#options.node.nodeId;
   }
 
+  /** Where operators call it. */
+  get called(): CalledNode {
+    const { nodeId, authPublicKey } = this.#options.node;
+    return { nodeId, host: LOOPBACK, port: this.#ports.control, authPublicKey };
+  }
+
+  get #ports(): NodePorts {
+    const own = this.#options.ports.get(this.id);
+    if (own === undefined) throw new Error(`no ports were chosen for node ${this.id}`);
+    return own;
+  }
+
   /** What cluster.json says of this node. */
   get entry(): ClusterFileNode {
-    const { node, ports } = this.#options;
-    const own = ports.get(node.nodeId);
-    if (own === undefined) throw new Error(`no ports were chosen for node ${node.nodeId}`);
+    const { node } = this.#options;
+    const own = this.#ports;
     return {
       id: node.nodeId,
       api_url: `http://${LOOPBACK}:${own.api}`,
@@ -115,15 +126,19 @@ export class EmbeddedNode {
   }
 
   /**
-   * Starts the control plane and, when it listens (its database then has its tables) or after some time without,
-   * the api process.
+   * Starts the control plane and, when it answers (its database then has its tables) or after some time without, the
+   * api process.
    */
   async startProcesses(): Promise<void> {
     rmSync(join(this.#options.node.runDir, "stopped.json"), { force: true });
     this.#areProcessesWanted = true;
     this.#controlPlane.start();
-    const port = this.#options.ports.get(this.id)?.control ?? 0;
-    await awaitListener(port, { timeoutMs: LISTEN_TIMEOUT_MS, isWanted: () => this.#areProcessesWanted });
+    await awaitControlPlane({
+      outDir: this.#options.folder.root,
+      node: this.called,
+      timeoutMs: LISTEN_TIMEOUT_MS,
+      isWanted: () => this.#areProcessesWanted,
+    });
     if (this.#areProcessesWanted) this.#api.start();
   }
 

@@ -22,7 +22,7 @@ Options:
   --help               print this
 `;
 
-/** Until the hot paths of six new Node processes are compiled; before that every write costs twice the processor time. */
+/** Until the hot paths of six new processes are compiled; before that a write costs twice the processor time. */
 const WARM_UP_MS = 10_000;
 
 interface Row extends Measurement {
