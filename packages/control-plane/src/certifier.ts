@@ -121,6 +121,8 @@ export class Certifier {
 
   /** Cosignatures from an authenticated peer; what they claim is not trusted before it is verified. */
   onCosignatures(from: string, items: readonly PeerCosignature[]): void {
+    // The own signature must not count twice, whoever brings it: a clone, or a node that is set up as its own peer.
+    if (from === this.#options.nodeId) return;
     for (const item of items) {
       const origin = this.#options.state.origins.get(bytesToHex(item.originFingerprint));
       if (origin === undefined) continue;

@@ -29,7 +29,7 @@ import { PromiseKeeper } from "../src/promises.ts";
 import type { SubmissionResult } from "../src/proposals.ts";
 import { Session, type SessionEnd } from "../src/session.ts";
 
-const START_MS = 1_700_000_000_000;
+export const START_MS = 1_700_000_000_000;
 const LINK_DELAY_MS = 1;
 
 export class ManualClock {
@@ -346,7 +346,7 @@ export class MemoryCluster {
   }
 }
 
-function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
+export function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
   const secrets = ceremony.nodes.find((node) => node.nodeId === nodeId);
   if (secrets === undefined) throw new Error(`no keys for ${nodeId}`);
   const { trustRoot } = parseSignedTrustRoot(ceremony.document, nodeCrypto.sha256);
