@@ -6,6 +6,7 @@ import { decodeLeaf, equalBytes, proveInclusion, receiptToJson, subtreesForInclu
 import type { AnchorId, Receipt, Sha256 } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
 import type { ConsistentRead } from "./consistent-read.ts";
+import { noteForJson } from "./json-text.ts";
 import { RefusedError } from "./ports.ts";
 import type { Caller } from "./ports.ts";
 
@@ -34,7 +35,7 @@ export function storedAnchorToJson(anchor: StoredAnchor, finality: FinalityName,
 /** A copy whose list can be written to: the wire types are those of the schemas. */
 export function receiptAnswer(receipt: Receipt, certificate: HeldCertificate, sha256: Sha256): ReceiptAnswer {
   const json = receiptToJson(receipt, certificate.trustRootVersion, sha256);
-  return { ...json, inclusion: [...json.inclusion] };
+  return { ...json, inclusion: [...json.inclusion], checkpoint: noteForJson(json.checkpoint) };
 }
 
 /** Those of the ids that exist, from a snapshot that reaches every certificate of the read. */

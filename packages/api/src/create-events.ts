@@ -26,15 +26,18 @@ import { rejectionProblem } from "./respond.ts";
 
 const CLIENT_EVENT_SALT_BYTES = 32;
 
-function eventInput(
-  event: EventToAnchor,
+/** Draws all salts at once. A replay draws one too; the ledger keeps the first one. */
+function eventInputs(
+  events: readonly EventToAnchor[],
   originFingerprint: OriginFingerprint,
   randomBytes: HandlerDependencies["randomBytes"],
-): EventInput {
-  const { eventHash, semanticAnchor, clientEventId } = event;
-  // A replay draws a salt too; the ledger keeps the first one.
-  const clientEventSalt = clientEventId === null ? null : randomBytes(CLIENT_EVENT_SALT_BYTES);
-  return { originFingerprint, eventHash, semanticAnchor, clientEventId, clientEventSalt };
+): EventInput[] {
+  const salts = randomBytes(events.length * CLIENT_EVENT_SALT_BYTES);
+  return events.map(({ eventHash, semanticAnchor, clientEventId }, index) => {
+    const start = index * CLIENT_EVENT_SALT_BYTES;
+    const clientEventSalt = clientEventId === null ? null : salts.subarray(start, start + CLIENT_EVENT_SALT_BYTES);
+    return { originFingerprint, eventHash, semanticAnchor, clientEventId, clientEventSalt };
+  });
 }
 
 interface Recorded {
@@ -56,7 +59,7 @@ async function recordEvents(
   itemPointer: (index: number) => string,
 ): Promise<Recorded> {
   const { credential } = callerOf(request);
-  const events = batch.events.map((event) => eventInput(event, batch.originFingerprint, dependencies.randomBytes));
+  const events = eventInputs(batch.events, batch.originFingerprint, dependencies.randomBytes);
   const command: RecordEventsCommand = { kind: "record_events", credential, atomic: batch.isAtomic, events };
   const { outcome } = await dependencies.controlPlane.submit(command, {
     remainingMs: request.deadline.remainingMs,

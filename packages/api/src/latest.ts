@@ -17,6 +17,7 @@ import { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { parsed } from "./parsed.ts";
+import { noteForJson } from "./json-text.ts";
 import { RefusedError } from "./ports.ts";
 import { ProblemError, problemError } from "./problem-error.ts";
 
@@ -77,7 +78,7 @@ export const getLatestEventAnchor: Handler = async (request, dependencies) => {
     anchor: storedAnchorToJson(proved.anchor, "certified", callerOf(request)),
     root_hash: bytesToHex(certificate.rootHash),
     certified_at: formatRfc3339(certificate.certifiedAtS * 1000),
-    checkpoint: certificate.checkpoint,
+    checkpoint: noteForJson(certificate.checkpoint),
     quorum: quorumJson(certificate, chain),
     receipt: receiptAnswer(proved.receipt, certificate, sha256),
     ...consistency,

@@ -33,7 +33,9 @@ export interface ApplierOptions {
   readonly applyConfChange: (payload: Uint8Array) => ConfState;
   /** The entry is decided, the in-memory state not yet advanced: certificates it records are named here. */
   readonly beforeAdvance: (decision: EntryDecision) => void;
-  /** State advanced; the transaction is on its way. Waiters and the certify point are served here. */
+  /** State advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
+  readonly onAdvanced: (decision: EntryDecision) => void;
+  /** The transaction is on its way. Whoever waits for an outcome is served here. */
   readonly onDecided: (entry: LedgerEntry, decision: EntryDecision) => void;
   /** The entry's effects are in the database. */
   readonly onApplied: (entry: { index: RaftIndex; term: number }) => void;
@@ -96,6 +98,7 @@ export class Applier {
     const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
     this.#options.beforeAdvance(decision);
     advance(state, decision);
+    this.#options.onAdvanced(decision);
     const applied = target.apply({ decision, confState });
     try {
       this.#options.onDecided(entry, decision);

@@ -31,6 +31,8 @@ export interface CertifyPoint {
   readonly raftTerm: number;
   /** The effect chain there; sent along, so that nodes that differ notice. */
   readonly effect: Uint8Array;
+  /** The entry appended no leaf: a new leader asks for what is signed and uncovered to be said again. */
+  readonly isEmpty: boolean;
 }
 
 export interface CertifierOptions {
@@ -202,8 +204,8 @@ export class Certifier {
     if (tree.size <= (certification.held?.treeSize ?? 0)) return;
     const known = certification.points.get(tree.size);
     if (known !== undefined) {
-      if (known.cosignature !== null) this.#options.broadcast([known.cosignature]);
-      else this.#signLater(known);
+      if (known.cosignature === null) this.#signLater(known);
+      else if (point.isEmpty) this.#options.broadcast([known.cosignature]);
       return;
     }
     const own: OwnPoint = {

@@ -21,6 +21,11 @@ const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
 /** A certificate that no entry picked up is recorded by an entry of its own after this much idleness. */
 const RECORD_CERTIFICATE_AFTER_MS = 25;
 
+/**
+ * Under load not every entry records certificates: nobody waits for the record, and each costs every node a row and the
+ * verification of signatures that it may not have seen.
+ */
+const RECORD_CERTIFICATES_EVERY_MS = 100;
 /** Head and cosignatures of one certificate in an entry, for any quorum a cluster of seven nodes may have. */
 const CERTIFICATE_BYTES_MAX = 1024;
 
@@ -75,6 +80,8 @@ export class LeaderQueue {
   #isLeading = false;
   #secondEntryTimer: Timer | null = null;
   #recordTimer: Timer | null = null;
+  /** When the last entry with certificates was proposed. */
+  #recordedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LeaderQueueOptions) {
     this.#options = options;
@@ -182,7 +189,9 @@ export class LeaderQueue {
       // A clock that is not to be trusted stamps nothing, not even housekeeping.
       if (gate.code === "clock_unsafe") return false;
     }
-    const waiting = this.#options.certificatesToRecord().slice(0, LIMITS.entryCertificatesMax);
+    const now = this.#options.clock.monotonicMs();
+    const isTooSoon = this.#groups.length > 0 && now - this.#recordedMs < RECORD_CERTIFICATES_EVERY_MS;
+    const waiting = isTooSoon ? [] : this.#options.certificatesToRecord().slice(0, LIMITS.entryCertificatesMax);
     const { take, certify } = packEntry(this.#groups, waiting.length * CERTIFICATE_BYTES_MAX);
     const packed = take.flatMap((position) => this.#groups[position] ?? []);
     // What must be alone in its entry leaves the certificates to the next one.
@@ -198,7 +207,10 @@ export class LeaderQueue {
     const index = this.#options.propose(payload);
     if (index === null) return false;
     this.#uncommitted.push(index);
-    if (certificates.length > 0) this.#options.onRecording(certificates);
+    if (certificates.length > 0) {
+      this.#recordedMs = now;
+      this.#options.onRecording(certificates);
+    }
     this.#remove(new Set(packed.map((group) => groupKey(group.id))));
     return true;
   }

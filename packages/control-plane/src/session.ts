@@ -120,7 +120,7 @@ export class Session {
     for (const certificate of this.#options.recorded) this.#onRecorded(certificate);
     this.#memories.settle();
     const { appliedIndex, appliedTerm, effect } = this.state;
-    this.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect });
+    this.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect, isEmpty: false });
     this.#every(TICK_MS, () => this.#driver.tick());
     this.#every(SWEEP_MS, () => {
       this.proposals.sweep();
@@ -307,12 +307,16 @@ export class Session {
       beforeAdvance: (decision) => {
         for (const certificate of decision.writes.certificates) this.#onRecorded(certificate);
       },
+      onAdvanced: (decision) => {
+        if (decision.writes.trustRoots.length > 0) this.#onTrustRoot();
+        const { index, term, effect, certify, writes } = decision;
+        if (!certify || this.#isEnded) return;
+        const isEmpty = writes.leaves.length === 0;
+        this.certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect, isEmpty });
+      },
       onDecided: (entry, decision) => {
         if (this.#isEnded) return;
-        if (decision.writes.trustRoots.length > 0) this.#onTrustRoot();
         this.proposals.onDecided(entry, decision);
-        const { index, term, effect } = decision;
-        if (decision.certify) this.certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect });
         this.#warnOfFutureStamp(decision.acceptedMs);
         this.#reads.onApplied();
       },

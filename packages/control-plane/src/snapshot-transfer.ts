@@ -206,7 +206,10 @@ async function assertPromise(origin: SnapshotOrigin, promises: Promises, manifes
   const head = promises.signedHeads.get(key);
   if (head === undefined) return;
   if (head.raftIndex > manifest.raftIndex) {
-    throw new StoreError("snapshot_refused", `this node has signed at ${head.raftIndex}, it ends at ${manifest.raftIndex}`);
+    throw new StoreError(
+      "snapshot_refused",
+      `this node has signed at ${head.raftIndex}, it ends at ${manifest.raftIndex}`,
+    );
   }
   const has = `origin ${key}: size ${head.treeSize} was signed`;
   if (origin.treeSize < head.treeSize) {

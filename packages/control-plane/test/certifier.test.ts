@@ -96,7 +96,12 @@ class Replica {
     const entry = decodeEntry(payload);
     const decision = decideEntry(this.state, { index, term: 1, entry }, NO_FACTS, nodeCrypto);
     advance(this.state, decision);
-    this.certifier.onCertifyPoint({ raftIndex: index, raftTerm: 1, effect: decision.effect });
+    this.certifier.onCertifyPoint({
+      raftIndex: index,
+      raftTerm: 1,
+      effect: decision.effect,
+      isEmpty: decision.writes.leaves.length === 0,
+    });
   }
 
   async born(): Promise<this> {

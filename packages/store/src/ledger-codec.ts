@@ -1,6 +1,7 @@
 /** What the state tables hold, in bytes. Local to this node's database; what nodes must agree on is elsewhere. */
 import { createHash } from "node:crypto";
-import { ByteReader, ByteWriter, asciiToBytes, bytesToAscii } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { ByteReader, ByteWriter, asciiToBytes, bytesToAscii, concatBytes } from "@event-anchoring/protocol";
 import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
 import type { Cosignature, DecidedGroupId, GroupId } from "@event-anchoring/ledger";
 
@@ -36,7 +37,7 @@ export function ledgerRowChecksum(row: LedgerRow): Uint8Array {
 
 /** Where a client event id is looked up: SHA-256(api client id ‖ id), of which the first 8 bytes are the index key. */
 export function clientEventLookup(apiClientId: Uint8Array, clientEventId: string): Uint8Array {
-  return createHash("sha256").update(apiClientId).update(clientEventId, "utf8").digest();
+  return nodeCrypto.sha256(concatBytes(apiClientId, asciiToBytes(clientEventId)));
 }
 
 /** u16 count; each: u16 length and node id, u64 time, 64 bytes. */
