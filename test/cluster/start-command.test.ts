@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,8 @@ const START = join(ROOT, "packages/dev-cluster/bin/start.js");
 const ANCHORCTL = join(ROOT, "packages/cli/bin/anchorctl.js");
 /** A folder of its own, one level above the cluster's, so that `.anchoring` is found by those who look for it. */
 const HOME = mkdtempSync(join(tmpdir(), "anchoring-start-"));
+// As root, Postgres runs under another account, which must be able to pass through.
+chmodSync(HOME, 0o755);
 const FOLDER = join(HOME, ".anchoring");
 const started: ChildProcess[] = [];
 

@@ -166,6 +166,7 @@ export class EmbeddedCluster {
     await Promise.all(this.#nodes.map((node) => node.stopProcesses()));
     await Promise.all(this.#nodes.map((node) => node.stopPostgres()));
     for (const node of this.#nodes) node.closeLogs();
+    rmSync(this.#folder.socketRoot, { recursive: true, force: true });
     this.#state = "stopped";
     this.#publish();
     this.#lock.release();
