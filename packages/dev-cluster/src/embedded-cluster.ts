@@ -91,6 +91,7 @@ export class EmbeddedCluster {
       }
       return cluster;
     } catch (error) {
+      rmSync(folder.socketRoot, { recursive: true, force: true });
       lock.release();
       throw error;
     }
