@@ -85,6 +85,8 @@ export interface RootSyncGauges {
 // A version that the prime has applied reaches a healthy replica within a heartbeat: ask again soon before saying so.
 const BEHIND_RETRY_MS = 250;
 const BEHIND_RETRIES_MAX = 8;
+// A node that has just started has no leader yet: until the first success it asks again soon.
+const FIRST_RETRY_MS = 500;
 
 /**
  * Keeps asking whether this node's trust root is the newest. A success proves: a quorum confirmed the prime, and its
@@ -172,7 +174,9 @@ export class RootSync {
       if (this.#isStopped) return;
       this.#settle(error);
       const spentMs = this.#options.clock.monotonicMs() - startedMs;
-      const waitMs = Math.max(0, this.#intervalMs - spentMs);
+      const isStarting = this.#lastSuccess === null && error?.code === "unreachable";
+      const periodMs = isStarting ? Math.min(FIRST_RETRY_MS, this.#intervalMs) : this.#intervalMs;
+      const waitMs = Math.max(0, periodMs - spentMs);
       this.#timer = this.#options.clock.startTimer(waitMs, () => this.#beginRound());
     };
     this.#attempt(0).then(finish, (error: unknown) => finish({ code: "unreachable", detail: textOf(error) }));
