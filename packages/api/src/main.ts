@@ -1,7 +1,6 @@
 /** The api process of a node: read the configuration, start, stop; nothing else. */
 import { parseArgs } from "node:util";
 import pino from "pino";
-import { StoreError } from "@event-anchoring/store";
 import { ConfigError, loadConfig } from "./config.ts";
 import type { ApiConfig } from "./config.ts";
 import { startApi } from "./start-api.ts";
@@ -24,11 +23,6 @@ function readConfig(): ApiConfig {
     const message = error instanceof Error ? error.message : String(error);
     return die(EXIT_CONFIG, `api: ${message}`);
   }
-}
-
-function startFailure(error: unknown): string {
-  if (error instanceof StoreError) return `the database cannot be used (${error.code}): ${error.message}`;
-  return error instanceof Error ? error.message : String(error);
 }
 
 const config = readConfig();
@@ -66,5 +60,5 @@ try {
   if (process.send !== undefined) process.send({ type: "listening", port: api.port, metricsPort: api.metricsPort });
 } catch (error) {
   logger.error({ err: error }, "cannot start");
-  die(EXIT_FAILED, `api: ${startFailure(error)}`);
+  die(EXIT_FAILED, `api: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -25,6 +25,12 @@ function within<T>(promise: Promise<T>, timeoutMs: number, late: T): Promise<T> 
   });
 }
 
+/** Public: names of hosts, roles and tables stay in the log. */
+function storageDetail(error: StoreError): string {
+  if (error.code === "schema") return "the tables are not there yet, or not those this program was built for";
+  return "the database does not answer this process";
+}
+
 /** What this process can see of its node: the control plane and the database. Never throws for one that is missing. */
 export class NodeProbe {
   readonly #controlPlane: ControlPlane;
@@ -64,7 +70,7 @@ export class NodeProbe {
       return { isReachable: true, appliedIndex: (await this.#reads.origins()).appliedIndex };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      return { isReachable: false, detail: "the database does not answer this process" };
+      return { isReachable: false, detail: storageDetail(error) };
     }
   }
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { Reads } from "@event-anchoring/store";
 import { ApiMetrics } from "./api-metrics.ts";
 import { createApp } from "./app.ts";
 import { ControlPlaneClient } from "./control-plane-client.ts";
@@ -9,6 +8,7 @@ import type { ApiConfig } from "./config.ts";
 import { KeyTable } from "./key-table.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import { NodeProbe } from "./node-probe.ts";
+import { NodeReads } from "./node-reads.ts";
 import { systemClock } from "./ports.ts";
 import type { Logger } from "./ports.ts";
 import { RateLimiter } from "./rate-limiter.ts";
@@ -61,13 +61,13 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
 }
 
 /**
- * Starts the api process of a node. It comes up without its control plane and says so on /readyz; it does not come up
- * without its database, whose tables it must have seen once.
- * @throws StoreError, or the error of a listener that cannot bind
+ * Starts the api process of a node. It comes up without its control plane and without its tables, says so on /readyz,
+ * and serves as soon as both are there.
+ * @throws the error of a listener that cannot bind
  */
 export async function startApi(config: ApiConfig, logger: Logger): Promise<RunningApi> {
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
-  const reads = await Reads.open({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError });
+  const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
   const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger });
   const metrics = new ApiMetrics({ outstanding: () => controlPlane.outstanding });
   const clock = systemClock;
@@ -99,6 +99,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   });
   const server = createApiServer(app, logger);
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
+  reads.start();
   controlPlane.start();
   const port = await listen(server, config.listen);
   const metricsPort = await listen(metricsServer, config.metrics);
