@@ -18,8 +18,8 @@ const OFFERS_PER_PEER_MAX = 256;
 
 export interface HeldCertificate extends Certificate {
   readonly certifiedAtS: number;
-  /** The whole signed note. */
-  readonly checkpoint: string;
+  /** The whole signed note; made, and its log line signed, when it is first shown. */
+  readonly checkpoint: () => string;
   readonly trustRootVersion: number;
   /** The log index at which this node reached the size; 0 if that was before this session. */
   readonly raftIndex: number;
@@ -243,6 +243,8 @@ export class Certifier {
       certification.lateSizes.set(from, treeSize);
       return;
     }
+    // Every second one is answered: two nodes that hold a certificate cannot keep each other talking.
+    certification.lateSizes.delete(from);
     const { unsigned } = certification;
     const isMissing = (certification.lastOwn?.treeSize ?? 0) < treeSize;
     if (isMissing && unsigned !== null && unsigned.treeSize >= treeSize && this.#isNewestPromise(unsigned)) {
@@ -361,12 +363,13 @@ export class Certifier {
     if (certificate.treeSize <= (certification.held?.treeSize ?? 0)) return;
     const root = this.#judge(origin, certificate.treeSize);
     const { sha256 } = this.#options.crypto;
+    const logSigner = this.#options.logSignerOf(origin.originFingerprint);
     const cosignatures = [...certificate.cosignatures].sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
     const ordered = { ...certificate, cosignatures };
     const held: HeldCertificate = {
       ...ordered,
       certifiedAtS: certifiedAtS(ordered, root.quorum),
-      checkpoint: certificateNote(root, ordered, this.#options.logSignerOf(origin.originFingerprint), sha256),
+      checkpoint: once(() => certificateNote(root, ordered, logSigner, sha256)),
       trustRootVersion: root.version,
       raftIndex: certification.points.get(certificate.treeSize)?.raftIndex ?? 0,
     };
@@ -416,4 +419,9 @@ export class Certifier {
     this.#origins.set(key, created);
     return created;
   }
+}
+
+function once(make: () => string): () => string {
+  let made: string | null = null;
+  return () => (made ??= make());
 }

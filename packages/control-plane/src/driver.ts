@@ -24,8 +24,6 @@ export interface DriverOptions {
   readonly apply: (entries: readonly EntryMeta[]) => Promise<void>;
   readonly onSoftState: (state: SoftState) => void;
   readonly onReadState: (state: ReadState) => void;
-  /** After each round of chores: commit index or membership may have moved. */
-  readonly onProgress: () => void;
   /** The engine, the log or the apply failed: the session is over. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -117,7 +115,6 @@ export class Driver {
     this.#isDraining = true;
     try {
       while (!this.#isStopped && this.#options.node.hasReady()) this.#handle(this.#options.node.ready());
-      if (!this.#isStopped) this.#options.onProgress();
     } catch (error) {
       this.#fail(error);
     } finally {

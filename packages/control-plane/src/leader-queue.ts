@@ -15,7 +15,7 @@ const SECOND_ENTRY_COMMANDS = 64;
 const SECOND_ENTRY_BYTES = 128 * 1024;
 /** … or the oldest has waited this long. */
 const SECOND_ENTRY_AGE_MS = 3;
-const UNCOMMITTED_ENTRIES_MAX = 2;
+const ENTRIES_UNDER_WAY_MAX = 2;
 const QUEUED_COMMANDS_MAX = 8192;
 const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
 /** A certificate that no entry picked up is recorded by an entry of its own after this much idleness. */
@@ -67,7 +67,7 @@ export interface LeaderQueueOptions {
 /**
  * The leader's side of group commit: an idle pipeline proposes at once, a busy one gathers.
  *
- * Invariant: at most two entries of this queue are uncommitted at any time. A group leaves the queue proposed, refused
+ * Invariant: at most two entries of this queue are not yet applied at any time. A group leaves the queue proposed, refused
  * by name, or expired; expired work is dropped here and never after it was proposed.
  */
 export class LeaderQueue {
@@ -76,10 +76,11 @@ export class LeaderQueue {
   #groups: TimedGroup[] = [];
   #commands = 0;
   #bytes = 0;
-  #uncommitted: RaftIndex[] = [];
+  #underWay: RaftIndex[] = [];
   #isLeading = false;
   #secondEntryTimer: Timer | null = null;
   #recordTimer: Timer | null = null;
+  #proposedMs = Number.NEGATIVE_INFINITY;
   /** When the last entry with certificates was proposed. */
   #recordedMs = Number.NEGATIVE_INFINITY;
 
@@ -115,7 +116,7 @@ export class LeaderQueue {
 
   onLeadership(isLeading: boolean): void {
     this.#isLeading = isLeading;
-    this.#uncommitted = [];
+    this.#underWay = [];
     this.#cancelTimers();
     // A leader before this one may have gone before it recorded what this node holds.
     if (isLeading) return this.#recordSoon();
@@ -123,9 +124,10 @@ export class LeaderQueue {
     if (groups.length > 0) this.#options.refuse(groups, "no_leader", "this node no longer leads");
   }
 
-  onCommit(commit: RaftIndex): void {
-    if (this.#uncommitted.length === 0) return;
-    this.#uncommitted = this.#uncommitted.filter((index) => index > commit);
+  /** An entry is applied here. Counting to this point, not to the commit, lets batches grow with the cost of applying. */
+  onApplied(applied: RaftIndex): void {
+    if (this.#underWay.length === 0) return;
+    this.#underWay = this.#underWay.filter((index) => index > applied);
     this.pump();
   }
 
@@ -136,7 +138,7 @@ export class LeaderQueue {
 
   /** Proposes as long as the rules above allow. */
   pump(): void {
-    while (this.#isLeading && this.#uncommitted.length < UNCOMMITTED_ENTRIES_MAX && this.#isDue()) {
+    while (this.#isLeading && this.#underWay.length < ENTRIES_UNDER_WAY_MAX && this.#isDue()) {
       this.#dropExpired();
       if (!this.#proposeNext()) return;
     }
@@ -151,7 +153,7 @@ export class LeaderQueue {
   #isDue(): boolean {
     const first = this.#groups[0];
     if (first === undefined) return false;
-    if (this.#uncommitted.length === 0) return true;
+    if (this.#underWay.length === 0) return true;
     if (this.#commands >= SECOND_ENTRY_COMMANDS || this.#bytes >= SECOND_ENTRY_BYTES) return true;
     const ageMs = this.#options.clock.monotonicMs() - first.queuedMs;
     if (ageMs >= SECOND_ENTRY_AGE_MS) return true;
@@ -167,7 +169,9 @@ export class LeaderQueue {
     if (!this.#isLeading || this.#recordTimer !== null || this.#options.certificatesToRecord().length === 0) return;
     this.#recordTimer = this.#options.clock.startTimer(RECORD_CERTIFICATE_AFTER_MS, () => {
       this.#recordTimer = null;
-      if (this.#groups.length === 0 && this.#uncommitted.length === 0) this.#proposeNext();
+      const idleMs = this.#options.clock.monotonicMs() - this.#proposedMs;
+      const isIdle = this.#groups.length === 0 && this.#underWay.length === 0;
+      if (isIdle && idleMs >= RECORD_CERTIFICATE_AFTER_MS) this.#proposeNext();
       this.#recordSoon();
     });
   }
@@ -206,7 +210,8 @@ export class LeaderQueue {
     });
     const index = this.#options.propose(payload);
     if (index === null) return false;
-    this.#uncommitted.push(index);
+    this.#underWay.push(index);
+    this.#proposedMs = now;
     if (certificates.length > 0) {
       this.#recordedMs = now;
       this.#options.onRecording(certificates);

@@ -147,7 +147,7 @@ export function localCertificate(held: HeldCertificate, state: LedgerState): Loc
     treeSize: held.treeSize,
     rootHash: held.rootHash,
     certifiedAtS: held.certifiedAtS,
-    checkpoint: held.checkpoint,
+    checkpoint: held.checkpoint(),
     trustRootVersion: held.trustRootVersion,
     recorded: recorded >= held.treeSize,
   };

@@ -287,7 +287,6 @@ export class Session {
       onSnapshot: (snapshot) => this.#end({ kind: "behind", snapshot }),
       onSoftState: (soft) => this.#onSoftState(soft),
       onReadState: (read) => this.#rounds.onReadState(read),
-      onProgress: () => this.leaderQueue.onCommit(node.basicStatus().commit),
       onFailure: (error) => this.#fail(error),
     });
   }
@@ -420,6 +419,7 @@ export class Session {
   #onApplied({ index, term }: EntryId): void {
     if (this.#isEnded) return;
     this.#reads.onApplied();
+    this.leaderQueue.onApplied(index);
     if (this.isLeader()) this.#leadership.onApplied(term, this.#driver.node.basicStatus().term);
     this.#compaction.onApplied(index);
   }

@@ -106,7 +106,7 @@ describe("group commit", () => {
     for (let entry = 0; entry < 3; entry++) queue.offer(Array.from({ length: 64 }, () => group()));
     clock.advance(1000);
     expect(proposed).toHaveLength(2);
-    queue.onCommit(1);
+    queue.onApplied(1);
     expect(proposed).toHaveLength(3);
     queue.offer(Array.from({ length: 64 }, () => group()));
     expect(proposed).toHaveLength(3);
@@ -115,9 +115,9 @@ describe("group commit", () => {
   test("takes up its work again when a commit is late news", () => {
     fillPipeline();
     queue.offer([group()]);
-    queue.onCommit(0);
+    queue.onApplied(0);
     expect(proposed).toHaveLength(1);
-    queue.onCommit(9);
+    queue.onApplied(9);
     expect(proposed).toHaveLength(2);
   });
 
@@ -149,8 +149,8 @@ describe("group commit", () => {
     takes = true;
     toRecord = [CERTIFICATE];
     queue.pump();
-    queue.onCommit(1);
-    queue.onCommit(2);
+    queue.onApplied(1);
+    queue.onApplied(2);
     expect(proposed.map((_payload, at) => countersOf(at))).toEqual([[1], [2], [3]]);
     expect(decodeEntry(proposed[0] as Uint8Array).certificates).toHaveLength(1);
   });
@@ -254,7 +254,7 @@ describe("certificates", () => {
     queue.onCertificate();
     clock.advance(100);
     expect(proposed).toHaveLength(1);
-    queue.onCommit(1);
+    queue.onApplied(1);
     clock.advance(25);
     expect(certificatesOf(1)).toEqual([CERTIFICATE]);
   });
@@ -274,7 +274,7 @@ describe("certificates", () => {
     queue.offer([group({ commands: [GENESIS], isHousekeeping: true })]);
     expect(certificatesOf(0)).toEqual([]);
     queue.onCertificate();
-    queue.onCommit(1);
+    queue.onApplied(1);
     clock.advance(25);
     expect(certificatesOf(1)).toEqual([CERTIFICATE]);
   });
@@ -291,7 +291,7 @@ describe("certificates", () => {
     toRecord = Array.from({ length: 65 }, (_unused, at) => ({ ...CERTIFICATE, treeSize: at + 1 }));
     queue.onCertificate();
     clock.advance(25);
-    queue.onCommit(1);
+    queue.onApplied(1);
     clock.advance(25);
     expect(proposed.map((_payload, at) => certificatesOf(at).length)).toEqual([64, 1]);
   });

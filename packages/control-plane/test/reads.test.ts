@@ -142,7 +142,7 @@ describe("a linearizable read", () => {
   }
 
   function hold(originFingerprint: OriginFingerprint, treeSize: number, raftIndex: number): void {
-    const certificate = { originFingerprint, treeSize, raftIndex } as unknown as HeldCertificate;
+    const certificate = { originFingerprint, treeSize, raftIndex, checkpoint: () => "" } as unknown as HeldCertificate;
     held.set(bytesToHex(originFingerprint), certificate);
     for (const waiter of waiters.filter((each) => each.origin === originFingerprint && each.treeSize <= treeSize)) {
       waiters = waiters.filter((each) => each !== waiter);
