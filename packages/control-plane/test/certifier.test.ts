@@ -377,6 +377,20 @@ describe("re-sending", () => {
     expect(c.sizeHeld()).toBe(1);
   });
 
+  test("never keeps two nodes that hold a certificate talking", () => {
+    a.certifier.onCosignatures("b", b.saidOf(1));
+    b.certifier.onCosignatures("a", a.saidOf(1));
+    for (let times = 0; times < 10; times++) a.certifier.onCosignatures("b", b.saidOf(1));
+    let answers = 0;
+    for (let rounds = 0; rounds < 10; rounds++) {
+      for (const { items } of a.repliedTo.splice(0)) b.certifier.onCosignatures("a", items);
+      answers += b.repliedTo.length;
+      for (const { items } of b.repliedTo.splice(0)) a.certifier.onCosignatures("b", items);
+    }
+    expect(answers).toBeLessThan(5);
+    expect([...a.repliedTo, ...b.repliedTo]).toEqual([]);
+  });
+
   test("signs late what it had no need to sign, if a peer still needs it", async () => {
     for (const each of [a, b, c]) each.apply(event(1));
     await settle();

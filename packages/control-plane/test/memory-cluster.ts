@@ -28,6 +28,7 @@ import type { Promises } from "../src/promise-file.ts";
 import { PromiseKeeper } from "../src/promises.ts";
 import type { SubmissionResult } from "../src/proposals.ts";
 import { Session, type SessionEnd } from "../src/session.ts";
+import type { ReadAnswer, ReadRequest } from "../src/linearizable-reads.ts";
 
 export const START_MS = 1_700_000_000_000;
 const LINK_DELAY_MS = 1;
@@ -37,7 +38,7 @@ export class ManualClock {
   #timers: { atMs: number; action: () => void }[] = [];
 
   readonly clock = {
-    wallMs: (): number => START_MS + this.#nowMs,
+    wallMs: (): number => Math.floor(START_MS + this.#nowMs),
     monotonicMs: (): number => this.#nowMs,
     startTimer: (delayMs: number, action: () => void): Timer => {
       const timer = { atMs: this.#nowMs + delayMs, action };
@@ -178,6 +179,8 @@ export class MemoryCluster {
   readonly time = new ManualClock();
   readonly nodes: readonly MemoryNode[];
   readonly sent: SentFrame[] = [];
+  /** After how many ms a frame arrives: no number is a loss, two numbers are a duplicate, unequal ones reorder. */
+  link: (sent: SentFrame) => readonly number[] = () => [LINK_DELAY_MS];
   readonly #engine: RaftEngine;
   readonly #cut = new Set<string>();
   #seed = 1;
@@ -312,6 +315,12 @@ export class MemoryCluster {
     });
   }
 
+  read(node: MemoryNode, origins: ReadRequest["origins"], timeoutMs = 5000): Promise<ReadAnswer> {
+    return new Promise((respond) => {
+      node.live().read({ origins, deadlineMs: this.time.clock.monotonicMs() + timeoutMs, respond });
+    });
+  }
+
   #environment(fill: (bytes: Uint8Array) => void): Environment {
     const quiet = (): void => {};
     return {
@@ -339,9 +348,13 @@ export class MemoryCluster {
   #send(from: string, to: string, lane: Lane, frame: PeerFrame): boolean {
     if (!this.#isUp(from, to)) return false;
     this.sent.push({ from, to, lane, frame });
-    this.time.clock.startTimer(LINK_DELAY_MS, () => {
-      if (this.#isUp(from, to)) this.node(to).session?.onFrame(from, frame);
-    });
+    const receiver = this.node(to).session;
+    for (const delayMs of this.link({ from, to, lane, frame })) {
+      this.time.clock.startTimer(delayMs, () => {
+        // What was on its way to an earlier life went down with its connection.
+        if (this.#isUp(from, to) && this.node(to).session === receiver) receiver?.onFrame(from, frame);
+      });
+    }
     return true;
   }
 }

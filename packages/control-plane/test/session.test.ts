@@ -1,35 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { decodeMessage } from "raft-ts";
-import { MemoryCluster, type MemoryNode, acceptedId, createKeyCommand, eventCommand } from "./memory-cluster.ts";
-
-async function readyCluster(): Promise<MemoryCluster> {
-  const cluster = await MemoryCluster.create();
-  await cluster.until(() => cluster.leader() !== null, "a leader");
-  await cluster.until(
-    () => cluster.nodes.every(({ session }) => (session?.state.trustRootChain ?? null) !== null),
-    "genesis is applied everywhere",
-  );
-  const made = cluster.submit(cluster.nodes[0] as MemoryNode, createKeyCommand());
-  await cluster.time.advance(500);
-  expect(await made).toMatchObject({ kind: "decided", outcome: { kind: "applied" } });
-  return cluster;
-}
-
-function certifiedSizes(cluster: MemoryCluster): number[][] {
-  return cluster.nodes.map((node) => {
-    const { state, certifier } = node.live();
-    return [...state.origins.values()].map(
-      ({ originFingerprint }) => certifier.heldOf(originFingerprint)?.treeSize ?? 0,
-    );
-  });
-}
-
-async function anchor(cluster: MemoryCluster, node: MemoryNode, seed: number, id?: string): Promise<string> {
-  const result = cluster.submit(node, eventCommand(node.identity.originFingerprint, seed, id ?? null));
-  await cluster.time.advance(200);
-  return acceptedId(await result);
-}
+import { anchor, certifiedSizes, readyCluster } from "./cluster-steps.ts";
+import { type MemoryNode, acceptedId, eventCommand } from "./memory-cluster.ts";
 
 describe("three sessions", () => {
   test("certify genesis, and an event written through any node, everywhere", async () => {

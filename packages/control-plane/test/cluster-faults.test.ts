@@ -1,0 +1,270 @@
+import { describe, expect, test } from "@jest/globals";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { anchor, certifiedSizes, readyCluster } from "./cluster-steps.ts";
+import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand, seededRandom } from "./memory-cluster.ts";
+
+function others(cluster: MemoryCluster, node: MemoryNode): MemoryNode[] {
+  return cluster.nodes.filter((each) => each !== node);
+}
+
+function anchorIds({ tables }: MemoryNode): string[] {
+  return tables.decisions.flatMap(({ writes }) => writes.leaves.map(({ anchorId }) => bytesToHex(anchorId)));
+}
+
+/** All nodes have the same effects, and certificates over everything. */
+async function converges(cluster: MemoryCluster): Promise<void> {
+  await cluster.until(() => {
+    const effects = cluster.nodes.map((node) => bytesToHex(node.live().state.effect));
+    const sizes = cluster.nodes.map(({ session }) =>
+      [...(session?.state.origins.values() ?? [])].map((o) => o.tree.size),
+    );
+    return new Set(effects).size === 1 && JSON.stringify(certifiedSizes(cluster)) === JSON.stringify(sizes);
+  }, "one state, wholly certified");
+}
+
+/** Every acknowledged anchor is on every node, once. */
+function expectKept(cluster: MemoryCluster, acknowledged: readonly string[]): void {
+  for (const node of cluster.nodes) {
+    const ids = anchorIds(node);
+    for (const id of acknowledged) expect(ids.filter((each) => each === id)).toEqual([id]);
+  }
+}
+
+describe("a leader cut off from the others", () => {
+  test("serves no read, and acknowledges nothing, while the others elect another and go on", async () => {
+    const cluster = await readyCluster();
+    const old = cluster.leader() as MemoryNode;
+    cluster.cut(old.nodeId);
+    const read = cluster.read(old, "none", 3000);
+    const write = cluster.submit(old, eventCommand(old.identity.originFingerprint, 1), 3000);
+    await cluster.until(() => cluster.leader() !== null, "another leader");
+    const next = cluster.leader() as MemoryNode;
+    const id = await anchor(cluster, next, 2);
+    await cluster.time.advance(3000);
+    expect(await read).toMatchObject({ type: "refused" });
+    expect(await write).toMatchObject({ kind: "refused", code: "outcome_unknown" });
+    expect(old.live().isLeader()).toBe(false);
+    cluster.heal();
+    await converges(cluster);
+    expectKept(cluster, [id]);
+  });
+
+  test("once healed, answers a read only with what was acknowledged elsewhere", async () => {
+    const cluster = await readyCluster();
+    const old = cluster.leader() as MemoryNode;
+    const before = old.live().state.appliedIndex;
+    cluster.cut(old.nodeId);
+    await cluster.until(() => cluster.leader() !== null, "another leader");
+    await anchor(cluster, cluster.leader() as MemoryNode, 3);
+    const newest = (cluster.leader() as MemoryNode).live().state.appliedIndex;
+    cluster.heal();
+    const answer = cluster.read(old, "all", 5000);
+    await cluster.time.advance(3000);
+    const given = await answer;
+    if (given.type !== "ready_to_read") throw new Error(given.detail);
+    expect(newest).toBeGreaterThan(before);
+    expect(given.readIndex).toBeGreaterThanOrEqual(newest);
+  });
+});
+
+describe("links that misbehave", () => {
+  test("a follower that hears and is not heard holds up nobody, and comes back", async () => {
+    const cluster = await readyCluster();
+    const leader = cluster.leader() as MemoryNode;
+    const [mute] = others(cluster, leader) as [MemoryNode];
+    const term = leader.live().raftStatus().term;
+    cluster.link = ({ from }) => (from === mute.nodeId ? [] : [1]);
+    const ids = [await anchor(cluster, leader, 1), await anchor(cluster, leader, 2)];
+    await cluster.time.advance(5000);
+    expect(leader.live().isLeader()).toBe(true);
+    expect(leader.live().raftStatus().term).toBe(term);
+    cluster.link = () => [1];
+    await converges(cluster);
+    expectKept(cluster, ids);
+  });
+
+  test("a leader that is heard and hears nothing gives up, and another is found", async () => {
+    const cluster = await readyCluster();
+    const deaf = cluster.leader() as MemoryNode;
+    cluster.link = ({ to }) => (to === deaf.nodeId ? [] : [1]);
+    const rest = others(cluster, deaf);
+    await cluster.until(() => rest.some(({ session }) => session?.isLeader() === true), "another leader");
+    const next = rest.find(({ session }) => session?.isLeader() === true) as MemoryNode;
+    const id = await anchor(cluster, next, 5);
+    expect(deaf.live().isLeader()).toBe(false);
+    cluster.link = () => [1];
+    await converges(cluster);
+    expectKept(cluster, [id]);
+  });
+
+  test.each([1, 2, 3])("duplicated, delayed and reordered frames change nothing (seed %i)", async (seed) => {
+    const cluster = await readyCluster();
+    const random = seededRandom(seed * 101);
+    const byte = new Uint8Array(1);
+    const pick = (): number => {
+      random(byte);
+      return byte[0] ?? 0;
+    };
+    cluster.link = () => {
+      const kind = pick() % 10;
+      if (kind === 0) return [];
+      if (kind <= 2) return [1 + (pick() % 40), 1 + (pick() % 40)];
+      return kind <= 5 ? [1 + (pick() % 30)] : [1];
+    };
+    const results: Promise<string>[] = [];
+    for (let at = 0; at < 30; at++) {
+      const node = cluster.nodes[pick() % 3] as MemoryNode;
+      const command = eventCommand(node.identity.originFingerprint, at, `order-${at}`);
+      const ask = async (): Promise<string> => {
+        for (;;) {
+          const result = await cluster.submit(node, command, 2000);
+          if (result.kind === "decided") return acceptedId(result);
+          await new Promise<void>((resolve) => cluster.time.clock.startTimer(50, resolve));
+        }
+      };
+      results.push(ask());
+      await cluster.time.advance(20);
+    }
+    let isDone = false;
+    const all = Promise.all(results).finally(() => (isDone = true));
+    await cluster.until(() => isDone, "every order is acknowledged", 60_000);
+    cluster.link = () => [1];
+    await converges(cluster);
+    const ids = await all;
+    expect(new Set(ids).size).toBe(30);
+    expectKept(cluster, ids);
+    expect(anchorIds(cluster.nodes[0] as MemoryNode)).toHaveLength(3 + 30);
+    expect(cluster.nodes.map(({ end }) => end)).toEqual([null, null, null]);
+  });
+
+  test("cosignatures that got lost reach a node that waits for them, without a reconnect", async () => {
+    const cluster = await readyCluster();
+    const leader = cluster.leader() as MemoryNode;
+    const [left, right] = others(cluster, leader) as [MemoryNode, MemoryNode];
+    await converges(cluster);
+    // The leader gets no cosignature of anybody; the followers get each other's.
+    cluster.link = ({ to, frame }) => (to === leader.nodeId && frame.type === "cosignatures" ? [] : [1]);
+    const write = cluster.submit(left, eventCommand(left.identity.originFingerprint, 1));
+    await cluster.time.advance(500);
+    expect(await write).toMatchObject({ kind: "decided", finality: "certified" });
+    cluster.crash(right);
+    cluster.link = () => [1];
+    const key = bytesToHex(left.identity.originFingerprint);
+    const size = left.live().state.origins.get(key)?.tree.size;
+    await cluster.until(
+      () => leader.live().certifier.heldOf(left.identity.originFingerprint)?.treeSize === size,
+      "the leader holds the certificate as well",
+      2000,
+    );
+  });
+});
+
+describe("restarts", () => {
+  test("of all three at once keep what was acknowledged, and certify again", async () => {
+    const cluster = await readyCluster();
+    const ids: string[] = [];
+    for (const [seed, node] of cluster.nodes.entries()) ids.push(await anchor(cluster, node, seed));
+    for (const node of cluster.nodes) cluster.crash(node);
+    await cluster.time.advance(1000);
+    for (const node of cluster.nodes) cluster.start(node);
+    await cluster.until(() => cluster.leader() !== null, "a leader");
+    await converges(cluster);
+    expectKept(cluster, ids);
+    ids.push(await anchor(cluster, cluster.nodes[0] as MemoryNode, 50));
+    await converges(cluster);
+    expectKept(cluster, ids);
+    expect(cluster.nodes.map(({ end }) => end)).toEqual([null, null, null]);
+  });
+
+  test("of a follower, again and again, under writes, are never taken for amnesia", async () => {
+    const cluster = await readyCluster();
+    const ids: string[] = [];
+    for (let round = 0; round < 6; round++) {
+      const leader = cluster.leader() as MemoryNode;
+      const victim = others(cluster, leader)[round % 2] as MemoryNode;
+      ids.push(await anchor(cluster, leader, round * 2));
+      cluster.crash(victim);
+      ids.push(await anchor(cluster, leader, round * 2 + 1));
+      cluster.start(victim);
+      await cluster.time.advance(300);
+    }
+    await converges(cluster);
+    expectKept(cluster, ids);
+    expect(cluster.nodes.map(({ end }) => end)).toEqual([null, null, null]);
+  });
+
+  test("with the same client_event_id asked before and after give one anchor", async () => {
+    const cluster = await readyCluster();
+    const leader = cluster.leader() as MemoryNode;
+    const [asking] = others(cluster, leader) as [MemoryNode];
+    const command = eventCommand(asking.identity.originFingerprint, 8, "order-8");
+    const first = cluster.submit(asking, command);
+    await cluster.time.advance(2);
+    cluster.crash(leader);
+    await cluster.until(() => cluster.leader() !== null, "another leader");
+    await cluster.time.advance(5500);
+    await first;
+    const second = cluster.submit(asking, command);
+    await cluster.time.advance(500);
+    const id = acceptedId(await second);
+    cluster.start(leader);
+    await converges(cluster);
+    expectKept(cluster, [id]);
+    expect(anchorIds(asking)).toHaveLength(3 + 1);
+  });
+});
+
+describe("an ended session", () => {
+  test("refuses at once what still comes, and touches nothing", async () => {
+    const cluster = await readyCluster();
+    const [node, peer] = cluster.nodes as [MemoryNode, MemoryNode];
+    const session = node.live();
+    const frame = cluster.sent.find((sent) => sent.to === node.nodeId && sent.frame.type === "raft")?.frame;
+    if (frame === undefined) throw new Error("nothing was ever sent");
+    session.stop();
+    const results: unknown[] = [];
+    const respond = (result: unknown): void => void results.push(result);
+    const deadlineMs = 1e9;
+    session.submit({
+      command: eventCommand(node.identity.originFingerprint, 1),
+      answer: "certified",
+      deadlineMs,
+      isHousekeeping: false,
+      respond,
+    });
+    session.read({ origins: "none", deadlineMs, respond });
+    expect(results).toMatchObject([{ code: "unavailable" }, { code: "unavailable" }]);
+    expect(() => session.onFrame(peer.nodeId, frame)).not.toThrow();
+    expect(() => session.onPeerDown(peer.nodeId, true)).not.toThrow();
+    expect(session.raftStatus()).toMatchObject({ leader: null, lastIndex: 0 });
+    expect([session.isLeader(), session.leaderNodeId()]).toEqual([false, null]);
+  });
+
+  test("answers those who waited in it", async () => {
+    const cluster = await readyCluster();
+    const leader = cluster.leader() as MemoryNode;
+    cluster.cut(...others(cluster, leader).map(({ nodeId }) => nodeId));
+    const write = cluster.submit(leader, eventCommand(leader.identity.originFingerprint, 1));
+    const read = cluster.read(leader, "none");
+    await cluster.time.advance(50);
+    leader.live().stop();
+    expect(await write).toMatchObject({ kind: "refused", code: "outcome_unknown" });
+    expect(await read).toMatchObject({ type: "refused", code: "unavailable" });
+  });
+});
+
+describe("five nodes", () => {
+  test("go on with two of them gone, and certify with three", async () => {
+    const cluster = await readyCluster(["a", "b", "c", "d", "e"]);
+    const leader = cluster.leader() as MemoryNode;
+    const [gone, alsoGone, third] = others(cluster, leader) as [MemoryNode, MemoryNode, MemoryNode];
+    cluster.crash(gone);
+    cluster.crash(alsoGone);
+    const ids = [await anchor(cluster, leader, 1), await anchor(cluster, third, 2)];
+    expect(leader.live().certifier.heldOf(third.identity.originFingerprint)?.cosignatures).toHaveLength(3);
+    cluster.start(gone);
+    cluster.start(alsoGone);
+    await converges(cluster);
+    expectKept(cluster, ids);
+  });
+});
