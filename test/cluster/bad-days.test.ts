@@ -292,7 +292,7 @@ describe("a node without a quorum", () => {
     const health = await ask(apiUrl, { method: "GET", path: "/healthz" });
     expect([health.status, health.body["status"]]).toEqual([200, "degraded"]);
 
-    await Promise.all(["n2", "n3"].map((id) => setup.cluster.node(id).startProcesses()));
+    for (const id of ["n2", "n3"]) setup.cluster.node(id).startProcesses();
     await setup.cluster.ready();
     const [first, second] = [
       await ask(apiUrl, { path: "/v1/event-anchors", body }),

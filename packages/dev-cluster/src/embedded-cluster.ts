@@ -29,6 +29,8 @@ export interface EmbeddedClusterOptions {
   readonly nodes?: number;
   /** Deletes the folder's earlier cluster first. */
   readonly isFresh?: boolean;
+  /** Entries that each node keeps in its log for nodes that lag, at least 1,000. Default: the control plane's. */
+  readonly logEntriesKept?: number;
   readonly reporter: Reporter;
 }
 
@@ -117,6 +119,7 @@ export class EmbeddedCluster {
             ports,
             installation,
             postgresPort: FIRST_POSTGRES_PORT + i,
+            logEntriesKept: options.logEntriesKept ?? null,
             onPid: (name, pid) => {
               lock.record(`${node.nodeId} ${name}`, pid);
               publish();
@@ -186,11 +189,8 @@ export class EmbeddedCluster {
     });
     signal?.throwIfAborted();
     await reporter.step(`starting ${this.#nodes.length} nodes and waiting until they agree`, async () => {
-      const started = Promise.all(this.#nodes.map((node) => node.startProcesses()));
-      await abortable(
-        started.then(() => this.ready()),
-        signal,
-      );
+      for (const node of this.#nodes) node.startProcesses();
+      await abortable(this.ready(), signal);
     });
     if (this.#apiKey === null) {
       const key = await reporter.step("making the first API key", () => abortable(this.#firstApiKey(), signal));

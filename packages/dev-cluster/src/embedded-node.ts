@@ -1,7 +1,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { CalledNode, ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
-import { awaitControlPlane } from "./await-control-plane.ts";
 import type { ClusterFileNode } from "./cluster-file.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { processScript } from "./process-script.ts";
@@ -31,6 +30,8 @@ export interface EmbeddedNodeOptions {
   readonly installation: PostgresInstallation;
   /** Names the socket of this node's Postgres. */
   readonly postgresPort: number;
+  /** Null: as the control plane has it. */
+  readonly logEntriesKept: number | null;
   readonly onPid: (process: ProcessName, pid: number | null) => void;
   /** A line for the person who watches. */
   readonly onTrouble: (message: string) => void;
@@ -38,8 +39,6 @@ export interface EmbeddedNodeOptions {
 
 /** How long a process may take to drain after SIGTERM. */
 const STOP_GRACE_MS = 10_000;
-/** How long the api process is held back for a control plane that does not come up. */
-const LISTEN_TIMEOUT_MS = 15_000;
 
 /** One node: its own Postgres, its control-plane process, its api process. */
 export class EmbeddedNode {
@@ -49,7 +48,6 @@ export class EmbeddedNode {
   readonly #api: SupervisedProcess;
   readonly #logs: readonly RotatingLog[];
   readonly #configs: ReadonlyMap<string, object>;
-  #areProcessesWanted = false;
   readonly #pids: Record<ProcessName, number | null> = { postgres: null, control_plane: null, api: null };
 
   constructor(options: EmbeddedNodeOptions) {
@@ -74,7 +72,8 @@ export class EmbeddedNode {
       onPid: (pid) => this.#setPid("postgres", pid),
       onEnd: (reason, restartInMs) => this.#say("postgres", `${reason}; next start in ${restartInMs} ms`),
     });
-    const input = { cluster: options.cluster, node, ports: options.ports, postgres: server, socketDir };
+    const { cluster, ports, logEntriesKept } = options;
+    const input = { cluster, node, ports, postgres: server, socketDir, logEntriesKept };
     const controlPlaneFile = join(node.dir, "control-plane.json");
     const apiFile = join(node.dir, "api.json");
     this.#configs = new Map([
@@ -125,27 +124,26 @@ export class EmbeddedNode {
     await this.#postgres.stop();
   }
 
-  /**
-   * Starts the control plane and, when it answers (its database then has its tables) or after some time without, the
-   * api process.
-   */
-  async startProcesses(): Promise<void> {
+  /** SIGKILL; resolves when the server has ended, and leaves it down. */
+  async killPostgres(): Promise<void> {
+    await this.#postgres.kill();
+  }
+
+  /** Starts what does not run of the two; each waits by itself for what it needs. */
+  startProcesses(): void {
     rmSync(join(this.#options.node.runDir, "stopped.json"), { force: true });
-    this.#areProcessesWanted = true;
     this.#controlPlane.start();
-    await awaitControlPlane({
-      outDir: this.#options.folder.root,
-      node: this.called,
-      timeoutMs: LISTEN_TIMEOUT_MS,
-      isWanted: () => this.#areProcessesWanted,
-    });
-    if (this.#areProcessesWanted) this.#api.start();
+    this.#api.start();
   }
 
   async stopProcesses(): Promise<void> {
-    this.#areProcessesWanted = false;
     await this.#api.stop(STOP_GRACE_MS);
     await this.#controlPlane.stop(STOP_GRACE_MS);
+  }
+
+  /** SIGKILL to both; resolves when they have ended, and leaves them down. */
+  async killProcesses(): Promise<void> {
+    await Promise.all([this.#api.kill(), this.#controlPlane.kill()]);
   }
 
   closeLogs(): void {

@@ -16,6 +16,8 @@ export interface NodeConfigInput {
   readonly postgres: EmbeddedPostgres;
   /** 0700; the control plane's socket for the api process. */
   readonly socketDir: string;
+  /** Null: as the control plane has it. */
+  readonly logEntriesKept: number | null;
 }
 
 function portsOf(input: NodeConfigInput, nodeId: string): NodePorts {
@@ -41,6 +43,7 @@ export function controlPlaneConfig(input: NodeConfigInput): object {
     api_socket: join(input.socketDir, "control.sock"),
     metrics: null,
     log_level: "info",
+    ...(input.logEntriesKept === null ? {} : { log_entries_kept: input.logEntriesKept }),
   };
 }
 

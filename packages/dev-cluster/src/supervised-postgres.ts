@@ -30,11 +30,22 @@ export class SupervisedPostgres {
 
   /** Fast: sessions are ended, a checkpoint is written. */
   async stop(): Promise<void> {
+    this.#giveUp();
+    await this.#options.server.stop({ mode: "fast" });
+    await this.#starting;
+  }
+
+  /** SIGKILL, and no start again. */
+  async kill(): Promise<void> {
+    this.#giveUp();
+    await this.#options.server.kill();
+    await this.#starting;
+  }
+
+  #giveUp(): void {
     this.#isWanted = false;
     if (this.#restart !== null) clearTimeout(this.#restart);
     this.#restart = null;
-    await this.#options.server.stop({ mode: "fast" });
-    await this.#starting;
   }
 
   async #launch(): Promise<void> {

@@ -65,6 +65,17 @@ export class SupervisedProcess {
 
   /** Asks with SIGTERM, insists with SIGKILL after `graceMs`, and returns when the process has ended. */
   async stop(graceMs: number): Promise<void> {
+    const insist = setTimeout(() => this.#child?.kill("SIGKILL"), graceMs);
+    await this.#end("SIGTERM");
+    clearTimeout(insist);
+  }
+
+  /** As a crash would, but for good; returns when the process has ended. */
+  async kill(): Promise<void> {
+    await this.#end("SIGKILL");
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     this.#isWanted = false;
     if (this.#restart !== null) clearTimeout(this.#restart);
     this.#restart = null;
@@ -73,10 +84,8 @@ export class SupervisedProcess {
     const ended = new Promise<void>((resolve) => {
       child.once("exit", () => resolve());
     });
-    child.kill("SIGTERM");
-    const insist = setTimeout(() => child.kill("SIGKILL"), graceMs);
+    child.kill(signal);
     await ended;
-    clearTimeout(insist);
   }
 
   #launch(): void {

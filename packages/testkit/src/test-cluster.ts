@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedCluster } from "@event-anchoring/dev-cluster";
-import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
+import type { ClusterFileNode, EmbeddedClusterOptions } from "@event-anchoring/dev-cluster";
 import { until } from "./until.ts";
 
 export interface TestCluster {
@@ -17,7 +17,9 @@ export interface TestCluster {
 }
 
 /** A real cluster in a folder of its own, with its processes run from the build. Call `cluster.erase()` in the end. */
-export async function startTestCluster(): Promise<TestCluster> {
+export async function startTestCluster(
+  options: Pick<EmbeddedClusterOptions, "logEntriesKept"> = {},
+): Promise<TestCluster> {
   const notices: string[] = [];
   const reporter = {
     step: <Result>(_title: string, run: () => Promise<Result>): Promise<Result> => run(),
@@ -25,7 +27,8 @@ export async function startTestCluster(): Promise<TestCluster> {
       notices.push(message);
     },
   };
-  const cluster = await EmbeddedCluster.start({ folder: mkdtempSync(join(tmpdir(), "anchoring-cluster-")), reporter });
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-cluster-"));
+  const cluster = await EmbeddedCluster.start({ ...options, folder, reporter });
   const { api_key: apiKey } = cluster.file;
   if (apiKey === null) throw new Error("a running cluster has an API key");
   const leader = (): Promise<ClusterFileNode> =>
