@@ -13,7 +13,7 @@ export interface AppendLaneOptions {
   readonly log: AppendTarget;
   /** What the log holds at the start. */
   readonly hardState: HardState;
-  /** The promise file's part: resolves once a vote (or a term that excludes votes) is remembered outside the database. */
+  /** The promise file's part: resolves once a vote, or a term without one, is remembered outside the database. */
   readonly promiseVote: (vote: { term: number; vote: bigint }) => Promise<void>;
   /** Entries and hard state are durable: tell the mirror, the cache and the promise file's bookkeeping. */
   readonly onDurable: (done: { entries: readonly Entry[]; lastAppend: EntryId | null; walPosition: bigint }) => void;

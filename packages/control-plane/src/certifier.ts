@@ -65,7 +65,7 @@ interface OwnPoint extends CertifyPoint {
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
   readonly reachedMs: number;
-  /** On its way to the promise file, or there. A point at which this node might not sign may become one where it may. */
+  /** On its way to the promise file, or there. A point where this node might not sign may become one where it may. */
   isToBeSigned: boolean;
   /** The time that was promised with it; 0 before. */
   timeS: number;
@@ -162,7 +162,7 @@ export class Certifier {
     return () => certification.waiters.delete(waiter);
   }
 
-  /** The newest own cosignature per origin: for a peer that just connected, and after a change of leader. */
+  /** The newest own cosignature per origin: for a peer that has connected, and after a change of leader. */
   newestOwn(): readonly PeerCosignature[] {
     return [...this.#origins.values()].flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
   }

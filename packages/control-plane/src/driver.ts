@@ -84,7 +84,7 @@ export class Driver {
     this.#call((node) => node.forgetLeader());
   }
 
-  /** Does nothing on a node that has just lost the lead. */
+  /** Does nothing on a node that no longer leads. */
   transferLeader(to: RaftId): void {
     this.#call((node) => {
       try {

@@ -67,8 +67,8 @@ export interface LeaderQueueOptions {
 /**
  * The leader's side of group commit: an idle pipeline proposes at once, a busy one gathers.
  *
- * Invariant: at most two entries of this queue are not yet applied at any time. A group leaves the queue proposed, refused
- * by name, or expired; expired work is dropped here and never after it was proposed.
+ * Invariant: at most two entries of this queue are not yet applied at any time. A group leaves the queue proposed,
+ * refused by name, or expired; expired work is dropped here and never after it was proposed.
  */
 export class LeaderQueue {
   readonly #options: LeaderQueueOptions;
@@ -124,7 +124,7 @@ export class LeaderQueue {
     if (groups.length > 0) this.#options.refuse(groups, "no_leader", "this node no longer leads");
   }
 
-  /** An entry is applied here. Counting to this point, not to the commit, lets batches grow with the cost of applying. */
+  /** An entry is applied here. Counting to this point, not to the commit, lets batches grow with the cost of it. */
   onApplied(applied: RaftIndex): void {
     if (this.#underWay.length === 0) return;
     this.#underWay = this.#underWay.filter((index) => index > applied);

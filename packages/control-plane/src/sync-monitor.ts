@@ -85,7 +85,7 @@ export interface RootSyncGauges {
 // A version that the prime has applied reaches a healthy replica within a heartbeat: ask again soon before saying so.
 const BEHIND_RETRY_MS = 250;
 const BEHIND_RETRIES_MAX = 8;
-// A node that has just started has no leader yet: until the first success it asks again soon.
+// A node that starts has no leader yet: until the first success it asks again soon.
 const FIRST_RETRY_MS = 500;
 
 /**

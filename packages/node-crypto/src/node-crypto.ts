@@ -4,7 +4,7 @@ import { createEd25519Verify, passesEd25519Prefilter } from "@event-anchoring/pr
 import type { Crypto } from "@event-anchoring/protocol";
 import { publicKeyOf } from "./key-cache.ts";
 
-/** Through a string of one character per byte, which costs half of what a Buffer from `hash` does: no memory beside the 32 bytes. */
+/** Through a string of one character a byte: half the cost of a Buffer from `hash`, which is memory of its own. */
 function sha256(bytes: Uint8Array): Uint8Array {
   const text = hash("sha256", bytes, "binary");
   const digest = new Uint8Array(32);
