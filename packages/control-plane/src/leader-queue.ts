@@ -76,7 +76,7 @@ export class LeaderQueue {
   #groups: TimedGroup[] = [];
   #commands = 0;
   #bytes = 0;
-  #underWay: RaftIndex[] = [];
+  #underWay: { readonly index: RaftIndex; readonly sinceMs: number }[] = [];
   #isLeading = false;
   #secondEntryTimer: Timer | null = null;
   #recordTimer: Timer | null = null;
@@ -90,6 +90,12 @@ export class LeaderQueue {
 
   get depth(): { readonly commands: number; readonly bytes: number } {
     return { commands: this.#commands, bytes: this.#bytes };
+  }
+
+  /** For how long the oldest entry that is not applied here has been under way, in ms. */
+  get oldestUnderWayMs(): number {
+    const oldest = this.#underWay[0];
+    return oldest === undefined ? 0 : this.#options.clock.monotonicMs() - oldest.sinceMs;
   }
 
   /** Takes groups of this node's clients or of a follower's. */
@@ -127,7 +133,7 @@ export class LeaderQueue {
   /** An entry is applied here. Counting to this point, not to the commit, lets batches grow with the cost of it. */
   onApplied(applied: RaftIndex): void {
     if (this.#underWay.length === 0) return;
-    this.#underWay = this.#underWay.filter((index) => index > applied);
+    this.#underWay = this.#underWay.filter(({ index }) => index > applied);
     this.pump();
   }
 
@@ -210,7 +216,7 @@ export class LeaderQueue {
     });
     const index = this.#options.propose(payload);
     if (index === null) return false;
-    this.#underWay.push(index);
+    this.#underWay.push({ index, sinceMs: now });
     this.#proposedMs = now;
     if (certificates.length > 0) {
       this.#recordedMs = now;

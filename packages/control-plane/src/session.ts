@@ -31,6 +31,9 @@ const TICK_MS = 100;
 const SWEEP_MS = 25;
 const RESEND_UNCOVERED_MS = 50;
 const CLOCK_REPORT_MS = 1000;
+/** A leader that has not applied its own entry for this long looks for a healthier one: its disk may hang. */
+const STALLED_MAX_MS = 2000;
+const STALLED_LOOK_MS = 500;
 
 /**
  * One life of a node between two loads from disk: the engine, its lanes, and all that hangs on them.
@@ -129,6 +132,9 @@ export class Session {
     });
     this.#every(RESEND_UNCOVERED_MS, () => this.certifier.resendUncovered(RESEND_UNCOVERED_MS));
     this.#every(CLOCK_REPORT_MS, () => this.#reportClock());
+    this.#every(STALLED_LOOK_MS, () => {
+      if (this.leaderQueue.oldestUnderWayMs > STALLED_MAX_MS) this.transferLeadership();
+    });
     this.#driver.drain();
   }
 

@@ -159,6 +159,25 @@ describe("links that misbehave", () => {
   });
 });
 
+describe("a leader whose disk hangs", () => {
+  test("hands leadership on, and writes go on through the others", async () => {
+    const cluster = await readyCluster();
+    const slow = cluster.leader() as MemoryNode;
+    const [asking] = others(cluster, slow) as [MemoryNode];
+    slow.log.hold();
+    const ids: string[] = [];
+    for (let seed = 1; seed <= 4; seed++) {
+      const result = cluster.submit(asking, eventCommand(asking.identity.originFingerprint, seed), 10_000);
+      await cluster.time.advance(4000);
+      ids.push(acceptedId(await result));
+    }
+    expect(slow.live().isLeader()).toBe(false);
+    slow.log.release();
+    await converges(cluster);
+    expectKept(cluster, ids);
+  });
+});
+
 describe("restarts", () => {
   test("of all three at once keep what was acknowledged, and certify again", async () => {
     const cluster = await readyCluster();

@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { emptyLedgerState } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { Certifier, HeldCertificate } from "../src/certifier.ts";
+import { ClockGuard } from "../src/clock-guard.ts";
+import { Contradictions } from "../src/contradictions.ts";
+import { Leadership } from "../src/leadership.ts";
+import type { Submission } from "../src/proposals.ts";
+import { StepClock, quietLogger } from "./doubles.ts";
+
+const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(3));
+
+let clock: StepClock;
+let guard: ClockGuard;
+let uncovered: { leaves: number; oldestMs: number };
+let held: number;
+let recorded: number;
+let submitted: Submission[];
+let transfers: number;
+let isBorn: boolean;
+let leadership: Leadership;
+
+beforeEach(() => {
+  clock = new StepClock();
+  guard = new ClockGuard(clock);
+  uncovered = { leaves: 0, oldestMs: 0 };
+  held = 0;
+  recorded = 0;
+  submitted = [];
+  transfers = 0;
+  isBorn = true;
+  const state = emptyLedgerState(nodeCrypto.sha256);
+  Object.defineProperty(state, "trustRootChain", { get: () => (isBorn ? {} : null) });
+  Object.defineProperty(state, "origins", {
+    get: () => {
+      const certified = recorded === 0 ? null : { treeSize: recorded };
+      return new Map([[bytesToHex(ORIGIN), { originFingerprint: ORIGIN, certified }]]);
+    },
+  });
+  const certifier = {
+    uncovered: () => uncovered,
+    heldOf: () => (held === 0 ? null : ({ originFingerprint: ORIGIN, treeSize: held } as HeldCertificate)),
+  };
+  leadership = new Leadership({
+    environment: { clock, random: { fill: () => {} }, logger: quietLogger },
+    state,
+    certifier: certifier as unknown as Certifier,
+    clockGuard: guard,
+    genesisDocument: "the document",
+    submit: (submission) => submitted.push(submission),
+    transferLeadership: () => (transfers += 1),
+  });
+});
+
+describe("the gate for client commands", () => {
+  test("is open when nothing stands against it", () => {
+    uncovered = { leaves: 20_000, oldestMs: 5000 };
+    expect(leadership.gate()).toBeNull();
+  });
+
+  test.each<[string, () => void]>([
+    ["not_initialised", () => (isBorn = false)],
+    ["certification_stalled", () => (uncovered = { leaves: 20_001, oldestMs: 1 })],
+    ["certification_stalled", () => (uncovered = { leaves: 1, oldestMs: 5001 })],
+    ["clock_unsafe", () => guard.onReport("b", clock.wallMs() - 6000)],
+  ])("is closed: %s", (code, arrange) => {
+    arrange();
+    expect(leadership.gate()).toMatchObject({ code });
+  });
+
+  test("hands leadership on when the clock is unsafe, before genesis too", () => {
+    isBorn = false;
+    guard.onReport("b", clock.wallMs() - 6000);
+    expect(leadership.gate()).toMatchObject({ code: "clock_unsafe" });
+    expect(transfers).toBe(1);
+  });
+});
+
+describe("a new leader", () => {
+  const proposed = (): string[] => submitted.map(({ command }) => command.kind);
+
+  test("does nothing before an entry of its own term is applied", () => {
+    isBorn = false;
+    leadership.onApplied(3, 4);
+    expect(proposed()).toEqual([]);
+    leadership.onApplied(4, 4);
+    leadership.onApplied(4, 4);
+    expect(proposed()).toEqual(["genesis"]);
+    expect(submitted[0]).toMatchObject({ isHousekeeping: true, answer: "committed" });
+  });
+
+  test("marks a certify point when it finds uncovered leaves, once a term", () => {
+    uncovered = { leaves: 2, oldestMs: 0 };
+    leadership.onApplied(4, 4);
+    leadership.onApplied(4, 4);
+    leadership.onApplied(5, 5);
+    expect(proposed()).toEqual(["mark_certify_point", "mark_certify_point"]);
+  });
+
+  test("proposes nothing when all is well", () => {
+    leadership.onApplied(4, 4);
+    expect(proposed()).toEqual([]);
+  });
+});
+
+describe("certificates to record", () => {
+  const sizes = (): number[] => leadership.certificatesToRecord().map(({ treeSize }) => treeSize);
+
+  test("are those above what the log has, until they are proposed", () => {
+    expect(sizes()).toEqual([]);
+    held = 5;
+    expect(sizes()).toEqual([5]);
+    expect(sizes()).toEqual([5]);
+    leadership.onRecording(leadership.certificatesToRecord());
+    expect(sizes()).toEqual([]);
+    held = 6;
+    expect(sizes()).toEqual([6]);
+    recorded = 6;
+    expect(sizes()).toEqual([]);
+  });
+
+  test("are proposed again after a change of office: the entry may be lost", () => {
+    held = 5;
+    leadership.onRecording(leadership.certificatesToRecord());
+    leadership.onRoleChange();
+    expect(sizes()).toEqual([5]);
+  });
+});
+
+describe("contradictions", () => {
+  test("stop this node when as many distinct peers as make a quorum differ from it, not before", () => {
+    const contradictions = new Contradictions(() => 2);
+    expect([contradictions.note("c"), contradictions.note("c"), contradictions.note("b")]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(contradictions.peers).toEqual(["b", "c"]);
+  });
+});
