@@ -1,9 +1,17 @@
 /** The public app over a fake node, on a port of its own. */
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, Server } from "node:http";
 import { connect } from "node:net";
 import { apiKeyIdentity, formatApiKey } from "@event-anchoring/control-contract";
+import type {
+  AnchorJson,
+  AsOfAnswer,
+  ProblemCode,
+  ReadyAnswer,
+  ReceiptAnswer,
+  TraceAnswer,
+} from "@event-anchoring/api-contract";
 import type { ApiKey, Scope } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
@@ -38,13 +46,30 @@ export class FakeClock implements Clock {
   }
 }
 
+/**
+ * The fields of any answer that tests look at one by one; the whole of a body is for its schema. What an answer does
+ * not have is undefined here, and fails what the test expects of it.
+ */
+export interface AnswerBody {
+  readonly anchor: Extract<AnchorJson, { kind: "event" }>;
+  readonly as_of: AsOfAnswer;
+  readonly checks: ReadyAnswer["checks"];
+  readonly code: ProblemCode;
+  readonly errors: readonly { readonly pointer: string; readonly detail: string }[];
+  readonly receipt: ReceiptAnswer | null;
+  readonly request_id: string;
+  readonly status: string | number;
+  readonly valid: boolean;
+  readonly version: number;
+  readonly violations: TraceAnswer["violations"];
+}
+
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  // Bodies of answers are checked against their schemas; tests then look at single fields.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly json: any;
+  /** null if the text is not JSON: reading a field of it then throws. */
+  readonly json: AnswerBody;
 }
 
 export interface Harness {
@@ -54,7 +79,7 @@ export interface Harness {
   readonly origin: string;
   readonly port: number;
   readonly metricsPort: number;
-  readonly logged: { level: string; fields: object }[];
+  readonly logged: readonly LoggedLine[];
   stopping: boolean;
   /** A new live key. */
   keyWith(label: string, scopes: readonly Scope[], expiresMs?: number): string;
@@ -63,11 +88,11 @@ export interface Harness {
   close(): Promise<void>;
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string): AnswerBody {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) as AnswerBody;
   } catch {
-    return null;
+    return null as unknown as AnswerBody;
   }
 }
 
@@ -113,23 +138,19 @@ function raw(port: number, bytes: string): Promise<string> {
   });
 }
 
-export async function startHarness(
-  options: { perSecond?: number; controlPlane?: (node: FakeNode) => ControlPlane } = {},
-): Promise<Harness> {
-  const node = new FakeNode();
-  const controlPlane = options.controlPlane?.(node) ?? node;
-  const clock = new FakeClock();
-  const metrics = new ApiMetrics({ outstanding: () => 0 });
-  const logged: { level: string; fields: object }[] = [];
-  const note =
-    (level: string) =>
-    (fields: object): void => {
-      logged.push({ level, fields });
-    };
-  const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-  const keyRequestsPerSecond = options.perSecond ?? null;
-  const flags = { stopping: false };
-  const app = createApp({
+interface AppDoubles {
+  readonly node: FakeNode;
+  readonly controlPlane: ControlPlane;
+  readonly clock: FakeClock;
+  readonly metrics: ApiMetrics;
+  readonly logger: Logger;
+  readonly keyRequestsPerSecond: number | null;
+  readonly isStopping: () => boolean;
+}
+
+function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
+  const { node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping } = doubles;
+  return createApp({
     controlPlane,
     reads: node.reads,
     metrics,
@@ -146,7 +167,7 @@ export async function startHarness(
     }),
     limiter: new RateLimiter(keyRequestsPerSecond, clock),
     limits: { keyRequestsPerSecond },
-    isStopping: () => flags.stopping,
+    isStopping,
     node: {
       nodeId: "node-a",
       clusterId: bytesToHex(node.cluster.clusterId),
@@ -154,39 +175,81 @@ export async function startHarness(
       serviceVersion: "4.2.0",
     },
   });
-  const server = createApiServer(app, logger).listen(0, "127.0.0.1");
-  const metricsServer = createMetricsServer(metrics, controlPlane, logger).listen(0, "127.0.0.1");
-  await Promise.all([once(server, "listening"), once(metricsServer, "listening")]);
-  const portOf = (bound: ReturnType<typeof server.address>): number =>
-    typeof bound === "object" && bound !== null ? bound.port : 0;
-  const keyWith = (label: string, scopes: readonly Scope[], expiresMs = 0): string => {
-    const secret = seedOf(`api key ${label}`);
-    const { keyId, keyHash } = apiKeyIdentity(secret, nodeCrypto.sha256);
-    const apiClientId = seedOf(`client ${label}`).slice(0, 16);
-    const key: ApiKey = {
-      keyId,
-      keyHash,
-      apiClientId,
-      label,
-      scopes,
-      expiresMs,
-      createdMs: 0,
-      revokedMs: 0,
-      operator: "test",
-    };
-    node.createApiKey(key);
-    return formatApiKey(secret);
+}
+
+/** Makes a live key at the node and returns it as a client sends it. */
+function createKey(node: FakeNode, label: string, scopes: readonly Scope[], expiresMs: number): string {
+  const secret = seedOf(`api key ${label}`);
+  const { keyId, keyHash } = apiKeyIdentity(secret, nodeCrypto.sha256);
+  const key: ApiKey = {
+    keyId,
+    keyHash,
+    apiClientId: seedOf(`client ${label}`).slice(0, 16),
+    label,
+    scopes,
+    expiresMs,
+    createdMs: 0,
+    revokedMs: 0,
+    operator: "test",
   };
+  node.createApiKey(key);
+  return formatApiKey(secret);
+}
+
+interface LoggedLine {
+  readonly level: string;
+  readonly fields: object;
+}
+
+function loggerInto(logged: LoggedLine[]): Logger {
+  const note =
+    (level: string) =>
+    (fields: object): void => {
+      logged.push({ level, fields });
+    };
+  return { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+}
+
+/** Listens on a free port of loopback. */
+async function listening(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+async function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+export async function startHarness(
+  options: { perSecond?: number; controlPlane?: (node: FakeNode) => ControlPlane } = {},
+): Promise<Harness> {
+  const node = new FakeNode();
+  const controlPlane = options.controlPlane?.(node) ?? node;
+  const clock = new FakeClock();
+  const metrics = new ApiMetrics({ outstanding: () => 0 });
+  const logged: LoggedLine[] = [];
+  const logger = loggerInto(logged);
+  const flags = { stopping: false };
+  const keyRequestsPerSecond = options.perSecond ?? null;
+  const isStopping = (): boolean => flags.stopping;
+  const app = appOver({ node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping });
+  const server = createApiServer(app, logger);
+  const metricsServer = createMetricsServer(metrics, controlPlane, logger);
+  const [port, metricsPort] = await Promise.all([listening(server), listening(metricsServer)]);
+  const keyWith = (label: string, scopes: readonly Scope[], expiresMs = 0): string =>
+    createKey(node, label, scopes, expiresMs);
   const key = keyWith("default", ["read", "write", "revoke"]);
-  const port = portOf(server.address());
   return {
     node,
     clock,
     key,
     port,
+    metricsPort,
     logged,
     origin: bytesToHex(node.origin),
-    metricsPort: portOf(metricsServer.address()),
     get stopping() {
       return flags.stopping;
     },
@@ -197,12 +260,7 @@ export async function startHarness(
     send: (method, path, body, headers = { authorization: `Bearer ${key}` }) => send(port, method, path, body, headers),
     raw: (bytes) => raw(port, bytes),
     close: async () => {
-      server.closeAllConnections();
-      metricsServer.closeAllConnections();
-      await Promise.all([
-        new Promise((resolve) => server.close(resolve)),
-        new Promise((resolve) => metricsServer.close(resolve)),
-      ]);
+      await Promise.all([closed(server), closed(metricsServer)]);
     },
   };
 }

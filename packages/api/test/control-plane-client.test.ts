@@ -203,7 +203,7 @@ describe("the local link", () => {
     expect((await client.read("none", 1000)).trustRootVersion).toBe(1);
   });
 
-  test("no answer in time: a write is outcome_unknown, a read deadline_exceeded; a late answer is dropped", async () => {
+  test("no answer in time: a write is outcome_unknown, a read deadline_exceeded; a late one is dropped", async () => {
     const { server, client } = await connected();
     const write = refusalOf(client.submit(WRITE, { remainingMs: 20, answer: "certified" }));
     const read = refusalOf(client.read("none", 20));

@@ -77,8 +77,10 @@ describe("signed notes", () => {
         "8",
         "XcnaeacGWamtVZy3Ad7ZoqudgjqtL0lgz+Nw7/RgQyg=",
         "",
-        "\u2014 anchor.example/cluster kDB8z6VYVQ0Wseuy4baszNqUdNU2y3ccK03Br2Qg9Q41vup70Nw5xLW4+PiMmNqbAhZoH2J+dil4tyjxUQnvMe+KQgA=",
-        "\u2014 anchor.example/node-a hZH3FgAAAABkGFDLfIpdctidGcHeCE3CbLAC6HZU0zCT72FoNFeiAS9qtZH0ftAX77ql7wJK7RFw6C0gaRPBOM+r2qAbvfoayWOhBw==",
+        "\u2014 anchor.example/cluster " +
+          "kDB8z6VYVQ0Wseuy4baszNqUdNU2y3ccK03Br2Qg9Q41vup70Nw5xLW4+PiMmNqbAhZoH2J+dil4tyjxUQnvMe+KQgA=",
+        "\u2014 anchor.example/node-a " +
+          "hZH3FgAAAABkGFDLfIpdctidGcHeCE3CbLAC6HZU0zCT72FoNFeiAS9qtZH0ftAX77ql7wJK7RFw6C0gaRPBOM+r2qAbvfoayWOhBw==",
         "",
       ].join("\n"),
     );

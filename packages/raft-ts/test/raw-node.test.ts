@@ -217,7 +217,7 @@ describe("membership changes", () => {
     expect(() => leader().decodeConfChange(payload)).toThrow(InvalidMessageError);
   });
 
-  test("a change that cannot be applied ends the node: it would leave it with another membership than its peers", () => {
+  test("a change that cannot be applied ends the node: it would go on with other members than its peers", () => {
     const node = leader();
     expect(() => node.applyConfChange(NO_BYTES)).toThrow(RaftPanicError);
     expect(() => node.confState()).toThrow(/leave a non-joint config/);
