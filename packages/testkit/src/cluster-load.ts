@@ -1,0 +1,50 @@
+import { RetryingWriter } from "./retrying-writer.ts";
+import type { Acknowledged } from "./retrying-writer.ts";
+import type { LoadAnswer } from "./load-client.ts";
+import type { TestCluster } from "./test-cluster.ts";
+import { until } from "./until.ts";
+
+/** Clients that write one event after another to a cluster until they are stopped, and keep what they were told. */
+export class ClusterLoad {
+  readonly #writers: readonly RetryingWriter[];
+  readonly #runs: Promise<unknown>;
+
+  private constructor(writers: readonly RetryingWriter[]) {
+    this.#writers = writers;
+    this.#runs = Promise.all(writers.map((writer) => writer.run()));
+  }
+
+  /** @param writers how many clients; they begin at different nodes */
+  static start({ cluster, apiKey }: TestCluster, writers: number): ClusterLoad {
+    const { nodes } = cluster.file;
+    return new ClusterLoad(
+      Array.from({ length: writers }, (_, firstNode) => new RetryingWriter({ nodes, apiKey, firstNode })),
+    );
+  }
+
+  get count(): number {
+    return this.#writers.reduce((sum, writer) => sum + writer.acknowledged.length, 0);
+  }
+
+  get acknowledged(): readonly Acknowledged[] {
+    return this.#writers.flatMap((writer) => writer.acknowledged);
+  }
+
+  /** Answers that a retry cannot cure: none is expected. */
+  get refusals(): readonly LoadAnswer[] {
+    return this.#writers.flatMap((writer) => writer.refusals);
+  }
+
+  /** Waits until so many more events are acknowledged. */
+  async more(count: number, timeoutMs = 30_000): Promise<void> {
+    const goal = this.count + count;
+    await until(`${count} more events are acknowledged`, () => this.count >= goal, timeoutMs);
+  }
+
+  /** Ends with the last event's acknowledgement; says all of them. */
+  async stop(): Promise<readonly Acknowledged[]> {
+    for (const writer of this.#writers) writer.stop();
+    await this.#runs;
+    return this.acknowledged;
+  }
+}
