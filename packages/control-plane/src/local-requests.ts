@@ -82,7 +82,9 @@ function read(
 }
 
 function notServing(node: ControlPlaneNode): RefusalCode {
-  return node.status().serving.state === "fenced" ? "fenced" : "unavailable";
+  const { state, failing } = node.status().serving;
+  if (state === "fenced") return "fenced";
+  return failing.some(({ check }) => check === "storage_full") ? "storage_full" : "unavailable";
 }
 
 function refused(requestId: number, code: RefusalCode, detail: string): LocalResponse {

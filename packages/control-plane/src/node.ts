@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
-import { LedgerHaltError, restoreLedgerState } from "@event-anchoring/ledger";
+import { LedgerHaltError, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { StoreError } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState, RaftEngine } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
+import { failedCheck } from "./failed-check.ts";
 import { judgeRoots } from "./fencing.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { bootstrapConfState } from "./members.ts";
@@ -24,7 +25,6 @@ import { type OpenStorage, openStorage } from "./storage.ts";
 import { createRootSync } from "./root-sync.ts";
 import type { PeerNetwork } from "./transport/network-types.ts";
 import { memoizeVerdicts } from "./verdict-memo.ts";
-import { trustRootsOf } from "./trust-roots.ts";
 
 const RELOAD_DELAY_MIN_MS = 100;
 const RELOAD_DELAY_MAX_MS = 2000;
@@ -172,6 +172,8 @@ export class ControlPlaneNode {
       await network.start();
       this.#serving = { state: "running", failing: [] };
       const reason = await ended;
+      // From here on nobody is to be answered from a session that has ended.
+      this.#session = null;
       if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session, keeper.current);
       return reason;
     } finally {
@@ -333,8 +335,10 @@ export class ControlPlaneNode {
     if (error instanceof StoreError && error.code === "corrupt") {
       return { kind: "halted", code: "corrupt_row", detail: error.message };
     }
-    if (error instanceof PromiseFileError) return { kind: "unavailable", check: "promise_file", cause: error };
-    return { kind: "unavailable", check: "storage", cause: error };
+    if (error instanceof PromiseFileError && (error.code === "mode" || error.code === "foreign")) {
+      return { kind: "halted", code: `promise_file_${error.code}`, detail: error.message };
+    }
+    return { kind: "unavailable", check: failedCheck(error), cause: error };
   }
 
   /** Says how a life ended; null if another may follow. */

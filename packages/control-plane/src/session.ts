@@ -1,13 +1,14 @@
 import type { Hello, HelloVerdict, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
-import { type Certificate, type LedgerState, LedgerHaltError } from "@event-anchoring/ledger";
+import { type Certificate, type LedgerState, LedgerHaltError, trustRootsOf } from "@event-anchoring/ledger";
 import { type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { type ConfState, type EntryId, type SoftState, EngineDeadError, RaftPanicError } from "raft-ts";
+import { type ConfState, type EntryId, type SoftState, RaftPanicError } from "raft-ts";
 import { Applier } from "./applier.ts";
 import { Certifier, type HeldCertificate } from "./certifier.ts";
 import { ClockGuard } from "./clock-guard.ts";
 import { Contradictions } from "./contradictions.ts";
 import { createDriver } from "./create-driver.ts";
 import type { Driver } from "./driver.ts";
+import { failedCheck } from "./failed-check.ts";
 import { Failover } from "./failover.ts";
 import { LeaderQueue } from "./leader-queue.ts";
 import { Leadership } from "./leadership.ts";
@@ -17,12 +18,10 @@ import { Members } from "./members.ts";
 import { PeerFrames } from "./peer-frames.ts";
 import { PeerMemories } from "./peer-memories.ts";
 import { Periodics } from "./periodics.ts";
-import { PromiseFileError } from "./promise-file.ts";
 import { Proposals, type Submission } from "./proposals.ts";
 import { ReadRounds } from "./read-rounds.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import { NO_RAFT } from "./status.ts";
-import { trustRootsOf } from "./trust-roots.ts";
 
 export type { SessionEnd, SessionNetwork, SessionOptions } from "./session-options.ts";
 
@@ -485,10 +484,4 @@ export class Session {
       if (nodeId !== this.#options.identity.nodeId) this.#options.network.send(nodeId, "control", frame);
     }
   }
-}
-
-/** The name under which /readyz shows what is missing. */
-function failedCheck(error: unknown): string {
-  if (error instanceof PromiseFileError) return "promise_file";
-  return error instanceof EngineDeadError ? "engine" : "storage";
 }

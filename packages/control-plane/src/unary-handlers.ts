@@ -9,13 +9,13 @@ import {
   encodeTrustRootChain,
   operatorResultStatus,
 } from "@event-anchoring/control-contract";
+import { trustRootsOf } from "@event-anchoring/ledger";
 import type { Clock } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
 import type { SubmissionResult } from "./proposals.ts";
 import type { Session } from "./session.ts";
 import type { SnapshotExporter } from "./snapshot-transfer.ts";
 import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "./transport/network-types.ts";
-import { trustRootsOf } from "./trust-roots.ts";
 
 /** How long an operator's call, and a confirmation by a read-index round, may take. */
 const OPERATOR_DEADLINE_MS = 10_000;
