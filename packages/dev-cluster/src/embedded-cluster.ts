@@ -31,6 +31,8 @@ export interface EmbeddedClusterOptions {
   readonly isFresh?: boolean;
   /** Entries that each node keeps in its log for nodes that lag, at least 1,000. Default: the control plane's. */
   readonly logEntriesKept?: number;
+  /** Where the ports of a new cluster begin. Default 7301; clusters that start side by side need a place each. */
+  readonly firstPort?: number;
   readonly reporter: Reporter;
 }
 
@@ -107,7 +109,7 @@ export class EmbeddedCluster {
     const { reporter } = options;
     const earlier = readClusterFile(join(folder.root, "cluster.json"));
     const cluster = await provision(folder, options);
-    const ports = await portsByNode(cluster, earlier);
+    const ports = await portsByNode(cluster, earlier, options.firstPort);
     const installation = openPostgresInstallation({ cacheDir: folder.postgresRoot, user: folder.postgresUser });
     return new EmbeddedCluster(folder, lock, cluster, earlier?.api_key ?? null, (publish) =>
       cluster.nodes.map(
@@ -249,6 +251,7 @@ async function provision(folder: ClusterFolder, options: EmbeddedClusterOptions)
 async function portsByNode(
   cluster: ProvisionedCluster,
   earlier: ClusterFile | null,
+  firstPort: number | undefined,
 ): Promise<ReadonlyMap<string, NodePorts>> {
   const portOf = (url: string): number => Number(new URL(url).port);
   const before = (earlier?.nodes ?? []).map((node) => ({
@@ -256,7 +259,7 @@ async function portsByNode(
     metrics: portOf(node.metrics_url),
     control: portOf(`tcp://${node.control_address}`),
   }));
-  const ports = await choosePorts(cluster.nodes.length, before);
+  const ports = await choosePorts(cluster.nodes.length, before, firstPort);
   return new Map(cluster.nodes.flatMap(({ nodeId }, i) => (ports[i] === undefined ? [] : [[nodeId, ports[i]]])));
 }
 

@@ -9,15 +9,19 @@ export interface NodePorts {
   readonly control: number;
 }
 
-const FIRST_API_PORT = 7301;
-const FIRST_METRICS_PORT = 7401;
-const FIRST_CONTROL_PORT = 7501;
+/** The first node's; those of the next nodes follow. Metrics are a hundred higher, control planes two hundred. */
+const FIRST_PORT = 7301;
+const KINDS_APART = 100;
 
 /**
  * Ports of all nodes: those of the last run where they are free, the usual ones for a new cluster, and any free one in
  * place of one that is taken.
  */
-export async function choosePorts(count: number, earlier: readonly NodePorts[]): Promise<readonly NodePorts[]> {
+export async function choosePorts(
+  count: number,
+  earlier: readonly NodePorts[],
+  firstPort: number = FIRST_PORT,
+): Promise<readonly NodePorts[]> {
   const chosen = new Set<number>();
   const choose = async (wanted: number): Promise<number> => {
     const port = !chosen.has(wanted) && (await isFree(wanted)) ? wanted : await anyFree(chosen);
@@ -28,9 +32,9 @@ export async function choosePorts(count: number, earlier: readonly NodePorts[]):
   for (let i = 0; i < count; i++) {
     const before = earlier[i];
     ports.push({
-      api: await choose(before?.api ?? FIRST_API_PORT + i),
-      metrics: await choose(before?.metrics ?? FIRST_METRICS_PORT + i),
-      control: await choose(before?.control ?? FIRST_CONTROL_PORT + i),
+      api: await choose(before?.api ?? firstPort + i),
+      metrics: await choose(before?.metrics ?? firstPort + KINDS_APART + i),
+      control: await choose(before?.control ?? firstPort + 2 * KINDS_APART + i),
     });
   }
   return ports;

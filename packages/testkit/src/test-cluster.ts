@@ -28,7 +28,7 @@ export async function startTestCluster(
     },
   };
   const folder = mkdtempSync(join(tmpdir(), "anchoring-cluster-"));
-  const cluster = await EmbeddedCluster.start({ ...options, folder, reporter });
+  const cluster = await EmbeddedCluster.start({ ...options, folder, reporter, firstPort: ownPorts() });
   const { api_key: apiKey } = cluster.file;
   if (apiKey === null) throw new Error("a running cluster has an API key");
   const leader = (): Promise<ClusterFileNode> =>
@@ -39,6 +39,20 @@ export async function startTestCluster(
       return answers.flat()[0] ?? null;
     });
   return { cluster, apiKey, notices, entry: (id) => cluster.node(id).entry, leader };
+}
+
+/** The ports of a cluster lie in three rows of ten, a hundred apart. */
+const PLACES_PER_ROW = 10;
+const ROWS = 70;
+const FIRST_ROW = 10_000;
+
+/**
+ * Another place for each test process, below the ports that systems give out by themselves: a node that is down keeps
+ * its ports only as long as nobody else looks for some.
+ */
+function ownPorts(): number {
+  const place = process.pid % (PLACES_PER_ROW * ROWS);
+  return FIRST_ROW + Math.floor(place / PLACES_PER_ROW) * 300 + (place % PLACES_PER_ROW) * 10;
 }
 
 /** Null when the node does not answer. */
