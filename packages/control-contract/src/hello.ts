@@ -43,14 +43,15 @@ export interface Hello {
   readonly trustRootVersion: number;
   /** Highest entry version this binary can apply. */
   readonly rulesMax: number;
-  /** 16 random bytes, new for every hello. */
-  readonly nonce: Uint8Array;
+  /** 16 random bytes, drawn with the incarnation: a clone that speaks in the same one differs in it. */
+  readonly lifeId: Uint8Array;
 }
 
 /**
  * Why a hello was refused; the position is the byte on the wire.
  * - `amnesia`: we remember a promise of yours that you do not. You are fenced.
- * - `stale_incarnation`: a later start of you has already spoken to us. One of you is a clone.
+ * - `stale_incarnation`: a later start of you, or another process in the same one, has already spoken to us. One of
+ *   you is a clone.
  * - `retired`: the trust root in force says you are no member any more; the chain that says so is attached.
  * - `unknown_node`: you are in no trust root we know; the chain we know is attached.
  * - `wrong_cluster`, `bad_signature`, `replayed`: the frame was not made by that node for this connection.
@@ -141,7 +142,7 @@ function writeHello(writer: ByteWriter, hello: Hello): void {
   writeList(writer, hello.signed, (head) =>
     writer.bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32),
   );
-  writer.u32(hello.trustRootVersion).u16(hello.rulesMax).bytes(hello.nonce, 16);
+  writer.u32(hello.trustRootVersion).u16(hello.rulesMax).bytes(hello.lifeId, 16);
 }
 
 function readHello(reader: ByteReader): Hello {
@@ -158,6 +159,6 @@ function readHello(reader: ByteReader): Hello {
     })),
     trustRootVersion: reader.u32(),
     rulesMax: reader.u16(),
-    nonce: reader.bytes(16),
+    lifeId: reader.bytes(16),
   };
 }

@@ -101,7 +101,7 @@ describe("a value that cannot be said is refused by its writer", () => {
     ["a fraction", () => encodePeerFrame({ type: "clock", wallMs: 1.5, appliedIndex: 1, monotonicMs: 1 })],
     ["an unsafe integer", () => encodePeerFrame({ type: "clock", wallMs: 2 ** 53, appliedIndex: 1, monotonicMs: 1 })],
     ["a node id with a capital", () => encodeHello({ ...hello, nodeId: "Node" })],
-    ["a short nonce", () => encodeHello({ ...hello, nonce: new Uint8Array(15) })],
+    ["a short life id", () => encodeHello({ ...hello, lifeId: new Uint8Array(15) })],
     ["a short cluster id", () => encodeHello({ ...hello, clusterId: new Uint8Array(31) })],
   ])("%s", (_what, encode) => {
     expect(encode).toThrow(RangeError);

@@ -186,7 +186,7 @@ export const hello: Hello = {
   signed: [{ originFingerprint: origin, treeSize: 8, rootHash: hash("root") }],
   trustRootVersion: 2,
   rulesMax: 1,
-  nonce: new Uint8Array(16).fill(4),
+  lifeId: new Uint8Array(16).fill(4),
 };
 
 /** A seeded stream of integers below a bound (mulberry32). */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Hello, HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
+import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ControlPlaneConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
@@ -39,7 +39,7 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
     },
     listen: config.listen,
     peers: config.peers.map(({ node_id: nodeId, host, port }) => ({ nodeId, host, port })),
-    hello: () => hello(options),
+    hello: () => session()?.hello() ?? null,
     judgeHello: (peer) =>
       session()?.judgeHello(peer) ?? { accepted: false, code: "not_ready", detail: "this node is loading" },
     onHelloRefused: options.onRefused,
@@ -53,13 +53,4 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
     unary: unaryHandlers({ ...options, clock: environment.clock }),
     environment,
   });
-}
-
-/** null while nobody speaks for this node. */
-function hello({ environment, session }: NodeNetworkOptions): Hello | null {
-  const current = session();
-  if (current === null) return null;
-  const nonce = new Uint8Array(16);
-  environment.random.fill(nonce);
-  return current.hello(nonce);
 }

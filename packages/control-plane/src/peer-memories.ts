@@ -1,5 +1,6 @@
 import type { Hello, HelloVerdict, PeerCosignature } from "@event-anchoring/control-contract";
 import type { Certificate } from "@event-anchoring/ledger";
+import { equalBytes } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Clock } from "./environment.ts";
 import {
@@ -16,6 +17,8 @@ const HELLO_TRAVEL_MAX_MS = 5000;
 
 interface Recollection {
   current: PeerMemory;
+  /** Who speaks in the incarnation of `current`; null: not heard since this node started. */
+  lifeId: Uint8Array | null;
   /** As it was at the last turn of the page, and at the one before: at least one page is older than any hello. */
   recent: PeerMemory;
   settled: PeerMemory;
@@ -27,7 +30,7 @@ interface Recollection {
  *
  * A peer in a new incarnation is held against everything. One that opens another connection in the incarnation we
  * know may have acknowledged and signed more while its hello travelled, so it is held against what we knew before
- * that; a clone that started from an older copy still shows.
+ * that. A clone speaks in that incarnation too, and shows by its life id.
  */
 export class PeerMemories {
   readonly #clock: Clock;
@@ -54,9 +57,16 @@ export class PeerMemories {
 
   judge(hello: Hello): HelloVerdict {
     const recollection = this.#of(hello.nodeId);
-    const isKnownLife = hello.incarnation === recollection.current.incarnation;
+    const { incarnation, lifeId } = hello;
+    const isKnownLife = incarnation === recollection.current.incarnation;
+    if (isKnownLife && recollection.lifeId !== null && !equalBytes(recollection.lifeId, lifeId)) {
+      const detail = `incarnation ${incarnation} is spoken for by another process`;
+      return { accepted: false, code: "stale_incarnation", detail };
+    }
     const verdict = judgeHello(isKnownLife ? recollection.settled : recollection.current, hello);
-    if (verdict.accepted) this.#update(hello.nodeId, (memory) => rememberHello(memory, hello));
+    if (!verdict.accepted) return verdict;
+    this.#update(hello.nodeId, (memory) => rememberHello(memory, hello));
+    recollection.lifeId = lifeId;
     return verdict;
   }
 
@@ -91,7 +101,7 @@ export class PeerMemories {
     let recollection = this.#peers.get(nodeId);
     if (recollection === undefined) {
       const empty = EMPTY_PEER_MEMORY;
-      recollection = { current: empty, recent: empty, settled: empty, turnedMs: now };
+      recollection = { current: empty, lifeId: null, recent: empty, settled: empty, turnedMs: now };
       this.#peers.set(nodeId, recollection);
     }
     if (now - recollection.turnedMs >= HELLO_TRAVEL_MAX_MS) {

@@ -51,6 +51,8 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #driver: Driver;
   readonly #frames: PeerFrames;
+  /** Of this life alone: nobody else speaks in its incarnation. */
+  readonly #lifeId = new Uint8Array(16);
   readonly #rounds: ReadRounds;
   readonly #reads: LinearizableReads;
   readonly #failover: Failover;
@@ -96,9 +98,12 @@ export class Session {
       },
       onFailure: (error) => this.#fail(error),
     });
-    const lifeId = new Uint8Array(16);
-    random.fill(lifeId);
-    this.#rounds = new ReadRounds({ clock, lifeId, readIndex: (context) => this.#driver.readIndex(context) });
+    random.fill(this.#lifeId);
+    this.#rounds = new ReadRounds({
+      clock,
+      lifeId: this.#lifeId,
+      readIndex: (context) => this.#driver.readIndex(context),
+    });
     this.#reads = new LinearizableReads({
       clock,
       state: this.state,
@@ -175,7 +180,7 @@ export class Session {
     if (isRefusing) this.#failover.onPeerGone(nodeId);
   }
 
-  hello(nonce: Uint8Array): Hello {
+  hello(): Hello {
     const { identity, promises } = this.#options;
     const { lastAppend, incarnation, signedHeads } = promises.current;
     return {
@@ -191,7 +196,7 @@ export class Session {
       })),
       trustRootVersion: this.trustRoot().version,
       rulesMax: 1,
-      nonce,
+      lifeId: this.#lifeId,
     };
   }
 

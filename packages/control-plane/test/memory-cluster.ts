@@ -1,5 +1,5 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
-import type { Hello, Lane, PeerFrame } from "@event-anchoring/control-contract";
+import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import {
   type Command,
   type EntryDecision,
@@ -333,8 +333,7 @@ export class MemoryCluster {
   #connect(node: MemoryNode, other: MemoryNode): void {
     const left = node.live();
     const right = other.live();
-    const nonce = new Uint8Array(16);
-    const verdicts = [right.judgeHello(left.hello(nonce)), left.judgeHello(right.hello(nonce) satisfies Hello)];
+    const verdicts = [right.judgeHello(left.hello()), left.judgeHello(right.hello())];
     for (const verdict of verdicts) if (!verdict.accepted) throw new Error(`${verdict.code}: ${verdict.detail}`);
     left.onPeerUp(other.nodeId);
     right.onPeerUp(node.nodeId);

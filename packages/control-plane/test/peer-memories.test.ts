@@ -28,7 +28,7 @@ function hello(changes: Partial<Hello> = {}): Hello {
     signed: [{ originFingerprint: ORIGIN, treeSize: 5, rootHash: root(5) }],
     trustRootVersion: 1,
     rulesMax: 1,
-    nonce: new Uint8Array(16),
+    lifeId: new Uint8Array(16),
     ...changes,
   };
 }
@@ -46,6 +46,21 @@ function cosignature(treeSize: number, fill: number) {
 describe("what is remembered of a peer", () => {
   test("accepts a stranger, and the same life again", () => {
     expect([verdict(), verdict(), verdict({ incarnation: 3 })]).toEqual(["accepted", "accepted", "accepted"]);
+  });
+
+  test("refuses a second process that speaks in the incarnation of the first, however much it remembers", () => {
+    const lifeId = new Uint8Array(16).fill(1);
+    verdict({ incarnation: 3, lifeId });
+    expect(verdict({ incarnation: 3, lifeId: new Uint8Array(16).fill(2), lastIndex: 999 })).toBe("stale_incarnation");
+    expect(verdict({ incarnation: 3, lifeId })).toBe("accepted");
+    expect(verdict({ incarnation: 4, lifeId: new Uint8Array(16).fill(2) })).toBe("accepted");
+    expect(verdict({ incarnation: 4, lifeId })).toBe("stale_incarnation");
+  });
+
+  test("takes the first process that speaks in an incarnation recalled from before its own start", () => {
+    memories.recall("b", { incarnation: 3, ackedCommitted: 0 });
+    expect(verdict({ incarnation: 3, lifeId: new Uint8Array(16).fill(1) })).toBe("accepted");
+    expect(verdict({ incarnation: 3, lifeId: new Uint8Array(16).fill(2) })).toBe("stale_incarnation");
   });
 
   test("refuses an earlier life", () => {
@@ -97,7 +112,7 @@ describe("acknowledgements", () => {
   test("of an earlier term are no memory: their entries may have been replaced since", async () => {
     const cluster = await readyCluster();
     const gone = cluster.leader() as MemoryNode;
-    const claims = { ...gone.live().hello(new Uint8Array(16)), incarnation: 9 };
+    const claims = { ...gone.live().hello(), incarnation: 9 };
     cluster.crash(gone);
     await cluster.until(() => cluster.leader() !== null, "another leader");
     const leader = cluster.leader() as MemoryNode;

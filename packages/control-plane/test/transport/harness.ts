@@ -194,7 +194,7 @@ export function helloOf(cluster: TestCluster, nodeId: string, incarnation: numbe
     signed: [],
     trustRootVersion: 2,
     rulesMax: 1,
-    nonce: Uint8Array.from(randomBytes(16)),
+    lifeId: Uint8Array.from(randomBytes(16)),
   };
 }
 
