@@ -19,6 +19,8 @@ const IDENTITIES_MAX = 1024;
 export interface KeyTableOptions {
   /** The whole replicated key table. */
   readonly load: () => Promise<readonly ApiKey[]>;
+  /** The same as of a read index taken after the call: a node that lags must not deny a key that the cluster has. */
+  readonly loadConfirmed: () => Promise<readonly ApiKey[]>;
   readonly clock: Clock;
   readonly sha256: Sha256;
 }
@@ -31,6 +33,7 @@ interface KeyIdentity {
 interface Loaded {
   readonly keys: ReadonlyMap<string, ApiKey>;
   readonly atMs: number;
+  readonly isConfirmed: boolean;
 }
 
 /** Compared against when there is no such key, so that both answers take the same way. */
@@ -43,6 +46,7 @@ export class KeyTable {
   readonly #identities = new Map<string, KeyIdentity>();
   #loaded: Loaded | null = null;
   #loading: Promise<Loaded> | null = null;
+  #confirming: Promise<Loaded> | null = null;
 
   constructor(options: KeyTableOptions) {
     this.#options = options;
@@ -91,26 +95,32 @@ export class KeyTable {
     return loaded;
   }
 
+  /** Only a table that is confirmed says that there is no such key. */
   async #loadAfterMiss(loaded: Loaded): Promise<Loaded> {
     const waitMs = MISS_PAUSE_MS - this.#ageMs(loaded);
     if (waitMs > 0) await pause(waitMs);
     const newest = this.#loaded ?? loaded;
-    return this.#ageMs(newest) < MISS_PAUSE_MS && newest !== loaded ? newest : this.#load();
+    if (newest.isConfirmed && newest !== loaded && this.#ageMs(newest) < MISS_PAUSE_MS) return newest;
+    this.#confirming ??= this.#loadOnce(this.#options.loadConfirmed, true).finally(() => {
+      this.#confirming = null;
+    });
+    return this.#confirming;
   }
 
   #load(): Promise<Loaded> {
-    this.#loading ??= this.#loadOnce().finally(() => {
+    this.#loading ??= this.#loadOnce(this.#options.load, false).finally(() => {
       this.#loading = null;
     });
     return this.#loading;
   }
 
-  async #loadOnce(): Promise<Loaded> {
+  async #loadOnce(load: () => Promise<readonly ApiKey[]>, isConfirmed: boolean): Promise<Loaded> {
     // The age counts from the question, not from the answer: what changed in between may not be in it.
     const atMs = this.#options.clock.monotonicMs();
     const keys = new Map<string, ApiKey>();
-    for (const key of await this.#options.load()) keys.set(bytesToHex(key.keyId), key);
-    this.#loaded = { keys, atMs };
-    return this.#loaded;
+    for (const key of await load()) keys.set(bytesToHex(key.keyId), key);
+    const loaded = { keys, atMs, isConfirmed };
+    this.#loaded = loaded;
+    return loaded;
   }
 }

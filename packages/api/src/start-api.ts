@@ -5,6 +5,8 @@ import { ApiMetrics } from "./api-metrics.ts";
 import { createApp } from "./app.ts";
 import { ControlPlaneClient } from "./control-plane-client.ts";
 import type { ApiConfig } from "./config.ts";
+import { ConsistentRead } from "./consistent-read.ts";
+import { Deadline } from "./deadline.ts";
 import { KeyTable } from "./key-table.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import { NodeProbe } from "./node-probe.ts";
@@ -18,6 +20,8 @@ import { TrustRootReader } from "./trust-roots.ts";
 
 /** Connections to the database. Every request of a batch needs at most three at a time. */
 const READ_CONNECTIONS_MAX = 4;
+/** How long an unknown key is looked for before the answer is 503 instead of 401. */
+const KEY_TIMEOUT_MS = 2000;
 /** How long a stopping process waits for answers under way: the longest timeout of a batch fits. */
 const DRAIN_MS_MAX = 15_500;
 /** /readyz says 503 for so long before the listener closes: two health intervals of a gateway. */
@@ -84,6 +88,11 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
     keys: new KeyTable({
       load: async () => (await reads.apiKeys()).apiKeys,
+      loadConfirmed: async () => {
+        const deadline = new Deadline(clock, KEY_TIMEOUT_MS);
+        const read = await ConsistentRead.begin({ controlPlane, reads }, "none", deadline);
+        return (await read.select((tables) => tables.apiKeys())).apiKeys;
+      },
       clock,
       sha256: nodeCrypto.sha256,
     }),

@@ -162,6 +162,7 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     trustRoots: new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk),
     keys: new KeyTable({
       load: async () => (await node.reads.apiKeys()).apiKeys,
+      loadConfirmed: async () => (await node.reads.apiKeys()).apiKeys,
       clock,
       sha256: nodeCrypto.sha256,
     }),
