@@ -1,4 +1,4 @@
-/** What each route answers. The schemas are checked against real answers by tests and yield the OpenAPI document. */
+/** What each route answers. The schemas are checked against real answers by tests. */
 import { z } from "zod";
 
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);

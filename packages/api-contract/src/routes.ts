@@ -1,7 +1,6 @@
 /**
  * Every public route, and nothing that serves it. A route is one row: its path as the client writes it, who may call
- * it, what it takes, what it answers and how it can fail. The router, the OpenAPI document and the reference page are
- * made of these rows.
+ * it, what it takes, what it answers and how it can fail. The router is made of these rows.
  */
 import type { z } from "zod";
 import {
@@ -34,7 +33,7 @@ import {
 export type Scope = "read" | "write" | "revoke" | "admin";
 
 export interface Route {
-  /** Name of the operation, for handlers, metrics and OpenAPI. */
+  /** Name of the operation, for handlers and metrics. */
   readonly id: string;
   readonly method: "GET" | "POST";
   /** As on the wire: colons are literal, `{name}` is a parameter. */

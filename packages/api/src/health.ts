@@ -27,7 +27,7 @@ function rootSyncJson(sync: NodeStatus["primeRootThk"]): HealthAnswer["prime_roo
     prime_version: sync.primeVersion,
     in_sync: sync.inSync,
     last_success_at: sync.lastSuccessAtMs === null ? null : formatRfc3339(sync.lastSuccessAtMs),
-    age_seconds: sync.ageSeconds,
+    age_seconds: sync.ageSeconds === null ? null : Math.round(sync.ageSeconds * 1000) / 1000,
     expires_at: formatRfc3339(sync.expiresAtS * 1000),
     last_error: sync.lastError,
   };

@@ -15,6 +15,8 @@ import type { SignedHead } from "./promise-file.ts";
 
 /** Cosignatures of one peer that wait for this node to reach their size, per origin; the oldest go first. */
 const OFFERS_PER_PEER_MAX = 256;
+/** Covered heads remembered per origin, to compare what peers say of them. */
+const PASSED_POINTS_MAX = 256;
 
 export interface HeldCertificate extends Certificate {
   readonly certifiedAtS: number;
@@ -82,6 +84,8 @@ interface OriginCertification {
   held: HeldCertificate | null;
   /** Own heads above the held certificate, by size, ascending. */
   readonly points: Map<number, OwnPoint>;
+  /** The newest own heads that are covered: a peer that differs is noticed also when its signature was not needed. */
+  readonly passed: Map<number, OwnPoint>;
   /** Cosignatures of peers above the held certificate, by size and node; not verified before they are counted. */
   readonly offers: Map<number, Map<string, PeerCosignature>>;
   readonly waiters: Set<CoverageWaiter>;
@@ -129,6 +133,8 @@ export class Certifier {
       const origin = this.#options.state.origins.get(bytesToHex(item.originFingerprint));
       if (origin === undefined) continue;
       const certification = this.#of(item.originFingerprint);
+      const own = certification.points.get(item.treeSize) ?? certification.passed.get(item.treeSize);
+      if (own !== undefined) this.#compare(from, item, own);
       if (item.treeSize <= (certification.held?.treeSize ?? 0)) {
         this.#onLate(origin, certification, from, item.treeSize);
         continue;
@@ -219,6 +225,7 @@ export class Certifier {
       cosignature: null,
     };
     certification.points.set(own.treeSize, own);
+    for (const [nodeId, offer] of certification.offers.get(own.treeSize) ?? []) this.#compare(nodeId, offer, own);
     this.#signLater(own);
     this.#complete(origin, certification, own.treeSize);
   }
@@ -338,7 +345,7 @@ export class Certifier {
     if (point.cosignature !== null && isActive(root, self)) cosignatures.push({ nodeId: self, ...point.cosignature });
     for (const [nodeId, offer] of certification.offers.get(treeSize) ?? []) {
       if (cosignatures.length >= root.quorum) break;
-      if (!this.#agrees(nodeId, offer, point)) continue;
+      if (!equalBytes(offer.rootHash, point.rootHash)) continue;
       const cosignature = { nodeId, timeS: offer.timeS, signature: offer.signature };
       if (!isGoodCosignature(root, origin.originFingerprint, point, cosignature, this.#options.crypto)) continue;
       cosignatures.push(cosignature);
@@ -348,15 +355,13 @@ export class Certifier {
     this.#hold(origin, certification, { originFingerprint, treeSize, rootHash, cosignatures });
   }
 
-  #agrees(nodeId: string, offer: PeerCosignature, point: OwnPoint): boolean {
+  /** Once for each offer, when it and the own head are both known. */
+  #compare(nodeId: string, offer: PeerCosignature, point: OwnPoint): void {
     if (!equalBytes(offer.rootHash, point.rootHash)) {
       this.#options.onContradiction(nodeId, `another root at size ${point.treeSize}`);
-      return false;
-    }
-    if (offer.raftIndex === point.raftIndex && !equalBytes(offer.effect, point.effect)) {
+    } else if (offer.raftIndex === point.raftIndex && !equalBytes(offer.effect, point.effect)) {
       this.#options.onContradiction(nodeId, `another effect chain at log index ${point.raftIndex}`);
     }
-    return true;
   }
 
   #hold(origin: OriginState, certification: OriginCertification, certificate: Certificate): void {
@@ -374,14 +379,28 @@ export class Certifier {
       raftIndex: certification.points.get(certificate.treeSize)?.raftIndex ?? 0,
     };
     certification.held = held;
-    for (const size of certification.points.keys()) if (size <= held.treeSize) certification.points.delete(size);
-    for (const size of certification.offers.keys()) if (size <= held.treeSize) certification.offers.delete(size);
+    this.#pass(certification, held.treeSize);
     for (const waiter of certification.waiters) {
       if (waiter.treeSize > held.treeSize) continue;
       certification.waiters.delete(waiter);
       waiter.covered(held);
     }
     this.#options.onCertificate(held);
+  }
+
+  /** Own heads and offers up to that size have served; the heads are kept a while, to compare late offers with. */
+  #pass(certification: OriginCertification, treeSize: number): void {
+    const { points, offers, passed } = certification;
+    for (const [size, point] of points) {
+      if (size > treeSize) break;
+      points.delete(size);
+      passed.set(size, point);
+    }
+    for (const size of offers.keys()) if (size <= treeSize) offers.delete(size);
+    for (const size of passed.keys()) {
+      if (passed.size <= PASSED_POINTS_MAX) break;
+      passed.delete(size);
+    }
   }
 
   /** A peer that runs ahead, or claims sizes that will never be, takes no more room than this. */
@@ -409,6 +428,7 @@ export class Certifier {
     const created: OriginCertification = {
       held: null,
       points: new Map(),
+      passed: new Map(),
       offers: new Map(),
       waiters: new Set(),
       lastOwn: null,

@@ -1,8 +1,8 @@
 /**
  * Which peers contradicted this node's own tree or effect chain.
  *
- * One peer that differs has diverged itself, or lies: it is logged and its signature is not counted. When as many
- * distinct peers as make a quorum differ from this node, it is this node that is wrong.
+ * One peer that differs has diverged itself, or lies: it is logged, and a signature over another root never counts.
+ * When as many distinct peers as make a quorum differ from this node, it is this node that is wrong.
  */
 export class Contradictions {
   readonly #quorum: () => number;

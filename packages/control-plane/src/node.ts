@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
-import { LedgerHaltError, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
+import { LedgerHaltError, rememberVerdicts, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { StoreError } from "@event-anchoring/store";
@@ -24,7 +24,6 @@ import { EXIT_FENCED, EXIT_HALTED } from "./stopped-file.ts";
 import { type OpenStorage, openStorage } from "./storage.ts";
 import { createRootSync } from "./root-sync.ts";
 import type { PeerNetwork } from "./transport/network-types.ts";
-import { memoizeVerdicts } from "./verdict-memo.ts";
 
 const RELOAD_DELAY_MIN_MS = 100;
 const RELOAD_DELAY_MAX_MS = 2000;
@@ -51,7 +50,7 @@ export interface NodeOptions {
  */
 export class ControlPlaneNode {
   readonly #options: NodeOptions;
-  readonly #crypto = memoizeVerdicts(nodeCrypto);
+  readonly #crypto = rememberVerdicts(nodeCrypto);
   readonly rootSync: ReturnType<typeof createRootSync>;
   readonly snapshots: SnapshotExporter;
   #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };

@@ -136,7 +136,7 @@ export class PromiseFile {
   static async #openLocked(path: string, lock: PromiseLock): Promise<OpenedPromiseFile> {
     let handle: FileHandle;
     try {
-      handle = await open(path, constants.O_RDWR | constants.O_DSYNC);
+      handle = await open(path, constants.O_RDWR | durableWrites());
     } catch (error) {
       await lock.release();
       throw error;
@@ -374,4 +374,11 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** The open flag that makes a write durable before it returns. Without it the file would keep nothing it promises. */
+function durableWrites(): number {
+  const flag: number | undefined = constants.O_DSYNC;
+  if (flag === undefined) throw new PromiseFileError("unusable", "this platform has no O_DSYNC");
+  return flag;
 }

@@ -6,6 +6,7 @@ import {
   type GroupId,
   type LeafWrite,
   type Weight,
+  LIMITS,
   encodeGroup,
   fitsEntry,
   waitingGroupOf,
@@ -17,12 +18,10 @@ import type { Clock } from "./environment.ts";
 import type { QueuedGroup } from "./leader-queue.ts";
 import { groupKey } from "./leader-queue.ts";
 
-/** A group is refused by apply above this distance from the commit index its sender knew. */
-const NOT_AFTER_ENTRIES = 50_000;
 /** A group's own header, and room for certificates in its entry. */
 const GROUP_OVERHEAD_BYTES = 64 * 1024;
 /** Groups above this size, together, leave in several frames. */
-const BATCH_BYTES_MAX = 1024 * 1024;
+const BATCH_BYTES_MAX = LIMITS.entryBytesMax;
 
 /** What one request wants anchored or changed, and who waits for it. */
 export interface Submission {
@@ -202,7 +201,7 @@ export class Proposals {
   #group(submissions: OpenSubmission[]): LocalGroup {
     this.#counter += 1;
     const id = { ...this.#options.self, counter: this.#counter };
-    const notAfter = this.#options.commitIndex() + NOT_AFTER_ENTRIES;
+    const notAfter = this.#options.commitIndex() + LIMITS.groupIdEntriesKept;
     const content = { id, notAfter, commands: submissions.map(({ command }) => command) };
     const bytes = encodeGroup(content);
     const group: LocalGroup = {

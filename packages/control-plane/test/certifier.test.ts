@@ -316,6 +316,14 @@ describe("a certificate", () => {
     expect(a.sizeHeld()).toBe(1);
   });
 
+  test("does not hide a third node that differs: what comes late, or is not needed, is compared too", () => {
+    const root = { ...only(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
+    a.certifier.onCosignatures("b", b.saidOf(1));
+    expect(a.sizeHeld()).toBe(1);
+    a.certifier.onCosignatures("c", [root]);
+    expect(a.contradictions).toEqual(["c: another root at size 1"]);
+  });
+
   test("never goes back to a smaller size", async () => {
     for (const each of [a, b]) each.apply(event(1));
     await settle();

@@ -1,4 +1,4 @@
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import { parseArgs, styleText } from "node:util";
 import { EmbeddedCluster, NODES_DEFAULT, NODES_MAX } from "./embedded-cluster.ts";
 import type { EmbeddedClusterOptions } from "./embedded-cluster.ts";
@@ -89,6 +89,9 @@ function greeting(cluster: EmbeddedCluster, isColoured: boolean): string {
   const { nodes, api_key: apiKey } = cluster.file;
   const root = relative(process.cwd(), cluster.root);
   const folder = root === "" || root.startsWith("..") || isAbsolute(root) ? cluster.root : root;
+  // Found without being named only from the folder it lies in.
+  const named = folder === ".anchoring" ? "" : ` --cluster ${folder}`;
+  const pinned = folder === ".anchoring" ? "" : ` --trust-root ${join(folder, "trust-root.txt")}`;
   return [
     "",
     `  ${bold("The cluster is running.")}`,
@@ -99,8 +102,8 @@ function greeting(cluster: EmbeddedCluster, isColoured: boolean): string {
     "",
     "  Next, in another terminal:",
     "",
-    `    ${bold("npx --no anchorctl anchor README.md")}      anchors a file and writes README.md.tlog-proof`,
-    `    ${bold("npx --no anchorctl verify README.md")}      checks that receipt offline`,
+    `    ${bold(`npx --no anchorctl anchor README.md${named}`)}      anchors a file and writes README.md.tlog-proof`,
+    `    ${bold(`npx --no anchorctl verify README.md${pinned}`)}      checks that receipt offline`,
     "",
     "  This is a cluster for one machine: all nodes share its disk, and so do their promise files and databases.",
     "  Ctrl-C stops it.",
