@@ -4,7 +4,7 @@ import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ControlPlaneConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./session/session.ts";
 import type { SnapshotExporter } from "./snapshot-transfer.ts";
 import { type PeerNetwork, createPeerNetwork } from "./transport/index.ts";
 import { trustRootDocuments, unaryHandlers } from "./unary-handlers.ts";

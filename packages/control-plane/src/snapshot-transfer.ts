@@ -19,8 +19,8 @@ import {
 import type { EntryId, RaftIndex } from "raft-ts";
 import type { Clock, Logger, Timer } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
-import type { Promises } from "./promise-file.ts";
-import { FencedError } from "./start-judgement.ts";
+import type { Promises } from "./promises/promise-file.ts";
+import { FencedError } from "./promises/start-judgement.ts";
 import type { PeerNetwork, UnaryAnswer, UnaryRequest } from "./transport/network-types.ts";
 
 /** An export nobody has asked for in this time is let go. */

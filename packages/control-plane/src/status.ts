@@ -1,7 +1,7 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { NodeIdentity } from "./identity.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./session/session.ts";
 
 /** Version of this program, of the public contract, and of the highest entry version it applies. */
 export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V4.2", entry_version: "1" } as const;

@@ -12,8 +12,8 @@ import {
 import { trustRootsOf } from "@event-anchoring/ledger";
 import type { Clock } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
-import type { SubmissionResult } from "./proposals.ts";
-import type { Session } from "./session.ts";
+import type { SubmissionResult } from "./proposals/proposals.ts";
+import type { Session } from "./session/session.ts";
 import type { SnapshotExporter } from "./snapshot-transfer.ts";
 import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "./transport/network-types.ts";
 

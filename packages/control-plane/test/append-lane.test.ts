@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { AppendChore, Entry, HardState, Message, SnapshotMeta } from "raft-ts";
-import { AppendLane, type AppendTarget } from "../src/append-lane.ts";
+import { AppendLane, type AppendTarget } from "../src/raft/append-lane.ts";
 import { deferred, settle } from "./doubles.ts";
 
 const NO_MEMBERS = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };

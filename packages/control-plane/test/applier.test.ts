@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type EntryDecision, LedgerHaltError, NO_FACTS, emptyLedgerState, encodeEntry } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { ConfState, Entry } from "raft-ts";
-import { Applier, type ApplierOptions } from "../src/applier.ts";
-import { PayloadCache } from "../src/payload-cache.ts";
+import { Applier, type ApplierOptions } from "../src/raft/applier.ts";
+import { PayloadCache } from "../src/raft/payload-cache.ts";
 import { type Deferred, deferred, settle } from "./doubles.ts";
 
 const MEMBERS: ConfState = { voters: [1n], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };

@@ -14,10 +14,10 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
-import { isGoodCosignature } from "../src/certificates.ts";
-import { Certifier, type HeldCertificate } from "../src/certifier.ts";
+import { isGoodCosignature } from "../src/certification/certificates.ts";
+import { Certifier, type HeldCertificate } from "../src/certification/certifier.ts";
 import type { NodeIdentity } from "../src/identity.ts";
-import type { SignedHead } from "../src/promise-file.ts";
+import type { SignedHead } from "../src/promises/promise-file.ts";
 import { type Deferred, StepClock, deferred, quietLogger, settle } from "./doubles.ts";
 import { START_MS, createKeyCommand, eventCommand, identityOf } from "./memory-cluster.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { ClockGuard } from "../src/clock-guard.ts";
+import { ClockGuard } from "../src/session/clock-guard.ts";
 import { StepClock } from "./doubles.ts";
 
 let clock: StepClock;

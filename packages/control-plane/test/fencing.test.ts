@@ -10,8 +10,8 @@ import {
   rememberAck,
   rememberCosignature,
   rememberHello,
-} from "../src/fencing.ts";
-import type { Promises, SignedHead } from "../src/promise-file.ts";
+} from "../src/promises/fencing.ts";
+import type { Promises, SignedHead } from "../src/promises/promise-file.ts";
 
 const filled = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
 const ORIGIN = toOriginFingerprint(filled(7, 32));

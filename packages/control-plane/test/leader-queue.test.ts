@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Certificate, type Command, decodeEntry, encodeGroup, waitingGroupOf } from "@event-anchoring/ledger";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
-import { type Gate, LeaderQueue, type QueuedGroup } from "../src/leader-queue.ts";
+import { type Gate, LeaderQueue, type QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { StepClock } from "./doubles.ts";
 import { eventCommand } from "./memory-cluster.ts";
 

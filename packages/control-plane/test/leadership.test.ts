@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { emptyLedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
-import type { Certifier, HeldCertificate } from "../src/certifier.ts";
-import { ClockGuard } from "../src/clock-guard.ts";
-import { Contradictions } from "../src/contradictions.ts";
-import { Leadership } from "../src/leadership.ts";
-import type { Submission } from "../src/proposals.ts";
+import type { Certifier, HeldCertificate } from "../src/certification/certifier.ts";
+import { ClockGuard } from "../src/session/clock-guard.ts";
+import { Contradictions } from "../src/certification/contradictions.ts";
+import { Leadership } from "../src/proposals/leadership.ts";
+import type { Submission } from "../src/proposals/proposals.ts";
 import { StepClock, quietLogger } from "./doubles.ts";
 
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(3));

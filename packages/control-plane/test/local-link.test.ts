@@ -13,7 +13,7 @@ import {
   encodeLocalRequest,
   joinFrames,
 } from "@event-anchoring/control-contract";
-import { LocalLink } from "../src/local-link.ts";
+import { LocalLink } from "../src/local/local-link.ts";
 import { quietLogger } from "./doubles.ts";
 
 let folder: string;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { StoreError } from "@event-anchoring/store";
 import { type Entry, type Message, decodeMessage } from "raft-ts";
-import { Outbound } from "../src/outbound.ts";
-import { PayloadCache } from "../src/payload-cache.ts";
+import { Outbound } from "../src/raft/outbound.ts";
+import { PayloadCache } from "../src/raft/payload-cache.ts";
 import { deferred, quietLogger, settle } from "./doubles.ts";
 
 const PEER = 2n;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Hello } from "@event-anchoring/control-contract";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
 import { type InboundMessage, encodeMessage } from "raft-ts";
-import { PeerMemories } from "../src/peer-memories.ts";
+import { PeerMemories } from "../src/promises/peer-memories.ts";
 import { anchor, readyCluster } from "./cluster-steps.ts";
 import { StepClock } from "./doubles.ts";
 import type { MemoryNode } from "./memory-cluster.ts";

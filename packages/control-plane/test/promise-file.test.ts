@@ -6,14 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
-import { decodePromises, encodePromises, readSlot, slotBytesOf, slotOffsetOf } from "../src/promise-codec.ts";
+import { decodePromises, encodePromises, readSlot, slotBytesOf, slotOffsetOf } from "../src/promises/promise-codec.ts";
 import {
   PromiseFile,
   type PromiseFileError,
   type Promises,
   type SignedHead,
   type SlotIo,
-} from "../src/promise-file.ts";
+} from "../src/promises/promise-file.ts";
 
 const filled = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
 

@@ -7,8 +7,8 @@ import {
   encodeEntry,
 } from "@event-anchoring/ledger";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
-import type { QueuedGroup } from "../src/leader-queue.ts";
-import { Proposals, type Submission, type SubmissionResult } from "../src/proposals.ts";
+import type { QueuedGroup } from "../src/proposals/leader-queue.ts";
+import { Proposals, type Submission, type SubmissionResult } from "../src/proposals/proposals.ts";
 import { StepClock, settle } from "./doubles.ts";
 import { eventCommand } from "./memory-cluster.ts";
 

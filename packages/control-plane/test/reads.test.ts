@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type LedgerState, type OriginState, emptyLedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
-import type { Certifier, HeldCertificate } from "../src/certifier.ts";
-import { LinearizableReads, type ReadAnswer, type ReadRequest } from "../src/linearizable-reads.ts";
-import { ReadRounds } from "../src/read-rounds.ts";
+import type { Certifier, HeldCertificate } from "../src/certification/certifier.ts";
+import { LinearizableReads, type ReadAnswer, type ReadRequest } from "../src/certification/linearizable-reads.ts";
+import { ReadRounds } from "../src/raft/read-rounds.ts";
 import { StepClock } from "./doubles.ts";
 
 const ORIGINS = [1, 2].map((fill) => toOriginFingerprint(new Uint8Array(32).fill(fill)));

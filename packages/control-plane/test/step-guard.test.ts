@@ -11,7 +11,7 @@ import {
   decodeMessage,
   encodeMessage,
 } from "raft-ts";
-import { type StepGuardView, judgeStep } from "../src/step-guard.ts";
+import { type StepGuardView, judgeStep } from "../src/raft/step-guard.ts";
 import { seededRandom } from "./memory-cluster.ts";
 
 const SELF = 1n;

@@ -7,7 +7,7 @@ import {
   RootSync,
   type RootSyncError,
   type RootSyncOptions,
-} from "../src/sync-monitor.ts";
+} from "../src/root-sync/sync-monitor.ts";
 
 const hash = (version: number, fork = 0): Uint8Array => new Uint8Array(32).fill(version + fork * 100);
 const START_MS = 1_700_000_000_000;

@@ -2,16 +2,16 @@ import type { Hello, HelloVerdict, PeerCosignature, PeerFrame, RefusalCode } fro
 import { type LedgerState, decodeGroup, fitsEntry, waitingGroupOf } from "@event-anchoring/ledger";
 import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol";
 import { type InboundMessage, InvalidMessageError, decodeMessage } from "raft-ts";
-import type { Certifier } from "./certifier.ts";
+import type { Certifier } from "../certification/certifier.ts";
 import type { ClockGuard } from "./clock-guard.ts";
-import type { Clock, Logger } from "./environment.ts";
-import type { LeaderQueue, QueuedGroup } from "./leader-queue.ts";
+import type { Clock, Logger } from "../environment.ts";
+import type { LeaderQueue, QueuedGroup } from "../proposals/leader-queue.ts";
 import type { Members } from "./members.ts";
-import type { PeerMemories } from "./peer-memories.ts";
-import type { PromiseKeeper } from "./promises.ts";
-import type { Proposals } from "./proposals.ts";
+import type { PeerMemories } from "../promises/peer-memories.ts";
+import type { PromiseKeeper } from "../promises/promises.ts";
+import type { Proposals } from "../proposals/proposals.ts";
 import type { SessionNetwork } from "./session-options.ts";
-import { type StepGuardView, isOwnFollower, judgeStep } from "./step-guard.ts";
+import { type StepGuardView, isOwnFollower, judgeStep } from "../raft/step-guard.ts";
 
 /** Groups above this size travel on the bulk lane. */
 const CONTROL_GROUPS_BYTES_MAX = 48 * 1024;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Identity, IdentityStore, LoadedRaftLog } from "@event-anchoring/store";
 import type { RaftIndex, Term } from "raft-ts";
 import { type FenceReason, birthStep, judgeStart } from "./fencing.ts";
-import type { NodeIdentity } from "./identity.ts";
+import type { NodeIdentity } from "../identity.ts";
 import { type OpenedPromiseFile, PromiseFile, PromiseFileError, type Promises } from "./promise-file.ts";
 
 /** The node may not start: it forgot something, or was given something that is not its own. */

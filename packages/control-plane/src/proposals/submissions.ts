@@ -1,8 +1,8 @@
 import type { LocalResponse, SubmittedEvent, SubmittedOutcome } from "@event-anchoring/control-contract";
 import type { CommandOutcome, EventOutcome, LedgerState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import type { HeldCertificate } from "./certifier.ts";
-import { localCertificate } from "./linearizable-reads.ts";
+import type { HeldCertificate } from "../certification/certifier.ts";
+import { localCertificate } from "../certification/linearizable-reads.ts";
 import type { SubmissionResult } from "./proposals.ts";
 
 /** What a client should wait before it asks again. */

@@ -12,7 +12,7 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
-import type { Logger } from "./environment.ts";
+import type { Logger } from "../environment.ts";
 
 /** Answers one request, exactly once. */
 export type LocalHandler = (request: LocalRequest, respond: (response: LocalResponse) => void) => void;

@@ -14,7 +14,7 @@ import {
 } from "@event-anchoring/ledger";
 import type { RefusalCode } from "@event-anchoring/control-contract";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
-import type { Clock } from "./environment.ts";
+import type { Clock } from "../environment.ts";
 import type { QueuedGroup } from "./leader-queue.ts";
 import { groupKey } from "./leader-queue.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "./environment.ts";
+import type { Clock } from "../environment.ts";
 
 /** A clock this far ahead of the median is not to stamp anything. */
 const AHEAD_MAX_MS = 5000;

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "./environment.ts";
+import type { Clock, Timer } from "../environment.ts";
 
 /** Work at a fixed period. Missed periods are dropped: a timer that fires late fires once. */
 export class Periodics {

@@ -2,12 +2,12 @@ import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import type { Certificate, LedgerState } from "@event-anchoring/ledger";
 import type { Crypto } from "@event-anchoring/protocol";
 import type { ConfState, HardState, RaftIndex, RaftPanicError, RawNode, SnapshotMeta } from "raft-ts";
-import type { ApplyTarget } from "./applier.ts";
-import type { Environment } from "./environment.ts";
-import type { NodeIdentity } from "./identity.ts";
-import type { PayloadCache } from "./payload-cache.ts";
-import type { PromiseKeeper } from "./promises.ts";
-import type { RaftLogStorage } from "./storage.ts";
+import type { ApplyTarget } from "../raft/applier.ts";
+import type { Environment } from "../environment.ts";
+import type { NodeIdentity } from "../identity.ts";
+import type { PayloadCache } from "../raft/payload-cache.ts";
+import type { PromiseKeeper } from "../promises/promises.ts";
+import type { RaftLogStorage } from "../storage.ts";
 
 /** How a session ends, apart from being stopped. */
 export type SessionEnd =

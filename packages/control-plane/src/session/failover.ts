@@ -1,4 +1,4 @@
-import type { Clock, Random, Timer } from "./environment.ts";
+import type { Clock, Random, Timer } from "../environment.ts";
 
 const RANDOM_DELAY_MAX_MS = 150;
 

@@ -3,8 +3,8 @@ import type { LedgerState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
-import type { Clock } from "./environment.ts";
-import type { ReadRounds } from "./read-rounds.ts";
+import type { Clock } from "../environment.ts";
+import type { ReadRounds } from "../raft/read-rounds.ts";
 
 const RETRY_AFTER_MS = 1000;
 

@@ -1,9 +1,9 @@
 import type { Certificate, Command, LedgerState } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Term } from "raft-ts";
-import type { Certifier, HeldCertificate } from "./certifier.ts";
-import type { ClockGuard } from "./clock-guard.ts";
-import type { Environment } from "./environment.ts";
+import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
+import type { ClockGuard } from "../session/clock-guard.ts";
+import type { Environment } from "../environment.ts";
 import type { Gate } from "./leader-queue.ts";
 import type { Submission } from "./proposals.ts";
 

@@ -1,5 +1,5 @@
 import type { EntryId, RaftIndex } from "raft-ts";
-import type { RaftLogStorage } from "./storage.ts";
+import type { RaftLogStorage } from "../storage.ts";
 
 export interface LogCompactionOptions {
   readonly log: RaftLogStorage;

@@ -2,7 +2,7 @@ import type { Hello, HelloVerdict, PeerCosignature } from "@event-anchoring/cont
 import type { Certificate } from "@event-anchoring/ledger";
 import { equalBytes } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
-import type { Clock } from "./environment.ts";
+import type { Clock } from "../environment.ts";
 import {
   EMPTY_PEER_MEMORY,
   type PeerMemory,

@@ -1,9 +1,9 @@
 import type { LocalRequest, LocalResponse, RefusalCode } from "@event-anchoring/control-contract";
 import { assertNever } from "@event-anchoring/protocol";
-import type { Clock } from "./environment.ts";
+import type { Clock } from "../environment.ts";
 import type { LocalHandler } from "./local-link.ts";
-import type { ControlPlaneNode } from "./node.ts";
-import { submissionAnswer } from "./submissions.ts";
+import type { ControlPlaneNode } from "../node.ts";
+import { submissionAnswer } from "../proposals/submissions.ts";
 
 const RETRY_AFTER_MS = 1000;
 

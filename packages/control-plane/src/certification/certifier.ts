@@ -10,8 +10,8 @@ import {
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { certificateNote, certifiedAtS, isActive, isGoodCosignature, signHead } from "./certificates.ts";
-import type { Clock, Logger } from "./environment.ts";
-import type { SignedHead } from "./promise-file.ts";
+import type { Clock, Logger } from "../environment.ts";
+import type { SignedHead } from "../promises/promise-file.ts";
 
 /** Cosignatures of one peer that wait for this node to reach their size, per origin; the oldest go first. */
 const OFFERS_PER_PEER_MAX = 256;
