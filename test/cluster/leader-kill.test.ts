@@ -16,14 +16,22 @@ const WRITES_BETWEEN_KILLS = 60;
 const GAP_MS_MAX = 5000;
 
 let setup: TestCluster;
+const loads: ClusterLoad[] = [];
 
 beforeAll(async () => {
   setup = await startTestCluster();
 }, 90_000);
 
 afterAll(async () => {
+  await Promise.all(loads.map((load) => load.abandon()));
   await setup.cluster.erase();
 }, 60_000);
+
+function startLoad(writers: number): ClusterLoad {
+  const load = ClusterLoad.start(setup, writers);
+  loads.push(load);
+  return load;
+}
 
 /** Kills the leader's api and control-plane processes as a crash would, and waits until another node leads. */
 async function killLeader(): Promise<void> {
@@ -42,7 +50,7 @@ describe("a cluster whose leader is killed again and again while events are writ
   const acknowledged: Acknowledged[] = [];
 
   test("goes on writing, with no gap of five seconds for a client that retries", async () => {
-    const load = ClusterLoad.start(setup, WRITERS);
+    const load = startLoad(WRITERS);
     for (let kill = 0; kill < KILLS; kill++) {
       await load.more(WRITES_BETWEEN_KILLS);
       await killLeader();

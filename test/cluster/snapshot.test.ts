@@ -19,6 +19,7 @@ const WRITERS = 6;
 const BEHIND = "n3";
 
 let setup: TestCluster;
+const loads: ClusterLoad[] = [];
 const acknowledged: Acknowledged[] = [];
 
 beforeAll(async () => {
@@ -26,8 +27,15 @@ beforeAll(async () => {
 }, 90_000);
 
 afterAll(async () => {
+  await Promise.all(loads.map((load) => load.abandon()));
   await setup.cluster.erase();
 }, 60_000);
+
+function startLoad(writers: number): ClusterLoad {
+  const load = ClusterLoad.start(setup, writers);
+  loads.push(load);
+  return load;
+}
 
 async function compactedTo(id: string): Promise<number> {
   const session = await SqlSession.open(nodeFiles(setup.cluster, id).databaseUrl);
@@ -57,7 +65,7 @@ function logged(id: string, message: string): number {
 
 describe("a follower that the log no longer reaches", () => {
   test("is left behind by a cluster that goes on and forgets", async () => {
-    const load = ClusterLoad.start(setup, WRITERS);
+    const load = startLoad(WRITERS);
     await load.more(50);
     await setup.cluster.node(BEHIND).killProcesses();
     const end = await lastIndex(BEHIND);
@@ -99,7 +107,7 @@ describe("a follower that the log no longer reaches", () => {
   }, 60_000);
 
   test("installs it at the next start, and says the same as the others", async () => {
-    const load = ClusterLoad.start(setup, 2);
+    const load = startLoad(2);
     setup.cluster.node(BEHIND).startProcesses();
     await setup.cluster.ready();
     await load.more(20);
@@ -111,7 +119,7 @@ describe("a follower that the log no longer reaches", () => {
 
   test("cosigns again: with one of the others down, nothing is certified without it", async () => {
     await setup.cluster.node("n2").killProcesses();
-    const load = ClusterLoad.start(setup, WRITERS);
+    const load = startLoad(WRITERS);
     await load.more(30);
     const written = await load.stop();
     const checkpoints = written.map(({ receipt }) => (receipt as { readonly checkpoint: string }).checkpoint);

@@ -47,4 +47,10 @@ export class ClusterLoad {
     await this.#runs;
     return this.acknowledged;
   }
+
+  /** For the end of a test that may have failed: no writer goes on, acknowledged or not. */
+  async abandon(): Promise<void> {
+    for (const writer of this.#writers) writer.abandon();
+    await this.#runs;
+  }
 }

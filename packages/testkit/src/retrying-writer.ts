@@ -41,6 +41,7 @@ export class RetryingWriter {
   readonly #clients: readonly LoadClient[];
   #node: number;
   #isWanted = true;
+  #isAbandoned = false;
 
   constructor(options: RetryingWriterOptions) {
     this.#options = options;
@@ -60,6 +61,12 @@ export class RetryingWriter {
     this.#isWanted = false;
   }
 
+  /** Ends also in the middle of an event: what became of it is not asked for any more. */
+  abandon(): void {
+    this.#isWanted = false;
+    this.#isAbandoned = true;
+  }
+
   async #writeOne(): Promise<void> {
     const clientEventId = randomUUID();
     const eventHash = createHash("sha256").update(clientEventId).digest("hex");
@@ -71,7 +78,7 @@ export class RetryingWriter {
       client_event_id: clientEventId,
     });
     const startedAt = performance.now();
-    for (let tries = 1; ; tries++) {
+    for (let tries = 1; !this.#isAbandoned; tries++) {
       const answer = await this.#try(body);
       if (answer.status === 201 || answer.status === 200) {
         const tookMs = performance.now() - startedAt;

@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedCluster } from "@event-anchoring/dev-cluster";
@@ -28,7 +28,7 @@ export async function startTestCluster(
     },
   };
   const folder = mkdtempSync(join(tmpdir(), "anchoring-cluster-"));
-  const cluster = await EmbeddedCluster.start({ ...options, folder, reporter, firstPort: ownPorts() });
+  const cluster = await startIn(folder, { ...options, reporter, firstPort: ownPorts() });
   const { api_key: apiKey } = cluster.file;
   if (apiKey === null) throw new Error("a running cluster has an API key");
   const leader = (): Promise<ClusterFileNode> =>
@@ -39,6 +39,16 @@ export async function startTestCluster(
       return answers.flat()[0] ?? null;
     });
   return { cluster, apiKey, notices, entry: (id) => cluster.node(id).entry, leader };
+}
+
+/** A cluster that does not come up leaves nothing behind. */
+async function startIn(folder: string, options: Omit<EmbeddedClusterOptions, "folder">): Promise<EmbeddedCluster> {
+  try {
+    return await EmbeddedCluster.start({ ...options, folder });
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /** The ports of a cluster lie in three rows of ten, a hundred apart. */
