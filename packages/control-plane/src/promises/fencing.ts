@@ -17,7 +17,7 @@ import type { Promises, SignedHead } from "./promise-file.ts";
  * - `signed_entry_lost`, `signed_entry_replaced`: a cosignature covers an entry that is not in the log any more.
  * After replay: `root_missing`, `root_differs`. Elsewhere: `promise_file_torn` (no slot can be read),
  * `peer_remembers_more` (a peer answered a hello with amnesia), `impossible_message` (a message that no peer would
- * send to a node that remembers everything).
+ * send to a node that remembers everything), `retired` (the trust root in force says that this node is no member).
  */
 export type FenceCode =
   | "wrong_node"
@@ -34,7 +34,8 @@ export type FenceCode =
   | "root_differs"
   | "promise_file_torn"
   | "peer_remembers_more"
-  | "impossible_message";
+  | "impossible_message"
+  | "retired";
 
 export interface FenceReason {
   readonly code: FenceCode;

@@ -1,3 +1,4 @@
+import type { FenceCode } from "../promises/fencing.ts";
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import type { Certificate, LedgerState } from "@event-anchoring/ledger";
 import type { Crypto } from "@event-anchoring/protocol";
@@ -17,7 +18,7 @@ export type SessionEnd =
   /** Going on would be wrong until a person looks. */
   | { readonly kind: "halted"; readonly code: string; readonly detail: string }
   /** This node forgot a promise, or shows evidence of it. */
-  | { readonly kind: "fenced"; readonly code: string; readonly detail: string }
+  | { readonly kind: "fenced"; readonly code: FenceCode; readonly detail: string }
   /** The group's log starts after this node's ends: its state must be fetched. */
   | { readonly kind: "behind"; readonly snapshot: SnapshotMeta };
 

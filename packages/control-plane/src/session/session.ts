@@ -8,6 +8,7 @@ import { ClockGuard } from "./clock-guard.ts";
 import { Contradictions } from "../certification/contradictions.ts";
 import { createDriver } from "../raft/create-driver.ts";
 import type { Driver } from "../raft/driver.ts";
+import type { FenceCode } from "../promises/fencing.ts";
 import { failedCheck } from "./failed-check.ts";
 import { Failover } from "./failover.ts";
 import { LeaderQueue } from "../proposals/leader-queue.ts";
@@ -276,7 +277,7 @@ export class Session {
     else this.#end({ kind: "unavailable", check: failedCheck(error), cause: error });
   }
 
-  #fence(code: string, detail: string): void {
+  #fence(code: FenceCode, detail: string): void {
     this.#end({ kind: "fenced", code, detail });
   }
 
@@ -357,7 +358,7 @@ export class Session {
         this.leaderQueue.onCertificate();
       },
       onContradiction: (from, detail) => this.#onContradiction(from, detail),
-      onForgotten: (detail) => this.#fence("root_differs_from_promise", detail),
+      onForgotten: (detail) => this.#fence("root_differs", detail),
       onFailure: (error) => this.#fail(error),
     });
   }
@@ -402,7 +403,7 @@ export class Session {
       selfNodeId: identity.nodeId,
       view: () => ({ status: node.basicStatus(), confState: this.#confState, termAt: (index) => node.termAt(index) }),
       step: (message) => this.#driver.step(message),
-      onEvidence: (detail) => this.#fence("evidence_of_amnesia", detail),
+      onEvidence: (detail) => this.#fence("impossible_message", detail),
     });
   }
 
