@@ -124,7 +124,7 @@ function sameOrigin(item: PeerCosignature, origin: OriginFingerprint): boolean {
   return bytesToHex(item.originFingerprint) === bytesToHex(origin);
 }
 
-function only<T>(items: readonly T[]): T {
+function soleOf<T>(items: readonly T[]): T {
   expect(items).toHaveLength(1);
   return items[0] as T;
 }
@@ -216,21 +216,21 @@ describe("signing", () => {
   });
 
   test("takes a time that never goes back, over jumps of the clock and over a restart", async () => {
-    const first = only(a.saidOf(1)).timeS;
+    const first = soleOf(a.saidOf(1)).timeS;
     a.clock.wall -= 3_600_000;
     a.apply(event(1));
     await settle();
-    expect(only(a.saidOf(2)).timeS).toBe(first);
+    expect(soleOf(a.saidOf(2)).timeS).toBe(first);
     const again = new Replica("a", [...a.heads.values()]);
     again.clock.wall -= 7_200_000;
     await again.born();
     again.apply(event(1));
     await settle();
-    expect(only(again.saidOf(2)).timeS).toBe(first);
+    expect(soleOf(again.saidOf(2)).timeS).toBe(first);
   });
 
   test("makes signatures that count under the trust root", () => {
-    const item = only(a.saidOf(1));
+    const item = soleOf(a.saidOf(1));
     const cosignature = { nodeId: "a", timeS: item.timeS, signature: item.signature };
     const { trustRoot } = a.identity;
     expect(isGoodCosignature(trustRoot, ORIGIN, item, cosignature, nodeCrypto)).toBe(true);
@@ -270,7 +270,7 @@ describe("a certificate", () => {
   });
 
   test("counts one node once, under whatever name its signature comes", () => {
-    const item = only(b.saidOf(1));
+    const item = soleOf(b.saidOf(1));
     const silent = a;
     silent.certifier.onCosignatures("c", [item]);
     expect(silent.sizeHeld()).toBe(0);
@@ -294,7 +294,7 @@ describe("a certificate", () => {
     ["an unknown origin", (item) => ({ ...item, originFingerprint: new Uint8Array(32).fill(9) as OriginFingerprint })],
     ["a size nobody reached", (item) => ({ ...item, treeSize: 500 })],
   ])("is not made by %s", (_what, spoil) => {
-    a.certifier.onCosignatures("b", [spoil(only(b.saidOf(1)))]);
+    a.certifier.onCosignatures("b", [spoil(soleOf(b.saidOf(1)))]);
     expect(a.certificates).toEqual([]);
     a.certifier.onCosignatures("b", b.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
@@ -310,14 +310,14 @@ describe("a certificate", () => {
   });
 
   test("is made in spite of another effect chain, which is reported", () => {
-    const item = { ...only(b.saidOf(1)), effect: new Uint8Array(32).fill(1) };
+    const item = { ...soleOf(b.saidOf(1)), effect: new Uint8Array(32).fill(1) };
     a.certifier.onCosignatures("b", [item]);
     expect(a.contradictions).toEqual(["b: another effect chain at log index 1"]);
     expect(a.sizeHeld()).toBe(1);
   });
 
   test("does not hide a third node that differs: what comes late, or is not needed, is compared too", () => {
-    const root = { ...only(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
+    const root = { ...soleOf(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
     a.certifier.onCosignatures("b", b.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
     a.certifier.onCosignatures("c", [root]);
@@ -352,7 +352,7 @@ describe("a certificate", () => {
   });
 
   test("takes bounded room for sizes that never come", () => {
-    const item = only(b.saidOf(1));
+    const item = soleOf(b.saidOf(1));
     for (let size = 2; size < 2000; size++) a.certifier.onCosignatures("b", [{ ...item, treeSize: size }]);
     a.certifier.onCosignatures("c", c.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
@@ -379,7 +379,7 @@ describe("re-sending", () => {
     a.certifier.onCosignatures("c", c.saidOf(1));
     expect(a.repliedTo).toEqual([]);
     a.certifier.onCosignatures("c", c.saidOf(1));
-    const reply = only(a.repliedTo);
+    const reply = soleOf(a.repliedTo);
     expect(reply.to).toBe("c");
     c.certifier.onCosignatures("a", reply.items);
     expect(c.sizeHeld()).toBe(1);
@@ -415,7 +415,7 @@ describe("re-sending", () => {
     expect(slow.saidOf(1)).toEqual([]);
     slow.certifier.onCosignatures("b", b.saidOf(1));
     slow.certifier.onCosignatures("b", b.saidOf(1));
-    const item = only(only(slow.repliedTo).items);
+    const item = soleOf(soleOf(slow.repliedTo).items);
     expect(item).toMatchObject({ treeSize: 1 });
     const fresh = await new Replica("c").born();
     fresh.certifier.onCosignatures("a", [item]);

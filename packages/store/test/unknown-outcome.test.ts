@@ -22,6 +22,21 @@ function entryOf(index: number, term: number): Entry {
   return { index, term, type: "normal", payload: Uint8Array.of(index, term) };
 }
 
+/** A log of a database of its own that holds entries of term 1 at these indexes. */
+async function logOf(
+  indexes: readonly number[],
+): Promise<{ database: Awaited<ReturnType<typeof migratedDatabase>>; log: RaftLog }> {
+  const database = await migratedDatabase(server);
+  const log = await RaftLog.open({ url: database.url });
+  await log.load();
+  await log.append({
+    entries: indexes.map((index) => entryOf(index, 1)),
+    hardState: { term: 1, vote: 0n, commit: 0 },
+    commit: 0,
+  });
+  return { database, log };
+}
+
 test("an append that was committed, but whose answer was cut off", async () => {
   const { url } = await migratedDatabase(server);
   const proxy = await startCuttingProxy(url);
@@ -69,14 +84,7 @@ test("a replaced suffix whose COMMIT was answered, but not heard", async () => {
 });
 
 test("a backend that is terminated in the middle of COMMIT", async () => {
-  const database = await migratedDatabase(server);
-  const log = await RaftLog.open({ url: database.url });
-  await log.load();
-  await log.append({
-    entries: [1, 2, 3].map((index) => entryOf(index, 1)),
-    hardState: { term: 1, vote: 0n, commit: 0 },
-    commit: 0,
-  });
+  const { database, log } = await logOf([1, 2, 3]);
   await sql(
     superuserUrl(server, database),
     `CREATE FUNCTION node.leave() RETURNS trigger LANGUAGE plpgsql AS
@@ -93,14 +101,7 @@ test("a backend that is terminated in the middle of COMMIT", async () => {
 });
 
 test("an error at COMMIT is unknown as well", async () => {
-  const database = await migratedDatabase(server);
-  const log = await RaftLog.open({ url: database.url });
-  await log.load();
-  await log.append({
-    entries: [1, 2].map((index) => entryOf(index, 1)),
-    hardState: { term: 1, vote: 0n, commit: 0 },
-    commit: 0,
-  });
+  const { database, log } = await logOf([1, 2]);
   await sql(
     superuserUrl(server, database),
     `CREATE FUNCTION node.fill() RETURNS trigger LANGUAGE plpgsql AS
@@ -113,14 +114,7 @@ test("an error at COMMIT is unknown as well", async () => {
 });
 
 test("a full disk before COMMIT is definite: nothing is written, the log goes on when there is space", async () => {
-  const database = await migratedDatabase(server);
-  const log = await RaftLog.open({ url: database.url });
-  await log.load();
-  await log.append({
-    entries: [1, 2].map((index) => entryOf(index, 1)),
-    hardState: { term: 1, vote: 0n, commit: 0 },
-    commit: 0,
-  });
+  const { database, log } = await logOf([1, 2]);
   await sql(
     superuserUrl(server, database),
     `CREATE FUNCTION node.fill() RETURNS trigger LANGUAGE plpgsql AS
