@@ -12,7 +12,7 @@ import type {
   EventToAnchor,
   Problem,
 } from "@event-anchoring/api-contract";
-import type { HeldCertificate, SubmittedEvent } from "@event-anchoring/control-contract";
+import type { HeldCertificate, SubmittedRecord } from "@event-anchoring/control-contract";
 import type { EventInput, RecordEventsCommand } from "@event-anchoring/ledger";
 import { assertNever, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
@@ -66,12 +66,12 @@ async function recordEvents(
     answer: request.isAsync ? "committed" : "certified",
   });
   if (outcome.kind === "rejected") throw new ProblemError(rejectionProblem(outcome.rejection));
-  if (outcome.kind !== "events" || outcome.events.length !== events.length) {
+  if (outcome.kind !== "records" || outcome.records.length !== events.length) {
     throw new Error(`events were answered with ${outcome.kind}`);
   }
   const checkpoints = new Map(outcome.checkpoints.map((held) => [bytesToHex(held.originFingerprint), held]));
-  const replayed = await readReplayed(request, dependencies, outcome.events);
-  const results = outcome.events.map((submitted, index) => {
+  const replayed = await readReplayed(request, dependencies, outcome.records);
+  const results = outcome.records.map((submitted, index) => {
     if (submitted.status === "rejected") {
       const problem = rejectionProblem(submitted.rejection, itemPointer(index));
       return { kind: "refused", problem } as const;
@@ -86,7 +86,7 @@ async function recordEvents(
   return { isRefused: outcome.refused, results };
 }
 
-type Accepted = Extract<SubmittedEvent, { status: "accepted" }>;
+type Accepted = Extract<SubmittedRecord, { status: "accepted" }>;
 
 function acceptedAnswer(
   submitted: Accepted,
@@ -116,7 +116,7 @@ function acceptedAnswer(
 async function readReplayed(
   request: HandlerRequest,
   dependencies: HandlerDependencies,
-  events: readonly SubmittedEvent[],
+  events: readonly SubmittedRecord[],
 ): Promise<ReadonlyMap<string, CreatedAnswer>> {
   const ids = new Map<string, AnchorId>();
   for (const event of events) {

@@ -18,7 +18,7 @@ import type {
   Finality,
   HeldCertificate,
   NodeStatus,
-  SubmittedEvent,
+  SubmittedRecord,
   SubmittedOutcome,
 } from "@event-anchoring/control-contract";
 import { bytesToHex, interiorHash } from "@event-anchoring/protocol";
@@ -160,9 +160,9 @@ export class FakeNode implements ControlPlane {
   }
 
   #outcome(outcome: CommandOutcome, isCertified: boolean): SubmittedOutcome {
-    if (outcome.kind !== "events") return outcome;
+    if (outcome.kind !== "records") return outcome;
     const checkpoints = new Map<string, HeldCertificate>();
-    const events = outcome.events.map((event): SubmittedEvent => {
+    const records = outcome.records.map((event): SubmittedRecord => {
       if (event.status !== "accepted") return event;
       const { originFingerprint, depth, bytes, anchorId } = event.leaf;
       const name = bytesToHex(originFingerprint);
@@ -173,7 +173,7 @@ export class FakeNode implements ControlPlane {
       return { status: "accepted", leaf: bytes, anchorId, path, clientEventSalt, certified: isCertified };
     });
     const held = isCertified ? [...checkpoints.values()] : [];
-    return { kind: "events", refused: outcome.refused, events, checkpoints: held };
+    return { kind: "records", refused: outcome.refused, records, checkpoints: held };
   }
 
   async read(origins: readonly OriginFingerprint[] | "all" | "none"): Promise<ReadyToRead> {

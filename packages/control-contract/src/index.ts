@@ -17,7 +17,7 @@ export type {
   HeldCertificate,
   LocalRequest,
   LocalResponse,
-  SubmittedEvent,
+  SubmittedRecord,
   SubmittedOutcome,
 } from "./local-frames.ts";
 export {

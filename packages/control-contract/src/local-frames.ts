@@ -40,7 +40,7 @@ export const LOCAL_WINDOW = 1024;
 
 const COMMANDS_MAX = 1024;
 const ORIGINS_MAX = 1024;
-const EVENTS_MAX = 1000;
+const RECORDS_MAX = 1000;
 /** A tree of 2^53 leaves has paths of 53 hashes. */
 const PATH_HASHES_MAX = 53;
 
@@ -84,7 +84,7 @@ export interface HeldCertificate {
   readonly recorded: boolean;
 }
 
-export type SubmittedEvent =
+export type SubmittedRecord =
   | {
       readonly status: "accepted";
       /** Bytes of the leaf, as hashed. */
@@ -106,10 +106,10 @@ export type SubmittedEvent =
 
 export type SubmittedOutcome =
   | {
-      readonly kind: "events";
+      readonly kind: "records";
       /** An atomic batch that was refused as a whole: nothing of it is anchored. */
       readonly refused: boolean;
-      readonly events: readonly SubmittedEvent[];
+      readonly records: readonly SubmittedRecord[];
       /** The certificates that the paths belong to, one per origin. */
       readonly checkpoints: readonly HeldCertificate[];
     }
@@ -144,8 +144,8 @@ export type LocalResponse =
 const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4 } as const;
 const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5 } as const;
 const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
-const OUTCOME = { events: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
-const EVENT = { accepted: 0, replayed: 1, rejected: 2 } as const;
+const OUTCOME = { records: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
+const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
 
 /** The body of a request frame. @throws RangeError if a value is out of its range */
 export function encodeLocalRequest(request: LocalRequest): Uint8Array {
@@ -311,9 +311,9 @@ function readCertificate(reader: ByteReader): HeldCertificate {
 function writeOutcome(writer: ByteWriter, outcome: SubmittedOutcome): void {
   writer.u8(OUTCOME[outcome.kind]);
   switch (outcome.kind) {
-    case "events":
+    case "records":
       writeBoolean(writer, outcome.refused);
-      writeList(writer, outcome.events, (event) => writeEvent(writer, event));
+      writeList(writer, outcome.records, (record) => writeRecord(writer, record));
       writeList(writer, outcome.checkpoints, (certificate) => writeCertificate(writer, certificate));
       break;
     case "applied":
@@ -330,13 +330,13 @@ function writeOutcome(writer: ByteWriter, outcome: SubmittedOutcome): void {
 function readOutcome(reader: ByteReader): SubmittedOutcome {
   const kind = reader.u8();
   switch (kind) {
-    case OUTCOME.events: {
+    case OUTCOME.records: {
       const refused = readBoolean(reader);
-      const events = readList(reader, EVENTS_MAX, () => readEvent(reader));
+      const records = readList(reader, RECORDS_MAX, () => readRecord(reader));
       return {
-        kind: "events",
+        kind: "records",
         refused,
-        events,
+        records,
         checkpoints: readList(reader, ORIGINS_MAX, () => readCertificate(reader)),
       };
     }
@@ -351,30 +351,30 @@ function readOutcome(reader: ByteReader): SubmittedOutcome {
   }
 }
 
-function writeEvent(writer: ByteWriter, event: SubmittedEvent): void {
-  writer.u8(EVENT[event.status]);
-  switch (event.status) {
+function writeRecord(writer: ByteWriter, record: SubmittedRecord): void {
+  writer.u8(RECORD[record.status]);
+  switch (record.status) {
     case "accepted":
-      writer.lengthPrefixed16(event.leaf).bytes(event.anchorId, 32);
-      writeOptional(writer, event.path, (path) => writeList(writer, path, (hash) => writer.bytes(hash, 32)));
-      writeOptional(writer, event.clientEventSalt, (salt) => writer.bytes(salt, 32));
-      writeBoolean(writer, event.certified);
+      writer.lengthPrefixed16(record.leaf).bytes(record.anchorId, 32);
+      writeOptional(writer, record.path, (path) => writeList(writer, path, (hash) => writer.bytes(hash, 32)));
+      writeOptional(writer, record.clientEventSalt, (salt) => writer.bytes(salt, 32));
+      writeBoolean(writer, record.certified);
       break;
     case "replayed":
-      writer.bytes(event.anchorId, 32).bytes(event.originFingerprint, 32).u64(event.sequence);
+      writer.bytes(record.anchorId, 32).bytes(record.originFingerprint, 32).u64(record.sequence);
       break;
     case "rejected":
-      writeRejection(writer, event.rejection);
+      writeRejection(writer, record.rejection);
       break;
     default:
-      assertNever(event);
+      assertNever(record);
   }
 }
 
-function readEvent(reader: ByteReader): SubmittedEvent {
+function readRecord(reader: ByteReader): SubmittedRecord {
   const status = reader.u8();
   switch (status) {
-    case EVENT.accepted:
+    case RECORD.accepted:
       return {
         status: "accepted",
         leaf: reader.lengthPrefixed16(),
@@ -383,14 +383,14 @@ function readEvent(reader: ByteReader): SubmittedEvent {
         clientEventSalt: readOptional(reader, () => reader.bytes(32)),
         certified: readBoolean(reader),
       };
-    case EVENT.replayed: {
+    case RECORD.replayed: {
       const anchorId = toAnchorId(reader.bytes(32));
       const originFingerprint = toOriginFingerprint(reader.bytes(32));
       return { status: "replayed", anchorId, originFingerprint, sequence: reader.u64() };
     }
-    case EVENT.rejected:
+    case RECORD.rejected:
       return { status: "rejected", rejection: readRejection(reader) };
     default:
-      throw new DecodeError("kind_unknown", `event status ${status}`);
+      throw new DecodeError("kind_unknown", `record status ${status}`);
   }
 }

@@ -106,9 +106,9 @@ export const responses: readonly LocalResponse[] = [
     requestId: 1,
     finality: "certified",
     outcome: {
-      kind: "events",
+      kind: "records",
       refused: false,
-      events: [
+      records: [
         {
           status: "accepted",
           leaf: new Uint8Array(371).fill(3),

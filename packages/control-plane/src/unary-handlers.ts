@@ -110,7 +110,7 @@ function operatorResult(result: SubmissionResult): OperatorResult {
       return { outcome: outcome.kind };
     case "rejected":
       return { outcome: "rejected", code: outcome.rejection.code, detail: outcome.rejection.detail };
-    case "events":
+    case "records":
       throw new Error("an operator's command records no events");
   }
 }

@@ -425,8 +425,8 @@ export function eventCommand(origin: OriginFingerprint, seed: number, clientEven
 
 /** The anchor id of the only event of a certified result. */
 export function acceptedId(result: SubmissionResult): string {
-  if (result.kind !== "decided" || result.outcome.kind !== "events") throw new Error(JSON.stringify(result));
-  const event = result.outcome.events[0];
+  if (result.kind !== "decided" || result.outcome.kind !== "records") throw new Error(JSON.stringify(result));
+  const event = result.outcome.records[0];
   if (event?.status === "accepted") return bytesToHex(event.leaf.anchorId);
   if (event?.status === "replayed") return bytesToHex(event.anchorId);
   throw new Error(`refused: ${event?.rejection.code ?? "nothing"}`);

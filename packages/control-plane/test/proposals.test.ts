@@ -70,7 +70,7 @@ function lastGroup(): QueuedGroup {
 
 function accepted(): CommandOutcome {
   const leaf = { originFingerprint: ORIGIN, depth: 5, anchorId: toAnchorId(new Uint8Array(32)) } as LeafWrite;
-  return { kind: "events", refused: false, events: [{ status: "accepted", leaf, clientEventSalt: null }] };
+  return { kind: "records", refused: false, records: [{ status: "accepted", leaf, clientEventSalt: null }] };
 }
 
 function rejected(): CommandOutcome {

@@ -12,7 +12,7 @@ import type { AnchorId } from "@event-anchoring/protocol";
 import { isLiveApiKey } from "./api-key.ts";
 import type { Credential, EventInput, RecordEventsCommand, Scope } from "./command.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
-import type { CommandOutcome, EventOutcome, LeafWrite } from "./decision.ts";
+import type { CommandOutcome, RecordOutcome, LeafWrite } from "./decision.ts";
 import { REFERENCE_RULES, clientEventKeyWith, clientKeyPrefix, contentHashOf } from "./facts.ts";
 import type { ClientEventFact } from "./facts.ts";
 import { reject } from "./rejection.ts";
@@ -144,15 +144,15 @@ function replayOf(first: {
   readonly anchorId: AnchorId;
   readonly originFingerprint: LeafWrite["originFingerprint"];
   readonly sequence: number;
-}): EventOutcome {
+}): RecordOutcome {
   const { anchorId, originFingerprint, sequence } = first;
   return { status: "replayed", anchorId, originFingerprint, sequence };
 }
 
 const BATCH_REFUSED: Rejection = reject("batch_refused", "another item of this atomic batch was refused");
 
-function refuseBatch(judged: readonly Judged[]): EventOutcome[] {
-  return judged.map((item): EventOutcome => {
+function refuseBatch(judged: readonly Judged[]): RecordOutcome[] {
+  return judged.map((item): RecordOutcome => {
     if (item.verdict === "replayed") return replayOf(item.first);
     return { status: "rejected", rejection: item.verdict === "rejected" ? item.rejection : BATCH_REFUSED };
   });
@@ -163,9 +163,9 @@ function appendItem(
   event: EventInput,
   item: Judged,
   apiClientId: Uint8Array,
-  outcomes: readonly EventOutcome[],
+  outcomes: readonly RecordOutcome[],
   draft: DecisionDraft,
-): EventOutcome {
+): RecordOutcome {
   switch (item.verdict) {
     case "new": {
       const leaf = appendEvent(event, item, apiClientId, draft);
@@ -185,9 +185,9 @@ function appendItem(
   }
 }
 
-function appendBatch(command: RecordEventsCommand, judged: readonly Judged[], draft: DecisionDraft): EventOutcome[] {
+function appendBatch(command: RecordEventsCommand, judged: readonly Judged[], draft: DecisionDraft): RecordOutcome[] {
   const { apiClientId } = command.credential;
-  const outcomes: EventOutcome[] = [];
+  const outcomes: RecordOutcome[] = [];
   for (const [position, event] of command.events.entries()) {
     const item = judged[position];
     if (item === undefined) throw new RangeError("every event is judged");
@@ -202,6 +202,6 @@ export function decideRecordEvents(command: RecordEventsCommand, draft: Decision
   if (rejection !== null) return { kind: "rejected", rejection };
   const judged = judgeBatch(command, draft);
   const refused = command.atomic && judged.some((item) => item.verdict === "rejected");
-  const events = refused ? refuseBatch(judged) : appendBatch(command, judged, draft);
-  return { kind: "events", refused, events };
+  const records = refused ? refuseBatch(judged) : appendBatch(command, judged, draft);
+  return { kind: "records", refused, records };
 }

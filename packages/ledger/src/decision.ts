@@ -83,7 +83,7 @@ export interface EntryWrites {
   readonly forgetGroupIdsBelow: number;
 }
 
-export type EventOutcome =
+export type RecordOutcome =
   | {
       readonly status: "accepted";
       readonly leaf: LeafWrite;
@@ -100,11 +100,11 @@ export type EventOutcome =
 
 export type CommandOutcome =
   | {
-      readonly kind: "events";
+      readonly kind: "records";
       /** True: the batch is atomic and nothing of it was anchored; good items are rejected as `batch_refused`. */
       readonly refused: boolean;
       /** Parallel to the events of the command. */
-      readonly events: readonly EventOutcome[];
+      readonly records: readonly RecordOutcome[];
     }
   | { readonly kind: "applied" }
   /** The state was already what the command asks for. */

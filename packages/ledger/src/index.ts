@@ -54,7 +54,7 @@ export type {
   CommandOutcome,
   EntryDecision,
   EntryWrites,
-  EventOutcome,
+  RecordOutcome,
   GroupOutcome,
   LeafWrite,
   OriginStatusWrite,

@@ -9,7 +9,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { SemanticAnchor } from "@event-anchoring/protocol";
 import { advance } from "../src/index.ts";
-import type { Command, CommandOutcome, EventInput, EventOutcome } from "../src/index.ts";
+import type { Command, CommandOutcome, EventInput, RecordOutcome } from "../src/index.ts";
 import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
 import { CREATE_KEY, CREDENTIAL, LedgerHarness, event, record } from "./ledger-harness.ts";
 
@@ -19,14 +19,14 @@ function refs(references: Partial<SemanticAnchor>): SemanticAnchor {
   return { ...EMPTY_SEMANTIC_ANCHOR, ...references };
 }
 
-function codeOf(outcome: EventOutcome | CommandOutcome): string {
+function codeOf(outcome: RecordOutcome | CommandOutcome): string {
   if ("rejection" in outcome) return outcome.rejection.code;
   return "status" in outcome ? outcome.status : outcome.kind;
 }
 
-function itemsOf(outcome: CommandOutcome): readonly EventOutcome[] {
-  if (outcome.kind !== "events") throw new Error(`the batch is ${outcome.kind}`);
-  return outcome.events;
+function itemsOf(outcome: CommandOutcome): readonly RecordOutcome[] {
+  if (outcome.kind !== "records") throw new Error(`the batch is ${outcome.kind}`);
+  return outcome.records;
 }
 
 /** Origin A with an event under the id `used`; origin C closed; an expired key, and one that may only read. */
@@ -240,7 +240,7 @@ describe("batches", () => {
     const decision = ledger.decide(ledger.entry([ledger.group(record(mixed, { atomic: true }))]));
     const [outcome] = decision.outcomes;
     const command = outcome?.status === "decided" ? outcome.commands[0] : undefined;
-    expect(command).toMatchObject({ kind: "events", refused: true });
+    expect(command).toMatchObject({ kind: "records", refused: true });
     if (command === undefined) throw new Error("not decided");
     expect(itemsOf(command).map(codeOf)).toEqual(["batch_refused", "origin_unknown", "replayed", "batch_refused"]);
     expect(decision.writes.leaves).toEqual([]);
@@ -258,7 +258,7 @@ describe("batches", () => {
     const ledger = LedgerHarness.started();
     ledger.accept(event("first", { clientEventId: "used" }));
     const outcome = ledger.run(record([event("first", { clientEventId: "used" })], { atomic: true }));
-    expect(outcome).toMatchObject({ kind: "events", refused: false, events: [{ status: "replayed" }] });
+    expect(outcome).toMatchObject({ kind: "records", refused: false, records: [{ status: "replayed" }] });
   });
 
   test("not atomic: the good items are anchored", () => {
@@ -289,7 +289,7 @@ describe("a batch of 1,000 events", () => {
       [0, 1],
       [0, 2],
     ]);
-    expect(ledger.run(record(batch))).toMatchObject({ kind: "events", events: { length: 1000 } });
+    expect(ledger.run(record(batch))).toMatchObject({ kind: "records", records: { length: 1000 } });
     expect(ledger.state.nextSequence).toBe(1004);
   });
 });

@@ -32,7 +32,7 @@ import type {
   Entry,
   EntryDecision,
   EventInput,
-  EventOutcome,
+  RecordOutcome,
   Facts,
   LeafWrite,
   LedgerState,
@@ -162,9 +162,9 @@ export class LedgerHarness {
   }
 
   /** One event in an entry of its own. */
-  runEvent(input: EventInput): EventOutcome {
+  runEvent(input: EventInput): RecordOutcome {
     const outcome = this.run(record([input]));
-    const first = outcome.kind === "events" ? outcome.events[0] : undefined;
+    const first = outcome.kind === "records" ? outcome.records[0] : undefined;
     if (first === undefined) throw new Error(`the batch is ${outcome.kind}`);
     return first;
   }

@@ -232,10 +232,10 @@ describe("facts", () => {
     const { store, state } = await reopened(database.url);
     const again = new StoredLedgerHarness(store, state);
     const outcome = (await again.record([event("one", { clientEventId: "id" })])).outcomes[0];
-    expect(outcome).toMatchObject({ commands: [{ events: [{ status: "replayed" }] }] });
+    expect(outcome).toMatchObject({ commands: [{ records: [{ status: "replayed" }] }] });
     const conflict = (await again.record([event("three", { clientEventId: "id" })])).outcomes[0];
     expect(conflict).toMatchObject({
-      commands: [{ events: [{ status: "rejected", rejection: { code: "client_event_id_conflict" } }] }],
+      commands: [{ records: [{ status: "rejected", rejection: { code: "client_event_id_conflict" } }] }],
     });
     await store.close();
   });

@@ -190,7 +190,7 @@ function statusesOf(decision: EntryDecision): string[] {
   return decision.outcomes.flatMap((group) =>
     group.status === "decided"
       ? group.commands.flatMap((command) =>
-          command.kind === "events" ? command.events.map(({ status }) => status) : [],
+          command.kind === "records" ? command.records.map(({ status }) => status) : [],
         )
       : [],
   );

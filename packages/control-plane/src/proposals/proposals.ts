@@ -300,9 +300,9 @@ function addWeights(left: Weight, right: Weight): Weight {
 
 /** The accepted leaf with the greatest depth: once it is covered, all of this outcome are. */
 function lastAccepted(outcome: CommandOutcome): LeafWrite | null {
-  if (outcome.kind !== "events" || outcome.refused) return null;
+  if (outcome.kind !== "records" || outcome.refused) return null;
   let last: LeafWrite | null = null;
-  for (const event of outcome.events) {
+  for (const event of outcome.records) {
     if (event.status === "accepted" && (last === null || event.leaf.depth > last.depth)) last = event.leaf;
   }
   return last;

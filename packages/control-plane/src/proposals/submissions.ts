@@ -1,5 +1,5 @@
-import type { LocalResponse, SubmittedEvent, SubmittedOutcome } from "@event-anchoring/control-contract";
-import type { CommandOutcome, EventOutcome, LedgerState } from "@event-anchoring/ledger";
+import type { LocalResponse, SubmittedRecord, SubmittedOutcome } from "@event-anchoring/control-contract";
+import type { CommandOutcome, RecordOutcome, LedgerState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { HeldCertificate } from "../certification/certifier.ts";
 import { localCertificate } from "../certification/linearizable-reads.ts";
@@ -26,26 +26,26 @@ export function submissionAnswer(result: SubmissionResult, view: AnswerView): An
 }
 
 function submittedOutcome(outcome: CommandOutcome, view: AnswerView, isCertified: boolean): SubmittedOutcome {
-  if (outcome.kind !== "events") return outcome;
+  if (outcome.kind !== "records") return outcome;
   const certificates = new Map<string, HeldCertificate>();
-  const events = outcome.events.map((event): SubmittedEvent => {
-    if (event.status !== "accepted" || !isCertified) return uncertified(event);
-    const { leaf, clientEventSalt } = event;
+  const records = outcome.records.map((record): SubmittedRecord => {
+    if (record.status !== "accepted" || !isCertified) return uncertified(record);
+    const { leaf, clientEventSalt } = record;
     const key = bytesToHex(leaf.originFingerprint);
     const held = view.heldOf(leaf.originFingerprint);
     const tree = view.state.origins.get(key)?.tree;
-    if (held === null || tree === undefined || held.treeSize <= leaf.depth) return uncertified(event);
+    if (held === null || tree === undefined || held.treeSize <= leaf.depth) return uncertified(record);
     certificates.set(key, held);
     const path = tree.prove(leaf.depth, held.treeSize);
     return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path, clientEventSalt, certified: true };
   });
   const checkpoints = [...certificates.values()].map((held) => localCertificate(held, view.state));
-  return { kind: "events", refused: outcome.refused, events, checkpoints };
+  return { kind: "records", refused: outcome.refused, records, checkpoints };
 }
 
-function uncertified(event: EventOutcome): SubmittedEvent {
-  if (event.status !== "accepted") return event;
-  const { leaf, clientEventSalt } = event;
+function uncertified(record: RecordOutcome): SubmittedRecord {
+  if (record.status !== "accepted") return record;
+  const { leaf, clientEventSalt } = record;
   return {
     status: "accepted",
     leaf: leaf.bytes,
