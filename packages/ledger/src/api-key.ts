@@ -14,6 +14,8 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
+  /** Requests per second it may make at each node; 0 = as the node is configured. */
+  readonly requestsPerSecond: number;
   /** Accepted time of the entry that made it, Unix milliseconds. */
   readonly createdMs: number;
   /** Accepted time of the entry that revoked it, Unix milliseconds, 0 = not revoked. */

@@ -1,5 +1,12 @@
-/** What can be proposed, already parsed and bounded. Claims, grants and revocations are further members of Command. */
-import type { OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
+/** What can be proposed, already parsed and bounded. */
+import type {
+  AnchorId,
+  ClaimBody,
+  GrantBody,
+  OriginFingerprint,
+  RevocationBody,
+  SemanticAnchor,
+} from "@event-anchoring/protocol";
 
 /** Who proposes a record. Both are looked up again when the command is decided. */
 export interface Credential {
@@ -19,6 +26,38 @@ export interface EventInput {
   readonly clientEventId: string | null;
   /** 32 random bytes drawn by the proposing node; present if and only if clientEventId is. */
   readonly clientEventSalt: Uint8Array | null;
+  /** Who acted, and their signature over eventActorPayload; null: an event of kind 1, which nobody has signed. */
+  readonly actor: Signer | null;
+}
+
+/** A public key and what its holder has signed. */
+export interface Signer {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
+}
+
+export interface ClaimInput extends ClaimBody {
+  readonly originFingerprint: OriginFingerprint;
+}
+
+export interface GrantInput extends GrantBody {
+  readonly originFingerprint: OriginFingerprint;
+}
+
+export interface RevocationInput extends Pick<
+  RevocationBody,
+  "targetAnchorId" | "reason" | "suspectSince" | "issuedAt"
+> {
+  /** What the target must be. */
+  readonly targetKind: "claim" | "grant";
+  /** Origin of the target, as its proposer read it: what a revoker signs names it. */
+  readonly targetOriginFingerprint: OriginFingerprint;
+  /** The origin that the request names; null: none. It counts when the target's origin is lost, and must agree else. */
+  readonly originFingerprint: OriginFingerprint | null;
+  /** null: by the API client, as operator. */
+  readonly signer: Signer | null;
 }
 
 /** What an API key may be used for, in the order of their bits 1, 2, 4, 8. */
@@ -46,6 +85,35 @@ export interface RecordEventsCommand {
   readonly events: readonly EventInput[];
 }
 
+/** One claim. */
+export interface RecordClaimCommand {
+  readonly kind: "record_claim";
+  readonly credential: Credential;
+  readonly claim: ClaimInput;
+}
+
+/** One grant. */
+export interface RecordGrantCommand {
+  readonly kind: "record_grant";
+  readonly credential: Credential;
+  readonly grant: GrantInput;
+}
+
+/** One revocation of a claim or a grant. */
+export interface RecordRevocationCommand {
+  readonly kind: "record_revocation";
+  readonly credential: Credential;
+  readonly revocation: RevocationInput;
+}
+
+/** Takes the clear text of a client event id and its salt out of the ledger; the leaf stays. Needs the scope admin. */
+export interface EraseClientEventCommand {
+  readonly kind: "erase_client_event";
+  readonly credential: Credential;
+  /** Of the event: what is to be erased does not itself go through the log once more. */
+  readonly anchorId: AnchorId;
+}
+
 export interface CreateApiKeyCommand {
   readonly kind: "create_api_key";
   /** Who made the key, for the record: 1 to 128 printable ASCII characters. */
@@ -61,7 +129,31 @@ export interface CreateApiKeyCommand {
     readonly scopes: readonly Scope[];
     /** Unix milliseconds, 0 = never. */
     readonly expiresMs: number;
+    /** Requests per second it may make at each node, u32; 0 = as the node is configured. */
+    readonly requestsPerSecond: number;
   };
+}
+
+/** A revoked key is powerless from here on and never comes back. */
+export interface RevokeApiKeyCommand {
+  readonly kind: "revoke_api_key";
+  readonly operator: string;
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+}
+
+/** A new secret for the same API client, label, scopes and rate; the old one lives on for a while. */
+export interface RotateApiKeyCommand {
+  readonly kind: "rotate_api_key";
+  readonly operator: string;
+  /** 16 bytes: the key that is replaced. */
+  readonly keyId: Uint8Array;
+  /** 32 bytes: of the new key. */
+  readonly keyHash: Uint8Array;
+  /** How long the old key stays good, milliseconds; never longer than it would have. */
+  readonly overlapMs: number;
+  /** Of the new key, Unix milliseconds, 0 = never. */
+  readonly expiresMs: number;
 }
 
 /** Appends nothing: it gives its entry the certify bit, so that uncovered leaves get a certify point. */
@@ -73,7 +165,13 @@ export type Command =
   | GenesisCommand
   | TrustRootCommand
   | RecordEventsCommand
+  | RecordClaimCommand
+  | RecordGrantCommand
+  | RecordRevocationCommand
+  | EraseClientEventCommand
   | CreateApiKeyCommand
+  | RevokeApiKeyCommand
+  | RotateApiKeyCommand
   | MarkCertifyPointCommand;
 
 export type CommandKind = Command["kind"];

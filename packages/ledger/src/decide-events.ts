@@ -8,36 +8,34 @@ import {
   equalBytes,
   isZero,
 } from "@event-anchoring/protocol";
-import type { AnchorId } from "@event-anchoring/protocol";
-import { isLiveApiKey } from "./api-key.ts";
-import type { Credential, EventInput, RecordEventsCommand, Scope } from "./command.ts";
+import type { EventLeaf, SemanticAnchor, SignedEventLeaf } from "@event-anchoring/protocol";
+import type { EventInput, RecordEventsCommand } from "./command.ts";
+import { contentHashOf } from "./content-hash.ts";
+import {
+  judgeCredential,
+  judgeOrigin,
+  judgeOriginOpen,
+  judgeReference,
+  judgeSignatures,
+  knownOrigin,
+  replayOf,
+} from "./decide-checks.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome, RecordOutcome, LeafWrite } from "./decision.ts";
-import { REFERENCE_RULES, clientEventKeyWith, clientKeyPrefix, contentHashOf } from "./facts.ts";
+import { REFERENCE_RULES, clientEventKeyWith, clientKeyPrefix } from "./facts.ts";
 import type { ClientEventFact } from "./facts.ts";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
-
-/** Check 1: the key is live with the scope at this position of the log; what the api saw earlier does not count. */
-export function judgeCredential(credential: Credential, scope: Scope, draft: DecisionDraft): Rejection | null {
-  const key = draft.apiKey(credential.keyId);
-  if (key === null) return reject("api_key_invalid", "no such API key");
-  if (!equalBytes(key.apiClientId, credential.apiClientId))
-    return reject("api_key_invalid", "the API key belongs to another API client");
-  if (!isLiveApiKey(key, draft.acceptedMs)) return reject("api_key_invalid", "the API key is revoked or expired");
-  if (!key.scopes.includes(scope)) return reject("scope_missing", `the API key has no scope ${scope}`);
-  return null;
-}
+import { eventSignatures } from "./signatures.ts";
 
 /** Check 6: every reference exists at a lower sequence and is of its kind. */
-function judgeReferences(event: EventInput, draft: DecisionDraft): Rejection | null {
+function judgeReferences({ semanticAnchor }: EventInput, draft: DecisionDraft): Rejection | null {
+  if (semanticAnchor === EMPTY_SEMANTIC_ANCHOR) return null;
   for (const { field, pointer, kind } of REFERENCE_RULES) {
-    const reference = event.semanticAnchor[field];
+    const reference = semanticAnchor[field];
     if (isZero(reference)) continue;
-    const anchor = draft.anchor(reference);
-    if (anchor === null) return reject("reference_not_found", "no anchor has this id", pointer);
-    if (kind !== null && anchor.kind !== kind)
-      return reject("reference_wrong_kind", `expected kind ${kind}, found kind ${anchor.kind}`, pointer);
+    const rejection = judgeReference(draft.anchor(reference), kind, pointer);
+    if (rejection !== null) return rejection;
   }
   return null;
 }
@@ -84,23 +82,20 @@ function judgeIdempotency(
  * @param prefix clientKeyPrefix of the API client
  */
 function judgeEvent(event: EventInput, prefix: string, batch: BatchClaims, draft: DecisionDraft): Judged {
-  const origin = draft.origin(event.originFingerprint);
-  if (origin === null) {
-    const rejection = reject("origin_unknown", "no trust root lists this origin", "/origin_fingerprint");
-    return { verdict: "rejected", rejection };
-  }
-  const { clientEventId } = event;
+  const unproven =
+    judgeOrigin(event.originFingerprint, draft) ?? // 2
+    judgeSignatures(eventSignatures(event), draft); // 3
+  if (unproven !== null) return { verdict: "rejected", rejection: unproven };
+  const { clientEventId, actor } = event;
   const key = clientEventId === null ? null : clientEventKeyWith(prefix, clientEventId);
-  const contentHash = key === null ? null : contentHashOf(event, null, draft.crypto.sha256);
+  const contentHash = key === null ? null : contentHashOf(event, actor?.publicKey ?? null, draft.crypto.sha256);
   if (key !== null && contentHash !== null) {
-    const judged = judgeIdempotency(key, contentHash, batch, draft);
+    const judged = judgeIdempotency(key, contentHash, batch, draft); // 4
     if (judged !== null) return judged;
   }
-  if (origin.status !== "active") {
-    const rejection = reject("origin_closed", `the origin is ${origin.status}`, "/origin_fingerprint");
-    return { verdict: "rejected", rejection };
-  }
-  const rejection = event.semanticAnchor === EMPTY_SEMANTIC_ANCHOR ? null : judgeReferences(event, draft);
+  const rejection =
+    judgeOriginOpen(event.originFingerprint, draft) ?? // 5
+    judgeReferences(event, draft); // 6
   return rejection === null ? { verdict: "new", key, contentHash } : { verdict: "rejected", rejection };
 }
 
@@ -119,34 +114,39 @@ type NewEvent = Judged & { readonly verdict: "new" };
 
 /** Appends one event, and remembers its client event id. */
 function appendEvent(event: EventInput, judged: NewEvent, apiClientId: Uint8Array, draft: DecisionDraft): LeafWrite {
-  const origin = draft.origin(event.originFingerprint);
-  if (origin === null) throw new RangeError("a judged event has an origin");
+  const origin = knownOrigin(event.originFingerprint, draft);
   const { key, contentHash } = judged;
-  const { eventHash, semanticAnchor, clientEventId, clientEventSalt: salt } = event;
+  const { eventHash, semanticAnchor, clientEventId, clientEventSalt: salt, actor } = event;
   const isNamed = clientEventId !== null && salt !== null;
-  const commit = isNamed ? clientEventCommit(salt, clientEventId, draft.crypto.sha256) : ZERO_32;
-  const leaf = draft.append(origin, (header) => ({
-    kind: LEAF_KIND.event,
-    ...header,
+  const body = {
     eventHash,
     semanticAnchor,
-    clientEventCommit: commit,
-  }));
+    clientEventCommit: isNamed ? clientEventCommit(salt, clientEventId, draft.crypto.sha256) : ZERO_32,
+  };
+  const { write } = draft.append(origin, (header): EventLeaf | SignedEventLeaf =>
+    actor === null
+      ? { kind: LEAF_KIND.event, ...header, ...body }
+      : {
+          kind: LEAF_KIND.signedEvent,
+          ...header,
+          ...body,
+          actorPublicKey: actor.publicKey,
+          actorSignature: actor.signature,
+        },
+  );
   if (isNamed && key !== null && contentHash !== null) {
-    const { anchorId, originFingerprint, sequence } = leaf;
-    const write = { apiClientId, clientEventId, salt, anchorId, originFingerprint, sequence, contentHash };
-    draft.addClientEvent(key, write);
+    const { anchorId, originFingerprint, sequence } = write;
+    draft.addClientEvent(key, { apiClientId, clientEventId, salt, anchorId, originFingerprint, sequence, contentHash });
   }
-  return leaf;
+  addReferences(semanticAnchor, write.sequence, draft);
+  return write;
 }
 
-function replayOf(first: {
-  readonly anchorId: AnchorId;
-  readonly originFingerprint: LeafWrite["originFingerprint"];
-  readonly sequence: number;
-}): RecordOutcome {
-  const { anchorId, originFingerprint, sequence } = first;
-  return { status: "replayed", anchorId, originFingerprint, sequence };
+/** Lists the event under the claim and the grant that it names. */
+function addReferences({ irisRef, grantRef }: SemanticAnchor, sequence: number, draft: DecisionDraft): void {
+  const iris = isZero(irisRef) ? null : (draft.anchor(irisRef)?.sequence ?? null);
+  const grant = isZero(grantRef) ? null : (draft.anchor(grantRef)?.sequence ?? null);
+  if (iris !== null || grant !== null) draft.addEventReferences({ sequence, iris, grant });
 }
 
 const BATCH_REFUSED: Rejection = reject("batch_refused", "another item of this atomic batch was refused");
@@ -198,7 +198,7 @@ function appendBatch(command: RecordEventsCommand, judged: readonly Judged[], dr
 
 /** A batch is judged as a whole before anything of it is appended: its items cannot refer to one another. */
 export function decideRecordEvents(command: RecordEventsCommand, draft: DecisionDraft): CommandOutcome {
-  const rejection = judgeCredential(command.credential, "write", draft);
+  const rejection = judgeCredential(command.credential, ["write"], draft);
   if (rejection !== null) return { kind: "rejected", rejection };
   const judged = judgeBatch(command, draft);
   const refused = command.atomic && judged.some((item) => item.verdict === "rejected");

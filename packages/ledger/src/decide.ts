@@ -2,9 +2,13 @@
 import { assertNever } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
 import type { Command, Entry, ProposalGroup } from "./command.ts";
-import { decideCreateApiKey } from "./decide-api-key.ts";
+import { decideCreateApiKey, decideRevokeApiKey, decideRotateApiKey } from "./decide-api-key.ts";
 import { decideCertificate } from "./decide-certificate.ts";
+import { decideRecordClaim } from "./decide-claim.ts";
+import { decideEraseClientEvent } from "./decide-erasure.ts";
 import { decideRecordEvents } from "./decide-events.ts";
+import { decideRecordGrant } from "./decide-grant.ts";
+import { decideRecordRevocation } from "./decide-revocation.ts";
 import { decideGenesis, decideTrustRoot } from "./decide-trust-root.ts";
 import { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome, EntryDecision, GroupOutcome } from "./decision.ts";
@@ -35,8 +39,20 @@ function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft)
       return decideTrustRoot(command, isAlone, draft);
     case "record_events":
       return decideRecordEvents(command, draft);
+    case "record_claim":
+      return decideRecordClaim(command, draft);
+    case "record_grant":
+      return decideRecordGrant(command, draft);
+    case "record_revocation":
+      return decideRecordRevocation(command, draft);
+    case "erase_client_event":
+      return decideEraseClientEvent(command, draft);
     case "create_api_key":
       return decideCreateApiKey(command, draft);
+    case "revoke_api_key":
+      return decideRevokeApiKey(command, draft);
+    case "rotate_api_key":
+      return decideRotateApiKey(command, draft);
     case "mark_certify_point":
       return { kind: "applied" };
     default:

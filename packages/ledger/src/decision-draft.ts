@@ -23,26 +23,47 @@ import type { GroupId } from "./command.ts";
 import type {
   CertificateWrite,
   ClientEventWrite,
+  ContentWrite,
   EntryWrites,
+  ErasureWrite,
+  EventReferenceWrite,
   LeafWrite,
   OriginStatusWrite,
+  RevocationWrite,
   TileWrite,
   TrustRootPositionWrite,
   TrustRootWrite,
 } from "./decision.ts";
-import type { AnchorFact, ClientEventFact, Facts } from "./facts.ts";
+import type { AsOf } from "./checks.ts";
+import type { AnchorFact, ClientEventFact, ContentFact, Facts, FoundAnchor } from "./facts.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
+import { LedgerHaltError } from "./halt.ts";
+import { grantForceAt } from "./in-force.ts";
+import type { ForceFault } from "./in-force.ts";
 import { LIMITS } from "./limits.ts";
+import { RecordBook } from "./records.ts";
+import type { ClaimRecord, GrantRecord } from "./records.ts";
 import type { LedgerState } from "./state.ts";
 import { TileAccumulator } from "./tile-accumulator.ts";
 
 /** One origin's tree with the leaves of this entry. */
-interface OriginDraft {
+export interface OriginDraft {
   readonly originFingerprint: OriginFingerprint;
   status: OriginStatus;
   treeSize: number;
   lastAnchorId: AnchorId;
   readonly tiles: TileAccumulator;
+}
+
+/** A record that has an anchor has a row of its own, and facts hold both. */
+function present<Found>(record: Found | null, kind: string, anchorId: Uint8Array): Found {
+  if (record !== null) return record;
+  throw new LedgerHaltError("stored_state_inconsistent", `${kind} ${bytesToHex(anchorId)} is an anchor and no record`);
+}
+
+export interface Appended<Made extends Leaf> {
+  readonly leaf: Made;
+  readonly write: LeafWrite;
 }
 
 export class DecisionDraft {
@@ -52,12 +73,19 @@ export class DecisionDraft {
   readonly index: number;
   /** Accepted time of the entry: what every rule compares with, and what every leaf of it says. */
   readonly acceptedMs: number;
+  /** Claims and grants, as this entry leaves them so far. */
+  readonly records: RecordBook;
   readonly certificates: CertificateWrite[] = [];
   trustRootChain: TrustRootChain | null = null;
   readonly #leaves: LeafWrite[] = [];
   readonly #clientEvents: ClientEventWrite[] = [];
   readonly #clientEventFacts = new Map<string, ClientEventFact>();
   readonly #anchors = new Map<string, AnchorFact>();
+  readonly #contents: ContentWrite[] = [];
+  readonly #contentFacts = new Map<string, ContentFact>();
+  readonly #revocations: RevocationWrite[] = [];
+  readonly #eventReferences: EventReferenceWrite[] = [];
+  readonly #erasures = new Map<string, ErasureWrite>();
   readonly #tiles: TileWrite[] = [];
   readonly #apiKeys = new Map<string, ApiKey>();
   readonly #trustRoots: TrustRootWrite[] = [];
@@ -78,6 +106,7 @@ export class DecisionDraft {
     this.state = state;
     this.facts = facts;
     this.crypto = crypto;
+    this.records = new RecordBook(crypto.sha256, facts.records);
     this.index = entry.index;
     this.acceptedMs = Math.max(entry.acceptedMs, state.lastAcceptedMs);
   }
@@ -92,6 +121,11 @@ export class DecisionDraft {
 
   get lastAcceptedMs(): number {
     return this.#leaves.length === 0 ? this.state.lastAcceptedMs : this.acceptedMs;
+  }
+
+  /** Where the next leaf goes: what rules about force are judged at. */
+  get position(): AsOf {
+    return { sequence: this.nextSequence, timeMs: this.acceptedMs };
   }
 
   /** The origin as this entry leaves it so far; null if no trust root lists it. */
@@ -134,7 +168,7 @@ export class DecisionDraft {
   }
 
   /** Appends the leaf that `make` builds on the header of its place. */
-  append(origin: OriginDraft, make: (header: LeafHeader) => Leaf): LeafWrite {
+  append<Made extends Leaf>(origin: OriginDraft, make: (header: LeafHeader) => Made): Appended<Made> {
     const { sha256 } = this.crypto;
     const { originFingerprint } = origin;
     const leaf = make({
@@ -157,7 +191,7 @@ export class DecisionDraft {
       if (version === undefined) throw new RangeError("a trust-root leaf comes with its version");
       this.#positions.push({ originFingerprint, leafIndex: depth, version });
     }
-    return write;
+    return { leaf, write };
   }
 
   clientEvent(key: string): ClientEventFact | null {
@@ -180,6 +214,59 @@ export class DecisionDraft {
       if (leaf !== undefined) this.#anchors.set(bytesToHex(leaf.anchorId), leaf);
     }
     return this.#anchors.get(key) ?? null;
+  }
+
+  /** An anchor of an earlier entry. */
+  earlierAnchor(anchorId: Uint8Array): FoundAnchor | null {
+    return this.facts.anchors.get(bytesToHex(anchorId)) ?? null;
+  }
+
+  /** What earlierAnchor has found to be a claim. @throws LedgerHaltError `stored_state_inconsistent` */
+  claimOf(anchorId: Uint8Array): ClaimRecord {
+    const found = this.earlierAnchor(anchorId);
+    return present(found === null ? null : this.records.claim(found.sequence), "claim", anchorId);
+  }
+
+  /** What earlierAnchor has found to be a grant. @throws LedgerHaltError `stored_state_inconsistent` */
+  grantOf(anchorId: Uint8Array): GrantRecord {
+    const found = this.earlierAnchor(anchorId);
+    return present(found === null ? null : this.records.grant(found.sequence), "grant", anchorId);
+  }
+
+  /** Why a grant is not in force here, or null. @throws LedgerHaltError `stored_state_inconsistent` */
+  grantFault(grant: GrantRecord): ForceFault | null {
+    const { faults, isComplete } = grantForceAt(grant, this.position, this.records);
+    if (!isComplete) throw new LedgerHaltError("stored_state_inconsistent", `grant ${grant.sequence} hangs on nothing`);
+    return faults[0] ?? null;
+  }
+
+  /** The claim, grant or revocation that has this content already. */
+  content(contentHash: Uint8Array): ContentFact | null {
+    const key = bytesToHex(contentHash);
+    return this.#contentFacts.get(key) ?? this.facts.contents.get(key) ?? null;
+  }
+
+  addContent(contentHash: Uint8Array, { anchorId, originFingerprint, sequence }: LeafWrite): void {
+    const write = { contentHash, anchorId, originFingerprint, sequence };
+    this.#contents.push(write);
+    this.#contentFacts.set(bytesToHex(contentHash), write);
+  }
+
+  addRevocation(kind: "claim" | "grant", write: RevocationWrite): void {
+    this.#revocations.push(write);
+    this.records.revoke(kind, write.target, write.sequence);
+  }
+
+  addEventReferences(write: EventReferenceWrite): void {
+    this.#eventReferences.push(write);
+  }
+
+  isErased(anchorId: AnchorId): boolean {
+    return this.#erasures.has(bytesToHex(anchorId));
+  }
+
+  addErasure(write: ErasureWrite): void {
+    this.#erasures.set(bytesToHex(write.anchorId), write);
   }
 
   apiKey(keyId: Uint8Array): ApiKey | null {
@@ -214,6 +301,13 @@ export class DecisionDraft {
     return {
       leaves: this.#leaves,
       clientEvents: this.#clientEvents,
+      contents: this.#contents,
+      claims: this.records.addedClaims(),
+      grants: this.records.addedGrants(),
+      endings: this.records.endings(),
+      revocations: this.#revocations,
+      eventReferences: this.#eventReferences,
+      erasures: [...this.#erasures.values()],
       tiles: this.#tiles,
       certificates: this.certificates,
       apiKeys: [...this.#apiKeys.values()],

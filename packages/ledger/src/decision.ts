@@ -2,6 +2,8 @@
 import type { AnchorId, LeafKind, OriginFingerprint, OriginStatus, TrustRootChain } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
 import type { Cosignature, GroupId } from "./command.ts";
+import type { ContentFact } from "./facts.ts";
+import type { ClaimRecord, GrantRecord, RecordEnding } from "./records.ts";
 import type { Rejection } from "./rejection.ts";
 import type { CompletedTile } from "./tile-accumulator.ts";
 import type { TrustRootPosition } from "./state.ts";
@@ -27,6 +29,33 @@ export interface ClientEventWrite {
   readonly originFingerprint: OriginFingerprint;
   readonly sequence: number;
   readonly contentHash: Uint8Array;
+}
+
+/** What a claim, grant or revocation says without its signatures: the same content is the same record. */
+export interface ContentWrite extends ContentFact {
+  /** 32 bytes. */
+  readonly contentHash: Uint8Array;
+}
+
+/** Which claim or grant a revocation is about, by sequence. Each is listed, the first one decides. */
+export interface RevocationWrite {
+  readonly sequence: number;
+  readonly target: number;
+}
+
+/** Events that name a claim or a grant, for look-ups by it. Derived, and therefore no part of the effect. */
+export interface EventReferenceWrite {
+  readonly sequence: number;
+  /** Sequence of the claim that iris_ref names; null: empty. */
+  readonly iris: number | null;
+  /** Sequence of the grant that grant_ref names; null: empty. */
+  readonly grant: number | null;
+}
+
+/** An event whose client event id and salt are to be forgotten. */
+export interface ErasureWrite {
+  readonly anchorId: AnchorId;
+  readonly sequence: number;
 }
 
 export interface TileWrite extends CompletedTile {
@@ -69,6 +98,15 @@ export interface TrustRootPositionWrite extends TrustRootPosition {
 export interface EntryWrites {
   readonly leaves: readonly LeafWrite[];
   readonly clientEvents: readonly ClientEventWrite[];
+  readonly contents: readonly ContentWrite[];
+  /** New ones, as they stand at the end of the entry. */
+  readonly claims: readonly ClaimRecord[];
+  readonly grants: readonly GrantRecord[];
+  /** How older claims and grants have ended, ascending by sequence. */
+  readonly endings: readonly RecordEnding[];
+  readonly revocations: readonly RevocationWrite[];
+  readonly eventReferences: readonly EventReferenceWrite[];
+  readonly erasures: readonly ErasureWrite[];
   /** Tiles that the leaves complete. Derived, and therefore no part of the effect. */
   readonly tiles: readonly TileWrite[];
   readonly certificates: readonly CertificateWrite[];
@@ -90,7 +128,7 @@ export type RecordOutcome =
       readonly clientEventSalt: Uint8Array | null;
     }
   | {
-      /** The client event id was used before, for the same content; or earlier in this entry. */
+      /** The same content is there already: by its client event id, or as claim, grant or revocation. */
       readonly status: "replayed";
       readonly anchorId: AnchorId;
       readonly originFingerprint: OriginFingerprint;
@@ -100,10 +138,11 @@ export type RecordOutcome =
 
 export type CommandOutcome =
   | {
+      /** What a command that appends leaves has led to: one item for each event, or the one claim, grant or revocation. */
       readonly kind: "records";
       /** True: the batch is atomic and nothing of it was anchored; good items are rejected as `batch_refused`. */
       readonly refused: boolean;
-      /** Parallel to the events of the command. */
+      /** Parallel to what the command records. */
       readonly records: readonly RecordOutcome[];
     }
   | { readonly kind: "applied" }

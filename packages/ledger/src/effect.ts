@@ -5,11 +5,12 @@
 import { ByteWriter, asciiToBytes } from "@event-anchoring/protocol";
 import type { OriginStatus, Sha256 } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
-import { scopesToBits } from "./command-codec.ts";
+import { scopesToBits } from "./api-key-codec.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
 import { encodeGroupId, writeCertificate } from "./entry-codec.ts";
+import type { ClaimRecord, GrantRecord, RecordEnding } from "./records.ts";
 
-const EFFECT_VERSION = 1;
+const EFFECT_VERSION = 2;
 const STATUS_BYTE: Readonly<Record<OriginStatus, number>> = { active: 0, closed: 1, lost: 2 };
 
 function writeText(writer: ByteWriter, text: string): void {
@@ -23,6 +24,36 @@ function writeClientEvent(writer: ByteWriter, write: ClientEventWrite): void {
   writer.bytes(write.salt, 32).bytes(write.anchorId, 32).bytes(write.contentHash, 32);
 }
 
+function writeOptional(writer: ByteWriter, value: number | null): void {
+  writer.u8(value === null ? 0 : 1);
+  if (value !== null) writer.u64(value);
+}
+
+function writeEnds(writer: ByteWriter, record: Pick<RecordEnding, "supersededAt" | "revokedAt">): void {
+  writeOptional(writer, record.supersededAt);
+  writeOptional(writer, record.revokedAt);
+}
+
+/** What is derived; the rest is in the leaf that has this sequence. */
+function writeClaim(writer: ByteWriter, claim: ClaimRecord): void {
+  writer.u64(claim.sequence).u64(claim.lineage);
+  writeEnds(writer, claim);
+}
+
+/** What is derived; the rest is in the leaf that has this sequence. */
+function writeGrant(writer: ByteWriter, grant: GrantRecord): void {
+  writer.u64(grant.sequence).u64(grant.grantorClaim).u64(grant.granteeClaim);
+  writer.u64(grant.grantorLineage).u64(grant.granteeLineage);
+  writeOptional(writer, grant.parent);
+  writer.u32(grant.links).u64(grant.notBefore).u64(grant.expiresAt);
+  writeEnds(writer, grant);
+}
+
+function writeEnding(writer: ByteWriter, ending: RecordEnding): void {
+  writer.u8(ending.kind === "claim" ? 0 : 1).u64(ending.sequence);
+  writeEnds(writer, ending);
+}
+
 function writeRecordedCertificate(writer: ByteWriter, write: CertificateWrite): void {
   writeCertificate(writer, write);
   writer.u64(write.certifiedAtS).u32(write.trustRootVersion);
@@ -31,7 +62,8 @@ function writeRecordedCertificate(writer: ByteWriter, write: CertificateWrite): 
 function writeApiKey(writer: ByteWriter, key: ApiKey): void {
   writer.bytes(key.keyHash, 32).bytes(key.apiClientId, 16);
   writeText(writer, key.label);
-  writer.u8(scopesToBits(key.scopes)).u64(key.expiresMs).u64(key.createdMs).u64(key.revokedMs);
+  writer.u8(scopesToBits(key.scopes)).u64(key.expiresMs).u32(key.requestsPerSecond);
+  writer.u64(key.createdMs).u64(key.revokedMs);
   writeText(writer, key.operator);
 }
 
@@ -44,13 +76,22 @@ function writeList<Item>(
   for (const item of items) write(writer, item);
 }
 
-/** The canonical bytes of all that an entry writes. Tiles are left out, as leaves determine them. */
+/**
+ * The canonical bytes of all that an entry writes. Tiles and the look-ups of events by what they name are left out, as
+ * leaves determine them.
+ */
 export function encodeWrites(writes: EntryWrites): Uint8Array {
   const capacity = 256 + writes.leaves.length * 32 + writes.clientEvents.length * 160;
   const writer = new ByteWriter(capacity).u8(EFFECT_VERSION);
   // An anchor id is the hash of the whole leaf and stands for it.
   writeList(writer, writes.leaves, (to, leaf) => to.bytes(leaf.anchorId, 32));
   writeList(writer, writes.clientEvents, writeClientEvent);
+  writeList(writer, writes.contents, (to, write) => to.bytes(write.contentHash, 32).bytes(write.anchorId, 32));
+  writeList(writer, writes.claims, writeClaim);
+  writeList(writer, writes.grants, writeGrant);
+  writeList(writer, writes.endings, writeEnding);
+  writeList(writer, writes.revocations, (to, { sequence, target }) => to.u64(sequence).u64(target));
+  writeList(writer, writes.erasures, (to, { anchorId }) => to.bytes(anchorId, 32));
   writeList(writer, writes.certificates, writeRecordedCertificate);
   writeList(writer, writes.apiKeys, writeApiKey);
   writeList(writer, writes.trustRoots, (to, { version, rootThk, sequence }) =>

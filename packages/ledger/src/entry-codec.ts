@@ -8,7 +8,8 @@ import {
   isNodeId,
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
-import { readCommand, readFlag, writeCommand } from "./command-codec.ts";
+import { readFlag } from "./codec-parts.ts";
+import { readCommand, writeCommand } from "./command-codec.ts";
 import type { Certificate, Command, Cosignature, Entry, GroupId, ProposalGroup } from "./command.ts";
 import { LedgerHaltError } from "./halt.ts";
 import { LIMITS } from "./limits.ts";

@@ -1,7 +1,11 @@
 /** The rows that an entry must see before it is decided: asked for in bulk, loaded by the store in one round. */
-import { EMPTY_SEMANTIC_ANCHOR, LEAF_KIND, bytesToHex, isZero } from "@event-anchoring/protocol";
+import { EMPTY_SEMANTIC_ANCHOR, LEAF_KIND, assertNever, bytesToHex, isZero } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind, OriginFingerprint, SemanticAnchor, Sha256 } from "@event-anchoring/protocol";
-import type { Entry, EventInput } from "./command.ts";
+import type { ClaimInput, Command, Entry, GrantInput, RecordEventsCommand } from "./command.ts";
+import { claimContentHash, grantContentHash, revocationContentHashOf } from "./content-hash.ts";
+import { LoadedRecords } from "./loaded-records.ts";
+import { claimPairHash } from "./records.ts";
+import type { RecordIndex } from "./records.ts";
 
 export interface ClientEventQuery {
   /** 16 bytes. */
@@ -9,10 +13,27 @@ export interface ClientEventQuery {
   readonly clientEventId: string;
 }
 
-/** Without repeats. Both empty: there is nothing to load. */
+/** The two claims that a new grant names: the newest grant between their lineages is asked for. */
+export interface GrantPartiesQuery {
+  readonly grantorClaim: AnchorId;
+  readonly granteeClaim: AnchorId;
+}
+
+/** Without repeats. All empty: there is nothing to load. */
 export interface FactsQuery {
   readonly clientEvents: readonly ClientEventQuery[];
+  /** What an event refers to, or whose client event id is to be erased: kind and place are enough. */
   readonly anchors: readonly AnchorId[];
+  /** Content hashes of claims, grants and revocations, 32 bytes each. */
+  readonly contents: readonly Uint8Array[];
+  /** claimPairHash of each pair whose newest claim is asked for. */
+  readonly claimPairs: readonly Uint8Array[];
+  /**
+   * Claims and grants with everything that their force depends on: of a grant its ancestors to the root, of each of
+   * these both claims, and of each of those the newest claim of its lineage. Each is among the anchors found as well.
+   */
+  readonly records: readonly AnchorId[];
+  readonly grantParties: readonly GrantPartiesQuery[];
 }
 
 /** What a client event id was first used for. */
@@ -20,8 +41,15 @@ export interface ClientEventFact {
   readonly anchorId: AnchorId;
   readonly originFingerprint: OriginFingerprint;
   readonly sequence: number;
-  /** 32 bytes: contentHashOf the event. */
+  /** 32 bytes: contentHashOf the event. It stays when the client event id is erased. */
   readonly contentHash: Uint8Array;
+}
+
+/** A claim, grant or revocation that has this content already. */
+export interface ContentFact {
+  readonly anchorId: AnchorId;
+  readonly originFingerprint: OriginFingerprint;
+  readonly sequence: number;
 }
 
 export interface AnchorFact {
@@ -31,16 +59,31 @@ export interface AnchorFact {
   readonly depth: number;
 }
 
+/** An anchor that was asked for. */
+export interface FoundAnchor extends AnchorFact {
+  /** True while its client event id is kept in clear: it has one, and nobody has had it erased. */
+  readonly hasClientEventId: boolean;
+}
+
 /** What was found, as of the entry before the one to be decided. What is not in a map does not exist. */
 export interface Facts {
   /** By clientEventKey. */
   readonly clientEvents: ReadonlyMap<string, ClientEventFact>;
   /** By the hex of the anchor id. */
-  readonly anchors: ReadonlyMap<string, AnchorFact>;
+  readonly anchors: ReadonlyMap<string, FoundAnchor>;
+  /** By the hex of the content hash. */
+  readonly contents: ReadonlyMap<string, ContentFact>;
+  /** Every claim and grant that was asked for, or that one of them depends on. */
+  readonly records: RecordIndex;
 }
 
 /** What is found when nothing was asked for. */
-export const NO_FACTS: Facts = { clientEvents: new Map(), anchors: new Map() };
+export const NO_FACTS: Facts = {
+  clientEvents: new Map(),
+  anchors: new Map(),
+  contents: new Map(),
+  records: new LoadedRecords([], []),
+};
 
 /** Names a client event id of one API client in a map. */
 export function clientEventKey(apiClientId: Uint8Array, clientEventId: string): string {
@@ -75,66 +118,110 @@ export const REFERENCE_RULES: readonly ReferenceRule[] = [
   { field: "yieldRef", pointer: "/semantic_anchor/yield_ref", kind: null },
 ];
 
-/** Which rows have to be loaded before the entry is decided. */
-export function factsNeeded(entry: Entry): FactsQuery {
-  const clientEvents = new Map<string, ClientEventQuery>();
-  const anchors = new Map<string, AnchorId>();
-  for (const group of entry.groups) {
-    for (const command of group.commands) {
-      if (command.kind !== "record_events") continue;
-      const { apiClientId } = command.credential;
-      const prefix = clientKeyPrefix(apiClientId);
-      for (const event of command.events) {
-        const { clientEventId } = event;
-        if (clientEventId !== null)
-          clientEvents.set(clientEventKeyWith(prefix, clientEventId), { apiClientId, clientEventId });
-        // Decoding gives every event without references the same object.
-        if (event.semanticAnchor !== EMPTY_SEMANTIC_ANCHOR) collectReferences(event.semanticAnchor, anchors);
-      }
+/** Gathers what an entry asks for, each thing once. */
+class FactsGatherer {
+  readonly #sha256: Sha256;
+  readonly #clientEvents = new Map<string, ClientEventQuery>();
+  readonly #anchors = new Map<string, AnchorId>();
+  readonly #contents = new Map<string, Uint8Array>();
+  readonly #claimPairs = new Map<string, Uint8Array>();
+  readonly #records = new Map<string, AnchorId>();
+  readonly #grantParties = new Map<string, GrantPartiesQuery>();
+
+  constructor(sha256: Sha256) {
+    this.#sha256 = sha256;
+  }
+
+  addCommand(command: Command): void {
+    switch (command.kind) {
+      case "record_events":
+        return this.#addEvents(command);
+      case "record_claim":
+        return this.#addClaim(command.claim);
+      case "record_grant":
+        return this.#addGrant(command.grant);
+      case "record_revocation":
+        this.#addContent(revocationContentHashOf(command, this.#sha256));
+        this.#addRecord(command.revocation.targetAnchorId);
+        return;
+      case "erase_client_event":
+        this.#anchors.set(bytesToHex(command.anchorId), command.anchorId);
+        return;
+      case "genesis":
+      case "trust_root":
+      case "create_api_key":
+      case "revoke_api_key":
+      case "rotate_api_key":
+      case "mark_certify_point":
+        return;
+      default:
+        assertNever(command);
     }
   }
-  return { clientEvents: [...clientEvents.values()], anchors: [...anchors.values()] };
-}
 
-function collectReferences(anchor: SemanticAnchor, anchors: Map<string, AnchorId>): void {
-  for (const { field } of REFERENCE_RULES) {
-    const reference = anchor[field];
-    if (!isZero(reference)) anchors.set(bytesToHex(reference), reference as AnchorId);
+  #addEvents({ credential, events }: RecordEventsCommand): void {
+    const { apiClientId } = credential;
+    const prefix = clientKeyPrefix(apiClientId);
+    for (const { clientEventId, semanticAnchor } of events) {
+      if (clientEventId !== null)
+        this.#clientEvents.set(clientEventKeyWith(prefix, clientEventId), { apiClientId, clientEventId });
+      // Decoding gives every event without references the same object.
+      if (semanticAnchor !== EMPTY_SEMANTIC_ANCHOR) this.#addReferences(semanticAnchor);
+    }
+  }
+
+  #addReferences(anchor: SemanticAnchor): void {
+    for (const { field } of REFERENCE_RULES) {
+      const reference = anchor[field];
+      if (!isZero(reference)) this.#anchors.set(bytesToHex(reference), reference as AnchorId);
+    }
+  }
+
+  #addClaim(claim: ClaimInput): void {
+    this.#addContent(claimContentHash(claim, this.#sha256));
+    const pairHash = claimPairHash(claim, this.#sha256);
+    this.#claimPairs.set(bytesToHex(pairHash), pairHash);
+  }
+
+  #addGrant(grant: GrantInput): void {
+    this.#addContent(grantContentHash(grant, this.#sha256));
+    const grantorClaim = this.#addRecord(grant.grantorClaimRef);
+    const granteeClaim = this.#addRecord(grant.granteeClaimRef);
+    if (!isZero(grant.parentGrantRef)) this.#addRecord(grant.parentGrantRef);
+    const name = `${bytesToHex(grantorClaim)}:${bytesToHex(granteeClaim)}`;
+    this.#grantParties.set(name, { grantorClaim, granteeClaim });
+  }
+
+  #addContent(contentHash: Uint8Array): void {
+    this.#contents.set(bytesToHex(contentHash), contentHash);
+  }
+
+  #addRecord(reference: Uint8Array): AnchorId {
+    const anchorId = reference as AnchorId;
+    this.#records.set(bytesToHex(anchorId), anchorId);
+    return anchorId;
+  }
+
+  query(): FactsQuery {
+    return {
+      clientEvents: [...this.#clientEvents.values()],
+      anchors: [...this.#anchors.values()],
+      contents: [...this.#contents.values()],
+      claimPairs: [...this.#claimPairs.values()],
+      records: [...this.#records.values()],
+      grantParties: [...this.#grantParties.values()],
+    };
   }
 }
 
-const HASH_BYTES = 32;
+/** Which rows have to be loaded before the entry is decided. */
+export function factsNeeded(entry: Entry, sha256: Sha256): FactsQuery {
+  const gatherer = new FactsGatherer(sha256);
+  for (const group of entry.groups) for (const command of group.commands) gatherer.addCommand(command);
+  return gatherer.query();
+}
 
-/** Filled anew for every event: an array for each would cost the garbage collector more than the hash costs. */
-const CONTENT = new Uint8Array(1 + 8 * HASH_BYTES);
-
-/**
- * What makes two events with one client event id the same: H(kind ‖ the seven hashes ‖ actor key). The origin is not
- * content, as a retry through a gateway may name another node's; neither are signatures and salt.
- * @param actorPublicKey null unless the event is signed by its actor
- */
-export function contentHashOf(
-  event: Pick<EventInput, "eventHash" | "semanticAnchor">,
-  actorPublicKey: Uint8Array | null,
-  sha256: Sha256,
-): Uint8Array {
-  const { semanticAnchor: anchor } = event;
-  const fields = [
-    event.eventHash,
-    anchor.irisRef,
-    anchor.scrollRef,
-    anchor.grantRef,
-    anchor.bondRef,
-    anchor.yieldRef,
-    anchor.eventDataHash,
-  ];
-  if (actorPublicKey !== null) fields.push(actorPublicKey);
-  CONTENT[0] = actorPublicKey === null ? LEAF_KIND.event : LEAF_KIND.signedEvent;
-  let offset = 1;
-  for (const field of fields) {
-    if (field.length !== HASH_BYTES) throw new RangeError(`a content field has 32 bytes, got ${field.length}`);
-    CONTENT.set(field, offset);
-    offset += HASH_BYTES;
-  }
-  return sha256(CONTENT.subarray(0, offset));
+/** True if there is nothing to load: NO_FACTS answers it. */
+export function asksNothing(query: FactsQuery): boolean {
+  return Object.values(query).every((asked: readonly unknown[]) => asked.length === 0);
 }

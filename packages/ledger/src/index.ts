@@ -3,22 +3,33 @@ export { LIMITS } from "./limits.ts";
 export { SCOPES } from "./command.ts";
 export type {
   Certificate,
+  ClaimInput,
   Command,
   CommandKind,
   Cosignature,
   CreateApiKeyCommand,
   Credential,
+  EraseClientEventCommand,
   Entry,
   EventInput,
   GenesisCommand,
+  GrantInput,
   GroupId,
   MarkCertifyPointCommand,
   ProposalGroup,
+  RecordClaimCommand,
   RecordEventsCommand,
+  RecordGrantCommand,
+  RecordRevocationCommand,
+  RevocationInput,
+  RevokeApiKeyCommand,
+  RotateApiKeyCommand,
   Scope,
+  Signer,
   TrustRootCommand,
 } from "./command.ts";
-export { decodeCommand, encodeCommand, scopesFromBits, scopesToBits } from "./command-codec.ts";
+export { decodeCommand, encodeCommand } from "./command-codec.ts";
+export { scopesFromBits, scopesToBits } from "./api-key-codec.ts";
 export {
   ENTRY_VERSION,
   decodeEntry,
@@ -38,8 +49,41 @@ export { REJECTION_CODES } from "./rejection.ts";
 export type { Rejection, RejectionCode } from "./rejection.ts";
 export { apiKeyIdOf, isLiveApiKey, keyIdHex } from "./api-key.ts";
 export type { ApiKey } from "./api-key.ts";
-export { NO_FACTS, clientEventKey, contentHashOf, factsNeeded } from "./facts.ts";
-export type { AnchorFact, ClientEventFact, ClientEventQuery, Facts, FactsQuery } from "./facts.ts";
+export { NO_FACTS, asksNothing, clientEventKey, factsNeeded } from "./facts.ts";
+export type {
+  AnchorFact,
+  ClientEventFact,
+  ClientEventQuery,
+  ContentFact,
+  Facts,
+  FactsQuery,
+  FoundAnchor,
+  GrantPartiesQuery,
+} from "./facts.ts";
+export {
+  claimContentHash,
+  contentHashOf,
+  contentHashOfRecord,
+  eventContentHash,
+  grantContentHash,
+  revocationContentHash,
+} from "./content-hash.ts";
+export type { Revoker, TargetOrigins } from "./content-hash.ts";
+export { LoadedRecords } from "./loaded-records.ts";
+export { RecordBook, claimPairHash, grantPartiesHash } from "./records.ts";
+export type {
+  AppendedRecord,
+  ClaimRecord,
+  GrantParties,
+  GrantRecord,
+  RecordEnding,
+  RecordIndex,
+  Records,
+} from "./records.ts";
+export { signaturesOf } from "./signatures.ts";
+export type { SignatureToVerify } from "./signatures.ts";
+export { claimFaultAt, claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
+export type { ForceFault, ForceFaultCode, GrantForce, RecordState } from "./in-force.ts";
 export { TileAccumulator, openTileWidth, tileLevelsAt } from "./tile-accumulator.ts";
 export type { CompletedTile } from "./tile-accumulator.ts";
 export { GroupIdMemory } from "./group-id-memory.ts";
@@ -52,12 +96,16 @@ export type {
   CertificateWrite,
   ClientEventWrite,
   CommandOutcome,
+  ContentWrite,
   EntryDecision,
   EntryWrites,
+  ErasureWrite,
+  EventReferenceWrite,
   RecordOutcome,
   GroupOutcome,
   LeafWrite,
   OriginStatusWrite,
+  RevocationWrite,
   TileWrite,
   TrustRootPositionWrite,
   TrustRootWrite,
@@ -75,7 +123,6 @@ export type {
   AuthorityVerdict,
   DelegationBoundary,
   DelegationHop,
-  RecordState,
   Trace,
   TraceActor,
   TraceInput,

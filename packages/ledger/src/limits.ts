@@ -24,4 +24,8 @@ export const LIMITS = {
   groupIdEntriesKept: 50_000,
   /** Live keys of one API client: the one in use, and the one it is being replaced with. */
   liveApiKeysPerClientMax: 2,
+  /** Grants from a root grant to the last one of its chain, both included. */
+  delegationLinksMax: 10_000,
+  /** How far the time at which something says it was issued may lie ahead of the time of its entry. */
+  issuedAtLeadMsMax: 300_000,
 } as const;

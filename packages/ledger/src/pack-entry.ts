@@ -11,11 +11,38 @@ export interface Weight {
   readonly bytes: number;
 }
 
-/** Every event of a batch counts as one command, so that an entry bounds the leaves that it can append. */
+type Counts = Omit<Weight, "bytes">;
+
+function countsOf(command: Command): Counts {
+  switch (command.kind) {
+    case "record_events": {
+      const signedCommands = command.events.filter(({ actor }) => actor !== null).length;
+      return { commands: command.events.length, signedCommands };
+    }
+    case "record_claim":
+    case "record_grant":
+      return { commands: 1, signedCommands: 1 };
+    case "record_revocation":
+      return { commands: 1, signedCommands: command.revocation.signer === null ? 0 : 1 };
+    case "genesis":
+    case "trust_root":
+    case "erase_client_event":
+    case "create_api_key":
+    case "revoke_api_key":
+    case "rotate_api_key":
+    case "mark_certify_point":
+      return { commands: 1, signedCommands: 0 };
+    default:
+      return assertNever(command);
+  }
+}
+
+/**
+ * Every event of a batch counts as one command, so that an entry bounds the leaves that it can append; one that its
+ * actor has signed counts as a signed command too. A batch that has more of these than an entry may never fits.
+ */
 export function weightOf(command: Command): Weight {
-  const bytes = encodeCommand(command).length;
-  const commands = command.kind === "record_events" ? command.events.length : 1;
-  return { commands, signedCommands: 0, bytes };
+  return { ...countsOf(command), bytes: encodeCommand(command).length };
 }
 
 /** True if deciding the command may append a leaf: its entry carries the certify bit, whatever is then decided. */
@@ -24,8 +51,14 @@ export function mayAppendLeaf(command: Command): boolean {
     case "genesis":
     case "trust_root":
     case "record_events":
+    case "record_claim":
+    case "record_grant":
+    case "record_revocation":
       return true;
+    case "erase_client_event":
     case "create_api_key":
+    case "revoke_api_key":
+    case "rotate_api_key":
     case "mark_certify_point":
       return false;
     default:
@@ -42,8 +75,8 @@ function mustBeAlone(command: Command): boolean {
   return command.kind === "genesis" || command.kind === "trust_root";
 }
 
-function touchesKeyTable(command: Command): boolean {
-  return command.kind === "create_api_key";
+function touchesKeyTable({ kind }: Command): boolean {
+  return kind === "create_api_key" || kind === "revoke_api_key" || kind === "rotate_api_key";
 }
 
 /** What the leader has to know of a group that waits. */
@@ -59,9 +92,14 @@ export interface WaitingGroup {
 /** @param encodedBytes length of the encoded group */
 export function waitingGroupOf(group: ProposalGroup, encodedBytes: number): WaitingGroup {
   let commands = 0;
-  for (const command of group.commands) commands += command.kind === "record_events" ? command.events.length : 1;
+  let signedCommands = 0;
+  for (const command of group.commands) {
+    const counts = countsOf(command);
+    commands += counts.commands;
+    signedCommands += counts.signedCommands;
+  }
   return {
-    weight: { commands, signedCommands: 0, bytes: encodedBytes },
+    weight: { commands, signedCommands, bytes: encodedBytes },
     isAlone: group.commands.some(mustBeAlone),
     isKeyTable: group.commands.some(touchesKeyTable),
     needsCertifyPoint: group.commands.some(needsCertifyPoint),

@@ -45,6 +45,8 @@ export const REJECTION_CODES = [
   "api_key_conflict",
   /** The API client has its two live keys. */
   "api_key_limit",
+  /** No key has this id. */
+  "api_key_unknown",
 ] as const;
 
 export type RejectionCode = (typeof REJECTION_CODES)[number];

@@ -5,6 +5,7 @@ import {
   type FactsQuery,
   type LedgerState,
   NO_FACTS,
+  asksNothing,
   advance,
   decideEntry,
   decodeEntry,
@@ -92,9 +93,8 @@ export class Applier {
     const confState = raw.type === "conf_change" ? this.#options.applyConfChange(raw.payload) : null;
     const isEmpty = raw.type === "conf_change" || raw.payload.length === 0;
     const entry = isEmpty ? { ...NOTHING, acceptedMs: state.lastAcceptedMs } : decodeEntry(raw.payload);
-    const query = factsNeeded(entry);
-    const hasQuestions = query.clientEvents.length > 0 || query.anchors.length > 0;
-    const facts = hasQuestions ? await target.loadFacts(query) : NO_FACTS;
+    const query = factsNeeded(entry, state.sha256);
+    const facts = asksNothing(query) ? NO_FACTS : await target.loadFacts(query);
     const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
     this.#options.beforeAdvance(decision);
     advance(state, decision);

@@ -1,0 +1,140 @@
+import {
+  LEAF_KIND,
+  REVOCATION_AUTHORITIES,
+  ZERO_32,
+  assertNever,
+  concatBytes,
+  equalBytes,
+} from "@event-anchoring/protocol";
+import type { RecordRevocationCommand, RevocationInput } from "./command.ts";
+import { revocationContentHashOf, revokerOf } from "./content-hash.ts";
+import {
+  acceptedRecord,
+  judgeCredential,
+  judgeIssuedAt,
+  judgeOrigin,
+  judgeReference,
+  judgeSignatures,
+  knownOrigin,
+  recorded,
+  refused,
+  rejectedRecord,
+  replayOf,
+} from "./decide-checks.ts";
+import type { DecisionDraft, OriginDraft } from "./decision-draft.ts";
+import type { CommandOutcome } from "./decision.ts";
+import type { ClaimRecord, GrantRecord } from "./records.ts";
+import { reject } from "./rejection.ts";
+import type { Rejection } from "./rejection.ts";
+import { revocationSignatures } from "./signatures.ts";
+
+/** What an operator's revocation has for a signature. */
+const NO_SIGNATURE = concatBytes(ZERO_32, ZERO_32);
+
+type Authority = (typeof REVOCATION_AUTHORITIES)[number];
+
+/** A claim or a grant that is to be revoked. */
+type Target =
+  | { readonly kind: "claim"; readonly record: ClaimRecord }
+  | { readonly kind: "grant"; readonly record: GrantRecord };
+
+function targetOf({ targetKind: kind, targetAnchorId }: RevocationInput, draft: DecisionDraft): Target {
+  return kind === "claim"
+    ? { kind, record: draft.claimOf(targetAnchorId) }
+    : { kind, record: draft.grantOf(targetAnchorId) };
+}
+
+/** Check 2: the target decides the origin. */
+function judgeTarget({ targetKind, targetAnchorId }: RevocationInput, draft: DecisionDraft): Rejection | null {
+  return judgeReference(draft.earlierAnchor(targetAnchorId), LEAF_KIND[targetKind], "/anchor_id");
+}
+
+/** Check 2: a named origin is known, and is the target's unless that one is lost. */
+function judgeNamedOrigin(revocation: RevocationInput, target: Target, draft: DecisionDraft): Rejection | null {
+  const { originFingerprint: named, targetOriginFingerprint } = revocation;
+  const own = target.record.originFingerprint;
+  const unknown = named === null ? null : judgeOrigin(named, draft);
+  if (unknown !== null) return unknown;
+  const isElsewhere = named !== null && !equalBytes(named, own) && knownOrigin(own, draft).status !== "lost";
+  if (!isElsewhere && equalBytes(targetOriginFingerprint, own)) return null;
+  return reject("origin_mismatch", "the record to be revoked is in another origin", "/origin_fingerprint");
+}
+
+/** By whose right it is revoked, the first that the key has; null: by none. */
+function authorityOf({ signer }: RevocationInput, { kind, record }: Target): Authority | null {
+  if (signer === null) return "operator";
+  const { publicKey } = signer;
+  switch (kind) {
+    case "claim":
+      if (equalBytes(publicKey, record.issuerPublicKey)) return "issuer";
+      return equalBytes(publicKey, record.subjectPublicKey) ? "subject" : null;
+    case "grant":
+      if (equalBytes(publicKey, record.grantorPublicKey)) return "grantor";
+      return equalBytes(publicKey, record.witnessPublicKey) ? "witness" : null;
+    default:
+      return assertNever(kind);
+  }
+}
+
+/** Check 3: the signer is none of the two whom the target names. */
+function notEntitled({ kind }: Target): Rejection {
+  return reject("signature_invalid", `the key is none of the two of the ${kind}`, "/revoker_public_key");
+}
+
+/** Where the leaf goes: to the target's origin; if that is lost, to the one that is named. */
+function destinationOf(
+  { originFingerprint: named }: RevocationInput,
+  target: Target,
+  draft: DecisionDraft,
+): OriginDraft {
+  const own = knownOrigin(target.record.originFingerprint, draft);
+  return own.status === "lost" && named !== null ? knownOrigin(named, draft) : own;
+}
+
+/** Check 5: records of a closed origin can be revoked in it; a lost one takes nothing, and no closed one stands in. */
+function judgeDestination(revocation: RevocationInput, target: Target, draft: DecisionDraft): Rejection | null {
+  const { originFingerprint, status } = destinationOf(revocation, target, draft);
+  const isOwn = equalBytes(originFingerprint, target.record.originFingerprint);
+  if (status === "active" || (status === "closed" && isOwn)) return null;
+  const detail = isOwn ? `the origin is ${status}: name an active one` : `the named origin is ${status}`;
+  return reject("origin_closed", detail, "/origin_fingerprint");
+}
+
+/** A revocation ends a claim or a grant for good, from its own place on. */
+export function decideRecordRevocation(command: RecordRevocationCommand, draft: DecisionDraft): CommandOutcome {
+  const { credential, revocation } = command;
+  const { signer, targetAnchorId, reason, suspectSince, issuedAt } = revocation;
+  const { sha256 } = draft.crypto;
+  const powerless = judgeCredential(credential, signer === null ? ["revoke"] : ["write", "revoke"], draft); // 1
+  if (powerless !== null) return refused(powerless);
+  const missing = judgeTarget(revocation, draft); // 2
+  if (missing !== null) return rejectedRecord(missing);
+  const target = targetOf(revocation, draft);
+  const misplaced = judgeNamedOrigin(revocation, target, draft);
+  if (misplaced !== null) return rejectedRecord(misplaced);
+  const authority = authorityOf(revocation, target); // 3
+  if (authority === null) return rejectedRecord(notEntitled(target));
+  const unproven = judgeSignatures(revocationSignatures(revocation), draft);
+  if (unproven !== null) return rejectedRecord(unproven);
+  const contentHash = revocationContentHashOf(command, sha256);
+  const first = draft.content(contentHash); // 4
+  if (first !== null) return recorded(replayOf(first));
+  const rejection =
+    judgeDestination(revocation, target, draft) ?? // 5
+    judgeIssuedAt(issuedAt, draft); // 7
+  if (rejection !== null) return rejectedRecord(rejection);
+  const { write } = draft.append(destinationOf(revocation, target, draft), (header) => ({
+    kind: LEAF_KIND.revocation,
+    ...header,
+    targetAnchorId,
+    reason,
+    suspectSince,
+    issuedAt,
+    authority: REVOCATION_AUTHORITIES.indexOf(authority),
+    revoker: revokerOf(command, sha256).revoker,
+    signature: signer?.signature ?? NO_SIGNATURE,
+  }));
+  draft.addContent(contentHash, write);
+  draft.addRevocation(target.kind, { sequence: write.sequence, target: target.record.sequence });
+  return acceptedRecord(write);
+}

@@ -1,0 +1,369 @@
+/**
+ * Claims, grants and their endings, as the rules see them. A record is derived from leaves alone, in the order of
+ * their sequences: whoever holds the leaves can derive it again. docs/PROTOCOL.md, "Lineages".
+ */
+import { ByteWriter, LEAF_KIND, assertNever, bytesToHex, concatBytes, isZero } from "@event-anchoring/protocol";
+import type {
+  AnchorId,
+  ClaimLeaf,
+  GrantLeaf,
+  Leaf,
+  OriginFingerprint,
+  RevocationLeaf,
+  Sha256,
+} from "@event-anchoring/protocol";
+
+/** One claim: a link of its lineage. */
+export interface ClaimRecord {
+  readonly anchorId: AnchorId;
+  readonly originFingerprint: OriginFingerprint;
+  readonly sequence: number;
+  /** 32 bytes. */
+  readonly entityFingerprint: Uint8Array;
+  /** u32. */
+  readonly attributeType: number;
+  readonly subjectPublicKey: Uint8Array;
+  readonly issuerPublicKey: Uint8Array;
+  /** Unix milliseconds, 0 = never. */
+  readonly expiresAt: number;
+  /** Sequence of the first claim of its lineage. */
+  readonly lineage: number;
+  /** Sequence of the claim that took its place; null: none. */
+  readonly supersededAt: number | null;
+  /** Sequence of the first revocation of it; null: none. */
+  readonly revokedAt: number | null;
+}
+
+/** One grant. Claims and grants that it names are named by their sequences. */
+export interface GrantRecord {
+  readonly anchorId: AnchorId;
+  readonly originFingerprint: OriginFingerprint;
+  readonly sequence: number;
+  readonly grantorClaim: number;
+  readonly granteeClaim: number;
+  /** Lineages of the two claims. */
+  readonly grantorLineage: number;
+  readonly granteeLineage: number;
+  /** Entities of the two claims, 32 bytes each. */
+  readonly grantorFingerprint: Uint8Array;
+  readonly granteeFingerprint: Uint8Array;
+  /** null: a root grant. */
+  readonly parent: number | null;
+  /** Grants from the root to this one, both included: 1 for a root grant. */
+  readonly links: number;
+  /** How many further hops may be granted below. */
+  readonly delegationDepth: number;
+  /** Unix milliseconds, what is not bounded here inherited from the parent; 0 = not bounded by it either. */
+  readonly notBefore: number;
+  readonly expiresAt: number;
+  readonly grantorPublicKey: Uint8Array;
+  readonly witnessPublicKey: Uint8Array;
+  /** Sequence of the grant between the same lineages that took its place; null: none. */
+  readonly supersededAt: number | null;
+  /** Sequence of the first revocation of it; null: none. */
+  readonly revokedAt: number | null;
+}
+
+/** What the rules of force look up. */
+export interface Records {
+  claim(sequence: number): ClaimRecord | null;
+  grant(sequence: number): GrantRecord | null;
+  /** The newest claim of a lineage whose sequence is at most `upTo`. */
+  newestClaimOf(lineage: number, upTo: number): ClaimRecord | null;
+}
+
+/** What deciding looks up besides: where a new record would take its place. */
+export interface RecordIndex extends Records {
+  /** The newest claim of a pair. @param pairHash claimPairHash */
+  newestClaimOfPair(pairHash: Uint8Array): ClaimRecord | null;
+  /** The newest grant between two lineages. */
+  newestGrantBetween(grantorLineage: number, granteeLineage: number): GrantRecord | null;
+}
+
+/** How an older record has ended. */
+export interface RecordEnding {
+  readonly kind: "claim" | "grant";
+  readonly sequence: number;
+  readonly supersededAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** Names a pair (entity_fingerprint, attribute_type): H(entity ‖ u32). Local to a node's look-ups; never signed. */
+export function claimPairHash(
+  claim: { readonly entityFingerprint: Uint8Array; readonly attributeType: number },
+  sha256: Sha256,
+): Uint8Array {
+  return sha256(new ByteWriter(36).bytes(claim.entityFingerprint, 32).u32(claim.attributeType).finish());
+}
+
+/** Names the two entities of a grant: H(grantor ‖ grantee). Local to a node's look-ups; never signed. */
+export function grantPartiesHash(
+  grant: { readonly grantorFingerprint: Uint8Array; readonly granteeFingerprint: Uint8Array },
+  sha256: Sha256,
+): Uint8Array {
+  return sha256(concatBytes(grant.grantorFingerprint, grant.granteeFingerprint));
+}
+
+/** A new claim continues the lineage of the pair's newest claim, unless that one is revoked. */
+export function continuesLineage(newest: ClaimRecord | null): newest is ClaimRecord {
+  return newest !== null && newest.revokedAt === null;
+}
+
+function claimRecordOf(leaf: ClaimLeaf, anchorId: AnchorId, newest: ClaimRecord | null): ClaimRecord {
+  return {
+    anchorId,
+    originFingerprint: leaf.originFingerprint,
+    sequence: leaf.sequence,
+    entityFingerprint: leaf.entityFingerprint,
+    attributeType: leaf.attributeType,
+    subjectPublicKey: leaf.subjectPublicKey,
+    issuerPublicKey: leaf.issuerPublicKey,
+    expiresAt: leaf.expiresAt,
+    lineage: continuesLineage(newest) ? newest.lineage : leaf.sequence,
+    supersededAt: null,
+    revokedAt: null,
+  };
+}
+
+/** The records that a grant names. */
+export interface GrantParties {
+  readonly grantor: ClaimRecord;
+  readonly grantee: ClaimRecord;
+  /** null: a root grant. */
+  readonly parent: GrantRecord | null;
+}
+
+function grantRecordOf(leaf: GrantLeaf, anchorId: AnchorId, { grantor, grantee, parent }: GrantParties): GrantRecord {
+  return {
+    anchorId,
+    originFingerprint: leaf.originFingerprint,
+    sequence: leaf.sequence,
+    grantorClaim: grantor.sequence,
+    granteeClaim: grantee.sequence,
+    grantorLineage: grantor.lineage,
+    granteeLineage: grantee.lineage,
+    grantorFingerprint: grantor.entityFingerprint,
+    granteeFingerprint: grantee.entityFingerprint,
+    parent: parent?.sequence ?? null,
+    links: (parent?.links ?? 0) + 1,
+    delegationDepth: leaf.delegationDepth,
+    // A bound of the grant's own lies inside the parent's, so that the narrower one is always the one that stands.
+    notBefore: leaf.notBefore === 0 ? (parent?.notBefore ?? 0) : leaf.notBefore,
+    expiresAt: leaf.expiresAt === 0 ? (parent?.expiresAt ?? 0) : leaf.expiresAt,
+    grantorPublicKey: leaf.grantorPublicKey,
+    witnessPublicKey: leaf.witnessPublicKey,
+    supersededAt: null,
+    revokedAt: null,
+  };
+}
+
+/** What a leaf has added to a book. */
+export type AppendedRecord =
+  | { readonly kind: "claim"; readonly record: ClaimRecord }
+  | { readonly kind: "grant"; readonly record: GrantRecord }
+  /** By sequence: the revocation, and the claim or grant that it is about. */
+  | { readonly kind: "revocation"; readonly sequence: number; readonly target: number }
+  /** It names a claim or a grant that the book does not hold: nothing was added. */
+  | { readonly kind: "dangling"; readonly missing: AnchorId }
+  /** No claim, grant or revocation. */
+  | { readonly kind: "other" };
+
+const NOTHING: RecordIndex = {
+  claim: () => null,
+  grant: () => null,
+  newestClaimOf: () => null,
+  newestClaimOfPair: () => null,
+  newestGrantBetween: () => null,
+};
+
+function lineagesKey(grantorLineage: number, granteeLineage: number): string {
+  return `${grantorLineage}:${granteeLineage}`;
+}
+
+/**
+ * Derives records from leaves, in order, on top of those that are known already. An entry that is being decided stands
+ * on what the tables hold; a rebuild, or a bundle that is judged offline, stands on nothing.
+ */
+export class RecordBook implements RecordIndex {
+  readonly #base: RecordIndex;
+  readonly #sha256: Sha256;
+  readonly #claims = new Map<number, ClaimRecord>();
+  readonly #grants = new Map<number, GrantRecord>();
+  /** Records of the base that ended here. */
+  readonly #ended = new Map<number, RecordEnding>();
+  /** Sequences of the claims that were added, by lineage, ascending. */
+  readonly #lineages = new Map<number, number[]>();
+  readonly #pairs = new Map<string, number>();
+  readonly #between = new Map<string, number>();
+  /** Sequences of what was added leaf by leaf, by the hex of the anchor id. */
+  readonly #sequences = new Map<string, number>();
+
+  constructor(sha256: Sha256, base: RecordIndex = NOTHING) {
+    this.#sha256 = sha256;
+    this.#base = base;
+  }
+
+  claim(sequence: number): ClaimRecord | null {
+    return this.#claims.get(sequence) ?? this.#withEnding(this.#base.claim(sequence));
+  }
+
+  grant(sequence: number): GrantRecord | null {
+    return this.#grants.get(sequence) ?? this.#withEnding(this.#base.grant(sequence));
+  }
+
+  newestClaimOf(lineage: number, upTo: number): ClaimRecord | null {
+    const added = this.#lineages.get(lineage) ?? [];
+    for (let at = added.length - 1; at >= 0; at--) {
+      const sequence = added[at];
+      if (sequence !== undefined && sequence <= upTo) return this.claim(sequence);
+    }
+    return this.#withEnding(this.#base.newestClaimOf(lineage, upTo));
+  }
+
+  newestClaimOfPair(pairHash: Uint8Array): ClaimRecord | null {
+    const added = this.#pairs.get(bytesToHex(pairHash));
+    return added === undefined ? this.#withEnding(this.#base.newestClaimOfPair(pairHash)) : this.claim(added);
+  }
+
+  newestGrantBetween(grantorLineage: number, granteeLineage: number): GrantRecord | null {
+    const added = this.#between.get(lineagesKey(grantorLineage, granteeLineage));
+    if (added !== undefined) return this.grant(added);
+    return this.#withEnding(this.#base.newestGrantBetween(grantorLineage, granteeLineage));
+  }
+
+  /** A claim or a grant that `append` has added. */
+  find(anchorId: Uint8Array): ClaimRecord | GrantRecord | null {
+    return this.#findClaim(anchorId) ?? this.#findGrant(anchorId);
+  }
+
+  #findClaim(anchorId: Uint8Array): ClaimRecord | null {
+    const sequence = this.#sequences.get(bytesToHex(anchorId));
+    return sequence === undefined ? null : (this.#claims.get(sequence) ?? null);
+  }
+
+  #findGrant(anchorId: Uint8Array): GrantRecord | null {
+    const sequence = this.#sequences.get(bytesToHex(anchorId));
+    return sequence === undefined ? null : (this.#grants.get(sequence) ?? null);
+  }
+
+  /**
+   * Derives what a leaf says, which the ledger has accepted: nothing is judged. For a book that stands on nothing.
+   * @param leaf of any kind, in ascending order of sequences
+   */
+  append(leaf: Leaf, anchorId: AnchorId): AppendedRecord {
+    switch (leaf.kind) {
+      case LEAF_KIND.claim:
+        this.#sequences.set(bytesToHex(anchorId), leaf.sequence);
+        return { kind: "claim", record: this.addClaim(leaf, anchorId) };
+      case LEAF_KIND.grant:
+        return this.#appendGrant(leaf, anchorId);
+      case LEAF_KIND.revocation:
+        return this.#appendRevocation(leaf);
+      case LEAF_KIND.genesis:
+      case LEAF_KIND.event:
+      case LEAF_KIND.trustRoot:
+      case LEAF_KIND.signedEvent:
+        return { kind: "other" };
+      default:
+        return assertNever(leaf);
+    }
+  }
+
+  #appendGrant(leaf: GrantLeaf, anchorId: AnchorId): AppendedRecord {
+    const grantor = this.#findClaim(leaf.grantorClaimRef);
+    if (grantor === null) return { kind: "dangling", missing: leaf.grantorClaimRef as AnchorId };
+    const grantee = this.#findClaim(leaf.granteeClaimRef);
+    if (grantee === null) return { kind: "dangling", missing: leaf.granteeClaimRef as AnchorId };
+    const isRoot = isZero(leaf.parentGrantRef);
+    const parent = isRoot ? null : this.#findGrant(leaf.parentGrantRef);
+    if (!isRoot && parent === null) return { kind: "dangling", missing: leaf.parentGrantRef as AnchorId };
+    this.#sequences.set(bytesToHex(anchorId), leaf.sequence);
+    return { kind: "grant", record: this.addGrant(leaf, anchorId, { grantor, grantee, parent }) };
+  }
+
+  #appendRevocation({ targetAnchorId, sequence }: RevocationLeaf): AppendedRecord {
+    const claim = this.#findClaim(targetAnchorId);
+    const target = claim ?? this.#findGrant(targetAnchorId);
+    if (target === null) return { kind: "dangling", missing: targetAnchorId };
+    this.revoke(claim === null ? "grant" : "claim", target.sequence, sequence);
+    return { kind: "revocation", sequence, target: target.sequence };
+  }
+
+  /** Takes its place as the newest of its pair. */
+  addClaim(leaf: ClaimLeaf, anchorId: AnchorId): ClaimRecord {
+    const pairHash = claimPairHash(leaf, this.#sha256);
+    const newest = this.newestClaimOfPair(pairHash);
+    const record = claimRecordOf(leaf, anchorId, newest);
+    if (continuesLineage(newest)) this.#end("claim", newest, { supersededAt: record.sequence });
+    this.#claims.set(record.sequence, record);
+    this.#pairs.set(bytesToHex(pairHash), record.sequence);
+    const links = this.#lineages.get(record.lineage);
+    if (links === undefined) this.#lineages.set(record.lineage, [record.sequence]);
+    else links.push(record.sequence);
+    return record;
+  }
+
+  /** Takes the place of an older grant between the same lineages. */
+  addGrant(leaf: GrantLeaf, anchorId: AnchorId, parties: GrantParties): GrantRecord {
+    const record = grantRecordOf(leaf, anchorId, parties);
+    const { grantorLineage, granteeLineage } = record;
+    const older = this.newestGrantBetween(grantorLineage, granteeLineage);
+    if (older !== null && older.revokedAt === null) this.#end("grant", older, { supersededAt: record.sequence });
+    this.#grants.set(record.sequence, record);
+    this.#between.set(lineagesKey(grantorLineage, granteeLineage), record.sequence);
+    return record;
+  }
+
+  /** The first revocation decides; a later one changes nothing. @param sequence of the revocation's leaf */
+  revoke(kind: "claim" | "grant", target: number, sequence: number): void {
+    const record = kind === "claim" ? this.claim(target) : this.grant(target);
+    if (record === null) throw new RangeError(`no ${kind} has sequence ${target}`);
+    if (record.revokedAt === null) this.#end(kind, record, { revokedAt: sequence });
+  }
+
+  /** What was added, as it stands at the end, in the order of sequences. */
+  addedClaims(): ClaimRecord[] {
+    return [...this.#claims.values()];
+  }
+
+  addedGrants(): GrantRecord[] {
+    return [...this.#grants.values()];
+  }
+
+  /** How records of the base have ended, ascending by sequence. */
+  endings(): RecordEnding[] {
+    return [...this.#ended.values()].sort((a, b) => a.sequence - b.sequence);
+  }
+
+  #withEnding<Found extends ClaimRecord | GrantRecord>(record: Found | null): Found | null {
+    if (record === null) return null;
+    const ending = this.#ended.get(record.sequence);
+    if (ending === undefined) return record;
+    return { ...record, supersededAt: ending.supersededAt, revokedAt: ending.revokedAt };
+  }
+
+  #end(
+    kind: "claim" | "grant",
+    record: ClaimRecord | GrantRecord,
+    change: Partial<Pick<RecordEnding, "supersededAt" | "revokedAt">>,
+  ): void {
+    const { sequence, supersededAt, revokedAt } = record;
+    const ending = { supersededAt, revokedAt, ...change };
+    switch (kind) {
+      case "claim": {
+        const added = this.#claims.get(sequence);
+        if (added === undefined) this.#ended.set(sequence, { kind, sequence, ...ending });
+        else this.#claims.set(sequence, { ...added, ...ending });
+        return;
+      }
+      case "grant": {
+        const added = this.#grants.get(sequence);
+        if (added === undefined) this.#ended.set(sequence, { kind, sequence, ...ending });
+        else this.#grants.set(sequence, { ...added, ...ending });
+        return;
+      }
+      default:
+        assertNever(kind);
+    }
+  }
+}

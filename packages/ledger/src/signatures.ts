@@ -1,0 +1,102 @@
+/** Which signatures a command carries: what deciding it verifies, known from the command alone. */
+import {
+  assertNever,
+  claimIssuerPayload,
+  claimPayload,
+  eventActorPayload,
+  grantPayload,
+  grantWitnessPayload,
+  revocationPayload,
+} from "@event-anchoring/protocol";
+import type { Sha256 } from "@event-anchoring/protocol";
+import type { ClaimInput, Command, EventInput, GrantInput, RevocationInput } from "./command.ts";
+
+/** One signature to be verified. */
+export interface SignatureToVerify {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  readonly message: Uint8Array;
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
+  /** RFC 6901, from the record, in wire names. */
+  readonly pointer: string;
+}
+
+/** Those of the subject and of the issuer, who signs what the subject has signed. */
+export function claimSignatures(claim: ClaimInput, sha256: Sha256): SignatureToVerify[] {
+  const payload = claimPayload(claim);
+  return [
+    {
+      publicKey: claim.subjectPublicKey,
+      message: payload,
+      signature: claim.subjectSignature,
+      pointer: "/subject_signature",
+    },
+    {
+      publicKey: claim.issuerPublicKey,
+      message: claimIssuerPayload(payload, claim.subjectSignature, sha256),
+      signature: claim.issuerSignature,
+      pointer: "/issuer_signature",
+    },
+  ];
+}
+
+/** Those of the grantor and of the witness, who signs what the grantor has signed. */
+export function grantSignatures(grant: GrantInput, sha256: Sha256): SignatureToVerify[] {
+  const payload = grantPayload(grant);
+  return [
+    {
+      publicKey: grant.grantorPublicKey,
+      message: payload,
+      signature: grant.grantorSignature,
+      pointer: "/grantor_signature",
+    },
+    {
+      publicKey: grant.witnessPublicKey,
+      message: grantWitnessPayload(payload, grant.grantorSignature, sha256),
+      signature: grant.witnessSignature,
+      pointer: "/witness_signature",
+    },
+  ];
+}
+
+/** That of the revoker, over the origin in which its proposer has read the target; none for an operator. */
+export function revocationSignatures(revocation: RevocationInput): SignatureToVerify[] {
+  const { signer, targetOriginFingerprint: originFingerprint } = revocation;
+  if (signer === null) return [];
+  const message = revocationPayload({ ...revocation, originFingerprint });
+  return [{ ...signer, message, pointer: "/revoker_signature" }];
+}
+
+/** That of the actor; none for an event of kind 1. */
+export function eventSignatures(event: EventInput): SignatureToVerify[] {
+  const { actor } = event;
+  return actor === null ? [] : [{ ...actor, message: eventActorPayload(event), pointer: "/actor_signature" }];
+}
+
+/**
+ * Every signature that deciding the command verifies, so that whoever receives it can verify them ahead of time and
+ * have the verdicts remembered. A trust root and cosignatures are not among them.
+ */
+export function signaturesOf(command: Command, sha256: Sha256): SignatureToVerify[] {
+  switch (command.kind) {
+    case "record_events":
+      return command.events.flatMap(eventSignatures);
+    case "record_claim":
+      return claimSignatures(command.claim, sha256);
+    case "record_grant":
+      return grantSignatures(command.grant, sha256);
+    case "record_revocation":
+      return revocationSignatures(command.revocation);
+    case "genesis":
+    case "trust_root":
+    case "erase_client_event":
+    case "create_api_key":
+    case "revoke_api_key":
+    case "rotate_api_key":
+    case "mark_certify_point":
+      return [];
+    default:
+      return assertNever(command);
+  }
+}
