@@ -116,7 +116,8 @@ export { advance } from "./advance.ts";
 export { encodeWrites, nextEffect } from "./effect.ts";
 export type { AsOf, Check, CheckResult, VerificationResult } from "./checks.ts";
 export { EVENT_CHECKS, verifyEvent } from "./verification.ts";
-export type { EventCheckCode, EventVerificationInput, LoadedLeaf } from "./verification.ts";
+export type { EventCheckCode, EventVerificationInput } from "./verification.ts";
+export type { LoadedLeaf } from "./anchor-checks.ts";
 export { rememberVerdicts } from "./verdict-memo.ts";
 export { traceEvent } from "./trace.ts";
 export type {

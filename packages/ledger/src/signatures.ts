@@ -23,7 +23,7 @@ export interface SignatureToVerify {
 }
 
 /** Those of the subject and of the issuer, who signs what the subject has signed. */
-export function claimSignatures(claim: ClaimInput, sha256: Sha256): SignatureToVerify[] {
+export function claimSignatures(claim: ClaimInput, sha256: Sha256): readonly [SignatureToVerify, SignatureToVerify] {
   const payload = claimPayload(claim);
   return [
     {
@@ -42,7 +42,7 @@ export function claimSignatures(claim: ClaimInput, sha256: Sha256): SignatureToV
 }
 
 /** Those of the grantor and of the witness, who signs what the grantor has signed. */
-export function grantSignatures(grant: GrantInput, sha256: Sha256): SignatureToVerify[] {
+export function grantSignatures(grant: GrantInput, sha256: Sha256): readonly [SignatureToVerify, SignatureToVerify] {
   const payload = grantPayload(grant);
   return [
     {
@@ -78,7 +78,7 @@ export function eventSignatures(event: EventInput): SignatureToVerify[] {
  * Every signature that deciding the command verifies, so that whoever receives it can verify them ahead of time and
  * have the verdicts remembered. A trust root and cosignatures are not among them.
  */
-export function signaturesOf(command: Command, sha256: Sha256): SignatureToVerify[] {
+export function signaturesOf(command: Command, sha256: Sha256): readonly SignatureToVerify[] {
   switch (command.kind) {
     case "record_events":
       return command.events.flatMap(eventSignatures);

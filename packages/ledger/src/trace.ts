@@ -7,8 +7,9 @@ import type { AnchorId, Crypto, EventLeaf, Leaf, LeafKind, SignedEventLeaf } fro
 import type { CheckResult } from "./checks.ts";
 import { REFERENCE_RULES } from "./facts.ts";
 import type { AnchorFact } from "./facts.ts";
-import { checkActorSignature, parentFault } from "./verification.ts";
-import type { LoadedLeaf } from "./verification.ts";
+import { parentFault } from "./anchor-checks.ts";
+import type { LoadedLeaf } from "./anchor-checks.ts";
+import { checkActorSignature } from "./verification.ts";
 
 /** `unknown`: a reference that the verdict needs is empty, or the anchor is no event. */
 export type AuthorityVerdict = boolean | "unknown";

@@ -22,23 +22,27 @@ import {
   tileLevelsAt,
 } from "../src/index.ts";
 import type {
-  AnchorFact,
   ApiKey,
   Certificate,
   CertificateWrite,
   ClientEventFact,
   Command,
   CommandOutcome,
+  ContentFact,
+  CreateApiKeyCommand,
+  Credential,
   Entry,
   EntryDecision,
   EventInput,
   RecordOutcome,
   Facts,
+  FoundAnchor,
   LeafWrite,
   LedgerState,
   OriginState,
   ProposalGroup,
   RecordEventsCommand,
+  Scope,
   StoredLedger,
   StoredOrigin,
   StoredTrustRoot,
@@ -46,16 +50,48 @@ import type {
   TrustRootPosition,
 } from "../src/index.ts";
 import { GENESIS_DOCUMENT, NODE_A, hash, sha256 } from "./cluster.ts";
+import { RecordTables } from "./record-tables.ts";
 
 export const CLIENT_ID = hash("client").slice(0, 16);
 export const KEY_HASH = hash("key");
 export const CREDENTIAL = { apiClientId: CLIENT_ID, keyId: apiKeyIdOf(KEY_HASH) };
 
-export const CREATE_KEY: Command = {
+export const CREATE_KEY: CreateApiKeyCommand = {
   kind: "create_api_key",
   operator: "test",
-  key: { keyHash: KEY_HASH, apiClientId: CLIENT_ID, label: "first", scopes: ["read", "write"], expiresMs: 0 },
+  key: {
+    keyHash: KEY_HASH,
+    apiClientId: CLIENT_ID,
+    label: "first",
+    scopes: ["read", "write"],
+    expiresMs: 0,
+    requestsPerSecond: 0,
+  },
 };
+
+/** Makes a key of an API client that has the name of the key. */
+export function keyCommand(
+  name: string,
+  scopes: readonly Scope[],
+  more: Partial<CreateApiKeyCommand["key"]> = {},
+): CreateApiKeyCommand {
+  const apiClientId = hash(`client ${name}`).slice(0, 16);
+  const key = { keyHash: hash(name), apiClientId, label: name, scopes, expiresMs: 0, requestsPerSecond: 0, ...more };
+  return { kind: "create_api_key", operator: "test", key };
+}
+
+/** What a command says that is made with the key of this name. */
+export function credentialOf(name: string): Credential {
+  return { apiClientId: hash(`client ${name}`).slice(0, 16), keyId: hash(name).slice(0, 16) };
+}
+
+/** The code of a rejection; else what the outcome is. */
+export function codeOf(outcome: RecordOutcome | CommandOutcome): string {
+  if ("rejection" in outcome) return outcome.rejection.code;
+  if ("status" in outcome) return outcome.status;
+  const [first] = outcome.kind === "records" && outcome.records.length === 1 ? outcome.records : [];
+  return first === undefined ? outcome.kind : codeOf(first);
+}
 
 export function event(label: string, more: Partial<EventInput> = {}): EventInput {
   const { clientEventId = null } = more;
@@ -64,6 +100,7 @@ export function event(label: string, more: Partial<EventInput> = {}): EventInput
     eventHash: hash(label),
     semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
     clientEventSalt: clientEventId === null ? null : hash(`salt ${label}`),
+    actor: null,
     ...more,
     clientEventId,
   };
@@ -76,7 +113,9 @@ export function record(events: readonly EventInput[], more: Partial<RecordEvents
 interface Tables {
   readonly leaves: LeafWrite[];
   readonly clientEvents: Map<string, ClientEventFact>;
-  readonly anchors: Map<string, AnchorFact>;
+  readonly anchors: Map<string, FoundAnchor>;
+  readonly contents: Map<string, ContentFact>;
+  readonly records: RecordTables;
   readonly tiles: TileWrite[];
   readonly certificates: Map<string, CertificateWrite>;
   readonly apiKeys: Map<string, ApiKey>;
@@ -84,6 +123,17 @@ interface Tables {
   readonly statuses: Map<string, StoredOrigin["status"]>;
   readonly positions: Map<string, TrustRootPosition[]>;
   readonly groupIds: StoredLedger["groupIds"][number][];
+}
+
+/** The rows of a table that are asked for. */
+function found<Row>(table: ReadonlyMap<string, Row>, asked: readonly Uint8Array[]): Map<string, Row> {
+  const rows = new Map<string, Row>();
+  for (const id of asked) {
+    const key = bytesToHex(id);
+    const row = table.get(key);
+    if (row !== undefined) rows.set(key, row);
+  }
+  return rows;
 }
 
 export class LedgerHarness {
@@ -94,6 +144,8 @@ export class LedgerHarness {
     leaves: [],
     clientEvents: new Map(),
     anchors: new Map(),
+    contents: new Map(),
+    records: new RecordTables(sha256),
     tiles: [],
     certificates: new Map(),
     apiKeys: new Map(),
@@ -124,20 +176,18 @@ export class LedgerHarness {
 
   /** What is found of what the entry asks for, and nothing else. */
   facts(entry: Entry): Facts {
-    const query = factsNeeded(entry);
+    const query = factsNeeded(entry, sha256);
+    const { tables } = this;
     const clientEvents = new Map<string, ClientEventFact>();
-    const anchors = new Map<string, AnchorFact>();
     for (const { apiClientId, clientEventId } of query.clientEvents) {
       const key = clientEventKey(apiClientId, clientEventId);
-      const found = this.tables.clientEvents.get(key);
+      const found = tables.clientEvents.get(key);
       if (found !== undefined) clientEvents.set(key, found);
     }
-    for (const anchorId of query.anchors) {
-      const key = bytesToHex(anchorId);
-      const found = this.tables.anchors.get(key);
-      if (found !== undefined) anchors.set(key, found);
-    }
-    return { clientEvents, anchors };
+    const anchors = found(tables.anchors, [...query.anchors, ...query.records]);
+    const contents = found(tables.contents, query.contents);
+    const sequenceOf = (id: AnchorId): number | null => tables.anchors.get(bytesToHex(id))?.sequence ?? null;
+    return { clientEvents, anchors, contents, records: tables.records.load(query, sequenceOf) };
   }
 
   decide(entry: Entry): EntryDecision {
@@ -159,6 +209,21 @@ export class LedgerHarness {
     const first = outcome?.status === "decided" ? outcome.commands[0] : undefined;
     if (first === undefined) throw new Error(`the group is ${outcome?.status}`);
     return first;
+  }
+
+  /** Several commands in one entry. */
+  runTogether(...commands: readonly Command[]): readonly CommandOutcome[] {
+    const [outcome] = this.apply(this.entry([this.group(...commands)])).outcomes;
+    if (outcome?.status !== "decided") throw new Error(`the group is ${outcome?.status}`);
+    return outcome.commands;
+  }
+
+  /** One command with one record. @throws if it is not accepted */
+  acceptRecord(command: Command): LeafWrite {
+    const outcome = this.run(command);
+    const [first] = outcome.kind === "records" ? outcome.records : [];
+    if (first?.status !== "accepted") throw new Error(`the record is ${codeOf(outcome)}`);
+    return first.leaf;
   }
 
   /** One event in an entry of its own. */
@@ -195,10 +260,18 @@ export class LedgerHarness {
     const { writes } = decision;
     for (const leaf of writes.leaves) {
       tables.leaves.push(leaf);
-      tables.anchors.set(bytesToHex(leaf.anchorId), leaf);
+      const { kind, sequence, originFingerprint, depth } = leaf;
+      const hasClientEventId = writes.clientEvents.some((write) => write.sequence === sequence);
+      tables.anchors.set(bytesToHex(leaf.anchorId), { kind, sequence, originFingerprint, depth, hasClientEventId });
     }
     for (const write of writes.clientEvents)
       tables.clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+    for (const { anchorId } of writes.erasures) {
+      const anchor = tables.anchors.get(bytesToHex(anchorId));
+      if (anchor !== undefined) tables.anchors.set(bytesToHex(anchorId), { ...anchor, hasClientEventId: false });
+    }
+    for (const write of writes.contents) tables.contents.set(bytesToHex(write.contentHash), write);
+    tables.records.write(writes);
     tables.tiles.push(...writes.tiles);
     for (const write of writes.certificates) tables.certificates.set(bytesToHex(write.originFingerprint), write);
     for (const key of writes.apiKeys) tables.apiKeys.set(bytesToHex(key.keyId), key);
