@@ -119,6 +119,7 @@ export { EVENT_CHECKS, verifyEvent } from "./verification.ts";
 export type { EventCheckCode, EventVerificationInput } from "./verification.ts";
 export type { LoadedLeaf } from "./anchor-checks.ts";
 export { rememberVerdicts } from "./verdict-memo.ts";
+export type { SignedMessage, VerdictMemo } from "./verdict-memo.ts";
 export { traceEvent } from "./trace.ts";
 export type {
   AuthorityVerdict,
