@@ -132,12 +132,13 @@ describe("hostile bytes", () => {
 
   test.each<[string, Uint8Array]>([
     ["an unknown command version", patched(plain, 0, 2)],
-    ["an unknown command", patched(plain, 1, 6)],
+    ["an unknown command", patched(plain, 1, 12)],
     ["command 0", patched(plain, 1, 0)],
     ["a flag that is neither 0 nor 1", patched(plain, FLAGS_AT - 3, 2)],
     ["no events", patched(plain, FLAGS_AT - 2, 0, 0)],
     ["1,001 events", patched(plain, FLAGS_AT - 2, 0x03, 0xe9)],
-    ["unknown event flags", patched(plain, FLAGS_AT, 8)],
+    ["unknown event flags", patched(plain, FLAGS_AT, 16)],
+    ["an actor that is missing", patched(plain, FLAGS_AT, 8)],
     ["a first event without origin", patched(plain, FLAGS_AT, 1)],
     ["an empty semantic anchor that is written out", patched(semantic, FLAGS_AT + 65, ...new Uint8Array(192))],
     ["an empty client event id", patched(named, NAME_AT, 0)],

@@ -6,7 +6,14 @@ import { CREDENTIAL, LedgerHarness } from "./ledger-harness.ts";
 
 function create(name: string, more: Partial<CreateApiKeyCommand["key"]> = {}): CreateApiKeyCommand {
   const client = hash("some client").slice(0, 16);
-  const key = { keyHash: hash(name), apiClientId: client, label: name, scopes: ["write"] as const, expiresMs: 0 };
+  const key = {
+    keyHash: hash(name),
+    apiClientId: client,
+    label: name,
+    scopes: ["write"] as const,
+    expiresMs: 0,
+    requestsPerSecond: 0,
+  };
   return { kind: "create_api_key", operator: "operator", key: { ...key, ...more } };
 }
 
@@ -21,6 +28,7 @@ test("a key is created with the accepted time of its entry", () => {
     label: "one",
     scopes: ["write"],
     expiresMs: 0,
+    requestsPerSecond: 0,
     createdMs: ledger.state.lastAcceptedMs + 20,
     revokedMs: 0,
     operator: "operator",
@@ -41,6 +49,7 @@ test.each([
   ["another client", { keyHash: sameId, apiClientId: CREDENTIAL.apiClientId }],
   ["other scopes", { keyHash: sameId, scopes: ["read"] as const }],
   ["another expiry", { keyHash: sameId, expiresMs: 2_000_000_000_000 }],
+  ["another rate", { keyHash: sameId, requestsPerSecond: 5 }],
   ["another label", { keyHash: sameId, label: "other" }],
 ])("%s is a conflict", (_, more) => {
   const ledger = LedgerHarness.started();
@@ -82,6 +91,15 @@ test.each<[string, Partial<ApiKey>, number, boolean]>([
   ["revoked", { expiresMs: 0, revokedMs: 5 }, 10, false],
 ])("live: %s", (_, more, nowMs, expected) => {
   const base = { keyId: hash("k").slice(0, 16), keyHash: hash("k"), apiClientId: hash("c").slice(0, 16), label: "" };
-  const key: ApiKey = { ...base, scopes: ["read"], expiresMs: 0, createdMs: 1, revokedMs: 0, operator: "o", ...more };
+  const key: ApiKey = {
+    ...base,
+    scopes: ["read"],
+    expiresMs: 0,
+    requestsPerSecond: 0,
+    createdMs: 1,
+    revokedMs: 0,
+    operator: "o",
+    ...more,
+  };
   expect(isLiveApiKey(key, nowMs)).toBe(expected);
 });

@@ -74,6 +74,12 @@ export class RecordTables {
     return new LoadedRecords([...loaded.claims.values()], [...loaded.grants.values()], pairs);
   }
 
+  /** Everything there is, asked for or not. */
+  everything(): LoadedRecords {
+    const pairs = new Map([...this.#pairs].map(([key, sequence]) => [key, this.claimAt(sequence)]));
+    return new LoadedRecords([...this.claims.values()], [...this.grants.values()], pairs);
+  }
+
   #newestOf(sequence: number | undefined): ClaimRecord | null {
     return sequence === undefined ? null : this.claimAt(sequence);
   }

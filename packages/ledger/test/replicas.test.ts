@@ -66,7 +66,7 @@ class RandomLife {
     if (dice === 3) {
       const apiClientId = hash(`client ${this.#random(5)}`).slice(0, 16);
       const keyHash = hash(`key ${this.#random(20)}`);
-      const key = { keyHash, apiClientId, label: "", scopes: ["write"] as const, expiresMs: 0 };
+      const key = { keyHash, apiClientId, label: "", scopes: ["write"] as const, expiresMs: 0, requestsPerSecond: 0 };
       return { kind: "create_api_key", operator: "test", key };
     }
     const events = Array.from({ length: 1 + this.#random(this.#random(8) === 0 ? 200 : 4) }, () => this.#event());
@@ -127,7 +127,13 @@ function essence(state: LedgerState): object {
 
 /** Everything there is, asked for or not. */
 function allFacts(ledger: LedgerHarness): Facts {
-  return { clientEvents: new Map(ledger.tables.clientEvents), anchors: new Map(ledger.tables.anchors) };
+  const { clientEvents, anchors, contents, records } = ledger.tables;
+  return {
+    clientEvents: new Map(clientEvents),
+    anchors: new Map(anchors),
+    contents: new Map(contents),
+    records: records.everything(),
+  };
 }
 
 const SEEDS = [1, 2, 3];
