@@ -117,21 +117,34 @@ export { encodeWrites, nextEffect } from "./effect.ts";
 export type { AsOf, Check, CheckResult, VerificationResult } from "./checks.ts";
 export { EVENT_CHECKS, verifyEvent } from "./verification.ts";
 export type { EventCheckCode, EventVerificationInput } from "./verification.ts";
-export type { LoadedLeaf } from "./anchor-checks.ts";
+export { CLAIM_CHECKS, verifyClaim } from "./verify-claim.ts";
+export type { ClaimCheckCode, ClaimVerificationInput, RecordEvidence, RecordVerification } from "./verify-claim.ts";
+export { GRANT_CHECKS, verifyGrant } from "./verify-grant.ts";
+export type { GrantCheckCode, GrantVerificationInput } from "./verify-grant.ts";
+export { RecordStates } from "./chain-force.ts";
+export { leavesInView, recordsInView, targetsInView } from "./records-in-view.ts";
+export type { RecordsInView } from "./records-in-view.ts";
+export { LeafRows } from "./leaf-rows.ts";
+export type { KnownLeaf } from "./leaf-rows.ts";
+export type { AnchorEvidence, LoadedLeaf } from "./anchor-checks.ts";
 export { rememberVerdicts } from "./verdict-memo.ts";
 export type { SignedMessage, VerdictMemo } from "./verdict-memo.ts";
-export { traceEvent } from "./trace.ts";
+export type { AuthorityReasonCode, AuthorityVerdict } from "./authority.ts";
+export type { DelegationFaultCode } from "./delegation.ts";
+export { TRACE_LIMITS, parentViolations, traceDelegation, traceEvent } from "./trace.ts";
 export type {
-  AuthorityVerdict,
   DelegationBoundary,
   DelegationHop,
+  PossibleParents,
+  ShownRecord,
   Trace,
   TraceActor,
   TraceInput,
   TraceReason,
-  TraceReasonCode,
   TraceReference,
+  TraceRevocation,
   TraceViolation,
+  TracedDelegation,
   ViolationCode,
 } from "./trace.ts";
 export type { OriginStatus } from "@event-anchoring/protocol";

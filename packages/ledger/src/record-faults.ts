@@ -10,8 +10,8 @@ import type { ClaimRecord, GrantRecord, Records } from "./records.ts";
 
 /** A record whose leaf is known, or why it is not to be believed. */
 export type JudgedRecord<Found> =
-  | { readonly leaf: Found; readonly row: KnownLeaf; readonly fault: null }
-  | { readonly leaf: null; readonly row: KnownLeaf | null; readonly fault: string };
+  | { readonly leaf: Found; readonly fault: null }
+  | { readonly leaf: null; readonly fault: string };
 
 type Comparison = readonly [field: string, isSame: boolean];
 
@@ -23,10 +23,11 @@ function isSameAnchor(record: ClaimRecord | GrantRecord, row: KnownLeaf): boolea
   return equalBytes(record.anchorId, row.anchorId) && equalBytes(record.originFingerprint, row.leaf.originFingerprint);
 }
 
-/** What a record's leaf is, before the fields are compared. */
-function rowFault(record: ClaimRecord | GrantRecord, row: KnownLeaf | null): string | null {
+/** The leaf of a record, or why there is none. */
+function rowOf(record: ClaimRecord | GrantRecord, leaves: LeafRows): KnownLeaf | string {
+  const row = leaves.at(record.sequence);
   if (row === null) return `the leaf of sequence ${record.sequence} is missing`;
-  if (isSameAnchor(record, row)) return null;
+  if (isSameAnchor(record, row)) return row;
   return `the leaf of sequence ${record.sequence} hashes to ${bytesToHex(row.anchorId)}, its record names another`;
 }
 
@@ -53,11 +54,11 @@ function endingFault(record: ClaimRecord | GrantRecord, kind: 2 | 3, leaves: Lea
 
 /** Holds a claim's record against its leaf, and its endings up to a position against the leaves that made them. */
 export function judgeClaimRecord(record: ClaimRecord, leaves: LeafRows, at: AsOf): JudgedRecord<ClaimLeaf> {
-  const row = leaves.at(record.sequence);
-  const missing = rowFault(record, row);
-  if (row === null || missing !== null) return { leaf: null, row, fault: missing ?? "" };
+  const row = rowOf(record, leaves);
+  if (typeof row === "string") return { leaf: null, fault: row };
   const { leaf } = row;
-  if (leaf.kind !== LEAF_KIND.claim) return { leaf: null, row, fault: `sequence ${record.sequence} is no claim` };
+  if (leaf.kind !== LEAF_KIND.claim)
+    return { leaf: null, fault: `the leaf of sequence ${record.sequence} is no claim` };
   const difference = firstDifference([
     ["entity_fingerprint", equalBytes(record.entityFingerprint, leaf.entityFingerprint)],
     ["attribute_type", record.attributeType === leaf.attributeType],
@@ -66,23 +67,26 @@ export function judgeClaimRecord(record: ClaimRecord, leaves: LeafRows, at: AsOf
     ["expires_at", record.expiresAt === leaf.expiresAt],
     ["its lineage", record.lineage <= record.sequence],
   ]);
-  if (difference !== null) return { leaf: null, row, fault: differs(record, difference) };
+  if (difference !== null) return { leaf: null, fault: differs(record, difference) };
   const fault = endingFault(record, LEAF_KIND.claim, leaves, at);
-  return fault === null ? { leaf, row, fault } : { leaf: null, row, fault };
+  return fault === null ? { leaf, fault } : { leaf: null, fault };
 }
 
-/** A bound of the grant's own, or else what it inherits. */
-function inherited(own: number, ofParent: number | undefined): number {
-  return own === 0 ? (ofParent ?? 0) : own;
-}
+// A record that is not loaded says nothing against the one that names it.
 
 function namesClaim(claim: ClaimRecord | null, reference: Uint8Array, lineage: number): boolean {
-  return claim !== null && equalBytes(claim.anchorId, reference) && claim.lineage === lineage;
+  return claim === null || (equalBytes(claim.anchorId, reference) && claim.lineage === lineage);
 }
 
 function namesParent(record: GrantRecord, parent: GrantRecord | null, leaf: GrantLeaf): boolean {
   if (record.parent === null) return isZero(leaf.parentGrantRef) && record.links === 1;
-  return parent !== null && equalBytes(parent.anchorId, leaf.parentGrantRef) && record.links === parent.links + 1;
+  return parent === null || (equalBytes(parent.anchorId, leaf.parentGrantRef) && record.links === parent.links + 1);
+}
+
+/** Whether a bound is the grant's own, or else the one it inherits. */
+function isBound(bound: number, own: number, record: GrantRecord, ofParent: number | undefined): boolean {
+  if (own !== 0) return bound === own;
+  return record.parent === null ? bound === 0 : ofParent === undefined || bound === ofParent;
 }
 
 /** Holds a grant's record against its leaf and the records it names. */
@@ -92,11 +96,11 @@ export function judgeGrantRecord(
   leaves: LeafRows,
   at: AsOf,
 ): JudgedRecord<GrantLeaf> {
-  const row = leaves.at(record.sequence);
-  const missing = rowFault(record, row);
-  if (row === null || missing !== null) return { leaf: null, row, fault: missing ?? "" };
+  const row = rowOf(record, leaves);
+  if (typeof row === "string") return { leaf: null, fault: row };
   const { leaf } = row;
-  if (leaf.kind !== LEAF_KIND.grant) return { leaf: null, row, fault: `sequence ${record.sequence} is no grant` };
+  if (leaf.kind !== LEAF_KIND.grant)
+    return { leaf: null, fault: `the leaf of sequence ${record.sequence} is no grant` };
   const grantor = records.claim(record.grantorClaim);
   const grantee = records.claim(record.granteeClaim);
   const parent = record.parent === null ? null : records.grant(record.parent);
@@ -105,12 +109,12 @@ export function judgeGrantRecord(
     ["grantee_claim_ref", namesClaim(grantee, leaf.granteeClaimRef, record.granteeLineage)],
     ["parent_grant_ref", namesParent(record, parent, leaf)],
     ["delegation_depth", record.delegationDepth === leaf.delegationDepth],
-    ["not_before", record.notBefore === inherited(leaf.notBefore, parent?.notBefore)],
-    ["expires_at", record.expiresAt === inherited(leaf.expiresAt, parent?.expiresAt)],
+    ["not_before", isBound(record.notBefore, leaf.notBefore, record, parent?.notBefore)],
+    ["expires_at", isBound(record.expiresAt, leaf.expiresAt, record, parent?.expiresAt)],
     ["grantor_public_key", equalBytes(record.grantorPublicKey, leaf.grantorPublicKey)],
     ["witness_public_key", equalBytes(record.witnessPublicKey, leaf.witnessPublicKey)],
   ]);
-  if (difference !== null) return { leaf: null, row, fault: differs(record, difference) };
+  if (difference !== null) return { leaf: null, fault: differs(record, difference) };
   const fault = endingFault(record, LEAF_KIND.grant, leaves, at);
-  return fault === null ? { leaf, row, fault } : { leaf: null, row, fault };
+  return fault === null ? { leaf, fault } : { leaf: null, fault };
 }

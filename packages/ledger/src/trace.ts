@@ -2,55 +2,73 @@
  * From an anchor back to who acted, who delegated and within what bounds. Bounded, iterative, and a function of the
  * rows that are handed in. docs/PROTOCOL.md, "Tracing".
  */
-import { LEAF_KIND, bytesToHex, decodeLeaf, isZero } from "@event-anchoring/protocol";
-import type { AnchorId, Crypto, EventLeaf, Leaf, LeafKind, SignedEventLeaf } from "@event-anchoring/protocol";
-import type { CheckResult } from "./checks.ts";
-import { REFERENCE_RULES } from "./facts.ts";
-import type { AnchorFact } from "./facts.ts";
+import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes, isZero } from "@event-anchoring/protocol";
+import type { AnchorId, Crypto, Leaf, LeafKind } from "@event-anchoring/protocol";
 import { parentFault } from "./anchor-checks.ts";
 import type { LoadedLeaf } from "./anchor-checks.ts";
-import { checkActorSignature } from "./verification.ts";
+import { actorRecordsOf, judgeAuthority } from "./authority.ts";
+import type { ActorRecords, AuthorityReason, AuthorityVerdict } from "./authority.ts";
+import { RecordStates, chainOf, linkForceAt } from "./chain-force.ts";
+import type { GrantChain } from "./chain-force.ts";
+import type { AsOf, CheckResult } from "./checks.ts";
+import { DelegationJudge, parentLinkFault } from "./delegation.ts";
+import type { DelegationFaultCode } from "./delegation.ts";
+import { REFERENCE_RULES } from "./facts.ts";
+import type { AnchorFact } from "./facts.ts";
+import type { RecordState } from "./in-force.ts";
+import { LeafRows } from "./leaf-rows.ts";
+import type { ClaimRecord, GrantRecord, Records } from "./records.ts";
+import { checkActorIsIrisSubject, checkActorSignature, isEvent } from "./verification.ts";
+import { rootAuthorityOf } from "./verify-grant.ts";
 
-/** `unknown`: a reference that the verdict needs is empty, or the anchor is no event. */
-export type AuthorityVerdict = boolean | "unknown";
+/** What a trace shows at most. What is beyond is counted, and judged all the same. */
+export const TRACE_LIMITS = {
+  /** Hops of the delegation, from the leaf grant on. */
+  delegationMax: 1_000,
+  possibleParentsMax: 100,
+} as const;
 
-export type TraceReasonCode =
-  /** Verdicts are about events. */
-  | "not_an_event"
-  | "iris_ref_empty"
-  | "grant_ref_empty"
-  /** The records that would decide were not among the rows. */
-  | "records_not_loaded";
-
-export interface TraceReason {
-  readonly code: TraceReasonCode;
-  /** The record at fault, if there is one. */
-  readonly anchorId: AnchorId | null;
-  readonly sequence: number | null;
+export interface TraceReason extends AuthorityReason {
+  /** Which verdict is not true for this reason. */
+  readonly verdict: "at_action" | "now";
 }
-
-export type RecordState = "active" | "superseded" | "revoked" | "expired";
 
 export interface TraceActor {
   /** The claim that iris_ref names. */
   readonly claim: LoadedLeaf | null;
+  /** Of that claim, as of the position asked for. */
   readonly state: RecordState | null;
+  /** `fail` also if the good signature is of another key than the claim's subject. */
   readonly actorSignature: CheckResult;
+}
+
+/** A claim or a grant as a trace shows it. */
+export interface ShownRecord extends LoadedLeaf {
+  /** As of the position asked for. */
+  readonly state: RecordState;
 }
 
 /** One hop of the delegation, from the grant the event names towards the root. */
 export interface DelegationHop {
-  readonly grant: LoadedLeaf;
-  readonly grantorClaim: LoadedLeaf;
-  readonly granteeClaim: LoadedLeaf;
+  readonly grant: ShownRecord;
+  readonly grantorClaim: ShownRecord;
+  readonly granteeClaim: ShownRecord;
   readonly witnessPublicKey: Uint8Array;
   readonly witnessIsGrantee: boolean;
 }
 
 /** How far the delegation reaches. Times are Unix milliseconds, 0 = unbounded. */
 export interface DelegationBoundary {
+  /** Of the grant that the event names. */
   readonly scopeHash: Uint8Array;
-  readonly depth: { readonly granted: number; readonly used: number; readonly left: number };
+  readonly depth: {
+    /** Hops that the root grant allows below itself. */
+    readonly granted: number;
+    /** Hops below the root grant that the chain has. */
+    readonly used: number;
+    /** Hops that may be granted below the grant that the event names. */
+    readonly left: number;
+  };
   readonly window: { readonly notBefore: number; readonly expiresAt: number };
 }
 
@@ -60,7 +78,10 @@ export type ViolationCode =
   /** A leaf names an anchor that does not exist, or is not older than itself. */
   | "reference_missing"
   | "reference_wrong_kind"
-  | "actor_signature_invalid";
+  | "actor_signature_invalid"
+  /** Who signed the event is not the subject of its iris claim. */
+  | "actor_key_mismatch"
+  | DelegationFaultCode;
 
 /** Something that the rules exclude: a row was altered, or a rule was broken when it was written. */
 export interface TraceViolation {
@@ -77,6 +98,18 @@ export interface TraceReference {
   readonly kind: LeafKind | null;
 }
 
+export interface TraceRevocation extends LoadedLeaf {
+  readonly targetAnchorId: AnchorId;
+  /** It stood when the traced anchor was accepted. */
+  readonly isBeforeAction: boolean;
+}
+
+/** Grants that may be what gave the root grantor its authority, and the records that their force depends on. */
+export interface PossibleParents {
+  readonly grants: readonly GrantRecord[];
+  readonly records: Records;
+}
+
 export interface TraceInput {
   readonly anchor: LoadedLeaf;
   /** By hex, those of the anchor's references that exist. */
@@ -85,30 +118,48 @@ export interface TraceInput {
   readonly parents: readonly LoadedLeaf[];
   /** The leaf before the last of `parents` (before the anchor if there are none), if it is not itself shown. */
   readonly beforeParents: LoadedLeaf | null;
+  readonly asOf: AsOf;
+  /**
+   * The claim and the grant that the event names (of another kind: the anchor itself) with all that they hang on, and
+   * for each lineage its newest claim at the position of the anchor and at `asOf`.
+   */
+  readonly records: Records;
+  /** Of the records in view, with their endings up to `asOf`: leavesInView. */
+  readonly leaves: readonly LoadedLeaf[];
+  /** Revocations up to `asOf` of the records in view: targetsInView. */
+  readonly revocations: readonly LoadedLeaf[];
+  /** Claims whose lineages the caller trusts to grant without a parent; null: not asked. */
+  readonly trustedRoots: readonly ClaimRecord[] | null;
+  readonly possibleParents: PossibleParents;
+}
+
+/** From the leaf grant to the root. */
+export interface TracedDelegation {
+  readonly hops: readonly DelegationHop[];
+  /** Links towards the root that are not shown. */
+  readonly omitted: number;
 }
 
 export interface Trace {
   readonly leaf: Leaf;
   readonly authorisedAtAction: AuthorityVerdict;
   readonly authorisedNow: AuthorityVerdict;
-  /** Why a verdict is not true. */
+  /** Why a verdict is not true: first those of the action, then those of now. */
   readonly reasons: readonly TraceReason[];
   readonly actor: TraceActor;
-  /** Leaf to root. */
-  readonly delegation: readonly DelegationHop[];
+  readonly delegation: TracedDelegation;
   readonly boundary: DelegationBoundary | null;
   readonly rootAuthority: CheckResult;
+  /** Ascending by sequence. */
   readonly possibleParents: readonly AnchorId[];
-  readonly revocations: readonly LoadedLeaf[];
+  /** Ascending by sequence. */
+  readonly revocations: readonly TraceRevocation[];
+  /** A revocation in view says that things were amiss when the event happened. Changes no verdict. */
+  readonly isSuspect: boolean;
+  /** Of the anchor and its parents, of its references, of its actor, then of the delegation from leaf to root. */
   readonly violations: readonly TraceViolation[];
   /** The non-empty ones, in field order. */
   readonly references: readonly TraceReference[];
-}
-
-type AnyEventLeaf = EventLeaf | SignedEventLeaf;
-
-function isEvent(leaf: Leaf): leaf is AnyEventLeaf {
-  return leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
 }
 
 /** The last segment of a pointer is the wire name. */
@@ -136,53 +187,237 @@ function referenceViolations(anchorId: AnchorId, references: readonly TraceRefer
   });
 }
 
-/** Holds every leaf that is shown against the one before it. */
-function linkViolations(input: TraceInput, crypto: Crypto): TraceViolation[] {
-  const shown = [input.anchor, ...input.parents];
-  return shown.flatMap((child, position): TraceViolation[] => {
-    const before = shown[position + 1] ?? input.beforeParents;
-    const leaf = decodeLeaf(child.bytes);
-    // Beyond the page there is nothing to hold the last leaf against.
-    if (before === null && position === shown.length - 1 && input.parents.length > 0) return [];
-    const fault = parentFault(leaf, before, crypto);
+/**
+ * Holds leaves of one origin against one another.
+ * @param leaves deepest first, without gaps
+ * @param before the leaf before the last of them; null: it is not at hand, and the last one is held against nothing
+ *   unless it is the only one
+ * @throws DecodeError if a row is no leaf
+ */
+export function parentViolations(
+  leaves: readonly LoadedLeaf[],
+  before: LoadedLeaf | null,
+  crypto: Crypto,
+): TraceViolation[] {
+  return leaves.flatMap((child, position): TraceViolation[] => {
+    const parent = leaves[position + 1] ?? before;
+    if (parent === null && leaves.length > 1) return [];
+    const fault = parentFault(decodeLeaf(child.bytes), parent, crypto);
     return fault === null ? [] : [{ code: "parent_link_broken", anchorId: child.anchorId, detail: fault }];
   });
 }
 
-/** Which of the two references that a verdict needs are empty. */
-function reasonsUnknown(leaf: Leaf): TraceReason[] {
-  const nowhere = { anchorId: null, sequence: null };
-  if (!isEvent(leaf)) return [{ code: "not_an_event", ...nowhere }];
-  const reasons: TraceReason[] = [];
-  if (isZero(leaf.semanticAnchor.irisRef)) reasons.push({ code: "iris_ref_empty", ...nowhere });
-  if (isZero(leaf.semanticAnchor.grantRef)) reasons.push({ code: "grant_ref_empty", ...nowhere });
-  return reasons.length === 0 ? [{ code: "records_not_loaded", ...nowhere }] : reasons;
+/** Shows a record by its leaf; null if the leaf is missing or another. */
+class RecordViewer {
+  readonly #leaves: LeafRows;
+  readonly #records: Records;
+  readonly #states: RecordStates;
+
+  constructor(leaves: LeafRows, records: Records, at: AsOf) {
+    this.#leaves = leaves;
+    this.#records = records;
+    this.#states = new RecordStates(records, at);
+  }
+
+  #leafOf(record: ClaimRecord | GrantRecord): LoadedLeaf | null {
+    const row = this.#leaves.at(record.sequence);
+    return row !== null && equalBytes(row.anchorId, record.anchorId) ? row : null;
+  }
+
+  claim(record: ClaimRecord | null): ShownRecord | null {
+    const leaf = record === null ? null : this.#leafOf(record);
+    if (record === null || leaf === null) return null;
+    return { anchorId: leaf.anchorId, bytes: leaf.bytes, state: this.#states.claim(record) };
+  }
+
+  hop(record: GrantRecord): DelegationHop | null {
+    const leaf = this.#leafOf(record);
+    const granteeRecord = this.#records.claim(record.granteeClaim);
+    const grantorClaim = this.claim(this.#records.claim(record.grantorClaim));
+    const granteeClaim = this.claim(granteeRecord);
+    if (leaf === null || granteeRecord === null || grantorClaim === null || granteeClaim === null) return null;
+    return {
+      grant: { anchorId: leaf.anchorId, bytes: leaf.bytes, state: this.#states.grant(record) },
+      grantorClaim,
+      granteeClaim,
+      witnessPublicKey: record.witnessPublicKey,
+      witnessIsGrantee: equalBytes(record.witnessPublicKey, granteeRecord.subjectPublicKey),
+    };
+  }
+}
+
+/**
+ * The delegation that ends in a grant.
+ * @param rows of what recordsInView names
+ */
+export function traceDelegation(
+  grant: GrantRecord,
+  rows: { readonly records: Records; readonly leaves: LeafRows },
+  at: AsOf,
+): TracedDelegation {
+  const viewer = new RecordViewer(rows.leaves, rows.records, at);
+  const { links } = chainOf(grant, rows.records);
+  const hops: DelegationHop[] = [];
+  for (const link of links.slice(0, TRACE_LIMITS.delegationMax)) {
+    const hop = viewer.hop(link);
+    // What is beyond a hop that cannot be shown would look like its neighbour.
+    if (hop === null) break;
+    hops.push(hop);
+  }
+  return { hops, omitted: links.length - hops.length };
+}
+
+function boundaryOf(chain: GrantChain | null, leaves: LeafRows): DelegationBoundary | null {
+  const grant = chain?.links[0];
+  const root = chain?.links.at(-1);
+  if (chain === null || grant === undefined || root === undefined || !chain.isComplete) return null;
+  const leaf = leaves.at(grant.sequence)?.leaf;
+  if (leaf?.kind !== LEAF_KIND.grant) return null;
+  return {
+    scopeHash: leaf.scopeHash,
+    depth: { granted: root.delegationDepth, used: chain.links.length - 1, left: grant.delegationDepth },
+    window: { notBefore: grant.notBefore, expiresAt: grant.expiresAt },
+  };
+}
+
+/** Revocations of what is in view. A row that is none, or younger than the position, is left out. */
+function traceRevocations(leaf: Leaf, revocations: LeafRows, at: AsOf): (TraceRevocation & { suspectSince: number })[] {
+  return revocations.all().flatMap(({ leaf: revocation, anchorId, bytes }) => {
+    if (revocation.kind !== LEAF_KIND.revocation || revocation.sequence > at.sequence) return [];
+    const { targetAnchorId, suspectSince, sequence } = revocation;
+    return [{ anchorId, bytes, targetAnchorId, suspectSince, isBeforeAction: sequence < leaf.sequence }];
+  });
+}
+
+/** Revocations that the record of their target does not know. */
+function unknownRevocations(
+  revocations: readonly TraceRevocation[],
+  targets: readonly (ClaimRecord | GrantRecord)[],
+  at: AsOf,
+): TraceViolation[] {
+  const byId = new Map(targets.map((target) => [bytesToHex(target.anchorId), target]));
+  return revocations.flatMap(({ targetAnchorId, anchorId }): TraceViolation[] => {
+    const target = byId.get(bytesToHex(targetAnchorId));
+    if (target === undefined || (target.revokedAt !== null && target.revokedAt <= at.sequence)) return [];
+    const detail = `its record does not know that ${bytesToHex(anchorId)} revokes it`;
+    return [{ code: "record_differs", anchorId: targetAnchorId, detail }];
+  });
+}
+
+/** What is wrong with what was signed by the actor. */
+function actorViolations(anchorId: AnchorId, leaf: Leaf, iris: LoadedLeaf | null, crypto: Crypto): TraceViolation[] {
+  const violations: TraceViolation[] = [];
+  const signature = checkActorSignature(leaf, crypto);
+  if (signature.result === "fail")
+    violations.push({ code: "actor_signature_invalid", anchorId, detail: signature.detail });
+  const subject = checkActorIsIrisSubject(leaf, iris, crypto);
+  if (subject.result === "fail") violations.push({ code: "actor_key_mismatch", anchorId, detail: subject.detail });
+  return violations;
+}
+
+function delegationViolations(
+  iris: ClaimRecord | null,
+  chain: GrantChain | null,
+  judge: DelegationJudge,
+  records: Records,
+): TraceViolation[] {
+  const links = chain?.links ?? [];
+  const ofIris = iris === null ? null : judge.claimFault(iris.sequence);
+  const found = [
+    ...(ofIris === null ? [] : [ofIris]),
+    ...links.slice(0, TRACE_LIMITS.delegationMax).flatMap((link) => judge.linkFaults(link)),
+    ...links.slice(TRACE_LIMITS.delegationMax).flatMap((link) => parentLinkFault(link, records) ?? []),
+  ];
+  // A claim that two links name is at fault once.
+  const distinct = new Map(
+    found.map((fault) => [`${bytesToHex(fault.anchorId)} ${fault.code} ${fault.detail}`, fault]),
+  );
+  return [...distinct.values()];
+}
+
+/** Grants in force that were given to the root grantor: whose grantee may have been who granted first. */
+function possibleParentsOf(chain: GrantChain | null, { grants, records }: PossibleParents, at: AsOf): AnchorId[] {
+  const root = chain?.links.at(-1);
+  if (chain === null || root === undefined || !chain.isComplete) return [];
+  const own = new Set(chain.links.map(({ sequence }) => sequence));
+  return grants
+    .filter((grant) => grant.sequence <= at.sequence && !own.has(grant.sequence))
+    .filter((grant) => grant.granteeLineage === root.grantorLineage && isInForce(grant, at, records))
+    .sort((a, b) => a.sequence - b.sequence)
+    .slice(0, TRACE_LIMITS.possibleParentsMax)
+    .map(({ anchorId }) => anchorId);
+}
+
+function isInForce(grant: GrantRecord, at: AsOf, records: Records): boolean {
+  const chain = chainOf(grant, records);
+  return (
+    chain.isComplete &&
+    chain.links.every((link) => {
+      const { faults, isComplete } = linkForceAt(link, at, records);
+      return isComplete && faults.length === 0;
+    })
+  );
+}
+
+function reasonsOf(verdict: TraceReason["verdict"], reasons: readonly AuthorityReason[]): TraceReason[] {
+  return reasons.map((reason) => ({ verdict, ...reason }));
+}
+
+/** The claim and the grant that a trace is about: those an event names, or the anchor itself. */
+function subjectsOf(leaf: Leaf, actor: ActorRecords, records: Records): Pick<ActorRecords, "iris" | "grant"> {
+  if (leaf.kind === LEAF_KIND.claim) return { iris: records.claim(leaf.sequence), grant: null };
+  if (leaf.kind === LEAF_KIND.grant) return { iris: null, grant: records.grant(leaf.sequence) };
+  return actor;
 }
 
 /**
  * Traces an anchor of any kind.
- * @throws DecodeError if a row that is shown is no leaf: a corrupt row is never shown as a record
+ * @throws DecodeError if the anchor or a parent that is shown is no leaf: a corrupt row is never shown as a record
  */
 export function traceEvent(input: TraceInput, crypto: Crypto): Trace {
-  const { anchorId, bytes } = input.anchor;
-  const leaf = decodeLeaf(bytes);
-  const signature = checkActorSignature(leaf, crypto);
+  const { anchor, records, asOf } = input;
+  const { anchorId } = anchor;
+  const leaf = decodeLeaf(anchor.bytes);
+  const leaves = new LeafRows([anchor, ...input.leaves], crypto.sha256);
   const references = traceReferences(leaf, input.references);
-  const violations = [...linkViolations(input, crypto), ...referenceViolations(anchorId, references)];
-  if (signature.result === "fail")
-    violations.push({ code: "actor_signature_invalid", anchorId, detail: signature.detail });
+  const actor = actorRecordsOf(leaf, input.references, records);
+  const { iris, grant } = subjectsOf(leaf, actor, records);
+  const chain = grant === null ? null : chainOf(grant, records);
+  const viewer = new RecordViewer(leaves, records, asOf);
+  const irisClaim = viewer.claim(actor.iris);
+  const ofActor = actorViolations(anchorId, leaf, irisClaim, crypto);
+  const revocations = traceRevocations(leaf, new LeafRows(input.revocations, crypto.sha256), asOf);
+  const judge = new DelegationJudge(records, leaves, asOf, crypto);
+  const ofRecords = [
+    ...delegationViolations(iris, chain, judge, records),
+    ...unknownRevocations(revocations, [...(iris === null ? [] : [iris]), ...(chain?.links ?? [])], asOf),
+  ];
+  const position = { sequence: leaf.sequence, timeMs: leaf.acceptedMs };
+  const isBelieved = ofRecords.length === 0;
+  const atAction = judgeAuthority(actor, position, records, isBelieved);
+  const now = judgeAuthority(actor, asOf, records, isBelieved);
   return {
     leaf,
-    authorisedAtAction: "unknown",
-    authorisedNow: "unknown",
-    reasons: reasonsUnknown(leaf),
-    actor: { claim: null, state: null, actorSignature: signature.result },
-    delegation: [],
-    boundary: null,
-    rootAuthority: "not_checked",
-    possibleParents: [],
-    revocations: [],
-    violations,
+    authorisedAtAction: atAction.verdict,
+    authorisedNow: now.verdict,
+    reasons: [...reasonsOf("at_action", atAction.reasons), ...reasonsOf("now", now.reasons)],
+    actor: {
+      claim: irisClaim,
+      state: irisClaim?.state ?? null,
+      actorSignature: ofActor.length > 0 ? "fail" : checkActorSignature(leaf, crypto).result,
+    },
+    delegation: grant === null ? { hops: [], omitted: 0 } : traceDelegation(grant, { records, leaves }, asOf),
+    boundary: boundaryOf(chain, leaves),
+    rootAuthority: chain === null ? "not_checked" : rootAuthorityOf(chain, input.trustedRoots).result,
+    possibleParents: possibleParentsOf(chain, input.possibleParents, asOf),
+    revocations,
+    isSuspect: revocations.some(({ suspectSince }) => suspectSince !== 0 && suspectSince <= leaf.acceptedMs),
+    violations: [
+      ...parentViolations([anchor, ...input.parents], input.beforeParents, crypto),
+      ...referenceViolations(anchorId, references),
+      ...ofActor,
+      ...ofRecords,
+    ],
     references,
   };
 }

@@ -1,0 +1,73 @@
+/** Force and states along chains that are long and share their roots. docs/PROTOCOL.md, "In force". */
+import type { AsOf } from "./checks.ts";
+import { claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
+import type { GrantForce, RecordState } from "./in-force.ts";
+import type { ClaimRecord, GrantRecord, Records } from "./records.ts";
+
+/** A grant and its ancestors. */
+export interface GrantChain {
+  /** From the grant itself towards the root, as far as the records go. Never empty. */
+  readonly links: readonly GrantRecord[];
+  /** True: the last of them is a root grant. */
+  readonly isComplete: boolean;
+}
+
+/** The grant that a link was granted under. A row that names one no older than itself, as none can, leads nowhere. */
+function parentOf(link: GrantRecord, records: Records): GrantRecord | null {
+  return link.parent !== null && link.parent < link.sequence ? records.grant(link.parent) : null;
+}
+
+/** Follows a grant to its root. */
+export function chainOf(grant: GrantRecord, records: Records): GrantChain {
+  const links: GrantRecord[] = [];
+  let last = grant;
+  for (let link: GrantRecord | null = grant; link !== null; link = parentOf(link, records)) {
+    links.push(link);
+    last = link;
+  }
+  return { links, isComplete: last.parent === null };
+}
+
+/** What is wrong with one link and its two claims, whatever becomes of those above it. */
+export function linkForceAt(link: GrantRecord, at: AsOf, records: Records): GrantForce {
+  return grantForceAt({ ...link, parent: null }, at, records);
+}
+
+/** What ends a record the more surely stands further back. */
+const SEVERITY: Readonly<Record<RecordState, number>> = { active: 0, expired: 1, superseded: 2, revoked: 3 };
+
+/** States at one position of any number of claims and grants; what several chains share is judged once. */
+export class RecordStates {
+  readonly #records: Records;
+  readonly #at: AsOf;
+  readonly #grants = new Map<number, RecordState>();
+
+  constructor(records: Records, at: AsOf) {
+    this.#records = records;
+    this.#at = at;
+  }
+
+  claim(claim: ClaimRecord): RecordState {
+    return claimStateAt(claim, this.#at);
+  }
+
+  /** As grantStateOf says it of the whole chain. */
+  grant(grant: GrantRecord): RecordState {
+    const unjudged: GrantRecord[] = [];
+    let worst: RecordState = "active";
+    for (let link: GrantRecord | null = grant; link !== null; link = parentOf(link, this.#records)) {
+      const known = this.#grants.get(link.sequence);
+      if (known !== undefined) {
+        worst = known;
+        break;
+      }
+      unjudged.push(link);
+    }
+    for (const link of unjudged.reverse()) {
+      const own = grantStateOf(linkForceAt(link, this.#at, this.#records));
+      if (SEVERITY[own] > SEVERITY[worst]) worst = own;
+      this.#grants.set(link.sequence, worst);
+    }
+    return worst;
+  }
+}
