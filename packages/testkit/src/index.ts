@@ -16,3 +16,24 @@ export { SqlSession } from "./sql-session.ts";
 export { until } from "./until.ts";
 export { createReceiptMaker } from "./receipt-maker.ts";
 export type { ReceiptMaker } from "./receipt-maker.ts";
+export { AnchoringClient, expectOk } from "./anchoring-client.ts";
+export type {
+  Answer,
+  QueryFields,
+  RecordKind,
+  WireAnchor,
+  WireAsOf,
+  WireBatch,
+  WireCheck,
+  WireCreated,
+  WireFound,
+  WireList,
+  WireProblem,
+  WireTrace,
+  WireVerified,
+  WireVerifiedBatch,
+} from "./anchoring-client.ts";
+export { partyOf, signClaim, signEvent, signGrant, signRevocation } from "./party.ts";
+export type { Party } from "./party.ts";
+export { claimBody, eventBody, grantBody, revocationBody } from "./request-bodies.ts";
+export type { JsonBody } from "./request-bodies.ts";

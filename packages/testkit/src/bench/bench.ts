@@ -6,6 +6,10 @@ import { EmbeddedCluster, readClusterFile, terminalReporter } from "@event-ancho
 import type { ClusterFile, Terminal } from "@event-anchoring/dev-cluster";
 import { cpuPerAnchor, cpuTime } from "./cpu-time.ts";
 import type { CpuTime } from "./cpu-time.ts";
+import { eventBatches, singleEvents } from "./event-workloads.ts";
+import type { Origins } from "./event-workloads.ts";
+import { QUESTIONS, chainQuestions, newClaims, newGrants } from "./responsibility-workloads.ts";
+import type { WorkloadSetup } from "./responsibility-workloads.ts";
 import { runScenario } from "./scenarios.ts";
 import type { Measurement, Scenario } from "./scenarios.ts";
 import { trustRootsOf, verifySamples } from "./verify-samples.ts";
@@ -18,12 +22,16 @@ Starts a cluster of its own in a temporary folder, and deletes it afterwards.
 Options:
   --cluster <folder>   measure the running cluster of this folder instead
   --seconds <n>        length of each measurement (default: 8)
+  --only <text>        only the measurements whose name has this in it
   --json               print one JSON object; progress goes to stderr
   --help               print this
 `;
 
 /** Until the hot paths of six new processes are compiled; before that a write costs twice the processor time. */
 const WARM_UP_MS = 10_000;
+
+/** Claims and grants signed in advance for each second of a measurement, over all nodes. */
+const PREPARED_PER_SECOND = 3000;
 
 interface Row extends Measurement {
   /** Processor time of all nodes together, per anchor; null where the system does not tell. */
@@ -33,6 +41,8 @@ interface Row extends Measurement {
 interface Options {
   readonly cluster: string | null;
   readonly seconds: number;
+  /** Empty: everything. */
+  readonly only: string;
   readonly isJson: boolean;
 }
 
@@ -65,6 +75,7 @@ function parseOptions(args: readonly string[]): Options | "help" {
     options: {
       cluster: { type: "string" },
       seconds: { type: "string", default: "8" },
+      only: { type: "string", default: "" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -72,36 +83,30 @@ function parseOptions(args: readonly string[]): Options | "help" {
   if (values.help) return "help";
   const seconds = Number(values.seconds);
   if (!(seconds > 0 && seconds <= 3600)) throw new Error("--seconds must be a number from 1 to 3600");
-  return { cluster: values.cluster ?? null, seconds, isJson: values.json };
+  return { cluster: values.cluster ?? null, seconds, only: values.only, isJson: values.json };
 }
 
 async function measure(file: ClusterFile, options: Options, stdout: Terminal, progress: Terminal): Promise<number> {
   const { api_key: apiKey, nodes } = file;
   if (apiKey === null) throw new Error("the cluster has no API key yet");
   const apiUrls = nodes.map((node) => node.api_url);
+  const origins = new Map(nodes.map((node) => [node.api_url, node.origin_fingerprint]));
   const samples: string[] = [];
-  const target = {
-    apiKey,
-    originFingerprints: new Map(nodes.map((node) => [node.api_url, node.origin_fingerprint])),
-    onSample: (answer: string) => samples.push(answer),
-  };
+  const target = { apiKey, onSample: (answer: string) => samples.push(answer) };
   const leader = await leaderUrl(apiUrls);
   const follower = apiUrls.find((apiUrl) => apiUrl !== leader) ?? leader;
-  await terminalReporter(progress).step("warming up", () =>
-    runScenario({ ...scenario("warm-up", 64, 1, apiUrls), durationMs: WARM_UP_MS }, target),
-  );
+  const reporter = terminalReporter(progress);
+  const warmUp = { ...singleEvents(origins), clients: 64, apiUrls, durationMs: WARM_UP_MS };
+  await reporter.step("warming up", () => runScenario(warmUp, target));
   const durationMs = options.seconds * 1000;
-  const scenarios = [
-    scenario("one client, to the leader", 1, 1, [leader]),
-    scenario("one client, to a follower", 1, 1, [follower]),
-    scenario("64 clients, over all nodes", 64, 1, apiUrls),
-    scenario("64 clients, to the leader", 64, 1, [leader]),
-    scenario("batches of 500, 4 clients, over all nodes", 4, 500, apiUrls),
-    scenario("batches of 500, 4 clients, to the leader", 4, 500, [leader]),
-  ];
+  const setup = { apiKey, origins, perNode: Math.ceil((options.seconds * PREPARED_PER_SECOND) / nodes.length) };
+  const rows = [
+    ...eventRows(origins, { apiUrls, leader, follower }),
+    ...(await responsibilityRows(setup, { apiUrls, leader, follower }, options.only, reporter)),
+  ].filter(({ name }) => name.includes(options.only));
   const measurements: Row[] = [];
   progress.write(`\n${heading()}\n`);
-  for (const each of scenarios) {
+  for (const each of rows) {
     const before = cpuTime(nodes);
     const measured = await runScenario({ ...each, durationMs }, target);
     const count = measured.requests * measured.anchorsPerRequest;
@@ -115,9 +120,44 @@ async function measure(file: ClusterFile, options: Options, stdout: Terminal, pr
   return measurements.every(({ failures }) => Object.keys(failures).length === 0) && verified > 0 ? 0 : 1;
 }
 
-function scenario(name: string, clients: number, anchorsPerRequest: number, apiUrls: readonly string[]): Scenario {
-  return { name, clients, anchorsPerRequest, apiUrls, durationMs: 0 };
+type Planned = Omit<Scenario, "durationMs">;
+
+interface Places {
+  readonly apiUrls: readonly string[];
+  readonly leader: string;
+  readonly follower: string;
 }
+
+function eventRows(origins: Origins, { apiUrls, leader, follower }: Places): Planned[] {
+  const events = singleEvents(origins);
+  const batches = eventBatches(origins, 500);
+  return [
+    { ...events, name: "one client, to the leader", clients: 1, apiUrls: [leader] },
+    { ...events, name: "one client, to a follower", clients: 1, apiUrls: [follower] },
+    { ...events, name: "64 clients, over all nodes", clients: 64, apiUrls },
+    { ...events, name: "64 clients, to the leader", clients: 64, apiUrls: [leader] },
+    { ...batches, name: "batches of 500, 4 clients, over all nodes", clients: 4, apiUrls },
+    { ...batches, name: "batches of 500, 4 clients, to the leader", clients: 4, apiUrls: [leader] },
+  ];
+}
+
+/** What is signed and registered for these takes its time: only what is asked for is prepared. */
+async function responsibilityRows(
+  setup: WorkloadSetup,
+  { apiUrls, follower }: Places,
+  only: string,
+  reporter: ReturnType<typeof terminalReporter>,
+): Promise<Planned[]> {
+  if (![CLAIMS, GRANTS, ...QUESTIONS].some((name) => name.includes(only))) return [];
+  return reporter.step("signing claims and grants", async () => [
+    { ...newClaims(setup), name: CLAIMS, clients: 64, apiUrls },
+    { ...(await newGrants(setup)), name: GRANTS, clients: 64, apiUrls },
+    ...(await chainQuestions(setup)).map((each) => ({ ...each, clients: 1, apiUrls: [follower] })),
+  ]);
+}
+
+const CLAIMS = "claims, 64 clients, over all nodes";
+const GRANTS = "grants, 64 clients, over all nodes";
 
 /** Any node knows the leader; the first that names it by its own role is taken. */
 async function leaderUrl(apiUrls: readonly string[]): Promise<string> {
@@ -153,6 +193,7 @@ function heading(): string {
 
 function row(measurement: Row): string {
   const { scenario: name, anchorsPerSecond, p50Ms, p99Ms, maxMs, failures, cpuMicrosPerAnchor: cpu } = measurement;
+  const goal = measurement.goal === null ? "" : `   goal: ${measurement.goal}`;
   const failed = Object.entries(failures).map(([status, count]) => `${count}×${status}`);
   const cells = [
     anchorsPerSecond.toFixed(0),
@@ -162,5 +203,5 @@ function row(measurement: Row): string {
     failed.join(",") || "0",
     ...(cpu === null ? [] : [cpu.api, cpu.control_plane, cpu.postgres, cpu.client].map(String)),
   ];
-  return `${name.padEnd(NAME_WIDTH)}${cells.map((cell) => cell.padStart(CELL_WIDTH)).join("")}`;
+  return `${name.padEnd(NAME_WIDTH)}${cells.map((cell) => cell.padStart(CELL_WIDTH)).join("")}${goal}`;
 }

@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { LoadClient } from "../load-client.ts";
+import type { LoadAnswer } from "../load-client.ts";
 import { percentile } from "./percentile.ts";
 
 /** What one scenario measured. Times are in milliseconds, rates in anchors per second. */
@@ -13,30 +13,45 @@ export interface Measurement {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Answers that were not 201 (batches: 200), by status; `0` = no answer. */
+  readonly goal: string | null;
+  /** Answers that were not what they should be, by status; `0` = no answer. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
-export interface Scenario {
+export interface BenchRequest {
+  readonly path: string;
+  /** null: a GET. */
+  readonly body: string | null;
+}
+
+/** What is asked for, again and again. */
+export interface Workload {
   readonly name: string;
+  readonly anchorsPerRequest: number;
+  /** What the product promises of it, on the machine that docs/ARCHITECTURE.md names. */
+  readonly goal?: string;
+  /** @returns null when everything that was prepared is used up */
+  next(apiUrl: string): BenchRequest | null;
+  isGood(answer: LoadAnswer): boolean;
+}
+
+export interface Scenario extends Workload {
   /** Concurrent clients, each with one request under way. They are spread over the nodes given. */
   readonly clients: number;
-  readonly anchorsPerRequest: number;
   readonly apiUrls: readonly string[];
   readonly durationMs: number;
 }
 
 export interface ScenarioTarget {
   readonly apiKey: string;
-  /** By api_url: the origin that writes to this node name. */
-  readonly originFingerprints: ReadonlyMap<string, string>;
-  /** Keeps some of the receipts, as JSON text of the whole answer, to be verified afterwards. */
+  /** Keeps some of the answers, as JSON text, so that their receipts can be verified afterwards. */
   readonly onSample: (answer: string) => void;
 }
 
 const SAMPLE_EVERY = 97;
+const TIMEOUT_MS = 20_000;
 
-/** Runs a scenario: every client writes, waits for the certified answer, and writes again. */
+/** Runs a scenario: every client asks, waits for the answer, and asks again. */
 export async function runScenario(scenario: Scenario, target: ScenarioTarget): Promise<Measurement> {
   const perNode = Math.ceil(scenario.clients / scenario.apiUrls.length);
   const pools = scenario.apiUrls.map(
@@ -47,14 +62,12 @@ export async function runScenario(scenario: Scenario, target: ScenarioTarget): P
   const startedAt = performance.now();
   const endsAt = startedAt + scenario.durationMs;
   const client = async (pool: LoadClient): Promise<void> => {
-    const origin = target.originFingerprints.get(pool.apiUrl) ?? "";
     while (performance.now() < endsAt) {
-      const { path, body } = requestOf(scenario.anchorsPerRequest, origin);
+      const request = scenario.next(pool.apiUrl);
+      if (request === null) return;
       const askedAt = performance.now();
-      const answer = await pool
-        .post(path, body, 20_000)
-        .catch((error: unknown) => ({ status: 0, text: String(error) }));
-      const isGood = scenario.anchorsPerRequest === 1 ? answer.status === 201 : isWholeBatch(answer, scenario);
+      const answer = await send(pool, request);
+      const isGood = scenario.isGood(answer);
       if (!isGood) failures[String(answer.status)] = (failures[String(answer.status)] ?? 0) + 1;
       else latenciesMs.push(performance.now() - askedAt);
       if (isGood && latenciesMs.length % SAMPLE_EVERY === 1) target.onSample(answer.text);
@@ -72,17 +85,13 @@ export async function runScenario(scenario: Scenario, target: ScenarioTarget): P
   return summarise(scenario, seconds, latenciesMs, failures);
 }
 
-function isWholeBatch(answer: { status: number; text: string }, scenario: Scenario): boolean {
-  return answer.status === 200 && answer.text.includes(`"created":${scenario.anchorsPerRequest}`);
-}
-
-function requestOf(anchors: number, origin: string): { path: string; body: string } {
-  const event = (): string => `"event_hash":"${randomBytes(32).toString("hex")}"`;
-  if (anchors === 1) {
-    return { path: "/v1/event-anchors", body: `{"origin_fingerprint":"${origin}",${event()}}` };
+async function send(pool: LoadClient, { path, body }: BenchRequest): Promise<LoadAnswer> {
+  try {
+    return await (body === null ? pool.get(path, TIMEOUT_MS) : pool.post(path, body, TIMEOUT_MS));
+  } catch (error) {
+    // No answer is a failure of the scenario, counted under the status 0.
+    return { status: 0, text: String(error) };
   }
-  const events = Array.from({ length: anchors }, () => `{${event()}}`).join(",");
-  return { path: "/v1/event-anchors/batch", body: `{"origin_fingerprint":"${origin}","events":[${events}]}` };
 }
 
 function summarise(
@@ -103,6 +112,7 @@ function summarise(
     p50Ms: at(0.5),
     p99Ms: at(0.99),
     maxMs: at(1),
+    goal: scenario.goal ?? null,
     failures,
   };
 }

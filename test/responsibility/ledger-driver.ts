@@ -1,0 +1,263 @@
+/** The ledger alone, through its public door: entries are decided and applied, rows are kept in plain maps. */
+import {
+  LoadedRecords,
+  advance,
+  apiKeyIdOf,
+  claimPairHash,
+  clientEventKey,
+  decideEntry,
+  decodeEntry,
+  emptyLedgerState,
+  encodeEntry,
+  factsNeeded,
+  needsCertifyPoint,
+} from "@event-anchoring/ledger";
+import type {
+  ClaimRecord,
+  ClientEventFact,
+  Command,
+  CommandOutcome,
+  ContentFact,
+  Credential,
+  EntryWrites,
+  Facts,
+  FactsQuery,
+  FoundAnchor,
+  GrantRecord,
+  LeafWrite,
+  RecordOutcome,
+  Scope,
+} from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex, concatBytes, equalBytes } from "@event-anchoring/protocol";
+import type { AnchorId, Crypto, OriginFingerprint } from "@event-anchoring/protocol";
+import type { Party } from "@event-anchoring/testkit";
+import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, successor } from "../../packages/ledger/test/cluster.ts";
+import type { Operation, Proposer } from "./operations.ts";
+import { bytesOf, claimInputOf, eventInputOf, grantInputOf, originNamed, revocationInputOf } from "./signed-input.ts";
+import type { Names } from "./signed-input.ts";
+
+const { sha256 } = nodeCrypto;
+
+export const LEDGER_ORIGINS: ReadonlyMap<string, OriginFingerprint> = new Map([
+  ["a", NODE_A.originFingerprint],
+  ["b", NODE_B.originFingerprint],
+  ["c", NODE_C.originFingerprint],
+]);
+
+const CLOSED = successor([{ node: NODE_A }, { node: NODE_B }, { node: NODE_C, origin: "closed" }]);
+const LOST = successor([{ node: NODE_A }, { node: NODE_B }, { node: NODE_C, origin: "lost" }], CLOSED, 3);
+
+export const LEDGER_PROPOSERS: readonly Proposer[] = [
+  { key: "usual", client: "main", scopes: ["read", "write", "revoke"], isLive: true },
+  { key: "admin", client: "main", scopes: ["write", "revoke", "admin"], isLive: true },
+  { key: "writer", client: "other", scopes: ["write"], isLive: true },
+  { key: "revoker", client: "other", scopes: ["revoke"], isLive: true },
+  { key: "reader", client: "third", scopes: ["read", "admin"], isLive: true },
+  { key: "revoked", client: "third", scopes: ["read", "write", "revoke", "admin"], isLive: false },
+  { key: "unknown", client: "fourth", scopes: ["read", "write", "revoke", "admin"], isLive: false },
+];
+
+const keyHashOf = (proposer: Proposer): Uint8Array => bytesOf(`key ${proposer.key}`);
+const clientIdOf = (proposer: Proposer): Uint8Array => bytesOf(`client ${proposer.client}`).slice(0, 16);
+
+/** Parties whose signatures are hashes: the rules are what is tested, thousands of times in a second. */
+const parties = new Map<string, Party>();
+
+function hashParty(name: string): Party {
+  const known = parties.get(name);
+  if (known !== undefined) return known;
+  const publicKey = bytesOf(`hash party ${name}`);
+  const party = {
+    publicKey,
+    publicKeyHex: bytesToHex(publicKey),
+    sign: (message: Uint8Array) => tagOf(publicKey, message),
+  };
+  parties.set(name, party);
+  hashKeys.add(party.publicKeyHex);
+  return party;
+}
+
+const hashKeys = new Set<string>();
+
+function tagOf(publicKey: Uint8Array, message: Uint8Array): Uint8Array {
+  const half = sha256(concatBytes(publicKey, message));
+  return concatBytes(half, sha256(half));
+}
+
+/** Trust roots are signed with real keys, parties with hashes. */
+export const HASH_CRYPTO: Crypto = {
+  sha256,
+  ed25519Verify: (publicKey, message, signature) =>
+    hashKeys.has(bytesToHex(publicKey))
+      ? equalBytes(signature, tagOf(publicKey, message))
+      : nodeCrypto.ed25519Verify(publicKey, message, signature),
+};
+
+export class LedgerDriver implements Names {
+  readonly #state = emptyLedgerState(sha256);
+  readonly leaves: LeafWrite[] = [];
+  readonly #anchors = new Map<string, FoundAnchor>();
+  readonly #clientEvents = new Map<string, ClientEventFact>();
+  readonly #contents = new Map<string, ContentFact>();
+  readonly claims = new Map<number, ClaimRecord>();
+  readonly grants = new Map<number, GrantRecord>();
+  #groups = 0;
+
+  constructor() {
+    this.#run(1_800_000_000_000, { kind: "genesis", document: GENESIS_DOCUMENT });
+    for (const proposer of LEDGER_PROPOSERS.filter(({ key }) => key !== "unknown")) {
+      const scopes = proposer.scopes as readonly Scope[];
+      const key = { keyHash: keyHashOf(proposer), apiClientId: clientIdOf(proposer), label: proposer.key, scopes };
+      const more = { expiresMs: 0, requestsPerSecond: 0 };
+      this.#run(1_800_000_000_000, { kind: "create_api_key", operator: "test", key: { ...key, ...more } });
+      if (proposer.isLive) continue;
+      const keyId = apiKeyIdOf(keyHashOf(proposer));
+      this.#run(1_800_000_000_000, { kind: "revoke_api_key", operator: "test", keyId });
+    }
+  }
+
+  /** Closes origin c, then gives it up for lost. @returns how many leaves that has appended */
+  turnOrigin(status: "closed" | "lost", stampMs: number): number {
+    const before = this.leaves.length;
+    const [outcome] = this.#run(stampMs, { kind: "trust_root", document: status === "closed" ? CLOSED : LOST });
+    if (outcome?.kind !== "applied") throw new Error(`the trust root is ${outcome?.kind}`);
+    return this.leaves.length - before;
+  }
+
+  /** All of them in one entry. */
+  runEntry(operations: readonly Operation[], stampMs: number): RecordOutcome[] {
+    const commands = operations.map((operation) => this.#commandOf(operation));
+    return this.#run(stampMs, ...commands).map((outcome): RecordOutcome => {
+      if (outcome.kind === "rejected") return { status: "rejected", rejection: outcome.rejection };
+      const first = outcome.kind === "records" ? outcome.records[0] : undefined;
+      if (first === undefined) throw new Error(`a command that records is ${outcome.kind}`);
+      return first;
+    });
+  }
+
+  origin(name: string): OriginFingerprint {
+    return originNamed(LEDGER_ORIGINS, name);
+  }
+
+  anchorId(sequence: number): AnchorId {
+    return this.#leaf(sequence).anchorId;
+  }
+
+  originOf(sequence: number): OriginFingerprint {
+    return this.#leaf(sequence).originFingerprint;
+  }
+
+  party(name: string): Party {
+    return hashParty(name);
+  }
+
+  #leaf(sequence: number): LeafWrite {
+    const leaf = this.leaves[sequence];
+    if (leaf === undefined) throw new RangeError(`no leaf has sequence ${sequence}`);
+    return leaf;
+  }
+
+  #commandOf(operation: Operation): Command {
+    const { by } = operation;
+    const credential: Credential = { apiClientId: clientIdOf(by), keyId: apiKeyIdOf(keyHashOf(by)) };
+    switch (operation.kind) {
+      case "claim":
+        return { kind: "record_claim", credential, claim: claimInputOf(operation, this) };
+      case "grant":
+        return { kind: "record_grant", credential, grant: grantInputOf(operation, this) };
+      case "revocation":
+        return { kind: "record_revocation", credential, revocation: revocationInputOf(operation, this) };
+      case "event":
+        return { kind: "record_events", credential, atomic: false, events: [eventInputOf(operation, this)] };
+    }
+  }
+
+  #run(acceptedMs: number, ...commands: readonly Command[]): readonly CommandOutcome[] {
+    const { appliedIndex } = this.#state;
+    const id = { node: 7n, incarnation: 1, counter: this.#groups++ };
+    const group = { id, notAfter: appliedIndex + 50_000, commands };
+    const certify = commands.some(needsCertifyPoint);
+    const bytes = encodeEntry({ version: 1, certify, acceptedMs, certificates: [], groups: [group] });
+    const entry = decodeEntry(bytes);
+    const committed = { index: appliedIndex + 1, term: 1, entry };
+    const decision = decideEntry(this.#state, committed, this.#facts(factsNeeded(entry, sha256)), HASH_CRYPTO);
+    advance(this.#state, decision);
+    this.#write(decision.writes);
+    const [outcome] = decision.outcomes;
+    if (outcome?.status !== "decided") throw new Error(`the group is ${outcome?.status}`);
+    return outcome.commands;
+  }
+
+  #write(writes: EntryWrites): void {
+    for (const leaf of writes.leaves) {
+      this.leaves.push(leaf);
+      this.#anchors.set(bytesToHex(leaf.anchorId), { ...leaf, hasClientEventId: false });
+    }
+    for (const write of writes.clientEvents)
+      this.#clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+    for (const write of writes.contents) this.#contents.set(bytesToHex(write.contentHash), write);
+    for (const claim of writes.claims) this.claims.set(claim.sequence, claim);
+    for (const grant of writes.grants) this.grants.set(grant.sequence, grant);
+    for (const { kind, sequence, supersededAt, revokedAt } of writes.endings) {
+      const claim = this.claims.get(sequence);
+      const grant = this.grants.get(sequence);
+      if (kind === "claim" && claim !== undefined) this.claims.set(sequence, { ...claim, supersededAt, revokedAt });
+      if (kind === "grant" && grant !== undefined) this.grants.set(sequence, { ...grant, supersededAt, revokedAt });
+    }
+  }
+
+  /** What is asked for, and nothing else. */
+  #facts(query: FactsQuery): Facts {
+    const clientEventKeys = query.clientEvents.map((one) => clientEventKey(one.apiClientId, one.clientEventId));
+    const anchorKeys = [...query.anchors, ...query.records].map((anchorId) => bytesToHex(anchorId));
+    return {
+      clientEvents: chosen(this.#clientEvents, clientEventKeys),
+      anchors: chosen(this.#anchors, anchorKeys),
+      contents: chosen(this.#contents, query.contents.map(bytesToHex)),
+      records: this.#recordsFor(query),
+    };
+  }
+
+  #recordsFor(query: FactsQuery): LoadedRecords {
+    const claims = new Set<ClaimRecord>();
+    const grants = new Set<GrantRecord>();
+    const all = [...this.claims.values()];
+    const addClaim = (sequence: number): void => {
+      const claim = this.claims.get(sequence);
+      const newest = all.findLast(({ lineage }) => lineage === claim?.lineage);
+      for (const one of [claim, newest]) if (one !== undefined) claims.add(one);
+    };
+    const sequenceOf = (anchorId: AnchorId): number => this.#anchors.get(bytesToHex(anchorId))?.sequence ?? -1;
+    for (const anchorId of query.records) {
+      addClaim(sequenceOf(anchorId));
+      for (let grant = this.grants.get(sequenceOf(anchorId)); grant !== undefined;) {
+        grants.add(grant);
+        addClaim(grant.grantorClaim);
+        addClaim(grant.granteeClaim);
+        grant = grant.parent === null ? undefined : this.grants.get(grant.parent);
+      }
+    }
+    for (const { grantorClaim, granteeClaim } of query.grantParties) {
+      const [grantor, grantee] = [grantorClaim, granteeClaim].map((id) => this.claims.get(sequenceOf(id))?.lineage);
+      const newest = [...this.grants.values()].findLast(
+        (one) => one.grantorLineage === grantor && one.granteeLineage === grantee,
+      );
+      if (newest !== undefined) grants.add(newest);
+    }
+    const pairs = query.claimPairs.flatMap((pair): [string, ClaimRecord][] => {
+      const newest = all.findLast((claim) => equalBytes(claimPairHash(claim, sha256), pair));
+      return newest === undefined ? [] : [[bytesToHex(pair), newest]];
+    });
+    return new LoadedRecords([...claims], [...grants], new Map(pairs));
+  }
+}
+
+function chosen<Value>(from: ReadonlyMap<string, Value>, keys: readonly string[]): Map<string, Value> {
+  return new Map(
+    keys.flatMap((key): [string, Value][] => {
+      const value = from.get(key);
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+}

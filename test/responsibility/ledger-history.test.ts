@@ -1,0 +1,91 @@
+/** Random lives of the ledger alone, against the model. A failure prints the seed that brings it back. */
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { diceOf, seededDice } from "./dice.ts";
+import type { Dice } from "./dice.ts";
+import { LedgerHistory } from "./ledger-history.ts";
+
+const LIVES = 60;
+const ENTRIES = 40;
+const POSITIONS = 12;
+const PROPERTY_RUNS = 60;
+
+function newSeed(): number {
+  return Number(process.env["HISTORY_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+}
+
+function live(steps: readonly Dice[], afterwards: Dice): LedgerHistory {
+  const history = new LedgerHistory();
+  for (const dice of steps) history.step(dice);
+  for (let count = 0; count < POSITIONS; count++) history.compareStates(history.randomPosition(afterwards));
+  return history;
+}
+
+describe("the ledger answers as the model does", () => {
+  test("in random lives", () => {
+    const firstSeed = newSeed();
+    const answers = new Map<string, number>();
+    const startedAt = performance.now();
+    for (let life = 0; life < LIVES; life++) {
+      const seed = firstSeed + life;
+      const dice = seededDice(seed);
+      const history = live(
+        Array.from({ length: ENTRIES }, () => dice),
+        dice,
+      );
+      expect({ seed, differences: history.differences }).toEqual({ seed, differences: [] });
+      for (const [code, count] of history.answers) answers.set(code, (answers.get(code) ?? 0) + count);
+    }
+    const total = [...answers.values()].reduce((sum, count) => sum + count, 0);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const said = [...answers].sort((a, b) => b[1] - a[1]).map(([code, count]) => `${code} ${count}`);
+    process.stdout.write(
+      `seeds ${firstSeed} ff.: ${total} operations in ${seconds.toFixed(1)} s: ${said.join(", ")}\n`,
+    );
+    expect(total).toBeGreaterThan(LIVES * ENTRIES);
+    expect([...answers.keys()]).toEqual(expect.arrayContaining(EVERY_ANSWER));
+  }, 120_000);
+
+  test("in lives that fast-check chooses and makes short when they fail", () => {
+    const seed = newSeed();
+    process.stdout.write(`fast-check seed ${seed}\n`);
+    const throws = fc.array(fc.nat(), { minLength: 40, maxLength: 120 });
+    fc.assert(
+      fc.property(fc.array(throws, { maxLength: 30 }), fc.nat(), (steps, last) => {
+        expect(live(steps.map(diceOf), seededDice(last)).differences).toEqual([]);
+      }),
+      { seed, numRuns: PROPERTY_RUNS },
+    );
+  }, 120_000);
+});
+
+/** A history that never meets one of these proves nothing about it. */
+const EVERY_ANSWER = [
+  "claim accepted",
+  "claim replayed",
+  "grant accepted",
+  "grant replayed",
+  "revocation accepted",
+  "revocation replayed",
+  "event accepted",
+  "event replayed",
+  "api_key_invalid",
+  "scope_missing",
+  "origin_unknown",
+  "origin_mismatch",
+  "signature_invalid",
+  "client_event_id_conflict",
+  "origin_closed",
+  "reference_not_found",
+  "reference_wrong_kind",
+  "issued_in_future",
+  "window_invalid",
+  "window_outside_parent",
+  "claim_conflict",
+  "claim_not_in_force",
+  "grant_not_in_force",
+  "grantor_key_mismatch",
+  "witness_is_grantor",
+  "parent_mismatch",
+  "depth_exceeded",
+];
