@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { ByteWriter, DecodeError, concatBytes, equalBytes } from "@event-anchoring/protocol";
+import { ByteWriter, DecodeError, concatBytes, equalBytes, toAnchorId } from "@event-anchoring/protocol";
 import {
   LIMITS,
   LedgerHaltError,
@@ -18,7 +18,8 @@ import {
 } from "../src/index.ts";
 import type { Command, Entry, EventInput, ProposalGroup } from "../src/index.ts";
 import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, successor } from "./cluster.ts";
-import { CREATE_KEY, event, record } from "./ledger-harness.ts";
+import { CREATE_KEY, CREDENTIAL, event, record } from "./ledger-harness.ts";
+import { claim, grant, revocation, signedEvent } from "./records.ts";
 
 const anchored = event("anchored", {
   semanticAnchor: { ...event("x").semanticAnchor, bondRef: hash("bond"), eventDataHash: hash("d") },
@@ -29,7 +30,24 @@ const EVENTS: readonly EventInput[] = [
   anchored,
   event("elsewhere", { originFingerprint: NODE_B.originFingerprint, clientEventId: "x".repeat(128) }),
   event("back"),
+  signedEvent("signed", "actor", { clientEventId: "signed" }),
 ];
+const TARGET = { anchorId: toAnchorId(hash("target")), originFingerprint: NODE_B.originFingerprint };
+const CLAIM = claim("subject", { attributeType: 0xffff_ffff, issuedAt: 5, expiresAt: 2 ** 53 - 1 });
+const GRANT = grant(
+  { name: "a", claim: { ...TARGET, kind: 2, depth: 1, sequence: 1, acceptedMs: 1, bytes: new Uint8Array() } },
+  { name: "b", claim: { ...TARGET, kind: 2, depth: 2, sequence: 2, acceptedMs: 1, bytes: new Uint8Array() } },
+  { delegationDepth: 0xffff_ffff, notBefore: 1, expiresAt: 2 },
+);
+const REVOCATION = revocation("grant", TARGET, { by: "a", reason: 5, suspectSince: 9, issuedAt: 10 });
+const ROTATE: Command = {
+  kind: "rotate_api_key",
+  operator: "o",
+  keyId: CREDENTIAL.keyId,
+  keyHash: hash("new"),
+  overlapMs: 60_000,
+  expiresMs: 7,
+};
 const COMMANDS: readonly (readonly [string, Command])[] = [
   ["genesis", { kind: "genesis", document: GENESIS_DOCUMENT }],
   ["trust root", { kind: "trust_root", document: successor(ABC) }],
@@ -37,6 +55,14 @@ const COMMANDS: readonly (readonly [string, Command])[] = [
   ["events", record(EVENTS)],
   ["atomic", record(EVENTS.slice(0, 1), { atomic: true })],
   ["API key", CREATE_KEY],
+  ["API key with a rate", { ...CREATE_KEY, key: { ...CREATE_KEY.key, requestsPerSecond: 0xffff_ffff } }],
+  ["claim", CLAIM],
+  ["grant", GRANT],
+  ["revocation by a party", REVOCATION],
+  ["revocation by an operator", revocation("claim", TARGET, { originFingerprint: NODE_A.originFingerprint })],
+  ["erasure", { kind: "erase_client_event", credential: CREDENTIAL, anchorId: TARGET.anchorId }],
+  ["end of a key", { kind: "revoke_api_key", operator: "o", keyId: CREDENTIAL.keyId }],
+  ["rotation of a key", ROTATE],
   ["certify point", { kind: "mark_certify_point" }],
 ];
 const GROUP: ProposalGroup = {
@@ -78,6 +104,13 @@ describe("what is encoded decodes to the same", () => {
     expect(readEntryHeader(encodeEntry({ ...ENTRY, certify: false })).certify).toBe(false);
   });
 
+  test("a key without a rate has the bytes that it had before there were rates", () => {
+    const rated = { ...CREATE_KEY, key: { ...CREATE_KEY.key, requestsPerSecond: 7 } };
+    const [before, after] = [encodeCommand(CREATE_KEY), encodeCommand(rated)];
+    expect([before[0], after[0]]).toEqual([1, 2]);
+    expect(after.slice(1)).toEqual(concatBytes(before.slice(1), Uint8Array.of(0, 0, 0, 7)));
+  });
+
   test("every set of scopes has its bits", () => {
     for (let bits = 1; bits < 16; bits++) expect(scopesToBits(scopesFromBits(bits))).toBe(bits);
     expect(scopesFromBits(15)).toEqual([...SCOPES]);
@@ -95,7 +128,10 @@ function isStrict(bytes: Uint8Array): boolean {
 
 describe("hostile bytes", () => {
   const good = encodeGroup(GROUP);
-  const small = encodeGroup({ ...GROUP, commands: [record(EVENTS), CREATE_KEY] });
+  const small = encodeGroup({
+    ...GROUP,
+    commands: [record(EVENTS), CREATE_KEY, CLAIM, GRANT, REVOCATION, revocation("claim", TARGET), ROTATE],
+  });
 
   test("every shortening, and every lengthening, is refused", () => {
     for (let length = 0; length < small.length; length++)
@@ -129,6 +165,9 @@ describe("hostile bytes", () => {
   const named = encodeCommand(record([event("named", { clientEventId: "abc" })]));
   const NAME_AT = FLAGS_AT + 1 + 32 + 32;
   const key = encodeCommand(CREATE_KEY);
+  /** Version, tag, client, key: then the flags. */
+  const REVOCATION_FLAGS_AT = 1 + 1 + 16 + 16;
+  const UNSIGNED = revocation("claim", TARGET);
 
   test.each<[string, Uint8Array]>([
     ["an unknown command version", patched(plain, 0, 2)],
@@ -151,6 +190,14 @@ describe("hostile bytes", () => {
     ["an unknown scope", patched(key, key.length - 9, 16)],
     ["a time above 2^53 - 1", patched(key, key.length - 8, 0x00, 0x20)],
     ["a key made by nobody", patched(key, 2, 0)],
+    ["a key with a rate of nothing", concatBytes(patched(key, 0, 2), new Uint8Array(4))],
+    ["a key of a later version", patched(key, 0, 3)],
+    ["a claim of version 2", patched(encodeCommand(CLAIM), 0, 2)],
+    ["a revocation with unknown flags", patched(encodeCommand(REVOCATION), REVOCATION_FLAGS_AT, 8)],
+    ["a revocation for an unknown reason", patched(encodeCommand(REVOCATION), REVOCATION_FLAGS_AT + 65, 6)],
+    ["a revocation without its signer", encodeCommand(REVOCATION).slice(0, -96)],
+    ["an unsigned revocation with a signer", concatBytes(encodeCommand(UNSIGNED), new Uint8Array(96))],
+    ["a key that ends by nobody", patched(encodeCommand(ROTATE), 2, 0)],
     ["a document that is not UTF-8", patched(encodeCommand({ kind: "genesis", document: "ab" }), 6, 0xff)],
     ["a document too long to be one", patched(encodeCommand({ kind: "genesis", document: "ab" }), 2, 0x00, 0x04, 0, 1)],
   ])("%s", (_, bytes) => {
@@ -214,8 +261,8 @@ describe("entries", () => {
 
 describe("a value out of its bounds is not encoded", () => {
   const salted: EventInput = { ...event("x"), clientEventSalt: hash("salt") };
-  const [firstKey] = [CREATE_KEY].flatMap((command) => (command.kind === "create_api_key" ? [command] : []));
-  if (firstKey === undefined) throw new Error("no key");
+  const firstKey = CREATE_KEY;
+  const shortSignature = { ...CLAIM, claim: { ...CLAIM.claim, subjectSignature: new Uint8Array(63) } };
 
   test.each<[string, Command]>([
     ["no events", record([])],
@@ -229,6 +276,10 @@ describe("a value out of its bounds is not encoded", () => {
     ["no scopes", { ...firstKey, key: { ...firstKey.key, scopes: [] } }],
     ["a scope twice", { ...firstKey, key: { ...firstKey.key, scopes: ["read", "read"] } }],
     ["a time that is no integer", { ...firstKey, key: { ...firstKey.key, expiresMs: 0.5 } }],
+    ["a rate beyond 32 bits", { ...firstKey, key: { ...firstKey.key, requestsPerSecond: 2 ** 32 } }],
+    ["an attribute type beyond 32 bits", { ...CLAIM, claim: { ...CLAIM.claim, attributeType: 2 ** 32 } }],
+    ["an unknown reason", { ...REVOCATION, revocation: { ...REVOCATION.revocation, reason: 6 } }],
+    ["a short signature", shortSignature],
     ["a document too large", { kind: "genesis", document: "x".repeat(LIMITS.trustRootBytesMax + 1) }],
   ])("%s", (_, command) => {
     expect(() => encodeCommand(command)).toThrow(RangeError);

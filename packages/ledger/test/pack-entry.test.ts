@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { toAnchorId } from "@event-anchoring/protocol";
 import {
   LIMITS,
   encodeCommand,
@@ -8,15 +9,33 @@ import {
   mayAppendLeaf,
   needsCertifyPoint,
   packEntry,
+  signaturesOf,
   waitingGroupOf,
   weightOf,
 } from "../src/index.ts";
 import type { Command, ProposalGroup, WaitingGroup } from "../src/index.ts";
-import { GENESIS_DOCUMENT } from "./cluster.ts";
-import { CREATE_KEY, event, record } from "./ledger-harness.ts";
+import { GENESIS_DOCUMENT, NODE_A, hash, sha256 } from "./cluster.ts";
+import { CREATE_KEY, CREDENTIAL, event, record } from "./ledger-harness.ts";
+import { claim, grant, revocation, signedEvent } from "./records.ts";
 
 const MARK: Command = { kind: "mark_certify_point" };
 const TRUST_ROOT: Command = { kind: "trust_root", document: GENESIS_DOCUMENT };
+
+const TARGET = { anchorId: toAnchorId(hash("target")), originFingerprint: NODE_A.originFingerprint };
+const PARTY = {
+  name: "a",
+  claim: { ...TARGET, kind: 2, depth: 1, sequence: 1, acceptedMs: 1, bytes: TARGET.anchorId },
+} as const;
+const ERASE: Command = { kind: "erase_client_event", credential: CREDENTIAL, anchorId: TARGET.anchorId };
+const REVOKE_KEY: Command = { kind: "revoke_api_key", operator: "o", keyId: CREDENTIAL.keyId };
+const ROTATE_KEY: Command = {
+  kind: "rotate_api_key",
+  operator: "o",
+  keyId: CREDENTIAL.keyId,
+  keyHash: hash("new"),
+  overlapMs: 0,
+  expiresMs: 0,
+};
 
 function group(...commands: readonly Command[]): ProposalGroup {
   return { id: { node: 1n, incarnation: 1, counter: 1 }, notAfter: 1, commands };
@@ -46,11 +65,37 @@ describe("what counts", () => {
     [events(1), true, true],
     [{ kind: "genesis", document: "" }, true, true],
     [TRUST_ROOT, true, true],
+    [claim("a"), true, true],
+    [grant(PARTY, PARTY), true, true],
+    [revocation("claim", TARGET), true, true],
+    [ERASE, false, false],
     [CREATE_KEY, false, false],
+    [REVOKE_KEY, false, false],
+    [ROTATE_KEY, false, false],
     [MARK, false, true],
   ])("leaf and certify point of %p", (command, appends, certifies) => {
     expect(mayAppendLeaf(command)).toBe(appends);
     expect(needsCertifyPoint(command)).toBe(certifies);
+  });
+
+  test.each<[string, Command, number, number]>([
+    ["a claim", claim("a"), 1, 1],
+    ["a grant", grant(PARTY, PARTY), 1, 1],
+    ["a signed revocation", revocation("grant", TARGET, { by: "a" }), 1, 1],
+    ["an operator's revocation", revocation("grant", TARGET), 1, 0],
+    ["an erasure", ERASE, 1, 0],
+    ["a batch", record([event("x"), signedEvent("y", "a"), signedEvent("z", "a"), event("w")]), 4, 2],
+  ])("signatures of %s", (_, command, commands, signedCommands) => {
+    expect(weightOf(command)).toEqual({ commands, signedCommands, bytes: encodeCommand(command).length });
+    expect(waiting(command).weight).toMatchObject({ commands, signedCommands });
+    expect(signaturesOf(command, sha256).length > 0).toBe(signedCommands > 0);
+  });
+
+  test("a batch of 256 signed events fits, one more never does", () => {
+    const signed = signedEvent("x", "a");
+    const batch = (count: number): Command => record(Array.from({ length: count }, () => signed));
+    expect(fitsEntry(waiting(batch(256)).weight)).toBe(true);
+    expect(fitsEntry(waiting(batch(257)).weight)).toBe(false);
   });
 
   test("a group too large for any entry does not fit", () => {
@@ -66,6 +111,7 @@ describe("packing", () => {
     ["nothing waits", [], [], false],
     ["all fit, in order", [waiting(events(1)), waiting(events(2))], [0, 1], true],
     ["key-table groups first", [waiting(events(1)), waiting(CREATE_KEY), waiting(MARK)], [1, 0, 2], true],
+    ["every change of a key first", [waiting(ERASE), waiting(ROTATE_KEY), waiting(REVOKE_KEY)], [1, 2, 0], false],
     ["keys alone need no certify point", [waiting(CREATE_KEY)], [0], false],
     ["a mark does", [waiting(CREATE_KEY), waiting(MARK)], [0, 1], true],
     ["a trust root goes alone", [waiting(TRUST_ROOT), waiting(events(1))], [0], true],
