@@ -77,13 +77,29 @@ export { formatIdentity, parseIdentity } from "./identity.ts";
 export type { CertificateIdentity, CertificateRole } from "./identity.ts";
 export {
   API_KEY_LABEL_CHARACTERS_MAX,
+  LISTED_API_KEYS_MAX,
+  apiKeyListOf,
+  apiKeyListStatus,
+  decodeApiKeyList,
   decodeCreateApiKey,
   decodeOperatorResult,
+  decodeRevokeApiKey,
+  decodeRotateApiKey,
+  encodeApiKeyList,
   encodeCreateApiKey,
   encodeOperatorResult,
+  encodeRevokeApiKey,
+  encodeRotateApiKey,
   operatorResultStatus,
 } from "./operator-calls.ts";
-export type { CreateApiKey, OperatorResult } from "./operator-calls.ts";
+export type {
+  ApiKeyList,
+  CreateApiKey,
+  ListedApiKey,
+  OperatorResult,
+  RevokeApiKey,
+  RotateApiKey,
+} from "./operator-calls.ts";
 export { API_KEY_PREFIX, API_KEY_SECRET_BYTES, apiKeyIdentity, formatApiKey, parseApiKey } from "./api-key.ts";
 export {
   LANE_PATHS,

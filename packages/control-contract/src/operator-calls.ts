@@ -1,7 +1,7 @@
 /** What an operator may do to a running cluster. A call that is not in this list does not exist. */
-import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
+import { bytesToHex, compareBytes, hexToBytes } from "@event-anchoring/protocol";
 import { LIMITS, SCOPES } from "@event-anchoring/ledger";
-import type { Scope } from "@event-anchoring/ledger";
+import type { ApiKey, Scope } from "@event-anchoring/ledger";
 import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
 import { REFUSAL_CODES } from "./refusal-code.ts";
@@ -9,16 +9,31 @@ import { REFUSAL_CODES } from "./refusal-code.ts";
 /** As the ledger's limit for labels. */
 export const API_KEY_LABEL_CHARACTERS_MAX = LIMITS.labelCharsMax;
 
+/** Keys that one answer lists, the newest first; it says how many more there are. */
+export const LISTED_API_KEYS_MAX = 10_000;
+
+const hex16 = z.string().regex(/^[0-9a-f]{32}$/);
+const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
+const printable = z.string().regex(/^[\x20-\x7e]{0,128}$/);
+const unixMs = z.int().min(0);
+const requestsPerSecond = z.int().min(0).max(0xffff_ffff);
+const scopes = z
+  .array(z.enum(SCOPES))
+  .min(1)
+  .refine((listed) => new Set(listed).size === listed.length, "a scope is repeated");
+
 const createApiKeySchema = z.strictObject({
-  keyHash: z.string().regex(/^[0-9a-f]{64}$/),
-  apiClientId: z.string().regex(/^[0-9a-f]{32}$/),
-  label: z.string().regex(/^[\x20-\x7e]{1,128}$/),
-  scopes: z
-    .array(z.enum(SCOPES))
-    .min(1)
-    .refine((scopes) => new Set(scopes).size === scopes.length, "a scope is repeated"),
-  expiresMs: z.int().min(0),
+  keyHash: hex32,
+  apiClientId: hex16,
+  label: printable.min(1),
+  scopes,
+  expiresMs: unixMs,
+  requestsPerSecond,
 });
+
+const revokeApiKeySchema = z.strictObject({ keyId: hex16 });
+
+const rotateApiKeySchema = z.strictObject({ keyId: hex16, keyHash: hex32, overlapMs: unixMs, expiresMs: unixMs });
 
 /** The operator draws the secret and sends its hash only: no node ever sees a secret before it is used. */
 export interface CreateApiKey {
@@ -32,18 +47,61 @@ export interface CreateApiKey {
   readonly scopes: readonly Scope[];
   /** Unix milliseconds; 0 = never. */
   readonly expiresMs: number;
+  /** Requests per second that the key may make at each node, u32; 0: as the node is configured. */
+  readonly requestsPerSecond: number;
 }
+
+/** Ends a key for good, at once. */
+export interface RevokeApiKey {
+  /** 16 bytes. */
+  readonly keyId: Uint8Array;
+}
+
+/** Puts a new key beside a live one, for the same API client, label, scopes and rate; the old one ends. */
+export interface RotateApiKey {
+  /** 16 bytes: the key that is replaced. */
+  readonly keyId: Uint8Array;
+  /** apiKeyHash(secret) of the new key, 32 bytes. */
+  readonly keyHash: Uint8Array;
+  /** How long the old key stays good, milliseconds; never longer than it would have. */
+  readonly overlapMs: number;
+  /** Of the new key, Unix milliseconds; 0 = never. */
+  readonly expiresMs: number;
+}
+
+const refusedSchema = z.strictObject({
+  outcome: z.literal("refused"),
+  code: z.enum(REFUSAL_CODES),
+  detail: z.string().max(1000),
+  retryAfterMs: z.int().min(0).nullable(),
+});
 
 const operatorResultSchema = z.discriminatedUnion("outcome", [
   z.strictObject({ outcome: z.literal("applied") }),
   z.strictObject({ outcome: z.literal("unchanged") }),
   z.strictObject({ outcome: z.literal("rejected"), code: z.string().max(64), detail: z.string().max(1000) }),
+  refusedSchema,
+]);
+
+const listedApiKeySchema = z.strictObject({
+  keyId: hex16,
+  apiClientId: hex16,
+  label: printable,
+  scopes,
+  expiresMs: unixMs,
+  createdMs: unixMs,
+  revokedMs: unixMs,
+  requestsPerSecond,
+  operator: printable,
+});
+
+const apiKeyListSchema = z.discriminatedUnion("outcome", [
   z.strictObject({
-    outcome: z.literal("refused"),
-    code: z.enum(REFUSAL_CODES),
-    detail: z.string().max(1000),
-    retryAfterMs: z.int().min(0).nullable(),
+    outcome: z.literal("listed"),
+    keys: z.array(listedApiKeySchema).max(LISTED_API_KEYS_MAX),
+    omitted: z.int().min(0),
   }),
+  refusedSchema,
 ]);
 
 /**
@@ -51,6 +109,23 @@ const operatorResultSchema = z.discriminatedUnion("outcome", [
  * the ledger: 409. `refused`, not now: 503.
  */
 export type OperatorResult = z.infer<typeof operatorResultSchema>;
+
+/** A key as the cluster knows it: neither its secret nor the hash of it. */
+export type ListedApiKey = Omit<ApiKey, "keyHash">;
+
+/**
+ * `listed`: every key that was known to the cluster when it was asked, revoked and expired ones included, the newest
+ * first (HTTP 200). `refused`: the node cannot be sure now (503).
+ */
+export type ApiKeyList =
+  | {
+      readonly outcome: "listed";
+      /** At most LISTED_API_KEYS_MAX. */
+      readonly keys: readonly ListedApiKey[];
+      /** How many older ones are left out. */
+      readonly omitted: number;
+    }
+  | z.infer<typeof refusedSchema>;
 
 export function operatorResultStatus(result: OperatorResult): number {
   switch (result.outcome) {
@@ -71,6 +146,7 @@ export function encodeCreateApiKey(call: CreateApiKey): Uint8Array {
     label: call.label,
     scopes: call.scopes,
     expiresMs: call.expiresMs,
+    requestsPerSecond: call.requestsPerSecond,
   });
 }
 
@@ -78,6 +154,61 @@ export function encodeCreateApiKey(call: CreateApiKey): Uint8Array {
 export function decodeCreateApiKey(body: Uint8Array): CreateApiKey {
   const { keyHash, apiClientId, ...rest } = decodeJson(body, createApiKeySchema);
   return { ...rest, keyHash: hexToBytes(keyHash, 32), apiClientId: hexToBytes(apiClientId, 16) };
+}
+
+export function encodeRevokeApiKey(call: RevokeApiKey): Uint8Array {
+  return encodeJson({ keyId: bytesToHex(call.keyId) });
+}
+
+/** @throws DecodeError */
+export function decodeRevokeApiKey(body: Uint8Array): RevokeApiKey {
+  return { keyId: hexToBytes(decodeJson(body, revokeApiKeySchema).keyId, 16) };
+}
+
+export function encodeRotateApiKey(call: RotateApiKey): Uint8Array {
+  const { keyId, keyHash, overlapMs, expiresMs } = call;
+  return encodeJson({ keyId: bytesToHex(keyId), keyHash: bytesToHex(keyHash), overlapMs, expiresMs });
+}
+
+/** @throws DecodeError */
+export function decodeRotateApiKey(body: Uint8Array): RotateApiKey {
+  const { keyId, keyHash, ...rest } = decodeJson(body, rotateApiKeySchema);
+  return { ...rest, keyId: hexToBytes(keyId, 16), keyHash: hexToBytes(keyHash, 32) };
+}
+
+/** The answer to `list_api_keys`. @param keys in any order, and any number of them: what does not fit is counted */
+export function apiKeyListOf(keys: Iterable<ApiKey>): ApiKeyList {
+  const newestFirst = [...keys].sort(
+    (left, right) => right.createdMs - left.createdMs || compareBytes(left.keyId, right.keyId),
+  );
+  const listed = newestFirst.slice(0, LISTED_API_KEYS_MAX).map(({ keyHash: _secret, ...key }) => key);
+  return { outcome: "listed", keys: listed, omitted: newestFirst.length - listed.length };
+}
+
+export function encodeApiKeyList(list: ApiKeyList): Uint8Array {
+  if (list.outcome === "refused") return encodeJson(list);
+  const keys = list.keys.map((key) => ({
+    ...key,
+    keyId: bytesToHex(key.keyId),
+    apiClientId: bytesToHex(key.apiClientId),
+  }));
+  return encodeJson({ ...list, keys });
+}
+
+/** @throws DecodeError */
+export function decodeApiKeyList(body: Uint8Array): ApiKeyList {
+  const list = decodeJson(body, apiKeyListSchema);
+  if (list.outcome === "refused") return list;
+  const keys = list.keys.map((key) => ({
+    ...key,
+    keyId: hexToBytes(key.keyId, 16),
+    apiClientId: hexToBytes(key.apiClientId, 16),
+  }));
+  return { ...list, keys };
+}
+
+export function apiKeyListStatus(list: ApiKeyList): number {
+  return list.outcome === "listed" ? 200 : 503;
 }
 
 export function encodeOperatorResult(result: OperatorResult): Uint8Array {

@@ -1,19 +1,30 @@
 import { describe, expect, test } from "@jest/globals";
-import { DecodeError, apiKeyHash, utf8ToBytes } from "@event-anchoring/protocol";
+import type { ApiKey } from "@event-anchoring/ledger";
+import { DecodeError, apiKeyHash, bytesToHex, utf8ToBytes } from "@event-anchoring/protocol";
 import {
+  LISTED_API_KEYS_MAX,
   UNARY_CALLS,
+  UNARY_RESPONSE_BYTES_MAX,
   apiKeyIdentity,
+  apiKeyListOf,
+  apiKeyListStatus,
+  decodeApiKeyList,
   decodeCreateApiKey,
   decodeNodeStatus,
   decodeOperatorResult,
   decodePrimeRootThk,
+  decodeRevokeApiKey,
+  decodeRotateApiKey,
   decodeSnapshotChunkRequest,
   decodeSnapshotManifest,
   decodeTrustRootChain,
+  encodeApiKeyList,
   encodeCreateApiKey,
   encodeNodeStatus,
   encodeOperatorResult,
   encodePrimeRootThk,
+  encodeRevokeApiKey,
+  encodeRotateApiKey,
   encodeSnapshotChunkRequest,
   encodeSnapshotManifest,
   encodeTrustRootChain,
@@ -22,7 +33,7 @@ import {
   parseApiKey,
   unaryCallOf,
 } from "../src/index.ts";
-import type { CreateApiKey, OperatorResult } from "../src/index.ts";
+import type { ApiKeyList, CreateApiKey, OperatorResult } from "../src/index.ts";
 import { hash, seeded, sha256, status } from "./fixtures.ts";
 
 describe("the text of an API key", () => {
@@ -89,7 +100,17 @@ const call: CreateApiKey = {
   label: "default",
   scopes: ["read", "write"],
   expiresMs: 0,
+  requestsPerSecond: 0xffff_ffff,
 };
+const revocation = { keyId: new Uint8Array(16).fill(6) };
+const rotation = { keyId: new Uint8Array(16).fill(7), keyHash: hash("new"), overlapMs: 3_600_000, expiresMs: 1 };
+
+/** A call's JSON with some fields changed. */
+function changed(body: Uint8Array, changes: object): Uint8Array {
+  const wire: unknown = JSON.parse(new TextDecoder().decode(body));
+  return utf8ToBytes(JSON.stringify({ ...(wire as object), ...changes }));
+}
+
 const results: readonly OperatorResult[] = [
   { outcome: "applied" },
   { outcome: "unchanged" },
@@ -100,6 +121,8 @@ const results: readonly OperatorResult[] = [
 describe("operator calls", () => {
   test("come back as they were", () => {
     expect(decodeCreateApiKey(encodeCreateApiKey(call))).toEqual(call);
+    expect(decodeRevokeApiKey(encodeRevokeApiKey(revocation))).toEqual(revocation);
+    expect(decodeRotateApiKey(encodeRotateApiKey(rotation))).toEqual(rotation);
     expect(results.map((result) => decodeOperatorResult(encodeOperatorResult(result)))).toEqual(results);
     expect(results.map(operatorResultStatus)).toEqual([200, 200, 409, 503]);
   });
@@ -118,10 +141,34 @@ describe("operator calls", () => {
     ["a fraction", { expiresMs: 0.5 }],
     ["an unsafe integer", { expiresMs: 2 ** 53 }],
     ["text for a number", { expiresMs: "0" }],
+    ["a negative rate", { requestsPerSecond: -1 }],
+    ["a rate above u32", { requestsPerSecond: 2 ** 32 }],
+    ["no rate", { requestsPerSecond: undefined }],
+    ["an empty label", { label: "" }],
   ])("are refused with %s", (_what, changes) => {
-    const wire: unknown = JSON.parse(new TextDecoder().decode(encodeCreateApiKey(call)));
-    const changed = utf8ToBytes(JSON.stringify({ ...(wire as object), ...changes }));
-    expect(() => decodeCreateApiKey(changed)).toThrow(DecodeError);
+    expect(() => decodeCreateApiKey(changed(encodeCreateApiKey(call), changes))).toThrow(DecodeError);
+  });
+
+  test.each([
+    ["no id", { keyId: undefined }],
+    ["a short id", { keyId: "07" }],
+    ["an upper-case id", { keyId: "AB".repeat(16) }],
+    ["the id of a hash's length", { keyId: "ab".repeat(32) }],
+    ["an unknown field", { reason: "lost" }],
+  ])("to revoke and to rotate are refused with %s", (_what, changes) => {
+    expect(() => decodeRevokeApiKey(changed(encodeRevokeApiKey(revocation), changes))).toThrow(DecodeError);
+    expect(() => decodeRotateApiKey(changed(encodeRotateApiKey(rotation), changes))).toThrow(DecodeError);
+  });
+
+  test.each([
+    ["no hash", { keyHash: undefined }],
+    ["a short hash", { keyHash: "ab".repeat(31) }],
+    ["no overlap", { overlapMs: undefined }],
+    ["an overlap of less than nothing", { overlapMs: -1 }],
+    ["an overlap above 2^53", { overlapMs: 2 ** 53 }],
+    ["half a millisecond", { expiresMs: 0.5 }],
+  ])("to rotate are refused with %s", (_what, changes) => {
+    expect(() => decodeRotateApiKey(changed(encodeRotateApiKey(rotation), changes))).toThrow(DecodeError);
   });
 
   test.each([
@@ -136,7 +183,76 @@ describe("operator calls", () => {
   });
 });
 
+describe("a list of API keys", () => {
+  function key(seed: number, createdMs: number): ApiKey {
+    const keyHash = hash(`key ${seed}`);
+    return {
+      keyId: keyHash.slice(0, 16),
+      keyHash,
+      apiClientId: new Uint8Array(16).fill(5),
+      label: "x".repeat(128),
+      scopes: ["read", "write", "revoke", "admin"],
+      expiresMs: 2 ** 53 - 1,
+      createdMs,
+      revokedMs: 2 ** 53 - 1,
+      requestsPerSecond: 0xffff_ffff,
+      operator: "setup",
+    };
+  }
+
+  test("comes back as it was, without any hash of a secret", () => {
+    const list = apiKeyListOf([key(1, 10), key(2, 30), key(3, 20)]);
+    const text = new TextDecoder().decode(encodeApiKeyList(list));
+    expect(decodeApiKeyList(encodeApiKeyList(list))).toEqual(list);
+    expect(text).not.toContain(bytesToHex(hash("key 1")));
+    expect(apiKeyListStatus(list)).toBe(200);
+    if (list.outcome !== "listed") throw new Error(list.outcome);
+    expect(list.keys.map(({ createdMs }) => createdMs)).toEqual([30, 20, 10]);
+  });
+
+  test("can be empty, or refused", () => {
+    const refused: ApiKeyList = { outcome: "refused", code: "no_leader", detail: "", retryAfterMs: 200 };
+    for (const list of [apiKeyListOf([]), refused]) expect(decodeApiKeyList(encodeApiKeyList(list))).toEqual(list);
+    expect(apiKeyListStatus(refused)).toBe(503);
+  });
+
+  test("names what it leaves out: the newest 10,000 fit into one answer", () => {
+    const many = Array.from({ length: LISTED_API_KEYS_MAX + 7 }, (_, seed) => key(seed, seed));
+    const list = apiKeyListOf(many);
+    if (list.outcome !== "listed") throw new Error(list.outcome);
+    expect(list.omitted).toBe(7);
+    expect(list.keys).toHaveLength(LISTED_API_KEYS_MAX);
+    expect(list.keys.at(-1)?.createdMs).toBe(7);
+    expect(encodeApiKeyList(list).length).toBeLessThan(UNARY_RESPONSE_BYTES_MAX);
+  });
+
+  test.each([
+    ["a hash", { keyHash: "ab".repeat(32) }],
+    ["no operator", { operator: undefined }],
+    ["a label with a line feed", { label: "a\n" }],
+    ["a scope twice", { scopes: ["read", "read"] }],
+  ])("is refused if a key has %s", (_what, changes) => {
+    const list = apiKeyListOf([key(1, 10)]);
+    const wire = JSON.parse(new TextDecoder().decode(encodeApiKeyList(list))) as { keys: object[] };
+    const bad = { ...wire, keys: wire.keys.map((each) => ({ ...each, ...changes })) };
+    expect(() => decodeApiKeyList(utf8ToBytes(JSON.stringify(bad)))).toThrow(DecodeError);
+  });
+
+  test.each(["{}", "[]", '{"outcome":"listed","keys":[]}', '{"outcome":"listed","keys":[],"omitted":-1}'])(
+    "is not %s",
+    (text) => {
+      expect(() => decodeApiKeyList(utf8ToBytes(text))).toThrow(DecodeError);
+    },
+  );
+});
+
 describe("unary calls", () => {
+  test("of operators are for operators alone", () => {
+    const operatorCalls = Object.values(UNARY_CALLS).filter(({ path }) => path.startsWith("/control/v1/operator/"));
+    expect(operatorCalls).toHaveLength(4);
+    for (const { callers } of operatorCalls) expect(callers).toEqual(["operator"]);
+  });
+
   test("each have a path of their own, and no other path is one", () => {
     const calls = Object.values(UNARY_CALLS);
     expect(new Set(calls.map(({ path }) => path)).size).toBe(calls.length);

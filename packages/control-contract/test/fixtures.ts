@@ -1,5 +1,6 @@
 /** One of each message, and a seeded source of damage. */
 import { createHash } from "node:crypto";
+import type { Command } from "@event-anchoring/ledger";
 import { nobleCrypto, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { HeldCertificate, Hello, LocalRequest, LocalResponse, NodeStatus, PeerFrame } from "../src/index.ts";
 
@@ -55,7 +56,84 @@ const semanticAnchor = {
   eventDataHash: hash("event"),
 };
 
+const credential = { apiClientId: new Uint8Array(16).fill(1), keyId: new Uint8Array(16).fill(2) };
+
+function signature(seed: number): Uint8Array {
+  return new Uint8Array(64).fill(seed);
+}
+
+/** What records a claim, a grant and revocations of either, and what erases a client event id. */
+const recordCommands: readonly Command[] = [
+  {
+    kind: "record_claim",
+    credential,
+    claim: {
+      originFingerprint: origin,
+      entityFingerprint: hash("entity"),
+      attributeType: 0xffff_ffff,
+      attributeHash: hash("attribute"),
+      issuedAt: 1,
+      expiresAt: 2 ** 53 - 1,
+      subjectPublicKey: hash("subject"),
+      subjectSignature: signature(2),
+      issuerPublicKey: hash("issuer"),
+      issuerSignature: signature(3),
+    },
+  },
+  {
+    kind: "record_grant",
+    credential,
+    grant: {
+      originFingerprint: origin,
+      grantorClaimRef: anchorId,
+      granteeClaimRef: toAnchorId(hash("grantee")),
+      parentGrantRef: toAnchorId(zeros),
+      scopeHash: hash("scope"),
+      delegationDepth: 3,
+      issuedAt: 0,
+      notBefore: 5,
+      expiresAt: 6,
+      grantorPublicKey: hash("grantor"),
+      grantorSignature: signature(4),
+      witnessPublicKey: hash("witness"),
+      witnessSignature: signature(5),
+    },
+  },
+  {
+    kind: "record_revocation",
+    credential,
+    revocation: {
+      targetAnchorId: anchorId,
+      targetKind: "claim",
+      targetOriginFingerprint: origin,
+      originFingerprint: null,
+      reason: 0,
+      suspectSince: 0,
+      issuedAt: 0,
+      signer: null,
+    },
+  },
+  {
+    kind: "record_revocation",
+    credential,
+    revocation: {
+      targetAnchorId: anchorId,
+      targetKind: "grant",
+      targetOriginFingerprint: origin,
+      originFingerprint: toOriginFingerprint(hash("other")),
+      reason: 5,
+      suspectSince: 7,
+      issuedAt: 8,
+      signer: { publicKey: hash("revoker"), signature: signature(6) },
+    },
+  },
+  { kind: "erase_client_event", credential, anchorId },
+];
+
 export const requests: readonly LocalRequest[] = [
+  ...recordCommands.map((command, at): LocalRequest => {
+    return { type: "submit", requestId: 100 + at, remainingMs: 5000, answer: "certified", commands: [command] };
+  }),
   {
     type: "submit",
     requestId: 1,
@@ -64,7 +142,7 @@ export const requests: readonly LocalRequest[] = [
     commands: [
       {
         kind: "record_events",
-        credential: { apiClientId: new Uint8Array(16).fill(1), keyId: new Uint8Array(16).fill(2) },
+        credential,
         atomic: true,
         events: [
           {
@@ -73,6 +151,7 @@ export const requests: readonly LocalRequest[] = [
             semanticAnchor,
             clientEventId: "x",
             clientEventSalt: hash("s"),
+            actor: { publicKey: hash("actor"), signature: signature(1) },
           },
           {
             originFingerprint: origin,
@@ -80,6 +159,7 @@ export const requests: readonly LocalRequest[] = [
             semanticAnchor,
             clientEventId: null,
             clientEventSalt: null,
+            actor: null,
           },
         ],
       },
@@ -133,6 +213,40 @@ export const responses: readonly LocalResponse[] = [
         },
       ],
       checkpoints: [certificate],
+    },
+  },
+  ...[391, 463, 261].map((leafBytes, at): LocalResponse => {
+    const leaf = new Uint8Array(leafBytes).fill(at);
+    const path = [hash("p"), hash("q")];
+    const record = { status: "accepted", leaf, anchorId, path, clientEventSalt: null, certified: true } as const;
+    const outcome = { kind: "records", refused: false, records: [record], checkpoints: [certificate] } as const;
+    return { type: "submitted", requestId: 200 + at, finality: "certified", outcome };
+  }),
+  {
+    type: "submitted",
+    requestId: 203,
+    finality: "certified",
+    outcome: {
+      kind: "records",
+      refused: false,
+      records: [{ status: "replayed", anchorId, originFingerprint: origin, sequence: 7 }],
+      checkpoints: [],
+    },
+  },
+  {
+    type: "submitted",
+    requestId: 204,
+    finality: "committed",
+    outcome: {
+      kind: "records",
+      refused: false,
+      records: [
+        {
+          status: "rejected",
+          rejection: { code: "signature_invalid", pointer: "/issuer_signature", detail: "the signature is not good" },
+        },
+      ],
+      checkpoints: [],
     },
   },
   { type: "submitted", requestId: 2, finality: "committed", outcome: { kind: "applied" } },

@@ -1,15 +1,22 @@
 import {
   type NodeStatus,
   type OperatorResult,
+  type ApiKeyList,
   UNARY_CALLS,
+  apiKeyListOf,
+  apiKeyListStatus,
   decodeCreateApiKey,
+  decodeRevokeApiKey,
+  decodeRotateApiKey,
+  encodeApiKeyList,
   encodeNodeStatus,
   encodeOperatorResult,
   encodePrimeRootThk,
   encodeTrustRootChain,
   operatorResultStatus,
 } from "@event-anchoring/control-contract";
-import { trustRootsOf } from "@event-anchoring/ledger";
+import { type Command, trustRootsOf } from "@event-anchoring/ledger";
+import { DecodeError, assertNever } from "@event-anchoring/protocol";
 import type { Clock } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
 import type { SubmissionResult } from "./proposals/proposals.ts";
@@ -29,7 +36,19 @@ export interface UnaryView {
   readonly snapshots: SnapshotExporter;
 }
 
+const RETRY_AFTER_MS = 1000;
+
 const NOT_NOW: UnaryAnswer = { status: 503, body: new Uint8Array() };
+const FORBIDDEN: UnaryAnswer = { status: 403, body: new Uint8Array() };
+/** The body is not what the call takes. */
+const MALFORMED: UnaryAnswer = { status: 400, body: new Uint8Array() };
+
+const NOT_SERVING = {
+  outcome: "refused",
+  code: "unavailable",
+  detail: "the node is not serving",
+  retryAfterMs: RETRY_AFTER_MS,
+} as const;
 
 /** What this node answers on its private listener, by path. */
 export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHandler>> {
@@ -37,7 +56,13 @@ export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHan
     [UNARY_CALLS.trust_root.path]: async () => ({ status: 200, body: encodeTrustRootChain(trustRootDocuments(view)) }),
     [UNARY_CALLS.prime_root_thk.path]: async (request) => primeRootThk(view, request),
     [UNARY_CALLS.status.path]: async () => ({ status: 200, body: encodeNodeStatus(view.status()) }),
-    [UNARY_CALLS.create_api_key.path]: async (request) => createApiKey(view, request),
+    [UNARY_CALLS.create_api_key.path]: (request) =>
+      write(view, request, (body, operator) => ({ kind: "create_api_key", operator, key: decodeCreateApiKey(body) })),
+    [UNARY_CALLS.revoke_api_key.path]: (request) =>
+      write(view, request, (body, operator) => ({ kind: "revoke_api_key", operator, ...decodeRevokeApiKey(body) })),
+    [UNARY_CALLS.rotate_api_key.path]: (request) =>
+      write(view, request, (body, operator) => ({ kind: "rotate_api_key", operator, ...decodeRotateApiKey(body) })),
+    [UNARY_CALLS.list_api_keys.path]: (request) => listApiKeys(view, request),
     [UNARY_CALLS.snapshot_manifest.path]: (request) => view.snapshots.manifest(request),
     [UNARY_CALLS.snapshot_chunk.path]: (request) => view.snapshots.chunk(request),
   };
@@ -79,17 +104,20 @@ export function confirmed(session: Session, clock: Clock, signal: AbortSignal): 
   });
 }
 
-async function createApiKey(view: UnaryView, request: UnaryRequest): Promise<UnaryAnswer> {
+/** Of an operator's body. @throws DecodeError */
+type OperatorCommand = (body: Uint8Array, operator: string) => Command;
+
+/** Proposes what an operator asks for, in the operator's name, and answers once it is decided. */
+async function write(view: UnaryView, request: UnaryRequest, commandOf: OperatorCommand): Promise<UnaryAnswer> {
   const session = view.session();
   const { from } = request;
-  if (from.kind !== "operator") return { status: 403, body: new Uint8Array() };
-  const key = decodeCreateApiKey(request.body);
-  if (session === null) {
-    return answer({ outcome: "refused", code: "unavailable", detail: "the node is not serving", retryAfterMs: 1000 });
-  }
+  if (from.kind !== "operator") return FORBIDDEN;
+  const command = parsed(() => commandOf(request.body, from.operatorId));
+  if (command === null) return MALFORMED;
+  if (session === null) return answer(NOT_SERVING);
   const result = await new Promise<SubmissionResult>((respond) => {
     session.submit({
-      command: { kind: "create_api_key", operator: from.operatorId, key },
+      command,
       answer: "certified",
       deadlineMs: view.clock.monotonicMs() + OPERATOR_DEADLINE_MS,
       isHousekeeping: false,
@@ -99,9 +127,35 @@ async function createApiKey(view: UnaryView, request: UnaryRequest): Promise<Una
   return answer(operatorResult(result));
 }
 
+function parsed<T>(decode: () => T): T | null {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}
+
+/** The key table as it is after whatever was acknowledged, by any node, before the call. */
+async function listApiKeys(view: UnaryView, { from, signal }: UnaryRequest): Promise<UnaryAnswer> {
+  const session = view.session();
+  if (from.kind !== "operator") return FORBIDDEN;
+  if (session === null) return listed(NOT_SERVING);
+  const readIndex = await confirmed(session, view.clock, signal);
+  if (readIndex === null) {
+    const detail = "no quorum has confirmed in time that this node knows every key";
+    return listed({ outcome: "refused", code: "no_leader", detail, retryAfterMs: RETRY_AFTER_MS });
+  }
+  return listed(apiKeyListOf(session.state.apiKeys.values()));
+}
+
+function listed(list: ApiKeyList): UnaryAnswer {
+  return { status: apiKeyListStatus(list), body: encodeApiKeyList(list) };
+}
+
 function operatorResult(result: SubmissionResult): OperatorResult {
   if (result.kind === "refused") {
-    return { outcome: "refused", code: result.code, detail: result.detail, retryAfterMs: 1000 };
+    return { outcome: "refused", code: result.code, detail: result.detail, retryAfterMs: RETRY_AFTER_MS };
   }
   const { outcome } = result;
   switch (outcome.kind) {
@@ -111,7 +165,9 @@ function operatorResult(result: SubmissionResult): OperatorResult {
     case "rejected":
       return { outcome: "rejected", code: outcome.rejection.code, detail: outcome.rejection.detail };
     case "records":
-      throw new Error("an operator's command records no events");
+      throw new Error("an operator's command appends nothing");
+    default:
+      return assertNever(outcome);
   }
 }
 

@@ -29,8 +29,19 @@ export {
   callOperator,
   createApiKey,
   drawApiKey,
+  drawReplacementApiKey,
   expiryOf,
   issueOperatorCertificate,
+  listApiKeys,
   readNodeStatus,
+  revokeApiKey,
+  rotateApiKey,
 } from "./operator.ts";
-export type { CalledNode, NewApiKey, OperatorCallErrorCode, OperatorCredential } from "./operator.ts";
+export type {
+  CalledNode,
+  DrawnSecret,
+  NewApiKey,
+  OperatorCallErrorCode,
+  OperatorCredential,
+  ReplacementApiKey,
+} from "./operator.ts";

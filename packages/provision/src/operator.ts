@@ -4,25 +4,32 @@ import { request as httpsRequest } from "node:https";
 import type { RequestOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
 import {
+  API_KEY_SECRET_BYTES,
   CLUSTER_AUTH_HEADER,
   EXPORTER_BYTES,
   EXPORTER_LABEL,
   UNARY_CALLS,
   UNARY_RESPONSE_BYTES_MAX,
   apiKeyIdentity,
+  decodeApiKeyList,
   decodeNodeStatus,
   decodeOperatorResult,
   encodeCreateApiKey,
+  encodeRevokeApiKey,
+  encodeRotateApiKey,
   formatApiKey,
   formatIdentity,
   signOperatorRequest,
   verifyResponse,
 } from "@event-anchoring/control-contract";
 import type {
+  ApiKeyList,
   AuthContext,
   CreateApiKey,
   NodeStatus,
   OperatorResult,
+  RevokeApiKey,
+  RotateApiKey,
   UnaryCall,
 } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -91,17 +98,26 @@ export async function issueOperatorCertificate(issue: {
   });
 }
 
-/** A new API key. The secret exists in `apiKey` only: the cluster knows its hash. */
-export interface NewApiKey {
+/** A secret that exists here only: the cluster knows its hash. */
+export interface DrawnSecret {
   /** `ank_…`: show it once. Not enumerable, so that it does not print by accident. */
   readonly apiKey: string;
   /** 16 bytes. */
-  readonly apiClientId: Uint8Array;
   readonly keyId: Uint8Array;
+}
+
+/** A new API key, and the call that makes it known. Sending the same call again is safe. */
+export interface NewApiKey extends DrawnSecret {
+  /** 16 bytes. */
+  readonly apiClientId: Uint8Array;
   readonly call: CreateApiKey;
 }
 
-/** Draws a key and the call that makes it known. Sending the same call again is safe. */
+/** The successor of an API key, and the call that puts it in place. Sending the same call again is safe. */
+export interface ReplacementApiKey extends DrawnSecret {
+  readonly call: RotateApiKey;
+}
+
 export function drawApiKey(key: {
   readonly label: string;
   readonly scopes: CreateApiKey["scopes"];
@@ -109,12 +125,36 @@ export function drawApiKey(key: {
   readonly apiClientId?: Uint8Array;
   /** Unix milliseconds; default 0 = never. */
   readonly expiresMs?: number;
+  /** Default 0: as each node is configured. */
+  readonly requestsPerSecond?: number;
 }): NewApiKey {
-  const secret = Uint8Array.from(randomBytes(32));
+  const { label, scopes, expiresMs = 0, requestsPerSecond = 0 } = key;
   const apiClientId = key.apiClientId ?? Uint8Array.from(randomBytes(16));
-  const { keyHash, keyId } = apiKeyIdentity(secret, nodeCrypto.sha256);
-  const call = { keyHash, apiClientId, label: key.label, scopes: key.scopes, expiresMs: key.expiresMs ?? 0 };
-  const drawn = { apiKey: formatApiKey(secret), apiClientId, keyId, call };
+  const { keyHash, ...secret } = drawSecret();
+  const call = { keyHash, apiClientId, label, scopes, expiresMs, requestsPerSecond };
+  return withSecret({ ...secret, apiClientId, call });
+}
+
+/** Label, scopes, rate and API client are those of the key that is replaced. */
+export function drawReplacementApiKey(key: {
+  /** 16 bytes: the key that is replaced. */
+  readonly keyId: Uint8Array;
+  /** How long the old key stays good, milliseconds. */
+  readonly overlapMs: number;
+  /** Of the new key, Unix milliseconds; default 0 = never. */
+  readonly expiresMs?: number;
+}): ReplacementApiKey {
+  const { keyHash, ...secret } = drawSecret();
+  const call = { keyId: key.keyId, keyHash, overlapMs: key.overlapMs, expiresMs: key.expiresMs ?? 0 };
+  return withSecret({ ...secret, call });
+}
+
+function drawSecret(): DrawnSecret & { readonly keyHash: Uint8Array } {
+  const secret = Uint8Array.from(randomBytes(API_KEY_SECRET_BYTES));
+  return { apiKey: formatApiKey(secret), ...apiKeyIdentity(secret, nodeCrypto.sha256) };
+}
+
+function withSecret<Drawn extends DrawnSecret>(drawn: Drawn): Drawn {
   return Object.defineProperty(drawn, "apiKey", { enumerable: false });
 }
 
@@ -127,7 +167,27 @@ interface CallOptions {
 
 /** @throws OperatorCallError */
 export async function createApiKey(options: CallOptions & { readonly call: CreateApiKey }): Promise<OperatorResult> {
-  const answer = await callOperator(options, UNARY_CALLS.create_api_key, encodeCreateApiKey(options.call));
+  return write(options, UNARY_CALLS.create_api_key, encodeCreateApiKey(options.call));
+}
+
+/** Ends a key for good. @throws OperatorCallError */
+export async function revokeApiKey(options: CallOptions & { readonly call: RevokeApiKey }): Promise<OperatorResult> {
+  return write(options, UNARY_CALLS.revoke_api_key, encodeRevokeApiKey(options.call));
+}
+
+/** @throws OperatorCallError */
+export async function rotateApiKey(options: CallOptions & { readonly call: RotateApiKey }): Promise<OperatorResult> {
+  return write(options, UNARY_CALLS.rotate_api_key, encodeRotateApiKey(options.call));
+}
+
+/** Every key that the cluster knew when it was asked, the newest first; no secrets. @throws OperatorCallError */
+export async function listApiKeys(options: CallOptions): Promise<ApiKeyList> {
+  const answer = await callOperator(options, UNARY_CALLS.list_api_keys, new Uint8Array(0));
+  return decoded(() => decodeApiKeyList(answer));
+}
+
+async function write(options: CallOptions, call: UnaryCall, body: Uint8Array): Promise<OperatorResult> {
+  const answer = await callOperator(options, call, body);
   return decoded(() => decodeOperatorResult(answer));
 }
 

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { parseApiKey } from "@event-anchoring/control-contract";
+import { apiKeyIdentity, parseApiKey } from "@event-anchoring/control-contract";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   bytesToHex,
@@ -19,6 +19,7 @@ import {
   createCertificateAuthority,
   createCluster,
   drawApiKey,
+  drawReplacementApiKey,
   expiryOf,
   holdCeremony,
   issueCertificate,
@@ -289,6 +290,32 @@ describe("an API key", () => {
     expect(key.keyId).toEqual(key.call.keyHash.subarray(0, 16));
     expect(JSON.stringify(key)).not.toContain(key.apiKey);
     expect(drawApiKey({ label: "first", scopes: ["read"] }).apiKey).not.toBe(key.apiKey);
+  });
+
+  test("carries the rate and the expiry it is given, for the API client it is given", () => {
+    const apiClientId = new Uint8Array(16).fill(3);
+    const key = drawApiKey({ label: "x", scopes: ["read"], apiClientId, expiresMs: 5, requestsPerSecond: 7 });
+    expect(key.call).toMatchObject({ apiClientId, expiresMs: 5, requestsPerSecond: 7 });
+    expect(drawApiKey({ label: "x", scopes: ["read"] }).call).toMatchObject({ expiresMs: 0, requestsPerSecond: 0 });
+  });
+
+  test("is replaced by one that is drawn anew, and shown only when asked for", () => {
+    const keyId = new Uint8Array(16).fill(4);
+    const key = drawReplacementApiKey({ keyId, overlapMs: 60_000 });
+    const secret = parseApiKey(key.apiKey);
+    if (secret === null) throw new Error("not a key");
+    expect(key.call).toEqual({
+      keyId,
+      keyHash: apiKeyIdentity(secret, nodeCrypto.sha256).keyHash,
+      overlapMs: 60_000,
+      expiresMs: 0,
+    });
+    expect(key.keyId).toEqual(key.call.keyHash.subarray(0, 16));
+    expect(JSON.stringify(key)).not.toContain(key.apiKey);
+    expect(drawReplacementApiKey({ keyId, overlapMs: 0, expiresMs: 9 }).call).toMatchObject({
+      overlapMs: 0,
+      expiresMs: 9,
+    });
   });
 
   test("is not made by whoever happens to listen there", async () => {
