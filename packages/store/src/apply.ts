@@ -3,121 +3,13 @@ import type { EntryDecision, EntryWrites, LeafWrite } from "@event-anchoring/led
 import { bytesToHex } from "@event-anchoring/protocol";
 import { scopesToBits } from "@event-anchoring/ledger";
 import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "./binary-array.ts";
+import { addRecords } from "./apply-records.ts";
+import { StatementBuilder } from "./apply-parts.ts";
 import type { Parameter, Statement } from "./connection.ts";
 import { StoreError } from "./errors.ts";
 import { clientEventLookup, encodeCosignatures, encodeGroupIds, ledgerRowChecksum } from "./ledger-codec.ts";
 import type { LedgerRow } from "./ledger-codec.ts";
 import type { OriginNumbers } from "./origin-numbers.ts";
-
-/** A part of the statement: it is there if the entry has rows for it. `?` stands for the next parameter. */
-interface Part {
-  readonly name: string;
-  readonly sql: string;
-}
-
-/** Every part reads from `guard`: if the ledger is not where it should be, nothing is written at all. */
-const PARTS = {
-  ledger: {
-    name: "guard",
-    sql: `UPDATE state.ledger SET applied_index = ?, applied_term = ?, effect = ?, next_sequence = ?,
-      last_accepted_ms = ?, group_ids_from = ?, conf_state = ?, checksum = ? WHERE applied_index = ? RETURNING 1`,
-  },
-  unguarded: { name: "guard", sql: "SELECT 1" },
-  origins: {
-    name: "origins",
-    sql: `INSERT INTO state.origins (origin, origin_fingerprint, status)
-      SELECT u.* FROM guard, unnest(?::smallint[], ?::bytea[], ?::text[]) AS u
-      ON CONFLICT (origin) DO UPDATE SET status = excluded.status`,
-  },
-  leaves: {
-    name: "leaves",
-    sql: `INSERT INTO state.anchors (sequence, origin, depth, kind, accepted_ms, anchor_prefix, anchor_id, leaf)
-      SELECT u.* FROM guard, unnest(?::bigint[], ?::smallint[], ?::bigint[], ?::smallint[], ?::bigint[],
-        ?::bigint[], ?::bytea[], ?::bytea[]) AS u`,
-  },
-  clientLeaves: {
-    name: "leaves",
-    sql: `INSERT INTO state.anchors (sequence, origin, depth, kind, accepted_ms, anchor_prefix, anchor_id, leaf,
-        client_prefix, api_client_id, client_event_id, salt, content_hash)
-      SELECT u.* FROM guard, unnest(?::bigint[], ?::smallint[], ?::bigint[], ?::smallint[], ?::bigint[],
-        ?::bigint[], ?::bytea[], ?::bytea[], ?::bigint[], ?::bytea[], ?::text[], ?::bytea[], ?::bytea[]) AS u`,
-  },
-  tiles: {
-    name: "tiles",
-    sql: `INSERT INTO state.tiles (origin, level, index, root, hashes)
-      SELECT u.* FROM guard, unnest(?::smallint[], ?::smallint[], ?::bigint[], ?::bytea[], ?::bytea[]) AS u`,
-  },
-  certificates: {
-    name: "certificates",
-    sql: `INSERT INTO state.certificates
-        (origin, tree_size, root_hash, certified_at_s, trust_root_version, cosignatures)
-      SELECT u.* FROM guard, unnest(?::smallint[], ?::bigint[], ?::bytea[], ?::bigint[], ?::bigint[], ?::bytea[]) AS u`,
-  },
-  trustRoots: {
-    name: "trust_roots",
-    sql: `INSERT INTO state.trust_roots (version, root_thk, sequence, document)
-      SELECT u.* FROM guard, unnest(?::bigint[], ?::bytea[], ?::bigint[], ?::text[]) AS u`,
-  },
-  positions: {
-    name: "positions",
-    sql: `INSERT INTO state.trust_root_positions (origin, leaf_index, version)
-      SELECT u.* FROM guard, unnest(?::smallint[], ?::bigint[], ?::bigint[]) AS u`,
-  },
-  apiKeys: {
-    name: "api_keys",
-    sql: `INSERT INTO state.api_keys
-        (key_id, key_hash, api_client_id, label, scopes, expires_ms, created_ms, revoked_ms, operator)
-      SELECT u.* FROM guard, unnest(?::bytea[], ?::bytea[], ?::bytea[], ?::text[], ?::smallint[],
-        ?::bigint[], ?::bigint[], ?::bigint[], ?::text[]) AS u
-      ON CONFLICT (key_id) DO UPDATE SET label = excluded.label, scopes = excluded.scopes,
-        expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms`,
-  },
-  groupIds: {
-    name: "group_ids",
-    sql: "INSERT INTO state.group_ids (index, groups) SELECT ?::bigint, ?::bytea FROM guard",
-  },
-  forgetGroupIds: {
-    name: "forgotten",
-    sql: "DELETE FROM state.group_ids USING guard WHERE index < ?",
-  },
-} as const satisfies Record<string, Part>;
-
-type PartName = keyof typeof PARTS;
-
-const STATEMENTS = new Map<string, Statement>();
-
-/** Few combinations occur, and each is prepared once per session. */
-function statementOf(names: readonly PartName[]): Statement {
-  const key = names.join("_");
-  const known = STATEMENTS.get(key);
-  if (known !== undefined) return known;
-  let parameter = 0;
-  const parts = names.map((name) => {
-    const sql = PARTS[name].sql.replaceAll("?", () => `$${++parameter}`);
-    return `${PARTS[name].name} AS (${sql})`;
-  });
-  const statement = {
-    // A name has at most 63 bytes; the number of the combination keeps it short and unique.
-    name: `apply_${STATEMENTS.size}`,
-    text: `WITH ${parts.join(",\n")}\nSELECT count(*) AS applied FROM guard`,
-  };
-  STATEMENTS.set(key, statement);
-  return statement;
-}
-
-class StatementBuilder {
-  readonly #names: PartName[] = [];
-  readonly #values: Parameter[] = [];
-
-  add(name: PartName, values: readonly Parameter[]): void {
-    this.#names.push(name);
-    this.#values.push(...values);
-  }
-
-  finish(): { statement: Statement; values: readonly Parameter[] } {
-    return { statement: statementOf(this.#names), values: this.#values };
-  }
-}
 
 function leafParameters(leaves: readonly LeafWrite[], numbers: OriginNumbers): Parameter[] {
   const anchorIds = leaves.map(({ anchorId }) => anchorId);
@@ -133,23 +25,57 @@ function leafParameters(leaves: readonly LeafWrite[], numbers: OriginNumbers): P
   ];
 }
 
-function addLeaves(builder: StatementBuilder, writes: EntryWrites, numbers: OriginNumbers): void {
-  const { leaves, clientEvents } = writes;
+/** What a leaf is looked up by, besides its id. */
+interface Lookup {
+  readonly sequence: number;
+  /** The first 8 bytes of clientEventLookup, or more; null: it is no client event. */
+  readonly client: Uint8Array | null;
+  readonly apiClientId: Uint8Array | null;
+  readonly clientEventId: string | null;
+  readonly salt: Uint8Array | null;
+  readonly contentHash: Uint8Array;
+}
+
+/** An event whose client event id is known by its place in the index alone. */
+export interface ErasedClientEvent {
+  readonly sequence: number;
+  /** 16 bytes. */
+  readonly apiClientId: Uint8Array;
+  /** The first 8 bytes of clientEventLookup. */
+  readonly prefix: Uint8Array;
+  readonly contentHash: Uint8Array;
+}
+
+function lookupsOf({ clientEvents, contents }: EntryWrites, erased: readonly ErasedClientEvent[]): Lookup[] {
+  const none = { client: null, apiClientId: null, clientEventId: null, salt: null };
+  return [
+    ...clientEvents.map((event) => ({ ...event, client: clientEventLookup(event.apiClientId, event.clientEventId) })),
+    ...erased.map((event) => ({ ...none, ...event, client: event.prefix })),
+    ...contents.map(({ sequence, contentHash }) => ({ ...none, sequence, contentHash })),
+  ];
+}
+
+function addLeaves(
+  builder: StatementBuilder,
+  leaves: readonly LeafWrite[],
+  numbers: OriginNumbers,
+  lookups: readonly Lookup[],
+): void {
   if (leaves.length === 0) return;
   const common = leafParameters(leaves, numbers);
-  if (clientEvents.length === 0) {
+  if (lookups.length === 0) {
     builder.add("leaves", common);
     return;
   }
-  const bySequence = new Map(clientEvents.map((event) => [event.sequence, event]));
-  const events = leaves.map(({ sequence }) => bySequence.get(sequence) ?? null);
-  builder.add("clientLeaves", [
+  const bySequence = new Map(lookups.map((lookup) => [lookup.sequence, lookup]));
+  const found = leaves.map(({ sequence }) => bySequence.get(sequence) ?? null);
+  builder.add("lookedUpLeaves", [
     ...common,
-    prefixArray(events.map((event) => event && clientEventLookup(event.apiClientId, event.clientEventId))),
-    byteaArray(events.map((event) => event && event.apiClientId)),
-    textArray(events.map((event) => event && event.clientEventId)),
-    byteaArray(events.map((event) => event && event.salt)),
-    byteaArray(events.map((event) => event && event.contentHash)),
+    prefixArray(found.map((lookup) => lookup && lookup.client)),
+    byteaArray(found.map((lookup) => lookup && lookup.apiClientId)),
+    textArray(found.map((lookup) => lookup && lookup.clientEventId)),
+    byteaArray(found.map((lookup) => lookup && lookup.salt)),
+    byteaArray(found.map((lookup) => lookup && lookup.contentHash)),
   ]);
 }
 
@@ -230,6 +156,7 @@ function addKeys(builder: StatementBuilder, { apiKeys }: EntryWrites): void {
     textArray(apiKeys.map(({ label }) => label)),
     smallintArray(apiKeys.map(({ scopes }) => scopesToBits(scopes))),
     bigintArray(apiKeys.map(({ expiresMs }) => expiresMs)),
+    bigintArray(apiKeys.map(({ requestsPerSecond }) => requestsPerSecond)),
     bigintArray(apiKeys.map(({ createdMs }) => createdMs)),
     bigintArray(apiKeys.map(({ revokedMs }) => revokedMs)),
     textArray(apiKeys.map(({ operator }) => operator)),
@@ -242,15 +169,20 @@ function addGroups(builder: StatementBuilder, decision: EntryDecision, deleteGro
   if (deleteGroupIdsBelow !== null) builder.add("forgetGroupIds", [deleteGroupIdsBelow]);
 }
 
-/** The same rows without the row of the ledger, for a transaction that writes that row itself. */
+/**
+ * The same rows without the row of the ledger, for a transaction that writes that row itself.
+ * @param erased events that were erased before they came here
+ */
 export function buildInsert(
   writes: EntryWrites,
   numbers: OriginNumbers,
+  erased: readonly ErasedClientEvent[],
 ): { statement: Statement; values: readonly Parameter[] } {
   const builder = new StatementBuilder();
   builder.add("unguarded", []);
   addTrustRoots(builder, writes, numbers);
-  addLeaves(builder, writes, numbers);
+  addLeaves(builder, writes.leaves, numbers, lookupsOf(writes, erased));
+  addRecords(builder, writes);
   addTree(builder, writes, numbers);
   addKeys(builder, writes);
   return builder.finish();
@@ -283,7 +215,8 @@ export function buildApply(input: ApplyInput): { statement: Statement; values: r
     input.previousIndex,
   ]);
   addTrustRoots(builder, decision.writes, numbers);
-  addLeaves(builder, decision.writes, numbers);
+  addLeaves(builder, decision.writes.leaves, numbers, lookupsOf(decision.writes, []));
+  addRecords(builder, decision.writes);
   addTree(builder, decision.writes, numbers);
   addKeys(builder, decision.writes);
   addGroups(builder, decision, input.deleteGroupIdsBelow);

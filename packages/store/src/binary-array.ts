@@ -62,15 +62,19 @@ export function prefixArray(values: readonly (Uint8Array | null)[]): Buffer {
 }
 
 /** bigint[] of integers from 0 to 2^53 − 1. */
-export function bigintArray(values: readonly number[]): Buffer {
-  const array = startArray(OID_INT8, values.length, 8 * values.length, false);
+export function bigintArray(values: readonly (number | null)[]): Buffer {
+  let nulls = 0;
+  for (const value of values) if (value === null) nulls += 1;
+  const array = startArray(OID_INT8, values.length, 8 * (values.length - nulls), nulls > 0);
   let offset = HEADER_BYTES;
   for (const value of values) {
+    array.writeInt32BE(value === null ? -1 : 8, offset);
+    offset += 4;
+    if (value === null) continue;
     assertRange(value, Number.MAX_SAFE_INTEGER);
-    array.writeInt32BE(8, offset);
-    array.writeUInt32BE(Math.floor(value / TWO_32), offset + 4);
-    array.writeUInt32BE(value % TWO_32, offset + 8);
-    offset += 12;
+    array.writeUInt32BE(Math.floor(value / TWO_32), offset);
+    array.writeUInt32BE(value % TWO_32, offset + 4);
+    offset += 8;
   }
   return array;
 }

@@ -11,6 +11,7 @@ export { LedgerStore } from "./ledger-store.ts";
 export type { ApplyRequest, LedgerStoreOptions, LoadedLedger } from "./ledger-store.ts";
 export { PAGE_ROWS_MAX, Reads } from "./reads.ts";
 export type { AsOfApplied, ReadDirection, ReadPosition, StoredOriginHead, StoredTrustRootRow } from "./reads.ts";
+export type { EventFilter } from "./record-reads.ts";
 export type { ReadPoolOptions } from "./read-pool.ts";
 export type { StoredAnchor, StoredCertificate, StoredClientEvent } from "./read-rows.ts";
 export type { ProofHashes, SubtreesOfOrigin } from "./proof-hashes.ts";

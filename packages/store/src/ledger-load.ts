@@ -53,6 +53,7 @@ export interface ApiKeyRow {
   readonly label: string;
   readonly scopes: number;
   readonly expires_ms: number;
+  readonly requests_per_second: number;
   readonly created_ms: number;
   readonly revoked_ms: number;
   readonly operator: string;
@@ -66,6 +67,7 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
     label: row.label,
     scopes: scopesFromBits(row.scopes),
     expiresMs: row.expires_ms,
+    requestsPerSecond: row.requests_per_second,
     createdMs: row.created_ms,
     revokedMs: row.revoked_ms,
     operator: row.operator,

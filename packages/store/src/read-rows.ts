@@ -10,9 +10,12 @@ import { decodeCosignatures } from "./ledger-codec.ts";
 export interface StoredClientEvent {
   /** 16 bytes. */
   readonly apiClientId: Uint8Array;
-  readonly clientEventId: string;
-  /** 32 bytes. */
-  readonly salt: Uint8Array;
+  /** null: erased. */
+  readonly clientEventId: string | null;
+  /** 32 bytes; null: erased. */
+  readonly salt: Uint8Array | null;
+  /** Its leaf has a client event id, and nobody can say any more which. */
+  readonly isErased: boolean;
 }
 
 /** One anchored leaf. Its id has been recomputed from `bytes`, and the other fields are those of the leaf. */
@@ -87,13 +90,16 @@ function decodeStoredLeaf(row: AnchorRow): ReturnType<typeof decodeLeaf> {
   }
 }
 
+/** @throws StoreError `corrupt` if only one of id and salt is there */
 export function toClientEvent(
-  row: Pick<AnchorRow, "api_client_id" | "client_event_id" | "salt">,
+  row: Pick<AnchorRow, "sequence" | "api_client_id" | "client_event_id" | "salt">,
 ): StoredClientEvent | null {
   const { api_client_id: apiClientId, client_event_id: clientEventId, salt } = row;
-  // An erased event has lost id and salt, and is then as if it never had them.
-  if (apiClientId === null || clientEventId === null || salt === null) return null;
-  return { apiClientId, clientEventId, salt };
+  const isErased = clientEventId === null;
+  if (isErased !== (salt === null) || (apiClientId === null && !isErased)) {
+    throw new StoreError("corrupt", `anchor ${row.sequence} has half a client event id`);
+  }
+  return apiClientId === null ? null : { apiClientId, clientEventId, salt, isErased };
 }
 
 export interface CertificateRow {

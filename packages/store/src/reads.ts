@@ -1,4 +1,4 @@
-import type { ApiKey } from "@event-anchoring/ledger";
+import type { ApiKey, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/ledger";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { byteaArray, prefixArray } from "./binary-array.ts";
@@ -14,6 +14,20 @@ import { ReadPool } from "./read-pool.ts";
 import type { ReadPoolOptions } from "./read-pool.ts";
 import { ANCHOR_COLUMNS, toStoredAnchor, toStoredCertificate } from "./read-rows.ts";
 import type { AnchorRow, CertificateRow, StoredAnchor, StoredCertificate } from "./read-rows.ts";
+import {
+  anchorsBySequenceQuery,
+  eventsQuery,
+  grantsBetweenQuery,
+  grantsToQuery,
+  newestClaimQuery,
+  recordsQuery,
+  revocationsQuery,
+  toLoadedRecords,
+  withApplied,
+} from "./record-reads.ts";
+import type { EventFilter, GrantBetweenRow, RecordQuery } from "./record-reads.ts";
+import { toClaimRecord, toGrantRecord } from "./record-rows.ts";
+import type { ClaimRow, GrantRow } from "./record-rows.ts";
 
 /** Every answer says how far the log was applied in the very snapshot that it was read from. */
 export interface AsOfApplied {
@@ -49,12 +63,9 @@ export type ReadDirection = "ascending" | "descending";
 /** Rows of a page at most. */
 export const PAGE_ROWS_MAX = 1_000;
 
-type Applied<R> = R & { readonly applied_index: number };
+type Found<R> = AsOfApplied & { readonly rows: R[] };
 
-/** `l` is one row whatever else is found, so that an empty answer has an applied index as well. */
-function withApplied(select: string): string {
-  return `SELECT l.applied_index, found.* FROM state.ledger l LEFT JOIN LATERAL (${select}) AS found ON true`;
-}
+type Applied<R> = R & { readonly applied_index: number };
 
 const POSITION = {
   name: "position",
@@ -85,7 +96,9 @@ const ANCHOR_BY_CLIENT_EVENT = {
   name: "anchor_by_client_event",
   text: withApplied(`
     SELECT ${ANCHOR_COLUMNS} FROM state.anchors a JOIN state.origins o ON o.origin = a.origin
-    WHERE a.client_prefix = ($1::bigint[])[1] AND a.api_client_id = $2 AND a.client_event_id = $3`),
+    WHERE a.client_prefix = ($1::bigint[])[1] AND a.api_client_id = $2
+      AND (a.client_event_id = $3 OR a.client_event_id IS NULL)
+    ORDER BY a.client_event_id IS NULL, a.sequence LIMIT 1`),
 };
 
 const CERTIFICATE_COLUMNS = `o.origin_fingerprint, c.tree_size, c.root_hash, c.certified_at_s, c.trust_root_version,
@@ -175,7 +188,7 @@ export class Reads {
     statement: { readonly name: string; readonly text: string },
     values: readonly Parameter[],
     isFound: (row: R) => boolean,
-  ): Promise<{ appliedIndex: number; rows: R[] }> {
+  ): Promise<Found<R>> {
     const rows = await this.#pool.read<Applied<R>>(statement, values);
     const first = rows[0];
     if (first === undefined) throw new StoreError("corrupt", "the row of the ledger is missing");
@@ -224,24 +237,132 @@ export class Reads {
   ): Promise<AsOfApplied & { readonly anchors: readonly StoredAnchor[] }> {
     const { appliedIndex, rows } = await this.#select<AnchorRow>(
       direction === "ascending" ? ANCHORS_ASCENDING : ANCHORS_DESCENDING,
-      [originFingerprint, fromDepth, Math.min(limit, PAGE_ROWS_MAX)],
+      [originFingerprint, fromDepth, pageOf(limit)],
       hasAnchor,
     );
     return { appliedIndex, anchors: rows.map(toStoredAnchor) };
   }
 
-  /** What a client event id was first used for. */
+  /**
+   * What a client event id was first used for. An erased id is known by the first 8 bytes of its hash alone: the answer
+   * is then the first erased event of the API client that has them.
+   */
   async clientEvent(
     apiClientId: Uint8Array,
     clientEventId: string,
-  ): Promise<AsOfApplied & { readonly anchor: StoredAnchor | null }> {
+  ): Promise<AsOfApplied & { readonly anchor: StoredAnchor | null; readonly isErased: boolean }> {
     const prefix = prefixArray([clientEventLookup(apiClientId, clientEventId)]);
     const { appliedIndex, rows } = await this.#select<AnchorRow>(
       ANCHOR_BY_CLIENT_EVENT,
       [prefix, apiClientId, clientEventId],
       hasAnchor,
     );
-    return { appliedIndex, anchor: rows[0] === undefined ? null : toStoredAnchor(rows[0]) };
+    const anchor = rows[0] === undefined ? null : toStoredAnchor(rows[0]);
+    return { appliedIndex, anchor, isErased: anchor?.clientEvent?.isErased ?? false };
+  }
+
+  async #records<R extends object>(query: RecordQuery, isFound: (row: R) => boolean): Promise<Found<R>> {
+    return this.#select<R>(query.statement, query.values, isFound);
+  }
+
+  async #anchors(query: RecordQuery): Promise<AsOfApplied & { readonly anchors: readonly StoredAnchor[] }> {
+    const { appliedIndex, rows } = await this.#records<AnchorRow>(query, hasAnchor);
+    return { appliedIndex, anchors: rows.map(toStoredAnchor) };
+  }
+
+  /** Parallel to the sequences; null where there is none yet. */
+  async anchorsBySequence(
+    sequences: readonly number[],
+  ): Promise<AsOfApplied & { readonly anchors: readonly (StoredAnchor | null)[] }> {
+    const { appliedIndex, anchors } = await this.#anchors(anchorsBySequenceQuery(sequences));
+    const bySequence = new Map(anchors.map((anchor) => [anchor.sequence, anchor]));
+    return { appliedIndex, anchors: sequences.map((sequence) => bySequence.get(sequence) ?? null) };
+  }
+
+  /**
+   * Claims and grants by sequence, with all that their force depends on: ancestors of grants to the root, both claims of
+   * each, and of each lineage the newest claim at or before every position. What has another sequence is passed over.
+   * @param positions sequences
+   */
+  async records(
+    wanted: { readonly claims: readonly number[]; readonly grants: readonly number[] },
+    positions: readonly number[],
+  ): Promise<AsOfApplied & { readonly records: LoadedRecords }> {
+    const query = recordsQuery([...wanted.claims, ...wanted.grants], positions);
+    const { appliedIndex, rows } = await this.#records<ClaimRow | GrantRow>(query, hasSequence);
+    return { appliedIndex, records: toLoadedRecords(rows) };
+  }
+
+  /** The newest claim of a pair, whatever its state; null: the pair has none. @param attributeType u32 */
+  async newestClaim(
+    entityFingerprint: Uint8Array,
+    attributeType: number,
+  ): Promise<AsOfApplied & { readonly claim: ClaimRecord | null }> {
+    const query = newestClaimQuery(entityFingerprint, attributeType);
+    const { appliedIndex, rows } = await this.#records<ClaimRow>(query, hasSequence);
+    return { appliedIndex, claim: rows[0] === undefined ? null : toClaimRecord(rows[0]) };
+  }
+
+  /**
+   * Grants between two entities that are themselves neither superseded nor revoked, ascending by the lineages of grantor
+   * and grantee, and the newest one whatever its state.
+   * @param limit at most PAGE_ROWS_MAX are returned
+   */
+  async grantsBetween(
+    grantorFingerprint: Uint8Array,
+    granteeFingerprint: Uint8Array,
+    limit: number,
+  ): Promise<AsOfApplied & { readonly grants: readonly GrantRecord[]; readonly newest: GrantRecord | null }> {
+    const query = grantsBetweenQuery(grantorFingerprint, granteeFingerprint, pageOf(limit));
+    const { appliedIndex, rows } = await this.#records<GrantBetweenRow>(query, hasSequence);
+    const newest = rows.find((row) => row.is_newest);
+    return {
+      appliedIndex,
+      grants: rows.filter((row) => !row.is_newest).map(toGrantRecord),
+      newest: newest === undefined ? null : toGrantRecord(newest),
+    };
+  }
+
+  /**
+   * Grants to a lineage that exist at sequence `upTo` and are themselves neither superseded nor revoked there, ascending
+   * by sequence.
+   * @param limit at most PAGE_ROWS_MAX are returned
+   */
+  async grantsTo(
+    granteeLineage: number,
+    upTo: number,
+    limit: number,
+  ): Promise<AsOfApplied & { readonly grants: readonly GrantRecord[] }> {
+    const query = grantsToQuery(granteeLineage, upTo, pageOf(limit));
+    const { appliedIndex, rows } = await this.#records<GrantRow>(query, hasSequence);
+    return { appliedIndex, grants: rows.map(toGrantRecord) };
+  }
+
+  /**
+   * Revocations of claims and grants at or before sequence `upTo`, ascending by sequence.
+   * @param targets sequences
+   * @param limit at most PAGE_ROWS_MAX are returned
+   */
+  async revocationsOf(
+    targets: readonly number[],
+    upTo: number,
+    limit: number,
+  ): Promise<AsOfApplied & { readonly revocations: readonly StoredAnchor[] }> {
+    const { appliedIndex, anchors } = await this.#anchors(revocationsQuery(targets, upTo, pageOf(limit)));
+    return { appliedIndex, revocations: anchors };
+  }
+
+  /**
+   * Events that have a hash or refer to a claim or a grant, ascending by sequence.
+   * @param afterSequence −1: from the first
+   * @param limit at most PAGE_ROWS_MAX are returned
+   */
+  async eventsBy(
+    filter: EventFilter,
+    afterSequence: number,
+    limit: number,
+  ): Promise<AsOfApplied & { readonly anchors: readonly StoredAnchor[] }> {
+    return this.#anchors(eventsQuery(filter, afterSequence, pageOf(limit)));
   }
 
   /** The newest recorded one. @param atLeastSize null is the answer if it is smaller */
@@ -350,4 +471,12 @@ export class Reads {
 
 function hasAnchor(row: AnchorRow): boolean {
   return row.sequence !== null;
+}
+
+function hasSequence(row: { readonly sequence: number | null }): boolean {
+  return row.sequence !== null;
+}
+
+function pageOf(limit: number): number {
+  return Math.min(limit, PAGE_ROWS_MAX);
 }

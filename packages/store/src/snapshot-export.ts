@@ -14,7 +14,7 @@ import { assertMigrated } from "./migrate.ts";
 import { decodeConfState } from "./raft-codec.ts";
 import { toClientEvent } from "./read-rows.ts";
 import { SNAPSHOT_CHUNK_BYTES, encodeRecord } from "./snapshot-format.ts";
-import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
+import type { SnapshotClientEvent, SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
 
 export interface ExportSnapshotOptions {
   readonly url: string;
@@ -28,6 +28,7 @@ const ROWS_PER_READ = 2_000;
 const LEAVES = {
   name: "export_leaves",
   text: `SELECT a.sequence, a.leaf, a.api_client_id, a.client_event_id, a.salt,
+      CASE WHEN a.client_event_id IS NULL THEN int8send(a.client_prefix) END AS erased_prefix,
       c.root_hash, c.certified_at_s, c.trust_root_version, c.cosignatures
     FROM state.anchors a LEFT JOIN state.certificates c ON c.origin = a.origin AND c.tree_size = a.depth + 1
     WHERE a.sequence >= $1 AND a.sequence < $2 ORDER BY a.sequence`,
@@ -44,6 +45,7 @@ interface LeafRow {
   readonly api_client_id: Uint8Array | null;
   readonly client_event_id: string | null;
   readonly salt: Uint8Array | null;
+  readonly erased_prefix: Uint8Array | null;
   readonly root_hash: Uint8Array | null;
   readonly certified_at_s: number;
   readonly trust_root_version: number;
@@ -101,8 +103,17 @@ class ChunkWriter {
   }
 }
 
+function clientEventOf(row: LeafRow): SnapshotClientEvent | null {
+  const event = toClientEvent(row);
+  if (event === null) return null;
+  const { apiClientId, clientEventId, salt } = event;
+  if (clientEventId !== null && salt !== null) return { isErased: false, apiClientId, clientEventId, salt };
+  if (row.erased_prefix === null) throw new StoreError("corrupt", `anchor ${row.sequence} has half a client event id`);
+  return { isErased: true, apiClientId, prefix: row.erased_prefix };
+}
+
 function leafRecords(row: LeafRow): SnapshotRecord[] {
-  const leaf: SnapshotRecord = { type: "leaf", bytes: row.leaf, clientEvent: toClientEvent(row) };
+  const leaf: SnapshotRecord = { type: "leaf", bytes: row.leaf, clientEvent: clientEventOf(row) };
   if (row.root_hash === null) return [leaf];
   const certificate: SnapshotRecord = {
     type: "certificate",

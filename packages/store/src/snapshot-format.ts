@@ -7,7 +7,6 @@ import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey, Cosignature } from "@event-anchoring/ledger";
 import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
-import type { StoredClientEvent } from "./read-rows.ts";
 import { decodeCosignatures, encodeCosignatures } from "./ledger-codec.ts";
 import { decodeConfState, encodeConfState } from "./raft-codec.ts";
 
@@ -33,10 +32,15 @@ export interface SnapshotManifest {
 export const SNAPSHOT_CHUNK_BYTES = 1024 * 1024;
 
 const NO_BYTES = new Uint8Array(0);
-const FORMAT_VERSION = 1;
+/** Version 1 had no rates of API keys and no erased events. It is still read, and no longer written. */
+const FORMAT_VERSION = 2;
+const FORMAT_VERSION_MIN = 1;
+const RATE_VERSION_MIN = 2;
 const FRAME_BYTES = 5;
 /** A trust root has at most 256 KiB, an entry's group ids 24 KiB; everything else is far smaller. */
 const RECORD_BYTES_MAX = 1024 * 1024;
+
+const CLIENT_EVENT = { none: 0, clear: 1, erased: 2 } as const;
 
 const RECORD = { header: 0, trustRoot: 1, apiKey: 2, groupIds: 3, leaf: 4, certificate: 5, end: 255 } as const;
 
@@ -68,10 +72,28 @@ export interface SnapshotGroupIds {
   readonly groups: Uint8Array;
 }
 
+/** The clear id with its salt; or, if that was erased, the place in the index where it is still taken. */
+export type SnapshotClientEvent =
+  | {
+      readonly isErased: false;
+      /** 16 bytes. */
+      readonly apiClientId: Uint8Array;
+      readonly clientEventId: string;
+      /** 32 bytes. */
+      readonly salt: Uint8Array;
+    }
+  | {
+      readonly isErased: true;
+      /** 16 bytes. */
+      readonly apiClientId: Uint8Array;
+      /** The first 8 bytes of the hash of API client and id. */
+      readonly prefix: Uint8Array;
+    };
+
 export interface SnapshotLeaf {
   readonly type: "leaf";
   readonly bytes: Uint8Array;
-  readonly clientEvent: StoredClientEvent | null;
+  readonly clientEvent: SnapshotClientEvent | null;
 }
 
 /** Of the origin of the leaf before it, over the tree that ends with that leaf. */
@@ -104,18 +126,25 @@ function writeApiKey(writer: ByteWriter, key: ApiKey): void {
     .lengthPrefixed16(utf8ToBytes(key.label))
     .u8(scopesToBits(key.scopes))
     .u64(key.expiresMs)
+    .u64(key.requestsPerSecond)
     .u64(key.createdMs)
     .u64(key.revokedMs)
     .lengthPrefixed16(utf8ToBytes(key.operator));
 }
 
 function writeLeaf(writer: ByteWriter, { bytes, clientEvent }: SnapshotLeaf): void {
-  writer.lengthPrefixed16(bytes).u8(clientEvent === null ? 0 : 1);
-  if (clientEvent === null) return;
-  writer
-    .bytes(clientEvent.apiClientId, 16)
-    .lengthPrefixed16(utf8ToBytes(clientEvent.clientEventId))
-    .bytes(clientEvent.salt, 32);
+  writer.lengthPrefixed16(bytes);
+  if (clientEvent === null) {
+    writer.u8(CLIENT_EVENT.none);
+    return;
+  }
+  const { apiClientId } = clientEvent;
+  if (clientEvent.isErased) {
+    writer.u8(CLIENT_EVENT.erased).bytes(apiClientId, 16).bytes(clientEvent.prefix, 8);
+    return;
+  }
+  const { clientEventId, salt } = clientEvent;
+  writer.u8(CLIENT_EVENT.clear).bytes(apiClientId, 16).lengthPrefixed16(utf8ToBytes(clientEventId)).bytes(salt, 32);
 }
 
 /** @returns the number of the record's kind; its body is in the writer */
@@ -163,7 +192,9 @@ function readConfState(bytes: Uint8Array): ConfState | null {
 
 function readHeader(reader: ByteReader): SnapshotHeader {
   const version = reader.u8();
-  if (version !== FORMAT_VERSION) throw new DecodeError("kind_unknown", `snapshot format ${version}`);
+  if (version < FORMAT_VERSION_MIN || version > FORMAT_VERSION) {
+    throw new DecodeError("kind_unknown", `snapshot format ${version}`);
+  }
   return {
     type: "header",
     raftIndex: reader.u64(),
@@ -182,7 +213,7 @@ function readScopes(reader: ByteReader): ApiKey["scopes"] {
   return scopesFromBits(bits);
 }
 
-function readApiKey(reader: ByteReader): SnapshotApiKey {
+function readApiKey(reader: ByteReader, version: number): SnapshotApiKey {
   const apiKey: ApiKey = {
     keyId: reader.bytes(16),
     keyHash: reader.bytes(32),
@@ -190,6 +221,7 @@ function readApiKey(reader: ByteReader): SnapshotApiKey {
     label: bytesToUtf8(reader.lengthPrefixed16()),
     scopes: readScopes(reader),
     expiresMs: reader.u64(),
+    requestsPerSecond: version < RATE_VERSION_MIN ? 0 : reader.u64(),
     createdMs: reader.u64(),
     revokedMs: reader.u64(),
     operator: bytesToUtf8(reader.lengthPrefixed16()),
@@ -197,25 +229,29 @@ function readApiKey(reader: ByteReader): SnapshotApiKey {
   return { type: "api_key", apiKey };
 }
 
-function readClientEvent(reader: ByteReader): StoredClientEvent | null {
+function readClientEvent(reader: ByteReader): SnapshotClientEvent | null {
   const flag = reader.u8();
-  if (flag > 1) throw new DecodeError("value_invalid", `client event flag ${flag}`);
-  if (flag === 0) return null;
-  return {
-    apiClientId: reader.bytes(16),
-    clientEventId: bytesToUtf8(reader.lengthPrefixed16()),
-    salt: reader.bytes(32),
-  };
+  if (flag === CLIENT_EVENT.none) return null;
+  if (flag === CLIENT_EVENT.clear) {
+    return {
+      isErased: false,
+      apiClientId: reader.bytes(16),
+      clientEventId: bytesToUtf8(reader.lengthPrefixed16()),
+      salt: reader.bytes(32),
+    };
+  }
+  if (flag !== CLIENT_EVENT.erased) throw new DecodeError("value_invalid", `client event flag ${flag}`);
+  return { isErased: true, apiClientId: reader.bytes(16), prefix: reader.bytes(8) };
 }
 
-function readBody(kind: number, reader: ByteReader): SnapshotRecord {
+function readBody(kind: number, reader: ByteReader, version: number): SnapshotRecord {
   switch (kind) {
     case RECORD.header:
       return readHeader(reader);
     case RECORD.trustRoot:
       return { type: "trust_root", document: bytesToUtf8(reader.lengthPrefixed32()) };
     case RECORD.apiKey:
-      return readApiKey(reader);
+      return readApiKey(reader, version);
     case RECORD.groupIds:
       return { type: "group_ids", index: reader.u64(), groups: reader.lengthPrefixed32() };
     case RECORD.leaf:
@@ -238,6 +274,8 @@ function readBody(kind: number, reader: ByteReader): SnapshotRecord {
 /** Takes the stream in pieces of any size, which may be attacker-controlled, and gives whole records. */
 export class RecordDecoder {
   #rest: Uint8Array = new Uint8Array(0);
+  /** Of the format, as the header says. */
+  #version = FORMAT_VERSION;
 
   /** The records that this piece completes. @throws DecodeError, InvalidBytesError */
   push(piece: Uint8Array): SnapshotRecord[] {
@@ -252,7 +290,8 @@ export class RecordDecoder {
       if (bytes.length - offset - FRAME_BYTES < length) break;
       const start = offset + FRAME_BYTES;
       const reader = new ByteReader(bytes.subarray(start, start + length));
-      records.push(readBody(kind, reader));
+      if (kind === RECORD.header) this.#version = bytes[start] ?? 0;
+      records.push(readBody(kind, reader, this.#version));
       reader.finish();
       offset = start + length;
     }

@@ -21,6 +21,7 @@ import { loadTermAndVote } from "./raft-log-reads.ts";
 import { assertSafeSettings } from "./settings.ts";
 import { RecordDecoder } from "./snapshot-format.ts";
 import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
+import { deriveRecords } from "./snapshot-records.ts";
 import { SnapshotRebuild } from "./snapshot-rebuild.ts";
 import type { RebuiltOrigin } from "./snapshot-rebuild.ts";
 
@@ -59,6 +60,9 @@ const STATE_TABLES = [
   "origins",
   "trust_root_positions",
   "anchors",
+  "claims",
+  "grants",
+  "revocations",
   "tiles",
   "certificates",
   "api_keys",
@@ -126,11 +130,16 @@ class SnapshotInstaller {
     for (const table of STATE_TABLES) await this.#session.write({ text: `DELETE FROM state.${table}` });
     for await (const chunk of verifiedChunks(this.#options)) {
       const records = this.#decode(chunk);
-      for (let at = 0; at < records.length; at += RECORDS_PER_STEP) {
-        this.#add(records.slice(at, at + RECORDS_PER_STEP));
-        if (this.#rebuild.hasChain) await this.#checkChain();
-        await this.#writeRows();
+      let waiting = 0;
+      for (const record of records) {
+        if (waiting >= RECORDS_PER_STEP || refusingUndecodable(() => this.#rebuild.standsOnWaiting(record))) {
+          await this.#writeRows();
+          waiting = 0;
+        }
+        refusingUndecodable(() => this.#rebuild.add(record));
+        waiting += 1;
       }
+      await this.#writeRows();
     }
     if (!this.#rebuild.isEnded || this.#decoder.pendingBytes > 0) {
       throw new StoreError("snapshot_refused", "the snapshot does not end with its end");
@@ -149,16 +158,12 @@ class SnapshotInstaller {
     return refusingUndecodable(() => this.#decoder.push(chunk));
   }
 
-  #add(records: readonly SnapshotRecord[]): void {
-    refusingUndecodable(() => {
-      for (const record of records) this.#rebuild.add(record);
-    });
-  }
-
   async #writeRows(): Promise<void> {
-    const { writes, groupIds } = this.#rebuild.take();
+    if (this.#rebuild.hasChain) await this.#checkChain();
+    const { writes, erased, recordLeaves, groupIds } = this.#rebuild.take();
     for (const { originFingerprint } of writes.originStatuses) this.#numbers.add(this.#numbers.next, originFingerprint);
-    const { statement, values } = buildInsert(writes, this.#numbers);
+    const records = await deriveRecords(this.#session, recordLeaves, this.#numbers);
+    const { statement, values } = buildInsert({ ...writes, ...records }, this.#numbers, erased);
     await this.#session.write(statement, values);
     if (groupIds.length === 0) return;
     await this.#session.write(

@@ -1,5 +1,5 @@
 /** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
-import { TileAccumulator, contentHashOf } from "@event-anchoring/ledger";
+import { TileAccumulator, eventContentHash } from "@event-anchoring/ledger";
 import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -15,14 +15,23 @@ import {
   equalBytes,
   formatCheckpoint,
   frontierRoot,
+  isZero,
   parseSignedTrustRoot,
   verifyCosignature,
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import type { Frontier, Leaf, OriginFingerprint, SignedTrustRoot, TrustRootChain } from "@event-anchoring/protocol";
 import { StoreError } from "./errors.ts";
-import type { StoredClientEvent } from "./read-rows.ts";
-import type { SnapshotCertificate, SnapshotHeader, SnapshotLeaf, SnapshotRecord } from "./snapshot-format.ts";
+import type { ErasedClientEvent } from "./apply.ts";
+import type {
+  SnapshotCertificate,
+  SnapshotClientEvent,
+  SnapshotHeader,
+  SnapshotLeaf,
+  SnapshotRecord,
+} from "./snapshot-format.ts";
+import { isRecordLeaf, namesOneOf } from "./snapshot-records.ts";
+import type { RecordLeaf } from "./snapshot-records.ts";
 
 const { sha256, ed25519Verify } = nodeCrypto;
 
@@ -34,6 +43,13 @@ function noWrites(): MutableWrites {
   return {
     leaves: [],
     clientEvents: [],
+    contents: [],
+    claims: [],
+    grants: [],
+    endings: [],
+    revocations: [],
+    eventReferences: [],
+    erasures: [],
     tiles: [],
     certificates: [],
     apiKeys: [],
@@ -65,6 +81,16 @@ export interface RebuiltOrigin {
 export interface GroupIdsRow {
   readonly index: number;
   readonly groups: Uint8Array;
+}
+
+/** What records have become. */
+export interface RebuiltRows {
+  /** Without what is derived from claims, grants and revocations. */
+  readonly writes: EntryWrites;
+  readonly erased: readonly ErasedClientEvent[];
+  /** Claims, grants and revocations among the leaves. */
+  readonly recordLeaves: readonly RecordLeaf[];
+  readonly groupIds: readonly GroupIdsRow[];
 }
 
 function refuse(what: string, cause?: unknown): StoreError {
@@ -122,6 +148,10 @@ export class SnapshotRebuild {
   #lastGroupIndex = -1;
   #announced = 0;
   #writes = noWrites();
+  #erased: ErasedClientEvent[] = [];
+  #recordLeaves: RecordLeaf[] = [];
+  /** Hex of the anchor ids of the claims among them. */
+  #claims = new Set<string>();
   #groupIds: GroupIdsRow[] = [];
 
   /** The header; it has arrived with the first record. */
@@ -145,11 +175,26 @@ export class SnapshotRebuild {
   }
 
   /** Rows since the last call. */
-  take(): { writes: EntryWrites; groupIds: readonly GroupIdsRow[] } {
-    const taken = { writes: this.#writes, groupIds: this.#groupIds };
+  take(): RebuiltRows {
+    const taken = {
+      writes: this.#writes,
+      erased: this.#erased,
+      recordLeaves: this.#recordLeaves,
+      groupIds: this.#groupIds,
+    };
     this.#writes = noWrites();
+    this.#erased = [];
+    this.#recordLeaves = [];
+    this.#claims = new Set();
     this.#groupIds = [];
     return taken;
+  }
+
+  /** True if the rows that wait must be written before this record is added: it stands on one of them. */
+  standsOnWaiting(record: SnapshotRecord): boolean {
+    if (record.type !== "leaf" || this.#claims.size === 0) return false;
+    const leaf = decodeSnapshotLeaf(record.bytes, this.#nextSequence);
+    return leaf.kind === LEAF_KIND.grant && namesOneOf(leaf, this.#claims);
   }
 
   /** @throws StoreError `snapshot_refused` */
@@ -233,6 +278,8 @@ export class SnapshotRebuild {
     };
     this.#writes.leaves.push(write);
     this.#addClientEvent(leaf, write, record.clientEvent);
+    if (isRecordLeaf(leaf)) this.#recordLeaves.push({ leaf, anchorId });
+    if (leaf.kind === LEAF_KIND.claim) this.#claims.add(bytesToHex(anchorId));
     this.#addPosition(leaf, origin);
     for (const tile of origin.tiles.append(anchorId)) this.#writes.tiles.push({ originFingerprint, ...tile });
     origin.frontier = appendToFrontier(origin.frontier, anchorId, sha256);
@@ -243,18 +290,27 @@ export class SnapshotRebuild {
     this.#lastAcceptedMs = acceptedMs;
   }
 
-  /** A leaf commits to id and salt: they can be left out of it by nobody, and put into it by nobody. */
-  #addClientEvent(leaf: Leaf, write: LeafWrite, clientEvent: StoredClientEvent | null): void {
+  /** A leaf commits to id and salt: nobody can put them into it, and they are not there only if they were erased. */
+  #addClientEvent(leaf: Leaf, write: LeafWrite, clientEvent: SnapshotClientEvent | null): void {
+    const { sequence } = leaf;
     const isEvent = leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
     const commit = isEvent ? leaf.clientEventCommit : ZERO_32;
-    const expected =
-      clientEvent === null ? ZERO_32 : clientEventCommit(clientEvent.salt, clientEvent.clientEventId, sha256);
-    refuseUnless(equalBytes(commit, expected), () => `leaf ${leaf.sequence} has another client event id`);
+    const isMeant =
+      clientEvent === null || clientEvent.isErased
+        ? isZero(commit) === (clientEvent === null)
+        : equalBytes(commit, clientEventCommit(clientEvent.salt, clientEvent.clientEventId, sha256));
+    refuseUnless(isMeant, () => `leaf ${sequence} has another client event id`);
     if (!isEvent || clientEvent === null) return;
-    const actorPublicKey = leaf.kind === LEAF_KIND.signedEvent ? leaf.actorPublicKey : null;
-    const { anchorId, originFingerprint, sequence } = write;
-    const contentHash = contentHashOf(leaf, actorPublicKey, sha256);
-    this.#writes.clientEvents.push({ ...clientEvent, anchorId, originFingerprint, sequence, contentHash });
+    const contentHash = eventContentHash(leaf, sha256);
+    if (clientEvent.isErased) {
+      const { apiClientId, prefix } = clientEvent;
+      this.#erased.push({ sequence, apiClientId, prefix, contentHash });
+      return;
+    }
+    const { apiClientId, clientEventId, salt } = clientEvent;
+    const { anchorId, originFingerprint } = write;
+    const ofClient = { apiClientId, clientEventId, salt };
+    this.#writes.clientEvents.push({ ...ofClient, anchorId, originFingerprint, sequence, contentHash });
   }
 
   /** Genesis and trust-root leaves say from where on a version judges their origin. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { advance, decideEntry, factsNeeded } from "@event-anchoring/ledger";
-import type { Facts } from "@event-anchoring/ledger";
+import { NO_FACTS, advance, decideEntry, factsNeeded } from "@event-anchoring/ledger";
+import type { FoundAnchor, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { RecentTree, bytesToHex, emptyFrontier, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
@@ -8,7 +8,16 @@ import { LedgerStore } from "../src/index.ts";
 import { SECOND_DOCUMENT, hash } from "./support/cluster.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl, terminate } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { CLIENT_ID, StoredLedgerHarness, event, events, originAt, partsOf, reopened } from "./support/stored-ledger.ts";
+import {
+  CLIENT_ID,
+  NOTHING_ASKED,
+  StoredLedgerHarness,
+  event,
+  events,
+  originAt,
+  partsOf,
+  reopened,
+} from "./support/stored-ledger.ts";
 
 let server: TestPostgres;
 
@@ -77,9 +86,8 @@ describe("load", () => {
     const running = new StoredLedgerHarness(store, harness.state);
     const entry = running.entry([]);
     const committed = { index: state.appliedIndex + 1, term: 4, entry };
-    const facts: Facts = { clientEvents: new Map(), anchors: new Map() };
-    const restored = decideEntry(state, committed, facts, nodeCrypto);
-    expect(restored.effect).toEqual(decideEntry(harness.state, committed, facts, nodeCrypto).effect);
+    const restored = decideEntry(state, committed, NO_FACTS, nodeCrypto);
+    expect(restored.effect).toEqual(decideEntry(harness.state, committed, NO_FACTS, nodeCrypto).effect);
     await store.close();
   });
 
@@ -178,7 +186,7 @@ describe("apply", () => {
   test("needs a load first", async () => {
     const { url } = await migratedDatabase(server);
     const store = await LedgerStore.open({ url });
-    expect(await refusalOf(store.loadFacts({ anchors: [], clientEvents: [] }))).toBe("out_of_order");
+    expect(await refusalOf(store.loadFacts(NOTHING_ASKED))).toBe("out_of_order");
     await store.close();
   });
 });
@@ -195,6 +203,7 @@ describe("facts", () => {
     const [first, bare, ofB] = writes.leaves;
     if (first === undefined || bare === undefined || ofB === undefined) throw new Error("three leaves were due");
     const facts = await harness.store.loadFacts({
+      ...NOTHING_ASKED,
       anchors: [ofB.anchorId, toAnchorId(hash("nothing")), bare.anchorId],
       clientEvents: [
         { apiClientId: CLIENT_ID, clientEventId: "first" },
@@ -204,8 +213,8 @@ describe("facts", () => {
     });
     expect([...facts.anchors]).toEqual(
       expect.arrayContaining([
-        [bytesToHex(ofB.anchorId), factOf(ofB)],
-        [bytesToHex(bare.anchorId), factOf(bare)],
+        [bytesToHex(ofB.anchorId), factOf(ofB, true)],
+        [bytesToHex(bare.anchorId), factOf(bare, false)],
       ]),
     );
     expect(facts.anchors.size).toBe(2);
@@ -244,14 +253,13 @@ describe("facts", () => {
     const { url } = await migratedDatabase(server);
     const harness = await StoredLedgerHarness.started(url);
     await harness.store.close();
-    const facts = await harness.store.loadFacts(factsNeeded(harness.entry([])));
+    const facts = await harness.store.loadFacts(factsNeeded(harness.entry([]), nodeCrypto.sha256));
     expect(facts.anchors.size + facts.clientEvents.size).toBe(0);
   });
 });
 
-function factOf(leaf: { kind: number; sequence: number; originFingerprint: Uint8Array; depth: number }): object {
-  const { kind, sequence, originFingerprint, depth } = leaf;
-  return { kind, sequence, originFingerprint, depth };
+function factOf({ kind, sequence, originFingerprint, depth }: LeafWrite, hasClientEventId: boolean): FoundAnchor {
+  return { kind, sequence, originFingerprint, depth, hasClientEventId };
 }
 
 describe("trees", () => {

@@ -34,7 +34,7 @@ function migrationsWith(name: string, text: string): string {
 describe("migrate", () => {
   test("makes the schema once, and finds nothing left to do the second time", async () => {
     const { url } = await server.createDatabase();
-    expect(await migrate(url)).toEqual({ applied: ["000001_initial.sql"] });
+    expect(await migrate(url)).toEqual({ applied: ["000001_initial.sql", "000002_records.sql"] });
     expect(await migrate(url)).toEqual({ applied: [] });
   });
 
@@ -54,28 +54,28 @@ describe("migrate", () => {
     const program = `const { migrate } = await import(${JSON.stringify(store)});
       const { applied } = await migrate(${JSON.stringify(url)}); process.stdout.write(String(applied.length));`;
     const outputs = await Promise.all(Array.from({ length: 10 }, () => runNode(program)));
-    expect(outputs.toSorted()).toEqual(["0", "0", "0", "0", "0", "0", "0", "0", "0", "1"]);
+    expect(outputs.toSorted()).toEqual(["0", "0", "0", "0", "0", "0", "0", "0", "0", "2"]);
   }, 60_000);
 
   test("goes on from where a database stands", async () => {
     const { url } = await migratedDatabase(server);
-    const migrationsDirectory = migrationsWith("000002_more.sql", "CREATE TABLE state.more (one integer);\n");
-    expect(await migrate(url, { migrationsDirectory })).toEqual({ applied: ["000002_more.sql"] });
+    const migrationsDirectory = migrationsWith("000003_more.sql", "CREATE TABLE state.more (one integer);\n");
+    expect(await migrate(url, { migrationsDirectory })).toEqual({ applied: ["000003_more.sql"] });
   });
 
   test("a migration that fails changes nothing, and is made again when it is mended", async () => {
     const { url } = await migratedDatabase(server);
-    const bad = migrationsWith("000002_more.sql", "CREATE TABLE state.more (one integer); SELECT 1 / 0;\n");
+    const bad = migrationsWith("000003_more.sql", "CREATE TABLE state.more (one integer); SELECT 1 / 0;\n");
     expect(await refusalOf(migrate(url, { migrationsDirectory: bad }))).toBe("schema");
-    const good = migrationsWith("000002_more.sql", "CREATE TABLE state.more (one integer);\n");
-    expect(await migrate(url, { migrationsDirectory: good })).toEqual({ applied: ["000002_more.sql"] });
+    const good = migrationsWith("000003_more.sql", "CREATE TABLE state.more (one integer);\n");
+    expect(await migrate(url, { migrationsDirectory: good })).toEqual({ applied: ["000003_more.sql"] });
   });
 });
 
 describe("a database that does not fit is refused", () => {
   test("one that a newer program has changed in a breaking way", async () => {
     const { url, readOnlyUrl } = await migratedDatabase(server);
-    const newer = migrationsWith("000002_other.sql", "-- breaking\nALTER TABLE node.raft_log RENAME TO log;\n");
+    const newer = migrationsWith("000003_other.sql", "-- breaking\nALTER TABLE node.raft_log RENAME TO log;\n");
     await migrate(url, { migrationsDirectory: newer });
     expect(await refusalOf(migrate(url))).toBe("schema");
     expect(await refusalOf(RaftLog.open({ url }))).toBe("schema");
@@ -85,7 +85,7 @@ describe("a database that does not fit is refused", () => {
 
   test("but one that a newer program has only added to is used", async () => {
     const { url, readOnlyUrl } = await migratedDatabase(server);
-    const newer = migrationsWith("000002_more.sql", "CREATE TABLE state.more (one integer);\n");
+    const newer = migrationsWith("000003_more.sql", "CREATE TABLE state.more (one integer);\n");
     await migrate(url, { migrationsDirectory: newer });
     expect(await migrate(url)).toEqual({ applied: [] });
     const reads = await Reads.open({ url: readOnlyUrl });

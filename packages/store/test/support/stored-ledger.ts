@@ -1,5 +1,6 @@
 /** A ledger in memory that decides entries, and the store beside it that is given every decision. */
 import {
+  SCOPES,
   advance,
   apiKeyIdOf,
   decideEntry,
@@ -14,6 +15,7 @@ import type {
   Entry,
   EntryDecision,
   EventInput,
+  FactsQuery,
   LedgerState,
   OriginState,
   StoredLedger,
@@ -31,7 +33,14 @@ const CREDENTIAL = { apiClientId: CLIENT_ID, keyId: apiKeyIdOf(KEY_HASH) };
 const CREATE_KEY: Command = {
   kind: "create_api_key",
   operator: "test",
-  key: { keyHash: KEY_HASH, apiClientId: CLIENT_ID, label: "first key", scopes: ["read", "write"], expiresMs: 0 },
+  key: {
+    keyHash: KEY_HASH,
+    apiClientId: CLIENT_ID,
+    label: "first key",
+    scopes: [...SCOPES],
+    expiresMs: 0,
+    requestsPerSecond: 7,
+  },
 };
 
 export function originAt(position: number): OriginFingerprint {
@@ -40,6 +49,16 @@ export function originAt(position: number): OriginFingerprint {
   return origin;
 }
 
+/** To be filled in with what a test asks for. */
+export const NOTHING_ASKED: FactsQuery = {
+  clientEvents: [],
+  anchors: [],
+  contents: [],
+  claimPairs: [],
+  records: [],
+  grantParties: [],
+};
+
 /** An event that only the label decides. */
 export function event(label: string, more: Partial<EventInput> = {}): EventInput {
   const { clientEventId = null } = more;
@@ -47,6 +66,7 @@ export function event(label: string, more: Partial<EventInput> = {}): EventInput
     originFingerprint: originAt(0),
     eventHash: hash(label),
     semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
+    actor: null,
     clientEventSalt: clientEventId === null ? null : hash(`salt ${label}`),
     ...more,
     clientEventId,
@@ -94,7 +114,7 @@ export class StoredLedgerHarness {
   }
 
   async decide(entry: Entry): Promise<EntryDecision> {
-    const facts = await this.store.loadFacts(factsNeeded(entry));
+    const facts = await this.store.loadFacts(factsNeeded(entry, nodeCrypto.sha256));
     return decideEntry(this.state, { index: this.state.appliedIndex + 1, term: 3, entry }, facts, nodeCrypto);
   }
 

@@ -1,0 +1,83 @@
+/** Claims, grants and how they end, as values of the statement that writes an entry. */
+import { claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
+import type { ClaimRecord, EntryWrites, GrantRecord, RecordEnding } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import type { StatementBuilder } from "./apply-parts.ts";
+import { bigintArray, byteaArray, prefixArray } from "./binary-array.ts";
+
+const { sha256 } = nodeCrypto;
+
+function addClaims(builder: StatementBuilder, claims: readonly ClaimRecord[]): void {
+  if (claims.length === 0) return;
+  const pairHashes = claims.map((claim) => claimPairHash(claim, sha256));
+  builder.add("claims", [
+    bigintArray(claims.map(({ sequence }) => sequence)),
+    bigintArray(claims.map(({ lineage }) => lineage)),
+    prefixArray(pairHashes),
+    byteaArray(pairHashes),
+    byteaArray(claims.map(({ entityFingerprint }) => entityFingerprint)),
+    bigintArray(claims.map(({ attributeType }) => attributeType)),
+    bigintArray(claims.map(({ expiresAt }) => expiresAt)),
+    byteaArray(claims.map(({ subjectPublicKey }) => subjectPublicKey)),
+    byteaArray(claims.map(({ issuerPublicKey }) => issuerPublicKey)),
+    bigintArray(claims.map(({ supersededAt }) => supersededAt)),
+    bigintArray(claims.map(({ revokedAt }) => revokedAt)),
+  ]);
+}
+
+function addGrants(builder: StatementBuilder, grants: readonly GrantRecord[]): void {
+  if (grants.length === 0) return;
+  builder.add("grants", [
+    bigintArray(grants.map(({ sequence }) => sequence)),
+    bigintArray(grants.map(({ grantorClaim }) => grantorClaim)),
+    bigintArray(grants.map(({ granteeClaim }) => granteeClaim)),
+    bigintArray(grants.map(({ grantorLineage }) => grantorLineage)),
+    bigintArray(grants.map(({ granteeLineage }) => granteeLineage)),
+    prefixArray(grants.map((grant) => grantPartiesHash(grant, sha256))),
+    byteaArray(grants.map(({ grantorFingerprint }) => grantorFingerprint)),
+    byteaArray(grants.map(({ granteeFingerprint }) => granteeFingerprint)),
+    bigintArray(grants.map(({ parent }) => parent)),
+    bigintArray(grants.map(({ links }) => links)),
+    bigintArray(grants.map(({ delegationDepth }) => delegationDepth)),
+    bigintArray(grants.map(({ notBefore }) => notBefore)),
+    bigintArray(grants.map(({ expiresAt }) => expiresAt)),
+    byteaArray(grants.map(({ grantorPublicKey }) => grantorPublicKey)),
+    byteaArray(grants.map(({ witnessPublicKey }) => witnessPublicKey)),
+    bigintArray(grants.map(({ supersededAt }) => supersededAt)),
+    bigintArray(grants.map(({ revokedAt }) => revokedAt)),
+  ]);
+}
+
+function addEndings(
+  builder: StatementBuilder,
+  part: "endedClaims" | "endedGrants",
+  endings: readonly RecordEnding[],
+): void {
+  if (endings.length === 0) return;
+  builder.add(part, [
+    bigintArray(endings.map(({ sequence }) => sequence)),
+    bigintArray(endings.map(({ supersededAt }) => supersededAt)),
+    bigintArray(endings.map(({ revokedAt }) => revokedAt)),
+  ]);
+}
+
+/** Nothing of this is in an entry of plain events. */
+export function addRecords(builder: StatementBuilder, writes: EntryWrites): void {
+  const { claims, grants, endings, revocations, erasures } = writes;
+  addClaims(builder, claims);
+  addGrants(builder, grants);
+  const isOfClaim = ({ kind }: RecordEnding): boolean => kind === "claim";
+  addEndings(builder, "endedClaims", endings.filter(isOfClaim));
+  addEndings(
+    builder,
+    "endedGrants",
+    endings.filter((ending) => !isOfClaim(ending)),
+  );
+  if (revocations.length > 0) {
+    builder.add("revocations", [
+      bigintArray(revocations.map(({ sequence }) => sequence)),
+      bigintArray(revocations.map(({ target }) => target)),
+    ]);
+  }
+  if (erasures.length > 0) builder.add("erasures", [bigintArray(erasures.map(({ sequence }) => sequence))]);
+}

@@ -1,0 +1,70 @@
+/** Statements put together from parts: what is not asked for is not in the statement. */
+import type { Statement } from "./connection.ts";
+
+/** `?` stands for the next parameter of the statement. */
+function numbered(sql: string): string {
+  let parameter = 0;
+  return sql.replaceAll("?", () => `$${++parameter}`);
+}
+
+/** A name has at most 63 bytes; the number of the combination keeps it short and unique. */
+export class StatementCache {
+  readonly #prefix: string;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** Few combinations occur, and each is prepared once per session. @param key names the combination */
+  statement(key: string, sql: () => string): Statement {
+    const known = this.#statements.get(key);
+    if (known !== undefined) return known;
+    const statement = { name: `${this.#prefix}_${this.#statements.size}`, text: numbered(sql()) };
+    this.#statements.set(key, statement);
+    return statement;
+  }
+}
+
+/** Columns that a part fills, by name, as SQL. */
+export type Columns = Readonly<Record<string, string>>;
+
+/** One SELECT among several whose rows come back together. */
+export interface SelectPart {
+  /** What its rows are called, in the column `what`. */
+  readonly what: string;
+  readonly columns: Columns;
+  /** All that comes after the column list. */
+  readonly from: string;
+}
+
+/** What is no bigint. */
+const TYPES: Readonly<Record<string, string>> = {
+  origin: "smallint",
+  kind: "smallint",
+  has_client_event_id: "boolean",
+  is_erased: "boolean",
+  client_event_id: "text",
+  anchor_id: "bytea",
+  api_client_id: "bytea",
+  content_hash: "bytea",
+  entity_fingerprint: "bytea",
+  grantee_fingerprint: "bytea",
+  grantor_fingerprint: "bytea",
+  grantor_key: "bytea",
+  issuer_key: "bytea",
+  origin_fingerprint: "bytea",
+  pair_hash: "bytea",
+  subject_key: "bytea",
+  witness_key: "bytea",
+};
+
+/** The rows of all parts, each with null in the columns of the others. */
+export function unionOf(parts: readonly SelectPart[]): string {
+  const names = [...new Set(parts.flatMap(({ columns }) => Object.keys(columns)))];
+  const selects = parts.map(({ what, columns, from }) => {
+    const values = names.map((name) => `${columns[name] ?? `NULL::${TYPES[name] ?? "bigint"}`} AS ${name}`);
+    return `SELECT '${what}' AS what, ${values.join(", ")} ${from}`;
+  });
+  return selects.join("\nUNION ALL\n");
+}
