@@ -79,10 +79,16 @@ function first(): Node {
 
 /** What the nodes said of one race; good is one that created and the others that found the same. */
 function raceFault(said: readonly { readonly status: number; readonly anchorId: string }[]): string | null {
-  const statuses = said.map(({ status }) => status).sort();
+  const statuses = said.map(({ status }) => String(status)).sort();
   const ids = new Set(said.map(({ anchorId }) => anchorId));
   const isGood = statuses.join() === "200,200,201" && ids.size === 1;
   return isGood ? null : JSON.stringify(said);
+}
+
+/** Status of what was recorded and code of what was refused, in one order. */
+function summaryOf(answers: readonly Answer<unknown>[]): string {
+  const said = answers.map((answer) => (answer.ok ? String(answer.status) : answer.body.code));
+  return said.sort().join();
 }
 
 function saidOf(answer: Answer<WireCreated>): { readonly status: number; readonly anchorId: string } {
@@ -145,12 +151,7 @@ describe(`${RACES} races for a client_event_id between three nodes`, () => {
           client_event_id: id,
         }),
       );
-      conflicts.push(
-        answers
-          .map((answer) => (answer.ok ? answer.status : answer.body.code))
-          .sort()
-          .join(),
-      );
+      conflicts.push(summaryOf(answers));
     });
     expect(new Set(conflicts)).toEqual(new Set(["201,client_event_id_conflict,client_event_id_conflict"]));
   }, 60_000);
@@ -210,12 +211,7 @@ describe("races for claims and grants", () => {
       const rivals = nodes.map((_, at) => partyOf(`rival ${race} ${at}`));
       const bodies = rivals.map((rival) => claimOf(entity, rival, rival));
       const said = await Promise.all(nodes.map(({ client }, at) => client.createClaim(bodies[at] ?? {})));
-      answers.push(
-        said
-          .map((answer) => (answer.ok ? answer.status : answer.body.code))
-          .sort()
-          .join(),
-      );
+      answers.push(summaryOf(said));
     });
     expect(new Set(answers)).toEqual(new Set(["201,claim_conflict,claim_conflict"]));
   }, 60_000);
@@ -234,7 +230,7 @@ describe("races for claims and grants", () => {
       const told = await Promise.all(grants.map((anchorId) => first().client.anchor(anchorId)));
       states.push(
         told
-          .map((answer) => expectOk(answer).anchor.state)
+          .map((answer) => String(expectOk(answer).anchor.state))
           .sort()
           .join(),
       );

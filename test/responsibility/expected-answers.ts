@@ -119,7 +119,7 @@ export function traceEvent(model: Model, event: Event, at: Position): Authority 
   const iris = event.iris === null ? null : model.claim(event.iris);
   const chain = grant === null ? [] : model.chain(grant);
   const action = { sequence: event.sequence, timeMs: event.acceptedMs };
-  const revocations = touching(model, iris, chain, at);
+  const revocations = touching(model, iris, chain, at, event.sequence);
   return {
     authorisedAtAction: isAuthorised(model, iris, grant, action),
     authorisedNow: isAuthorised(model, iris, grant, at),
@@ -138,10 +138,20 @@ function isAuthorised(model: Model, iris: Claim | null, grant: Grant | null, at:
   return isGrantee && model.isClaimInForce(iris, at) && model.isGrantInForce(grant, at);
 }
 
-function touching(model: Model, iris: Claim | null, chain: readonly Grant[], at: Position) {
-  const claims = [...(iris === null ? [] : [iris.sequence]), ...chain.flatMap((one) => [one.grantor, one.grantee])];
+/** Revocations up to a position of what the act names, and of the newest claims that stood for it then and now. */
+function touching(model: Model, iris: Claim | null, chain: readonly Grant[], at: Position, actedAt: number) {
+  const named = [...(iris === null ? [] : [iris.sequence]), ...chain.flatMap((one) => [one.grantor, one.grantee])];
+  const claims = named.flatMap((sequence) => {
+    const lineage = model.lineage(model.claim(sequence));
+    return [sequence, ...[actedAt, at.sequence].map((upTo) => newestOf(model, lineage, upTo))];
+  });
   const targets = [...claims, ...chain.map(({ sequence }) => sequence)];
   return model.revocations().filter(({ sequence, target }) => sequence <= at.sequence && targets.includes(target));
+}
+
+function newestOf(model: Model, lineage: number, upTo: number): number {
+  const links = model.claims().filter((claim) => claim.sequence <= upTo && model.lineage(claim) === lineage);
+  return links.at(-1)?.sequence ?? lineage;
 }
 
 function possibleParents(model: Model, chain: readonly Grant[], at: Position): number[] {

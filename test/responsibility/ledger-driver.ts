@@ -30,7 +30,7 @@ import type {
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, concatBytes, equalBytes } from "@event-anchoring/protocol";
-import type { AnchorId, Crypto, OriginFingerprint } from "@event-anchoring/protocol";
+import type { AnchorId, Crypto, OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
 import type { Party } from "@event-anchoring/testkit";
 import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, successor } from "../../packages/ledger/test/cluster.ts";
 import type { Operation, Proposer } from "./operations.ts";
@@ -115,6 +115,12 @@ export class LedgerDriver implements Names {
       const keyId = apiKeyIdOf(keyHashOf(proposer));
       this.#run(1_800_000_000_000, { kind: "revoke_api_key", operator: "test", keyId });
     }
+  }
+
+  get trustRoots(): TrustRootChain {
+    const { trustRootChain } = this.#state;
+    if (trustRootChain === null) throw new Error("a driver begins with genesis");
+    return trustRootChain;
   }
 
   /** Closes origin c, then gives it up for lost. @returns how many leaves that has appended */

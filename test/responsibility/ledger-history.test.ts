@@ -5,9 +5,10 @@ import { diceOf, seededDice } from "./dice.ts";
 import type { Dice } from "./dice.ts";
 import { LedgerHistory } from "./ledger-history.ts";
 
-const LIVES = 60;
+const LIVES = Number(process.env["HISTORY_LIVES"] ?? 60);
 const ENTRIES = 40;
 const POSITIONS = 12;
+const QUESTIONED_POSITIONS = 3;
 const PROPERTY_RUNS = 60;
 
 function newSeed(): number {
@@ -17,7 +18,11 @@ function newSeed(): number {
 function live(steps: readonly Dice[], afterwards: Dice): LedgerHistory {
   const history = new LedgerHistory();
   for (const dice of steps) history.step(dice);
-  for (let count = 0; count < POSITIONS; count++) history.compareStates(history.randomPosition(afterwards));
+  for (let count = 0; count < POSITIONS; count++) {
+    history.compareStates(history.randomPosition(afterwards));
+    if (history.model.claims().length > 0 && count < QUESTIONED_POSITIONS)
+      history.compareQuestions(history.randomPosition(afterwards), afterwards);
+  }
   return history;
 }
 
@@ -25,6 +30,8 @@ describe("the ledger answers as the model does", () => {
   test("in random lives", () => {
     const firstSeed = newSeed();
     const answers = new Map<string, number>();
+    const met = new Set<string>();
+    let comparisons = 0;
     const startedAt = performance.now();
     for (let life = 0; life < LIVES; life++) {
       const seed = firstSeed + life;
@@ -34,14 +41,17 @@ describe("the ledger answers as the model does", () => {
         dice,
       );
       expect({ seed, differences: history.differences }).toEqual({ seed, differences: [] });
+      comparisons += history.comparisons;
+      for (const situation of history.met) met.add(situation);
       for (const [code, count] of history.answers) answers.set(code, (answers.get(code) ?? 0) + count);
     }
     const total = [...answers.values()].reduce((sum, count) => sum + count, 0);
     const seconds = (performance.now() - startedAt) / 1000;
     const said = [...answers].sort((a, b) => b[1] - a[1]).map(([code, count]) => `${code} ${count}`);
-    process.stdout.write(
-      `seeds ${firstSeed} ff.: ${total} operations in ${seconds.toFixed(1)} s: ${said.join(", ")}\n`,
-    );
+    const count = `${total} operations, ${comparisons} verifications and traces in ${seconds.toFixed(1)} s`;
+    process.stdout.write(`seeds ${firstSeed} ff.: ${count}: ${said.join(", ")}\n`);
+    process.stdout.write(`met: ${[...met].sort().join(", ")}\n`);
+    expect([...met]).toEqual(expect.arrayContaining(EVERY_SITUATION));
     expect(total).toBeGreaterThan(LIVES * ENTRIES);
     expect([...answers.keys()]).toEqual(expect.arrayContaining(EVERY_ANSWER));
   }, 120_000);
@@ -51,7 +61,7 @@ describe("the ledger answers as the model does", () => {
     process.stdout.write(`fast-check seed ${seed}\n`);
     const throws = fc.array(fc.nat(), { minLength: 40, maxLength: 120 });
     fc.assert(
-      fc.property(fc.array(throws, { maxLength: 30 }), fc.nat(), (steps, last) => {
+      fc.property(fc.array(throws, { maxLength: 40, size: "max" }), fc.nat(), (steps, last) => {
         expect(live(steps.map(diceOf), seededDice(last)).differences).toEqual([]);
       }),
       { seed, numRuns: PROPERTY_RUNS },
@@ -88,4 +98,21 @@ const EVERY_ANSWER = [
   "witness_is_grantor",
   "parent_mismatch",
   "depth_exceeded",
+];
+
+const EVERY_SITUATION = [
+  "authorised at action",
+  "not authorised at action",
+  "unknown at action",
+  "authorised at action, not now",
+  "a chain of 3",
+  "possible parents",
+  "revocations on the way",
+  "suspect",
+  "a foreign key",
+  "a claim that is valid",
+  "a grant that is valid",
+  ...["revocation", "superseded", "window", "grantor_claim", "grantee_claim", "delegation_chain", "root_authority"].map(
+    (code) => `${code} fails`,
+  ),
 ];

@@ -5,7 +5,10 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import { chance, pick } from "./dice.ts";
 import type { Dice } from "./dice.ts";
 import { Judge } from "./expected-verdict.ts";
+import { meetTrace, meetVerification } from "./situations.ts";
+import { traceEvent, verifyClaim, verifyEvent, verifyGrant } from "./expected-answers.ts";
 import { LEDGER_ORIGINS, LEDGER_PROPOSERS, LedgerDriver } from "./ledger-driver.ts";
+import { LedgerQuestions } from "./ledger-questions.ts";
 import { Model } from "./model.ts";
 import type { Grant } from "./model.ts";
 import type { Operation, Position, Verdict } from "./operations.ts";
@@ -23,6 +26,10 @@ export class LedgerHistory {
   readonly differences: string[] = [];
   /** How often each answer was given, by its code. */
   readonly answers = new Map<string, number>();
+  /** What kinds of situations verify and trace were asked about. */
+  readonly met = new Set<string>();
+  /** How many answers of verify and trace were compared. */
+  comparisons = 0;
   readonly #judge = new Judge(this.model);
   readonly #operations: RandomOperations;
   #stampMs = 1_800_000_000_000;
@@ -118,6 +125,38 @@ export class LedgerHistory {
     for (const [index, line] of wanted.entries())
       if (found[index] !== line)
         this.differences.push(`at ${at.sequence}, ${at.timeMs}: expected ${line}, found ${found[index]}`);
+  }
+
+  /** What verify says of every record that is there at a position, and trace of every event. */
+  compareQuestions(at: Position, dice: Dice): void {
+    const { model } = this;
+    const questions = new LedgerQuestions(this.driver);
+    const trustedRoots = chance(dice, 50) ? null : [pick(dice, model.claims()).sequence];
+    for (const one of model.recorded.filter(({ sequence }) => sequence <= at.sequence)) {
+      const { kind, sequence } = one;
+      if (kind === "claim") {
+        const wanted = verifyClaim(model, one, at);
+        meetVerification(kind, wanted, this.met);
+        this.#hold(sequence, at, wanted.failing, questions.failingOfClaim(sequence, at));
+      }
+      if (kind === "grant") {
+        const wanted = verifyGrant(model, one, at, trustedRoots);
+        meetVerification(kind, wanted, this.met);
+        this.#hold(sequence, at, wanted.failing, questions.failingOfGrant(sequence, at, trustedRoots));
+      }
+      if (kind !== "event") continue;
+      this.#hold(sequence, at, verifyEvent(model, one, at, null).failing, questions.failingOfEvent(sequence, at));
+      const wanted = traceEvent(model, one, at);
+      meetTrace(wanted, this.met);
+      this.#hold(sequence, at, wanted, questions.trace(sequence, at));
+    }
+  }
+
+  #hold(sequence: number, at: Position, expected: unknown, found: unknown): void {
+    const [wanted, said] = [JSON.stringify(expected), JSON.stringify(found)];
+    this.comparisons += 1;
+    if (wanted === said) return;
+    this.differences.push(`${sequence} at ${JSON.stringify(at)}\n  expected ${wanted}\n  answered ${said}`);
   }
 
   #forceOf(grant: Grant, at: Position): string {

@@ -23,8 +23,8 @@ export interface Party {
 
 /** The same label is always the same key. */
 export function partyOf(label: string): Party {
-  const { publicKey, sign } = createSigner(nodeCrypto.sha256(utf8ToBytes(`party ${label}`)));
-  return { publicKey, publicKeyHex: bytesToHex(publicKey), sign };
+  const signer = createSigner(nodeCrypto.sha256(utf8ToBytes(`party ${label}`)));
+  return { ...signer, publicKeyHex: bytesToHex(signer.publicKey) };
 }
 
 /** A claim that both of its parties have signed, the subject first. */
