@@ -38,7 +38,7 @@ import type { AsOf } from "./checks.ts";
 import type { AnchorFact, ClientEventFact, ContentFact, Facts, FoundAnchor } from "./facts.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
 import { LedgerHaltError } from "./halt.ts";
-import { grantForceAt } from "./in-force.ts";
+import { ForceMemo } from "./force-memo.ts";
 import type { ForceFault } from "./in-force.ts";
 import { LIMITS } from "./limits.ts";
 import { RecordBook } from "./records.ts";
@@ -77,6 +77,7 @@ export class DecisionDraft {
   readonly records: RecordBook;
   readonly certificates: CertificateWrite[] = [];
   trustRootChain: TrustRootChain | null = null;
+  readonly #force: ForceMemo;
   readonly #leaves: LeafWrite[] = [];
   readonly #clientEvents: ClientEventWrite[] = [];
   readonly #clientEventFacts = new Map<string, ClientEventFact>();
@@ -107,6 +108,7 @@ export class DecisionDraft {
     this.facts = facts;
     this.crypto = crypto;
     this.records = new RecordBook(crypto.sha256, facts.records);
+    this.#force = new ForceMemo(this.records);
     this.index = entry.index;
     this.acceptedMs = Math.max(entry.acceptedMs, state.lastAcceptedMs);
   }
@@ -235,9 +237,7 @@ export class DecisionDraft {
 
   /** Why a grant is not in force here, or null. @throws LedgerHaltError `stored_state_inconsistent` */
   grantFault(grant: GrantRecord): ForceFault | null {
-    const { faults, isComplete } = grantForceAt(grant, this.position, this.records);
-    if (!isComplete) throw new LedgerHaltError("stored_state_inconsistent", `grant ${grant.sequence} hangs on nothing`);
-    return faults[0] ?? null;
+    return this.#force.faultOf(grant, this.position);
   }
 
   /** The claim, grant or revocation that has this content already. */

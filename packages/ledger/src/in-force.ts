@@ -64,34 +64,42 @@ export function claimFaultAt(claim: ClaimRecord, at: AsOf): ForceFault | null {
   }
 }
 
-function grantOwnFaults(grant: GrantRecord, at: AsOf): ForceFault[] {
+function addOwnFaults(grant: GrantRecord, at: AsOf, faults: ForceFault[]): void {
   const { anchorId, revokedAt, supersededAt } = grant;
-  const faults: ForceFault[] = [];
   if (hasHappened(revokedAt, at)) faults.push({ code: "grant_revoked", anchorId, sequence: revokedAt });
   else if (hasHappened(supersededAt, at)) faults.push({ code: "grant_superseded", anchorId, sequence: supersededAt });
   if (at.timeMs < grant.notBefore) faults.push({ code: "grant_not_yet_valid", anchorId, sequence: null });
   if (isPast(grant.expiresAt, at)) faults.push({ code: "grant_expired", anchorId, sequence: null });
-  return faults;
 }
 
-/** What is wrong on one side of a grant; null if a record is missing. */
-function partyFaults(
+/** Adds what is wrong on one side of a grant; false if a record is missing. */
+function addPartyFaults(
   side: "grantor" | "grantee",
-  party: { readonly claim: number; readonly lineage: number },
+  grant: GrantRecord,
   at: AsOf,
   records: Records,
-): ForceFault[] | null {
-  const named = records.claim(party.claim);
-  const newest = records.newestClaimOf(party.lineage, at.sequence);
-  if (named === null || newest === null) return null;
-  const faults: ForceFault[] = [];
-  if (hasHappened(named.revokedAt, at))
-    faults.push({ code: `${side}_claim_revoked`, anchorId: named.anchorId, sequence: named.revokedAt });
+  faults: ForceFault[],
+): boolean {
+  const named = records.claim(grant[`${side}Claim`]);
+  const newest = records.newestClaimOf(grant[`${side}Lineage`], at.sequence);
+  if (named === null || newest === null) return false;
+  const isRevoked = hasHappened(named.revokedAt, at);
+  if (isRevoked) faults.push({ code: `${side}_claim_revoked`, anchorId: named.anchorId, sequence: named.revokedAt });
   const fault = claimFaultAt(newest, at);
-  const isSaid = newest.sequence === named.sequence && faults.length > 0;
+  const isSaid = isRevoked && newest.sequence === named.sequence;
   if (fault !== null && !isSaid)
     faults.push({ code: `${side}_not_in_force`, anchorId: newest.anchorId, sequence: fault.sequence });
-  return faults;
+  return true;
+}
+
+/**
+ * Adds why one link of a chain is not in force, its parent aside, to `faults`.
+ * @returns false if a record was missing, so that a fault may be missing as well
+ */
+export function addLinkFaults(grant: GrantRecord, at: AsOf, records: Records, faults: ForceFault[]): boolean {
+  addOwnFaults(grant, at, faults);
+  const hasGrantor = addPartyFaults("grantor", grant, at, records, faults);
+  return addPartyFaults("grantee", grant, at, records, faults) && hasGrantor;
 }
 
 /** A grant and what it hangs on. */
@@ -111,11 +119,7 @@ export function grantForceAt(grant: GrantRecord, at: AsOf, records: Records): Gr
   let isComplete = true;
   for (let link: GrantRecord | null = grant; link !== null;) {
     chain.push(link);
-    faults.push(...grantOwnFaults(link, at));
-    const grantor = partyFaults("grantor", { claim: link.grantorClaim, lineage: link.grantorLineage }, at, records);
-    const grantee = partyFaults("grantee", { claim: link.granteeClaim, lineage: link.granteeLineage }, at, records);
-    isComplete &&= grantor !== null && grantee !== null;
-    faults.push(...(grantor ?? []), ...(grantee ?? []));
+    isComplete = addLinkFaults(link, at, records, faults) && isComplete;
     if (link.parent === null) break;
     // A parent is older than its child, so this ends.
     link = records.grant(link.parent);

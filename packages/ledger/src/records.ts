@@ -193,6 +193,8 @@ export class RecordBook implements RecordIndex {
   readonly #ended = new Map<number, RecordEnding>();
   /** Sequences of the claims that were added, by lineage, ascending. */
   readonly #lineages = new Map<number, number[]>();
+  /** Whatever ended here, in the order in which it did. */
+  readonly #endedInOrder: Pick<RecordEnding, "kind" | "sequence">[] = [];
   readonly #pairs = new Map<string, number>();
   readonly #between = new Map<string, number>();
   /** Sequences of what was added leaf by leaf, by the hex of the anchor id. */
@@ -335,6 +337,11 @@ export class RecordBook implements RecordIndex {
     return [...this.#ended.values()].sort((a, b) => a.sequence - b.sequence);
   }
 
+  /** What has ended since so many endings were seen, oldest first. A record may end twice: superseded, and revoked. */
+  endedSince(seen: number): readonly Pick<RecordEnding, "kind" | "sequence">[] {
+    return this.#endedInOrder.slice(seen);
+  }
+
   #withEnding<Found extends ClaimRecord | GrantRecord>(record: Found | null): Found | null {
     if (record === null) return null;
     const ending = this.#ended.get(record.sequence);
@@ -349,6 +356,7 @@ export class RecordBook implements RecordIndex {
   ): void {
     const { sequence, supersededAt, revokedAt } = record;
     const ending = { supersededAt, revokedAt, ...change };
+    this.#endedInOrder.push({ kind, sequence });
     switch (kind) {
       case "claim": {
         const added = this.#claims.get(sequence);

@@ -25,6 +25,7 @@ import type {
 } from "../src/index.ts";
 import { NODE_A, hash, sha256 } from "./cluster.ts";
 import { CREDENTIAL, event } from "./ledger-harness.ts";
+import type { LedgerHarness } from "./ledger-harness.ts";
 
 const people = new Map<string, Signer>();
 
@@ -143,4 +144,9 @@ export function acting(claimed: LeafWrite | null, granted: LeafWrite | null): Ev
     irisRef: claimed?.anchorId ?? ZERO_32,
     grantRef: granted?.anchorId ?? ZERO_32,
   };
+}
+
+/** Claims of these names, each about an entity of its own. */
+export function parties(ledger: LedgerHarness, names: readonly string[]): Party[] {
+  return names.map((name) => ({ name, claim: ledger.acceptRecord(claim(name)) }));
 }
