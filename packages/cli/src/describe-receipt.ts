@@ -41,13 +41,18 @@ export function certifiedAtS(verification: ReceiptVerification, chain: TrustRoot
   return times.toSorted((a, b) => a - b)[chain.newest.trustRoot.quorum - 1] ?? null;
 }
 
-/** Every step with its result, and each cosignature on a line of its own. */
-export function printSteps(printer: Printer, verification: ReceiptVerification, chain: TrustRootChain): void {
+/** Every step with its result, each cosignature on its own line. @param content what the event is the hash of */
+export function printSteps(
+  printer: Printer,
+  verification: ReceiptVerification,
+  chain: TrustRootChain,
+  content = "this file",
+): void {
   for (const { code, result, detail } of verification.steps) {
     printer.check(
       MARKS[result],
       LABELS[code],
-      result === "pass" ? passDetail(code, detail, verification, chain) : detail,
+      result === "pass" ? passDetail(code, detail, verification, chain, content) : detail,
     );
     if (code !== "cosignatures" || result !== "pass") continue;
     for (const { name, timeS } of cosignersOf(verification)) {
@@ -61,6 +66,7 @@ function passDetail(
   detail: string,
   verification: ReceiptVerification,
   chain: TrustRootChain,
+  content: string,
 ): string {
   const { leaf } = verification;
   const { trustRoot, rootThk } = chain.newest;
@@ -68,7 +74,7 @@ function passDetail(
   if (code === "leaf" && leaf !== null) {
     return `depth ${leaf.depth} of its origin, sequence ${leaf.sequence}, accepted ${isoMs(leaf.acceptedMs)}`;
   }
-  if (code === "content") return "the leaf holds the SHA-256 of this file";
+  if (code === "content") return `the leaf holds the SHA-256 of ${content}`;
   if (code === "cosignatures")
     return `${cosignersOf(verification).length} good, ${trustRoot.quorum} of ${active} needed`;
   if (code === "trust_root") return `version ${trustRoot.version}, root_thk ${bytesToHex(rootThk)}`;

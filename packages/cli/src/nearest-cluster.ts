@@ -8,7 +8,12 @@ export interface NearbyCluster {
   readonly folder: string;
   readonly state: string;
   readonly apiKey: string | null;
-  readonly nodes: readonly { readonly id: string; readonly apiUrl: string }[];
+  readonly nodes: readonly {
+    readonly id: string;
+    readonly apiUrl: string;
+    /** `host:port` of the control plane; null if the file does not say it. */
+    readonly controlAddress: string | null;
+  }[];
 }
 
 const CLUSTER_FILE_BYTES_MAX = 1024 * 1024;
@@ -20,6 +25,21 @@ export function findNearestCluster(from: string): string | null {
     if (existsSync(join(candidate, "cluster.json"))) return candidate;
     if (folder === dirname(folder)) return null;
   }
+}
+
+/** A cluster that is not stopped: that of the given folder, else the nearest one. @throws CliError */
+export function openRunningCluster(given: string | null, workingDir: string, instead: string): NearbyCluster {
+  const folder = given ?? findNearestCluster(workingDir);
+  if (folder === null) {
+    const message = `no cluster found: start one here with npm start, or give ${instead}`;
+    throw new CliError(EXIT.usage, "no_cluster", message);
+  }
+  const cluster = readNearbyCluster(folder);
+  if (cluster.state === "stopped") {
+    const message = `the cluster in ${folder} is stopped; start it with npm start`;
+    throw new CliError(EXIT.unavailable, "cluster_stopped", message);
+  }
+  return cluster;
 }
 
 /** @throws CliError */
@@ -36,7 +56,12 @@ export function readNearbyCluster(folder: string): NearbyCluster {
   if (!isRecord(value) || typeof value.state !== "string" || !Array.isArray(value.nodes)) throw damaged;
   const nodes = value.nodes.map((node: unknown) => {
     if (!isRecord(node) || typeof node.id !== "string" || typeof node.api_url !== "string") throw damaged;
-    return { id: node.id, apiUrl: node.api_url };
+    const { control_address: controlAddress } = node;
+    return {
+      id: node.id,
+      apiUrl: node.api_url,
+      controlAddress: typeof controlAddress === "string" ? controlAddress : null,
+    };
   });
   return { folder, state: value.state, apiKey: typeof value.api_key === "string" ? value.api_key : null, nodes };
 }

@@ -33,14 +33,32 @@ export class Printer {
 
   /** `✓ inclusion      4 hashes lead to the root` */
   check(mark: Mark, label: string, detail: string): void {
-    const [sign, colour] = SIGNS[mark];
-    const painted = this.#isColoured ? styleText(colour, sign) : sign;
-    this.line(`  ${painted} ${label.padEnd(LABEL_WIDTH)} ${detail}`);
+    this.line(`  ${this.sign(mark)} ${label.padEnd(LABEL_WIDTH)} ${detail}`);
+  }
+
+  /** A line of a tree, `level` steps below its root. */
+  leaf(level: number, mark: Mark, text: string): void {
+    const branch = level === 0 ? "" : `${"   ".repeat(level - 1)}└─ `;
+    this.line(`  ${branch}${this.sign(mark)} ${text}`);
+  }
+
+  heading(text: string): void {
+    this.line(this.#isColoured ? styleText("bold", text) : text);
+  }
+
+  /** What matters less than the rest of its line. */
+  dim(text: string): string {
+    return this.#isColoured ? styleText("dim", text) : text;
   }
 
   verdict(mark: Mark, text: string): void {
     const [, colour] = SIGNS[mark];
     this.line(this.#isColoured ? styleText(["bold", colour], text) : text);
+  }
+
+  sign(mark: Mark): string {
+    const [sign, colour] = SIGNS[mark];
+    return this.#isColoured ? styleText(colour, sign) : sign;
   }
 
   json(value: object): void {

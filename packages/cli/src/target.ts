@@ -1,5 +1,5 @@
 import { CliError, EXIT } from "./cli-error.ts";
-import { findNearestCluster, readNearbyCluster } from "./nearest-cluster.ts";
+import { openRunningCluster } from "./nearest-cluster.ts";
 
 /** Which service a command talks to. */
 export interface Target {
@@ -27,19 +27,16 @@ export function findTarget(options: TargetOptions): Target {
     const apiUrls = options.apiUrls.map((url) => url.replace(/\/+$/u, ""));
     return { apiUrls, apiKey: givenKey, clusterFolder: null };
   }
-  const folder = options.cluster ?? findNearestCluster(options.workingDir);
-  if (folder === null) {
-    const message = "no cluster found: start one here with npm start, or give --api-url <address>";
-    throw new CliError(EXIT.usage, "no_cluster", message);
-  }
-  const cluster = readNearbyCluster(folder);
-  if (cluster.state === "stopped") {
-    const message = `the cluster in ${folder} is stopped; start it with npm start`;
-    throw new CliError(EXIT.unavailable, "cluster_stopped", message);
-  }
+  const cluster = openRunningCluster(options.cluster, options.workingDir, "--api-url <address>");
   return {
     apiUrls: cluster.nodes.map(({ apiUrl }) => apiUrl),
     apiKey: givenKey ?? cluster.apiKey,
-    clusterFolder: folder,
+    clusterFolder: cluster.folder,
   };
+}
+
+/** @throws CliError for a target without an API key */
+export function apiKeyOf(target: Target): string {
+  if (target.apiKey !== null) return target.apiKey;
+  throw new CliError(EXIT.usage, "api_key_missing", `no API key: set ${API_KEY_VARIABLE}`);
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ProofError, bytesToHex, formatProof, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
+import { bytesToHex, formatProof } from "@event-anchoring/protocol";
 import type { Leaf, StatedReceipt } from "@event-anchoring/protocol";
+import { checkReceipt, parseStated } from "../check-receipt.ts";
+import type { CheckedReceipt } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
@@ -11,9 +11,8 @@ import type { Printer } from "../printer.ts";
 import { hashFile, writeWhole } from "../read-input.ts";
 import { Service, expectStatus } from "../service.ts";
 import type { Answer } from "../service.ts";
-import { API_KEY_VARIABLE } from "../target.ts";
+import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
-import { loadTrustRoots } from "../trust-roots.ts";
 
 export interface AnchorOptions {
   readonly file: string;
@@ -33,16 +32,15 @@ export interface AnchorOptions {
  * written. Without any trust root (a remote service, none given) the receipt is written and said to be unchecked.
  */
 export async function anchorCommand(options: AnchorOptions, target: Target, printer: Printer): Promise<ExitCode> {
-  if (target.apiKey === null) {
-    throw new CliError(EXIT.usage, "api_key_missing", `no API key: set ${API_KEY_VARIABLE}`);
-  }
+  const apiKey = apiKeyOf(target);
   const eventHash = await hashFile(options.file);
   const eventId = options.eventId ?? `anchorctl-${randomUUID()}`;
-  const service = new Service({ apiUrls: target.apiUrls, apiKey: target.apiKey, timeoutMs: options.timeoutMs });
+  const service = new Service({ apiUrls: target.apiUrls, apiKey, timeoutMs: options.timeoutMs });
   const answer = await ask(service, eventHash, eventId);
   const isReplayed = answer.body.replayed === true;
   const stated = await receiptOf(service, answer, eventId);
-  const checked = check(options, target, stated, eventHash);
+  const expect = { eventHash, anchorId: stated.anchorId };
+  const checked = checkReceipt(stated, expect, { ...options, clusterFolder: target.clusterFolder });
   const out = options.out ?? `${options.file}.tlog-proof`;
   writeWhole(out, formatProof(stated.receipt));
   const result = { ...options, out, eventHash, eventId, isReplayed, apiUrl: answer.apiUrl, stated, checked };
@@ -50,8 +48,6 @@ export async function anchorCommand(options: AnchorOptions, target: Target, prin
   else print(printer, result);
   return EXIT.ok;
 }
-
-type Checked = ReturnType<typeof check>;
 
 interface Result {
   readonly file: string;
@@ -61,7 +57,7 @@ interface Result {
   readonly isReplayed: boolean;
   readonly apiUrl: string;
   readonly stated: StatedReceipt;
-  readonly checked: Checked;
+  readonly checked: CheckedReceipt | null;
 }
 
 /** Reads the origin of a node that answers, then writes to it: the origin stays the same over all repetitions. */
@@ -97,29 +93,6 @@ async function receiptOf(service: Service, answer: Answer, eventId: string): Pro
     const again = `The anchor ${anchorId} is committed and not yet certified. Ask again with --event-id ${eventId}.`;
     throw new CliError(EXIT.unavailable, "not_certified_yet", `${error.message}\n${again}`);
   }
-}
-
-function parseStated(value: unknown): StatedReceipt {
-  try {
-    return receiptFromJson(value);
-  } catch (error) {
-    if (!(error instanceof ProofError)) throw error;
-    throw new CliError(EXIT.invalid, error.code, `the service sent no proper receipt: ${error.message}`);
-  }
-}
-
-/** Verifies the receipt before it is written. @throws CliError `invalid`: the service must not be believed */
-function check(options: AnchorOptions, target: Target, stated: StatedReceipt, eventHash: Uint8Array) {
-  const nearby = target.clusterFolder === null ? [] : [join(target.clusterFolder, "trust-root.txt")];
-  const paths = options.trustRoots.length > 0 ? options.trustRoots : nearby;
-  if (paths.length === 0) return null;
-  const chain = loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir });
-  const expect = { eventHash, anchorId: stated.anchorId };
-  const verification = verifyReceipt({ receipt: stated.receipt, trustRoots: chain, expect }, nodeCrypto);
-  if (verification.failure === null) return { chain, verification };
-  const { step, code } = verification.failure;
-  const message = `the service sent a receipt that does not verify (${step}: ${code}); it was not written`;
-  throw new CliError(EXIT.invalid, code, message);
 }
 
 function print(printer: Printer, result: Result): void {

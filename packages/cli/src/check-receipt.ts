@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { ProofError, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
+import type { ReceiptVerification, StatedReceipt, TrustRootChain } from "@event-anchoring/protocol";
+import { CliError, EXIT } from "./cli-error.ts";
+import { loadTrustRoots } from "./trust-roots.ts";
+
+/** @throws CliError `invalid` for anything but a receipt in JSON */
+export function parseStated(value: unknown): StatedReceipt {
+  try {
+    return receiptFromJson(value);
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error;
+    throw new CliError(EXIT.invalid, error.code, `the service sent no proper receipt: ${error.message}`);
+  }
+}
+
+/** Where trust roots are found: those that were given, else that of the cluster folder. */
+export interface TrustOptions {
+  readonly trustRoots: readonly string[];
+  readonly rootThk: string | null;
+  readonly clusterFolder: string | null;
+  readonly workingDir: string;
+}
+
+export interface CheckedReceipt {
+  readonly chain: TrustRootChain;
+  readonly verification: ReceiptVerification;
+}
+
+/**
+ * Verifies a receipt that the service sent, offline. Null if there is no trust root to judge it by.
+ * @throws CliError `invalid`: the service must not be believed
+ */
+export function checkReceipt(
+  stated: StatedReceipt,
+  expect: { readonly eventHash: Uint8Array; readonly anchorId: Uint8Array },
+  options: TrustOptions,
+): CheckedReceipt | null {
+  const nearby = options.clusterFolder === null ? [] : [join(options.clusterFolder, "trust-root.txt")];
+  const paths = options.trustRoots.length > 0 ? options.trustRoots : nearby;
+  if (paths.length === 0) return null;
+  const chain = loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir });
+  const verification = verifyReceipt({ receipt: stated.receipt, trustRoots: chain, expect }, nodeCrypto);
+  if (verification.failure === null) return { chain, verification };
+  const { step, code } = verification.failure;
+  const message = `the service sent a receipt that does not verify (${step}: ${code}): do not trust it`;
+  throw new CliError(EXIT.invalid, code, message);
+}

@@ -1,0 +1,55 @@
+import { CliError, EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import { printFindings, printTree } from "../describe-trace.ts";
+import type { Printer } from "../printer.ts";
+import { Service, expectStatus } from "../service.ts";
+import { apiKeyOf } from "../target.ts";
+import type { Target } from "../target.ts";
+import { readTrace } from "../trace-answer.ts";
+
+export interface TraceOptions {
+  /** 64 hex digits. */
+  readonly anchorId: string;
+  /** A sequence or an RFC 3339 time; null: the newest position. */
+  readonly asOf: string | null;
+  /** Anchor ids of claims. */
+  readonly trustedRoots: readonly string[];
+  readonly timeoutMs: number;
+  readonly isJson: boolean;
+}
+
+const HEX_32 = /^[0-9a-f]{64}$/iu;
+
+/** @throws CliError `usage` unless it is 64 hex digits */
+export function assertAnchorId(what: string, text: string): void {
+  if (HEX_32.test(text)) return;
+  throw new CliError(EXIT.usage, "anchor_id_invalid", `${what} has 64 hex digits, not: ${text}`);
+}
+
+/**
+ * `anchorctl trace`: from an act back to who delegated it. Exit `invalid` if the records contradict one another; an act
+ * that nobody had authorised is an answer like any other.
+ */
+export async function traceCommand(options: TraceOptions, target: Target, printer: Printer): Promise<ExitCode> {
+  assertAnchorId("an anchor id", options.anchorId);
+  for (const root of options.trustedRoots) assertAnchorId("--trusted-root", root);
+  const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs });
+  const query = new URLSearchParams({
+    ...(options.asOf === null ? {} : { as_of: options.asOf }),
+    ...(options.trustedRoots.length === 0 ? {} : { trusted_roots: options.trustedRoots.join(",") }),
+  });
+  const suffix = query.size === 0 ? "" : `?${query.toString()}`;
+  const path = `/v1/event-anchors/${options.anchorId.toLowerCase()}/trace${suffix}`;
+  const { body } = expectStatus(await service.ask({ method: "GET", path }), 200);
+  const trace = readTrace(body);
+  if (options.isJson) {
+    printer.json(body);
+  } else {
+    printTree(printer, trace);
+    printer.line();
+    printFindings(printer, trace);
+    const sequence = trace.asOf.sequence === null ? "" : `, sequence ${trace.asOf.sequence}`;
+    printer.check("skip", "as of", `${trace.asOf.time}${sequence}`);
+  }
+  return trace.violations.length === 0 ? EXIT.ok : EXIT.invalid;
+}

@@ -1,0 +1,162 @@
+/** A trace as a tree in the terminal: the root of the delegation on top, the act at the end. */
+import type { Mark, Printer } from "./printer.ts";
+import type { ShownBoundary, ShownHop, ShownReason, ShownRecord, ShownTrace, Verdict } from "./trace-answer.ts";
+
+/** Names for anchor ids, where somebody knows them. */
+export type Names = ReadonlyMap<string, string>;
+
+const NO_NAMES: Names = new Map();
+/** Longer chains show both ends. */
+const HOPS_SHOWN_MAX = 8;
+const HOPS_SHOWN_AT_EACH_END = 3;
+const SHORT_DIGITS = 12;
+
+/** The first digits of a hash: enough to recognise it, too few to copy it by mistake. */
+export function short(hex: string): string {
+  return hex.length > SHORT_DIGITS ? `${hex.slice(0, SHORT_DIGITS)}…` : hex;
+}
+
+const REASON_TEXTS: Readonly<Record<string, string>> = {
+  not_an_event: "only events are acts",
+  iris_ref_empty: "the event names no claim of its actor",
+  grant_ref_empty: "the event names no grant",
+  reference_wrong_kind: "a reference names a record of another kind",
+  records_not_loaded: "a limit was reached before all records were looked at",
+  actor_not_grantee: "the actor is not the one whom the grant names",
+  claim_revoked: "the actor's claim is revoked",
+  claim_superseded: "a newer claim has taken the place of the actor's",
+  claim_expired: "the actor's claim has expired",
+  grant_revoked: "the grant is revoked",
+  grant_superseded: "a newer grant has taken the place of this one",
+  grant_not_yet_valid: "the grant's window has not begun",
+  grant_expired: "the grant's window has ended",
+  grantor_claim_revoked: "the grantor's claim is revoked",
+  grantee_claim_revoked: "the grantee's claim is revoked",
+  grantor_not_in_force: "no claim of the grantor is in force",
+  grantee_not_in_force: "no claim of the grantee is in force",
+};
+
+/** `the grant is revoked: 3f9a0c11e2d4…, sequence 19 (grant_revoked)` */
+export function reasonText({ code, anchorId, sequence }: ShownReason, names: Names = NO_NAMES): string {
+  const where = [
+    ...(anchorId === null ? [] : [named(anchorId, names)]),
+    ...(sequence === null ? [] : [`sequence ${sequence}`]),
+  ];
+  const place = where.length === 0 ? "" : `: ${where.join(", ")}`;
+  return `${REASON_TEXTS[code] ?? code}${place} (${code})`;
+}
+
+/** @param otherwise what it is called if nobody has named it */
+function named(anchorId: string, names: Names, otherwise?: string): string {
+  const name = names.get(anchorId) ?? otherwise;
+  return name === undefined ? short(anchorId) : `${name} ${short(anchorId)}`;
+}
+
+/** The mark and the word for a verdict; neither needs colour to be read. */
+export function verdictWord(verdict: Verdict): { readonly mark: Mark; readonly word: string } {
+  if (verdict === "unknown") return { mark: "skip", word: "unknown" };
+  return verdict ? { mark: "pass", word: "yes" } : { mark: "fail", word: "no" };
+}
+
+function stateMark(state: string | null): Mark {
+  return state === null ? "skip" : state === "active" ? "pass" : "fail";
+}
+
+/** Who delegated to whom, down to the act. */
+export function printTree(printer: Printer, trace: ShownTrace, names: Names = NO_NAMES): void {
+  const hops = trace.delegation.toReversed();
+  const root = hops[0];
+  let level = 0;
+  if (trace.delegationOmitted > 0) printer.leaf(level, "skip", `… ${trace.delegationOmitted} grants above`);
+  if (root !== undefined) printer.leaf(level, stateMark(root.grantorClaim.state), claimText(root.grantorClaim, names));
+  for (const shown of ends(hops)) {
+    level += 1;
+    if (typeof shown === "number") {
+      printer.leaf(level, "skip", `… ${shown} grants`);
+      continue;
+    }
+    printer.leaf(level, stateMark(shown.grant.state), grantText(shown, names));
+    level += 1;
+    printer.leaf(level, stateMark(shown.granteeClaim.state), claimText(shown.granteeClaim, names));
+  }
+  const grantee = trace.delegation[0]?.granteeClaim.anchorId ?? null;
+  if (trace.actor !== null && trace.actor.anchorId !== grantee) {
+    level += level === 0 && root === undefined ? 0 : 1;
+    printer.leaf(level, stateMark(trace.actor.state), `${claimText(trace.actor, names)}, the actor`);
+  }
+  const isAlone = root === undefined && trace.actor === null && trace.delegationOmitted === 0;
+  printer.leaf(isAlone ? 0 : level + 1, verdictWord(trace.authorisedAtAction).mark, actText(trace, names));
+}
+
+/** All hops, or those at both ends and how many lie between. */
+function ends(hops: readonly ShownHop[]): readonly (ShownHop | number)[] {
+  if (hops.length <= HOPS_SHOWN_MAX) return hops;
+  const between = hops.length - 2 * HOPS_SHOWN_AT_EACH_END;
+  return [...hops.slice(0, HOPS_SHOWN_AT_EACH_END), between, ...hops.slice(-HOPS_SHOWN_AT_EACH_END)];
+}
+
+function claimText(claim: ShownRecord, names: Names): string {
+  return `${named(claim.anchorId, names, "claim")}  ${claim.state ?? ""}`.trimEnd();
+}
+
+function grantText({ grant, delegationDepth, witnessPublicKey, isWitnessGrantee }: ShownHop, names: Names): string {
+  const further = delegationDepth === 0 ? "no further hop" : `${delegationDepth} further hops`;
+  const witness = isWitnessGrantee ? "witnessed by the grantee" : `witness ${short(witnessPublicKey)}`;
+  return `${named(grant.anchorId, names, "grant")}  ${grant.state ?? ""}, ${further}, ${witness}`;
+}
+
+const SIGNATURE_TEXTS: Readonly<Record<ShownTrace["actorSignature"], string>> = {
+  pass: "signed by the actor",
+  fail: "the actor's signature does not hold",
+  not_checked: "not signed",
+};
+
+function actText({ anchor, actorSignature }: ShownTrace, names: Names): string {
+  const isEvent = anchor.kind === "event" || anchor.kind === "signed_event";
+  const signed = isEvent ? `, ${SIGNATURE_TEXTS[actorSignature]}` : "";
+  const kind = anchor.kind === "signed_event" ? "event" : anchor.kind.replace("_", " ");
+  return `${named(anchor.anchorId, names, kind)}  ${anchor.acceptedAt}, sequence ${anchor.sequence}${signed}`;
+}
+
+/** The verdicts with their reasons, the boundary, and all that speaks against the record. */
+export function printFindings(printer: Printer, trace: ShownTrace, names: Names = NO_NAMES): void {
+  printVerdict(printer, "at action", trace, "at_action", names);
+  printVerdict(printer, "now", trace, "now", names);
+  if (trace.boundary !== null) printer.check("skip", "boundary", boundaryText(trace.boundary));
+  if (trace.rootAuthority !== "not_checked") {
+    const isTrusted = trace.rootAuthority === "pass";
+    const text = isTrusted ? "the root grant is by a trusted claim" : "the root grant is by none of the trusted claims";
+    printer.check(isTrusted ? "pass" : "fail", "root", text);
+  }
+  for (const revocation of trace.revocations) {
+    const { targetAnchorId, reason, authority, acceptedAt, sequence, isBeforeAction } = revocation;
+    const when = isBeforeAction ? "before the act" : "after the act";
+    const text = `${named(targetAnchorId, names)} by ${authority}, ${reason}, ${acceptedAt}, sequence ${sequence}`;
+    printer.check("warn", "revoked", `${text}, ${when}`);
+  }
+  if (trace.isSuspect) printer.check("warn", "suspect", "a revocation says that acts of that time are suspect");
+  for (const { code, anchorId, detail } of trace.violations) {
+    printer.check("fail", "violation", `${named(anchorId, names)}: ${detail} (${code})`);
+  }
+}
+
+function printVerdict(
+  printer: Printer,
+  label: string,
+  trace: ShownTrace,
+  verdict: "at_action" | "now",
+  names: Names,
+): void {
+  const value = verdict === "at_action" ? trace.authorisedAtAction : trace.authorisedNow;
+  const { mark, word } = verdictWord(value);
+  const reasons = trace.reasons.filter((reason) => reason.verdict === verdict).map((it) => reasonText(it, names));
+  printer.check(mark, label, `authorised: ${word}${reasons[0] === undefined ? "" : `, ${reasons[0]}`}`);
+  for (const reason of reasons.slice(1)) printer.check(mark, "", reason);
+}
+
+function boundaryText({ scopeHash, granted, used, left, notBefore, expiresAt }: ShownBoundary): string {
+  const from = notBefore === 0 ? "" : ` from ${new Date(notBefore).toISOString()}`;
+  const until = expiresAt === 0 ? "" : ` until ${new Date(expiresAt).toISOString()}`;
+  const window = from === "" && until === "" ? "at any time" : `${from}${until}`.trimStart();
+  return `scope ${short(scopeHash)}, ${window}, hops: ${granted} granted, ${used} used, ${left} left`;
+}
