@@ -1,97 +1,58 @@
 import { describe, expect, test } from "@jest/globals";
-import {
-  EMPTY_SEMANTIC_ANCHOR,
-  LEAF_KIND,
-  RecentTree,
-  anchorIdOf,
-  bytesToHex,
-  checkpointOrigin,
-  cosignatureLine,
-  decodeLeaf,
-  emptyFrontier,
-  encodeLeaf,
-  eventActorPayload,
-  formatCheckpoint,
-  formatNote,
-  noteMessage,
-  noteSignatureLine,
-} from "@event-anchoring/protocol";
-import type { Leaf, Receipt } from "@event-anchoring/protocol";
-import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
-import { EVENT_CHECKS, rememberVerdicts, traceEvent, verifyEvent } from "../src/index.ts";
+import { EMPTY_SEMANTIC_ANCHOR, equalBytes } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { EVENT_CHECKS, rememberVerdicts, verifyEvent } from "../src/index.ts";
 import type {
   CheckResult,
   EventCheckCode,
   EventVerificationInput,
   LeafWrite,
-  LoadedLeaf,
   VerificationResult,
 } from "../src/index.ts";
-import { CLUSTER_NAME, NODE_A, NODE_B, NODE_C, certify, hash, sha256 } from "./cluster.ts";
+import { NODE_A, NODE_B, hash, sha256 } from "./cluster.ts";
 import type { TestNode } from "./cluster.ts";
-import { LedgerHarness, event } from "./ledger-harness.ts";
+import { History } from "./history.ts";
+import { event } from "./ledger-harness.ts";
+import { flipped } from "./precedence.ts";
+import { acting, signedEvent } from "./records.ts";
 
-/** The whole signed note over a tree of origin A. */
-function noteOf(tree: RecentTree, cosigners: readonly TestNode[]): string {
-  const { originFingerprint } = NODE_A;
-  const treeSize = tree.size;
-  const rootHash = tree.rootAt(treeSize);
-  const origin = checkpointOrigin(CLUSTER_NAME, originFingerprint);
-  const text = formatCheckpoint({ origin, treeSize, rootHash });
-  const certificate = certify(
-    { originFingerprint, treeSize, rootHash },
-    cosigners.map((node) => [node, 1_700_000_000] as const),
-  );
-  const signature = NODE_A.log.sign(noteMessage(text));
-  const logLine = noteSignatureLine({ name: origin, publicKey: NODE_A.log.publicKey, signature }, sha256);
-  const lines = certificate.cosignatures.map((cosignature, at) => {
-    const node = cosigners[at];
-    if (node === undefined) throw new Error("no cosigner");
-    const name = `${CLUSTER_NAME}/node/${node.nodeId}`;
-    return cosignatureLine({ ...cosignature, name, publicKey: node.cosigner.publicKey }, sha256);
-  });
-  return formatNote(text, [logLine, ...lines]);
+function inputOf(
+  history: History,
+  write: LeafWrite,
+  more: Partial<EventVerificationInput> = {},
+): EventVerificationInput {
+  return { ...history.evidence(write), eventHash: null, irisClaim: null, ...more };
 }
 
 interface World {
-  readonly ledger: LedgerHarness;
+  readonly history: History;
+  /** Of origin A, by depth: genesis and three events. */
   readonly leaves: readonly LeafWrite[];
   input(depth: number, more?: Partial<EventVerificationInput>): EventVerificationInput;
 }
 
-/** Origin A with an event per label, `last` put on top, certified by nodes A and B. */
-function worldOf(last: ((header: LeafWrite) => Leaf) | null = null, cosigners = [NODE_A, NODE_B]): World {
-  const ledger = LedgerHarness.started();
-  const anchored = { ...EMPTY_SEMANTIC_ANCHOR, eventDataHash: hash("two") };
-  ledger.accept(event("one"));
-  ledger.accept(event("two", { semanticAnchor: anchored }));
-  ledger.accept(event("three", { semanticAnchor: anchored }));
-  const origin = checkpointOrigin(CLUSTER_NAME, NODE_A.originFingerprint);
-  const leaves = ledger.tables.leaves.filter(
-    ({ bytes }) => checkpointOrigin(CLUSTER_NAME, decodeLeaf(bytes).originFingerprint) === origin,
+/** Certified by nodes A and B, unless others are named. */
+function worldOf(cosigners: readonly TestNode[] = [NODE_A, NODE_B]): World {
+  const history = new History();
+  history.cosigners.splice(0, 2, ...cosigners);
+  const semanticAnchor = { ...EMPTY_SEMANTIC_ANCHOR, eventDataHash: hash("two") };
+  const genesis = history.leaves.find(({ originFingerprint }) =>
+    equalBytes(originFingerprint, NODE_A.originFingerprint),
   );
-  const before = leaves.at(-1);
-  if (last !== null && before !== undefined) {
-    const leaf = last(before);
-    const bytes = encodeLeaf(leaf);
-    leaves.push({ ...leaf, anchorId: anchorIdOf(bytes, sha256), bytes });
-  }
-  const tree = new RecentTree(emptyFrontier(), sha256);
-  for (const { anchorId } of leaves) tree.append(anchorId);
-  const checkpoint = noteOf(tree, cosigners);
-  const trustRoots = ledger.state.trustRootChain;
-  if (trustRoots === null) throw new Error("no trust root");
+  if (genesis === undefined) throw new Error("no genesis");
+  const leaves = [
+    genesis,
+    history.event(event("one")),
+    history.event(event("two", { semanticAnchor })),
+    history.event(event("three", { semanticAnchor })),
+  ];
   return {
-    ledger,
+    history,
     leaves,
-    input(depth, more = {}) {
+    input(depth, more) {
       const leaf = leaves[depth];
       if (leaf === undefined) throw new Error("no such leaf");
-      const path = tree.prove(depth, tree.size);
-      const receipt: Receipt = { leaf: leaf.bytes, index: depth, treeSize: tree.size, path, checkpoint };
-      const asOf = { sequence: 1000, timeMs: ledger.clockMs };
-      const parent = leaves[depth - 1] ?? null;
-      return { anchorId: leaf.anchorId, receipt, parent, eventHash: null, asOf, trustRoots, ...more };
+      return inputOf(history, leaf, more);
     },
   };
 }
@@ -108,6 +69,7 @@ const GOOD = {
   inclusion: "pass",
   certificate: "pass",
   actor_signature: "not_checked",
+  actor_is_iris_subject: "not_checked",
   event_data_hash_matches: "not_checked",
   depth: "pass",
 };
@@ -147,11 +109,11 @@ describe("verifying an event", () => {
     ["another event hash", "event_hash", () => ({ eventHash: hash("other") })],
     ["younger than as_of", "exists", () => ({ asOf: { sequence: two.sequence - 1, timeMs: 0 } })],
     ["another anchor id", "leaf", () => ({ anchorId: three.anchorId })],
-    ["an altered leaf", "leaf", ({ receipt }) => ({ receipt: { ...receipt, leaf: altered(receipt.leaf) } })],
+    ["an altered leaf", "leaf", ({ receipt }) => ({ receipt: { ...receipt, leaf: flipped(receipt.leaf) } })],
     ["no leaf at all", "leaf", ({ receipt }) => ({ receipt: { ...receipt, leaf: new Uint8Array(371) } })],
     ["no parent", "parent", () => ({ parent: null })],
     ["another parent", "parent", () => ({ parent: three })],
-    ["an altered parent", "parent", () => ({ parent: { ...one, bytes: altered(one.bytes) } })],
+    ["an altered parent", "parent", () => ({ parent: { ...one, bytes: flipped(one.bytes) } })],
     ["another path", "inclusion", ({ receipt }) => ({ receipt: { ...receipt, path: receipt.path.slice(1) } })],
     ["another index", "inclusion", ({ receipt }) => ({ receipt: { ...receipt, index: 3 } })],
     ["another tree size", "inclusion", ({ receipt }) => ({ receipt: { ...receipt, treeSize: 9 } })],
@@ -172,7 +134,7 @@ describe("verifying an event", () => {
     ["one cosigner", [NODE_A]],
     ["nobody", []],
   ])("a checkpoint signed by %s fails at certificate", (_, cosigners) => {
-    const verification = verifyEvent(worldOf(null, cosigners).input(1), nodeCrypto);
+    const verification = verifyEvent(worldOf(cosigners).input(1), nodeCrypto);
     expect(verification.valid).toBe(false);
     expect(resultsOf(verification)).toEqual({ ...GOOD, certificate: "fail" });
   });
@@ -190,40 +152,57 @@ describe("verifying an event", () => {
 });
 
 describe("a signed event", () => {
-  const actor = createSigner(hash("actor"));
-
-  function signed(header: LeafWrite, signer = actor): Leaf {
-    const { originFingerprint } = NODE_A;
-    const content = { originFingerprint, eventHash: hash("signed"), semanticAnchor: EMPTY_SEMANTIC_ANCHOR };
-    return {
-      kind: LEAF_KIND.signedEvent,
-      ...content,
-      depth: header.depth + 1,
-      parentAnchorId: header.anchorId,
-      sequence: header.sequence + 1,
-      acceptedMs: header.acceptedMs,
-      clientEventCommit: new Uint8Array(32),
-      actorPublicKey: actor.publicKey,
-      actorSignature: signer.sign(eventActorPayload(content)),
-    };
+  /** An event of alice's under her claim, and a claim of bob's. */
+  function signedWorld(actor = "alice", signature?: Uint8Array) {
+    const history = new History();
+    const [alice, bob] = [history.claim("alice"), history.claim("bob")];
+    const input = signedEvent("act", actor, { semanticAnchor: acting(alice.claim, null) });
+    const signer = input.actor === null || signature === undefined ? input.actor : { ...input.actor, signature };
+    return { history, alice, bob, act: history.event({ ...input, actor: signer }) };
   }
 
   test("the actor's signature decides", () => {
-    const good = verifyEvent(worldOf((header) => signed(header)).input(4), nodeCrypto);
-    expect(good.valid).toBe(true);
-    expect(resultsOf(good)).toEqual({ ...GOOD, actor_signature: "pass" });
-    const bad = verifyEvent(worldOf((header) => signed(header, NODE_C.auth)).input(4), nodeCrypto);
-    expect(bad.valid).toBe(false);
-    expect(resultsOf(bad)).toEqual({ ...GOOD, actor_signature: "fail" });
+    const good = signedWorld();
+    const verification = verifyEvent(inputOf(good.history, good.act, { irisClaim: good.alice.claim }), nodeCrypto);
+    expect(verification.valid).toBe(true);
+    expect(resultsOf(verification)).toEqual({ ...GOOD, actor_signature: "pass", actor_is_iris_subject: "pass" });
+    const bad = signedWorld("alice", new Uint8Array(64).fill(1));
+    const refused = verifyEvent(inputOf(bad.history, bad.act, { irisClaim: bad.alice.claim }), nodeCrypto);
+    expect(refused.valid).toBe(false);
+    expect(resultsOf(refused)).toEqual({ ...GOOD, actor_signature: "fail", actor_is_iris_subject: "pass" });
   });
 
-  test("a trace names a signature that is wrong", () => {
-    const { leaves } = worldOf((header) => signed(header, NODE_C.auth));
-    const [before, anchor] = leaves.slice(-2);
-    if (before === undefined || anchor === undefined) throw new Error("no leaves");
-    const trace = traceEvent({ anchor, references: new Map(), parents: [], beforeParents: before }, nodeCrypto);
-    expect(trace.actor.actorSignature).toBe("fail");
-    expect(trace.violations).toMatchObject([{ code: "actor_signature_invalid", anchorId: anchor.anchorId }]);
+  test("that it is the subject of the claim it names informs, and decides nothing", () => {
+    const { history, act, alice, bob } = signedWorld("mallory");
+    for (const [irisClaim, result] of [
+      [alice.claim, "fail"],
+      [bob.claim, "not_checked"],
+      [null, "not_checked"],
+    ] as const) {
+      const verification = verifyEvent(inputOf(history, act, { irisClaim }), nodeCrypto);
+      expect(verification.valid).toBe(true);
+      expect(resultsOf(verification)).toEqual({ ...GOOD, actor_signature: "pass", actor_is_iris_subject: result });
+    }
+  });
+
+  test.each<[string, (history: History) => LeafWrite, CheckResult]>([
+    ["no claim is named", (history) => history.event(signedEvent("act", "alice")), "not_checked"],
+    [
+      "nobody has signed",
+      (history) => history.event(event("act", { semanticAnchor: acting(history.claim("alice").claim, null) })),
+      "not_checked",
+    ],
+    [
+      "iris_ref names no claim",
+      (history) =>
+        history.event(signedEvent("act", "alice", { semanticAnchor: acting(history.event(event("other")), null) })),
+      "fail",
+    ],
+  ])("%s", (_, build, result) => {
+    const history = new History();
+    const act = build(history);
+    const irisClaim = history.leaves.at(-2) ?? null;
+    expect(resultsOf(verifyEvent(inputOf(history, act, { irisClaim }), nodeCrypto)).actor_is_iris_subject).toBe(result);
   });
 });
 
@@ -257,120 +236,3 @@ describe("verdicts are remembered", () => {
     expect(crypto.ed25519Verify(publicKey, message, signature)).toBe(true);
   });
 });
-
-describe("tracing", () => {
-  function rows(count: number): { anchor: LoadedLeaf; parents: LoadedLeaf[] } {
-    const { leaves } = worldOf();
-    const [anchor, ...parents] = [...leaves].reverse().slice(0, count + 1);
-    if (anchor === undefined) throw new Error("no leaf");
-    return { anchor, parents };
-  }
-
-  test("without claims there is nothing to judge, and it says why", () => {
-    const trace = traceEvent({ ...rows(3), references: new Map(), beforeParents: null }, nodeCrypto);
-    expect(trace).toMatchObject({
-      authorisedAtAction: "unknown",
-      authorisedNow: "unknown",
-      reasons: [{ code: "iris_ref_empty" }, { code: "grant_ref_empty" }],
-      actor: { claim: null, state: null, actorSignature: "not_checked" },
-      delegation: [],
-      boundary: null,
-      rootAuthority: "not_checked",
-      violations: [],
-      references: [],
-    });
-  });
-
-  test("an anchor that is no event", () => {
-    const { leaves } = worldOf();
-    const [anchor] = leaves;
-    if (anchor === undefined) throw new Error("no leaf");
-    const trace = traceEvent({ anchor, references: new Map(), parents: [], beforeParents: null }, nodeCrypto);
-    expect(trace.reasons).toEqual([{ code: "not_an_event", anchorId: null, sequence: null }]);
-    expect(trace.violations).toEqual([]);
-  });
-
-  test("references are listed in field order, with what they name", () => {
-    const ledger = LedgerHarness.started();
-    const target = ledger.accept(event("target"));
-    const semanticAnchor = { ...EMPTY_SEMANTIC_ANCHOR, bondRef: target.anchorId, yieldRef: target.anchorId };
-    const anchor = ledger.accept(event("x", { semanticAnchor }));
-    const references = new Map(ledger.tables.anchors);
-    const input = { anchor, references, parents: [target], beforeParents: null };
-    const names = { anchorId: target.anchorId, exists: true, kind: LEAF_KIND.event };
-    const trace = traceEvent(input, nodeCrypto);
-    expect(trace.references).toEqual([
-      { field: "bond_ref", ...names },
-      { field: "yield_ref", ...names },
-    ]);
-    expect(trace.violations).toEqual([]);
-    const lost = traceEvent({ ...input, references: new Map() }, nodeCrypto);
-    expect(lost.references).toMatchObject([{ exists: false, kind: null }, { exists: false }]);
-    expect(lost.violations.map(({ code }) => code)).toEqual(["reference_missing", "reference_missing"]);
-  });
-
-  test("a reference to a younger anchor, or one of the wrong kind, is a violation", () => {
-    const { anchor, parents, leaf } = forged();
-    const fact = { originFingerprint: NODE_A.originFingerprint, depth: 1, kind: LEAF_KIND.event };
-    for (const [sequence, code] of [
-      [leaf.sequence, "reference_missing"],
-      [leaf.sequence - 1, "reference_wrong_kind"],
-    ] as const) {
-      const references = new Map([[bytesToHex(hash("claim")), { ...fact, sequence }]]);
-      const trace = traceEvent({ anchor, references, parents, beforeParents: null }, nodeCrypto);
-      expect(trace.violations.map((violation) => violation.code)).toEqual([code]);
-    }
-  });
-
-  test.each<[string, (parents: LoadedLeaf[]) => LoadedLeaf[]]>([
-    ["a gap", (parents) => parents.slice(1)],
-    ["another order", (parents) => [...parents].reverse()],
-    [
-      "an altered row",
-      ([first, ...rest]) => (first === undefined ? [] : [{ ...first, bytes: altered(first.bytes) }, ...rest]),
-    ],
-  ])("%s among the parents is a violation", (_, change) => {
-    const { anchor, parents } = rows(3);
-    const trace = traceEvent(
-      { anchor, references: new Map(), parents: change(parents), beforeParents: null },
-      nodeCrypto,
-    );
-    expect(trace.violations.map(({ code }) => code)).toContain("parent_link_broken");
-  });
-
-  test("the last of a page is held against the leaf beyond it, if that is given", () => {
-    const { anchor, parents } = rows(3);
-    const page = parents.slice(0, 1);
-    const input = { anchor, references: new Map(), parents: page };
-    expect(traceEvent({ ...input, beforeParents: parents[1] ?? null }, nodeCrypto).violations).toEqual([]);
-    expect(traceEvent({ ...input, beforeParents: null }, nodeCrypto).violations).toEqual([]);
-    expect(traceEvent({ ...input, beforeParents: parents[2] ?? null }, nodeCrypto).violations).toMatchObject([
-      { code: "parent_link_broken" },
-    ]);
-  });
-
-  /** An event whose iris_ref names hash("claim"): no ledger would have accepted it. */
-  function forged(): { anchor: LoadedLeaf; parents: LoadedLeaf[]; leaf: Leaf } {
-    const { leaves } = worldOf((header) => {
-      const leaf = decodeLeaf(header.bytes);
-      if (leaf.kind !== LEAF_KIND.event) throw new Error("not an event");
-      return {
-        ...leaf,
-        depth: leaf.depth + 1,
-        sequence: leaf.sequence + 1,
-        parentAnchorId: header.anchorId,
-        semanticAnchor: { ...EMPTY_SEMANTIC_ANCHOR, irisRef: hash("claim") },
-      };
-    });
-    const [anchor, ...parents] = [...leaves].reverse();
-    if (anchor === undefined) throw new Error("no leaf");
-    return { anchor, parents, leaf: decodeLeaf(anchor.bytes) };
-  }
-});
-
-/** Changes the last byte, which is inside the body. */
-function altered(bytes: Uint8Array): Uint8Array {
-  const copy = bytes.slice();
-  copy[copy.length - 1] = (copy[copy.length - 1] ?? 0) ^ 1;
-  return copy;
-}
