@@ -17,11 +17,13 @@ import type {
   RevocationLeaf,
   SemanticAnchor,
 } from "@event-anchoring/protocol";
-import { ANCHOR_KINDS } from "./answers.ts";
-import type { AnchorJson, AnchorKindName, LimitsAnswer } from "./answers.ts";
+import { ANCHOR_KINDS } from "./anchor-schema.ts";
+import type { AnchorJson, AnchorKindName } from "./anchor-schema.ts";
 import { LIMITS } from "./limits.ts";
 import type { LimitSettings } from "./limits.ts";
+import type { LimitsAnswer } from "./node-answers.ts";
 import { formatRfc3339 } from "./rfc3339.ts";
+import type { RecordStateName } from "./wire.ts";
 
 /** Whether a quorum of nodes has co-signed a tree that holds the anchor, or only a majority has made it durable. */
 export type FinalityName = "committed" | "certified";
@@ -30,6 +32,8 @@ export type FinalityName = "committed" | "certified";
 export interface ClientEvent {
   readonly clientEventId: string | null;
   readonly clientEventSalt: Uint8Array | null;
+  /** Id and salt were there, and are no more. */
+  readonly isErased: boolean;
 }
 
 export interface AnchorView {
@@ -38,6 +42,8 @@ export interface AnchorView {
   readonly finality: FinalityName;
   /** null = the caller may not see it; the two fields are then absent. */
   readonly clientEvent: ClientEvent | null;
+  /** Of a claim or a grant; null for every other kind. */
+  readonly state: RecordStateName | null;
 }
 
 export function kindName(kind: Leaf["kind"]): AnchorKindName {
@@ -84,6 +90,7 @@ function eventToJson(body: EventBody, clientEvent: ClientEvent | null) {
       : {
           client_event_id: clientEvent.clientEventId,
           client_event_salt: salt === null ? null : bytesToHex(salt),
+          ...(clientEvent.isErased ? { client_event_erased: true as const } : {}),
         }),
   };
 }
@@ -119,19 +126,31 @@ function grantToJson(leaf: GrantLeaf) {
   };
 }
 
+/** @throws RangeError for a number that has no name: a leaf that was decoded has none */
+function nameAt<Name extends string>(names: readonly Name[], index: number): Name {
+  const name = names[index];
+  if (name === undefined) throw new RangeError(`nothing is numbered ${index}`);
+  return name;
+}
+
+function stateOf({ state, leaf }: AnchorView): RecordStateName {
+  if (state === null) throw new RangeError(`an anchor of kind ${leaf.kind} has a state`);
+  return state;
+}
+
 function revocationToJson(leaf: RevocationLeaf) {
   return {
     target_anchor_id: bytesToHex(leaf.targetAnchorId),
-    reason: REVOCATION_REASONS[leaf.reason] ?? "unspecified",
+    reason: nameAt(REVOCATION_REASONS, leaf.reason),
     suspect_since: leaf.suspectSince,
     issued_at: leaf.issuedAt,
-    authority: REVOCATION_AUTHORITIES[leaf.authority] ?? "operator",
+    authority: nameAt(REVOCATION_AUTHORITIES, leaf.authority),
     revoker: bytesToHex(leaf.revoker),
     signature: hexOrNull(leaf.signature),
   };
 }
 
-/** @throws RangeError for a leaf whose time has no RFC 3339 text */
+/** @throws RangeError for a leaf whose time has no RFC 3339 text, and for a claim or grant without a state */
 export function anchorToJson(view: AnchorView): AnchorJson {
   const { leaf } = view;
   const header = headerToJson(view);
@@ -146,9 +165,9 @@ export function anchorToJson(view: AnchorView): AnchorJson {
     case LEAF_KIND.event:
       return { kind: "event", ...header, ...eventToJson(leaf, view.clientEvent) };
     case LEAF_KIND.claim:
-      return { kind: "claim", ...header, ...claimToJson(leaf) };
+      return { kind: "claim", ...header, state: stateOf(view), ...claimToJson(leaf) };
     case LEAF_KIND.grant:
-      return { kind: "grant", ...header, ...grantToJson(leaf) };
+      return { kind: "grant", ...header, state: stateOf(view), ...grantToJson(leaf) };
     case LEAF_KIND.revocation:
       return { kind: "revocation", ...header, ...revocationToJson(leaf) };
     case LEAF_KIND.trustRoot:
@@ -181,7 +200,11 @@ export function limitsToJson(settings: LimitSettings): LimitsAnswer {
     prefer_wait_seconds_min: LIMITS.preferWaitSecondsMin,
     prefer_wait_seconds_max: LIMITS.preferWaitSecondsMax,
     timeout_grace_ms: LIMITS.timeoutGraceMs,
+    list_items_max: LIMITS.listItemsMax,
     trace_parents_max: LIMITS.traceParentsMax,
+    trace_delegation_max: LIMITS.traceDelegationMax,
+    delegation_links_max: LIMITS.delegationLinksMax,
+    possible_parents_max: LIMITS.possibleParentsMax,
     trusted_roots_max: LIMITS.trustedRootsMax,
     header_bytes_max: LIMITS.headerBytesMax,
     headers_max: LIMITS.headersMax,

@@ -1,39 +1,67 @@
-/** The fields that requests are made of, each parsed from its wire form into bytes or bounded values. */
-import { EMPTY_SEMANTIC_ANCHOR, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+/**
+ * The fields that requests are made of, each parsed from its wire form into bytes or bounded values. What a schema
+ * states in its pattern and bounds is what is checked; the few rules beyond that are in its description.
+ */
+import {
+  EMPTY_SEMANTIC_ANCHOR,
+  REVOCATION_REASONS,
+  ZERO_32,
+  hexToBytes,
+  toAnchorId,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
 import type { SemanticAnchor } from "@event-anchoring/protocol";
 import { z } from "zod";
 import { LIMITS } from "./limits.ts";
-import { parseRfc3339 } from "./rfc3339.ts";
+import { RFC_3339, parseRfc3339 } from "./rfc3339.ts";
 
 /** Either case; what is decoded is the same, so nothing that is hashed depends on it. */
 const HEX_32 = /^[0-9a-fA-F]{64}$/;
 const HEX_32_OR_EMPTY = /^(?:[0-9a-fA-F]{64})?$/;
+const HEX_64 = /^[0-9a-fA-F]{128}$/;
+/** An unsigned 32-bit integer in hexadecimal. */
+const HEX_U32 = /^0x[0-9a-fA-F]{1,8}$/;
+const DIGITS = /^(?:0|[1-9][0-9]{0,15})$/;
+const U32_DIGITS_OR_HEX = /^(?:0|[1-9][0-9]{0,9}|0x[0-9a-fA-F]{1,8})$/;
 /** Printable ASCII: no two client_event_ids look alike and differ, or differ and have equal UTF-8. */
 const CLIENT_EVENT_ID = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.clientEventIdCharsMax}}$`);
+const DOCS_ASSET = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+/** Opaque to clients: base64url. */
+const LIST_CURSOR = /^[A-Za-z0-9_-]{1,64}$/;
 
 const hexText = z.string().regex(HEX_32, "64 hex digits are expected");
 
 export const hash32 = hexText.transform((text) => hexToBytes(text, 32));
 export const anchorIdField = hexText.transform((text) => toAnchorId(hexToBytes(text, 32)));
 export const originField = hexText.transform((text) => toOriginFingerprint(hexToBytes(text, 32)));
+export const signatureField = z
+  .string()
+  .regex(HEX_64, "128 hex digits are expected")
+  .transform((text) => hexToBytes(text, 64));
 
-/** Absent, null, "" and 64 zeros all mean empty: null, zeros and zeros after parsing. */
-const reference = z
+/** Absent, null, "" and 64 zeros all mean empty: zeros after parsing. */
+export const referenceField = z
   .string()
   .regex(HEX_32_OR_EMPTY, "64 hex digits, or nothing, are expected")
   .nullish()
-  .transform((text) =>
-    text === null || text === undefined || text === "" ? EMPTY_SEMANTIC_ANCHOR.irisRef : hexToBytes(text, 32),
-  );
+  .transform((text) => (text === null || text === undefined || text === "" ? ZERO_32 : hexToBytes(text, 32)));
 
 export const semanticAnchorField = z
   .strictObject({
-    iris_ref: reference,
-    scroll_ref: reference,
-    grant_ref: reference,
-    bond_ref: reference,
-    yield_ref: reference,
-    event_data_hash: reference,
+    iris_ref: referenceField.describe("The ClaimAnchor of who acts."),
+    scroll_ref: referenceField.describe("Any anchor."),
+    grant_ref: referenceField.describe("The GrantAnchor under which it is done."),
+    bond_ref: referenceField.describe("Any anchor."),
+    yield_ref: referenceField.describe("Any anchor."),
+    event_data_hash: referenceField.describe(
+      "32 bytes; equal to event_hash in the documented flow. Recorded as it is.",
+    ),
+  })
+  .meta({
+    id: "SemanticAnchorInput",
+    description:
+      "References to older anchors. An absent field, null, an empty string and 64 zeros all mean empty; an object in " +
+      "which all are empty is the same as none.",
   })
   .nullish()
   .transform((anchor): SemanticAnchor =>
@@ -49,11 +77,46 @@ export const semanticAnchorField = z
         },
   );
 
-export const clientEventIdField = z
+const clientEventIdText = z
   .string("1 to 128 printable ASCII characters are expected")
-  .regex(CLIENT_EVENT_ID, "1 to 128 printable ASCII characters are expected")
+  .regex(CLIENT_EVENT_ID, "1 to 128 printable ASCII characters are expected");
+
+export const clientEventIdField = clientEventIdText.nullish().transform((id) => id ?? null);
+
+export const clientEventIdQueryField = clientEventIdText.optional();
+
+/** Unix milliseconds; absent and null mean 0, not stated. */
+export const timeMsField = z
+  .number()
+  .int()
+  .min(0)
   .nullish()
-  .transform((id) => id ?? null);
+  .transform((timeMs) => timeMs ?? 0);
+
+export const unsigned32Field = z.number().int().min(0).max(LIMITS.unsigned32Max);
+
+const ATTRIBUTE_TYPE_EXPECTED = "an integer of 32 bits, or 0x and 1 to 8 hex digits, is expected";
+
+export const attributeTypeField = z
+  .union([unsigned32Field, z.string().regex(HEX_U32)], ATTRIBUTE_TYPE_EXPECTED)
+  .transform(Number);
+
+/** In a query a bare value is decimal. */
+export const attributeTypeQueryField = z
+  .string()
+  .regex(U32_DIGITS_OR_HEX, ATTRIBUTE_TYPE_EXPECTED)
+  .transform((text, context): number => {
+    const value = Number(text);
+    if (value <= LIMITS.unsigned32Max) return value;
+    context.addIssue({ code: "custom", message: ATTRIBUTE_TYPE_EXPECTED });
+    return z.NEVER;
+  });
+
+/** Index into REVOCATION_REASONS; 0 if absent. */
+export const revocationReasonField = z
+  .enum(REVOCATION_REASONS)
+  .nullish()
+  .transform((reason) => REVOCATION_REASONS.indexOf(reason ?? "unspecified"));
 
 /** A position in the log: a sequence number, or the last leaf accepted no later than a time. */
 export type AsOf =
@@ -66,10 +129,11 @@ function asOfTime(text: string): AsOf | null {
 }
 
 const AS_OF_EXPECTED = "a sequence number, or an RFC 3339 time with offset, is expected";
+const AS_OF = "The position to judge at: a sequence number, or an RFC 3339 time with offset. Absent: now.";
 
 /** In a body a number is a sequence and a string is a time. */
 export const asOfBodyField = z
-  .union([z.number().int().min(0), z.string()], AS_OF_EXPECTED)
+  .union([z.number().int().min(0), z.string().regex(RFC_3339)], AS_OF_EXPECTED)
   .nullish()
   .transform((value, context): AsOf | null => {
     if (value === null || value === undefined) return null;
@@ -77,7 +141,8 @@ export const asOfBodyField = z
     const asOf = asOfTime(value);
     if (asOf === null) context.addIssue({ code: "custom", message: AS_OF_EXPECTED });
     return asOf;
-  });
+  })
+  .describe(`${AS_OF} A number is a sequence, a string a time.`);
 
 /** In a query everything is text: digits are a sequence, anything else is a time. */
 export const asOfQueryField = z
@@ -89,27 +154,39 @@ export const asOfQueryField = z
     const asOf: AsOf | null = sequence === null ? asOfTime(text) : { kind: "sequence", sequence };
     if (asOf === null) context.addIssue({ code: "custom", message: AS_OF_EXPECTED });
     return asOf;
-  });
+  })
+  .meta({ pattern: `${DIGITS.source}|${RFC_3339.source}`, description: `${AS_OF} Digits are a sequence.` });
 
 /** A safe integer written as digits only, without leading zeros; null for anything else. */
 export function parseDigits(text: string): number | null {
-  if (!/^(?:0|[1-9][0-9]{0,15})$/.test(text)) return null;
+  if (!DIGITS.test(text)) return null;
   const value = Number(text);
   return value <= LIMITS.integerMax ? value : null;
 }
 
-/** An integer of a query, from `min` to `max`. */
+function parseInteger(text: string, min: number, max: number): number | string {
+  const value = parseDigits(text);
+  return value !== null && value >= min && value <= max ? value : `digits from ${min} to ${max} are expected`;
+}
+
+/** An integer of a query, from `min` to `max`, that has to be there. */
 export function integerQueryField(min: number, max: number = LIMITS.integerMax) {
   return z
     .string()
-    .optional()
-    .transform((text, context): number | null => {
-      if (text === undefined) return null;
-      const value = parseDigits(text);
-      if (value !== null && value >= min && value <= max) return value;
-      context.addIssue({ code: "custom", message: `digits from ${min} to ${max} are expected` });
+    .transform((text, context): number => {
+      const value = parseInteger(text, min, max);
+      if (typeof value === "number") return value;
+      context.addIssue({ code: "custom", message: value });
       return z.NEVER;
-    });
+    })
+    .meta({ type: "integer", minimum: min, maximum: max });
+}
+
+/** The same that may be left out; null then. */
+export function optionalIntegerQueryField(min: number, max: number = LIMITS.integerMax) {
+  return integerQueryField(min, max)
+    .optional()
+    .transform((value) => value ?? null);
 }
 
 /** Anchor ids of a query, separated by commas. */
@@ -125,4 +202,29 @@ export const trustedRootsQueryField = z
       return z.NEVER;
     }
     return ids.map((id) => toAnchorId(hexToBytes(id, 32)));
+  })
+  .meta({
+    type: "array",
+    items: { type: "string", pattern: HEX_32.source },
+    minItems: 1,
+    maxItems: LIMITS.trustedRootsMax,
+    description: "ClaimAnchors whose lineages are trusted as roots of a delegation, separated by commas.",
   });
+
+export const trustedRootsBodyField = z
+  .array(anchorIdField)
+  .min(1)
+  .max(LIMITS.trustedRootsMax)
+  .nullish()
+  .transform((ids) => ids ?? null)
+  .describe("ClaimAnchors whose lineages are trusted as roots of a delegation. Absent: root_authority is not checked.");
+
+/** Text that an earlier page gave; what it means is the list's own affair. */
+export const listCursorQueryField = z
+  .string()
+  .regex(LIST_CURSOR, "a cursor that an earlier page gave is expected")
+  .optional()
+  .transform((cursor) => cursor ?? null)
+  .describe("next_cursor of the page before, with the same filter. Opaque. Absent: the first page.");
+
+export const docsAssetField = z.string().regex(DOCS_ASSET, "the name of a file is expected");

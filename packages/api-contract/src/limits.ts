@@ -30,7 +30,16 @@ export const LIMITS = {
   /** Items of one page of a trace's parents. */
   traceParentsDefault: 20,
   traceParentsMax: 100,
-  /** Claims a trace accepts as trusted roots. */
+  /** Items of one page of a list. */
+  listItemsDefault: 20,
+  listItemsMax: 100,
+  /** Hops of a delegation that a trace or a verification shows; what is beyond is counted, and judged all the same. */
+  traceDelegationMax: 1000,
+  /** Grants from a root grant to the last one below it, both included. */
+  delegationLinksMax: 10_000,
+  /** Ids of grants that a trace names as possible parents. */
+  possibleParentsMax: 100,
+  /** Claims that a request may name as trusted roots. */
   trustedRootsMax: 32,
   /** Request line and headers together. */
   headerBytesMax: 8 * 1024,

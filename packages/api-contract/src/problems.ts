@@ -133,6 +133,12 @@ const LOOKUP_PROBLEMS = {
     detail: "No GrantAnchor of this pair is in force.",
     when: "No grant between the two entities is in force.",
   },
+  client_event_id_erased: {
+    status: 410,
+    title: "client_event_id was erased",
+    detail: "Your API client has used this client_event_id for the event in `anchor_id`; its clear text was erased.",
+    when: "The event that is asked for by its client_event_id has none any more. It is still anchored.",
+  },
   wrong_kind: {
     status: 409,
     title: "Record of another kind",

@@ -1,4 +1,4 @@
-/** What each route takes: wire shape to typed request. Wire names are converted here, once. */
+/** What each route of events takes: wire shape to typed request. Wire names are converted here, once. */
 import { equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
 import { z } from "zod";
@@ -7,14 +7,21 @@ import {
   asOfBodyField,
   asOfQueryField,
   clientEventIdField,
+  clientEventIdQueryField,
+  docsAssetField,
   hash32,
   integerQueryField,
+  listCursorQueryField,
+  optionalIntegerQueryField,
   originField,
   semanticAnchorField,
+  signatureField,
   trustedRootsQueryField,
 } from "./fields.ts";
 import type { AsOf } from "./fields.ts";
 import { LIMITS } from "./limits.ts";
+import { pairOf, signerOf } from "./signer.ts";
+import type { Signer } from "./signer.ts";
 
 /** One event to be anchored. */
 export interface EventToAnchor {
@@ -22,25 +29,55 @@ export interface EventToAnchor {
   /** All zeros if the request has none. */
   readonly semanticAnchor: SemanticAnchor;
   readonly clientEventId: string | null;
+  /** Who acted, and their signature; null: nobody has signed. */
+  readonly actor: Signer | null;
 }
 
 export interface CreateEventRequest extends EventToAnchor {
   readonly originFingerprint: OriginFingerprint;
 }
 
+export const WRITE_ORIGIN = "An active origin of this cluster: read it from GET /healthz of the target node.";
+
+const ACTOR_PAIR = pairOf("actor_public_key", "actor_signature");
+
 const eventFields = {
-  event_hash: hash32,
+  event_hash: hash32.describe("32 bytes: the hash of the event."),
   semantic_anchor: semanticAnchorField,
-  client_event_id: clientEventIdField,
+  client_event_id: clientEventIdField.describe(
+    "Yours to choose, one for each event: the same id with the same content is the same anchor, however often it is " +
+      "sent and to whichever node. With other content it is refused.",
+  ),
+  actor_public_key: hash32
+    .nullish()
+    .describe("The Ed25519 key of who acts; with actor_signature or not at all. It makes a signed event."),
+  actor_signature: signatureField.nullish().describe("Over the event-actor payload."),
 };
 
+interface WireEvent {
+  readonly event_hash: Uint8Array;
+  readonly semantic_anchor: SemanticAnchor;
+  readonly client_event_id: string | null;
+  readonly actor_public_key?: Uint8Array | null | undefined;
+  readonly actor_signature?: Uint8Array | null | undefined;
+}
+
+function eventToAnchor(event: WireEvent): EventToAnchor {
+  return {
+    eventHash: event.event_hash,
+    semanticAnchor: event.semantic_anchor,
+    clientEventId: event.client_event_id,
+    actor: signerOf(event.actor_public_key, event.actor_signature),
+  };
+}
+
 export const createEventSchema = z
-  .strictObject({ origin_fingerprint: originField, ...eventFields })
+  .strictObject({ origin_fingerprint: originField.describe(WRITE_ORIGIN), ...eventFields })
+  .check(ACTOR_PAIR.check)
+  .meta({ id: "CreateEvent", ...ACTOR_PAIR.meta })
   .transform((body): CreateEventRequest => ({
     originFingerprint: body.origin_fingerprint,
-    eventHash: body.event_hash,
-    semanticAnchor: body.semantic_anchor,
-    clientEventId: body.client_event_id,
+    ...eventToAnchor(body),
   }));
 
 export interface CreateBatchRequest {
@@ -50,14 +87,25 @@ export interface CreateBatchRequest {
   readonly isAtomic: boolean;
 }
 
-const batchItemSchema = z.strictObject({ origin_fingerprint: originField.nullish(), ...eventFields });
+const batchItemSchema = z
+  .strictObject({
+    origin_fingerprint: originField.nullish().describe("If given, that of the batch."),
+    ...eventFields,
+  })
+  .check(ACTOR_PAIR.check)
+  .meta({ id: "CreateBatchItem", ...ACTOR_PAIR.meta });
 
 export const createBatchSchema = z
   .strictObject({
-    origin_fingerprint: originField,
-    events: z.array(batchItemSchema).min(1).max(LIMITS.batchItemsMax),
-    atomic: z.boolean().nullish(),
+    origin_fingerprint: originField.describe(WRITE_ORIGIN),
+    events: z
+      .array(batchItemSchema)
+      .min(1)
+      .max(LIMITS.batchItemsMax)
+      .describe(`Of these at most ${LIMITS.batchSignedItemsMax} may carry a signature.`),
+    atomic: z.boolean().nullish().describe("True: one refused item refuses all. Absent: false."),
   })
+  .meta({ id: "CreateBatch" })
   .transform((body, context): CreateBatchRequest => {
     for (const [index, item] of body.events.entries()) {
       const origin = item.origin_fingerprint ?? body.origin_fingerprint;
@@ -68,11 +116,7 @@ export const createBatchSchema = z
     return {
       originFingerprint: body.origin_fingerprint,
       isAtomic: body.atomic ?? false,
-      events: body.events.map((item) => ({
-        eventHash: item.event_hash,
-        semanticAnchor: item.semantic_anchor,
-        clientEventId: item.client_event_id,
-      })),
+      events: body.events.map(eventToAnchor),
     };
   });
 
@@ -87,10 +131,14 @@ export interface VerifyEventRequest extends AnchorToVerify {
   readonly asOf: AsOf | null;
 }
 
-const verifyFields = { anchor_id: anchorIdField, event_hash: hash32.nullish() };
+const verifyFields = {
+  anchor_id: anchorIdField.describe("An anchor of any kind."),
+  event_hash: hash32.nullish().describe("What you believe was anchored. Absent: not compared."),
+};
 
 export const verifyEventSchema = z
   .strictObject({ ...verifyFields, as_of: asOfBodyField })
+  .meta({ id: "VerifyEvent" })
   .transform((body): VerifyEventRequest => ({
     anchorId: body.anchor_id,
     eventHash: body.event_hash ?? null,
@@ -104,9 +152,13 @@ export interface VerifyBatchRequest {
 
 export const verifyBatchSchema = z
   .strictObject({
-    anchors: z.array(z.strictObject(verifyFields)).min(1).max(LIMITS.batchItemsMax),
+    anchors: z
+      .array(z.strictObject(verifyFields).meta({ id: "VerifyBatchItem" }))
+      .min(1)
+      .max(LIMITS.batchItemsMax),
     as_of: asOfBodyField,
   })
+  .meta({ id: "VerifyBatch" })
   .transform((body): VerifyBatchRequest => ({
     anchors: body.anchors.map((item) => ({
       anchorId: item.anchor_id,
@@ -122,12 +174,101 @@ export interface LatestQuery {
   readonly fromSize: number | null;
 }
 
+const READ_ORIGIN = "Absent: the origin of the node that answers.";
+
 export const latestQuerySchema = z
-  .strictObject({ origin_fingerprint: originField.optional(), from_size: integerQueryField(1) })
+  .strictObject({
+    origin_fingerprint: originField.optional().describe(READ_ORIGIN),
+    from_size: optionalIntegerQueryField(1).describe(
+      "Size of the tree that you know: the answer then proves that it is the beginning of this one.",
+    ),
+  })
   .transform((query): LatestQuery => ({
     originFingerprint: query.origin_fingerprint ?? null,
     fromSize: query.from_size,
   }));
+
+export interface ConsistencyQuery {
+  /** null = the origin of the node that answers. */
+  readonly originFingerprint: OriginFingerprint | null;
+  readonly fromSize: number;
+  /** At least fromSize; null = the newest certified size. */
+  readonly toSize: number | null;
+}
+
+export const consistencyQuerySchema = z
+  .strictObject({
+    origin_fingerprint: originField.optional().describe(READ_ORIGIN),
+    from_size: integerQueryField(1).describe("Leaves of the older tree."),
+    to_size: optionalIntegerQueryField(1).describe(
+      "Leaves of the newer tree, at least from_size. Absent: the newest certified one.",
+    ),
+  })
+  .transform((query, context): ConsistencyQuery => {
+    if (query.to_size !== null && query.to_size < query.from_size) {
+      context.addIssue({ code: "custom", message: "to_size is at least from_size", path: ["to_size"] });
+    }
+    return {
+      originFingerprint: query.origin_fingerprint ?? null,
+      fromSize: query.from_size,
+      toSize: query.to_size,
+    };
+  });
+
+/** Which events a list holds. */
+export type EventFilter =
+  | { readonly by: "event_hash"; readonly eventHash: Uint8Array }
+  | { readonly by: "iris_ref" | "grant_ref"; readonly anchorId: AnchorId }
+  | { readonly by: "client_event_id"; readonly clientEventId: string };
+
+export interface ListQuery {
+  readonly filter: EventFilter;
+  /** As an earlier page gave it; attacker-controlled. null = from the start. */
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
+const FILTERS = ["event_hash", "iris_ref", "grant_ref", "client_event_id"] as const;
+const ONE_FILTER = "Exactly one of event_hash, iris_ref, grant_ref and client_event_id is given.";
+
+interface WireFilters {
+  readonly event_hash?: Uint8Array | undefined;
+  readonly iris_ref?: AnchorId | undefined;
+  readonly grant_ref?: AnchorId | undefined;
+  readonly client_event_id?: string | undefined;
+}
+
+/** null unless exactly one is given. */
+function filterOf(query: WireFilters): EventFilter | null {
+  if (FILTERS.filter((name) => query[name] !== undefined).length !== 1) return null;
+  if (query.event_hash !== undefined) return { by: "event_hash", eventHash: query.event_hash };
+  if (query.iris_ref !== undefined) return { by: "iris_ref", anchorId: query.iris_ref };
+  if (query.grant_ref !== undefined) return { by: "grant_ref", anchorId: query.grant_ref };
+  return query.client_event_id === undefined ? null : { by: "client_event_id", clientEventId: query.client_event_id };
+}
+
+export const listQuerySchema = z
+  .strictObject({
+    event_hash: hash32.optional().describe(`Events with this hash. ${ONE_FILTER}`),
+    iris_ref: anchorIdField.optional().describe(`Events that name this ClaimAnchor. ${ONE_FILTER}`),
+    grant_ref: anchorIdField.optional().describe(`Events that name this GrantAnchor. ${ONE_FILTER}`),
+    client_event_id: clientEventIdQueryField.describe(
+      `The event that your API client wrote with this id: one or none. ${ONE_FILTER}`,
+    ),
+    cursor: listCursorQueryField,
+    limit: optionalIntegerQueryField(1, LIMITS.listItemsMax).describe(
+      `Items of a page. Absent: ${LIMITS.listItemsDefault}.`,
+    ),
+  })
+  .transform((query, context): ListQuery => {
+    const filter = filterOf(query);
+    if (filter === null) {
+      const given = FILTERS.find((name) => query[name] !== undefined) ?? FILTERS[0];
+      context.addIssue({ code: "custom", message: ONE_FILTER, path: [given] });
+      return z.NEVER;
+    }
+    return { filter, cursor: query.cursor, limit: query.limit ?? LIMITS.listItemsDefault };
+  });
 
 export interface TraceQuery {
   readonly asOf: AsOf | null;
@@ -141,8 +282,10 @@ export const traceQuerySchema = z
   .strictObject({
     as_of: asOfQueryField,
     trusted_roots: trustedRootsQueryField,
-    cursor: integerQueryField(1),
-    limit: integerQueryField(1, LIMITS.traceParentsMax),
+    cursor: optionalIntegerQueryField(1).describe("parents.next_cursor of the page before. Absent: the first page."),
+    limit: optionalIntegerQueryField(1, LIMITS.traceParentsMax).describe(
+      `Parents of a page. Absent: ${LIMITS.traceParentsDefault}.`,
+    ),
   })
   .transform((query): TraceQuery => ({
     asOf: query.as_of,
@@ -153,10 +296,14 @@ export const traceQuerySchema = z
 
 export const emptyQuerySchema = z.strictObject({});
 
+export const emptyBodySchema = z.strictObject({}).meta({ id: "EmptyBody", description: "Nothing, or `{}`." });
+
 export interface AnchorPath {
   readonly anchorId: AnchorId;
 }
 
 export const anchorPathSchema = z
-  .strictObject({ anchor_id: anchorIdField })
+  .strictObject({ anchor_id: anchorIdField.describe("An anchor's id.") })
   .transform((path): AnchorPath => ({ anchorId: path.anchor_id }));
+
+export const docsAssetPathSchema = z.strictObject({ asset: docsAssetField.describe("A file of the page.") });

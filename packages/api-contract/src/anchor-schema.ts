@@ -1,0 +1,153 @@
+/** An anchor of each kind, and the receipt that proves it. */
+import { REVOCATION_AUTHORITIES, REVOCATION_REASONS } from "@event-anchoring/protocol";
+import { z } from "zod";
+import { base64, count, hex32, hex64, recordState, rfc3339, timeMsOr } from "./wire.ts";
+
+export const ANCHOR_KINDS = ["genesis", "event", "claim", "grant", "revocation", "trust_root", "signed_event"] as const;
+
+export type AnchorKindName = (typeof ANCHOR_KINDS)[number];
+
+const reference = hex32.nullable();
+
+const semanticAnchorJson = z
+  .strictObject({
+    iris_ref: reference,
+    scroll_ref: reference,
+    grant_ref: reference,
+    bond_ref: reference,
+    yield_ref: reference,
+    event_data_hash: reference,
+  })
+  .meta({ id: "SemanticAnchor", description: "What the event refers to; what is empty is null." });
+
+const anchorHeader = {
+  anchor_id: hex32.describe("The RFC 6962 leaf hash: the anchor's name, and what a receipt proves."),
+  origin_fingerprint: hex32.describe("The origin in whose tree it is."),
+  depth: count.describe("Leaf index in the tree of its origin."),
+  sequence: count.describe("Position among the leaves of all origins."),
+  parent_anchor_id: hex32.nullable().describe("The anchor one depth above; null for a genesis leaf."),
+  accepted_ms: count.describe("When the cluster accepted it, Unix milliseconds."),
+  accepted_at: rfc3339.describe("The same as RFC 3339."),
+  finality: z
+    .enum(["committed", "certified"])
+    .describe("committed: durable on a majority of the nodes. certified: also co-signed by a quorum of them."),
+};
+
+const eventAnchorJson = {
+  ...anchorHeader,
+  event_hash: hex32,
+  semantic_anchor: semanticAnchorJson.nullable(),
+  client_event_commit: hex32.nullable().describe("Commitment to client_event_id; null if there was none."),
+  client_event_id: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("Shown to keys of the API client that wrote it, and to admin. null: none, or erased."),
+  client_event_salt: hex32.nullable().optional().describe("Opens client_event_commit. Shown to the same keys."),
+  client_event_erased: z
+    .literal(true)
+    .optional()
+    .describe("Only of an event whose id and salt were erased. Shown to the same keys."),
+};
+
+const currentState = recordState.describe("How it has ended, if it has.");
+
+const genesisAnchor = z
+  .strictObject({ kind: z.literal("genesis"), ...anchorHeader, cluster_id: hex32, root_thk: hex32 })
+  .meta({ id: "GenesisAnchor", description: "The first leaf of an origin." });
+
+const eventAnchor = z
+  .strictObject({ kind: z.literal("event"), ...eventAnchorJson })
+  .meta({ id: "EventAnchor", description: "An event that nobody has signed." });
+
+const claimAnchor = z
+  .strictObject({
+    kind: z.literal("claim"),
+    ...anchorHeader,
+    state: currentState,
+    entity_fingerprint: hex32,
+    attribute_type: count,
+    attribute_hash: hex32,
+    issued_at: timeMsOr("not stated"),
+    expires_at: timeMsOr("never"),
+    subject_public_key: hex32,
+    subject_signature: hex64,
+    issuer_public_key: hex32,
+    issuer_signature: hex64,
+  })
+  .meta({ id: "ClaimAnchor", description: "An identity, signed by its subject and then by its issuer." });
+
+const grantAnchor = z
+  .strictObject({
+    kind: z.literal("grant"),
+    ...anchorHeader,
+    state: currentState,
+    grantor_claim_ref: hex32,
+    grantee_claim_ref: hex32,
+    parent_grant_ref: hex32.nullable().describe("null: a root grant."),
+    scope_hash: hex32,
+    delegation_depth: count.describe("How many further hops may be granted below it."),
+    issued_at: timeMsOr("not stated"),
+    not_before: timeMsOr("as the parent has it, or unbounded"),
+    expires_at: timeMsOr("as the parent has it, or never"),
+    grantor_public_key: hex32,
+    grantor_signature: hex64,
+    witness_public_key: hex32,
+    witness_signature: hex64,
+  })
+  .meta({ id: "GrantAnchor", description: "A delegation, signed by its grantor and then by a witness." });
+
+const revocationAnchor = z
+  .strictObject({
+    kind: z.literal("revocation"),
+    ...anchorHeader,
+    target_anchor_id: hex32,
+    reason: z.enum(REVOCATION_REASONS),
+    suspect_since: timeMsOr("none"),
+    issued_at: timeMsOr("not stated"),
+    authority: z.enum(REVOCATION_AUTHORITIES).describe("By whose authority it was revoked."),
+    revoker: hex32.describe("The revoker's public key; of an operator, a hash of its API client."),
+    signature: hex64.nullable().describe("null if and only if the authority is operator."),
+  })
+  .meta({ id: "RevocationAnchor", description: "The record of a revocation, kept for ever." });
+
+const trustRootAnchor = z
+  .strictObject({ kind: z.literal("trust_root"), ...anchorHeader, version: count, root_thk: hex32 })
+  .meta({ id: "TrustRootAnchor", description: "From here on another version of the trust root judges this origin." });
+
+const signedEventAnchor = z
+  .strictObject({
+    kind: z.literal("signed_event"),
+    ...eventAnchorJson,
+    actor_public_key: hex32,
+    actor_signature: hex64,
+  })
+  .meta({ id: "SignedEventAnchor", description: "An event that its actor has signed." });
+
+export const anchorSchema = z
+  .discriminatedUnion("kind", [
+    genesisAnchor,
+    eventAnchor,
+    claimAnchor,
+    grantAnchor,
+    revocationAnchor,
+    trustRootAnchor,
+    signedEventAnchor,
+  ])
+  .meta({ id: "Anchor", description: "A leaf of an origin's tree. `kind` says which." });
+
+export type AnchorJson = z.infer<typeof anchorSchema>;
+
+export const receiptSchema = z
+  .strictObject({
+    anchor_id: hex32,
+    leaf: base64.describe("The leaf's bytes; their hash, after one zero byte, is anchor_id."),
+    index: count.describe("Leaf index."),
+    tree_size: count.describe("Leaves of the tree that the checkpoint is of."),
+    inclusion: z.array(base64).describe("Hashes of the RFC 6962 inclusion path, from the leaf up."),
+    checkpoint: z.string().describe("C2SP tlog-checkpoint with the cosignatures of the nodes."),
+    trust_root_version: count.describe("Which version judges the checkpoint: a hint."),
+  })
+  .meta({ id: "Receipt", description: "Proves offline that the anchor is in a tree that a quorum has co-signed." });
+
+export type ReceiptAnswer = z.infer<typeof receiptSchema>;

@@ -1,0 +1,221 @@
+/** What verification and tracing answer: never one bare boolean. */
+import { z } from "zod";
+import { anchorSchema, receiptSchema } from "./anchor-schema.ts";
+import { problemSchema } from "./problem-schema.ts";
+import { count, hex32, openWord, recordState, rfc3339, timeMsOr } from "./wire.ts";
+
+/** `sequence` is null for a time before the first leaf. */
+const asOfJson = z
+  .strictObject({
+    sequence: count.nullable().describe("null: a time before the first leaf."),
+    time_ms: count,
+    time: rfc3339,
+  })
+  .meta({ id: "AsOf", description: "The position at which was judged." });
+
+export type AsOfAnswer = z.infer<typeof asOfJson>;
+
+/** Every check there is, over all kinds. */
+export const CHECK_CODES = [
+  "exists",
+  "event_hash",
+  "subject_signature",
+  "issuer_signature",
+  "grantor_signature",
+  "witness_signature",
+  "delegation_chain",
+  "grantor_claim",
+  "grantee_claim",
+  "leaf",
+  "parent",
+  "inclusion",
+  "certificate",
+  "revocation",
+  "superseded",
+  "window",
+  "root_authority",
+  "actor_signature",
+  "actor_is_iris_subject",
+  "event_data_hash_matches",
+  "depth",
+] as const;
+
+const checkResult = z.enum(["pass", "fail", "not_checked"]);
+
+const checkJson = z
+  .strictObject({
+    code: openWord(CHECK_CODES, "What was checked."),
+    result: checkResult,
+    detail: z.string().describe("For people."),
+  })
+  .meta({ id: "Check" });
+
+const verification = {
+  valid: z.boolean().describe("No deciding check failed, and every one that applies was made."),
+  as_of: asOfJson,
+  checks: z.array(checkJson),
+  anchor: anchorSchema,
+  receipt: receiptSchema,
+};
+
+export const verifiedSchema = z.strictObject(verification).meta({ id: "Verified" });
+
+export type VerifiedAnswer = z.infer<typeof verifiedSchema>;
+
+/** Without receipts: a thousand copies of one checkpoint are megabytes, and a receipt can be had by its anchor's id. */
+const verifiedItem = z
+  .strictObject({
+    anchor_id: hex32,
+    valid: z.boolean(),
+    checks: z.array(checkJson).optional(),
+    anchor: anchorSchema.optional(),
+    problem: problemSchema.optional(),
+  })
+  .meta({ id: "VerifiedItem", description: "checks and anchor; or problem, for an id that does not exist." });
+
+export const verifiedBatchSchema = z
+  .strictObject({
+    as_of: asOfJson,
+    results: z.array(verifiedItem).describe("In the order of the request."),
+    summary: z.strictObject({ total: count, valid: count, invalid: count, not_found: count }),
+  })
+  .meta({ id: "VerifiedBatch" });
+
+export type VerifiedBatchAnswer = z.infer<typeof verifiedBatchSchema>;
+
+/** One hop, from the grant asked about towards the root. Each `state` is as of the position judged at. */
+const delegationHop = z
+  .strictObject({
+    grant: anchorSchema,
+    grantor_claim: anchorSchema,
+    grantee_claim: anchorSchema,
+    witness_public_key: hex32,
+    witness_is_grantee: z.boolean(),
+  })
+  .meta({ id: "DelegationHop", description: "One grant of a chain, with the two claims that it names." });
+
+const delegation = {
+  delegation: z.array(delegationHop).describe("From the grant towards the root."),
+  delegation_omitted: count.describe("Hops towards the root that are judged and not shown."),
+};
+
+const stateAsOf = recordState.describe("As of the position judged at.");
+
+const revocationOf = z
+  .strictObject({ anchor: anchorSchema.describe("The record of the revocation."), target_anchor_id: hex32 })
+  .meta({ id: "RevocationInView" });
+
+const recordVerification = {
+  ...verification,
+  state: stateAsOf,
+  revocations: z.array(revocationOf).describe("Of the record and of what it hangs on, up to the position judged at."),
+};
+
+export const verifiedClaimSchema = z.strictObject(recordVerification).meta({ id: "VerifiedClaim" });
+
+export type VerifiedClaimAnswer = z.infer<typeof verifiedClaimSchema>;
+
+export const verifiedGrantSchema = z
+  .strictObject({ ...recordVerification, ...delegation })
+  .meta({ id: "VerifiedGrant" });
+
+export type VerifiedGrantAnswer = z.infer<typeof verifiedGrantSchema>;
+
+const verdict = z.union([z.boolean(), z.literal("unknown")]);
+
+/** The latest certified anchor of the traced anchor's origin, in brief. */
+const eeaJson = z
+  .strictObject({
+    origin_fingerprint: hex32,
+    anchor_id: hex32,
+    depth: count,
+    tree_size: count,
+    root_hash: hex32,
+    certified_at: rfc3339,
+  })
+  .meta({ id: "LatestBrief", description: "The latest certified anchor (EEA) of the anchor's origin, in brief." });
+
+const pointedAnchor = z
+  .strictObject({
+    field: z.string().describe("Such as iris_ref."),
+    anchor_id: hex32,
+    exists: z.boolean(),
+    kind: z.string().nullable(),
+  })
+  .meta({ id: "PointedAnchor" });
+
+/** Why a verdict is not true. */
+export const TRACE_REASON_CODES = [
+  "not_an_event",
+  "iris_ref_empty",
+  "grant_ref_empty",
+  "reference_wrong_kind",
+  "records_not_loaded",
+  "actor_not_grantee",
+  "claim_revoked",
+  "claim_superseded",
+  "claim_expired",
+  "grant_revoked",
+  "grant_superseded",
+  "grant_not_yet_valid",
+  "grant_expired",
+  "grantor_claim_revoked",
+  "grantee_claim_revoked",
+  "grantor_not_in_force",
+  "grantee_not_in_force",
+] as const;
+
+const traceReason = z
+  .strictObject({
+    verdict: z.enum(["at_action", "now"]).describe("Which verdict is not true for this reason."),
+    code: openWord(TRACE_REASON_CODES, "Why."),
+    anchor_id: hex32.nullable().describe("The record at fault."),
+    sequence: count.nullable().describe("Where it ended; null for a matter of time."),
+  })
+  .meta({ id: "TraceReason" });
+
+const boundaryJson = z
+  .strictObject({
+    scope_hash: hex32,
+    depth: z.strictObject({
+      granted: count.describe("Hops that the root grant allows below itself."),
+      used: count.describe("Hops below the root grant that the chain has."),
+      left: count.describe("Hops that may be granted below the grant that the event names."),
+    }),
+    window: z.strictObject({ not_before: timeMsOr("unbounded"), expires_at: timeMsOr("never") }),
+  })
+  .meta({ id: "Boundary", description: "How far the delegation reaches." });
+
+export const traceSchema = z
+  .strictObject({
+    anchor: anchorSchema,
+    authorised_at_action: verdict.describe("Judged at the event's own position."),
+    authorised_now: verdict.describe("Judged at as_of."),
+    suspect: z.boolean().describe("A revocation in view names a suspect_since that is not after the event."),
+    reasons: z.array(traceReason).describe("Why a verdict is not true."),
+    actor: z.strictObject({
+      claim: anchorSchema.nullable().describe("The ClaimAnchor that iris_ref names."),
+      state: recordState.nullable().describe("Of that claim, as of the position judged at."),
+      actor_signature: checkResult.describe("not_checked: nobody has signed the event."),
+    }),
+    ...delegation,
+    boundary: boundaryJson.nullable(),
+    root_authority: checkResult.describe("not_checked unless trusted_roots are given."),
+    possible_parents: z.array(hex32).describe("Grants in force under which the root grantor could stand."),
+    revocations: z.array(
+      revocationOf
+        .extend({ before_action: z.boolean().describe("Whether it came before the event.") })
+        .meta({ id: "TracedRevocation" }),
+    ),
+    violations: z.array(z.strictObject({ code: z.string(), anchor_id: hex32, detail: z.string() })),
+    references: z.array(pointedAnchor).describe("The references that are not empty."),
+    parents: z
+      .strictObject({ items: z.array(anchorSchema), next_cursor: z.string().nullable() })
+      .describe("Leaves of the same origin before the anchor, deepest first."),
+    eea: eeaJson,
+    as_of: asOfJson,
+    receipt: receiptSchema,
+  })
+  .meta({ id: "Trace" });
+
+export type TraceAnswer = z.infer<typeof traceSchema>;

@@ -1,0 +1,103 @@
+/** What the routes answer that are about the node and the API themselves. */
+import { z } from "zod";
+import { count, hex32, rfc3339 } from "./wire.ts";
+
+const trustRootVersion = z
+  .strictObject({
+    version: count,
+    root_thk: hex32.describe("Hash of the document's text: what is pinned out of band."),
+    document: z.string().describe("A signed note."),
+  })
+  .meta({ id: "TrustRootVersion" });
+
+/** `chain` is oldest first and authenticates itself from the version a client has pinned. */
+export const trustRootSchema = trustRootVersion
+  .extend({ chain: z.array(trustRootVersion).describe("Every version, oldest first.") })
+  .meta({ id: "TrustRoot", description: "The newest version, and the chain that leads to it." });
+
+export type TrustRootAnswer = z.infer<typeof trustRootSchema>;
+
+/** The Prime RootTHK sync summary. */
+const rootSyncJson = z
+  .strictObject({
+    role: z.enum(["prime", "replica"]),
+    version: count,
+    root_thk: hex32.nullable(),
+    prime_version: count.nullable(),
+    in_sync: z.boolean().describe("A quorum has confirmed that this node's trust root is the newest."),
+    last_success_at: rfc3339.nullable(),
+    age_seconds: z.number().min(0).nullable().describe("Since the last success."),
+    expires_at: rfc3339.nullable(),
+    last_error: z.string().nullable(),
+  })
+  .meta({ id: "RootSync", description: "The Prime RootTHK sync summary." });
+
+export const healthSchema = z
+  .strictObject({
+    status: z.enum(["ok", "degraded", "error"]),
+    node_id: z.string(),
+    cluster_id: hex32,
+    origin_fingerprint: hex32.describe("What a write to this node names."),
+    prime_root_thk: rootSyncJson,
+    raft: z.strictObject({
+      role: z.string(),
+      term: count,
+      leader: z.string().nullable(),
+      commit_index: count,
+      applied_index: count,
+    }),
+    versions: z.strictObject({
+      api_contract: z.literal("4.2"),
+      locked_code: z.literal("V4.2"),
+      service: z.string(),
+    }),
+  })
+  .meta({ id: "Health" });
+
+export type HealthAnswer = z.infer<typeof healthSchema>;
+
+export const readySchema = z
+  .strictObject({
+    ready: z.boolean(),
+    checks: z.array(z.strictObject({ check: z.string(), result: z.enum(["pass", "fail"]), detail: z.string() })),
+  })
+  .meta({ id: "Ready" });
+
+export type ReadyAnswer = z.infer<typeof readySchema>;
+
+export const limitsSchema = z
+  .strictObject({
+    body_bytes_max: count,
+    batch_body_bytes_max: count,
+    batch_items_max: count,
+    batch_signed_items_max: count,
+    client_event_id_chars_max: count,
+    json_depth_max: count,
+    write_timeout_ms: count,
+    read_timeout_ms: count,
+    batch_timeout_ms: count,
+    prefer_wait_seconds_min: count,
+    prefer_wait_seconds_max: count,
+    timeout_grace_ms: count,
+    list_items_max: count,
+    trace_parents_max: count,
+    trace_delegation_max: count,
+    delegation_links_max: count,
+    possible_parents_max: count,
+    trusted_roots_max: count,
+    header_bytes_max: count,
+    headers_max: count,
+    target_bytes_max: count,
+    integer_max: count,
+    attribute_type_max: count,
+    delegation_depth_max: count,
+    key_requests_per_second: z.number().nullable().describe("Of a key that has no rate of its own; null: none."),
+  })
+  .meta({ id: "Limits", description: "Maxima are inclusive." });
+
+export type LimitsAnswer = z.infer<typeof limitsSchema>;
+
+/** The document describes itself: what it holds is the OpenAPI specification's matter. */
+export const openApiSchema = z
+  .looseObject({ openapi: z.string(), info: z.looseObject({ title: z.string(), version: z.string() }) })
+  .meta({ id: "OpenApi", description: "An OpenAPI 3.1 document." });

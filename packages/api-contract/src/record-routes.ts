@@ -1,0 +1,169 @@
+/** The routes of claims and grants. */
+import { activeClaimSchema, activeGrantSchema, createdSchema, revokedSchema } from "./answers.ts";
+import { verifiedClaimSchema, verifiedGrantSchema } from "./authority-answers.ts";
+import type { ProblemCode } from "./problems.ts";
+import {
+  claimQuerySchema,
+  createClaimSchema,
+  createGrantSchema,
+  grantQuerySchema,
+  revokeSchema,
+  verifyClaimSchema,
+  verifyGrantSchema,
+} from "./record-requests.ts";
+import { anchorPathSchema } from "./requests.ts";
+import { READ_PROBLEMS, VERIFY_PROBLEMS, WRITE_PROBLEMS, WRITING, route } from "./route.ts";
+
+const REVOKE_PROBLEMS: readonly ProblemCode[] = [
+  ...WRITE_PROBLEMS,
+  "anchor_not_found",
+  "wrong_kind",
+  "origin_unknown",
+  "origin_mismatch",
+  "signature_invalid",
+  "origin_closed",
+  "issued_in_future",
+];
+
+export const CLAIM_ROUTES = [
+  route({
+    ...WRITING,
+    id: "createClaimAnchor",
+    path: "/v1/claim-anchors",
+    tag: "claims",
+    summary: "Create a ClaimAnchor",
+    description:
+      "Registers an identity that its subject and then its issuer have signed. It supersedes the newest claim of the " +
+      "same `entity_fingerprint` and `attribute_type`, which must be of the same issuer. The same content is the same " +
+      "anchor, however often it is sent.",
+    scopes: ["write"],
+    bodySchema: createClaimSchema,
+    answers: { 200: createdSchema, 201: createdSchema, 202: createdSchema },
+    problems: [
+      ...WRITE_PROBLEMS,
+      "origin_unknown",
+      "signature_invalid",
+      "origin_closed",
+      "issued_in_future",
+      "window_invalid",
+      "claim_conflict",
+    ],
+  }),
+  route({
+    id: "getClaimAnchor",
+    method: "GET",
+    path: "/v1/claim-anchors",
+    tag: "claims",
+    summary: "Query the current active ClaimAnchor",
+    description:
+      "Of one pair of `entity_fingerprint` and `attribute_type`. If none is active, the problem names the newest.",
+    scopes: ["read"],
+    querySchema: claimQuerySchema,
+    answers: { 200: activeClaimSchema },
+    problems: [...READ_PROBLEMS, "no_active_claim"],
+  }),
+  route({
+    id: "verifyClaimAnchor",
+    method: "POST",
+    path: "/v1/claim-anchors:verify",
+    tag: "claims",
+    summary: "Verify nested signatures, anchor validity and revocation state",
+    description: "Now, or as of any earlier position.",
+    scopes: ["read"],
+    bodySchema: verifyClaimSchema,
+    answers: { 200: verifiedClaimSchema },
+    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind"],
+  }),
+  route({
+    ...WRITING,
+    id: "revokeClaimAnchor",
+    path: "/v1/claim-anchors/{anchor_id}/revoke",
+    tag: "claims",
+    summary: "Write a revocation record for a ClaimAnchor",
+    description:
+      "Irreversible, and kept as evidence. Signed by the claim's subject or issuer, which needs the scope `write` or " +
+      "`revoke`; or by the API client as operator, which needs `revoke`, and no body. Grants that name the claim end " +
+      "with it; what was done before stays authorised at action.",
+    scopes: ["write", "revoke"],
+    pathSchema: anchorPathSchema,
+    bodySchema: revokeSchema,
+    isBodyOptional: true,
+    answers: { 200: revokedSchema, 201: revokedSchema, 202: revokedSchema },
+    problems: REVOKE_PROBLEMS,
+  }),
+] as const;
+
+export const GRANT_ROUTES = [
+  route({
+    ...WRITING,
+    id: "createGrantAnchor",
+    path: "/v1/grant-anchors",
+    tag: "grants",
+    summary: "Create a GrantAnchor",
+    description:
+      "Records a delegation that its grantor and then a witness have signed. Both claims must be in force, and so must " +
+      "the parent grant, if one is named. It supersedes an older grant between the same two. The same content is the " +
+      "same anchor, however often it is sent.",
+    scopes: ["write"],
+    bodySchema: createGrantSchema,
+    answers: { 200: createdSchema, 201: createdSchema, 202: createdSchema },
+    problems: [
+      ...WRITE_PROBLEMS,
+      "origin_unknown",
+      "signature_invalid",
+      "origin_closed",
+      "reference_not_found",
+      "reference_wrong_kind",
+      "issued_in_future",
+      "window_invalid",
+      "window_outside_parent",
+      "claim_not_in_force",
+      "grant_not_in_force",
+      "grantor_key_mismatch",
+      "witness_is_grantor",
+      "parent_mismatch",
+      "depth_exceeded",
+    ],
+  }),
+  route({
+    id: "getGrantAnchor",
+    method: "GET",
+    path: "/v1/grant-anchors",
+    tag: "grants",
+    summary: "Query the current active delegation",
+    description:
+      "The grant in force from one entity to another; `others` counts further ones, if an entity has several " +
+      "identities. If none is in force, the problem names the newest.",
+    scopes: ["read"],
+    querySchema: grantQuerySchema,
+    answers: { 200: activeGrantSchema },
+    problems: [...READ_PROBLEMS, "no_active_grant"],
+  }),
+  route({
+    id: "verifyGrantAnchor",
+    method: "POST",
+    path: "/v1/grant-anchors:verify",
+    tag: "grants",
+    summary: "Verify nested signatures, delegation-chain integrity and linked ClaimAnchor validity",
+    description: "Now, or as of any earlier position, up to the root of the delegation.",
+    scopes: ["read"],
+    bodySchema: verifyGrantSchema,
+    answers: { 200: verifiedGrantSchema },
+    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind"],
+  }),
+  route({
+    ...WRITING,
+    id: "revokeGrantAnchor",
+    path: "/v1/grant-anchors/{anchor_id}/revoke",
+    tag: "grants",
+    summary: "Write a revocation record for a GrantAnchor",
+    description:
+      "As for claims; signed by the grantor or the witness, or by the API client as operator. Grants below it end with it.",
+    scopes: ["write", "revoke"],
+    pathSchema: anchorPathSchema,
+    bodySchema: revokeSchema,
+    isBodyOptional: true,
+    answers: { 200: revokedSchema, 201: revokedSchema, 202: revokedSchema },
+    problems: REVOKE_PROBLEMS,
+  }),
+] as const;
