@@ -21,7 +21,7 @@ const REASON_TEXTS: Readonly<Record<string, string>> = {
   iris_ref_empty: "the event names no claim of its actor",
   grant_ref_empty: "the event names no grant",
   reference_wrong_kind: "a reference names a record of another kind",
-  records_not_loaded: "a limit was reached before all records were looked at",
+  records_not_loaded: "a record that would decide is missing, or contradicts its leaf",
   actor_not_grantee: "the actor is not the one whom the grant names",
   claim_revoked: "the actor's claim is revoked",
   claim_superseded: "a newer claim has taken the place of the actor's",
