@@ -84,6 +84,8 @@ export function printTree(printer: Printer, trace: ShownTrace, names: Names = NO
     level += level === 0 && root === undefined ? 0 : 1;
     printer.leaf(level, stateMark(trace.actor.state), `${claimText(trace.actor, names)}, the actor`);
   }
+  // A grant that is itself traced stands in the tree already.
+  if (trace.delegation[0]?.grant.anchorId === trace.anchor.anchorId) return;
   const isAlone = root === undefined && trace.actor === null && trace.delegationOmitted === 0;
   printer.leaf(isAlone ? 0 : level + 1, verdictWord(trace.authorisedAtAction).mark, actText(trace, names));
 }

@@ -175,6 +175,15 @@ describe("anchorctl trace", () => {
     );
   });
 
+  test("draws a grant that is itself traced once", async () => {
+    const stdout = await shown({
+      anchor: hop(2).grant,
+      actor: actorOf(null, "not_checked"),
+      authorised_at_action: "unknown",
+    });
+    expect(stdout.match(/ f20000000000…/gu)).toHaveLength(1);
+  });
+
   test("draws an actor who is not the grantee below the grantee", async () => {
     const stranger = record("claim", idOf("d"), 9, { state: "active" });
     expect(await shown({ actor: actorOf(stranger) })).toContain("└─ ✓ claim dddddddddddd…  active, the actor");
