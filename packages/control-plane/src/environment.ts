@@ -31,8 +31,15 @@ export interface Logger {
   error(event: string, fields?: Record<string, unknown>): void;
 }
 
+/**
+ * The verdict of the Ed25519 rule of docs/PROTOCOL.md, computed off the event loop. The arrays must not change before
+ * it settles; a rejection means that there is no verdict, not that it is false.
+ */
+export type VerifyAsync = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => Promise<boolean>;
+
 export interface Environment {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly verify: VerifyAsync;
 }

@@ -40,6 +40,8 @@ export function createMetrics(node: ControlPlaneNode): Registry {
   );
   raftMetrics(node, gauge);
   certificationMetrics(node, gauge);
+  signatureMetrics(node, registry);
+  decisionMetrics(node, registry);
   transportMetrics(node, registry);
   return registry;
 }
@@ -64,6 +66,9 @@ function raftMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
   gauge("leader_queue_bytes", "Bytes of commands waiting for an entry, on the leader", () => {
     return node.session?.leaderQueue.depth.bytes ?? 0;
   });
+  gauge("log_entries_owed_to_erasures", "Entries in this node's log that an erasure has promised to forget", () => {
+    return node.session?.compaction.owedEntries ?? 0;
+  });
   gauge("submissions_open", "Commands of this node's clients that are not answered yet", () => {
     return node.session?.proposals.openCount ?? 0;
   });
@@ -83,6 +88,76 @@ function certificationMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
   gauge("clock_ahead_seconds", "How far this node's clock is ahead of the cluster's median", () => {
     return (node.session?.clockGuard.aheadOfMedianMs() ?? 0) / 1000;
   });
+}
+
+/** A total that something else counts for the life of the process; it is set anew at each scrape. */
+function total<Label extends string>(
+  registry: Registry,
+  counter: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
+  read: () => Iterable<readonly [Record<Label, string>, number]>,
+): void {
+  const made: Counter<Label> = new Counter({
+    name: `${PREFIX}${counter.name}`,
+    help: counter.help,
+    labelNames: counter.labels,
+    registers: [registry],
+    collect: () => {
+      made.reset();
+      for (const [labels, value] of read()) made.inc(labels, value);
+    },
+  });
+}
+
+function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry): void {
+  const verifications = {
+    name: "signature_verifications_total",
+    help: "Ed25519 signatures verified, by where: in the thread pool on arrival, or on the event loop",
+    labels: ["where"],
+  } as const;
+  total(registry, verifications, () => {
+    const { threadPool, eventLoop } = signatures.counts;
+    return [
+      [{ where: "thread_pool" }, threadPool.count],
+      [{ where: "event_loop" }, eventLoop.count],
+    ];
+  });
+  const seconds = {
+    name: "signature_verification_seconds_total",
+    help: "Time spent on verifying signatures, by where; in the thread pool with the wait for a thread",
+    labels: ["where"],
+  } as const;
+  total(registry, seconds, () => {
+    const { threadPool, eventLoop } = signatures.counts;
+    return [
+      [{ where: "thread_pool" }, threadPool.ms / 1000],
+      [{ where: "event_loop" }, eventLoop.ms / 1000],
+    ];
+  });
+  const remembered = {
+    name: "signature_verdicts_remembered_total",
+    help: "Verdicts that were there already when they were asked for",
+    labels: [],
+  } as const;
+  total(registry, remembered, () => [[{}, signatures.counts.remembered]]);
+  const failed = {
+    name: "signature_verifications_failed_total",
+    help: "Verifications that the thread pool gave back without a verdict",
+    labels: [],
+  } as const;
+  total(registry, failed, () => [[{}, signatures.counts.failed]]);
+}
+
+function decisionMetrics({ decisions }: ControlPlaneNode, registry: Registry): void {
+  const records = { name: "records_decided_total", help: "Leaves appended, by kind", labels: ["kind"] } as const;
+  total(registry, records, () => [...decisions.records].map(([kind, count]) => [{ kind }, count] as const));
+  const replays = { name: "records_replayed_total", help: "Records that were there already", labels: [] } as const;
+  total(registry, replays, () => [[{}, decisions.replays]]);
+  const rejections = {
+    name: "rejections_total",
+    help: "Commands, and items of batches, that a rule refused, by code",
+    labels: ["code"],
+  } as const;
+  total(registry, rejections, () => [...decisions.rejections].map(([code, count]) => [{ code }, count] as const));
 }
 
 /** What the transport counts; it starts anew with each session, so totals are carried over. */

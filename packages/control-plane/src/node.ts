@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
-import { LedgerHaltError, rememberVerdicts, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
+import { LedgerHaltError, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { StoreError } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState, RaftEngine } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
+import { DecisionCounts } from "./decision-counts.ts";
 import type { Environment } from "./environment.ts";
 import { failedCheck } from "./session/failed-check.ts";
 import { judgeRoots } from "./promises/fencing.ts";
@@ -16,6 +17,7 @@ import { PayloadCache } from "./raft/payload-cache.ts";
 import { PromiseFileError, type Promises } from "./promises/promise-file.ts";
 import { PromiseKeeper } from "./promises/promises.ts";
 import { Session, type SessionEnd } from "./session/session.ts";
+import { SignatureVerifier } from "./signatures/signature-verifier.ts";
 import { SnapshotExporter, installFromPeers } from "./snapshot-transfer.ts";
 import { FencedError, openPromises } from "./promises/start-judgement.ts";
 import { nodeStatus } from "./status.ts";
@@ -50,7 +52,8 @@ export interface NodeOptions {
  */
 export class ControlPlaneNode {
   readonly #options: NodeOptions;
-  readonly #crypto = rememberVerdicts(nodeCrypto);
+  readonly signatures: SignatureVerifier;
+  readonly decisions = new DecisionCounts();
   readonly rootSync: ReturnType<typeof createRootSync>;
   readonly snapshots: SnapshotExporter;
   #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };
@@ -65,6 +68,8 @@ export class ControlPlaneNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     const { environment, identity, config } = options;
+    const { clock, logger, verify } = environment;
+    this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: nodeCrypto });
     this.snapshots = new SnapshotExporter({
       url: config.database_url,
       spoolDirectory: join(config.run_dir, "snapshots"),
@@ -230,7 +235,7 @@ export class ControlPlaneNode {
   ): Promise<Session> {
     const { environment, config, identity } = this.#options;
     const { loadedLog, loadedLedger } = storage;
-    const state = restoreLedgerState(loadedLedger.ledger, this.#crypto);
+    const state = restoreLedgerState(loadedLedger.ledger, this.signatures.crypto);
     this.#assertConfiguredRoot(trustRootsOf(state));
     await this.#assertPromisedRoots(storage, promises);
     const confState = loadedLedger.confState ?? bootstrapConfState(identity.trustRoot, identity.raftId);
@@ -258,10 +263,12 @@ export class ControlPlaneNode {
     return new Session({
       environment,
       identity,
-      crypto: this.#crypto,
+      signatures: this.signatures,
+      decisions: this.decisions,
       node,
       hardState: initial.hardState,
       confState,
+      compactedIndex: compacted.index,
       state,
       recorded: storage.recorded,
       cache: new PayloadCache(),

@@ -1,4 +1,5 @@
 import { randomFillSync } from "node:crypto";
+import { verifyAsync } from "@event-anchoring/node-crypto";
 import { pino } from "pino";
 import type { Clock, Environment, Logger, Random } from "./environment.ts";
 
@@ -20,7 +21,7 @@ const systemRandom: Random = {
   },
 };
 
-/** The machine's clock and randomness, and a logger that writes one JSON line per event to standard output. */
+/** The machine's clock, randomness and thread pool, and a logger that writes one JSON line per event to standard output. */
 export function systemEnvironment(level: string, nodeId: string): Environment {
   const sink = pino({ level, base: { node: nodeId }, timestamp: pino.stdTimeFunctions.isoTime });
   const logger: Logger = {
@@ -29,5 +30,5 @@ export function systemEnvironment(level: string, nodeId: string): Environment {
     warn: (event, fields = {}) => sink.warn(fields, event),
     error: (event, fields = {}) => sink.error(fields, event),
   };
-  return { clock: systemClock, random: systemRandom, logger };
+  return { clock: systemClock, random: systemRandom, logger, verify: verifyAsync };
 }

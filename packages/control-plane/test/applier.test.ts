@@ -2,9 +2,12 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type EntryDecision, LedgerHaltError, NO_FACTS, emptyLedgerState, encodeEntry } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { ConfState, Entry } from "raft-ts";
+import type { VerifyAsync } from "../src/environment.ts";
 import { Applier, type ApplierOptions } from "../src/raft/applier.ts";
 import { PayloadCache } from "../src/raft/payload-cache.ts";
-import { type Deferred, deferred, settle } from "./doubles.ts";
+import { EntryArrivals } from "../src/signatures/entry-arrivals.ts";
+import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
+import { type Deferred, StepClock, deferred, quietLogger, settle } from "./doubles.ts";
 
 const MEMBERS: ConfState = { voters: [1n], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
 
@@ -25,6 +28,10 @@ beforeEach(() => {
     state: emptyLedgerState(nodeCrypto.sha256),
     crypto: nodeCrypto,
     cache,
+    arrivals: new EntryArrivals(verifier()),
+    beforeErasure: async ({ index }) => {
+      events.push(`erases ${index}`);
+    },
     readLog: async (from, to) => {
       events.push(`read ${from}-${to}`);
       return stored.filter(({ index }) => index >= from && index < to);
@@ -47,6 +54,11 @@ beforeEach(() => {
     onApplied: ({ index }) => events.push(`applied ${index}`),
   };
 });
+
+function verifier(): SignatureVerifier {
+  const verify: VerifyAsync = async (...signed) => nodeCrypto.ed25519Verify(...signed);
+  return new SignatureVerifier({ clock: new StepClock(), logger: quietLogger, crypto: nodeCrypto, verify });
+}
 
 function entry(index: number, changes: Partial<Entry> = {}): Entry {
   const payload = encodeEntry({ version: 1, certify: false, acceptedMs: 1, certificates: [], groups: [] });

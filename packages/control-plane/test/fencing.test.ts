@@ -42,6 +42,7 @@ function promises(change: Partial<Promises> = {}): Promises {
     postgres: { systemIdentifier: "7461", timeline: 1, walPosition: 1000n },
     lastAppend: { index: 50, term: 5 },
     peers: new Map(),
+    forgetLogTo: 0,
     ...change,
   };
 }

@@ -24,6 +24,8 @@ let toRecord: Certificate[];
 let takes: boolean;
 let queue: LeaderQueue;
 let counter: number;
+/** Groups that signatures are verified of, while they wait. */
+let queued: number[];
 
 beforeEach(() => {
   clock = new StepClock();
@@ -33,8 +35,10 @@ beforeEach(() => {
   toRecord = [];
   takes = true;
   counter = 0;
+  queued = [];
   queue = new LeaderQueue({
     clock,
+    onQueued: ({ id }) => queued.push(id.counter),
     propose: (payload) => (takes ? proposed.push(payload) : null),
     certificatesToRecord: () => toRecord,
     onRecording: (certificates) => (toRecord = toRecord.filter((each) => !certificates.includes(each))),

@@ -1,13 +1,6 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
-import {
-  type Command,
-  type EntryDecision,
-  type Facts,
-  type FactsQuery,
-  clientEventKey,
-  emptyLedgerState,
-} from "@event-anchoring/ledger";
+import { type Command, type Credential, emptyLedgerState } from "@event-anchoring/ledger";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
@@ -20,7 +13,8 @@ import {
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
 import { type Entry, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
-import type { Environment, Timer } from "../src/environment.ts";
+import { DecisionCounts } from "../src/decision-counts.ts";
+import type { Environment, Timer, VerifyAsync } from "../src/environment.ts";
 import type { NodeIdentity } from "../src/identity.ts";
 import { bootstrapConfState } from "../src/session/members.ts";
 import { PayloadCache } from "../src/raft/payload-cache.ts";
@@ -28,6 +22,8 @@ import type { Promises } from "../src/promises/promise-file.ts";
 import { PromiseKeeper } from "../src/promises/promises.ts";
 import type { SubmissionResult } from "../src/proposals/proposals.ts";
 import { Session, type SessionEnd } from "../src/session/session.ts";
+import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
+import { MemoryTables } from "./memory-tables.ts";
 import type { ReadAnswer, ReadRequest } from "../src/certification/linearizable-reads.ts";
 
 export const START_MS = 1_700_000_000_000;
@@ -112,28 +108,6 @@ export class MemoryLog {
   }
 }
 
-export class MemoryTables {
-  readonly decisions: EntryDecision[] = [];
-  readonly #clientEvents = new Map<string, EntryDecision["writes"]["clientEvents"][number]>();
-
-  async loadFacts(query: FactsQuery): Promise<Facts> {
-    const clientEvents = new Map<string, EntryDecision["writes"]["clientEvents"][number]>();
-    for (const { apiClientId, clientEventId } of query.clientEvents) {
-      const key = clientEventKey(apiClientId, clientEventId);
-      const found = this.#clientEvents.get(key);
-      if (found !== undefined) clientEvents.set(key, found);
-    }
-    return { clientEvents, anchors: new Map() };
-  }
-
-  async apply({ decision }: { decision: EntryDecision }): Promise<void> {
-    this.decisions.push(decision);
-    for (const write of decision.writes.clientEvents) {
-      this.#clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
-    }
-  }
-}
-
 export class MemoryNode {
   readonly nodeId: string;
   readonly identity: NodeIdentity;
@@ -143,6 +117,11 @@ export class MemoryNode {
   /** Promise writes, in order: what was durable when. */
   readonly saved: Promises[] = [];
   session: Session | null = null;
+  /** Off the event loop, for all that the session knows; the same verdict at the same moment in every run. */
+  verify: VerifyAsync = async (publicKey, message, signature) =>
+    nodeCrypto.ed25519Verify(publicKey, message, signature);
+  signatures: SignatureVerifier | null = null;
+  decisions = new DecisionCounts();
   end: SessionEnd | null = null;
 
   constructor(nodeId: string, identity: NodeIdentity) {
@@ -159,6 +138,7 @@ export class MemoryNode {
       postgres: { systemIdentifier: "1", timeline: 1, walPosition: 0n },
       lastAppend: { index: 0, term: 0 },
       peers: new Map(),
+      forgetLogTo: 0,
     };
   }
 
@@ -231,18 +211,23 @@ export class MemoryCluster {
       payloadBytes: payload.length,
     }));
     const random = seededRandom((this.#seed += 1));
+    const environment = this.#environment(random, node);
+    node.signatures = new SignatureVerifier({ ...environment, crypto: nodeCrypto });
+    node.decisions = new DecisionCounts();
     const raw = this.#engine.createNode({
       id: node.identity.raftId,
       initial: { hardState, confState, snapshot: null, entries, applied: 0 },
       random,
     });
     node.session = new Session({
-      environment: this.#environment(random),
+      environment,
       identity: node.identity,
-      crypto: nodeCrypto,
+      signatures: node.signatures,
+      decisions: node.decisions,
       node: raw,
       hardState,
       confState,
+      compactedIndex: 0,
       state: emptyLedgerState(nodeCrypto.sha256),
       recorded: [],
       cache: new PayloadCache(),
@@ -321,12 +306,13 @@ export class MemoryCluster {
     });
   }
 
-  #environment(fill: (bytes: Uint8Array) => void): Environment {
+  #environment(fill: (bytes: Uint8Array) => void, node: MemoryNode): Environment {
     const quiet = (): void => {};
     return {
       clock: this.time.clock,
       random: { fill },
       logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      verify: (publicKey, message, signature) => node.verify(publicKey, message, signature),
     };
   }
 
@@ -390,6 +376,10 @@ export function seededRandom(seed: number): (bytes: Uint8Array) => void {
 
 export const API_CLIENT = new Uint8Array(16).fill(0xaa);
 const API_SECRET = new Uint8Array(32).fill(0x5e);
+export const CREDENTIAL: Credential = {
+  apiClientId: API_CLIENT,
+  keyId: apiKeyHash(API_SECRET, nodeCrypto.sha256).slice(0, 16),
+};
 
 export function createKeyCommand(): Command {
   return {
@@ -399,8 +389,9 @@ export function createKeyCommand(): Command {
       keyHash: apiKeyHash(API_SECRET, nodeCrypto.sha256),
       apiClientId: API_CLIENT,
       label: "test",
-      scopes: ["read", "write"],
+      scopes: ["read", "write", "revoke", "admin"],
       expiresMs: 0,
+      requestsPerSecond: 0,
     },
   };
 }
@@ -409,7 +400,7 @@ export function eventCommand(origin: OriginFingerprint, seed: number, clientEven
   const eventHash = nodeCrypto.sha256(Uint8Array.of(seed & 0xff, (seed >> 8) & 0xff, (seed >> 16) & 0xff));
   return {
     kind: "record_events",
-    credential: { apiClientId: API_CLIENT, keyId: apiKeyHash(API_SECRET, nodeCrypto.sha256).subarray(0, 16) },
+    credential: CREDENTIAL,
     atomic: false,
     events: [
       {
@@ -418,6 +409,7 @@ export function eventCommand(origin: OriginFingerprint, seed: number, clientEven
         semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
         clientEventId,
         clientEventSalt: clientEventId === null ? null : new Uint8Array(32).fill(seed & 0xff),
+        actor: null,
       },
     ],
   };

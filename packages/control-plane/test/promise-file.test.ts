@@ -4,9 +4,17 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
-import { decodePromises, encodePromises, readSlot, slotBytesOf, slotOffsetOf } from "../src/promises/promise-codec.ts";
+import {
+  decodePromises,
+  encodePromises,
+  encodeSlot,
+  readSlot,
+  slotBytesOf,
+  slotOffsetOf,
+} from "../src/promises/promise-codec.ts";
 import {
   PromiseFile,
   type PromiseFileError,
@@ -45,6 +53,7 @@ const PROMISES: Promises = {
   postgres: { systemIdentifier: "7461234567890123456", timeline: 1, walPosition: 0x1_0000_0000n },
   lastAppend: { index: 21, term: 4 },
   peers: new Map([["00000000000000b2", { incarnation: 2, ackedCommitted: 20 }]]),
+  forgetLogTo: 7,
 };
 
 const vote = (term: number, candidate = 1n): Promises => ({ ...PROMISES, term, vote: candidate });
@@ -127,6 +136,18 @@ describe("the slot format", () => {
     }
   });
 
+  test("a slot of the first format, which knew no erasures, is read with nothing to forget", () => {
+    const body = encodePromises(PROMISES).slice(0, -8);
+    const slot = encodeSlot(3, body, slotBytesOf(0));
+    const view = new DataView(slot.buffer);
+    view.setUint32(8, 1);
+    view.setUint32(24, crc32(slot.subarray(28, 28 + body.length), crc32(slot.subarray(0, 24))));
+    expect(readSlot(slot)).toEqual({ state: "good", counter: 3, promises: { ...PROMISES, forgetLogTo: 0 } });
+    view.setUint32(8, 2);
+    view.setUint32(24, crc32(slot.subarray(28, 28 + body.length), crc32(slot.subarray(0, 24))));
+    expect(readSlot(slot)).toEqual({ state: "unknown_format" });
+  });
+
   test("classes lie end to end", () => {
     expect([0, 1, 2].map((slotClass) => slotOffsetOf(slotClass, 0))).toEqual([0, 8192, 24576]);
     expect(slotOffsetOf(1, 1)).toBe(16384);
@@ -191,6 +212,7 @@ describe("saving", () => {
     ["another root of a signed size", { signedHeads: heads(head(9, 10, 2)) }],
     ["an earlier WAL position", { postgres: { ...PROMISES.postgres, walPosition: 1n } }],
     ["a forgotten peer", { peers: new Map() }],
+    ["an erasure taken back", { forgetLogTo: 6 }],
     ["an earlier peer", { peers: new Map([["00000000000000b2", { incarnation: 2, ackedCommitted: 19 }]]) }],
     ["an older peer", { peers: new Map([["00000000000000b2", { incarnation: 1, ackedCommitted: 20 }]]) }],
   ])("%s is refused and nothing is written", async (_, change) => {
@@ -302,7 +324,7 @@ describe("crashes", () => {
     const { crc32 } = await import("node:zlib");
     const slot = io.volatile.subarray(4096, 8192);
     const view = new DataView(slot.buffer, slot.byteOffset, slot.length);
-    view.setUint32(8, 2);
+    view.setUint32(8, 3);
     view.setUint32(24, crc32(slot.subarray(28, 28 + view.getUint32(20)), crc32(slot.subarray(0, 24))));
     expect(await refusal(PromiseFile.openOn(io))).toBe("foreign");
   });

@@ -60,6 +60,8 @@ export interface Promises {
   readonly lastAppend: EntryId;
   /** By Raft id, 16 hex digits. */
   readonly peers: ReadonlyMap<string, PeerPromises>;
+  /** The log will not keep entries up to and including this one: what they say in clear was erased. 0: none. */
+  readonly forgetLogTo: RaftIndex;
 }
 
 /** Says what `next` takes back of what `previous` promised; null: nothing. */
@@ -72,6 +74,7 @@ export function brokenPromise(previous: Promises, next: Promises): string | null
     return `a second vote in term ${next.term}`;
   }
   if (next.postgres.walPosition < previous.postgres.walPosition) return "an earlier WAL position";
+  if (next.forgetLogTo < previous.forgetLogTo) return `forgetting to ${next.forgetLogTo} after ${previous.forgetLogTo}`;
   return brokenHead(previous, next) ?? brokenPeer(previous, next);
 }
 
@@ -100,7 +103,9 @@ function brokenPeer(previous: Promises, next: Promises): string | null {
 // A slot: mark 8 ‖ format u32 ‖ counter u64 ‖ body length u32 ‖ CRC-32 u32 of all before it and the body ‖ body ‖
 // zeros up to the slot's size. Integers are big-endian.
 const SLOT_MARK = Uint8Array.from([0x65, 0x61, 0x2d, 0x70, 0x72, 0x6f, 0x6d, 0x0a]);
-const FORMAT = 1;
+const FORMAT = 2;
+/** Without forgetLogTo. */
+const FORMAT_BEFORE_ERASURE = 1;
 const HEADER_BYTES = 28;
 const CHECKED_HEADER_BYTES = 24;
 
@@ -154,10 +159,12 @@ export function readSlot(slot: Uint8Array): SlotReading {
   const bodyBytes = view.getUint32(20);
   if (HEADER_BYTES + bodyBytes > slot.length) return { state: "damaged" };
   if (view.getUint32(CHECKED_HEADER_BYTES) !== slotCrc(slot, bodyBytes)) return { state: "damaged" };
-  if (view.getUint32(8) !== FORMAT) return { state: "unknown_format" };
+  const format = view.getUint32(8);
+  if (format !== FORMAT && format !== FORMAT_BEFORE_ERASURE) return { state: "unknown_format" };
   const counter = Number(view.getBigUint64(12));
+  const body = slot.slice(HEADER_BYTES, HEADER_BYTES + bodyBytes);
   try {
-    return { state: "good", counter, promises: decodePromises(slot.slice(HEADER_BYTES, HEADER_BYTES + bodyBytes)) };
+    return { state: "good", counter, promises: readPromises(body, format !== FORMAT_BEFORE_ERASURE) };
   } catch (error) {
     // The CRC holds, so these are the bytes that were written: another program's idea of this format.
     if (error instanceof DecodeError || error instanceof InvalidBytesError) return { state: "unknown_format" };
@@ -212,7 +219,7 @@ export function encodePromises(promises: Promises): Uint8Array {
       .u64(peer.incarnation)
       .u64(peer.ackedCommitted);
   }
-  return writer.finish();
+  return writer.u64(promises.forgetLogTo).finish();
 }
 
 function sortedEntries<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
@@ -221,6 +228,10 @@ function sortedEntries<Value>(map: ReadonlyMap<string, Value>): [string, Value][
 
 /** @throws DecodeError */
 export function decodePromises(bytes: Uint8Array): Promises {
+  return readPromises(bytes, true);
+}
+
+function readPromises(bytes: Uint8Array, hasForgetLogTo: boolean): Promises {
   const reader = new ByteReader(bytes);
   const clusterId = reader.bytes(32);
   const nodeId = readText(reader);
@@ -233,8 +244,9 @@ export function decodePromises(bytes: Uint8Array): Promises {
   const lastAppend = { index: reader.u64(), term: reader.u64() };
   const signedHeads = readMap(reader, readHead);
   const peers = readMap(reader, readPeer);
+  const forgetLogTo = hasForgetLogTo ? reader.u64() : 0;
   reader.finish();
-  return { clusterId, nodeId, pairId, incarnation, term, vote, signedHeads, postgres, lastAppend, peers };
+  return { clusterId, nodeId, pairId, incarnation, term, vote, signedHeads, postgres, lastAppend, peers, forgetLogTo };
 }
 
 function readMap<Value>(reader: ByteReader, readItem: (from: ByteReader) => [string, Value]): Map<string, Value> {

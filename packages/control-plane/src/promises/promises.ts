@@ -8,8 +8,8 @@ export type PromiseStore = Pick<PromiseFile, "current" | "save">;
 /**
  * What this node has promised, in memory and in the promise file.
  *
- * A vote and a signed head are promises: they are waited for before anything leaves. The other fields are evidence
- * against forgetting and are written whenever the file is.
+ * A vote and a signed head are promises: they are waited for before anything leaves; so is what the log may not keep,
+ * before the erasure is written. The other fields are evidence against forgetting and are written whenever the file is.
  */
 export class PromiseKeeper {
   readonly #file: PromiseStore;
@@ -61,6 +61,12 @@ export class PromiseKeeper {
     const signedHeads = new Map(this.#current.signedHeads);
     for (const head of heads) signedHeads.set(bytesToHex(head.originFingerprint), head);
     this.#current = { ...this.#current, signedHeads };
+    return this.#file.save(this.#current);
+  }
+
+  /** Resolves when it is durable that the log may not keep this entry and those before it. */
+  promiseToForget(upTo: RaftIndex): Promise<void> {
+    this.#current = { ...this.#current, forgetLogTo: Math.max(this.#current.forgetLogTo, upTo) };
     return this.#file.save(this.#current);
   }
 }

@@ -122,6 +122,7 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
     postgres: { systemIdentifier: log.systemIdentifier, timeline: log.timeline, walPosition: log.walFlushed },
     lastAppend: { index: 0, term: 0 },
     peers: new Map(),
+    forgetLogTo: 0,
   };
 }
 

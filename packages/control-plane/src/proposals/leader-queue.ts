@@ -59,6 +59,8 @@ export interface LeaderQueueOptions {
   readonly certificatesToRecord: () => readonly Certificate[];
   /** These are on their way into the log. */
   readonly onRecording: (certificates: readonly Certificate[]) => void;
+  /** A group has come and will be proposed: what deciding it needs can be begun with. */
+  readonly onQueued: (group: QueuedGroup) => void;
   /** Why no client command may be proposed now; null: nothing. While it is `clock_unsafe`, nothing at all is. */
   readonly gate: () => Gate | null;
   readonly refuse: (groups: readonly QueuedGroup[], code: RefusalCode, detail: string) => void;
@@ -246,6 +248,7 @@ export class LeaderQueue {
     this.#queuedKeys.add(key);
     this.#commands += group.weight.commands;
     this.#bytes += group.bytes.length;
+    this.#options.onQueued(group);
   }
 
   #remove(keys: ReadonlySet<string>): void {

@@ -8,11 +8,11 @@ import {
   asksNothing,
   advance,
   decideEntry,
-  decodeEntry,
   factsNeeded,
 } from "@event-anchoring/ledger";
 import type { Crypto } from "@event-anchoring/protocol";
 import type { ConfState, Entry, EntryMeta, RaftIndex } from "raft-ts";
+import type { EntryArrivals, OpenedEntry } from "../signatures/entry-arrivals.ts";
 import type { PayloadCache } from "./payload-cache.ts";
 
 const READ_BYTES_MAX = 4 * 1024 * 1024;
@@ -28,12 +28,16 @@ export interface ApplierOptions {
   readonly state: LedgerState;
   readonly crypto: Crypto;
   readonly cache: PayloadCache;
+  /** Where entries are found decoded, and their signatures verified. */
+  readonly arrivals: EntryArrivals;
   readonly readLog: (from: RaftIndex, to: RaftIndex, maxBytes: number) => Promise<readonly Entry[]>;
   readonly target: ApplyTarget;
   /** Membership changes go to the engine when their entry's turn comes; the new membership. */
   readonly applyConfChange: (payload: Uint8Array) => ConfState;
   /** The entry is decided, the in-memory state not yet advanced: certificates it records are named here. */
   readonly beforeAdvance: (decision: EntryDecision) => void;
+  /** The entry erases something. Resolves once it is remembered outside the database that the log may not keep it. */
+  readonly beforeErasure: (decision: EntryDecision) => Promise<void>;
   /** State advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
   readonly onAdvanced: (decision: EntryDecision) => void;
   /** The transaction is on its way. Whoever waits for an outcome is served here. */
@@ -84,6 +88,7 @@ export class Applier {
       }
     });
     if (read.length === 0) throw new Error(`log lacks committed entry ${first.index}`);
+    this.#options.arrivals.note(read);
     return read;
   }
 
@@ -91,11 +96,10 @@ export class Applier {
     const { state, target } = this.#options;
     const { index, term } = raw;
     const confState = raw.type === "conf_change" ? this.#options.applyConfChange(raw.payload) : null;
-    const isEmpty = raw.type === "conf_change" || raw.payload.length === 0;
-    const entry = isEmpty ? { ...NOTHING, acceptedMs: state.lastAcceptedMs } : decodeEntry(raw.payload);
-    const query = factsNeeded(entry, state.sha256);
-    const facts = asksNothing(query) ? NO_FACTS : await target.loadFacts(query);
+    const { entry, verdicts } = this.#open(raw);
+    const [facts] = await Promise.all([this.#factsFor(entry), verdicts]);
     const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
+    if (decision.writes.erasures.length > 0) await this.#options.beforeErasure(decision);
     this.#options.beforeAdvance(decision);
     advance(state, decision);
     this.#options.onAdvanced(decision);
@@ -108,5 +112,17 @@ export class Applier {
     }
     this.#options.cache.noteApplied(index);
     this.#options.onApplied({ index, term });
+  }
+
+  #open(raw: Entry): OpenedEntry {
+    if (raw.type === "normal" && raw.payload.length > 0) return this.#options.arrivals.take(raw);
+    return { entry: { ...NOTHING, acceptedMs: this.#options.state.lastAcceptedMs }, verdicts: null };
+  }
+
+  /** Asked for while signatures are verified. */
+  async #factsFor(entry: LedgerEntry): Promise<Facts> {
+    const { state, target } = this.#options;
+    const query = factsNeeded(entry, state.sha256);
+    return asksNothing(query) ? NO_FACTS : target.loadFacts(query);
   }
 }

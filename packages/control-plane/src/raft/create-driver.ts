@@ -9,7 +9,7 @@ import type { RaftLogStorage } from "../storage.ts";
 
 export interface CreateDriverOptions extends Pick<
   DriverOptions,
-  "apply" | "onSoftState" | "onReadState" | "onFailure"
+  "apply" | "onArrived" | "onSoftState" | "onReadState" | "onFailure"
 > {
   readonly node: RawNode;
   /** What the log holds at the start. */

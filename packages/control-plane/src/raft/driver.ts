@@ -1,4 +1,5 @@
 import {
+  type Entry,
   type EntryMeta,
   type InboundMessage,
   type Message,
@@ -22,6 +23,8 @@ export interface DriverOptions {
   readonly appendLane: AppendLane;
   /** Decides and applies committed entries, in order; resolves when their effects are in the database. */
   readonly apply: (entries: readonly EntryMeta[]) => Promise<void>;
+  /** Entries have come and are on their way to the disk: what deciding them needs can be begun with. */
+  readonly onArrived: (entries: readonly Entry[]) => void;
   readonly onSoftState: (state: SoftState) => void;
   readonly onReadState: (state: ReadState) => void;
   /** The engine, the log or the apply failed: the session is over. */
@@ -154,7 +157,10 @@ export class Driver {
     if (ready.softState !== null) this.#options.onSoftState(ready.softState);
     for (const state of ready.readStates) this.#options.onReadState(state);
     for (const message of ready.messages) this.#options.outbound.send(message);
-    if (ready.append !== null) this.#options.appendLane.push(ready.append);
+    if (ready.append !== null) {
+      this.#options.appendLane.push(ready.append);
+      this.#options.onArrived(ready.append.entries);
+    }
     if (ready.apply !== null) {
       this.#applies.push(ready.apply);
       this.#applying ??= this.#applyWaiting();

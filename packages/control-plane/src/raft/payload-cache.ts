@@ -41,6 +41,13 @@ export class PayloadCache {
     this.#evict();
   }
 
+  /** Forgets entries that are applied, up to and including this one, whatever room there is. */
+  forget(upTo: RaftIndex): void {
+    for (const index of this.#entries.keys()) {
+      if (index <= upTo && index <= this.#appliedIndex) this.#remove(index);
+    }
+  }
+
   #evict(): void {
     if (this.#bytes <= RETAINED_BYTES_MAX) return;
     const evictable = Math.min(this.#durableIndex, this.#appliedIndex);

@@ -1,3 +1,5 @@
+import type { PeerFrame } from "@event-anchoring/control-contract";
+import type { RaftIndex } from "raft-ts";
 import type { Clock } from "../environment.ts";
 
 /** A clock this far ahead of the median is not to stamp anything. */
@@ -38,6 +40,18 @@ export class ClockGuard {
     offsets.sort((left, right) => left - right);
     const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
     return Math.max(0, -median);
+  }
+
+  /** Whether a stamp lies so far ahead of this clock that one of the two is wrong. */
+  isFuture(stampMs: number): boolean {
+    return stampMs - this.#clock.wallMs() > AHEAD_MAX_MS;
+  }
+
+  /** What this node tells the others. */
+  ownReport(appliedIndex: RaftIndex): PeerFrame {
+    const wallMs = Math.round(this.#clock.wallMs());
+    const monotonicMs = Math.round(this.#clock.monotonicMs());
+    return { type: "clock", wallMs, appliedIndex, monotonicMs };
   }
 
   isSafe(): boolean {

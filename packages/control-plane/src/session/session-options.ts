@@ -1,7 +1,8 @@
 import type { FenceCode } from "../promises/fencing.ts";
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import type { Certificate, LedgerState } from "@event-anchoring/ledger";
-import type { Crypto } from "@event-anchoring/protocol";
+import type { DecisionCounts } from "../decision-counts.ts";
+import type { SignatureVerifier } from "../signatures/signature-verifier.ts";
 import type { ConfState, HardState, RaftIndex, RaftPanicError, RawNode, SnapshotMeta } from "raft-ts";
 import type { ApplyTarget } from "../raft/applier.ts";
 import type { Environment } from "../environment.ts";
@@ -32,10 +33,15 @@ export interface SessionNetwork {
 export interface SessionOptions {
   readonly environment: Environment;
   readonly identity: NodeIdentity;
-  readonly crypto: Crypto;
+  /** Of the process: verdicts outlive a session. */
+  readonly signatures: SignatureVerifier;
+  /** Of the process. */
+  readonly decisions: DecisionCounts;
   readonly node: RawNode;
   readonly hardState: HardState;
   readonly confState: ConfState;
+  /** What the log begins after; 0: it is whole. */
+  readonly compactedIndex: RaftIndex;
   readonly state: LedgerState;
   /** The newest recorded certificate of each origin. */
   readonly recorded: readonly Certificate[];

@@ -1,5 +1,12 @@
 import type { Hello, HelloVerdict, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
-import { type Certificate, type LedgerState, LedgerHaltError, trustRootsOf } from "@event-anchoring/ledger";
+import {
+  type Certificate,
+  type EntryDecision,
+  type Entry as LedgerEntry,
+  LedgerHaltError,
+  type LedgerState,
+  trustRootsOf,
+} from "@event-anchoring/ledger";
 import { type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { type ConfState, type EntryId, type SoftState, RaftPanicError } from "raft-ts";
 import { Applier } from "../raft/applier.ts";
@@ -8,6 +15,8 @@ import { ClockGuard } from "./clock-guard.ts";
 import { Contradictions } from "../certification/contradictions.ts";
 import { createDriver } from "../raft/create-driver.ts";
 import type { Driver } from "../raft/driver.ts";
+import { EntryArrivals } from "../signatures/entry-arrivals.ts";
+import { verifyGroup } from "../signatures/verify-group.ts";
 import type { FenceCode } from "../promises/fencing.ts";
 import { failedCheck } from "./failed-check.ts";
 import { Failover } from "./failover.ts";
@@ -16,6 +25,7 @@ import { Leadership } from "../proposals/leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
 import { Members } from "./members.ts";
+import { ownHello } from "./own-hello.ts";
 import { PeerFrames } from "./peer-frames.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
 import { Periodics } from "./periodics.ts";
@@ -23,6 +33,7 @@ import { Proposals, type Submission } from "../proposals/proposals.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import { NO_RAFT } from "../status.ts";
+import { transferTarget } from "./transfer-target.ts";
 
 export type { SessionEnd, SessionNetwork, SessionOptions } from "./session-options.ts";
 
@@ -50,6 +61,7 @@ export class Session {
   readonly leaderQueue: LeaderQueue;
   readonly contradictions: Contradictions;
   readonly #options: SessionOptions;
+  readonly #arrivals: EntryArrivals;
   readonly #driver: Driver;
   readonly #frames: PeerFrames;
   /** Of this life alone: nobody else speaks in its incarnation. */
@@ -59,7 +71,7 @@ export class Session {
   readonly #failover: Failover;
   readonly #memories: PeerMemories;
   readonly #leadership: Leadership;
-  readonly #compaction: LogCompaction;
+  readonly compaction: LogCompaction;
   readonly #periodics: Periodics;
   #confState: ConfState;
   #leader: bigint = 0n;
@@ -89,16 +101,9 @@ export class Session {
       transferLeadership: () => this.transferLeadership(),
     });
     this.leaderQueue = this.#makeLeaderQueue();
+    this.#arrivals = new EntryArrivals(options.signatures);
     this.#driver = this.#makeDriver();
-    this.#compaction = new LogCompaction({
-      log: options.log,
-      entriesKept: options.logEntriesKept,
-      pinnedIndex: options.pinnedIndex,
-      onCompacted: ({ index }) => {
-        if (!this.#isEnded) options.node.mirrorCompact(index, this.#confState);
-      },
-      onFailure: (error) => this.#fail(error),
-    });
+    this.compaction = this.#makeCompaction();
     random.fill(this.#lifeId);
     this.#rounds = new ReadRounds({
       clock,
@@ -134,6 +139,7 @@ export class Session {
       this.proposals.sweep();
       this.#reads.sweep();
       this.leaderQueue.pump();
+      this.compaction.sweep();
     });
     this.#every(RESEND_UNCOVERED_MS, () => this.certifier.resendUncovered(RESEND_UNCOVERED_MS));
     this.#every(CLOCK_REPORT_MS, () => this.#reportClock());
@@ -183,22 +189,8 @@ export class Session {
 
   hello(): Hello {
     const { identity, promises } = this.#options;
-    const { lastAppend, incarnation, signedHeads } = promises.current;
-    return {
-      nodeId: identity.nodeId,
-      clusterId: identity.clusterId,
-      incarnation,
-      lastIndex: lastAppend.index,
-      lastTerm: lastAppend.term,
-      signed: [...signedHeads.values()].map(({ originFingerprint, treeSize, rootHash }) => ({
-        originFingerprint,
-        treeSize,
-        rootHash,
-      })),
-      trustRootVersion: this.trustRoot().version,
-      rulesMax: 1,
-      lifeId: this.#lifeId,
-    };
+    const trustRootVersion = this.trustRoot().version;
+    return ownHello({ identity, promises: promises.current, trustRootVersion, lifeId: this.#lifeId });
   }
 
   judgeHello(hello: Hello): HelloVerdict {
@@ -228,11 +220,9 @@ export class Session {
   /** Hands leadership to the most advanced other voter, if this node leads. */
   transferLeadership(): void {
     if (!this.isLeader()) return;
-    const { id, progress } = this.#driver.node.status();
-    const others = [...progress].filter(([peer, { isLearner }]) => peer !== id && !isLearner);
-    others.sort(([, left], [, right]) => right.match - left.match);
-    const target = others.find(([peer]) => this.#options.network.isConnected(this.members.nodeIdOf(peer) ?? ""));
-    if (target !== undefined) this.#driver.transferLeader(target[0]);
+    const isReachable = (peer: bigint): boolean => this.#options.network.isConnected(this.members.nodeIdOf(peer) ?? "");
+    const target = transferTarget(this.#driver.node.status(), isReachable);
+    if (target !== null) this.#driver.transferLeader(target);
   }
 
   /** Ends this session from outside. Everybody who waits is answered with what is known. */
@@ -295,6 +285,7 @@ export class Session {
         return nodeId !== null && network.send(nodeId, lane, { type: "raft", message });
       },
       apply: this.#makeApply(),
+      onArrived: (entries) => this.#arrivals.note(entries),
       onSnapshot: (snapshot) => this.#end({ kind: "behind", snapshot }),
       onSoftState: (soft) => this.#onSoftState(soft),
       onReadState: (read) => this.#rounds.onReadState(read),
@@ -303,11 +294,12 @@ export class Session {
   }
 
   #makeApply(): (entries: Parameters<Applier["apply"]>[0]) => Promise<void> {
-    const { node, cache, log, tables, crypto } = this.#options;
+    const { node, cache, log, tables, signatures, promises } = this.#options;
     const applier = new Applier({
       state: this.state,
-      crypto,
+      crypto: signatures.crypto,
       cache,
+      arrivals: this.#arrivals,
       readLog: (from, to, maxBytes) => log.read(from, to, maxBytes),
       target: tables,
       applyConfChange: (payload) => {
@@ -317,41 +309,59 @@ export class Session {
       beforeAdvance: (decision) => {
         for (const certificate of decision.writes.certificates) this.#onRecorded(certificate);
       },
-      onAdvanced: (decision) => {
-        if (decision.writes.trustRoots.length > 0) this.#onTrustRoot();
-        const { index, term, effect, certify, writes } = decision;
-        if (!certify || this.#isEnded) return;
-        const isEmpty = writes.leaves.length === 0;
-        this.certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect, isEmpty });
-      },
-      onDecided: (entry, decision) => {
-        if (this.#isEnded) return;
-        this.proposals.onDecided(entry, decision);
-        this.#warnOfFutureStamp(decision.acceptedMs);
-        this.#reads.onApplied();
-      },
+      beforeErasure: ({ index }) => promises.promiseToForget(index),
+      onAdvanced: (decision) => this.#onAdvanced(decision),
+      onDecided: (entry, decision) => this.#onDecided(entry, decision),
       onApplied: (entry) => this.#onApplied(entry),
     });
     return (entries) => applier.apply(entries);
   }
 
+  #onAdvanced({ index, term, effect, certify, writes }: EntryDecision): void {
+    if (writes.trustRoots.length > 0) this.#onTrustRoot();
+    if (!certify || this.#isEnded) return;
+    const isEmpty = writes.leaves.length === 0;
+    this.certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect, isEmpty });
+  }
+
+  #onDecided(entry: LedgerEntry, decision: EntryDecision): void {
+    this.#options.decisions.note(decision);
+    if (this.#isEnded) return;
+    if (decision.writes.erasures.length > 0) this.compaction.owe(decision.index);
+    this.proposals.onDecided(entry, decision);
+    this.#warnOfFutureStamp(decision.acceptedMs);
+    this.#reads.onApplied();
+  }
+
+  #makeCompaction(): LogCompaction {
+    const { environment, promises, cache, node } = this.#options;
+    return new LogCompaction({
+      ...this.#options,
+      clock: environment.clock,
+      entriesKept: this.#options.logEntriesKept,
+      forgetLogTo: promises.current.forgetLogTo,
+      onCompacted: ({ index }) => {
+        if (this.#isEnded) return;
+        cache.forget(index);
+        node.mirrorCompact(index, this.#confState);
+      },
+      onFailure: (error) => this.#fail(error),
+    });
+  }
+
   #makeCertifier(): Certifier {
-    const { environment, crypto, identity, promises, network } = this.#options;
+    const { environment, signatures, identity, promises, network } = this.#options;
     return new Certifier({
       clock: environment.clock,
       logger: environment.logger,
-      crypto,
+      crypto: signatures.crypto,
       state: this.state,
       nodeId: identity.nodeId,
       cosigner: identity.cosigner,
       logSignerOf: identity.logSignerOf,
       promises,
       maySign: () => this.#maySign(),
-      broadcast: (items) => {
-        for (const { nodeId } of this.trustRoot().nodes) {
-          if (nodeId !== identity.nodeId) network.send(nodeId, "control", { type: "cosignatures", items });
-        }
-      },
+      broadcast: (items) => this.#broadcast({ type: "cosignatures", items }),
       sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
       onCertificate: (certificate) => {
         this.#memories.onCertificate(certificate);
@@ -379,6 +389,7 @@ export class Session {
     return new LeaderQueue({
       clock: this.#options.environment.clock,
       propose: (payload) => this.#driver.propose(payload),
+      onQueued: (group) => verifyGroup(this.#options.signatures, group),
       certificatesToRecord: () => this.#leadership.certificatesToRecord(),
       onRecording: (certificates) => this.#leadership.onRecording(certificates),
       gate: () => this.#leadership.gate(),
@@ -432,7 +443,7 @@ export class Session {
     this.#reads.onApplied();
     this.leaderQueue.onApplied(index);
     if (this.isLeader()) this.#leadership.onApplied(term, this.#driver.node.basicStatus().term);
-    this.#compaction.onApplied(index);
+    this.compaction.onApplied(index);
   }
 
   /** Cosignatures that the log records are memory too: their nodes may not come back without them. */
@@ -466,28 +477,24 @@ export class Session {
 
   #onContradiction(from: string, detail: string): void {
     this.#options.environment.logger.error("peer_contradicts", { peer: from, detail });
-    if (this.contradictions.note(from)) {
-      const agreeing = "a quorum of peers contradicts this node";
-      this.#end({ kind: "halted", code: "diverged", detail: `${agreeing}: ${detail}` });
-    }
+    if (!this.contradictions.note(from)) return;
+    this.#end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
   }
 
   #warnOfFutureStamp(acceptedMs: number): void {
-    const { clock, logger } = this.#options.environment;
-    const aheadMs = acceptedMs - clock.wallMs();
-    if (aheadMs > 5000) logger.error("entry_from_the_future", { aheadMs, leader: this.leaderNodeId() });
+    if (!this.clockGuard.isFuture(acceptedMs)) return;
+    const { logger } = this.#options.environment;
+    logger.error("entry_from_the_future", { acceptedMs, leader: this.leaderNodeId() });
   }
 
   #reportClock(): void {
-    const { clock } = this.#options.environment;
-    const frame: PeerFrame = {
-      type: "clock",
-      wallMs: Math.round(clock.wallMs()),
-      appliedIndex: this.state.appliedIndex,
-      monotonicMs: Math.round(clock.monotonicMs()),
-    };
+    this.#broadcast(this.clockGuard.ownReport(this.state.appliedIndex));
+  }
+
+  #broadcast(frame: PeerFrame): void {
+    const { identity, network } = this.#options;
     for (const { nodeId } of this.trustRoot().nodes) {
-      if (nodeId !== this.#options.identity.nodeId) this.#options.network.send(nodeId, "control", frame);
+      if (nodeId !== identity.nodeId) network.send(nodeId, "control", frame);
     }
   }
 }

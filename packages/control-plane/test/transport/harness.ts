@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hello, HelloRefusal, HelloVerdict, Lane, PeerFrame } from "@event-anchoring/control-contract";
-import { createSigner, generateSeed } from "@event-anchoring/node-crypto";
+import { createSigner, generateSeed, verifyAsync } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
 import type { CertificateAuthority, IssuedCertificate } from "@event-anchoring/provision";
@@ -43,6 +43,7 @@ export class TestEnvironment implements Environment {
     afterTurn: (action) => void setImmediate(action),
   };
   readonly random = { fill: (bytes: Uint8Array): void => bytes.set(randomBytes(bytes.length)) };
+  readonly verify = verifyAsync;
   readonly logger = {
     debug: (event: string, fields = {}): void => void this.log.push({ event, fields }),
     info: (event: string, fields = {}): void => void this.log.push({ event, fields }),

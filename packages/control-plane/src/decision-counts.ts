@@ -1,0 +1,46 @@
+import type { CommandOutcome, EntryDecision, RejectionCode } from "@event-anchoring/ledger";
+import { LEAF_KIND } from "@event-anchoring/protocol";
+
+/** The kinds of leaves, by name. */
+export type LeafKindName = keyof typeof LEAF_KIND;
+
+const KIND_NAMES = new Map(
+  (Object.entries(LEAF_KIND) as [LeafKindName, (typeof LEAF_KIND)[LeafKindName]][]).map(([name, kind]) => [kind, name]),
+);
+
+/** What this node has decided since its process started. Every node decides the same. */
+export class DecisionCounts {
+  /** Leaves appended. */
+  readonly records = new Map<LeafKindName, number>();
+  /** Commands, and items of batches, that were refused by a rule. */
+  readonly rejections = new Map<RejectionCode, number>();
+  #replays = 0;
+
+  /** Records that were there already. */
+  get replays(): number {
+    return this.#replays;
+  }
+
+  note({ writes, outcomes }: EntryDecision): void {
+    for (const { kind } of writes.leaves) {
+      const name = KIND_NAMES.get(kind);
+      if (name !== undefined) increment(this.records, name);
+    }
+    for (const group of outcomes) {
+      if (group.status === "decided") for (const outcome of group.commands) this.#noteOutcome(outcome);
+    }
+  }
+
+  #noteOutcome(outcome: CommandOutcome): void {
+    if (outcome.kind === "rejected") increment(this.rejections, outcome.rejection.code);
+    if (outcome.kind !== "records") return;
+    for (const record of outcome.records) {
+      if (record.status === "rejected") increment(this.rejections, record.rejection.code);
+      else if (record.status === "replayed") this.#replays += 1;
+    }
+  }
+}
+
+function increment<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}

@@ -1,0 +1,31 @@
+import type { Hello } from "@event-anchoring/control-contract";
+import type { NodeIdentity } from "../identity.ts";
+import type { Promises } from "../promises/promise-file.ts";
+
+export interface OwnHelloOptions {
+  readonly identity: NodeIdentity;
+  readonly promises: Promises;
+  readonly trustRootVersion: number;
+  /** 16 bytes. */
+  readonly lifeId: Uint8Array;
+}
+
+/** What this node says of itself when a connection opens: all that a peer could remember better. */
+export function ownHello({ identity, promises, trustRootVersion, lifeId }: OwnHelloOptions): Hello {
+  const { lastAppend, incarnation, signedHeads } = promises;
+  return {
+    nodeId: identity.nodeId,
+    clusterId: identity.clusterId,
+    incarnation,
+    lastIndex: lastAppend.index,
+    lastTerm: lastAppend.term,
+    signed: [...signedHeads.values()].map(({ originFingerprint, treeSize, rootHash }) => ({
+      originFingerprint,
+      treeSize,
+      rootHash,
+    })),
+    trustRootVersion,
+    rulesMax: 1,
+    lifeId,
+  };
+}

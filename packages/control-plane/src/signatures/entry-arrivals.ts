@@ -1,0 +1,81 @@
+import { type Entry as LedgerEntry, LedgerHaltError, decodeEntry, signaturesOf } from "@event-anchoring/ledger";
+import type { Entry, RaftIndex, Term } from "raft-ts";
+import type { SignatureVerifier } from "./signature-verifier.ts";
+
+/** Payload bytes of entries that are kept decoded. What comes on top is opened when its turn has come. */
+const KEPT_BYTES_MAX = 8 * 1024 * 1024;
+
+/** A decoded entry whose signatures are being verified. */
+export interface OpenedEntry {
+  readonly entry: LedgerEntry;
+  /** Resolves when every verdict is in the memo; null: every one is. */
+  readonly verdicts: Promise<void> | null;
+}
+
+interface Arrived extends OpenedEntry {
+  readonly term: Term;
+  readonly bytes: number;
+}
+
+/**
+ * Entries from their arrival until they are applied, decoded once. Their signatures are verified while the log is
+ * written and a majority is waited for, so that deciding finds the verdicts.
+ */
+export class EntryArrivals {
+  readonly #verifier: SignatureVerifier;
+  readonly #arrived = new Map<RaftIndex, Arrived>();
+  #bytes = 0;
+
+  constructor(verifier: SignatureVerifier) {
+    this.#verifier = verifier;
+  }
+
+  /** Takes entries as they come: from a leader, of this leader, or out of the log. */
+  note(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      // What stands further back, of a suffix that is replaced, is found out by its term.
+      this.#drop(entry.index);
+      const bytes = entry.payload.length;
+      if (entry.type !== "normal" || bytes === 0 || this.#bytes + bytes > KEPT_BYTES_MAX) continue;
+      const opened = this.#openUncommitted(entry);
+      if (opened === null) continue;
+      this.#arrived.set(entry.index, { ...opened, term: entry.term, bytes });
+      this.#bytes += bytes;
+    }
+  }
+
+  /**
+   * A committed entry whose turn has come. It is not kept here any longer.
+   * @throws LedgerHaltError if it cannot be read
+   */
+  take(entry: Entry): OpenedEntry {
+    const arrived = this.#arrived.get(entry.index);
+    this.#drop(entry.index);
+    return arrived !== undefined && arrived.term === entry.term ? arrived : this.#open(entry.payload);
+  }
+
+  #open(payload: Uint8Array): OpenedEntry {
+    const entry = decodeEntry(payload);
+    const { sha256 } = this.#verifier.crypto;
+    const commands = entry.groups.flatMap((group) => group.commands);
+    const signatures = commands.flatMap((command) => signaturesOf(command, sha256));
+    return { entry, verdicts: this.#verifier.verify(signatures, "entry") };
+  }
+
+  /** What cannot be read halts a node when it is committed, and not before. */
+  #openUncommitted(entry: Entry): OpenedEntry | null {
+    try {
+      return this.#open(entry.payload);
+    } catch (error) {
+      if (error instanceof LedgerHaltError) return null;
+      throw error;
+    }
+  }
+
+  #drop(index: RaftIndex): void {
+    const arrived = this.#arrived.get(index);
+    if (arrived === undefined) return;
+    this.#arrived.delete(index);
+    this.#bytes -= arrived.bytes;
+  }
+}
