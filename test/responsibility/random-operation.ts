@@ -21,8 +21,8 @@ export interface World {
   readonly spanMs: number;
 }
 
-const ENTITIES = ["deployer", "agent", "tool"];
-const ATTRIBUTE_TYPES = [1, 0xffff_ffff];
+export const ENTITIES = ["deployer", "agent", "tool"];
+export const ATTRIBUTE_TYPES = [1, 0xffff_ffff];
 const SUBJECTS = ["k0", "k1", "k2", "k3"];
 const ISSUERS = ["i0", "i1"];
 const HOUR_MS = 3_600_000;

@@ -37,3 +37,5 @@ export { partyOf, signClaim, signEvent, signGrant, signRevocation } from "./part
 export type { Party } from "./party.ts";
 export { claimBody, eventBody, grantBody, revocationBody } from "./request-bodies.ts";
 export type { JsonBody } from "./request-bodies.ts";
+export { TestOperator } from "./test-operator.ts";
+export type { NewKeyOptions } from "./test-operator.ts";

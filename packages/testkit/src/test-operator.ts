@@ -1,0 +1,48 @@
+import { createApiKey, drawApiKey, issueOperatorCertificate, revokeApiKey } from "@event-anchoring/provision";
+import type { CalledNode, NewApiKey, OperatorCredential } from "@event-anchoring/provision";
+import type { TestCluster } from "./test-cluster.ts";
+import { until } from "./until.ts";
+
+export type NewKeyOptions = Parameters<typeof drawApiKey>[0];
+
+/** Makes and ends API keys of a test cluster, as `anchorctl keys` does. */
+export class TestOperator {
+  readonly #setup: TestCluster;
+  readonly #credential: OperatorCredential;
+
+  private constructor(setup: TestCluster, credential: OperatorCredential) {
+    this.#setup = setup;
+    this.#credential = credential;
+  }
+
+  static async of(setup: TestCluster): Promise<TestOperator> {
+    const credential = await issueOperatorCertificate({ outDir: setup.cluster.root, operatorId: "test" });
+    return new TestOperator(setup, credential);
+  }
+
+  /** Resolves when the key stands in the log: from then on every node knows it. */
+  async createKey(options: NewKeyOptions): Promise<NewApiKey> {
+    const key = drawApiKey(options);
+    await this.#applied("an API key is made", (node) =>
+      createApiKey({ credential: this.#credential, node, call: key.call }),
+    );
+    return key;
+  }
+
+  /** @param keyId 16 bytes */
+  async revokeKey(keyId: Uint8Array): Promise<void> {
+    await this.#applied("an API key is revoked", (node) =>
+      revokeApiKey({ credential: this.#credential, node, call: { keyId } }),
+    );
+  }
+
+  /** The same call again, which is safe, until a node has a leader to take it to. */
+  async #applied(what: string, call: (node: CalledNode) => Promise<{ readonly outcome: string }>): Promise<void> {
+    const { called } = this.#setup.cluster.node(this.#setup.cluster.file.nodes[0]?.id ?? "");
+    await until(what, async () => {
+      const { outcome } = await call(called);
+      if (outcome === "rejected") throw new Error(`${what}: rejected`);
+      return outcome === "applied" || outcome === "unchanged";
+    });
+  }
+}
