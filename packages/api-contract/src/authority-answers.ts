@@ -165,6 +165,20 @@ export const TRACE_REASON_CODES = [
   "grantee_not_in_force",
 ] as const;
 
+/** What the rules exclude, and a trace finds all the same. */
+export const TRACE_VIOLATION_CODES = [
+  "parent_link_broken",
+  "reference_missing",
+  "reference_wrong_kind",
+  "actor_signature_invalid",
+  "actor_key_mismatch",
+  "record_differs",
+  "signature_invalid",
+  "grantor_key_mismatch",
+  "witness_is_grantor",
+  "delegation_broken",
+] as const;
+
 const traceReason = z
   .strictObject({
     verdict: z.enum(["at_action", "now"]).describe("Which verdict is not true for this reason."),
@@ -173,6 +187,10 @@ const traceReason = z
     sequence: count.nullable().describe("Where it ended; null for a matter of time."),
   })
   .meta({ id: "TraceReason" });
+
+const traceViolation = z
+  .strictObject({ code: openWord(TRACE_VIOLATION_CODES, "What is wrong."), anchor_id: hex32, detail: z.string() })
+  .meta({ id: "TraceViolation" });
 
 const boundaryJson = z
   .strictObject({
@@ -207,7 +225,7 @@ export const traceSchema = z
         .extend({ before_action: z.boolean().describe("Whether it came before the event.") })
         .meta({ id: "TracedRevocation" }),
     ),
-    violations: z.array(z.strictObject({ code: z.string(), anchor_id: hex32, detail: z.string() })),
+    violations: z.array(traceViolation).describe("What the rules exclude: a row was altered, or a rule broken."),
     references: z.array(pointedAnchor).describe("The references that are not empty."),
     parents: z
       .strictObject({ items: z.array(anchorSchema), next_cursor: z.string().nullable() })

@@ -31,6 +31,7 @@ export type {
 export {
   CHECK_CODES,
   TRACE_REASON_CODES,
+  TRACE_VIOLATION_CODES,
   traceSchema,
   verifiedBatchSchema,
   verifiedClaimSchema,

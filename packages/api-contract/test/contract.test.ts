@@ -18,6 +18,7 @@ import {
   routerPath,
 } from "@event-anchoring/api-contract";
 import { LEAF_BYTES, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { AnchorView } from "@event-anchoring/api-contract";
 import type { EventBody, Leaf, LeafHeader } from "@event-anchoring/protocol";
 
 /** Reviewed as a diff: a changed status, or a code that disappears, breaks clients. */
@@ -58,8 +59,9 @@ describe("routes", () => {
   test("ids and (method, path) are unique, and fixed paths come before those with a parameter", () => {
     expect(new Set(ROUTES.map(({ id }) => id)).size).toBe(ROUTES.length);
     expect(new Set(ROUTES.map(({ method, path }) => `${method} ${path}`)).size).toBe(ROUTES.length);
-    const latest = ROUTES.findIndex(({ id }) => id === "getLatestEventAnchor");
-    expect(latest).toBeLessThan(ROUTES.findIndex(({ id }) => id === "getEventAnchor"));
+    const placeOf = (wanted: string): number => ROUTES.findIndex(({ id }) => id === wanted);
+    expect(placeOf("getLatestEventAnchor")).toBeLessThan(placeOf("getEventAnchor"));
+    expect(placeOf("getConsistency")).toBeLessThan(placeOf("getEventAnchor"));
   });
 
   test("colons are escaped and parameters are not", () => {
@@ -68,8 +70,16 @@ describe("routes", () => {
   });
 
   test("what needs no key is what authenticates itself or says nothing secret", () => {
-    const open = ROUTES.filter(({ scope }) => scope === null).map(({ path }) => path);
-    expect(open).toEqual(["/v1/trust-root", "/v1/limits", "/healthz", "/readyz"]);
+    const open = ROUTES.filter(({ scopes }) => scopes === null).map(({ path }) => path);
+    expect(open).toEqual([
+      "/v1/trust-root",
+      "/v1/limits",
+      "/healthz",
+      "/readyz",
+      "/openapi.json",
+      "/docs",
+      "/docs/{asset}",
+    ]);
   });
 
   test.each(ROUTES.map(({ id }) => id))("%s: bodies have limits, codes are those of the table", (id) => {
@@ -79,7 +89,7 @@ describe("routes", () => {
     for (const code of [...COMMON_PROBLEMS, ...route.problems]) expect(isProblemCode(code)).toBe(true);
     expect(new Set(route.problems).size).toBe(route.problems.length);
     const isKeyed = route.problems.includes("api_key_invalid");
-    expect(isKeyed).toBe(route.scope !== null);
+    expect(isKeyed).toBe(route.scopes !== null);
   });
 
   test("limits are published whole", () => {
@@ -156,13 +166,21 @@ describe("anchors as JSON", () => {
     { kind: 6, ...header, ...event, actorPublicKey: filled(7), actorSignature: filled(8, 64) },
   ];
 
+  const view = (leaf: Leaf): AnchorView => ({
+    leaf,
+    anchorId: toAnchorId(filled(9)),
+    finality: "committed",
+    clientEvent: null,
+    state: leaf.kind === 2 || leaf.kind === 3 ? "superseded" : null,
+  });
+  const leafOf = (kind: Leaf["kind"]): Leaf => {
+    const found = leaves.find((leaf) => leaf.kind === kind);
+    if (found === undefined) throw new Error(`no leaf of kind ${kind}`);
+    return found;
+  };
+
   test.each(leaves.map((leaf) => [kindName(leaf.kind), leaf] as const))("%s", (kind, leaf) => {
-    const json = anchorToJson({
-      leaf,
-      anchorId: toAnchorId(filled(9)),
-      finality: "committed",
-      clientEvent: null,
-    });
+    const json = anchorToJson(view(leaf));
     expect(anchorSchema.parse(json)).toEqual(json);
     expect(json).toMatchObject({ kind, accepted_at: "2026-05-28T20:26:40.123Z", finality: "committed" });
     expect(json).not.toHaveProperty("client_event_id");
@@ -172,16 +190,43 @@ describe("anchors as JSON", () => {
     expect(leaves.map(({ kind }) => kind)).toEqual(Object.keys(LEAF_BYTES).map(Number));
   });
 
+  test("claims and grants have a state, and no other kind has", () => {
+    for (const leaf of leaves) {
+      const json = anchorToJson(view(leaf));
+      if (leaf.kind === 2 || leaf.kind === 3) {
+        expect(json).toHaveProperty("state", "superseded");
+        expect(() => anchorToJson({ ...view(leaf), state: null })).toThrow(RangeError);
+      } else expect(json).not.toHaveProperty("state");
+    }
+  });
+
+  test("an operator's revocation has no signature, and every word is a name", () => {
+    expect(anchorToJson(view(leafOf(4)))).toMatchObject({
+      reason: "key_compromise",
+      authority: "operator",
+      signature: null,
+    });
+  });
+
   test("an empty reference is null, and names are the interface's", () => {
-    const [, leaf] = leaves;
-    if (leaf === undefined) throw new Error("no leaf");
-    const clientEvent = { clientEventId: "x", clientEventSalt: filled(6) };
-    const json = anchorToJson({ leaf, anchorId: toAnchorId(filled(9)), finality: "certified", clientEvent });
+    const clientEvent = { clientEventId: "x", clientEventSalt: filled(6), isErased: false };
+    const json = anchorToJson({ ...view(leafOf(1)), clientEvent });
     expect(json).toMatchObject({
       semantic_anchor: { iris_ref: "04".repeat(32), scroll_ref: null },
       client_event_id: "x",
       client_event_salt: "06".repeat(32),
       client_event_commit: "05".repeat(32),
+    });
+    expect(json).not.toHaveProperty("client_event_erased");
+  });
+
+  test("that an id was erased is said to those who would have seen it", () => {
+    const clientEvent = { clientEventId: null, clientEventSalt: null, isErased: true };
+    const json = anchorToJson({ ...view(leafOf(6)), clientEvent });
+    expect(anchorSchema.parse(json)).toMatchObject({
+      client_event_id: null,
+      client_event_salt: null,
+      client_event_erased: true,
     });
   });
 });

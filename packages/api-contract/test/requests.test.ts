@@ -51,6 +51,7 @@ describe("POST /v1/event-anchors", () => {
         eventDataHash: bytes(2),
       },
       clientEventId: "order 7",
+      actor: null,
     });
   });
 
