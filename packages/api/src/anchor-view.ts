@@ -2,6 +2,7 @@
 import { anchorToJson } from "@event-anchoring/api-contract";
 import type { AnchorJson, ClientEvent, FinalityName, ReceiptAnswer } from "@event-anchoring/api-contract";
 import type { HeldCertificate } from "@event-anchoring/control-contract";
+import type { RecordState } from "@event-anchoring/ledger";
 import { decodeLeaf, equalBytes, proveInclusion, receiptToJson, subtreesForInclusion } from "@event-anchoring/protocol";
 import type { AnchorId, Receipt, Sha256 } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
@@ -23,13 +24,22 @@ function visibleClientEvent(anchor: StoredAnchor, caller: Caller): ClientEvent |
   if (clientEvent === null) return null;
   const isOwn = equalBytes(clientEvent.apiClientId, caller.credential.apiClientId);
   if (!isOwn && !caller.isAdmin) return null;
-  return { clientEventId: clientEvent.clientEventId, clientEventSalt: clientEvent.salt };
+  const { clientEventId, salt: clientEventSalt, isErased } = clientEvent;
+  return { clientEventId, clientEventSalt, isErased };
 }
 
-export function storedAnchorToJson(anchor: StoredAnchor, finality: FinalityName, caller: Caller): AnchorJson {
+/** What is said of an anchor beside its leaf. */
+export interface AnchorShowing {
+  readonly finality: FinalityName;
+  readonly caller: Caller;
+  /** Of a claim or a grant; null for every other kind. */
+  readonly state: RecordState | null;
+}
+
+export function storedAnchorToJson(anchor: StoredAnchor, { finality, caller, state }: AnchorShowing): AnchorJson {
   const leaf = decodeLeaf(anchor.bytes);
   const clientEvent = visibleClientEvent(anchor, caller);
-  return anchorToJson({ leaf, anchorId: anchor.anchorId, finality, clientEvent });
+  return anchorToJson({ leaf, anchorId: anchor.anchorId, finality, clientEvent, state });
 }
 
 /** A copy whose list can be written to: the wire types are those of the schemas. */

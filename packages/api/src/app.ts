@@ -1,24 +1,32 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import express from "express";
 import type { Express, NextFunction, Request, Response } from "express";
-import { LIMITS, ROUTES, parsePrefer, routerPath } from "@event-anchoring/api-contract";
+import { LIMITS, ROUTES, emptyQuerySchema, parsePrefer, parseQuery, routerPath } from "@event-anchoring/api-contract";
 import type { Route, RouteId } from "@event-anchoring/api-contract";
 import type { ApiMetrics } from "./api-metrics.ts";
 import { authenticate } from "./auth.ts";
+import { createClaimAnchor, getClaimAnchor } from "./claim-anchors.ts";
+import { getConsistency } from "./consistency.ts";
 import { createEventAnchor, createEventAnchors } from "./create-events.ts";
 import { Deadline } from "./deadline.ts";
+import { getDocs, getDocsAsset } from "./docs-page.ts";
+import { eraseClientEventId } from "./erase-client-event.ts";
+import { createGrantAnchor, getGrantAnchor } from "./grant-anchors.ts";
 import type { HandlerAnswer, HandlerDependencies, HandlerRequest, Handlers } from "./handler.ts";
 import { getHealth, getReadiness } from "./health.ts";
 import { readJsonText } from "./json-body.ts";
 import type { KeyTable } from "./key-table.ts";
 import { getLatestEventAnchor } from "./latest.ts";
+import { listEventAnchors } from "./list-events.ts";
+import { parsed } from "./parsed.ts";
 import { problemError } from "./problem-error.ts";
 import { getLimits } from "./public-routes.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { getEventAnchor, getReceipt } from "./read-anchors.ts";
 import { requestIdOf } from "./request-id.ts";
-import { respondWithError, sendJson, sendText } from "./respond.ts";
+import { respondWithError, sendBytes, sendJson, sendText } from "./respond.ts";
 import type { Headers } from "./respond.ts";
+import { revokeClaimAnchor, revokeGrantAnchor } from "./revoke.ts";
 import { traceEventAnchor } from "./trace.ts";
 import { getTrustRoot } from "./trust-roots.ts";
 import { verifyEventAnchor, verifyEventAnchors } from "./verify.ts";
@@ -26,16 +34,27 @@ import { verifyEventAnchor, verifyEventAnchors } from "./verify.ts";
 const HANDLERS: Handlers = {
   createEventAnchor,
   createEventAnchors,
+  eraseClientEventId,
   verifyEventAnchor,
   verifyEventAnchors,
+  listEventAnchors,
   getLatestEventAnchor,
+  getConsistency,
   getEventAnchor,
   getReceipt,
   traceEventAnchor,
+  createClaimAnchor,
+  getClaimAnchor,
+  revokeClaimAnchor,
+  createGrantAnchor,
+  getGrantAnchor,
+  revokeGrantAnchor,
   getTrustRoot,
   getLimits,
   getHealth,
   getReadiness,
+  getDocs,
+  getDocsAsset,
 };
 
 export interface AppDependencies extends HandlerDependencies {
@@ -112,7 +131,13 @@ function assertTarget(request: IncomingMessage): void {
 function sendAnswer(response: ServerResponse, answer: HandlerAnswer, headers: Headers): void {
   const all = { ...headers, ...answer.headers };
   if ("json" in answer) sendJson(response, answer.status, answer.json, all);
+  else if ("bytes" in answer) sendBytes(response, answer.status, answer.mediaType, answer.bytes, all);
   else sendText(response, answer.status, "text/plain; charset=utf-8", answer.text, all);
+}
+
+/** Routes that take parameters parse them themselves. */
+function assertQuery({ querySchema }: Route, search: string): void {
+  if (querySchema === emptyQuerySchema) parsed(parseQuery(emptyQuerySchema, search));
 }
 
 /** Who calls, what is asked, what it takes, what is answered: the order of checks is part of the contract. */
@@ -126,16 +151,18 @@ async function serve(
   const waitSeconds = preferences?.waitSeconds ?? null;
   const deadline = new Deadline(dependencies.clock, waitSeconds === null ? route.timeoutMs : waitSeconds * 1000);
   assertTarget(request);
-  const { keys, limiter } = dependencies;
-  const caller = route.scope === null ? null : await authenticate(request, route.scope, keys, limiter);
-  const bodyText = route.bodySchema === null ? "" : await readJsonText(request, response, route.bodyBytesMax);
+  const { scopes, bodySchema, bodyBytesMax: bytesMax, isBodyOptional: isOptional } = route;
+  const caller = scopes === null ? null : await authenticate(request, scopes, deadline, dependencies);
+  const bodyText = bodySchema === null ? "" : await readJsonText(request, response, { bytesMax, isOptional });
+  const search = searchOf(request);
+  assertQuery(route, search);
   const isAsync = preferences?.respondAsync ?? false;
   const handlerRequest: HandlerRequest = {
     route,
     caller,
     deadline,
     pathParameters: request.params,
-    search: searchOf(request),
+    search,
     bodyText,
     isAsync,
     prefersText: prefersText(request),

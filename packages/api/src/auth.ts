@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
-import type { Scope } from "@event-anchoring/api-contract";
-import type { ApiKey } from "@event-anchoring/ledger";
+import type { ApiKey, Scope } from "@event-anchoring/ledger";
+import type { Deadline } from "./deadline.ts";
 import type { KeyTable } from "./key-table.ts";
 import { problemError } from "./problem-error.ts";
+import { RefusedError } from "./ports.ts";
 import type { Caller } from "./ports.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
+import { within } from "./within.ts";
 
 /** The scheme's name is case-insensitive (RFC 9110 section 11.1); the token is what follows one space or more. */
 const BEARER = /^bearer +([^\s,]+)$/i;
@@ -19,25 +21,31 @@ function presentedKey(request: IncomingMessage): string | null {
   return bearer ?? header;
 }
 
-function callerOf(key: ApiKey): Caller {
-  const credential = { apiClientId: key.apiClientId, keyId: key.keyId };
-  return { credential, isAdmin: key.scopes.includes("admin") };
+function callerOf({ apiClientId, keyId, scopes }: ApiKey): Caller {
+  return { credential: { apiClientId, keyId }, scopes, isAdmin: scopes.includes("admin") };
+}
+
+async function findKey(presented: string, keys: KeyTable, deadline: Deadline): Promise<ApiKey | null> {
+  const key = await within(keys.find(presented), deadline.remainingMs, "late");
+  if (key === "late") throw new RefusedError("deadline_exceeded", "the key table did not come in time");
+  return key;
 }
 
 /**
  * The early answer to who calls: the ledger looks at the key again when it decides a write.
+ * @param scopes any one of them is enough
  * @throws ProblemError `api_key_invalid`, `scope_missing`, `rate_limited`, in this order
  */
 export async function authenticate(
   request: IncomingMessage,
-  scope: Scope,
-  keys: KeyTable,
-  limiter: RateLimiter,
+  scopes: readonly Scope[],
+  deadline: Deadline,
+  { keys, limiter }: { readonly keys: KeyTable; readonly limiter: RateLimiter },
 ): Promise<Caller> {
   const presented = presentedKey(request);
-  const key = presented === null ? null : await keys.find(presented);
+  const key = presented === null ? null : await findKey(presented, keys, deadline);
   if (key === null) throw problemError("api_key_invalid");
-  if (!key.scopes.includes(scope)) throw problemError("scope_missing");
-  limiter.take(key.keyId);
+  if (!scopes.some((scope) => key.scopes.includes(scope))) throw problemError("scope_missing");
+  limiter.take(key);
   return callerOf(key);
 }

@@ -41,14 +41,16 @@ export class ConsistentRead {
 
   /**
    * @param origins those whose newest certificate the answer shows
+   * @param patienceMs how long the read index and the certificates may take, if not as long as everything else
    * @throws RefusedError
    */
   static async begin(
     dependencies: { controlPlane: ControlPlane; reads: AnchorReads },
     origins: readonly OriginFingerprint[] | "all" | "none",
     deadline: Deadline,
+    patienceMs: number = deadline.remainingMs,
   ): Promise<ConsistentRead> {
-    const ready = await dependencies.controlPlane.read(origins, deadline.remainingMs);
+    const ready = await dependencies.controlPlane.read(origins, patienceMs);
     return new ConsistentRead(dependencies.reads, deadline, ready);
   }
 

@@ -49,7 +49,8 @@ export interface HandlerRequest {
 
 export type HandlerAnswer =
   | { readonly status: number; readonly json: object; readonly headers?: Headers }
-  | { readonly status: number; readonly text: string; readonly headers?: Headers };
+  | { readonly status: number; readonly text: string; readonly headers?: Headers }
+  | { readonly status: number; readonly bytes: Uint8Array; readonly mediaType: string; readonly headers?: Headers };
 
 export type Handler = (request: HandlerRequest, dependencies: HandlerDependencies) => Promise<HandlerAnswer>;
 

@@ -37,6 +37,17 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
   });
 }
 
+export interface BodyRule {
+  readonly bytesMax: number;
+  /** True: no body, or an empty one, is `{}`, whatever its type is said to be. */
+  readonly isOptional: boolean;
+}
+
+/** By its framing; a body that is sent in chunks may turn out to be empty. */
+function mayHaveBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
 /**
  * The text of a JSON body, not yet parsed. Attacker-controlled; bounded here, before anything is looked at.
  * @throws ProblemError `media_type_unsupported`, `body_too_large`, `json_invalid` (not UTF-8)
@@ -44,13 +55,18 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
 export async function readJsonText(
   request: IncomingMessage,
   response: ServerResponse,
-  bytesMax: number,
+  { bytesMax, isOptional }: BodyRule,
 ): Promise<string> {
-  assertJson(request);
+  if (isOptional && !mayHaveBody(request)) return "{}";
+  // Without a type it may still turn out to be empty.
+  const isUntyped = isOptional && request.headers["content-type"] === undefined;
+  if (!isUntyped) assertJson(request);
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
   const body = await collect(request, bytesMax);
+  if (isOptional && body.length === 0) return "{}";
+  if (isUntyped) throw problemError("media_type_unsupported");
   if (!isUtf8(body)) {
     const detail = "the body is not UTF-8";
     throw problemError("json_invalid", [{ pointer: "", code: "syntax", detail }]);

@@ -5,7 +5,8 @@ import { isLiveApiKey } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
-import type { Clock } from "./ports.ts";
+import { RefusedError } from "./ports.ts";
+import type { Clock, Logger } from "./ports.ts";
 
 /** A revoked key is refused here after this time at the latest; the ledger refuses its writes at once. */
 const AGE_MS_MAX = 1000;
@@ -17,11 +18,13 @@ const MISS_PAUSE_MS = 50;
 const IDENTITIES_MAX = 1024;
 
 export interface KeyTableOptions {
-  /** The whole replicated key table. */
+  /**
+   * The whole replicated key table, as of a read index taken after the call. So a node that lags neither denies a key
+   * that the cluster has nor takes one that the cluster has revoked.
+   */
   readonly load: () => Promise<readonly ApiKey[]>;
-  /** The same as of a read index taken after the call: a node that lags must not deny a key that the cluster has. */
-  readonly loadConfirmed: () => Promise<readonly ApiKey[]>;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly sha256: Sha256;
 }
 
@@ -32,8 +35,8 @@ interface KeyIdentity {
 
 interface Loaded {
   readonly keys: ReadonlyMap<string, ApiKey>;
+  /** When it was asked for: what changed until the answer came may not be in it. */
   readonly atMs: number;
-  readonly isConfirmed: boolean;
 }
 
 /** Compared against when there is no such key, so that both answers take the same way. */
@@ -46,7 +49,6 @@ export class KeyTable {
   readonly #identities = new Map<string, KeyIdentity>();
   #loaded: Loaded | null = null;
   #loading: Promise<Loaded> | null = null;
-  #confirming: Promise<Loaded> | null = null;
 
   constructor(options: KeyTableOptions) {
     this.#options = options;
@@ -58,11 +60,16 @@ export class KeyTable {
    * @throws whatever loading the table throws, if it cannot be loaded in time
    */
   async find(text: string): Promise<ApiKey | null> {
+    const askedMs = this.#options.clock.monotonicMs();
     const identity = this.#identityOf(text);
     if (identity === null) return null;
-    const loaded = await this.#fresh();
+    let loaded = await this.#fresh();
     let key = loaded.keys.get(identity.keyId);
-    if (key === undefined) key = (await this.#loadAfterMiss(loaded)).keys.get(identity.keyId);
+    // Only a table that was asked for after the key came says that there is no such key.
+    while (key === undefined && loaded.atMs < askedMs) {
+      loaded = await this.#loadNewer(loaded);
+      key = loaded.keys.get(identity.keyId);
+    }
     const isSame = timingSafeEqual(key?.keyHash ?? NO_HASH, identity.keyHash);
     if (key === undefined || !isSame) return null;
     return isLiveApiKey(key, this.#options.clock.nowMs()) ? key : null;
@@ -89,37 +96,41 @@ export class KeyTable {
 
   async #fresh(): Promise<Loaded> {
     const loaded = this.#loaded;
-    if (loaded === null || this.#ageMs(loaded) > AGE_MS_MAX) return this.#load();
-    // A failure shows when the table is too old to be used; until then the one at hand is good.
-    if (this.#ageMs(loaded) > AGE_MS_STALE) this.#load().catch(() => undefined);
-    return loaded;
+    if (loaded !== null && this.#ageMs(loaded) <= AGE_MS_MAX) {
+      if (this.#ageMs(loaded) > AGE_MS_STALE) this.#loadBeside();
+      return loaded;
+    }
+    const anew = await this.#load();
+    if (this.#ageMs(anew) <= AGE_MS_MAX) return anew;
+    throw new RefusedError("deadline_exceeded", "the key table came too late to be used");
   }
 
-  /** Only a table that is confirmed says that there is no such key. */
-  async #loadAfterMiss(loaded: Loaded): Promise<Loaded> {
-    const waitMs = MISS_PAUSE_MS - this.#ageMs(loaded);
+  /** A failure shows when the table is too old to be used; until then the one at hand is good. */
+  #loadBeside(): void {
+    if (this.#loading !== null) return;
+    const { logger } = this.#options;
+    this.#load().catch((error: unknown) => logger.warn({ err: error }, "the key table cannot be loaded anew"));
+  }
+
+  async #loadNewer(than: Loaded): Promise<Loaded> {
+    const waitMs = MISS_PAUSE_MS - this.#ageMs(than);
     if (waitMs > 0) await pause(waitMs);
-    const newest = this.#loaded ?? loaded;
-    if (newest.isConfirmed && newest !== loaded && this.#ageMs(newest) < MISS_PAUSE_MS) return newest;
-    this.#confirming ??= this.#loadOnce(this.#options.loadConfirmed, true).finally(() => {
-      this.#confirming = null;
-    });
-    return this.#confirming;
+    const newest = this.#loaded;
+    return newest !== null && newest.atMs > than.atMs ? newest : this.#load();
   }
 
   #load(): Promise<Loaded> {
-    this.#loading ??= this.#loadOnce(this.#options.load, false).finally(() => {
+    this.#loading ??= this.#loadOnce().finally(() => {
       this.#loading = null;
     });
     return this.#loading;
   }
 
-  async #loadOnce(load: () => Promise<readonly ApiKey[]>, isConfirmed: boolean): Promise<Loaded> {
-    // The age counts from the question, not from the answer: what changed in between may not be in it.
+  async #loadOnce(): Promise<Loaded> {
     const atMs = this.#options.clock.monotonicMs();
     const keys = new Map<string, ApiKey>();
-    for (const key of await load()) keys.set(bytesToHex(key.keyId), key);
-    const loaded = { keys, atMs, isConfirmed };
+    for (const key of await this.#options.load()) keys.set(bytesToHex(key.keyId), key);
+    const loaded = { keys, atMs };
     this.#loaded = loaded;
     return loaded;
   }

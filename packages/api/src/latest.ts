@@ -7,19 +7,19 @@ import {
   equalBytes,
   parseCosignatureLine,
   parseNote,
-  proveConsistency,
   quorumPolicyOf,
-  subtreesForConsistency,
 } from "@event-anchoring/protocol";
 import type { Sha256, TrustRootChain } from "@event-anchoring/protocol";
 import { proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
+import { proveGrowth } from "./consistency.ts";
 import { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { parsed } from "./parsed.ts";
 import { noteForJson } from "./json-text.ts";
 import { RefusedError } from "./ports.ts";
-import { ProblemError, problemError } from "./problem-error.ts";
+import { problemError } from "./problem-error.ts";
+import { loadStates } from "./record-states.ts";
 
 /** Who has co-signed. The lines were verified by the control plane when it took the certificate; here they are read. */
 export function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
@@ -40,14 +40,8 @@ async function consistencyJson(
   fromSize: number,
   sha256: Sha256,
 ): Promise<LatestAnswer["consistency"]> {
-  const { originFingerprint, treeSize } = certificate;
-  if (fromSize > treeSize) {
-    const detail = `The certified tree has ${treeSize} leaves; from_size is ${fromSize}.`;
-    throw new ProblemError({ code: "from_size_ahead", detail });
-  }
-  const subtrees = subtreesForConsistency(fromSize, treeSize);
-  const hashes = await read.select((reads) => reads.proofHashes([{ originFingerprint, subtrees }]));
-  const proof = proveConsistency(fromSize, treeSize, hashes.hashAt(originFingerprint), sha256);
+  const { treeSize } = certificate;
+  const { proof } = await proveGrowth(read, certificate, { fromSize, toSize: treeSize }, sha256);
   return { from_size: fromSize, tree_size: treeSize, proof: proof.map(bytesToBase64) };
 }
 
@@ -71,11 +65,13 @@ export const getLatestEventAnchor: Handler = async (request, dependencies) => {
   const chain = await dependencies.trustRoots.chain(read);
   const consistency =
     query.fromSize === null ? {} : { consistency: await consistencyJson(read, certificate, query.fromSize, sha256) };
+  const states = await loadStates(read, [proved.anchor], dependencies.clock);
+  const state = states.get(proved.anchor.sequence) ?? null;
   const json: LatestAnswer = {
     origin_fingerprint: bytesToHex(origin),
     depth,
     tree_size: certificate.treeSize,
-    anchor: storedAnchorToJson(proved.anchor, "certified", callerOf(request)),
+    anchor: storedAnchorToJson(proved.anchor, { finality: "certified", caller: callerOf(request), state }),
     root_hash: bytesToHex(certificate.rootHash),
     certified_at: formatRfc3339(certificate.certifiedAtS * 1000),
     checkpoint: noteForJson(certificate.checkpoint),

@@ -4,6 +4,7 @@ import { CachedValue } from "./cached-value.ts";
 import { RefusedError } from "./ports.ts";
 import type { Clock, ControlPlane } from "./ports.ts";
 import type { AnchorReads } from "./reads-port.ts";
+import { within } from "./within.ts";
 
 /** /healthz and /readyz are public: they cost the node at most one question of each kind in this time. */
 const AGE_MS_MAX = 250;
@@ -17,13 +18,6 @@ export type StatusAnswer =
 export type StorageAnswer =
   | { readonly isReachable: true; readonly appliedIndex: number }
   | { readonly isReachable: false; readonly detail: string };
-
-function within<T>(promise: Promise<T>, timeoutMs: number, late: T): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(late), timeoutMs);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
 
 /** Public: names of hosts, roles and tables stay in the log. */
 function storageDetail(error: StoreError): string {

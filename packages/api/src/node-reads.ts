@@ -80,6 +80,19 @@ export class NodeReads implements AnchorReads {
   readonly anchors: AnchorReads["anchors"] = async (...args) => (await this.#opened()).anchors(...args);
   readonly anchorsOfOrigin: AnchorReads["anchorsOfOrigin"] = async (...args) =>
     (await this.#opened()).anchorsOfOrigin(...args);
+  readonly anchorsBySequence: AnchorReads["anchorsBySequence"] = async (...args) =>
+    (await this.#opened()).anchorsBySequence(...args);
+  readonly clientEvent: AnchorReads["clientEvent"] = async (...args) => (await this.#opened()).clientEvent(...args);
+  readonly eventsBy: AnchorReads["eventsBy"] = async (...args) => (await this.#opened()).eventsBy(...args);
+  readonly records: AnchorReads["records"] = async (...args) => (await this.#opened()).records(...args);
+  readonly newestClaim: AnchorReads["newestClaim"] = async (...args) => (await this.#opened()).newestClaim(...args);
+  readonly grantsBetween: AnchorReads["grantsBetween"] = async (...args) =>
+    (await this.#opened()).grantsBetween(...args);
+  readonly grantsTo: AnchorReads["grantsTo"] = async (...args) => (await this.#opened()).grantsTo(...args);
+  readonly revocationsOf: AnchorReads["revocationsOf"] = async (...args) =>
+    (await this.#opened()).revocationsOf(...args);
+  readonly latestCertificate: AnchorReads["latestCertificate"] = async (...args) =>
+    (await this.#opened()).latestCertificate(...args);
   readonly proofHashes: AnchorReads["proofHashes"] = async (...args) => (await this.#opened()).proofHashes(...args);
   readonly position: AnchorReads["position"] = async () => (await this.#opened()).position();
   readonly sequenceAtOrBefore: AnchorReads["sequenceAtOrBefore"] = async (...args) =>

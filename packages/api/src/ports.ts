@@ -1,5 +1,5 @@
 /** What the handlers need of the rest of the node. Real ones are made by main.ts, fake ones by tests. */
-import type { Command, Credential } from "@event-anchoring/ledger";
+import type { Command, Credential, Scope } from "@event-anchoring/ledger";
 import type {
   Finality,
   HeldCertificate,
@@ -67,5 +67,6 @@ export const systemClock: Clock = {
 /** Who calls: known after the API key was checked. */
 export interface Caller {
   readonly credential: Credential;
+  readonly scopes: readonly Scope[];
   readonly isAdmin: boolean;
 }

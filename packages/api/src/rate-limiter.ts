@@ -1,3 +1,4 @@
+import type { ApiKey } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Clock } from "./ports.ts";
 import { ProblemError } from "./problem-error.ts";
@@ -7,22 +8,22 @@ interface Bucket {
   atMs: number;
 }
 
-/** One token bucket per API key, refilled at the configured rate; it holds one second of it. */
+/** One token bucket per API key, refilled at its rate; it holds one second of it. */
 export class RateLimiter {
-  readonly #perSecond: number | null;
+  readonly #defaultPerSecond: number | null;
   readonly #clock: Clock;
   /** Only keys that exist get here, so the map is as large as the key table at most. */
   readonly #buckets = new Map<string, Bucket>();
 
-  /** @param perSecond null = no limit */
-  constructor(perSecond: number | null, clock: Clock) {
-    this.#perSecond = perSecond;
+  /** @param defaultPerSecond of a key that has no rate of its own; null = no limit */
+  constructor(defaultPerSecond: number | null, clock: Clock) {
+    this.#defaultPerSecond = defaultPerSecond;
     this.#clock = clock;
   }
 
   /** @throws ProblemError `rate_limited` */
-  take(keyId: Uint8Array): void {
-    const perSecond = this.#perSecond;
+  take({ keyId, requestsPerSecond }: Pick<ApiKey, "keyId" | "requestsPerSecond">): void {
+    const perSecond = requestsPerSecond === 0 ? this.#defaultPerSecond : requestsPerSecond;
     if (perSecond === null) return;
     const name = bytesToHex(keyId);
     const nowMs = this.#clock.monotonicMs();

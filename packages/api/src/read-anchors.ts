@@ -1,68 +1,189 @@
-import { anchorPathSchema, emptyQuerySchema, parsePath, parseQuery } from "@event-anchoring/api-contract";
+import { anchorPathSchema, parsePath } from "@event-anchoring/api-contract";
 import type { AnchorAnswer, AnchorJson, ReceiptAnswer } from "@event-anchoring/api-contract";
+import type { RecordState } from "@event-anchoring/ledger";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
-import type { AnchorId } from "@event-anchoring/protocol";
-import { loadAnchors, proveAnchors, receiptAnswer, storedAnchorToJson, assertProved } from "./anchor-view.ts";
+import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
+import type { StoredAnchor } from "@event-anchoring/store";
+import { assertProved, loadAnchors, proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
 import type { ProvedAnchor } from "./anchor-view.ts";
 import { ConsistentRead } from "./consistent-read.ts";
+import { Deadline } from "./deadline.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
 import { parsed } from "./parsed.ts";
+import { RefusedError } from "./ports.ts";
 import { problemError } from "./problem-error.ts";
+import { loadStates } from "./record-states.ts";
 
+/** How long an answer that was asked for at once waits for certificates that are about to be made. */
+const AT_ONCE_MS = 100;
+/** What is kept back of a write's time, to read a replay that is not certified. Shorter than the grace of an answer. */
+const COMMITTED_READ_MS = 200;
+
+/** An anchor without a receipt is committed, and not known to be certified. */
 export interface ShownAnchor {
   readonly anchorId: AnchorId;
   readonly anchor: AnchorJson;
+  readonly receipt: ReceiptAnswer | null;
+}
+
+export interface CertifiedAnchor extends ShownAnchor {
   readonly receipt: ReceiptAnswer;
   readonly proved: ProvedAnchor;
 }
 
+type ByAnchorId<T> = ReadonlyMap<string, T>;
+
+function certifiedAnchor(
+  each: ProvedAnchor | null,
+  state: RecordState | null,
+  request: HandlerRequest,
+  { crypto }: HandlerDependencies,
+): CertifiedAnchor {
+  const proved = assertProved(each);
+  return {
+    anchorId: proved.anchor.anchorId,
+    anchor: storedAnchorToJson(proved.anchor, { finality: "certified", caller: callerOf(request), state }),
+    receipt: receiptAnswer(proved.receipt, proved.certificate, crypto.sha256),
+    proved,
+  };
+}
+
+/** Anchors of one read with receipts against its certificates. */
+async function showCertified(
+  read: ConsistentRead,
+  ids: readonly AnchorId[],
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+): Promise<ByAnchorId<CertifiedAnchor>> {
+  const { clock, crypto } = dependencies;
+  const anchors = await loadAnchors(read, ids);
+  const [states, provedAnchors] = await Promise.all([
+    loadStates(read, anchors, clock),
+    proveAnchors(read, anchors, crypto.sha256),
+  ]);
+  const shown = provedAnchors.map((each) => {
+    const state = states.get(each?.anchor.sequence ?? -1) ?? null;
+    return certifiedAnchor(each, state, request, dependencies);
+  });
+  return new Map(shown.map((each) => [bytesToHex(each.anchorId), each]));
+}
+
+/** The anchor of a claim or grant whose state the read has found out. */
+export async function showRecord(
+  read: ConsistentRead,
+  { anchorId, state }: { readonly anchorId: AnchorId; readonly state: RecordState },
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+): Promise<CertifiedAnchor> {
+  const anchors = await loadAnchors(read, [anchorId]);
+  const [proved] = await proveAnchors(read, anchors, dependencies.crypto.sha256);
+  return certifiedAnchor(proved ?? null, state, request, dependencies);
+}
+
+/** Sizes of the trees that the recorded certificates cover, by origin: a certificate in the tables is there for good. */
+async function recordedSizes(
+  read: ConsistentRead,
+  anchors: readonly StoredAnchor[],
+): Promise<ReadonlyMap<string, number>> {
+  const origins = new Map<string, OriginFingerprint>();
+  for (const { originFingerprint } of anchors) origins.set(bytesToHex(originFingerprint), originFingerprint);
+  const sizes = await Promise.all(
+    [...origins].map(async ([name, origin]) => {
+      const { certificate } = await read.select((reads) => reads.latestCertificate(origin));
+      return [name, certificate?.treeSize ?? 0] as const;
+    }),
+  );
+  return new Map(sizes);
+}
+
+/** Anchors as they are committed, without receipts: no certificate is waited for. */
+async function showCommitted(
+  ids: readonly AnchorId[],
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+): Promise<ByAnchorId<ShownAnchor>> {
+  const { clock } = dependencies;
+  const deadline = new Deadline(clock, Math.max(request.deadline.remainingMs, COMMITTED_READ_MS));
+  const read = await ConsistentRead.begin(dependencies, "none", deadline);
+  const { anchors: found } = await read.select((reads) => reads.anchors(ids));
+  const anchors = found.filter((anchor) => anchor !== null);
+  const [states, sizes] = await Promise.all([loadStates(read, anchors, clock), recordedSizes(read, anchors)]);
+  const caller = callerOf(request);
+  return new Map(
+    anchors.map((stored) => {
+      const { anchorId, depth, originFingerprint, sequence } = stored;
+      const isCertified = depth < (sizes.get(bytesToHex(originFingerprint)) ?? 0);
+      const finality = isCertified ? "certified" : "committed";
+      const anchor = storedAnchorToJson(stored, { finality, caller, state: states.get(sequence) ?? null });
+      return [bytesToHex(anchorId), { anchorId, anchor, receipt: null }];
+    }),
+  );
+}
+
+function isLate(error: unknown): boolean {
+  if (!(error instanceof RefusedError)) return false;
+  return error.code === "certification_stalled" || error.code === "deadline_exceeded" || error.code === "no_leader";
+}
+
+async function beginWithin(
+  dependencies: HandlerDependencies,
+  deadline: Deadline,
+  patienceMs: number,
+): Promise<ConsistentRead | null> {
+  try {
+    return await ConsistentRead.begin(dependencies, "all", deadline, patienceMs);
+  } catch (error) {
+    if (isLate(error)) return null;
+    throw error;
+  }
+}
+
 /**
- * Anchors with receipts against the newest certificates, in one linearizable read of three round trips.
+ * Anchors with receipts against the newest certificates, in one linearizable read.
  * @returns by the hex of their ids; what does not exist is not in it
  */
 export async function readProvedAnchors(
   ids: readonly AnchorId[],
   request: HandlerRequest,
   dependencies: HandlerDependencies,
-): Promise<ReadonlyMap<string, ShownAnchor>> {
+): Promise<ByAnchorId<CertifiedAnchor>> {
   const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
-  const anchors = await loadAnchors(read, ids);
-  const caller = callerOf(request);
-  const { sha256 } = dependencies.crypto;
-  const shown = new Map<string, ShownAnchor>();
-  for (const each of await proveAnchors(read, anchors, sha256)) {
-    const proved = assertProved(each);
-    const { anchorId } = proved.anchor;
-    shown.set(bytesToHex(anchorId), {
-      anchorId,
-      anchor: storedAnchorToJson(proved.anchor, "certified", caller),
-      receipt: receiptAnswer(proved.receipt, proved.certificate, sha256),
-      proved,
-    });
-  }
-  return shown;
+  return showCertified(read, ids, request, dependencies);
 }
 
-async function readOne(request: HandlerRequest, dependencies: HandlerDependencies): Promise<ShownAnchor> {
-  const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
-  parsed(parseQuery(emptyQuerySchema, request.search));
-  const shown = await readProvedAnchors([anchorId], request, dependencies);
-  const found = shown.get(bytesToHex(anchorId));
-  if (found === undefined) throw problemError("anchor_not_found");
-  return found;
+/**
+ * Anchors that are known to be committed: with receipts if certificates come in time, else as they are. With
+ * `Prefer: respond-async` that time is a moment.
+ */
+export async function readCommittedAnchors(
+  ids: readonly AnchorId[],
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+): Promise<ByAnchorId<ShownAnchor>> {
+  const { deadline, isAsync } = request;
+  const patienceMs = Math.max(0, deadline.remainingMs - COMMITTED_READ_MS);
+  const read = await beginWithin(dependencies, deadline, isAsync ? Math.min(AT_ONCE_MS, patienceMs) : patienceMs);
+  if (read === null) return showCommitted(ids, request, dependencies);
+  return showCertified(read, ids, request, dependencies);
 }
 
-/** GET /v1/event-anchors/{anchor_id} */
+/** GET /v1/event-anchors/{anchor_id}: also where the `Location` of a write leads. */
 export const getEventAnchor: Handler = async (request, dependencies) => {
-  const { anchor, receipt } = await readOne(request, dependencies);
+  const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
+  const readAnchors = request.isAsync ? readCommittedAnchors : readProvedAnchors;
+  const found = (await readAnchors([anchorId], request, dependencies)).get(bytesToHex(anchorId));
+  if (found === undefined) throw problemError("anchor_not_found");
+  const { anchor, receipt } = found;
   const json: AnchorAnswer = { anchor, receipt };
   return { status: 200, json };
 };
 
 /** GET /v1/event-anchors/{anchor_id}/receipt: JSON, or the canonical C2SP tlog-proof for `Accept: text/plain`. */
 export const getReceipt: Handler = async (request, dependencies) => {
-  const { receipt, proved } = await readOne(request, dependencies);
-  if (request.prefersText) return { status: 200, text: formatProof(proved.receipt) };
-  return { status: 200, json: receipt };
+  const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
+  const found = (await readProvedAnchors([anchorId], request, dependencies)).get(bytesToHex(anchorId));
+  if (found === undefined) throw problemError("anchor_not_found");
+  if (request.prefersText) return { status: 200, text: formatProof(found.proved.receipt) };
+  return { status: 200, json: found.receipt };
 };

@@ -22,14 +22,13 @@ const SECURITY_HEADERS = {
 export type Headers = Readonly<Record<string, string>>;
 
 /** Writes a whole answer. Once only; the second call for one response is a fault of ours. */
-export function sendText(
+export function sendBytes(
   response: ServerResponse,
   status: number,
   mediaType: string,
-  text: string,
+  body: Uint8Array,
   headers: Headers = {},
 ): void {
-  const body = Buffer.from(text, "utf8");
   response.writeHead(status, {
     ...SECURITY_HEADERS,
     "Content-Type": mediaType,
@@ -37,6 +36,16 @@ export function sendText(
     ...headers,
   });
   response.end(body);
+}
+
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  mediaType: string,
+  text: string,
+  headers: Headers = {},
+): void {
+  sendBytes(response, status, mediaType, Buffer.from(text, "utf8"), headers);
 }
 
 export function sendJson(response: ServerResponse, status: number, value: object, headers: Headers = {}): void {
@@ -118,6 +127,7 @@ const REJECTION_PROBLEMS: Readonly<Record<RejectionCode, ProblemCode>> = {
   trust_root_invalid: "internal_error",
   api_key_conflict: "internal_error",
   api_key_limit: "internal_error",
+  api_key_unknown: "internal_error",
 };
 
 /** @param itemPointer RFC 6901 pointer of the item in the request body; "" when the body is the item */

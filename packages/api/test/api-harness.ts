@@ -72,6 +72,8 @@ export interface Answer {
   readonly json: AnswerBody;
 }
 
+type KeyLimits = Pick<ApiKey, "expiresMs" | "requestsPerSecond">;
+
 export interface Harness {
   readonly node: FakeNode;
   readonly clock: FakeClock;
@@ -82,7 +84,7 @@ export interface Harness {
   readonly logged: readonly LoggedLine[];
   stopping: boolean;
   /** A new live key. */
-  keyWith(label: string, scopes: readonly Scope[], expiresMs?: number): string;
+  keyWith(label: string, scopes: readonly Scope[], limits?: Partial<KeyLimits>): string;
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   raw(bytes: string): Promise<string>;
   close(): Promise<void>;
@@ -162,8 +164,8 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     trustRoots: new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk),
     keys: new KeyTable({
       load: async () => (await node.reads.apiKeys()).apiKeys,
-      loadConfirmed: async () => (await node.reads.apiKeys()).apiKeys,
       clock,
+      logger,
       sha256: nodeCrypto.sha256,
     }),
     limiter: new RateLimiter(keyRequestsPerSecond, clock),
@@ -179,22 +181,17 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
 }
 
 /** Makes a live key at the node and returns it as a client sends it. */
-function createKey(node: FakeNode, label: string, scopes: readonly Scope[], expiresMs: number): string {
+function createKey(node: FakeNode, label: string, scopes: readonly Scope[], limits: Partial<KeyLimits>): string {
   const secret = seedOf(`api key ${label}`);
-  const { keyId, keyHash } = apiKeyIdentity(secret, nodeCrypto.sha256);
-  const key: ApiKey = {
-    keyId,
-    keyHash,
-    apiClientId: seedOf(`client ${label}`).slice(0, 16),
-    label,
-    scopes,
-    expiresMs,
-    createdMs: 0,
-    revokedMs: 0,
-    operator: "test",
-  };
-  node.createApiKey(key);
+  const { keyHash } = apiKeyIdentity(secret, nodeCrypto.sha256);
+  const apiClientId = seedOf(`client ${label}`).slice(0, 16);
+  node.createApiKey({ keyHash, apiClientId, label, scopes, expiresMs: 0, requestsPerSecond: 0, ...limits });
   return formatApiKey(secret);
+}
+
+/** Names the key of a label, as `keyWith` made it. */
+export function keyIdOf(label: string): Uint8Array {
+  return apiKeyIdentity(seedOf(`api key ${label}`), nodeCrypto.sha256).keyId;
 }
 
 interface LoggedLine {
@@ -240,8 +237,8 @@ export async function startHarness(
   const server = createApiServer(app, logger);
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
   const [port, metricsPort] = await Promise.all([listening(server), listening(metricsServer)]);
-  const keyWith = (label: string, scopes: readonly Scope[], expiresMs = 0): string =>
-    createKey(node, label, scopes, expiresMs);
+  const keyWith = (label: string, scopes: readonly Scope[], limits: Partial<KeyLimits> = {}): string =>
+    createKey(node, label, scopes, limits);
   const key = keyWith("default", ["read", "write", "revoke"]);
   return {
     node,

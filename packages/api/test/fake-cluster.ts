@@ -2,10 +2,11 @@
 import {
   VKEY_TYPE,
   checkpointOrigin,
-  concatBytes,
+  compareBytes,
   cosignatureLine,
   cosignatureMessage,
   cosignerName,
+  equalBytes,
   formatCheckpoint,
   formatNote,
   formatTrustRootText,
@@ -19,7 +20,7 @@ import {
   trustRootMessage,
   trustRootSignatureLine,
 } from "@event-anchoring/protocol";
-import type { OriginFingerprint, SignedTrustRoot, TrustRoot } from "@event-anchoring/protocol";
+import type { OriginFingerprint, OriginStatus, SignedTrustRoot, TrustRoot } from "@event-anchoring/protocol";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 
@@ -46,19 +47,6 @@ function keysOf(nodeId: string, clusterId: Uint8Array): FakeKeys {
   return { nodeId, cosigner, auth: createSigner(seedOf(`auth ${nodeId}`)), log, originFingerprint };
 }
 
-export interface FakeCluster {
-  readonly clusterId: Uint8Array;
-  readonly trustRoot: SignedTrustRoot;
-  /** Ascending by node id; node-a is the one under test. */
-  readonly origins: readonly OriginFingerprint[];
-  /** The whole signed note over one origin's tree. */
-  checkpoint(origin: OriginFingerprint, treeSize: number, rootHash: Uint8Array, timeS: number): string;
-}
-
-function compareHex(a: Uint8Array, b: Uint8Array): number {
-  return Buffer.compare(a, b);
-}
-
 function trustRootOf(clusterId: Uint8Array, nodes: readonly FakeKeys[], root: Signer): TrustRoot {
   const origins = nodes
     .map(({ originFingerprint, log }) => ({
@@ -66,7 +54,7 @@ function trustRootOf(clusterId: Uint8Array, nodes: readonly FakeKeys[], root: Si
       status: "active" as const,
       logVkey: makeVkey(checkpointOrigin(CLUSTER_NAME, originFingerprint), VKEY_TYPE.ed25519, log.publicKey, sha256),
     }))
-    .toSorted((a, b) => compareHex(a.originFingerprint, b.originFingerprint));
+    .toSorted((a, b) => compareBytes(a.originFingerprint, b.originFingerprint));
   return {
     clusterName: CLUSTER_NAME,
     clusterId,
@@ -92,28 +80,58 @@ function trustRootOf(clusterId: Uint8Array, nodes: readonly FakeKeys[], root: Si
   };
 }
 
-export function fakeCluster(): FakeCluster {
-  const clusterId = seedOf("cluster");
-  const nodes = ["node-a", "node-b", "node-c"].map((nodeId) => keysOf(nodeId, clusterId));
-  const root = createSigner(seedOf("root"));
-  const text = formatTrustRootText(trustRootOf(clusterId, nodes, root));
-  const line = trustRootSignatureLine(
-    {
-      clusterName: CLUSTER_NAME,
-      label: "one",
-      publicKey: root.publicKey,
-      signature: root.sign(trustRootMessage(text)),
-    },
-    sha256,
-  );
-  const trustRoot = parseSignedTrustRoot(formatNote(text, [line]), sha256);
-  const checkpoint = (origin: OriginFingerprint, treeSize: number, rootHash: Uint8Array, timeS: number): string => {
+export class FakeCluster {
+  readonly clusterId = seedOf("cluster");
+  readonly #nodes = ["node-a", "node-b", "node-c"].map((nodeId) => keysOf(nodeId, this.clusterId));
+  readonly #root = createSigner(seedOf("root"));
+  readonly #trustRoots = [this.#sign(trustRootOf(this.clusterId, this.#nodes, this.#root))];
+
+  /** Version 1: what clients pin. */
+  get trustRoot(): SignedTrustRoot {
+    const [first] = this.#trustRoots;
+    if (first === undefined) throw new Error("no trust root");
+    return first;
+  }
+
+  /** Ascending by version. */
+  get trustRoots(): readonly SignedTrustRoot[] {
+    return this.#trustRoots;
+  }
+
+  /** Ascending by node id; node-a is the one under test. */
+  get origins(): readonly OriginFingerprint[] {
+    return this.#nodes.map((node) => node.originFingerprint);
+  }
+
+  #sign(trustRoot: TrustRoot): SignedTrustRoot {
+    const text = formatTrustRootText(trustRoot);
+    const { publicKey } = this.#root;
+    const signature = this.#root.sign(trustRootMessage(text));
+    const line = trustRootSignatureLine({ clusterName: CLUSTER_NAME, label: "one", publicKey, signature }, sha256);
+    return parseSignedTrustRoot(formatNote(text, [line]), sha256);
+  }
+
+  /** Makes the next version, in which one origin has another status. */
+  succeed(origin: OriginFingerprint, status: OriginStatus): SignedTrustRoot {
+    const newest = this.#trustRoots.at(-1) ?? this.trustRoot;
+    const origins = newest.trustRoot.origins.map((listed) =>
+      equalBytes(listed.originFingerprint, origin) ? { ...listed, status } : listed,
+    );
+    const { version, issuedS } = newest.trustRoot;
+    const changes = { version: version + 1, previous: newest.rootThk, issuedS: issuedS + 1, origins };
+    const next = this.#sign({ ...newest.trustRoot, ...changes });
+    this.#trustRoots.push(next);
+    return next;
+  }
+
+  /** The whole signed note over one origin's tree. */
+  checkpoint(origin: OriginFingerprint, treeSize: number, rootHash: Uint8Array, timeS: number): string {
     const name = checkpointOrigin(CLUSTER_NAME, origin);
     const body = formatCheckpoint({ origin: name, treeSize, rootHash });
-    const owner = nodes.find((node) => compareHex(node.originFingerprint, origin) === 0);
+    const owner = this.#nodes.find((node) => equalBytes(node.originFingerprint, origin));
     if (owner === undefined) throw new Error("no such origin");
     const signature = owner.log.sign(noteMessage(body));
-    const lines = nodes.slice(0, 2).map(({ nodeId, cosigner }) =>
+    const lines = this.#nodes.slice(0, 2).map(({ nodeId, cosigner }) =>
       cosignatureLine(
         {
           name: cosignerName(CLUSTER_NAME, nodeId),
@@ -126,11 +144,5 @@ export function fakeCluster(): FakeCluster {
     );
     const logLine = noteSignatureLine({ name, publicKey: owner.log.publicKey, signature }, sha256);
     return formatNote(body, [logLine, ...lines]);
-  };
-  return { clusterId, trustRoot, origins: nodes.map((node) => node.originFingerprint), checkpoint };
-}
-
-/** 32 bytes made of one repeated byte. */
-export function bytes32(byte: number): Uint8Array {
-  return concatBytes(new Uint8Array(32).fill(byte));
+  }
 }

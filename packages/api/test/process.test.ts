@@ -152,17 +152,14 @@ beforeAll(async () => {
   store = await LedgerStore.open({ url: database.url });
   cleanups.push(() => store.close());
   await store.load();
-  const { keyHash, keyId } = apiKeyIdentity(secret, nodeCrypto.sha256);
+  const { keyHash } = apiKeyIdentity(secret, nodeCrypto.sha256);
   node.createApiKey({
-    keyId,
     keyHash,
     apiClientId: seedOf("process client").slice(0, 16),
     label: "",
     scopes: ["read", "write"],
     expiresMs: 0,
-    createdMs: 0,
-    revokedMs: 0,
-    operator: "test",
+    requestsPerSecond: 0,
   });
   await applyDecisions();
   writeFileSync(join(folder, "root-thk.txt"), `${bytesToHex(node.cluster.trustRoot.rootThk)}\n`);
