@@ -36,11 +36,18 @@ export function linkForceAt(link: GrantRecord, at: AsOf, records: Records): Gran
 /** What ends a record the more surely stands further back. */
 const SEVERITY: Readonly<Record<RecordState, number>> = { active: 0, expired: 1, superseded: 2, revoked: 3 };
 
+/** What becomes of a grant by itself and all it hangs on. */
+interface Standing {
+  readonly state: RecordState;
+  /** Nothing is wrong with any link, and none is missing. */
+  readonly isInForce: boolean;
+}
+
 /** States at one position of any number of claims and grants; what several chains share is judged once. */
 export class RecordStates {
   readonly #records: Records;
   readonly #at: AsOf;
-  readonly #grants = new Map<number, RecordState>();
+  readonly #grants = new Map<number, Standing>();
 
   constructor(records: Records, at: AsOf) {
     this.#records = records;
@@ -51,23 +58,36 @@ export class RecordStates {
     return claimStateAt(claim, this.#at);
   }
 
-  /** As grantStateOf says it of the whole chain. */
+  /** As grantStateOf says it of the whole chain, as far as its records are there. */
   grant(grant: GrantRecord): RecordState {
+    return this.#standingOf(grant).state;
+  }
+
+  /** False also if a record is missing. */
+  isInForce(grant: GrantRecord): boolean {
+    return this.#standingOf(grant).isInForce;
+  }
+
+  #standingOf(grant: GrantRecord): Standing {
     const unjudged: GrantRecord[] = [];
-    let worst: RecordState = "active";
+    let above: Standing = { state: "active", isInForce: false };
     for (let link: GrantRecord | null = grant; link !== null; link = parentOf(link, this.#records)) {
       const known = this.#grants.get(link.sequence);
       if (known !== undefined) {
-        worst = known;
+        above = known;
         break;
       }
       unjudged.push(link);
     }
     for (const link of unjudged.reverse()) {
-      const own = grantStateOf(linkForceAt(link, this.#at, this.#records));
-      if (SEVERITY[own] > SEVERITY[worst]) worst = own;
-      this.#grants.set(link.sequence, worst);
+      const force = linkForceAt(link, this.#at, this.#records);
+      const own = grantStateOf(force);
+      above = {
+        state: SEVERITY[own] > SEVERITY[above.state] ? own : above.state,
+        isInForce: force.isComplete && force.faults.length === 0 && (link.parent === null || above.isInForce),
+      };
+      this.#grants.set(link.sequence, above);
     }
-    return worst;
+    return above;
   }
 }

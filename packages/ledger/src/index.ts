@@ -81,6 +81,7 @@ export type {
   Records,
 } from "./records.ts";
 export { signaturesOf } from "./signatures.ts";
+export { signaturesOfLeaf } from "./leaf-signatures.ts";
 export type { SignatureToVerify } from "./signatures.ts";
 export { claimFaultAt, claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
 export type { ForceFault, ForceFaultCode, GrantForce, RecordState } from "./in-force.ts";

@@ -8,7 +8,7 @@ import { parentFault } from "./anchor-checks.ts";
 import type { LoadedLeaf } from "./anchor-checks.ts";
 import { actorRecordsOf, judgeAuthority } from "./authority.ts";
 import type { ActorRecords, AuthorityReason, AuthorityVerdict } from "./authority.ts";
-import { RecordStates, chainOf, linkForceAt } from "./chain-force.ts";
+import { RecordStates, chainOf } from "./chain-force.ts";
 import type { GrantChain } from "./chain-force.ts";
 import type { AsOf, CheckResult } from "./checks.ts";
 import { DelegationJudge, parentLinkFault } from "./delegation.ts";
@@ -340,23 +340,13 @@ function possibleParentsOf(chain: GrantChain | null, { grants, records }: Possib
   const root = chain?.links.at(-1);
   if (chain === null || root === undefined || !chain.isComplete) return [];
   const own = new Set(chain.links.map(({ sequence }) => sequence));
+  const states = new RecordStates(records, at);
   return grants
     .filter((grant) => grant.sequence <= at.sequence && !own.has(grant.sequence))
-    .filter((grant) => grant.granteeLineage === root.grantorLineage && isInForce(grant, at, records))
+    .filter((grant) => grant.granteeLineage === root.grantorLineage && states.isInForce(grant))
     .sort((a, b) => a.sequence - b.sequence)
     .slice(0, TRACE_LIMITS.possibleParentsMax)
     .map(({ anchorId }) => anchorId);
-}
-
-function isInForce(grant: GrantRecord, at: AsOf, records: Records): boolean {
-  const chain = chainOf(grant, records);
-  return (
-    chain.isComplete &&
-    chain.links.every((link) => {
-      const { faults, isComplete } = linkForceAt(link, at, records);
-      return isComplete && faults.length === 0;
-    })
-  );
 }
 
 function reasonsOf(verdict: TraceReason["verdict"], reasons: readonly AuthorityReason[]): TraceReason[] {
