@@ -1,5 +1,5 @@
 /** What is not signed by whom it names, over what it says, for this place, is refused by every node and leaves no trace. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   EMPTY_SEMANTIC_ANCHOR,
   bytesToHex,
@@ -38,6 +38,7 @@ beforeAll(async () => {
   cluster = await HostileCluster.start();
   grantor = await cluster.register("grantor");
   grantee = await cluster.register("grantee");
+  nextSequence = await cluster.nextSequence();
 }, 90_000);
 
 afterAll(async () => {
@@ -77,13 +78,10 @@ function text(body: JsonBody, field: string): string {
 }
 
 // Between two events of our own there is no leaf: nothing that was refused is written.
-beforeEach(async () => {
-  nextSequence = await cluster.nextSequence();
-});
-
 afterEach(async () => {
-  const found = await cluster.nextSequence();
-  if (found !== nextSequence + 1) throw new Error(`${found - nextSequence - 1} refused requests left a leaf`);
+  const expected = nextSequence + 1;
+  nextSequence = await cluster.nextSequence();
+  if (nextSequence !== expected) throw new Error(`requests that were refused left ${nextSequence - expected} leaves`);
 });
 
 /** Every bad shape in every signature of a body that is good otherwise. */
