@@ -23,7 +23,7 @@ export interface SignatureToVerify {
 }
 
 /** Those of the subject and of the issuer, who signs what the subject has signed. */
-export function claimSignatures(claim: ClaimInput, sha256: Sha256): readonly [SignatureToVerify, SignatureToVerify] {
+export function claimSignatures(claim: ClaimInput, sha256: Sha256): [SignatureToVerify, SignatureToVerify] {
   const payload = claimPayload(claim);
   return [
     {
@@ -42,7 +42,7 @@ export function claimSignatures(claim: ClaimInput, sha256: Sha256): readonly [Si
 }
 
 /** Those of the grantor and of the witness, who signs what the grantor has signed. */
-export function grantSignatures(grant: GrantInput, sha256: Sha256): readonly [SignatureToVerify, SignatureToVerify] {
+export function grantSignatures(grant: GrantInput, sha256: Sha256): [SignatureToVerify, SignatureToVerify] {
   const payload = grantPayload(grant);
   return [
     {

@@ -2,8 +2,14 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId, Sha256 } from "@event-anchoring/protocol";
 import { LoadedRecords, claimPairHash } from "../src/index.ts";
-import type { ClaimRecord, EntryWrites, EventReferenceWrite, FactsQuery, GrantRecord } from "../src/index.ts";
-import type { RevocationWrite } from "../src/index.ts";
+import type {
+  ClaimRecord,
+  EntryWrites,
+  EventReferenceWrite,
+  FactsQuery,
+  GrantRecord,
+  RevocationWrite,
+} from "../src/index.ts";
 
 type SequenceOf = (anchorId: AnchorId) => number | null;
 
@@ -78,6 +84,12 @@ export class RecordTables {
   everything(): LoadedRecords {
     const pairs = new Map([...this.#pairs].map(([key, sequence]) => [key, this.claimAt(sequence)]));
     return new LoadedRecords([...this.claims.values()], [...this.grants.values()], pairs);
+  }
+
+  /** In the order of sequences. */
+  rows(): { claims: ClaimRecord[]; grants: GrantRecord[]; revocations: RevocationWrite[] } {
+    const { revocations } = this;
+    return { claims: [...this.claims.values()], grants: [...this.grants.values()], revocations: [...revocations] };
   }
 
   #newestOf(sequence: number | undefined): ClaimRecord | null {

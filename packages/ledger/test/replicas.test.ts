@@ -3,7 +3,7 @@
  * what a store would load is the state again.
  */
 import { describe, expect, test } from "@jest/globals";
-import { bytesToHex, concatBytes, toOriginFingerprint } from "@event-anchoring/protocol";
+import { bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   LedgerHaltError,
@@ -12,97 +12,15 @@ import {
   decodeEntry,
   emptyLedgerState,
   encodeEntry,
+  encodeWrites,
   restoreLedgerState,
 } from "../src/index.ts";
-import type { Certificate, Command, Entry, EventInput, Facts, LedgerState, ProposalGroup } from "../src/index.ts";
-import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, sha256, successor } from "./cluster.ts";
-import { CREATE_KEY, LedgerHarness, event, record, tileRoot } from "./ledger-harness.ts";
-
-/** mulberry32: small, and the same everywhere. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
-const NODES = [NODE_A, NODE_B, NODE_C, NODE_D];
-const VERSION_2 = successor([{ node: NODE_A }, { node: NODE_B }, { node: NODE_C, origin: "closed" }, { node: NODE_D }]);
-
-/** Makes entries of every sort, good and bad. */
-class RandomLife {
-  readonly #random: (below: number) => number;
-  readonly #ledger: LedgerHarness;
-  #groups: ProposalGroup[] = [];
-
-  constructor(seed: number, ledger: LedgerHarness) {
-    this.#random = randomOf(seed);
-    this.#ledger = ledger;
-  }
-
-  #origin(): EventInput["originFingerprint"] {
-    const at = this.#random(30);
-    return NODES[at % 4]?.originFingerprint ?? toOriginFingerprint(hash("none"));
-  }
-
-  #event(): EventInput {
-    const name = `e${this.#random(200)}`;
-    const { leaves } = this.#ledger.tables;
-    const target = leaves[this.#random(leaves.length + 2)]?.anchorId ?? hash("missing");
-    const plain = event(name).semanticAnchor;
-    const semanticAnchor = this.#random(4) === 0 ? { ...plain, scrollRef: target, eventDataHash: hash(name) } : plain;
-    const clientEventId = this.#random(3) === 0 ? `id${this.#random(60)}` : null;
-    return event(name, { originFingerprint: this.#origin(), semanticAnchor, clientEventId });
-  }
-
-  #command(): Command {
-    const dice = this.#random(20);
-    if (dice === 0) return { kind: "mark_certify_point" };
-    if (dice === 1) return { kind: "genesis", document: GENESIS_DOCUMENT };
-    if (dice === 2) return CREATE_KEY;
-    if (dice === 3) {
-      const apiClientId = hash(`client ${this.#random(5)}`).slice(0, 16);
-      const keyHash = hash(`key ${this.#random(20)}`);
-      const key = { keyHash, apiClientId, label: "", scopes: ["write"] as const, expiresMs: 0, requestsPerSecond: 0 };
-      return { kind: "create_api_key", operator: "test", key };
-    }
-    const events = Array.from({ length: 1 + this.#random(this.#random(8) === 0 ? 200 : 4) }, () => this.#event());
-    return record(events, { atomic: this.#random(5) === 0 });
-  }
-
-  #certificates(): Certificate[] {
-    if (this.#random(4) !== 0) return [];
-    return NODES.flatMap((node) => {
-      const origin = this.#ledger.state.origins.get(bytesToHex(node.originFingerprint));
-      if (origin === undefined || this.#random(2) === 0) return [];
-      const lowest = origin.tree.base + 1;
-      const treeSize = Math.min(origin.tree.size, lowest + this.#random(origin.tree.size - lowest + 1));
-      const cosigners = NODES.filter(() => this.#random(4) !== 0).map((by) => [by, 100 + this.#random(50)] as const);
-      return [certify(this.#ledger.head(node.originFingerprint, treeSize), cosigners)];
-    });
-  }
-
-  entry(step: number): Entry {
-    if (step === 3) return this.#ledger.entry([this.#ledger.group({ kind: "genesis", document: GENESIS_DOCUMENT })]);
-    if (step === 4) return this.#ledger.entry([this.#ledger.group(CREATE_KEY)]);
-    if (step === 40) return this.#ledger.entry([this.#ledger.group({ kind: "trust_root", document: VERSION_2 })]);
-    const fresh = Array.from({ length: this.#random(4) }, () => {
-      const commands = Array.from({ length: 1 + this.#random(2) }, () => this.#command());
-      const group = this.#ledger.group(...commands);
-      return this.#random(10) === 0 ? { ...group, notAfter: this.#ledger.state.appliedIndex } : group;
-    });
-    this.#groups.push(...fresh);
-    const again = this.#groups[this.#random(this.#groups.length + 1)];
-    const entry = this.#ledger.entry(
-      again !== undefined && this.#random(3) === 0 ? [...fresh, again] : fresh,
-      this.#certificates(),
-    );
-    return this.#random(6) === 0 ? { ...entry, acceptedMs: entry.acceptedMs - 100_000 } : entry;
-  }
-}
+import type { Command, Entry, EntryWrites, EventInput, Facts, LedgerState, ProposalGroup } from "../src/index.ts";
+import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, sha256, successor } from "./cluster.ts";
+import { GrantWorld } from "./grant-world.ts";
+import { LedgerHarness, event, keyCommand, record, tileRoot } from "./ledger-harness.ts";
+import { RandomLife, VERSION_2, randomOf } from "./random-life.ts";
+import { claim, grant, revocation } from "./records.ts";
 
 /** All that two states must agree on, whatever they keep in memory beside it. */
 function essence(state: LedgerState): object {
@@ -208,6 +126,58 @@ describe("the effect chain", () => {
     expect(decideEntry(ledger.state, committed, facts, nodeCrypto).effect).not.toEqual(effect);
     ledger.state.effect = hash("another past");
     expect(ledger.decide(entry).effect).not.toEqual(effect);
+  });
+
+  test("covers every list that is written, and leaves out what leaves determine", () => {
+    const ledger = new LedgerHarness();
+    const life = new RandomLife(5, ledger);
+    const covered = new Map<string, boolean>();
+    const tileful = record(Array.from({ length: 256 }, (_, at) => event(`e${at}`)));
+    for (let step = 0; step <= STEPS; step++) {
+      const entry = step === STEPS ? ledger.entry([ledger.group(tileful)]) : life.entry(step);
+      const { writes } = ledger.apply(entry);
+      const bytes = bytesToHex(encodeWrites(writes));
+      for (const [name, list] of Object.entries(writes)) {
+        if (!Array.isArray(list) || list.length === 0) continue;
+        covered.set(name, bytesToHex(encodeWrites({ ...writes, [name]: list.slice(1) })) !== bytes);
+      }
+    }
+    const derived = new Set(["tiles", "eventReferences"]);
+    const names = Object.entries(ledger.decide(ledger.entry([])).writes).flatMap(([name, list]) =>
+      Array.isArray(list) ? [name] : [],
+    );
+    expect(Object.fromEntries(covered)).toEqual(Object.fromEntries(names.map((name) => [name, !derived.has(name)])));
+  });
+
+  test.each<[string, (writes: EntryWrites) => EntryWrites]>([
+    ["the lineage of a claim", (w) => ({ ...w, claims: w.claims.map((each) => ({ ...each, lineage: 1 })) })],
+    ["what superseded a claim", (w) => ({ ...w, claims: w.claims.map((each) => ({ ...each, supersededAt: 99 })) })],
+    ["what revoked a claim", (w) => ({ ...w, claims: w.claims.map((each) => ({ ...each, revokedAt: 99 })) })],
+    ["the links of a grant", (w) => ({ ...w, grants: w.grants.map((each) => ({ ...each, links: 9 })) })],
+    ["the parent of a grant", (w) => ({ ...w, grants: w.grants.map((each) => ({ ...each, parent: 9 })) })],
+    ["the window of a grant", (w) => ({ ...w, grants: w.grants.map((each) => ({ ...each, notBefore: 9 })) })],
+    ["how an older record ended", (w) => ({ ...w, endings: w.endings.map((each) => ({ ...each, revokedAt: 99 })) })],
+    ["which kind of record ended", (w) => ({ ...w, endings: w.endings.map((each) => ({ ...each, kind: "grant" })) })],
+    [
+      "what a revocation is about",
+      (w) => ({ ...w, revocations: w.revocations.map((each) => ({ ...each, target: 9 })) }),
+    ],
+    ["the rate of a key", (w) => ({ ...w, apiKeys: w.apiKeys.map((each) => ({ ...each, requestsPerSecond: 9 })) })],
+  ])("differs for %s", (_, change) => {
+    const { ledger, alice, bob, carol } = new GrantWorld();
+    const { writes } = ledger.decide(
+      ledger.entry([
+        ledger.group(keyCommand("another", ["read"])),
+        ledger.group(
+          claim("new"),
+          grant(alice, bob),
+          revocation("claim", carol.claim, { by: "carol" }),
+          claim("alice", { issuedAt: 1 }),
+        ),
+      ]),
+    );
+    expect(writes.endings).toHaveLength(2);
+    expect(encodeWrites(change(writes))).not.toEqual(encodeWrites(writes));
   });
 
   const salted: EventInput = { ...event("one", { clientEventId: "i" }), clientEventSalt: hash("another salt") };
