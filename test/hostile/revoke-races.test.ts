@@ -65,6 +65,20 @@ function eventUnder(round: Round, node: number): Promise<Answer<WireCreated>> {
   });
 }
 
+/** Sends writes with a revocation among them, in another place in each race. */
+async function around(
+  race: number,
+  write: (at: number) => Promise<Answer<WireCreated>>,
+  revoke: () => Promise<Answer<WireCreated>>,
+): Promise<{ readonly answers: readonly Answer<WireCreated>[]; readonly revoked: WireCreated }> {
+  const place = race % (GRANTS_AROUND + 1);
+  const before = Array.from({ length: place }, (_, at) => write(at));
+  const revoking = revoke();
+  const after = Array.from({ length: GRANTS_AROUND - place }, (_, at) => write(place + at));
+  const answers = await Promise.all([...before, ...after]);
+  return { answers, revoked: expectOk(await revoking) };
+}
+
 describe("a revocation", () => {
   test("is seen by every verification that is asked after it was acknowledged, at any node", async () => {
     let asked = 0;
@@ -90,13 +104,15 @@ describe("a revocation", () => {
     const found = { accepted: 0, refused: 0 };
     for (let race = 0; race < ROUNDS; race++) {
       const round = await prepare();
-      const granting = Array.from({ length: GRANTS_AROUND }, (_, at) => {
-        const input = cluster.grant(round.grantor, round.grantee.claim, witness);
-        return cluster.client(race + at).createGrant(grantBody(input));
-      });
-      const revoking = cluster.client(race + 1).revoke("claim", bytesToHex(round.grantor.claim));
-      const [answers, revoked] = await Promise.all([Promise.all(granting), revoking]);
-      const { sequence } = expectOk(revoked).anchor;
+      const bodies = Array.from({ length: GRANTS_AROUND }, () =>
+        grantBody(cluster.grant(round.grantor, round.grantee.claim, witness)),
+      );
+      const { answers, revoked } = await around(
+        race,
+        (at) => cluster.client(race + at).createGrant(bodies[at] ?? {}),
+        () => cluster.client(race + 1).revoke("claim", bytesToHex(round.grantor.claim)),
+      );
+      const { sequence } = revoked.anchor;
       const places = answers.map((answer) => (answer.ok ? answer.body.anchor.sequence < sequence : answer.body.code));
       expect(places.filter((place) => place !== true && place !== "claim_not_in_force")).toEqual([]);
       for (const { ok } of answers) found[ok ? "accepted" : "refused"] += 1;
@@ -114,10 +130,12 @@ describe("a revocation", () => {
     const found = { authorised: 0, unauthorised: 0 };
     for (let race = 0; race < ROUNDS / 2; race++) {
       const round = await prepare();
-      const acting = Array.from({ length: GRANTS_AROUND }, (_, at) => eventUnder(round, at));
-      const revoking = cluster.client(race).revoke("grant", round.grant);
-      const [answers, revoked] = await Promise.all([Promise.all(acting), revoking]);
-      const { sequence } = expectOk(revoked).anchor;
+      const { answers, revoked } = await around(
+        race,
+        (at) => eventUnder(round, at),
+        () => cluster.client(race).revoke("grant", round.grant),
+      );
+      const { sequence } = revoked.anchor;
       for (const [at, answer] of answers.entries()) {
         const { anchor } = expectOk(answer);
         const trace = expectOk(await cluster.client(at + 1).trace(anchor.anchor_id));
