@@ -18,10 +18,13 @@ export interface ProvedAnchor {
   readonly receipt: Receipt;
 }
 
+/** Of an event that never had an id: there is nothing to hide from anybody. */
+const NO_CLIENT_EVENT: ClientEvent = { clientEventId: null, clientEventSalt: null, isErased: false };
+
 /** Shown to the API client that wrote the event, and to `admin`; null: not shown. */
 function visibleClientEvent(anchor: StoredAnchor, caller: Caller): ClientEvent | null {
   const { clientEvent } = anchor;
-  if (clientEvent === null) return null;
+  if (clientEvent === null) return NO_CLIENT_EVENT;
   const isOwn = equalBytes(clientEvent.apiClientId, caller.credential.apiClientId);
   if (!isOwn && !caller.isAdmin) return null;
   const { clientEventId, salt: clientEventSalt, isErased } = clientEvent;
@@ -48,10 +51,9 @@ export function receiptAnswer(receipt: Receipt, certificate: HeldCertificate, sh
   return { ...json, inclusion: [...json.inclusion], checkpoint: noteForJson(json.checkpoint) };
 }
 
-/** Those of the ids that exist, from a snapshot that reaches every certificate of the read. */
+/** Those of the ids that exist; from here on every snapshot of the read reaches all of its certificates. */
 export async function loadAnchors(read: ConsistentRead, ids: readonly AnchorId[]): Promise<StoredAnchor[]> {
-  await read.origins();
-  const { anchors } = await read.select((reads) => reads.anchors(ids));
+  const [{ anchors }] = await Promise.all([read.select((reads) => reads.anchors(ids)), read.origins()]);
   return anchors.filter((anchor) => anchor !== null);
 }
 

@@ -29,6 +29,7 @@ import type { Headers } from "./respond.ts";
 import { revokeClaimAnchor, revokeGrantAnchor } from "./revoke.ts";
 import { traceEventAnchor } from "./trace.ts";
 import { getTrustRoot } from "./trust-roots.ts";
+import { verifyClaimAnchor, verifyGrantAnchor } from "./verify-records.ts";
 import { verifyEventAnchor, verifyEventAnchors } from "./verify.ts";
 
 const HANDLERS: Handlers = {
@@ -45,9 +46,11 @@ const HANDLERS: Handlers = {
   traceEventAnchor,
   createClaimAnchor,
   getClaimAnchor,
+  verifyClaimAnchor,
   revokeClaimAnchor,
   createGrantAnchor,
   getGrantAnchor,
+  verifyGrantAnchor,
   revokeGrantAnchor,
   getTrustRoot,
   getLimits,

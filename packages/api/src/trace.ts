@@ -1,27 +1,45 @@
 import {
   anchorPathSchema,
-  anchorToJson,
   formatRfc3339,
   kindName,
   parsePath,
   parseQuery,
   traceQuerySchema,
 } from "@event-anchoring/api-contract";
-import type { AnchorJson, TraceAnswer, TraceQuery } from "@event-anchoring/api-contract";
-import { traceEvent } from "@event-anchoring/ledger";
-import type { AnchorFact, DelegationHop, LoadedLeaf, Trace } from "@event-anchoring/ledger";
-import { bytesToHex, decodeLeaf, isZero, toAnchorId } from "@event-anchoring/protocol";
+import type { TraceAnswer, TraceQuery } from "@event-anchoring/api-contract";
+import { TRACE_LIMITS, chainOf, parentViolations, traceEvent } from "@event-anchoring/ledger";
+import type {
+  AnchorFact,
+  AsOf,
+  ClaimRecord,
+  GrantRecord,
+  LoadedRecords,
+  PossibleParents,
+  RecordsInView,
+  Trace,
+  TraceInput,
+} from "@event-anchoring/ledger";
+import { LEAF_KIND, bytesToHex, decodeLeaf, isZero, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
-import { assertProved, loadAnchors, proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
+import { assertProved, proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
 import type { ProvedAnchor } from "./anchor-view.ts";
-import { asOfAnswer, resolveAsOf } from "./as-of.ts";
-import { ConsistentRead } from "./consistent-read.ts";
+import { asOfAnswer } from "./as-of.ts";
+import type { ConsistentRead } from "./consistent-read.ts";
+import { delegationToJson, recordToJson } from "./delegation-view.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
+import { beginJudgedRead } from "./judged-read.ts";
+import type { JudgedRead } from "./judged-read.ts";
+import { foundAmong, loadEvidence, loadRecords, statesAt, trustedClaims } from "./load-records.ts";
+import type { AnchorPlace, LoadedEvidence } from "./load-records.ts";
 import { parsed } from "./parsed.ts";
 import { RefusedError } from "./ports.ts";
 import { ProblemError, problemError } from "./problem-error.ts";
+import { rememberingCrypto, verifyAhead } from "./verdicts.ts";
+
+/** Grants to the root grantor that are looked at: more than are shown, as some are not in force. */
+const CANDIDATES_MAX = 256;
 
 /** What the anchor's non-empty references lead to. */
 async function loadReferences(read: ConsistentRead, anchor: StoredAnchor): Promise<Map<string, AnchorFact>> {
@@ -62,36 +80,38 @@ async function loadParents(read: ConsistentRead, anchor: StoredAnchor, query: Tr
   return { nearest: nearest[0] ?? null, page, beforePage };
 }
 
-function traceWithParents(
-  anchor: StoredAnchor,
-  references: ReadonlyMap<string, AnchorFact>,
-  { nearest, page, beforePage }: Parents,
-  crypto: Crypto,
-): Trace {
-  const isAdjacent = nearest === null || page[0]?.depth === nearest.depth;
-  if (isAdjacent) return traceEvent({ anchor, references, parents: page, beforeParents: beforePage }, crypto);
-  const trace = traceEvent({ anchor, references, parents: [], beforeParents: nearest }, crypto);
-  const [first, ...rest] = page;
-  if (first === undefined) return trace;
-  // A later page does not begin at the anchor: its links are checked by themselves.
-  const links = traceEvent({ anchor: first, references: new Map(), parents: rest, beforeParents: beforePage }, crypto);
-  const broken = links.violations.filter(({ code }) => code === "parent_link_broken");
-  return { ...trace, violations: [...trace.violations, ...broken] };
+/** What a trace leads along: the claim and the grant that an event names, or the anchor itself. */
+function placesOnTheWay(anchor: StoredAnchor, references: ReadonlyMap<string, AnchorFact>): AnchorPlace[] {
+  const leaf = decodeLeaf(anchor.bytes);
+  if (leaf.kind !== LEAF_KIND.event && leaf.kind !== LEAF_KIND.signedEvent) return [anchor];
+  const { irisRef, grantRef } = leaf.semanticAnchor;
+  return [irisRef, grantRef].flatMap((id) => references.get(bytesToHex(id)) ?? []);
 }
 
-function loadedToJson(loaded: LoadedLeaf): AnchorJson {
-  const leaf = decodeLeaf(loaded.bytes);
-  return anchorToJson({ leaf, anchorId: loaded.anchorId, finality: "certified", clientEvent: null });
+function recordsAt(places: readonly AnchorPlace[], records: LoadedRecords): RecordsInView {
+  const claims: ClaimRecord[] = [];
+  const grants: GrantRecord[] = [];
+  for (const { kind, sequence } of places) {
+    const claim = kind === LEAF_KIND.claim ? records.claim(sequence) : null;
+    const grant = kind === LEAF_KIND.grant ? records.grant(sequence) : null;
+    if (claim !== null) claims.push(claim);
+    if (grant !== null) grants.push(grant);
+  }
+  return { claims, grants };
 }
 
-function hopJson(hop: DelegationHop): TraceAnswer["delegation"][number] {
-  return {
-    grant: loadedToJson(hop.grant),
-    grantor_claim: loadedToJson(hop.grantorClaim),
-    grantee_claim: loadedToJson(hop.granteeClaim),
-    witness_public_key: bytesToHex(hop.witnessPublicKey),
-    witness_is_grantee: hop.witnessIsGrantee,
-  };
+/** Grants to whoever granted first, with what their own force depends on. */
+async function loadPossibleParents(
+  read: ConsistentRead,
+  grant: GrantRecord | undefined,
+  records: LoadedRecords,
+  asOf: AsOf,
+): Promise<PossibleParents> {
+  const root = grant === undefined ? undefined : chainOf(grant, records).links.at(-1);
+  if (root === undefined) return { grants: [], records };
+  const { grants } = await read.select((reads) => reads.grantsTo(root.grantorLineage, asOf.sequence, CANDIDATES_MAX));
+  const places = grants.map(({ sequence }) => ({ kind: LEAF_KIND.grant, sequence }));
+  return { grants, records: await loadRecords(read, places, [asOf]) };
 }
 
 function boundaryJson(boundary: Trace["boundary"]): TraceAnswer["boundary"] {
@@ -109,25 +129,32 @@ function hexOrNull(id: AnchorId | null): string | null {
 }
 
 /** The part of the answer that the ledger decides. */
-function traceJson(trace: Trace) {
+function traceJson(read: ConsistentRead, trace: Trace) {
+  const { claim, state, actorSignature } = trace.actor;
   return {
     authorised_at_action: trace.authorisedAtAction,
     authorised_now: trace.authorisedNow,
-    reasons: trace.reasons.map(({ code, anchorId, sequence }) => ({
+    suspect: trace.isSuspect,
+    reasons: trace.reasons.map(({ verdict, code, anchorId, sequence }) => ({
+      verdict,
       code,
       anchor_id: hexOrNull(anchorId),
       sequence,
     })),
     actor: {
-      claim: trace.actor.claim === null ? null : loadedToJson(trace.actor.claim),
-      state: trace.actor.state,
-      actor_signature: trace.actor.actorSignature,
+      claim: claim === null ? null : recordToJson(read, claim, state),
+      state,
+      actor_signature: actorSignature,
     },
-    delegation: trace.delegation.map(hopJson),
+    ...delegationToJson(read, trace.delegation),
     boundary: boundaryJson(trace.boundary),
     root_authority: trace.rootAuthority,
     possible_parents: trace.possibleParents.map(bytesToHex),
-    revocations: trace.revocations.map(loadedToJson),
+    revocations: trace.revocations.map((revocation) => ({
+      anchor: recordToJson(read, revocation, null),
+      target_anchor_id: bytesToHex(revocation.targetAnchorId),
+      before_action: revocation.isBeforeAction,
+    })),
     violations: trace.violations.map(({ code, anchorId, detail }) => ({
       code,
       anchor_id: bytesToHex(anchorId),
@@ -160,34 +187,75 @@ async function eeaJson(read: ConsistentRead, { certificate }: ProvedAnchor): Pro
   };
 }
 
+/** A later page does not begin at the anchor: its links are held against one another by themselves. */
+function withParents(
+  input: Omit<TraceInput, "parents" | "beforeParents">,
+  { nearest, page, beforePage }: Parents,
+  crypto: Crypto,
+): Trace {
+  const isAdjacent = nearest === null || page[0]?.depth === nearest.depth;
+  if (isAdjacent) return traceEvent({ ...input, parents: page, beforeParents: beforePage }, crypto);
+  const trace = traceEvent({ ...input, parents: [], beforeParents: nearest }, crypto);
+  const broken = page.length === 0 ? [] : parentViolations(page, beforePage, crypto);
+  return { ...trace, violations: [...trace.violations, ...broken] };
+}
+
+/** The rows that are judged: records, their leaves, what revokes them, and where the root may come from. */
+async function loadTraced(
+  read: ConsistentRead,
+  anchor: StoredAnchor,
+  references: ReadonlyMap<string, AnchorFact>,
+  others: readonly StoredAnchor[],
+  asOf: AsOf,
+): Promise<LoadedEvidence & { readonly possibleParents: PossibleParents }> {
+  const positions = [{ sequence: anchor.sequence, timeMs: anchor.acceptedMs }, asOf];
+  const onTheWay = placesOnTheWay(anchor, references);
+  const records = await loadRecords(read, [...onTheWay, ...others], positions);
+  const shown = recordsAt(onTheWay, records);
+  const [evidence, possibleParents] = await Promise.all([
+    loadEvidence(read, shown, records, { at: asOf, positions, hopsMax: TRACE_LIMITS.delegationMax }),
+    loadPossibleParents(read, shown.grants[0], records, asOf),
+  ]);
+  return { ...evidence, possibleParents };
+}
+
+/** The anchor, unless it is younger than the position. @throws ProblemError `anchor_not_found` */
+function tracedAnchor({ anchors, asOf }: JudgedRead, anchorId: AnchorId): StoredAnchor {
+  const anchor = anchors.get(bytesToHex(anchorId));
+  if (anchor === undefined) throw problemError("anchor_not_found");
+  if (anchor.sequence <= asOf.sequence) return anchor;
+  throw new ProblemError({ code: "anchor_not_found", detail: "The anchor is younger than as_of." });
+}
+
 /** GET /v1/event-anchors/{anchor_id}/trace */
 export const traceEventAnchor: Handler = async (request, dependencies) => {
   const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
   const query = parsed(parseQuery(traceQuerySchema, request.search));
-  const { crypto, clock } = dependencies;
-  const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
-  const [anchor] = await loadAnchors(read, [anchorId]);
-  if (anchor === undefined) throw problemError("anchor_not_found");
-  const asOf = await resolveAsOf(read, query.asOf, clock);
-  if (anchor.sequence > asOf.sequence) {
-    throw new ProblemError({ code: "anchor_not_found", detail: "The anchor is younger than as_of." });
-  }
+  const { trustedRoots } = query;
+  const crypto = rememberingCrypto(dependencies.crypto);
+  const judged = await beginJudgedRead(request, dependencies, [anchorId, ...(trustedRoots ?? [])], query.asOf);
+  const { read, asOf, anchors } = judged;
+  const anchor = tracedAnchor(judged, anchorId);
   const [references, parents, [each]] = await Promise.all([
     loadReferences(read, anchor),
     loadParents(read, anchor, query),
     proveAnchors(read, [anchor], crypto.sha256),
   ]);
   const proved = assertProved(each ?? null);
-  const caller = callerOf(request);
+  const others = [...foundAmong(anchors, trustedRoots), ...parents.page];
+  const [rows, eea] = await Promise.all([loadTraced(read, anchor, references, others, asOf), eeaJson(read, proved)]);
+  await verifyAhead([anchor, ...rows.leaves], crypto, request.deadline);
+  const trusted = trustedClaims(trustedRoots, anchors, rows.records);
+  const trace = withParents({ anchor, references, asOf, ...rows, trustedRoots: trusted }, parents, crypto);
+  const stateOf = statesAt(rows.records, asOf);
+  const show = (stored: StoredAnchor) =>
+    storedAnchorToJson(stored, { finality: "certified", caller: callerOf(request), state: stateOf(stored) });
   const lowest = parents.page.at(-1)?.depth ?? 0;
   const json: TraceAnswer = {
-    anchor: storedAnchorToJson(anchor, "certified", caller),
-    ...traceJson(traceWithParents(anchor, references, parents, crypto)),
-    parents: {
-      items: parents.page.map((parent) => storedAnchorToJson(parent, "certified", caller)),
-      next_cursor: lowest === 0 ? null : String(lowest),
-    },
-    eea: await eeaJson(read, proved),
+    anchor: show(anchor),
+    ...traceJson(read, trace),
+    parents: { items: parents.page.map(show), next_cursor: lowest === 0 ? null : String(lowest) },
+    eea,
     as_of: asOfAnswer(asOf),
     receipt: receiptAnswer(proved.receipt, proved.certificate, crypto.sha256),
   };

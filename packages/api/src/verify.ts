@@ -5,19 +5,23 @@ import type {
   VerifiedAnswer,
   VerifiedBatchAnswer,
 } from "@event-anchoring/api-contract";
-import { rememberVerdicts, verifyEvent } from "@event-anchoring/ledger";
+import { verifyEvent } from "@event-anchoring/ledger";
 import type { AsOf, VerificationResult } from "@event-anchoring/ledger";
-import { bytesToHex, decodeLeaf, toAnchorId } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, decodeLeaf, isZero, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
-import { assertProved, loadAnchors, proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
+import { assertProved, proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
 import type { ProvedAnchor } from "./anchor-view.ts";
-import { asOfAnswer, resolveAsOf } from "./as-of.ts";
-import { ConsistentRead } from "./consistent-read.ts";
+import { asOfAnswer } from "./as-of.ts";
+import type { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
+import { beginJudgedRead } from "./judged-read.ts";
+import { loadRecords, statesAt } from "./load-records.ts";
+import type { StateOf } from "./load-records.ts";
 import { parsed } from "./parsed.ts";
 import { problemError } from "./problem-error.ts";
+import { rememberingCrypto, verifyAhead } from "./verdicts.ts";
 
 interface VerifiedAnchor {
   readonly proved: ProvedAnchor;
@@ -26,23 +30,47 @@ interface VerifiedAnchor {
 
 interface VerifiedAnchors {
   readonly asOf: AsOf;
+  readonly stateOf: StateOf;
   /** Parallel to what was asked; null for an id that does not exist. */
   readonly anchors: readonly (VerifiedAnchor | null)[];
 }
 
-/** Each leaf names the one before it by id: all of them are loaded by one statement. */
-async function loadParents(read: ConsistentRead, anchors: readonly StoredAnchor[]): Promise<Map<string, StoredAnchor>> {
-  const ids = new Map<string, AnchorId>();
-  for (const { bytes, depth } of anchors) {
-    if (depth === 0) continue;
-    const { parentAnchorId } = decodeLeaf(bytes);
-    ids.set(bytesToHex(parentAnchorId), toAnchorId(parentAnchorId));
+/** What a leaf is held against: the one before it, and of a signed event the claim that it names. */
+interface RelatedIds {
+  readonly parent: AnchorId | null;
+  readonly irisClaim: AnchorId | null;
+}
+
+function relatedIds({ bytes, depth, kind }: StoredAnchor): RelatedIds {
+  const leaf = decodeLeaf(bytes);
+  const irisRef = kind === LEAF_KIND.signedEvent && leaf.kind === kind ? leaf.semanticAnchor.irisRef : null;
+  return {
+    parent: depth === 0 ? null : leaf.parentAnchorId,
+    irisClaim: irisRef === null || isZero(irisRef) ? null : toAnchorId(irisRef),
+  };
+}
+
+/** Finds what was loaded by an id that another anchor names. */
+type FindRelated = (id: AnchorId | null) => StoredAnchor | null;
+
+/** All of them by one statement; many are among the anchors already. */
+async function loadRelated(
+  read: ConsistentRead,
+  anchors: ReadonlyMap<string, StoredAnchor>,
+  related: Iterable<RelatedIds>,
+): Promise<FindRelated> {
+  const missing = new Map<string, AnchorId>();
+  for (const { parent, irisClaim } of related)
+    for (const id of [parent, irisClaim]) {
+      const name = id === null ? null : bytesToHex(id);
+      if (id !== null && name !== null && !anchors.has(name)) missing.set(name, id);
+    }
+  const found = new Map(anchors);
+  if (missing.size > 0) {
+    const loaded = await read.select((reads) => reads.anchors([...missing.values()]));
+    for (const anchor of loaded.anchors) if (anchor !== null) found.set(bytesToHex(anchor.anchorId), anchor);
   }
-  const parents = new Map<string, StoredAnchor>();
-  if (ids.size === 0) return parents;
-  const found = await read.select((reads) => reads.anchors([...ids.values()]));
-  for (const parent of found.anchors) if (parent !== null) parents.set(bytesToHex(parent.anchorId), parent);
-  return parents;
+  return (id) => (id === null ? null : (found.get(bytesToHex(id)) ?? null));
 }
 
 /** Any number of anchors in one linearizable read and a handful of statements. */
@@ -52,53 +80,64 @@ async function verifyAnchors(
   wanted: readonly AnchorToVerify[],
   wantedAsOf: WantedAsOf | null,
 ): Promise<VerifiedAnchors> {
-  const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
-  const loaded = await loadAnchors(read, distinctIds(wanted));
-  const [asOf, trustRoots, parents, provedAnchors] = await Promise.all([
-    resolveAsOf(read, wantedAsOf, dependencies.clock),
+  const ids = wanted.map(({ anchorId }) => anchorId);
+  const { read, asOf, anchors } = await beginJudgedRead(request, dependencies, ids, wantedAsOf);
+  const stored = [...anchors.values()];
+  const related = new Map([...anchors].map(([name, anchor]) => [name, relatedIds(anchor)]));
+  const crypto = rememberingCrypto(dependencies.crypto);
+  const [trustRoots, find, provedAnchors, records] = await Promise.all([
     dependencies.trustRoots.chain(read),
-    loadParents(read, loaded),
-    proveAnchors(read, loaded, dependencies.crypto.sha256),
+    loadRelated(read, anchors, related.values()),
+    proveAnchors(read, stored, crypto.sha256),
+    loadRecords(read, stored, [asOf]),
+    verifyAhead(
+      stored.filter(({ kind }) => kind === LEAF_KIND.signedEvent),
+      crypto,
+      request.deadline,
+    ),
   ]);
   const byId = new Map<string, ProvedAnchor>();
   for (const each of provedAnchors) {
     const proved = assertProved(each);
     byId.set(bytesToHex(proved.anchor.anchorId), proved);
   }
-  // One checkpoint certifies many anchors: each of its signatures is verified once for the whole request.
-  const crypto = rememberVerdicts(dependencies.crypto);
-  const anchors = wanted.map(({ anchorId, eventHash }) => {
-    const proved = byId.get(bytesToHex(anchorId));
-    if (proved === undefined) return null;
-    const parent = parents.get(bytesToHex(decodeLeaf(proved.anchor.bytes).parentAnchorId)) ?? null;
+  const verified = wanted.map(({ anchorId, eventHash }) => {
+    const name = bytesToHex(anchorId);
+    const proved = byId.get(name);
+    const named = related.get(name);
+    if (proved === undefined || named === undefined) return null;
     const { receipt } = proved;
-    return { proved, result: verifyEvent({ anchorId, receipt, parent, eventHash, asOf, trustRoots }, crypto) };
+    const [parent, irisClaim] = [find(named.parent), find(named.irisClaim)];
+    const input = { anchorId, receipt, parent, eventHash, irisClaim, asOf, trustRoots };
+    return { proved, result: verifyEvent(input, crypto) };
   });
-  return { asOf, anchors };
-}
-
-function distinctIds(wanted: readonly AnchorToVerify[]): AnchorId[] {
-  return [...new Map(wanted.map(({ anchorId }) => [bytesToHex(anchorId), anchorId])).values()];
+  return { asOf, stateOf: statesAt(records, asOf), anchors: verified };
 }
 
 function verifiedJson(
   { proved, result }: VerifiedAnchor,
+  stateOf: StateOf,
   request: HandlerRequest,
 ): Pick<VerifiedAnswer, "valid" | "checks" | "anchor"> {
+  const { anchor } = proved;
   return {
     valid: result.valid,
     checks: result.checks.map((check) => ({ ...check })),
-    anchor: storedAnchorToJson(proved.anchor, "certified", callerOf(request)),
+    anchor: storedAnchorToJson(anchor, {
+      finality: "certified",
+      caller: callerOf(request),
+      state: stateOf(anchor),
+    }),
   };
 }
 
 /** POST /v1/event-anchors:verify */
 export const verifyEventAnchor: Handler = async (request, dependencies) => {
   const { asOf: wantedAsOf, ...wanted } = parsed(parseBody(verifyEventSchema, request.bodyText));
-  const { asOf, anchors } = await verifyAnchors(request, dependencies, [wanted], wantedAsOf);
+  const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, [wanted], wantedAsOf);
   const [verified] = anchors;
   if (verified === undefined || verified === null) throw problemError("anchor_not_found");
-  const { valid, ...rest } = verifiedJson(verified, request);
+  const { valid, ...rest } = verifiedJson(verified, stateOf, request);
   const { receipt, certificate } = verified.proved;
   const json: VerifiedAnswer = {
     valid,
@@ -121,11 +160,11 @@ function notFound(anchorId: string, index: number): BatchResult {
 /** POST /v1/event-anchors:batchVerify */
 export const verifyEventAnchors: Handler = async (request, dependencies) => {
   const body = parsed(parseBody(verifyBatchSchema, request.bodyText));
-  const { asOf, anchors } = await verifyAnchors(request, dependencies, body.anchors, body.asOf);
+  const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, body.anchors, body.asOf);
   const results = anchors.map((verified, index): BatchResult => {
     const anchorId = bytesToHex(body.anchors[index]?.anchorId ?? new Uint8Array());
     if (verified === null) return notFound(anchorId, index);
-    return { anchor_id: anchorId, ...verifiedJson(verified, request) };
+    return { anchor_id: anchorId, ...verifiedJson(verified, stateOf, request) };
   });
   const valid = results.filter((result) => result.valid).length;
   const missing = anchors.filter((verified) => verified === null).length;

@@ -1,0 +1,48 @@
+/** What an answer shows of a delegation and of what revokes it. */
+import { anchorToJson } from "@event-anchoring/api-contract";
+import type { AnchorJson, TraceAnswer, VerifiedClaimAnswer } from "@event-anchoring/api-contract";
+import type { LoadedLeaf, RecordState, ShownRecord, TracedDelegation } from "@event-anchoring/ledger";
+import { LEAF_KIND, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
+import type { StoredAnchor } from "@event-anchoring/store";
+import type { ConsistentRead } from "./consistent-read.ts";
+
+/** An anchor of the delegation: a claim, a grant or a revocation, which have nothing that only some may see. */
+export function recordToJson(read: ConsistentRead, loaded: LoadedLeaf, state: RecordState | null): AnchorJson {
+  const leaf = decodeLeaf(loaded.bytes);
+  const certificate = read.certificateOf(leaf.originFingerprint);
+  const finality = certificate !== null && leaf.depth < certificate.treeSize ? "certified" : "committed";
+  return anchorToJson({ leaf, anchorId: loaded.anchorId, finality, clientEvent: null, state });
+}
+
+type DelegationJson = Pick<TraceAnswer, "delegation" | "delegation_omitted">;
+
+/** A claim of a chain stands in two of its hops, and is decoded once. */
+export function delegationToJson(read: ConsistentRead, { hops, omitted }: TracedDelegation): DelegationJson {
+  const shown = new Map<string, AnchorJson>();
+  const toJson = (record: ShownRecord): AnchorJson => {
+    const name = bytesToHex(record.anchorId);
+    const json = shown.get(name) ?? recordToJson(read, record, record.state);
+    shown.set(name, json);
+    return json;
+  };
+  const delegation = hops.map(({ grant, grantorClaim, granteeClaim, witnessPublicKey, witnessIsGrantee }) => ({
+    grant: toJson(grant),
+    grantor_claim: toJson(grantorClaim),
+    grantee_claim: toJson(granteeClaim),
+    witness_public_key: bytesToHex(witnessPublicKey),
+    witness_is_grantee: witnessIsGrantee,
+  }));
+  return { delegation, delegation_omitted: omitted };
+}
+
+/** Revocations with what each of them revokes. */
+export function revocationsToJson(
+  read: ConsistentRead,
+  revocations: readonly StoredAnchor[],
+): VerifiedClaimAnswer["revocations"] {
+  return revocations.flatMap((stored) => {
+    const leaf = decodeLeaf(stored.bytes);
+    if (leaf.kind !== LEAF_KIND.revocation) return [];
+    return [{ anchor: recordToJson(read, stored, null), target_anchor_id: bytesToHex(leaf.targetAnchorId) }];
+  });
+}
