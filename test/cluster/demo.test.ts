@@ -10,6 +10,10 @@ import type { TestCluster } from "@event-anchoring/testkit";
 
 const ANCHORCTL = fileURLToPath(new URL("../../packages/cli/bin/anchorctl.js", import.meta.url));
 const REVOKED_EVERYWHERE_MS = 1000;
+/** What a read of an anchor that nobody has is answered, with a key that is taken and with one that is not. */
+const TAKEN = 404;
+const REFUSED = 401;
+const NO_ANCHOR = "0".repeat(64);
 
 let setup: TestCluster;
 let home: string;
@@ -101,7 +105,7 @@ describe("anchorctl demo on a real cluster", () => {
   });
 
   test.each([
-    ["an id that nothing has", "0".repeat(64), "newest", "anchor_not_found"],
+    ["an id that nothing has", NO_ANCHOR, "newest", "anchor_not_found"],
     ["a position that is not there yet", "", "9007199254740991", "as_of_future"],
   ])("refuses to trace %s", async (_title, anchorId, asOf, failure) => {
     const position = asOf === "newest" ? [] : ["--as-of", asOf];
@@ -136,7 +140,7 @@ async function statuses(apiKey: string): Promise<readonly number[]> {
 
 async function statusAt(apiUrl: string, apiKey: string, body?: object): Promise<number> {
   const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-  const path = body === undefined ? "/v1/event-anchors/latest" : "/v1/event-anchors";
+  const path = body === undefined ? `/v1/event-anchors/${NO_ANCHOR}` : "/v1/event-anchors";
   const request = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) };
   const response = await fetch(apiUrl + path, request);
   await response.arrayBuffer();
@@ -166,7 +170,7 @@ describe("anchorctl keys on a real cluster", () => {
     expect(made.stderr).toContain("for reading");
     expect(made.stderr).not.toContain("ank_");
     const apiKey = made.stdout.trim();
-    await until("every node takes the key", () => everywhere(apiKey, 200));
+    await until("every node takes the key", () => everywhere(apiKey, TAKEN));
     const [node] = setup.cluster.file.nodes;
     const event = { origin_fingerprint: node?.origin_fingerprint, event_hash: "ab".repeat(32) };
     expect(await statusAt(node?.api_url ?? "", apiKey, event)).toBe(403);
@@ -177,7 +181,7 @@ describe("anchorctl keys on a real cluster", () => {
     const rotated = await answerOf<MadeKey>("keys", "rotate", old.key_id, "--overlap", "1h");
     expect(rotated).toMatchObject({ api_client_id: old.api_client_id, label: "rotated", replaces: old.key_id });
     await until("every node takes both keys", async () => {
-      return (await everywhere(old.api_key, 200)) && (await everywhere(rotated.api_key, 200));
+      return (await everywhere(old.api_key, TAKEN)) && (await everywhere(rotated.api_key, TAKEN));
     });
     expect(await listed(rotated.key_id)).toMatchObject({ expires_at: null, requests_per_second: 500, state: "live" });
     expect((await listed(old.key_id))?.expires_at).not.toBeNull();
@@ -191,14 +195,14 @@ describe("anchorctl keys on a real cluster", () => {
     expect([silent.status, JSON.parse(silent.stdout)]).toMatchObject([2, { failure: "expiry_missing" }]);
     const rotated = await answerOf<MadeKey>("keys", "rotate", old.key_id, "--expires", "never", "--overlap", "0s");
     expect(rotated.expires_at).toBeNull();
-    await until("the old key has ended", () => everywhere(old.api_key, 401));
+    await until("the old key has ended", () => everywhere(old.api_key, REFUSED));
   });
 
   test("revoke a key: within a second no node takes it", async () => {
     const made = await answerOf<MadeKey>("keys", "create");
-    await until("every node takes the key", () => everywhere(made.api_key, 200));
+    await until("every node takes the key", () => everywhere(made.api_key, TAKEN));
     expect(await answerOf("keys", "revoke", made.key_id)).toMatchObject({ revoked: true, changed: true });
-    await until("no node takes the key", () => everywhere(made.api_key, 401), REVOKED_EVERYWHERE_MS);
+    await until("no node takes the key", () => everywhere(made.api_key, REFUSED), REVOKED_EVERYWHERE_MS);
     expect(await answerOf("keys", "revoke", made.key_id)).toMatchObject({ revoked: true, changed: false });
     expect(await listed(made.key_id)).toMatchObject({ state: "revoked" });
     const rotated = await anchorctl("keys", "rotate", made.key_id, "--json");
