@@ -101,7 +101,11 @@ export class MemoryLog {
     return this.entries.filter(({ index }) => index >= from && index < to);
   }
 
+  /** While true, a compaction that is asked for never ends. */
+  compactionHangs = false;
+
   async compact(upTo: RaftIndex): Promise<{ index: number; term: number }> {
+    if (this.compactionHangs) await new Promise(() => {});
     const term = this.entries.find(({ index }) => index === upTo)?.term ?? 0;
     this.entries = this.entries.filter(({ index }) => index > upTo);
     return { index: upTo, term };
@@ -113,6 +117,7 @@ export class MemoryNode {
   readonly identity: NodeIdentity;
   readonly log = new MemoryLog();
   tables = new MemoryTables();
+  cache = new PayloadCache();
   promises: Promises;
   /** Promise writes, in order: what was durable when. */
   readonly saved: Promises[] = [];
@@ -171,16 +176,11 @@ export class MemoryCluster {
   }
 
   static async create(nodeIds: readonly string[] = ["a", "b", "c"]): Promise<MemoryCluster> {
-    const ceremony = holdCeremony({
-      clusterName: "test.example/memory",
-      nodeIds,
-      quorum: Math.floor(nodeIds.length / 2) + 1,
-      rootKeys: 1,
-      rootThreshold: 1,
-      caSpkiSha256: new Uint8Array(32).fill(7),
-      issuedS: START_MS / 1000,
-      expiresS: START_MS / 1000 + 86_400,
-    });
+    return MemoryCluster.of(ceremonyOf(nodeIds));
+  }
+
+  /** Of one ceremony every cluster lives the same life, as long as the same is asked of it. */
+  static async of(ceremony: Ceremony): Promise<MemoryCluster> {
     const cluster = new MemoryCluster(await RaftEngine.load(), ceremony);
     for (const node of cluster.nodes) cluster.start(node);
     return cluster;
@@ -201,6 +201,7 @@ export class MemoryCluster {
       lastAppend: { index: last.index, term: last.term },
     };
     node.tables = new MemoryTables();
+    node.cache = new PayloadCache();
     node.end = null;
     const confState = bootstrapConfState(node.identity.trustRoot, node.identity.raftId);
     const hardState = { ...(node.log.hardState ?? { term: 0, vote: 0n }), commit: node.log.commit };
@@ -230,7 +231,7 @@ export class MemoryCluster {
       compactedIndex: 0,
       state: emptyLedgerState(nodeCrypto.sha256),
       recorded: [],
-      cache: new PayloadCache(),
+      cache: node.cache,
       log: node.log,
       tables: node.tables,
       promises: new PromiseKeeper({
@@ -342,6 +343,19 @@ export class MemoryCluster {
     }
     return true;
   }
+}
+
+export function ceremonyOf(nodeIds: readonly string[]): Ceremony {
+  return holdCeremony({
+    clusterName: "test.example/memory",
+    nodeIds,
+    quorum: Math.floor(nodeIds.length / 2) + 1,
+    rootKeys: 1,
+    rootThreshold: 1,
+    caSpkiSha256: new Uint8Array(32).fill(7),
+    issuedS: START_MS / 1000,
+    expiresS: START_MS / 1000 + 86_400,
+  });
 }
 
 export function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
