@@ -1,4 +1,4 @@
-import { LEAF_KIND, equalBytes, isZero } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { GrantInput, RecordGrantCommand } from "./command.ts";
 import { grantContentHash } from "./content-hash.ts";
 import {
@@ -19,6 +19,7 @@ import {
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
 import { claimFaultAt } from "./in-force.ts";
+import type { ForceFault } from "./in-force.ts";
 import { LIMITS } from "./limits.ts";
 import type { ClaimRecord, GrantParties, GrantRecord } from "./records.ts";
 import { reject } from "./rejection.ts";
@@ -63,9 +64,15 @@ function judgeInheritedWindow({ notBefore, expiresAt }: GrantInput, parent: Gran
   return null;
 }
 
+/** Which record is at fault need not be the one that is named: a chain breaks anywhere. */
+function faultText({ code, anchorId, sequence }: ForceFault): string {
+  const where = sequence === null ? "" : `, at sequence ${sequence}`;
+  return `${code}: ${bytesToHex(anchorId)}${where}`;
+}
+
 function judgeClaim(claim: ClaimRecord, pointer: string, draft: DecisionDraft): Rejection | null {
   const fault = claimFaultAt(claim, draft.position);
-  return fault === null ? null : reject("claim_not_in_force", fault.code, pointer);
+  return fault === null ? null : reject("claim_not_in_force", faultText(fault), pointer);
 }
 
 /** Check 8, as far as the grant itself and its claims go. */
@@ -84,7 +91,7 @@ function judgeKeys(grant: GrantInput, { grantor }: GrantParties): Rejection | nu
 function judgeParentForce(parent: GrantRecord | null, draft: DecisionDraft): Rejection | null {
   if (parent === null) return null;
   const fault = draft.grantFault(parent);
-  return fault === null ? null : reject("grant_not_in_force", fault.code, "/parent_grant_ref");
+  return fault === null ? null : reject("grant_not_in_force", faultText(fault), "/parent_grant_ref");
 }
 
 /** True if the grant that the new one would supersede is one that the new one descends from. */

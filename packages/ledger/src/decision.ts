@@ -138,7 +138,7 @@ export type RecordOutcome =
 
 export type CommandOutcome =
   | {
-      /** What a command that appends leaves has led to: one item for each event, or the one claim, grant or revocation. */
+      /** Of a command that appends leaves: one item for each event, or the one claim, grant or revocation. */
       readonly kind: "records";
       /** True: the batch is atomic and nothing of it was anchored; good items are rejected as `batch_refused`. */
       readonly refused: boolean;
