@@ -140,9 +140,11 @@ const PARTS = {
       {
         what: "content",
         columns: { ...PLACE, content_hash: "a.content_hash" },
-        from: `FROM unnest(?::bigint[], ?::bytea[]) AS u (prefix, hash)
-          JOIN state.anchors a ON ${CONTENT_HASH.condition} AND ${CONTENT_HASH.prefix} = u.prefix
-            AND ${CONTENT_HASH.hash} = u.hash`,
+        from: `FROM unnest(?::bigint[], ?::bytea[]) AS u (prefix, hash), LATERAL (
+            SELECT a.* FROM state.anchors a
+            WHERE ${CONTENT_HASH.condition} AND ${CONTENT_HASH.prefix} = u.prefix AND ${CONTENT_HASH.hash} = u.hash
+            LIMIT 1
+          ) AS a`,
       },
     ],
   },

@@ -179,7 +179,7 @@ const EVENTS_BY_HASH = {
         WHERE ${EVENT_HASH.condition} AND ${EVENT_HASH.run} = s.run + 1 AND ${EVENT_HASH.prefix} = $1::integer
           AND a.sequence > $3 AND ${EVENT_HASH.hash} = $2
         ORDER BY a.sequence LIMIT s.missing
-      ) AS sequences) AS found
+      ) AS sequences OFFSET 0) AS found
       WHERE s.missing > 0 AND s.run < ${EVENT_HASH.runOf("l.next_sequence - 1")}
     )`,
   ),

@@ -28,7 +28,7 @@ import { GENESIS_DOCUMENT, ORIGINS, certify, hash } from "./cluster.ts";
 
 export const CLIENT_ID = hash("client").slice(0, 16);
 const KEY_HASH = hash("key");
-const CREDENTIAL = { apiClientId: CLIENT_ID, keyId: apiKeyIdOf(KEY_HASH) };
+export const CREDENTIAL = { apiClientId: CLIENT_ID, keyId: apiKeyIdOf(KEY_HASH) };
 
 const CREATE_KEY: Command = {
   kind: "create_api_key",
@@ -85,22 +85,24 @@ export class StoredLedgerHarness {
   state: LedgerState;
   clockMs = 1_800_000_000_000;
   #counter = 0;
+  readonly #onApplied: (decision: EntryDecision) => void;
 
-  constructor(store: LedgerStore, state: LedgerState) {
+  constructor(store: LedgerStore, state: LedgerState, onApplied: (decision: EntryDecision) => void = () => undefined) {
     this.store = store;
     this.state = state;
+    this.#onApplied = onApplied;
   }
 
   /** Opens a store on an empty database. */
-  static async open(url: string): Promise<StoredLedgerHarness> {
+  static async open(url: string, onApplied?: (decision: EntryDecision) => void): Promise<StoredLedgerHarness> {
     const store = await LedgerStore.open({ url });
     await store.load();
-    return new StoredLedgerHarness(store, emptyLedgerState(nodeCrypto.sha256));
+    return new StoredLedgerHarness(store, emptyLedgerState(nodeCrypto.sha256), onApplied);
   }
 
   /** A ledger with genesis and one API key. */
-  static async started(url: string): Promise<StoredLedgerHarness> {
-    const harness = await StoredLedgerHarness.open(url);
+  static async started(url: string, onApplied?: (decision: EntryDecision) => void): Promise<StoredLedgerHarness> {
+    const harness = await StoredLedgerHarness.open(url, onApplied);
     await harness.run([{ kind: "genesis", document: GENESIS_DOCUMENT }]);
     await harness.run([CREATE_KEY]);
     return harness;
@@ -122,6 +124,7 @@ export class StoredLedgerHarness {
     const decision = await this.decide(entry);
     await this.store.apply({ decision, confState: null });
     advance(this.state, decision);
+    this.#onApplied(decision);
     return decision;
   }
 

@@ -1,0 +1,141 @@
+/** Every statement that a running node makes goes by an index, also on tables that the planner knows nothing of. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
+import { toAnchorId } from "@event-anchoring/protocol";
+import { LedgerStore, Reads } from "../src/index.ts";
+import { INDEXED_PLANS } from "../src/indexed-plans.ts";
+import { hash } from "./support/cluster.ts";
+import { migratedDatabase, startTestPostgres } from "./support/database.ts";
+import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { CLIENT_ID, NOTHING_ASKED, originAt } from "./support/stored-ledger.ts";
+
+let server: TestPostgres;
+let database: TestDatabase;
+
+beforeAll(async () => {
+  server = await startTestPostgres();
+  database = await migratedDatabase(server);
+});
+
+afterAll(async () => {
+  await server.close();
+});
+
+/** Statements that a piece of work has sent to the server. */
+async function statementsOf(work: () => Promise<unknown>): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function (this: pg.Client, ...parameters: unknown[]) {
+    const [config] = parameters as [{ text: string; name?: string }];
+    if (config.name !== undefined) texts.set(config.name, config.text);
+    return Reflect.apply(query, this, parameters) as never;
+  };
+  try {
+    await work();
+  } finally {
+    pg.Client.prototype.query = query;
+  }
+  return texts;
+}
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Index Cond"?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** The node of a plan for values that are not known yet, and of what it stands on. */
+async function planOf(text: string): Promise<PlanNode[]> {
+  const options = Object.entries(INDEXED_PLANS).map(([key, value]) => `-c ${key}=${value}`);
+  const client = new pg.Client({ connectionString: database.url, options: options.join(" ") });
+  await client.connect();
+  try {
+    const result = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`,
+    );
+    const [plan] = result.rows[0]?.["QUERY PLAN"] ?? [];
+    if (plan === undefined) throw new Error("no plan");
+    return nodesOf(plan.Plan);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Tables of one row, or of a few that are always wanted whole. */
+const SMALL = new Set(["ledger", "origins"]);
+
+/** What reads a table in a way that takes longer the larger it is. */
+async function scansOf(statements: ReadonlyMap<string, string>): Promise<string[]> {
+  const scans: string[] = [];
+  for (const [name, text] of statements) {
+    for (const node of await planOf(text)) {
+      const table = node["Relation Name"];
+      if (table === undefined || SMALL.has(table) || node["Node Type"] === "ModifyTable") continue;
+      if (node["Index Cond"] === undefined) scans.push(`${name}: ${node["Node Type"]} of ${table}`);
+    }
+  }
+  return scans;
+}
+
+const READS: [string, (reads: Reads) => Promise<unknown>][] = [
+  ["anchors", (reads) => reads.anchors([toAnchorId(hash("x"))])],
+  ["anchorsBySequence", (reads) => reads.anchorsBySequence([1])],
+  ["anchorsOfOrigin", (reads) => reads.anchorsOfOrigin(originAt(0), 0, 5, "ascending")],
+  ["anchorsOfOrigin down", (reads) => reads.anchorsOfOrigin(originAt(0), 0, 5, "descending")],
+  ["clientEvent", (reads) => reads.clientEvent(CLIENT_ID, "x")],
+  ["latestCertificate", (reads) => reads.latestCertificate(originAt(0))],
+  ["certificateAt", (reads) => reads.certificateAt(originAt(0), 1)],
+  ["acceptedMsOf", (reads) => reads.acceptedMsOf(1)],
+  ["sequenceAtOrBefore", (reads) => reads.sequenceAtOrBefore(1)],
+  ["records", (reads) => reads.records({ claims: [1], grants: [2] }, [3])],
+  ["newestClaim", (reads) => reads.newestClaim(hash("x"), 1)],
+  ["grantsBetween", (reads) => reads.grantsBetween(hash("x"), hash("y"), 5)],
+  ["grantsTo", (reads) => reads.grantsTo(1, 2, 5)],
+  ["revocationsOf", (reads) => reads.revocationsOf([1], 2, 5)],
+  ["eventsBy event_hash", (reads) => reads.eventsBy({ by: "event_hash", eventHash: hash("x") }, -1, 5)],
+  ["eventsBy iris_ref", (reads) => reads.eventsBy({ by: "iris_ref", sequence: 1 }, -1, 5)],
+  ["eventsBy grant_ref", (reads) => reads.eventsBy({ by: "grant_ref", sequence: 1 }, -1, 5)],
+];
+
+describe("no statement scans a table", () => {
+  test.each(READS)("reads: %s", async (_, ask) => {
+    const reads = await Reads.open({ url: database.readOnlyUrl });
+    const texts = await statementsOf(() => ask(reads));
+    await reads.close();
+    expect(texts.size).toBe(1);
+    expect(await scansOf(texts)).toEqual([]);
+  });
+
+  test("facts, of every part and of all together", async () => {
+    const store = await LedgerStore.open({ url: database.url });
+    await store.load();
+    const id = toAnchorId(hash("x"));
+    const asked = {
+      clientEvents: [{ apiClientId: CLIENT_ID, clientEventId: "x" }],
+      anchors: [id],
+      contents: [hash("x")],
+      claimPairs: [hash("x")],
+      records: [id],
+      grantParties: [{ grantorClaim: id, granteeClaim: id }],
+    };
+    const texts = await statementsOf(async () => {
+      await store.loadFacts(asked);
+      for (const [part, value] of Object.entries(asked)) await store.loadFacts({ ...NOTHING_ASKED, [part]: value });
+    });
+    await store.close();
+    expect(texts.size).toBe(7);
+    expect(await scansOf(texts)).toEqual([]);
+  });
+});
+
+test("a statement that scans would be noticed", async () => {
+  expect(await scansOf(new Map([["by time", "SELECT * FROM state.anchors WHERE accepted_ms = $1"]]))).toHaveLength(1);
+  expect(
+    await scansOf(new Map([["newest", "SELECT * FROM state.anchors WHERE kind = $1 ORDER BY sequence DESC LIMIT 1"]])),
+  ).toHaveLength(1);
+});

@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
+import type { AsOf, ClaimRecord, EventInput, GrantRecord } from "@event-anchoring/ledger";
+import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes } from "@event-anchoring/protocol";
+import type { Leaf } from "@event-anchoring/protocol";
+import { PAGE_ROWS_MAX, Reads } from "../src/index.ts";
+import type { EventFilter } from "../src/index.ts";
+import { hash } from "./support/cluster.ts";
+import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
+import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { live, randomOf } from "./support/random-history.ts";
+import type { FullKnowledge } from "./support/random-history.ts";
+import { eventsCommand } from "./support/records.ts";
+import { StoredLedgerHarness, event } from "./support/stored-ledger.ts";
+
+let server: TestPostgres;
+let database: TestDatabase;
+let harness: StoredLedgerHarness;
+let known: FullKnowledge;
+let reads: Reads;
+
+beforeAll(async () => {
+  server = await startTestPostgres();
+  database = await migratedDatabase(server);
+  ({ harness, known } = await live(database, 11, 160));
+  reads = await Reads.open({ url: database.readOnlyUrl });
+});
+
+afterAll(async () => {
+  await reads.close();
+  await harness.store.close();
+  await server.close();
+});
+
+/** Every leaf with what it says, in the order of sequences. */
+function leaves(): { sequence: number; anchorId: Uint8Array; leaf: Leaf }[] {
+  return known.leaves.map(({ sequence, anchorId, bytes }) => ({ sequence, anchorId, leaf: decodeLeaf(bytes) }));
+}
+
+function isEvent(leaf: Leaf): leaf is Extract<Leaf, { kind: 1 | 6 }> {
+  return leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
+}
+
+/** Positions all along the history, ascending. */
+function positions(): AsOf[] {
+  const last = known.leaves.length - 1;
+  return Array.from({ length: 12 }, (_, at) => {
+    const sequence = Math.floor((last * at) / 11);
+    return { sequence, timeMs: known.leaves[sequence]?.acceptedMs ?? 0 };
+  });
+}
+
+/** As it was: nothing has happened to it that happened later. */
+function standsAt({ sequence, supersededAt, revokedAt }: GrantRecord, upTo: number): boolean {
+  return sequence <= upTo && (supersededAt ?? Infinity) > upTo && (revokedAt ?? Infinity) > upTo;
+}
+
+describe("records", () => {
+  test("give at every position the state that all records give, and miss nothing", async () => {
+    const random = randomOf(5);
+    const states = new Set<string>();
+    const claims = known.book.addedClaims();
+    const grants = known.book.addedGrants();
+    for (let count = 0; count < 60; count++) {
+      const grant = grants[random(grants.length)];
+      const claim = claims[random(claims.length)];
+      if (grant === undefined || claim === undefined) throw new Error("the history has claims and grants");
+      const at = positions();
+      const sequences = at.map(({ sequence }) => sequence);
+      const { records } = await reads.records({ claims: [claim.sequence], grants: [grant.sequence] }, sequences);
+      expect(records.claim(claim.sequence)).toEqual(claim);
+      for (const asOf of at) {
+        const force = grantForceAt(grant, asOf, records);
+        if (asOf.sequence < grant.sequence) continue;
+        expect(force).toEqual(grantForceAt(grant, asOf, known.book));
+        expect(force.isComplete).toBe(true);
+        states.add(grantStateOf(force));
+        if (asOf.sequence >= claim.sequence) states.add(claimStateAt(claim, asOf));
+        expect(records.newestClaimOf(claim.lineage, asOf.sequence)).toEqual(
+          known.book.newestClaimOf(claim.lineage, asOf.sequence),
+        );
+      }
+    }
+    expect(states).toEqual(new Set(["active", "superseded", "revoked", "expired"]));
+  });
+
+  test("of sequences that are no claims or grants are none", async () => {
+    const other = known.leaves.find(({ kind }) => kind === LEAF_KIND.event)?.sequence ?? -1;
+    const { records, appliedIndex } = await reads.records({ claims: [other, 0, 999_999], grants: [other] }, [5]);
+    expect(appliedIndex).toBe(harness.state.appliedIndex);
+    expect([records.claim(other), records.grant(other), records.claim(0)]).toEqual([null, null, null]);
+    const { records: none } = await reads.records({ claims: [], grants: [] }, []);
+    expect(none.claim(0)).toBeNull();
+  });
+});
+
+describe("the newest claim of a pair", () => {
+  test("is the last one that was recorded, whatever has become of it", async () => {
+    const newest = new Map<string, ClaimRecord>();
+    for (const claim of known.book.addedClaims()) {
+      newest.set(`${bytesToHex(claim.entityFingerprint)} ${claim.attributeType}`, claim);
+    }
+    expect([...newest.values()].some(({ revokedAt }) => revokedAt !== null)).toBe(true);
+    for (const claim of newest.values()) {
+      const { claim: found } = await reads.newestClaim(claim.entityFingerprint, claim.attributeType);
+      expect(found).toEqual(known.book.claim(claim.sequence));
+    }
+  });
+
+  test("is none for a pair that has none, with the applied index", async () => {
+    const { entityFingerprint } = known.book.addedClaims()[0] ?? { entityFingerprint: hash("none") };
+    const none = { appliedIndex: harness.state.appliedIndex, claim: null };
+    expect(await reads.newestClaim(entityFingerprint, 2 ** 32 - 1)).toEqual(none);
+    expect(await reads.newestClaim(hash("nobody"), 1)).toEqual(none);
+  });
+});
+
+describe("grants between two entities", () => {
+  test("are those that stand, by lineages, and the newest of all", async () => {
+    const grants = known.book.addedGrants();
+    const last = known.leaves.length - 1;
+    let several = 0;
+    for (const { grantorFingerprint, granteeFingerprint } of grants) {
+      const between = grants.filter(
+        (one) =>
+          equalBytes(one.grantorFingerprint, grantorFingerprint) &&
+          equalBytes(one.granteeFingerprint, granteeFingerprint),
+      );
+      const standing = between
+        .filter((one) => standsAt(one, last))
+        .sort((a, b) => a.grantorLineage - b.grantorLineage || a.granteeLineage - b.granteeLineage);
+      const found = await reads.grantsBetween(grantorFingerprint, granteeFingerprint, 100);
+      expect(found.grants).toEqual(standing);
+      expect(found.newest).toEqual(between.at(-1));
+      const first = await reads.grantsBetween(grantorFingerprint, granteeFingerprint, 1);
+      expect(first.grants).toEqual(standing.slice(0, 1));
+      several = Math.max(several, standing.length);
+    }
+    expect(several).toBeGreaterThan(1);
+  });
+
+  test("are none between strangers, and none the other way round", async () => {
+    const none = { appliedIndex: harness.state.appliedIndex, grants: [], newest: null };
+    expect(await reads.grantsBetween(hash("nobody"), hash("nobody"), 5)).toEqual(none);
+    const [grant] = known.book.addedGrants();
+    if (grant === undefined) throw new Error("the history has grants");
+    expect(await reads.grantsBetween(grant.granteeFingerprint, hash("nobody"), 5)).toEqual(none);
+  });
+});
+
+describe("grants to a lineage", () => {
+  test("are those that stand at a position, ascending", async () => {
+    const grants = known.book.addedGrants();
+    let longest = 0;
+    for (const lineage of new Set(grants.map(({ granteeLineage }) => granteeLineage))) {
+      for (const { sequence: upTo } of positions()) {
+        const expected = grants.filter((one) => one.granteeLineage === lineage && standsAt(one, upTo));
+        expect((await reads.grantsTo(lineage, upTo, 100)).grants).toEqual(expected);
+        expect((await reads.grantsTo(lineage, upTo, 1)).grants).toEqual(expected.slice(0, 1));
+        longest = Math.max(longest, expected.length);
+      }
+    }
+    expect(longest).toBeGreaterThan(1);
+    expect((await reads.grantsTo(999_999, 5, 5)).grants).toEqual([]);
+  });
+});
+
+describe("revocations", () => {
+  test("of some records, up to a position, ascending", async () => {
+    const targets = [...new Set(known.revocations.map(({ target }) => target))];
+    for (const { sequence: upTo } of positions()) {
+      const expected = known.revocations.filter(({ sequence }) => sequence <= upTo).map(({ sequence }) => sequence);
+      const { revocations } = await reads.revocationsOf([...targets, ...targets, 0], upTo, 1000);
+      expect(revocations.map(({ sequence }) => sequence)).toEqual(expected);
+      const first = await reads.revocationsOf(targets, upTo, 3);
+      expect(first.revocations.map(({ sequence }) => sequence)).toEqual(expected.slice(0, 3));
+    }
+    const repeated = targets.find((target) => known.revocations.filter((one) => one.target === target).length > 1);
+    expect(repeated).toBeDefined();
+    expect((await reads.revocationsOf([], 99, 5)).revocations).toEqual([]);
+  });
+});
+
+describe("events", () => {
+  /** What a list must say, from all the leaves. */
+  function sequencesOf(matches: (leaf: Extract<Leaf, { kind: 1 | 6 }>) => boolean): number[] {
+    return leaves().flatMap(({ sequence, leaf }) => (isEvent(leaf) && matches(leaf) ? [sequence] : []));
+  }
+
+  async function pagesOf(filter: EventFilter, limit: number): Promise<number[]> {
+    const found: number[] = [];
+    for (let after = -1; ;) {
+      const { anchors } = await reads.eventsBy(filter, after, limit);
+      found.push(...anchors.map(({ sequence }) => sequence));
+      const last = anchors.at(-1);
+      if (last === undefined || anchors.length < limit) return found;
+      after = last.sequence;
+    }
+  }
+
+  test("with a hash, page by page", async () => {
+    const hashes = new Map(leaves().flatMap(({ leaf }) => (isEvent(leaf) ? [[bytesToHex(leaf.eventHash), leaf]] : [])));
+    expect(hashes.size).toBeGreaterThan(10);
+    let longest = 0;
+    for (const { eventHash } of hashes.values()) {
+      const expected = sequencesOf((leaf) => equalBytes(leaf.eventHash, eventHash));
+      for (const limit of [1, 3, 100]) expect(await pagesOf({ by: "event_hash", eventHash }, limit)).toEqual(expected);
+      longest = Math.max(longest, expected.length);
+    }
+    expect(longest).toBeGreaterThan(3);
+    expect(await pagesOf({ by: "event_hash", eventHash: hash("nothing") }, 5)).toEqual([]);
+  });
+
+  test.each(["iris_ref", "grant_ref"] as const)("with an %s, page by page", async (by) => {
+    const kind = by === "iris_ref" ? LEAF_KIND.claim : LEAF_KIND.grant;
+    let longest = 0;
+    for (const { sequence, anchorId } of known.leaves.filter((one) => one.kind === kind)) {
+      const expected = sequencesOf(({ semanticAnchor }) =>
+        equalBytes(by === "iris_ref" ? semanticAnchor.irisRef : semanticAnchor.grantRef, anchorId),
+      );
+      for (const limit of [1, 2, 100]) expect(await pagesOf({ by, sequence }, limit)).toEqual(expected);
+      longest = Math.max(longest, expected.length);
+    }
+    expect(longest).toBeGreaterThan(3);
+    const none = { appliedIndex: harness.state.appliedIndex, anchors: [] };
+    expect(await reads.eventsBy({ by, sequence: 0 }, -1, 5)).toEqual(none);
+    expect(await reads.eventsBy({ by, sequence: 999_999 }, -1, 5)).toEqual(none);
+  });
+
+  test("a page has at most as many as any other page", async () => {
+    const { small, smallReads } = await smallLedger([...repeated("same", PAGE_ROWS_MAX), event("same again")]);
+    await small.run([eventsCommand(repeated("same", 10))]);
+    const eventHash = event("same").eventHash;
+    const { anchors } = await smallReads.eventsBy({ by: "event_hash", eventHash }, -1, PAGE_ROWS_MAX + 5);
+    expect(anchors).toHaveLength(PAGE_ROWS_MAX);
+    await smallReads.close();
+    await small.store.close();
+  });
+
+  test("that lie many runs of the index apart are found in one statement, in order", async () => {
+    const { small, smallReads, url } = await smallLedger([]);
+    const bytes = known.leaves.find(({ kind }) => kind === LEAF_KIND.event)?.bytes ?? new Uint8Array(0);
+    await spread(url, bytes, [0, 2 ** 17 - 1, 2 ** 17, 5 * 2 ** 17 + 7, 2 ** 22]);
+    const { appliedIndex } = small.state;
+    expect((await sql(url, "SELECT applied_index::int FROM state.ledger"))[0]).toEqual({ applied_index: appliedIndex });
+    const leaf = decodeLeaf(bytes);
+    if (!isEvent(leaf)) throw new Error("an event was due");
+    const filter = { by: "event_hash", eventHash: leaf.eventHash } as const;
+    // The leaves that were copied do not say where they are now, so that the first one found is refused as damaged.
+    await expect(smallReads.eventsBy(filter, 5 * 2 ** 17, 1)).rejects.toThrow(`anchor ${5 * 2 ** 17 + 17} `);
+    await expect(smallReads.eventsBy(filter, -1, 10)).rejects.toThrow("anchor 10 ");
+    expect((await smallReads.eventsBy(filter, 2 ** 22 + 10, 5)).anchors).toEqual([]);
+    await smallReads.close();
+    await small.store.close();
+  });
+});
+
+function repeated(label: string, count: number): EventInput[] {
+  return Array.from({ length: count }, () => event(label));
+}
+
+async function smallLedger(
+  inputs: readonly EventInput[],
+): Promise<{ small: StoredLedgerHarness; smallReads: Reads; url: string }> {
+  const own = await migratedDatabase(server);
+  const small = await StoredLedgerHarness.started(own.url);
+  for (let at = 0; at < inputs.length; at += 1000) await small.run([eventsCommand(inputs.slice(at, at + 1000))]);
+  return { small, smallReads: await Reads.open({ url: own.readOnlyUrl }), url: superuserUrl(server, own) };
+}
+
+/** Copies of a leaf at these sequences after the tenth. */
+async function spread(url: string, bytes: Uint8Array, sequences: readonly number[]): Promise<void> {
+  await sql(
+    url,
+    `INSERT INTO state.anchors (sequence, origin, depth, kind, accepted_ms, anchor_prefix, anchor_id, leaf)
+      SELECT u.sequence + 10, 1, u.sequence + 10, 1, 1, 0, '', $2 FROM unnest($1::bigint[]) AS u (sequence)`,
+    [sequences, Buffer.from(bytes)],
+  );
+  await sql(url, "UPDATE state.ledger SET next_sequence = (SELECT max(sequence) + 1 FROM state.anchors)");
+}
+
+describe("anchors by sequence", () => {
+  test("stand where they were asked for, and null where there is none yet", async () => {
+    const last = known.leaves.length - 1;
+    const { anchors } = await reads.anchorsBySequence([last, 3, last + 1, 3]);
+    expect(anchors.map((anchor) => anchor?.sequence ?? null)).toEqual([last, 3, null, 3]);
+    expect(anchors[1]?.anchorId).toEqual(known.leaves[3]?.anchorId);
+    expect((await reads.anchorsBySequence([])).anchors).toEqual([]);
+  });
+});
