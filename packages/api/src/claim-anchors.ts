@@ -4,12 +4,11 @@ import { claimStateAt } from "@event-anchoring/ledger";
 import type { RecordClaimCommand } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { resolveAsOf } from "./as-of.ts";
-import { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { parsed } from "./parsed.ts";
 import { ProblemError } from "./problem-error.ts";
-import { showRecord } from "./read-anchors.ts";
+import { readCovered, showRecord } from "./read-anchors.ts";
 import { recordOne, recordedResponse } from "./record.ts";
 
 /** POST /v1/claim-anchors */
@@ -23,16 +22,17 @@ export const createClaimAnchor: Handler = async (request, dependencies) => {
 /** GET /v1/claim-anchors: the active claim of a pair. */
 export const getClaimAnchor: Handler = async (request, dependencies) => {
   const { entityFingerprint, attributeType } = parsed(parseQuery(claimQuerySchema, request.search));
-  const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
-  const { claim } = await read.select((reads) => reads.newestClaim(entityFingerprint, attributeType));
-  if (claim === null) throw new ProblemError({ code: "no_active_claim" });
-  const state = claimStateAt(claim, await resolveAsOf(read, null, dependencies.clock));
-  if (state !== "active") {
-    const extension = { anchor_id: bytesToHex(claim.anchorId), state };
-    throw new ProblemError({ code: "no_active_claim" }, { extension });
-  }
-  const { anchorId } = claim;
-  const { anchor, receipt } = await showRecord(read, { anchorId, state }, request, dependencies);
-  const json: ActiveClaimAnswer = { anchor, receipt, state };
+  const json = await readCovered(request, dependencies, async (read): Promise<ActiveClaimAnswer | null> => {
+    const { claim } = await read.select((reads) => reads.newestClaim(entityFingerprint, attributeType));
+    if (claim === null) throw new ProblemError({ code: "no_active_claim" });
+    const { anchorId } = claim;
+    const state = claimStateAt(claim, await resolveAsOf(read, null, dependencies.clock));
+    if (state !== "active") {
+      const extension = { anchor_id: bytesToHex(anchorId), state };
+      throw new ProblemError({ code: "no_active_claim" }, { extension });
+    }
+    const shown = await showRecord(read, { anchorId, state }, request, dependencies);
+    return shown === null ? null : { anchor: shown.anchor, receipt: shown.receipt, state };
+  });
   return { status: 200, json };
 };

@@ -1,18 +1,19 @@
 import { createGrantSchema, grantQuerySchema, parseBody, parseQuery } from "@event-anchoring/api-contract";
-import type { ActiveGrantAnswer } from "@event-anchoring/api-contract";
-import { grantForceAt } from "@event-anchoring/ledger";
+import type { ActiveGrantAnswer, GrantQuery } from "@event-anchoring/api-contract";
+import { RecordStates, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
 import type { AsOf, GrantRecord, RecordGrantCommand, Records } from "@event-anchoring/ledger";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import { PAGE_ROWS_MAX } from "@event-anchoring/store";
 import { resolveAsOf } from "./as-of.ts";
-import { ConsistentRead } from "./consistent-read.ts";
+import type { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
+import { loadRecords, missingRecord } from "./load-records.ts";
 import { parsed } from "./parsed.ts";
+import type { Clock } from "./ports.ts";
 import { ProblemError } from "./problem-error.ts";
-import { showRecord } from "./read-anchors.ts";
+import { readCovered, showRecord } from "./read-anchors.ts";
 import { recordOne, recordedResponse } from "./record.ts";
-import { grantStateAt, missingRecord } from "./record-states.ts";
 
 /** Grants between two entities that are looked at, one for each two lineages, the oldest lineages first. */
 const CANDIDATES_MAX = PAGE_ROWS_MAX;
@@ -25,34 +26,42 @@ export const createGrantAnchor: Handler = async (request, dependencies) => {
   return recordedResponse(await recordOne(request, dependencies, command));
 };
 
-function isInForce(grant: GrantRecord, at: AsOf, records: Records): boolean {
-  const { faults, isComplete } = grantForceAt(grant, at, records);
-  if (!isComplete) throw missingRecord(grant.sequence);
-  return faults.length === 0;
-}
-
+/** @throws RefusedError `unavailable` if what the grant hangs on is not there: then nobody can say that it has ended */
 function noActiveGrant(newest: GrantRecord | null, at: AsOf, records: Records): ProblemError {
   if (newest === null) return new ProblemError({ code: "no_active_grant" });
-  const extension = { anchor_id: bytesToHex(newest.anchorId), state: grantStateAt(newest, at, records) };
+  const force = grantForceAt(newest, at, records);
+  if (!force.isComplete) throw missingRecord(newest.sequence);
+  const extension = { anchor_id: bytesToHex(newest.anchorId), state: grantStateOf(force) };
   return new ProblemError({ code: "no_active_grant" }, { extension });
+}
+
+/** In the order of their lineages. @throws ProblemError `no_active_grant` if there is none */
+async function grantsInForce(
+  read: ConsistentRead,
+  { grantorFingerprint, granteeFingerprint }: GrantQuery,
+  clock: Clock,
+): Promise<readonly [GrantRecord, ...GrantRecord[]]> {
+  const { grants: candidates, newest } = await read.select((reads) =>
+    reads.grantsBetween(grantorFingerprint, granteeFingerprint, CANDIDATES_MAX),
+  );
+  const at = await resolveAsOf(read, null, clock);
+  const wanted = [...candidates, ...(newest === null ? [] : [newest])];
+  const places = wanted.map(({ sequence }) => ({ kind: LEAF_KIND.grant, sequence }));
+  const records = await loadRecords(read, places, [at]);
+  const states = new RecordStates(records, at);
+  const [first, ...others] = candidates.filter((grant) => states.isInForce(grant));
+  if (first === undefined) throw noActiveGrant(newest, at, records);
+  return [first, ...others];
 }
 
 /** GET /v1/grant-anchors: the grant in force between two entities, and how many others there are. */
 export const getGrantAnchor: Handler = async (request, dependencies) => {
-  const { grantorFingerprint, granteeFingerprint } = parsed(parseQuery(grantQuerySchema, request.search));
-  const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
-  const { grants: candidates, newest } = await read.select((reads) =>
-    reads.grantsBetween(grantorFingerprint, granteeFingerprint, CANDIDATES_MAX),
-  );
-  const at = await resolveAsOf(read, null, dependencies.clock);
-  const wanted = [...candidates, ...(newest === null ? [] : [newest])];
-  const sequences = [...new Set(wanted.map(({ sequence }) => sequence))];
-  const { records } = await read.select((reads) => reads.records({ claims: [], grants: sequences }, [at.sequence]));
-  const [first, ...others] = candidates.filter((grant) => isInForce(grant, at, records));
-  if (first === undefined) throw noActiveGrant(newest, at, records);
-  const state = "active";
-  const { anchorId } = first;
-  const { anchor, receipt } = await showRecord(read, { anchorId, state }, request, dependencies);
-  const json: ActiveGrantAnswer = { anchor, receipt, state, others: others.length };
+  const query = parsed(parseQuery(grantQuerySchema, request.search));
+  const json = await readCovered(request, dependencies, async (read): Promise<ActiveGrantAnswer | null> => {
+    const [first, ...others] = await grantsInForce(read, query, dependencies.clock);
+    const state = "active";
+    const shown = await showRecord(read, { anchorId: first.anchorId, state }, request, dependencies);
+    return shown === null ? null : { anchor: shown.anchor, receipt: shown.receipt, state, others: others.length };
+  });
   return { status: 200, json };
 };

@@ -15,11 +15,11 @@ import { proveGrowth } from "./consistency.ts";
 import { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
+import { loadStates } from "./load-records.ts";
 import { parsed } from "./parsed.ts";
 import { noteForJson } from "./json-text.ts";
 import { RefusedError } from "./ports.ts";
 import { problemError } from "./problem-error.ts";
-import { loadStates } from "./record-states.ts";
 
 /** Who has co-signed. The lines were verified by the control plane when it took the certificate; here they are read. */
 export function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
@@ -65,8 +65,8 @@ export const getLatestEventAnchor: Handler = async (request, dependencies) => {
   const chain = await dependencies.trustRoots.chain(read);
   const consistency =
     query.fromSize === null ? {} : { consistency: await consistencyJson(read, certificate, query.fromSize, sha256) };
-  const states = await loadStates(read, [proved.anchor], dependencies.clock);
-  const state = states.get(proved.anchor.sequence) ?? null;
+  const stateOf = await loadStates(read, [proved.anchor], dependencies.clock);
+  const state = stateOf(proved.anchor);
   const json: LatestAnswer = {
     origin_fingerprint: bytesToHex(origin),
     depth,

@@ -5,7 +5,9 @@ import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
 import type { ConsistentRead } from "./consistent-read.ts";
-import { missingRecord } from "./record-states.ts";
+import { resolveAsOf } from "./as-of.ts";
+import { RefusedError } from "./ports.ts";
+import type { Clock } from "./ports.ts";
 
 /** Rows of one statement: whoever asks for a long chain leaves room for others in between. */
 const LEAVES_PER_SELECT = 1_000;
@@ -37,6 +39,11 @@ export async function loadRecords(
   return (await read.select((reads) => reads.records(wanted, sequences))).records;
 }
 
+/** The tables contradict themselves: an anchor is there, and what was derived from it is not. */
+export function missingRecord(sequence: number): RefusedError {
+  return new RefusedError("unavailable", `the record at ${sequence}, or what it hangs on, is not in the tables`);
+}
+
 /** Says the state of a claim or a grant; null for what has none. */
 export type StateOf = (anchor: AnchorPlace) => RecordState | null;
 
@@ -54,6 +61,17 @@ export function statesAt(records: Records, at: AsOf): StateOf {
     if (grant === null) throw missingRecord(sequence);
     return states.grant(grant);
   };
+}
+
+/** The current states of the claims and grants among the anchors; where there are none, nothing is read. */
+export async function loadStates(
+  read: ConsistentRead,
+  anchors: readonly AnchorPlace[],
+  clock: Clock,
+): Promise<StateOf> {
+  if (!anchors.some(({ kind }) => kind === LEAF_KIND.claim || kind === LEAF_KIND.grant)) return () => null;
+  const at = await resolveAsOf(read, null, clock);
+  return statesAt(await loadRecords(read, anchors, [at]), at);
 }
 
 /** The rows that a judgement of claims and grants stands on. */

@@ -10,10 +10,10 @@ import { ConsistentRead } from "./consistent-read.ts";
 import { Deadline } from "./deadline.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
+import { loadStates } from "./load-records.ts";
 import { parsed } from "./parsed.ts";
 import { RefusedError } from "./ports.ts";
 import { problemError } from "./problem-error.ts";
-import { loadStates } from "./record-states.ts";
 
 /** How long an answer that was asked for at once waits for certificates that are about to be made. */
 const AT_ONCE_MS = 100;
@@ -35,12 +35,11 @@ export interface CertifiedAnchor extends ShownAnchor {
 type ByAnchorId<T> = ReadonlyMap<string, T>;
 
 function certifiedAnchor(
-  each: ProvedAnchor | null,
+  proved: ProvedAnchor,
   state: RecordState | null,
   request: HandlerRequest,
   { crypto }: HandlerDependencies,
 ): CertifiedAnchor {
-  const proved = assertProved(each);
   return {
     anchorId: proved.anchor.anchorId,
     anchor: storedAnchorToJson(proved.anchor, { finality: "certified", caller: callerOf(request), state }),
@@ -58,27 +57,47 @@ async function showCertified(
 ): Promise<ByAnchorId<CertifiedAnchor>> {
   const { clock, crypto } = dependencies;
   const anchors = await loadAnchors(read, ids);
-  const [states, provedAnchors] = await Promise.all([
+  const [stateOf, provedAnchors] = await Promise.all([
     loadStates(read, anchors, clock),
     proveAnchors(read, anchors, crypto.sha256),
   ]);
   const shown = provedAnchors.map((each) => {
-    const state = states.get(each?.anchor.sequence ?? -1) ?? null;
-    return certifiedAnchor(each, state, request, dependencies);
+    const proved = assertProved(each);
+    return certifiedAnchor(proved, stateOf(proved.anchor), request, dependencies);
   });
   return new Map(shown.map((each) => [bytesToHex(each.anchorId), each]));
 }
 
-/** The anchor of a claim or grant whose state the read has found out. */
+/**
+ * The anchor of a claim or grant whose state the read has found out.
+ * @returns null if no certificate of the read covers it
+ */
 export async function showRecord(
   read: ConsistentRead,
   { anchorId, state }: { readonly anchorId: AnchorId; readonly state: RecordState },
   request: HandlerRequest,
   dependencies: HandlerDependencies,
-): Promise<CertifiedAnchor> {
+): Promise<CertifiedAnchor | null> {
   const anchors = await loadAnchors(read, [anchorId]);
   const [proved] = await proveAnchors(read, anchors, dependencies.crypto.sha256);
-  return certifiedAnchor(proved ?? null, state, request, dependencies);
+  return proved === undefined || proved === null ? null : certifiedAnchor(proved, state, request, dependencies);
+}
+
+/**
+ * Reads what may have been written after the read began: tables can be a moment ahead of the certificates of a read,
+ * and never are of those of the next one.
+ * @param attempt null: what it found is not covered by a certificate of its read
+ * @throws RefusedError when the time is over
+ */
+export async function readCovered<T>(
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+  attempt: (read: ConsistentRead) => Promise<T | null>,
+): Promise<T> {
+  for (;;) {
+    const found = await attempt(await ConsistentRead.begin(dependencies, "all", request.deadline));
+    if (found !== null) return found;
+  }
 }
 
 /** Sizes of the trees that the recorded certificates cover, by origin: a certificate in the tables is there for good. */
@@ -108,14 +127,14 @@ async function showCommitted(
   const read = await ConsistentRead.begin(dependencies, "none", deadline);
   const { anchors: found } = await read.select((reads) => reads.anchors(ids));
   const anchors = found.filter((anchor) => anchor !== null);
-  const [states, sizes] = await Promise.all([loadStates(read, anchors, clock), recordedSizes(read, anchors)]);
+  const [stateOf, sizes] = await Promise.all([loadStates(read, anchors, clock), recordedSizes(read, anchors)]);
   const caller = callerOf(request);
   return new Map(
     anchors.map((stored) => {
-      const { anchorId, depth, originFingerprint, sequence } = stored;
+      const { anchorId, depth, originFingerprint } = stored;
       const isCertified = depth < (sizes.get(bytesToHex(originFingerprint)) ?? 0);
       const finality = isCertified ? "certified" : "committed";
-      const anchor = storedAnchorToJson(stored, { finality, caller, state: states.get(sequence) ?? null });
+      const anchor = storedAnchorToJson(stored, { finality, caller, state: stateOf(stored) });
       return [bytesToHex(anchorId), { anchorId, anchor, receipt: null }];
     }),
   );

@@ -97,18 +97,24 @@ describe("what a claim is refused for", () => {
     expect(harness.node.submitted).toHaveLength(before);
   });
 
-  test.each<[string, () => Body, number, string, string | null]>([
+  test.each<[string, () => Body, number, string, string]>([
     ["an unknown origin", () => ({ origin_fingerprint: hex(8) }), 409, "origin_unknown", "/origin_fingerprint"],
     ["another subject's signature", () => subjectOf("else"), 422, "signature_invalid", "/subject_signature"],
     ["another issuer's signature", () => issuerOf("else"), 422, "signature_invalid", "/issuer_signature"],
-    ["a signature of zeros", () => ({ subject_signature: "00".repeat(64) }), 422, "signature_invalid", null],
+    [
+      "a signature of zeros",
+      () => ({ subject_signature: "00".repeat(64) }),
+      422,
+      "signature_invalid",
+      "/subject_signature",
+    ],
     ["signatures for another type", () => ({ attribute_type: 2 }), 422, "signature_invalid", "/subject_signature"],
   ])("%s: the code is stable, nothing is written", async (_what, replaced, status, code, pointer) => {
     const before = harness.node.leaves.length;
     const answer = await post({ ...signed("refused"), ...replaced() });
     const problem = problemSchema.parse(answer.json);
     expect([answer.status, problem.code]).toEqual([status, code]);
-    if (pointer !== null) expect(problem.errors?.[0]?.pointer).toBe(pointer);
+    expect(problem.errors?.[0]?.pointer).toBe(pointer);
     expect(harness.node.leaves).toHaveLength(before);
   });
 
@@ -217,6 +223,14 @@ describe("the active claim of a pair", () => {
     harness.node.staleSelects = 2;
     expect((await find("lagging")).status).toBe(200);
     expect(harness.node.staleSelects).toBe(0);
+  });
+
+  test("a claim written after the read began is shown once a certificate covers it", async () => {
+    const claim = await claimed(harness, "overtaking");
+    harness.node.earlyReads = 1;
+    const { status, json } = await find("overtaking");
+    expect(harness.node.earlyReads).toBe(0);
+    expect([status, activeClaimSchema.parse(json).anchor.anchor_id]).toEqual([200, claim.anchor_id]);
   });
 
   test.each([

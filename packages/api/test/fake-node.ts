@@ -34,7 +34,11 @@ export class FakeNode implements ControlPlane {
   /** Thrown by the next calls, until it is null again. */
   refusal: RefusedError | null = null;
   isCertifying = true;
+  /** Reads that still see the log, and its certificates, as they were before the newest entry. */
+  earlyReads = 0;
   acceptedMs = START_MS;
+
+  readonly #sizesBefore = new Map<string, number>();
 
   constructor() {
     this.apply([{ kind: "genesis", document: this.cluster.trustRoot.note }]);
@@ -91,6 +95,7 @@ export class FakeNode implements ControlPlane {
   /** One entry, a millisecond after the one before. */
   apply(commands: readonly Command[]): readonly CommandOutcome[] {
     const index = this.state.appliedIndex + 1;
+    for (const [name, { tree }] of this.state.origins) this.#sizesBefore.set(name, tree.size);
     this.acceptedMs += 1;
     const entry: Entry = {
       version: 1,
@@ -109,10 +114,10 @@ export class FakeNode implements ControlPlane {
     return outcome.commands;
   }
 
-  certificateOf(origin: OriginFingerprint): HeldCertificate {
+  certificateOf(origin: OriginFingerprint, size?: number): HeldCertificate {
     const state = this.state.origins.get(bytesToHex(origin));
     if (state === undefined) throw new Error("no such origin");
-    const treeSize = state.tree.size;
+    const treeSize = size ?? state.tree.size;
     const rootHash = state.tree.rootAt(treeSize);
     const certifiedAtS = Math.floor(this.acceptedMs / 1000);
     return {
@@ -158,9 +163,13 @@ export class FakeNode implements ControlPlane {
     if (!this.isCertifying && origins !== "none") throw new RefusedError("certification_stalled", "peers are gone");
     const wanted = origins === "all" ? this.cluster.origins : origins === "none" ? [] : origins;
     const known = wanted.filter((origin) => this.state.origins.has(bytesToHex(origin)));
-    const certificates = known.map((origin) => this.certificateOf(origin));
+    const isEarly = this.earlyReads > 0;
+    if (isEarly) this.earlyReads -= 1;
+    const sizeOf = (origin: OriginFingerprint): number | undefined =>
+      isEarly ? this.#sizesBefore.get(bytesToHex(origin)) : undefined;
+    const certificates = known.map((origin) => this.certificateOf(origin, sizeOf(origin)));
     const trustRootVersion = this.state.trustRootChain?.newest.trustRoot.version ?? 0;
-    return { readIndex: this.state.appliedIndex, certificates, trustRootVersion };
+    return { readIndex: this.state.appliedIndex - (isEarly ? 1 : 0), certificates, trustRootVersion };
   }
 
   nodeStatus(): NodeStatus {
