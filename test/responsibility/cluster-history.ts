@@ -194,8 +194,11 @@ export class ClusterHistory {
     const newest = this.model.recorded.length - 1;
     const lowest = record.kind === "event" ? record.sequence : 0;
     const sequence = lowest + dice.below(newest - lowest + 1);
-    if (chance(dice, 60)) return sequence;
-    return new Date((this.model.recorded[sequence]?.acceptedMs ?? 0) + dice.below(2)).toISOString();
+    if (chance(dice, 50)) return sequence;
+    const acceptedMs = this.model.recorded[sequence]?.acceptedMs ?? 0;
+    const past = this.model.bounds().filter((bound) => bound > acceptedMs && bound < this.model.lastMs);
+    const moment = past.length > 0 && chance(dice, 60) ? pick(dice, past) - 1 : acceptedMs;
+    return new Date(moment + dice.below(2)).toISOString();
   }
 
   /** The position that an answer names, which must be the one that was asked for. */
@@ -205,7 +208,7 @@ export class ClusterHistory {
     if (typeof asked === "number") this.#hold("as_of", [[asked, recorded[asked]?.acceptedMs]], [sequence, timeMs]);
     if (typeof asked === "string") {
       const wantedMs = Date.parse(asked);
-      const last = recorded.findLast(({ acceptedMs }) => acceptedMs <= wantedMs)?.sequence ?? null;
+      const last = this.model.positionAt(wantedMs)?.sequence ?? null;
       this.#hold("as_of", [[last, wantedMs]], [sequence, timeMs]);
     }
     if (asked === null) this.#hold("as_of", [newest], sequence);

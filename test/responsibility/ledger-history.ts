@@ -17,6 +17,7 @@ import { RandomOperations } from "./random-operation.ts";
 /** How far the stamp of an entry is from the one before; a new leader's clock may be behind. */
 const STAMP_STEPS_MS = [0, 1, 10, 100, 400, -50];
 const SPAN_MS = 2000;
+const SOON_MS = 500;
 const ENTRY_OPERATIONS_MAX = 4;
 
 export class LedgerHistory {
@@ -46,7 +47,7 @@ export class LedgerHistory {
 
   /** One entry. */
   step(dice: Dice): void {
-    this.#stampMs += pick(dice, STAMP_STEPS_MS);
+    this.#stampMs = this.#nextStamp(dice);
     if (chance(dice, 2)) this.#turnOrigin();
     const count = 1 + dice.below(ENTRY_OPERATIONS_MAX);
     const nowMs = Math.max(this.#stampMs, this.model.lastMs);
@@ -55,6 +56,13 @@ export class LedgerHistory {
       const operation = operations[at];
       if (operation !== undefined) this.#compare(operation, outcome);
     }
+  }
+
+  /** Some time later, or about when something begins or ends. */
+  #nextStamp(dice: Dice): number {
+    const soon = this.model.bounds().filter((bound) => bound > this.#stampMs && bound < this.#stampMs + SOON_MS);
+    if (soon.length > 0 && chance(dice, 20)) return pick(dice, soon) - 1 + dice.below(3);
+    return this.#stampMs + pick(dice, STAMP_STEPS_MS);
   }
 
   #turnOrigin(): void {
@@ -163,9 +171,14 @@ export class LedgerHistory {
     return this.model.isGrantInForce(grant, at) ? "in force" : "not in force";
   }
 
-  /** Any position of this life, or a moment after it. */
+  /** Any position of this life, or a moment after it; often about when something begins or ends. */
   randomPosition(dice: Dice): Position {
     const newest = this.model.recorded.length - 1;
+    const bounds = this.model.bounds();
+    if (bounds.length > 0 && chance(dice, 40)) {
+      const position = this.model.positionAt(pick(dice, bounds) - 1 + dice.below(3));
+      if (position !== null) return position;
+    }
     if (chance(dice, 30)) return { sequence: newest, timeMs: this.model.lastMs + dice.below(SPAN_MS) };
     const sequence = dice.below(newest + 1);
     return { sequence, timeMs: this.model.recorded[sequence]?.acceptedMs ?? 0 };

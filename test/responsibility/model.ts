@@ -149,6 +149,21 @@ export class Model {
     );
   }
 
+  /** Every moment at which something that was recorded begins or ends, ascending. */
+  bounds(): number[] {
+    const bounds = [...this.claims(), ...this.grants()].flatMap((one) => [
+      one.expiresAt,
+      one.kind === "grant" ? one.notBefore : 0,
+    ]);
+    return bounds.filter((bound) => bound !== 0).sort((a, b) => a - b);
+  }
+
+  /** The position that a time means: the last leaf accepted no later; null before the first. */
+  positionAt(timeMs: number): Position | null {
+    const last = this.recorded.findLast(({ acceptedMs }) => acceptedMs <= timeMs);
+    return last === undefined ? null : { sequence: last.sequence, timeMs };
+  }
+
   /** From a grant to its root. */
   chain(grant: Grant): Grant[] {
     return grant.parent === null ? [grant] : [grant, ...this.chain(this.grant(grant.parent))];

@@ -1,7 +1,8 @@
 /** The next operation of a random history: mostly one that may succeed, and every way to fail now and then. */
 import { chance, pick } from "./dice.ts";
 import type { Dice } from "./dice.ts";
-import type { Claim, Event, Grant, Model } from "./model.ts";
+import { NEVER } from "./model.ts";
+import type { Claim, Grant, Model } from "./model.ts";
 import { NOWHERE } from "./operations.ts";
 import type {
   ClaimOperation,
@@ -84,10 +85,11 @@ export class RandomOperations {
     const entity = pick(dice, ENTITIES);
     const attributeType = pick(dice, ATTRIBUTE_TYPES);
     const newest = this.#model.newestOfPair(entity, attributeType);
-    const issuer = newest !== null && chance(dice, 80) ? newest.issuer : pick(dice, ISSUERS);
+    const issuer = newest !== null && chance(dice, 70) ? newest.issuer : pick(dice, ISSUERS);
+    const isRevoked = newest !== null && this.#model.revokedAt(newest.sequence) < NEVER;
     return {
       kind: "claim",
-      by: this.#by(dice),
+      by: isRevoked && chance(dice, 30) ? pick(dice, this.#world.proposers) : this.#by(dice),
       origin: this.#origin(dice),
       issuedAt: this.#issuedAt(dice, nowMs),
       entity,
@@ -161,11 +163,11 @@ export class RandomOperations {
 
   /** The parent's bounds again are inside, and one more or less is now and then not. */
   #window(dice: Dice, nowMs: number, outer: Grant | null): Pick<GrantOperation, "notBefore" | "expiresAt"> {
-    if (outer !== null && chance(dice, 12)) {
+    if (outer !== null && chance(dice, 25)) {
       const { notBefore, expiresAt } = this.#model.window(outer);
-      return chance(dice, 50)
-        ? { notBefore: notBefore === 0 ? 0 : notBefore - 1 + dice.below(3), expiresAt: 0 }
-        : { notBefore: 0, expiresAt: expiresAt === 0 ? 0 : expiresAt - 1 + dice.below(3) };
+      const bound = pick(dice, [notBefore, expiresAt]);
+      const near = bound === 0 ? 0 : bound - 1 + dice.below(3);
+      return chance(dice, 50) ? { notBefore: near, expiresAt: 0 } : { notBefore: 0, expiresAt: near };
     }
     const { spanMs } = this.#world;
     const notBefore = chance(dice, 75) ? 0 : nowMs - spanMs + dice.below(spanMs + Math.ceil(spanMs / 4));
@@ -238,8 +240,4 @@ export class RandomOperations {
     if (!chance(dice, 12)) return null;
     return chance(dice, 8) ? NOWHERE : this.#any(dice);
   }
-}
-
-export function isEvent(one: { readonly kind: string }): one is Event {
-  return one.kind === "event";
 }
