@@ -3,14 +3,26 @@ import { writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   UNARY_CALLS,
+  apiKeyListOf,
+  decodeRevokeApiKey,
+  decodeRotateApiKey,
   decodeTrustRootChain,
+  encodeApiKeyList,
   encodeOperatorResult,
   encodeTrustRootChain,
   signNodeRequest,
   signOperatorRequest,
 } from "@event-anchoring/control-contract";
 import { createSigner, generateSeed, nodeCrypto } from "@event-anchoring/node-crypto";
-import { OperatorCallError, createApiKey, drawApiKey } from "@event-anchoring/provision";
+import {
+  OperatorCallError,
+  createApiKey,
+  drawApiKey,
+  drawReplacementApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+} from "@event-anchoring/provision";
 import type { OperatorCredential } from "@event-anchoring/provision";
 import { PeerCallError } from "../../src/transport/index.ts";
 import type { UnaryHandler, UnaryRequest } from "../../src/transport/index.ts";
@@ -48,6 +60,18 @@ beforeEach(async () => {
       throw new Error("planted");
     },
     [CREATE]: recording(async () => ({ status: 200, body: encodeOperatorResult({ outcome: "applied" }) })),
+    [UNARY_CALLS.revoke_api_key.path]: recording(async () => ({
+      status: 200,
+      body: encodeOperatorResult({ outcome: "unchanged" }),
+    })),
+    [UNARY_CALLS.rotate_api_key.path]: recording(async () => ({
+      status: 409,
+      body: encodeOperatorResult({ outcome: "rejected", code: "api_key_unknown", detail: "no key has this id" }),
+    })),
+    [UNARY_CALLS.list_api_keys.path]: recording(async () => ({
+      status: 200,
+      body: encodeApiKeyList(apiKeyListOf([])),
+    })),
   };
   [a, b] = await startPair(cluster, {}, { unary });
 });
@@ -235,6 +259,30 @@ describe("an operator", () => {
     expect(asked[0]?.from).toEqual({ kind: "operator", operatorId: "setup" });
     expect(JSON.stringify(key)).not.toContain(key.apiKey);
   });
+
+  test("lists, revokes and rotates API keys", async () => {
+    const node = { ...b.address, authPublicKey: cluster.signerOf("b").publicKey };
+    const credential = await operatorCredential();
+    const keyId = new Uint8Array(16).fill(3);
+    const { call } = drawReplacementApiKey({ keyId, overlapMs: 1000 });
+    expect(await listApiKeys({ credential, node })).toEqual({ outcome: "listed", keys: [], omitted: 0 });
+    expect(await revokeApiKey({ credential, node, call: { keyId } })).toEqual({ outcome: "unchanged" });
+    expect(await rotateApiKey({ credential, node, call })).toMatchObject({ code: "api_key_unknown" });
+    const [listing, revoking, rotating] = asked.map(({ body }) => body);
+    expect(listing).toHaveLength(0);
+    expect(decodeRevokeApiKey(revoking ?? new Uint8Array())).toEqual({ keyId });
+    expect(decodeRotateApiKey(rotating ?? new Uint8Array())).toEqual(call);
+    for (const { from } of asked) expect(from).toEqual({ kind: "operator", operatorId: "setup" });
+  });
+
+  test.each([UNARY_CALLS.list_api_keys, UNARY_CALLS.revoke_api_key, UNARY_CALLS.rotate_api_key])(
+    "is no node: a node may not call $path",
+    async ({ path, method }) => {
+      const answer = await a.network.call("b", path, method === "GET" ? null : Uint8Array.of(1), TIMEOUT);
+      expect(answer.status).toBe(403);
+      expect(asked).toEqual([]);
+    },
+  );
 
   test("notices an answer that is not the node's own", async () => {
     const key = drawApiKey({ label: "first", scopes: ["read"] });
