@@ -49,6 +49,8 @@ export type {
 export { healthSchema, limitsSchema, openApiSchema, readySchema, trustRootSchema } from "./node-answers.ts";
 export type { HealthAnswer, LimitsAnswer, ReadyAnswer, TrustRootAnswer } from "./node-answers.ts";
 export { EXTENDED_PROBLEMS, erasedProblemSchema, noActiveProblemSchema, problemSchema } from "./problem-schema.ts";
+export { openApiDocument } from "./openapi/document.ts";
+export type { OpenApiDocument } from "./openapi/document.ts";
 export { parseDigits } from "./fields.ts";
 export type { AsOf } from "./fields.ts";
 export { findJsonFault, jsonPointer, parseStrictJson } from "./json.ts";
