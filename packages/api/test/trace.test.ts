@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createdSchema, traceSchema } from "@event-anchoring/api-contract";
+import type { AnchorJson, TraceAnswer } from "@event-anchoring/api-contract";
+import { startHarness } from "./api-harness.ts";
+import type { Harness } from "./api-harness.ts";
+import { LOWER_EXPIRES_AT, delegated, revoked } from "./delegation.ts";
+import type { Delegation } from "./delegation.ts";
+import { START_MS } from "./fake-node.ts";
+import { anchorOf, claimed, granted, hex, signedEvent } from "./records.ts";
+import { hexToBytes } from "@event-anchoring/protocol";
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+let names: Delegation["names"];
+let claims: Delegation["claims"];
+let upper: AnchorJson;
+let lower: AnchorJson;
+beforeEach(async () => {
+  ({ names, claims, upper, lower } = await delegated(harness));
+});
+
+async function act(claim: AnchorJson | null, grant: AnchorJson | null): Promise<AnchorJson> {
+  const semantic_anchor = { iris_ref: claim?.anchor_id ?? null, grant_ref: grant?.anchor_id ?? null };
+  const body = { origin_fingerprint: harness.origin, event_hash: hex(1), semantic_anchor };
+  return createdSchema.parse((await harness.send("POST", "/v1/event-anchors", body)).json).anchor;
+}
+
+const revoke = (target: AnchorJson, body?: object): Promise<AnchorJson> => revoked(harness, target, body);
+
+async function trace({ anchor_id }: AnchorJson, query = ""): Promise<TraceAnswer> {
+  const { status, json, text } = await harness.send("GET", `/v1/event-anchors/${anchor_id}/trace?${query}`);
+  if (status !== 200) throw new Error(text);
+  return traceSchema.parse(json);
+}
+
+describe("an authorised act", () => {
+  test("is traced to who acted, who delegated, and within what bounds", async () => {
+    const event = await act(claims.agent, lower);
+    const answer = await trace(event, `trusted_roots=${claims.root.anchor_id}`);
+    expect(answer).toMatchObject({
+      anchor: event,
+      authorised_at_action: true,
+      authorised_now: true,
+      suspect: false,
+      reasons: [],
+      actor: { claim: claims.agent, state: "active", actor_signature: "not_checked" },
+      delegation_omitted: 0,
+      boundary: {
+        depth: { granted: 2, used: 1, left: 1 },
+        window: { not_before: 0, expires_at: LOWER_EXPIRES_AT },
+      },
+      root_authority: "pass",
+      possible_parents: [],
+      revocations: [],
+      violations: [],
+      references: [
+        { field: "iris_ref", anchor_id: claims.agent.anchor_id, exists: true, kind: "claim" },
+        { field: "grant_ref", anchor_id: lower.anchor_id, exists: true, kind: "grant" },
+      ],
+    });
+    expect(answer.delegation.map((hop) => [hop.grant, hop.grantor_claim, hop.grantee_claim])).toEqual([
+      [lower, claims.deployer, claims.agent],
+      [upper, claims.root, claims.deployer],
+    ]);
+    expect(answer.parents.items[0]).toEqual(lower);
+    expect(answer.eea.anchor_id).toBe(event.anchor_id);
+  });
+
+  test("signed by the subject of the claim, the actor's signature passes; by another, it is a violation", async () => {
+    const semanticAnchor = {
+      irisRef: hexToBytes(claims.agent.anchor_id, 32),
+      grantRef: hexToBytes(lower.anchor_id, 32),
+    };
+    const signed = async (actor: string): Promise<TraceAnswer> =>
+      trace(await anchorOf(harness.send("POST", "/v1/event-anchors", signedEvent(harness, actor, { semanticAnchor }))));
+    expect(await signed(names.agent)).toMatchObject({ actor: { actor_signature: "pass" }, violations: [] });
+    expect(await signed("mallory")).toMatchObject({
+      authorised_at_action: true,
+      actor: { actor_signature: "fail" },
+      violations: [{ code: "actor_key_mismatch" }],
+    });
+  });
+});
+
+describe("what has become of an act", () => {
+  test.each<[string, () => AnchorJson, string[]]>([
+    ["the grant", () => lower, ["grant_revoked"]],
+    ["its parent", () => upper, ["grant_revoked"]],
+    ["the actor's claim", () => claims.agent, ["claim_revoked", "grantee_claim_revoked"]],
+    ["the root's claim", () => claims.root, ["grantor_claim_revoked"]],
+  ])("a revocation of %s tells the act before it from the act after it", async (_what, target, codes) => {
+    const before = await act(claims.agent, lower);
+    const anchor = target();
+    const revocation = await revoke(anchor);
+    const after = await act(claims.agent, lower);
+    const first = await trace(before);
+    expect([first.authorised_at_action, first.authorised_now]).toEqual([true, false]);
+    expect(first.reasons).toEqual(
+      codes.map((code) => ({ verdict: "now", code, anchor_id: anchor.anchor_id, sequence: revocation.sequence })),
+    );
+    expect(first.revocations).toEqual([
+      { anchor: revocation, target_anchor_id: anchor.anchor_id, before_action: false },
+    ]);
+    const second = await trace(after);
+    expect([second.authorised_at_action, second.authorised_now]).toEqual([false, false]);
+    expect(second.revocations).toMatchObject([{ before_action: true }]);
+    const earlier = await trace(before, `as_of=${before.sequence}`);
+    expect([earlier.authorised_at_action, earlier.authorised_now, earlier.revocations]).toEqual([true, true, []]);
+  });
+
+  test("a renewed claim acts for the same lineage; the old one no longer", async () => {
+    const renewed = await claimed(harness, names.agent, { issuedAt: START_MS });
+    const [old, young] = [await act(claims.agent, lower), await act(renewed, lower)];
+    expect(await trace(old)).toMatchObject({
+      authorised_at_action: false,
+      actor: { state: "superseded", claim: { state: "superseded" } },
+      reasons: [
+        { verdict: "at_action", code: "claim_superseded", sequence: renewed.sequence },
+        { verdict: "now", code: "claim_superseded" },
+      ],
+    });
+    expect(await trace(young)).toMatchObject({ authorised_at_action: true, reasons: [] });
+  });
+
+  test("suspicion is shown and changes no verdict", async () => {
+    const event = await act(claims.agent, lower);
+    await revoke(lower, { suspect_since: event.accepted_ms });
+    expect(await trace(event)).toMatchObject({ suspect: true, authorised_at_action: true });
+    const later = await act(claims.agent, lower);
+    await revoke(upper, { suspect_since: later.accepted_ms + 1_000 });
+    expect(await trace(event, `as_of=${event.sequence}`)).toMatchObject({ suspect: false });
+  });
+
+  test("without the references that would decide, it is unknown", async () => {
+    const codes = async (event: AnchorJson): Promise<string[]> => {
+      const { authorised_at_action, authorised_now, reasons } = await trace(event);
+      expect([authorised_at_action, authorised_now]).toEqual(["unknown", "unknown"]);
+      return reasons.filter(({ verdict }) => verdict === "now").map(({ code }) => code);
+    };
+    expect(await codes(await act(null, lower))).toEqual(["iris_ref_empty"]);
+    expect(await codes(await act(claims.agent, null))).toEqual(["grant_ref_empty"]);
+    expect(await codes(lower)).toEqual(["not_an_event"]);
+    expect(await codes(claims.root)).toEqual(["not_an_event"]);
+    expect(await codes(await revoke(upper))).toEqual(["not_an_event"]);
+  });
+});
+
+describe("where authority comes from", () => {
+  test("grants in force to the root grantor are its possible parents", async () => {
+    const event = await act(claims.agent, lower);
+    const board = await claimed(harness, `board ${names.root}`);
+    const council = await claimed(harness, `council ${names.root}`);
+    const toRoot = (claim: AnchorJson, grantor: string): Promise<AnchorJson> =>
+      granted(harness, { grantorClaim: claim.anchor_id, granteeClaim: claims.root.anchor_id, grantor });
+    const first = await toRoot(board, `board ${names.root}`);
+    const second = await toRoot(council, `council ${names.root}`);
+    expect((await trace(event)).possible_parents).toEqual([first.anchor_id, second.anchor_id]);
+    expect((await trace(event, `as_of=${first.sequence}`)).possible_parents).toEqual([first.anchor_id]);
+    await revoke(board);
+    expect((await trace(event)).possible_parents).toEqual([second.anchor_id]);
+  });
+
+  test("trusted roots are compared with the root grant alone", async () => {
+    const event = await act(claims.agent, lower);
+    expect((await trace(event)).root_authority).toBe("not_checked");
+    expect((await trace(event, `trusted_roots=${claims.deployer.anchor_id}`)).root_authority).toBe("fail");
+    expect((await trace(event, `trusted_roots=${hex(9)},${claims.root.anchor_id}`)).root_authority).toBe("pass");
+  });
+
+  test("a grant shows its own delegation, and claims of other references are not on the way", async () => {
+    const { delegation, boundary } = await trace(lower);
+    expect(delegation.map(({ grant }) => grant.anchor_id)).toEqual([lower.anchor_id, upper.anchor_id]);
+    expect(boundary?.depth).toEqual({ granted: 2, used: 1, left: 1 });
+    const other = await claimed(harness, `other ${names.root}`);
+    const semantic_anchor = { iris_ref: claims.agent.anchor_id, grant_ref: lower.anchor_id, bond_ref: other.anchor_id };
+    const body = { origin_fingerprint: harness.origin, event_hash: hex(1), semantic_anchor };
+    const event = await anchorOf(harness.send("POST", "/v1/event-anchors", body));
+    await revoke(other);
+    expect(await trace(event)).toMatchObject({ authorised_now: true, revocations: [] });
+  });
+
+  test("a long delegation is verified once and traced again from memory", async () => {
+    let parent: AnchorJson | undefined;
+    const parties = [];
+    for (let at = 0; at < 40; at++) parties.push(await claimed(harness, `link ${names.root} ${at}`));
+    for (const [at, grantor] of parties.slice(0, -1).entries()) {
+      const grantee = parties[at + 1];
+      if (grantee === undefined) throw new Error("nobody");
+      const chained = parent === undefined ? {} : { parent: parent.anchor_id };
+      const refs = { grantorClaim: grantor.anchor_id, granteeClaim: grantee.anchor_id };
+      parent = await granted(harness, { ...refs, ...chained, grantor: `link ${names.root} ${at}`, depth: 50 - at });
+    }
+    const event = await act(parties.at(-1) ?? null, parent ?? null);
+    const answers = [await trace(event), await trace(event)];
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ authorised_at_action: true, violations: [], delegation_omitted: 0 });
+      expect(answer.boundary?.depth).toEqual({ granted: 50, used: 38, left: 12 });
+      expect(answer.delegation).toHaveLength(39);
+    }
+  });
+});
+
+test("the parents of a page have their states at as_of", async () => {
+  const event = await act(claims.agent, lower);
+  await revoke(upper);
+  const states = ({ parents }: TraceAnswer) =>
+    parents.items.slice(0, 3).map((item) => ("state" in item ? item.state : null));
+  expect(states(await trace(event, "limit=3"))).toEqual(["revoked", "revoked", "active"]);
+  expect(states(await trace(event, `limit=3&as_of=${event.sequence}`))).toEqual(["active", "active", "active"]);
+});
