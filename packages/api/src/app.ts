@@ -9,7 +9,7 @@ import { createClaimAnchor, getClaimAnchor } from "./claim-anchors.ts";
 import { getConsistency } from "./consistency.ts";
 import { createEventAnchor, createEventAnchors } from "./create-events.ts";
 import { Deadline } from "./deadline.ts";
-import { getDocs, getDocsAsset } from "./docs-page.ts";
+import { getDocs, getDocsAsset, getOpenApi } from "./docs-page.ts";
 import { eraseClientEventId } from "./erase-client-event.ts";
 import { createGrantAnchor, getGrantAnchor } from "./grant-anchors.ts";
 import type { HandlerAnswer, HandlerDependencies, HandlerRequest, Handlers } from "./handler.ts";
@@ -56,6 +56,7 @@ const HANDLERS: Handlers = {
   getLimits,
   getHealth,
   getReadiness,
+  getOpenApi,
   getDocs,
   getDocsAsset,
 };

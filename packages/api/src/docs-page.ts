@@ -1,7 +1,10 @@
-/** The reference page for people: Swagger UI, served from the installed package, over this API's own document. */
+/**
+ * The reference: the OpenAPI document, and a page for people that shows it. The page is Swagger UI as it is installed
+ * beside this program; nothing of it comes from elsewhere.
+ */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { docsAssetPathSchema, parsePath } from "@event-anchoring/api-contract";
+import { docsAssetPathSchema, openApiDocument, parsePath } from "@event-anchoring/api-contract";
 import type { Handler, HandlerAnswer } from "./handler.ts";
 import { parsed } from "./parsed.ts";
 import { problemError } from "./problem-error.ts";
@@ -71,6 +74,14 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["swagger-ui-bundle.js", { mediaType: JAVASCRIPT, load: installed("swagger-ui-bundle.js") }],
   ["start.js", { mediaType: JAVASCRIPT, load: () => Promise.resolve(Buffer.from(START, "utf8")) }],
 ]);
+
+let openApiBytes: Uint8Array | null = null;
+
+/** GET /openapi.json: made when it is first asked for, and kept. */
+export const getOpenApi: Handler = async () => {
+  openApiBytes ??= Buffer.from(JSON.stringify(openApiDocument()), "utf8");
+  return { status: 200, bytes: openApiBytes, mediaType: "application/json; charset=utf-8" };
+};
 
 /** GET /docs */
 export const getDocs: Handler = async (): Promise<HandlerAnswer> => ({

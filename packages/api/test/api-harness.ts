@@ -87,6 +87,8 @@ export interface Harness {
   keyWith(label: string, scopes: readonly Scope[], limits?: Partial<KeyLimits>): string;
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   raw(bytes: string): Promise<string>;
+  /** A scrape of the private listener. */
+  metrics(): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -257,6 +259,7 @@ export async function startHarness(
     keyWith,
     send: (method, path, body, headers = { authorization: `Bearer ${key}` }) => send(port, method, path, body, headers),
     raw: (bytes) => raw(port, bytes),
+    metrics: () => send(metricsPort, "GET", "/metrics", undefined, {}),
     close: async () => {
       await Promise.all([closed(server), closed(metricsServer)]);
     },
