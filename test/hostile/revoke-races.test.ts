@@ -7,7 +7,7 @@ import { HostileCluster, random32 } from "./hostile-cluster.ts";
 import type { Registered } from "./hostile-cluster.ts";
 
 const ROUNDS = 40;
-const GRANTS_AROUND = 9;
+const WRITES_AROUND = 9;
 const VERIFICATIONS_AFTER = 3;
 const witness = partyOf("race witness");
 let cluster: HostileCluster;
@@ -65,18 +65,24 @@ function eventUnder(round: Round, node: number): Promise<Answer<WireCreated>> {
   });
 }
 
-/** Sends writes with a revocation among them, in another place in each race. */
+/** One writer at each node, one write after another; a revocation sets out after some of them, others in each race. */
 async function around(
   race: number,
   write: (at: number) => Promise<Answer<WireCreated>>,
   revoke: () => Promise<Answer<WireCreated>>,
 ): Promise<{ readonly answers: readonly Answer<WireCreated>[]; readonly revoked: WireCreated }> {
-  const place = race % (GRANTS_AROUND + 1);
-  const before = Array.from({ length: place }, (_, at) => write(at));
-  const revoking = revoke();
-  const after = Array.from({ length: GRANTS_AROUND - place }, (_, at) => write(place + at));
-  const answers = await Promise.all([...before, ...after]);
-  return { answers, revoked: expectOk(await revoking) };
+  const answers: Answer<WireCreated>[] = [];
+  let revoking: Promise<Answer<WireCreated>> | null = null;
+  let next = 0;
+  const writer = async (): Promise<void> => {
+    while (next < WRITES_AROUND) {
+      if (next >= race % WRITES_AROUND) revoking ??= revoke();
+      const at = next++;
+      answers[at] = await write(at);
+    }
+  };
+  await Promise.all(cluster.clients.map(writer));
+  return { answers, revoked: expectOk(await (revoking ?? revoke())) };
 }
 
 describe("a revocation", () => {
@@ -104,7 +110,7 @@ describe("a revocation", () => {
     const found = { accepted: 0, refused: 0 };
     for (let race = 0; race < ROUNDS; race++) {
       const round = await prepare();
-      const bodies = Array.from({ length: GRANTS_AROUND }, () =>
+      const bodies = Array.from({ length: WRITES_AROUND }, () =>
         grantBody(cluster.grant(round.grantor, round.grantee.claim, witness)),
       );
       const { answers, revoked } = await around(
@@ -121,7 +127,7 @@ describe("a revocation", () => {
       expect(late.map(({ status }) => status)).toEqual([422, 422, 422]);
     }
     process.stdout.write(`${found.accepted} grants before their revocation, ${found.refused} refused after it\n`);
-    expect(found.accepted + found.refused).toBe(ROUNDS * GRANTS_AROUND);
+    expect(found.accepted + found.refused).toBe(ROUNDS * WRITES_AROUND);
     expect(found.accepted).toBeGreaterThan(0);
     expect(found.refused).toBeGreaterThan(0);
   }, 120_000);
