@@ -19,9 +19,16 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
-import { createdBatchSchema, verifiedBatchSchema } from "@event-anchoring/api-contract";
+import {
+  activeClaimSchema,
+  activeGrantSchema,
+  consistencySchema,
+  createdBatchSchema,
+  eventListSchema,
+  verifiedBatchSchema,
+} from "@event-anchoring/api-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { LedgerStore, migrate } from "@event-anchoring/store";
 import { startTestPostgres, until } from "@event-anchoring/testkit";
 import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit";
@@ -29,9 +36,9 @@ import { sendTo } from "./api-harness.ts";
 import type { Answer } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";
 import { FakeNode } from "./fake-node.ts";
+import { anchorOf, claimAbout, claimed, granted, hex, postClaim, revocationOf, signedEvent } from "./records.ts";
 
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
-const hex = (byte: number): string => byte.toString(16).padStart(2, "0").repeat(32);
 
 let folder: string;
 let postgres: TestPostgres;
@@ -157,7 +164,7 @@ beforeAll(async () => {
     keyHash,
     apiClientId: seedOf("process client").slice(0, 16),
     label: "",
-    scopes: ["read", "write"],
+    scopes: ["read", "write", "revoke", "admin"],
     expiresMs: 0,
     requestsPerSecond: 0,
   });
@@ -207,6 +214,50 @@ describe("a running process", () => {
     const trace = await send("GET", `/v1/event-anchors/${anchor_id}/trace`);
     expect([trace.status, trace.json.violations]).toEqual([200, []]);
     expect((await send("GET", "/v1/trust-root")).json.version).toBe(1);
+  });
+
+  test("serves claims, grants, what revokes them, lists and erasure from real tables", async () => {
+    const service = { origin: bytesToHex(node.origin), send };
+    const [boss, agent] = [await claimed(service, "boss"), await claimed(service, "agent", { attributeType: 7 })];
+    const parties = { grantorClaim: boss.anchor_id, granteeClaim: agent.anchor_id, grantor: "boss" };
+    const grant = await granted(service, parties);
+    const semanticAnchor = { irisRef: hexToBytes(agent.anchor_id), grantRef: hexToBytes(grant.anchor_id) };
+    const act = signedEvent(service, "agent", { semanticAnchor, clientEventId: "act", eventHash: hexToBytes(hex(77)) });
+    const event = await anchorOf(send("POST", "/v1/event-anchors", act));
+    const [from, to] = ["boss", "agent"].map((entity) => bytesToHex(seedOf(`entity ${entity}`)));
+    const ofPair = `/v1/claim-anchors?entity_fingerprint=${to}&attribute_type=0x7`;
+    const between = `/v1/grant-anchors?grantor_fingerprint=${from}&grantee_fingerprint=${to}`;
+    expect(activeClaimSchema.parse((await send("GET", ofPair)).json).anchor).toEqual(agent);
+    expect(activeGrantSchema.parse((await send("GET", between)).json)).toMatchObject({ anchor: grant, others: 0 });
+    const filters = [
+      `event_hash=${hex(77)}`,
+      `iris_ref=${agent.anchor_id}`,
+      `grant_ref=${grant.anchor_id}`,
+      "client_event_id=act",
+    ];
+    for (const filter of filters) {
+      const { status, json } = await send("GET", `/v1/event-anchors?${filter}`);
+      expect([filter, status, eventListSchema.parse(json).items]).toEqual([filter, 200, [event]]);
+    }
+    const revoked = await send(
+      "POST",
+      `/v1/claim-anchors/${agent.anchor_id}/revoke`,
+      revocationOf(agent, { revoker: "issuer" }),
+    );
+    expect([revoked.status, revoked.text]).toEqual([201, expect.stringContaining('"authority":"issuer"')]);
+    expect((await send("GET", ofPair)).json).toMatchObject({ code: "no_active_claim", anchor_id: agent.anchor_id });
+    expect((await send("GET", between)).json).toMatchObject({ code: "no_active_grant", state: "revoked" });
+    expect(await anchorOf(postClaim(service, claimAbout(service, "agent", { attributeType: 7 })))).toEqual({
+      ...agent,
+      state: "revoked",
+    });
+    const path = `/v1/event-anchors/${event.anchor_id}`;
+    expect((await send("POST", `${path}/erase-client-event-id`)).json).toMatchObject({ erased: true });
+    const erased = await send("GET", "/v1/event-anchors?client_event_id=act");
+    expect([erased.status, erased.json]).toMatchObject([410, { anchor_id: event.anchor_id }]);
+    expect((await send("GET", path)).json.anchor).toMatchObject({ client_event_id: null, client_event_erased: true });
+    const consistency = await send("GET", "/v1/event-anchors/consistency?from_size=2");
+    expect(consistencySchema.parse(consistency.json).from.tree_size).toBe(2);
   });
 
   test("a batch of 1,000 is created, and verified in a handful of statements", async () => {

@@ -20,11 +20,14 @@ import { seedOf } from "./fake-cluster.ts";
 
 export const hex = (byte: number): string => byte.toString(16).padStart(2, "0").repeat(32);
 
+/** A running API and the origin of its node. */
+export type Service = Pick<Harness, "origin" | "send">;
+
 /** What every wire body is to a test: fields to be replaced one by one. */
 export type Body = Readonly<Record<string, unknown>>;
 
-function originOf(harness: Harness, origin?: string) {
-  return toOriginFingerprint(hexToBytes(origin ?? harness.origin, 32));
+function originOf(service: Service, origin?: string) {
+  return toOriginFingerprint(hexToBytes(origin ?? service.origin, 32));
 }
 
 export interface ClaimChoices {
@@ -39,9 +42,9 @@ export interface ClaimChoices {
 }
 
 /** A claim about the entity of a label, whose subject is of the same label unless another is chosen. */
-export function claimAbout(harness: Harness, entity: string, choices: ClaimChoices = {}): ClaimInput {
+export function claimAbout(service: Service, entity: string, choices: ClaimChoices = {}): ClaimInput {
   const content = {
-    originFingerprint: originOf(harness, choices.origin),
+    originFingerprint: originOf(service, choices.origin),
     entityFingerprint: seedOf(`entity ${entity}`),
     attributeType: choices.attributeType ?? 1,
     attributeHash: choices.attributeHash ?? seedOf("attribute"),
@@ -65,9 +68,9 @@ export interface GrantChoices {
   readonly expiresAt?: number;
 }
 
-export function grantOf(harness: Harness, choices: GrantChoices): GrantInput {
+export function grantOf(service: Service, choices: GrantChoices): GrantInput {
   const content = {
-    originFingerprint: originOf(harness, choices.origin),
+    originFingerprint: originOf(service, choices.origin),
     grantorClaimRef: hexToBytes(choices.grantorClaim, 32),
     granteeClaimRef: hexToBytes(choices.granteeClaim, 32),
     parentGrantRef: choices.parent === undefined ? ZERO_32 : hexToBytes(choices.parent, 32),
@@ -110,12 +113,12 @@ export function revocationOf(target: AnchorJson, choices: RevocationChoices = {}
 
 /** An event that its actor has signed. */
 export function signedEvent(
-  harness: Harness,
+  service: Service,
   actor: string,
   choices: { eventHash?: Uint8Array; semanticAnchor?: Partial<SemanticAnchor>; clientEventId?: string } = {},
 ): Body {
   const content = {
-    originFingerprint: originOf(harness),
+    originFingerprint: originOf(service),
     eventHash: choices.eventHash ?? seedOf("event"),
     semanticAnchor: { ...EMPTY_SEMANTIC_ANCHOR, ...choices.semanticAnchor },
   };
@@ -127,12 +130,12 @@ export function signedEvent(
   return eventBody(event);
 }
 
-export function postClaim(harness: Harness, claim: ClaimInput, replaced: Body = {}): Promise<Answer> {
-  return harness.send("POST", "/v1/claim-anchors", { ...claimBody(claim), ...replaced });
+export function postClaim(service: Service, claim: ClaimInput, replaced: Body = {}): Promise<Answer> {
+  return service.send("POST", "/v1/claim-anchors", { ...claimBody(claim), ...replaced });
 }
 
-export function postGrant(harness: Harness, grant: GrantInput, replaced: Body = {}): Promise<Answer> {
-  return harness.send("POST", "/v1/grant-anchors", { ...grantBody(grant), ...replaced });
+export function postGrant(service: Service, grant: GrantInput, replaced: Body = {}): Promise<Answer> {
+  return service.send("POST", "/v1/grant-anchors", { ...grantBody(grant), ...replaced });
 }
 
 /** The anchor of a write that must succeed. */
@@ -143,10 +146,10 @@ export async function anchorOf(answer: Promise<Answer>): Promise<AnchorJson> {
 }
 
 /** A claim about an entity, recorded. */
-export function claimed(harness: Harness, entity: string, choices: ClaimChoices = {}): Promise<AnchorJson> {
-  return anchorOf(postClaim(harness, claimAbout(harness, entity, choices)));
+export function claimed(service: Service, entity: string, choices: ClaimChoices = {}): Promise<AnchorJson> {
+  return anchorOf(postClaim(service, claimAbout(service, entity, choices)));
 }
 
-export function granted(harness: Harness, choices: GrantChoices): Promise<AnchorJson> {
-  return anchorOf(postGrant(harness, grantOf(harness, choices)));
+export function granted(service: Service, choices: GrantChoices): Promise<AnchorJson> {
+  return anchorOf(postGrant(service, grantOf(service, choices)));
 }
