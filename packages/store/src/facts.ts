@@ -1,4 +1,4 @@
-import { LoadedRecords, NO_FACTS, clientEventKey } from "@event-anchoring/ledger";
+import { LoadedRecords, NO_FACTS, claimPairHash, clientEventKey } from "@event-anchoring/ledger";
 import type {
   ClaimRecord,
   ClientEventFact,
@@ -8,6 +8,7 @@ import type {
   FoundAnchor,
   GrantRecord,
 } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { assertNever, bytesToHex, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind } from "@event-anchoring/protocol";
 import { byteaArray, prefixArray, textArray } from "./binary-array.ts";
@@ -18,15 +19,16 @@ import { CONTENT_HASH } from "./leaf-columns.ts";
 import type { OriginNumbers } from "./origin-numbers.ts";
 import {
   CLAIM_ANCHOR,
-  CLAIM_COLUMNS,
+  CLAIM_BYTES,
   GRANT_ANCHOR,
-  GRANT_COLUMNS,
+  GRANT_BYTES,
   RELATED_RECORDS,
+  assertWhole,
   relatedRecords,
   toClaimRecord,
   toGrantRecord,
 } from "./record-rows.ts";
-import type { ClaimRow, GrantRow } from "./record-rows.ts";
+import type { RecordRow } from "./record-rows.ts";
 import { StatementCache, unionOf } from "./sql-parts.ts";
 import type { SelectPart } from "./sql-parts.ts";
 
@@ -60,12 +62,12 @@ interface ContentRow {
   readonly content_hash: Uint8Array;
 }
 
-interface PairRow extends Omit<ClaimRow, "what"> {
-  readonly what: "pair";
-  readonly pair_hash: Uint8Array;
+/** The newest one of a pair of entity and attribute type, or between two lineages, or one that was named. */
+interface LoneRow extends Omit<RecordRow, "what"> {
+  readonly what: "pair" | "between" | "claim_alone" | "grant_alone";
 }
 
-type FactRow = AnchorRow | ClientEventRow | ContentRow | PairRow | ClaimRow | GrantRow;
+type FactRow = AnchorRow | ClientEventRow | ContentRow | LoneRow | RecordRow;
 
 /** One question, and what is found for it. `?` stands for the next parameter. */
 interface FactsPart {
@@ -92,13 +94,13 @@ const PARTS = {
     )`,
     selects: [
       {
-        what: "claim",
-        columns: CLAIM_COLUMNS,
+        what: "claim_alone",
+        columns: { record: CLAIM_BYTES },
         from: `FROM alone JOIN state.claims c ON c.sequence = alone.sequence ${CLAIM_ANCHOR}`,
       },
       {
-        what: "grant",
-        columns: GRANT_COLUMNS,
+        what: "grant_alone",
+        columns: { record: GRANT_BYTES },
         from: `FROM alone JOIN state.grants g ON g.sequence = alone.sequence ${GRANT_ANCHOR}`,
       },
     ],
@@ -152,7 +154,7 @@ const PARTS = {
     selects: [
       {
         what: "pair",
-        columns: { ...CLAIM_COLUMNS, pair_hash: "c.pair_hash" },
+        columns: { record: CLAIM_BYTES },
         from: `FROM unnest(?::bigint[], ?::bytea[]) AS u (prefix, hash), LATERAL (
             SELECT c.* FROM state.claims c WHERE c.pair_prefix = u.prefix AND c.pair_hash = u.hash
             ORDER BY c.sequence DESC LIMIT 1
@@ -163,8 +165,8 @@ const PARTS = {
   grantParties: {
     selects: [
       {
-        what: "grant",
-        columns: GRANT_COLUMNS,
+        what: "between",
+        columns: { record: GRANT_BYTES },
         from: `FROM unnest(?::bigint[], ?::bytea[], ?::bigint[], ?::bytea[])
             AS u (grantor_prefix, grantor_id, grantee_prefix, grantee_id)
           JOIN state.anchors ga ON ga.anchor_prefix = u.grantor_prefix AND ga.anchor_id = u.grantor_id
@@ -243,6 +245,8 @@ class FoundFacts {
   readonly #contents = new Map<string, ContentFact>();
   readonly #claims: ClaimRecord[] = [];
   readonly #grants: GrantRecord[] = [];
+  /** Grants that were loaded with all they hang on. */
+  readonly #chained: GrantRecord[] = [];
   readonly #pairs = new Map<string, ClaimRecord>();
 
   constructor(numbers: OriginNumbers) {
@@ -265,15 +269,20 @@ class FoundFacts {
         this.#contents.set(bytesToHex(row.content_hash), this.#placeOf(row));
         return;
       case "pair": {
-        const claim = toClaimRecord({ ...row, what: "claim" });
+        const claim = toClaimRecord(row);
         this.#claims.push(claim);
-        this.#pairs.set(bytesToHex(row.pair_hash), claim);
+        this.#pairs.set(bytesToHex(claimPairHash(claim, nodeCrypto.sha256)), claim);
         return;
       }
       case "claim":
+      case "claim_alone":
         this.#claims.push(toClaimRecord(row));
         return;
       case "grant":
+        this.#chained.push(toGrantRecord(row));
+        return;
+      case "between":
+      case "grant_alone":
         this.#grants.push(toGrantRecord(row));
         return;
       default:
@@ -305,12 +314,14 @@ class FoundFacts {
     };
   }
 
+  /** @throws StoreError `corrupt` */
   facts(): Facts {
+    assertWhole(this.#claims, this.#chained);
     return {
       anchors: this.#anchors,
       clientEvents: this.#clientEvents,
       contents: this.#contents,
-      records: new LoadedRecords(this.#claims, this.#grants, this.#pairs),
+      records: new LoadedRecords(this.#claims, [...this.#chained, ...this.#grants], this.#pairs),
     };
   }
 }

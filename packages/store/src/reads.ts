@@ -27,7 +27,7 @@ import {
 } from "./record-reads.ts";
 import type { EventFilter, GrantBetweenRow, RecordQuery } from "./record-reads.ts";
 import { toClaimRecord, toGrantRecord } from "./record-rows.ts";
-import type { ClaimRow, GrantRow } from "./record-rows.ts";
+import type { RecordRow } from "./record-rows.ts";
 
 /** Every answer says how far the log was applied in the very snapshot that it was read from. */
 export interface AsOfApplied {
@@ -289,7 +289,7 @@ export class Reads {
     positions: readonly number[],
   ): Promise<AsOfApplied & { readonly records: LoadedRecords }> {
     const query = recordsQuery([...wanted.claims, ...wanted.grants], positions);
-    const { appliedIndex, rows } = await this.#records<ClaimRow | GrantRow>(query, hasSequence);
+    const { appliedIndex, rows } = await this.#records<RecordRow>(query, isRecord);
     return { appliedIndex, records: toLoadedRecords(rows) };
   }
 
@@ -299,7 +299,7 @@ export class Reads {
     attributeType: number,
   ): Promise<AsOfApplied & { readonly claim: ClaimRecord | null }> {
     const query = newestClaimQuery(entityFingerprint, attributeType);
-    const { appliedIndex, rows } = await this.#records<ClaimRow>(query, hasSequence);
+    const { appliedIndex, rows } = await this.#records<RecordRow>(query, isRecord);
     return { appliedIndex, claim: rows[0] === undefined ? null : toClaimRecord(rows[0]) };
   }
 
@@ -314,11 +314,11 @@ export class Reads {
     limit: number,
   ): Promise<AsOfApplied & { readonly grants: readonly GrantRecord[]; readonly newest: GrantRecord | null }> {
     const query = grantsBetweenQuery(grantorFingerprint, granteeFingerprint, pageOf(limit));
-    const { appliedIndex, rows } = await this.#records<GrantBetweenRow>(query, hasSequence);
-    const newest = rows.find((row) => row.is_newest);
+    const { appliedIndex, rows } = await this.#records<GrantBetweenRow>(query, isRecord);
+    const newest = rows.find(({ what }) => what === "newest");
     return {
       appliedIndex,
-      grants: rows.filter((row) => !row.is_newest).map(toGrantRecord),
+      grants: rows.filter(({ what }) => what === "standing").map(toGrantRecord),
       newest: newest === undefined ? null : toGrantRecord(newest),
     };
   }
@@ -334,7 +334,7 @@ export class Reads {
     limit: number,
   ): Promise<AsOfApplied & { readonly grants: readonly GrantRecord[] }> {
     const query = grantsToQuery(granteeLineage, upTo, pageOf(limit));
-    const { appliedIndex, rows } = await this.#records<GrantRow>(query, hasSequence);
+    const { appliedIndex, rows } = await this.#records<RecordRow>(query, isRecord);
     return { appliedIndex, grants: rows.map(toGrantRecord) };
   }
 
@@ -473,8 +473,8 @@ function hasAnchor(row: AnchorRow): boolean {
   return row.sequence !== null;
 }
 
-function hasSequence(row: { readonly sequence: number | null }): boolean {
-  return row.sequence !== null;
+function isRecord({ what }: { readonly what: string | null }): boolean {
+  return what !== null;
 }
 
 function pageOf(limit: number): number {

@@ -9,17 +9,17 @@ import type { IndexedHash } from "./leaf-columns.ts";
 import { ANCHOR_COLUMNS } from "./read-rows.ts";
 import {
   CLAIM_ANCHOR,
-  CLAIM_COLUMNS,
+  CLAIM_BYTES,
   GRANT_ANCHOR,
-  GRANT_COLUMNS,
+  GRANT_BYTES,
   RELATED_RECORDS,
+  assertWhole,
   relatedRecords,
   toClaimRecord,
   toGrantRecord,
 } from "./record-rows.ts";
-import type { ClaimRow, GrantRow } from "./record-rows.ts";
+import type { RecordRow } from "./record-rows.ts";
 import { unionOf } from "./sql-parts.ts";
-import type { Columns } from "./sql-parts.ts";
 
 /** Which events are listed. A reference is named by the sequence of the claim or grant. */
 export type EventFilter =
@@ -38,12 +38,6 @@ export function withApplied(select: string, ctes = ""): string {
   return `${ctes} ${found} (${select}) AS found ON true`;
 }
 
-function selectList(columns: Columns): string {
-  return Object.entries(columns)
-    .map(([name, sql]) => `${sql} AS ${name}`)
-    .join(", ");
-}
-
 const RECORDS = {
   name: "records",
   text: withApplied(
@@ -57,20 +51,21 @@ export function recordsQuery(sequences: readonly number[], positions: readonly n
   return { statement: RECORDS, values: [bigintArray(sequences), bigintArray(positions)] };
 }
 
-export function toLoadedRecords(rows: readonly (ClaimRow | GrantRow)[]): LoadedRecords {
+export function toLoadedRecords(rows: readonly RecordRow[]): LoadedRecords {
   const claims: ClaimRecord[] = [];
   const grants: GrantRecord[] = [];
   for (const row of rows) {
     if (row.what === "claim") claims.push(toClaimRecord(row));
     else grants.push(toGrantRecord(row));
   }
+  assertWhole(claims, grants);
   return new LoadedRecords(claims, grants);
 }
 
 const NEWEST_CLAIM = {
   name: "newest_claim",
   text: withApplied(`
-    SELECT ${selectList(CLAIM_COLUMNS)} FROM state.claims c ${CLAIM_ANCHOR}
+    SELECT 'claim' AS what, ${CLAIM_BYTES} AS record FROM state.claims c ${CLAIM_ANCHOR}
     WHERE c.pair_prefix = ($1::bigint[])[1] AND c.entity_fingerprint = $2 AND c.attribute_type = $3
     ORDER BY c.sequence DESC LIMIT 1`),
 };
@@ -85,15 +80,17 @@ const BETWEEN = `g.parties_prefix = ($1::bigint[])[1] AND g.grantor_fingerprint 
 const GRANTS_BETWEEN = {
   name: "grants_between",
   text: withApplied(`
-    (SELECT false AS is_newest, ${selectList(GRANT_COLUMNS)} FROM state.grants g ${GRANT_ANCHOR}
+    (SELECT 'standing' AS what, ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
       WHERE ${BETWEEN} AND g.superseded_at IS NULL AND g.revoked_at IS NULL
       ORDER BY g.grantor_lineage, g.grantee_lineage LIMIT $4)
     UNION ALL
-    (SELECT true, ${selectList(GRANT_COLUMNS)} FROM state.grants g ${GRANT_ANCHOR}
+    (SELECT 'newest', ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
       WHERE ${BETWEEN} ORDER BY g.sequence DESC LIMIT 1)`),
 };
 
-export type GrantBetweenRow = GrantRow & { readonly is_newest: boolean };
+export interface GrantBetweenRow extends Omit<RecordRow, "what"> {
+  readonly what: "standing" | "newest";
+}
 
 export function grantsBetweenQuery(
   grantorFingerprint: Uint8Array,
@@ -114,7 +111,7 @@ export function grantsBetweenQuery(
 const GRANTS_TO = {
   name: "grants_to",
   text: withApplied(
-    `SELECT ${selectList(GRANT_COLUMNS)} FROM newest JOIN state.grants g ON g.sequence = newest.sequence ${GRANT_ANCHOR}
+    `SELECT 'grant' AS what, ${GRANT_BYTES} AS record FROM newest JOIN state.grants g ON g.sequence = newest.sequence ${GRANT_ANCHOR}
       WHERE g.revoked_at IS NULL OR g.revoked_at > $2 ORDER BY g.sequence LIMIT $3`,
     `WITH RECURSIVE grantors (lineage) AS (
       (SELECT g.grantor_lineage FROM state.grants g WHERE g.grantee_lineage = $1 ORDER BY g.grantor_lineage LIMIT 1)

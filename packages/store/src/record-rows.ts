@@ -1,106 +1,139 @@
 /** Claims and grants in the state tables, and the questions about what they hang on that facts and reads share. */
 import type { ClaimRecord, GrantRecord } from "@event-anchoring/ledger";
-import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
-import type { Columns, SelectPart } from "./sql-parts.ts";
+import { ByteReader, DecodeError, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import { StoreError } from "./errors.ts";
+import type { SelectPart } from "./sql-parts.ts";
 
-interface RecordRow {
-  readonly sequence: number;
-  readonly anchor_id: Uint8Array;
-  readonly origin_fingerprint: Uint8Array;
-  readonly expires_ms: number;
-  readonly superseded_at: number | null;
-  readonly revoked_at: number | null;
+/** A claim or a grant. */
+export interface RecordRow {
+  readonly what: "claim" | "grant";
+  /** All its columns: with thousands of links, reading each one by itself takes longer than finding them. */
+  readonly record: Uint8Array | null;
 }
 
-export interface ClaimRow extends RecordRow {
-  readonly what: "claim";
-  readonly lineage: number;
-  readonly entity_fingerprint: Uint8Array;
-  readonly attribute_type: number;
-  readonly subject_key: Uint8Array;
-  readonly issuer_key: Uint8Array;
+/** u64; null as 0, everything else one higher. */
+function nullable(sql: string): string {
+  return `int8send(coalesce(${sql} + 1, 0))`;
 }
 
-export interface GrantRow extends RecordRow {
-  readonly what: "grant";
-  readonly grantor_claim: number;
-  readonly grantee_claim: number;
-  readonly grantor_lineage: number;
-  readonly grantee_lineage: number;
-  readonly grantor_fingerprint: Uint8Array;
-  readonly grantee_fingerprint: Uint8Array;
-  readonly parent: number | null;
-  readonly links: number;
-  readonly delegation_depth: number;
-  readonly not_before_ms: number;
-  readonly grantor_key: Uint8Array;
-  readonly witness_key: Uint8Array;
+function readNullable(reader: ByteReader): number | null {
+  const value = reader.u64();
+  return value === 0 ? null : value - 1;
 }
 
-function columnsOf(table: string, names: readonly string[]): Columns {
-  return Object.fromEntries(names.map((name) => [name, `${table}.${name}`]));
-}
+/** What readClaim reads, of `state.claims c` and CLAIM_ANCHOR. */
+export const CLAIM_BYTES = [
+  "a.anchor_id",
+  "o.origin_fingerprint",
+  "int8send(c.sequence)",
+  "c.entity_fingerprint",
+  "int8send(c.attribute_type)",
+  "c.subject_key",
+  "c.issuer_key",
+  "int8send(c.expires_ms)",
+  "int8send(c.lineage)",
+  nullable("c.superseded_at"),
+  nullable("c.revoked_at"),
+].join(" || ");
 
-const ANCHOR: Columns = { anchor_id: "a.anchor_id", origin_fingerprint: "o.origin_fingerprint" };
-
-/** Columns of ClaimRow, of `state.claims c` and CLAIM_ANCHOR. */
-export const CLAIM_COLUMNS: Columns = {
-  ...ANCHOR,
-  ...columnsOf("c", ["sequence", "expires_ms", "superseded_at", "revoked_at", "lineage", "entity_fingerprint"]),
-  ...columnsOf("c", ["attribute_type", "subject_key", "issuer_key"]),
-};
-
-/** Columns of GrantRow, of `state.grants g` and GRANT_ANCHOR. */
-export const GRANT_COLUMNS: Columns = {
-  ...ANCHOR,
-  ...columnsOf("g", ["sequence", "expires_ms", "superseded_at", "revoked_at", "grantor_claim", "grantee_claim"]),
-  ...columnsOf("g", ["grantor_lineage", "grantee_lineage", "grantor_fingerprint", "grantee_fingerprint", "parent"]),
-  ...columnsOf("g", ["links", "delegation_depth", "not_before_ms", "grantor_key", "witness_key"]),
-};
-
-export const CLAIM_ANCHOR = `JOIN state.anchors a ON a.sequence = c.sequence
-  JOIN state.origins o ON o.origin = a.origin`;
-
-export const GRANT_ANCHOR = `JOIN state.anchors a ON a.sequence = g.sequence
-  JOIN state.origins o ON o.origin = a.origin`;
-
-export function toClaimRecord(row: ClaimRow): ClaimRecord {
+function readClaim(reader: ByteReader): ClaimRecord {
   return {
-    anchorId: toAnchorId(row.anchor_id),
-    originFingerprint: toOriginFingerprint(row.origin_fingerprint),
-    sequence: row.sequence,
-    entityFingerprint: row.entity_fingerprint,
-    attributeType: row.attribute_type,
-    subjectPublicKey: row.subject_key,
-    issuerPublicKey: row.issuer_key,
-    expiresAt: row.expires_ms,
-    lineage: row.lineage,
-    supersededAt: row.superseded_at,
-    revokedAt: row.revoked_at,
+    anchorId: toAnchorId(reader.bytes(32)),
+    originFingerprint: toOriginFingerprint(reader.bytes(32)),
+    sequence: reader.u64(),
+    entityFingerprint: reader.bytes(32),
+    attributeType: reader.u64(),
+    subjectPublicKey: reader.bytes(32),
+    issuerPublicKey: reader.bytes(32),
+    expiresAt: reader.u64(),
+    lineage: reader.u64(),
+    supersededAt: readNullable(reader),
+    revokedAt: readNullable(reader),
   };
 }
 
-export function toGrantRecord(row: GrantRow): GrantRecord {
+/** What readGrant reads, of `state.grants g` and GRANT_ANCHOR. */
+export const GRANT_BYTES = [
+  "a.anchor_id",
+  "o.origin_fingerprint",
+  "int8send(g.sequence)",
+  "int8send(g.grantor_claim)",
+  "int8send(g.grantee_claim)",
+  "int8send(g.grantor_lineage)",
+  "int8send(g.grantee_lineage)",
+  "g.grantor_fingerprint",
+  "g.grantee_fingerprint",
+  nullable("g.parent"),
+  "int8send(g.links)",
+  "int8send(g.delegation_depth)",
+  "int8send(g.not_before_ms)",
+  "int8send(g.expires_ms)",
+  "g.grantor_key",
+  "g.witness_key",
+  nullable("g.superseded_at"),
+  nullable("g.revoked_at"),
+].join(" || ");
+
+function readGrant(reader: ByteReader): GrantRecord {
   return {
-    anchorId: toAnchorId(row.anchor_id),
-    originFingerprint: toOriginFingerprint(row.origin_fingerprint),
-    sequence: row.sequence,
-    grantorClaim: row.grantor_claim,
-    granteeClaim: row.grantee_claim,
-    grantorLineage: row.grantor_lineage,
-    granteeLineage: row.grantee_lineage,
-    grantorFingerprint: row.grantor_fingerprint,
-    granteeFingerprint: row.grantee_fingerprint,
-    parent: row.parent,
-    links: row.links,
-    delegationDepth: row.delegation_depth,
-    notBefore: row.not_before_ms,
-    expiresAt: row.expires_ms,
-    grantorPublicKey: row.grantor_key,
-    witnessPublicKey: row.witness_key,
-    supersededAt: row.superseded_at,
-    revokedAt: row.revoked_at,
+    anchorId: toAnchorId(reader.bytes(32)),
+    originFingerprint: toOriginFingerprint(reader.bytes(32)),
+    sequence: reader.u64(),
+    grantorClaim: reader.u64(),
+    granteeClaim: reader.u64(),
+    grantorLineage: reader.u64(),
+    granteeLineage: reader.u64(),
+    grantorFingerprint: reader.bytes(32),
+    granteeFingerprint: reader.bytes(32),
+    parent: readNullable(reader),
+    links: reader.u64(),
+    delegationDepth: reader.u64(),
+    notBefore: reader.u64(),
+    expiresAt: reader.u64(),
+    grantorPublicKey: reader.bytes(32),
+    witnessPublicKey: reader.bytes(32),
+    supersededAt: readNullable(reader),
+    revokedAt: readNullable(reader),
   };
+}
+
+/** Outer joins: a record without its anchor is damage, and not a record less. */
+export const CLAIM_ANCHOR = `LEFT JOIN state.anchors a ON a.sequence = c.sequence
+  LEFT JOIN state.origins o ON o.origin = a.origin`;
+
+export const GRANT_ANCHOR = `LEFT JOIN state.anchors a ON a.sequence = g.sequence
+  LEFT JOIN state.origins o ON o.origin = a.origin`;
+
+function readRow<Found>(bytes: Uint8Array | null, read: (reader: ByteReader) => Found): Found {
+  if (bytes === null) throw new StoreError("corrupt", "the row of a claim or a grant has a hole");
+  const reader = new ByteReader(bytes);
+  try {
+    const found = read(reader);
+    reader.finish();
+    return found;
+  } catch (cause) {
+    if (!(cause instanceof DecodeError)) throw cause;
+    throw new StoreError("corrupt", "the row of a claim or a grant cannot be decoded", { cause });
+  }
+}
+
+/** @throws StoreError `corrupt` */
+export function toClaimRecord({ record }: Pick<RecordRow, "record">): ClaimRecord {
+  return readRow(record, readClaim);
+}
+
+/** @throws StoreError `corrupt` */
+export function toGrantRecord({ record }: Pick<RecordRow, "record">): GrantRecord {
+  return readRow(record, readGrant);
+}
+
+/** @throws StoreError `corrupt` if something is missing that these grants were loaded with: `relatedRecords` */
+export function assertWhole(claims: readonly ClaimRecord[], grants: readonly GrantRecord[]): void {
+  const loaded = new Set([...claims, ...grants].map(({ sequence }) => sequence));
+  for (const { sequence, parent, grantorClaim, granteeClaim } of grants) {
+    const isWhole = loaded.has(grantorClaim) && loaded.has(granteeClaim) && (parent === null || loaded.has(parent));
+    if (!isWhole) throw new StoreError("corrupt", `grant ${sequence} names a claim or a grant that is missing`);
+  }
 }
 
 /**
@@ -136,12 +169,12 @@ export function relatedRecords(named: string, positions: string): string {
 export const RELATED_RECORDS: readonly SelectPart[] = [
   {
     what: "claim",
-    columns: CLAIM_COLUMNS,
+    columns: { record: CLAIM_BYTES },
     from: `FROM related_claims r JOIN state.claims c ON c.sequence = r.sequence ${CLAIM_ANCHOR}`,
   },
   {
     what: "grant",
-    columns: GRANT_COLUMNS,
+    columns: { record: GRANT_BYTES },
     from: `FROM chain JOIN state.grants g ON g.sequence = chain.sequence ${GRANT_ANCHOR}`,
   },
 ];

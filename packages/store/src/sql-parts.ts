@@ -38,32 +38,26 @@ export interface SelectPart {
   readonly from: string;
 }
 
-/** What is no bigint. */
+/** Types of the columns that there are. */
 const TYPES: Readonly<Record<string, string>> = {
-  origin: "smallint",
-  kind: "smallint",
-  has_client_event_id: "boolean",
-  is_erased: "boolean",
-  client_event_id: "text",
   anchor_id: "bytea",
   api_client_id: "bytea",
+  client_event_id: "text",
   content_hash: "bytea",
-  entity_fingerprint: "bytea",
-  grantee_fingerprint: "bytea",
-  grantor_fingerprint: "bytea",
-  grantor_key: "bytea",
-  issuer_key: "bytea",
-  origin_fingerprint: "bytea",
-  pair_hash: "bytea",
-  subject_key: "bytea",
-  witness_key: "bytea",
+  depth: "bigint",
+  has_client_event_id: "boolean",
+  is_erased: "boolean",
+  kind: "smallint",
+  origin: "smallint",
+  record: "bytea",
+  sequence: "bigint",
 };
 
 /** The rows of all parts, each with null in the columns of the others. */
 export function unionOf(parts: readonly SelectPart[]): string {
   const names = [...new Set(parts.flatMap(({ columns }) => Object.keys(columns)))];
   const selects = parts.map(({ what, columns, from }) => {
-    const values = names.map((name) => `${columns[name] ?? `NULL::${TYPES[name] ?? "bigint"}`} AS ${name}`);
+    const values = names.map((name) => `${columns[name] ?? `NULL::${TYPES[name]}`} AS ${name}`);
     return `SELECT '${what}' AS what, ${values.join(", ")} ${from}`;
   });
   return selects.join("\nUNION ALL\n");
