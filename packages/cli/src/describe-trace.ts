@@ -113,17 +113,24 @@ const SIGNATURE_TEXTS: Readonly<Record<ShownTrace["actorSignature"], string>> = 
   not_checked: "not signed",
 };
 
-function actText({ anchor, actorSignature }: ShownTrace, names: Names): string {
-  const isEvent = anchor.kind === "event" || anchor.kind === "signed_event";
-  const signed = isEvent ? `, ${SIGNATURE_TEXTS[actorSignature]}` : "";
+/** Only events are judged. */
+function isAct({ anchor }: ShownTrace): boolean {
+  return anchor.kind === "event" || anchor.kind === "signed_event";
+}
+
+function actText(trace: ShownTrace, names: Names): string {
+  const { anchor, actorSignature } = trace;
+  const signed = isAct(trace) ? `, ${SIGNATURE_TEXTS[actorSignature]}` : "";
   const kind = anchor.kind === "signed_event" ? "event" : anchor.kind.replace("_", " ");
   return `${named(anchor.anchorId, names, kind)}  ${anchor.acceptedAt}, sequence ${anchor.sequence}${signed}`;
 }
 
 /** The verdicts with their reasons, the boundary, and all that speaks against the record. */
 export function printFindings(printer: Printer, trace: ShownTrace, names: Names = NO_NAMES): void {
-  printVerdict(printer, "at action", trace, "at_action", names);
-  printVerdict(printer, "now", trace, "now", names);
+  if (isAct(trace)) {
+    printVerdict(printer, "at action", trace, "at_action", names);
+    printVerdict(printer, "now", trace, "now", names);
+  }
   if (trace.boundary !== null) printer.check("skip", "boundary", boundaryText(trace.boundary));
   if (trace.rootAuthority !== "not_checked") {
     const isTrusted = trace.rootAuthority === "pass";
@@ -132,7 +139,7 @@ export function printFindings(printer: Printer, trace: ShownTrace, names: Names 
   }
   for (const revocation of trace.revocations) {
     const { targetAnchorId, reason, authority, acceptedAt, sequence, isBeforeAction } = revocation;
-    const when = isBeforeAction ? "before the act" : "after the act";
+    const when = `${isBeforeAction ? "before" : "after"} ${isAct(trace) ? "the act" : "it"}`;
     const text = `${named(targetAnchorId, names)} by ${authority}, ${reason}, ${acceptedAt}, sequence ${sequence}`;
     printer.check("warn", "revoked", `${text}, ${when}`);
   }

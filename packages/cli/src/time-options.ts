@@ -51,3 +51,10 @@ export function parseExpiry(option: string, text: string, nowMs: number): number
   const message = `${option} takes never, a duration such as 30d, or a time to come such as 2031-01-31T00:00:00Z`;
   throw new CliError(EXIT.usage, "expiry_invalid", message);
 }
+
+/** `24h`: in the largest unit that leaves no rest. */
+export function durationText(ms: number): string {
+  const units = Object.entries(UNITS_MS).toSorted(([, a], [, b]) => b - a);
+  const [unit, unitMs] = units.find(([name, each]) => name !== "y" && ms >= each && ms % each === 0) ?? ["ms", 1];
+  return `${ms / unitMs}${unit}`;
+}

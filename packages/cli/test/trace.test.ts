@@ -182,6 +182,7 @@ describe("anchorctl trace", () => {
       authorised_at_action: "unknown",
     });
     expect(stdout.match(/ f20000000000…/gu)).toHaveLength(1);
+    expect(stdout).not.toContain("authorised");
   });
 
   test("draws an actor who is not the grantee below the grantee", async () => {

@@ -16,6 +16,7 @@ import { askNodes, write } from "../operators.ts";
 import type { Operators } from "../operators.ts";
 import type { Printer } from "../printer.ts";
 import { alignColumns } from "../table.ts";
+import { durationText } from "../time-options.ts";
 
 export interface KeysOptions {
   readonly operators: Operators;
@@ -170,15 +171,14 @@ async function writeNew(
 type ShownKey = Pick<ListedApiKey, "keyId" | "apiClientId" | "label" | "scopes" | "expiresMs" | "requestsPerSecond">;
 
 function show(
-  { printer, aside, isJson, nowMs }: KeysOptions,
+  { printer, aside, isJson }: KeysOptions,
   apiKey: string,
   key: ShownKey,
   rotation: { readonly replaces?: Uint8Array; readonly overlapMs?: number },
 ): void {
   const { replaces, overlapMs = 0 } = rotation;
-  const endsBy = timeText(nowMs + overlapMs);
   if (isJson) {
-    const old = replaces === undefined ? {} : { replaces: bytesToHex(replaces), replaced_ends_by: endsBy };
+    const old = replaces === undefined ? {} : { replaces: bytesToHex(replaces), overlap_ms: overlapMs };
     printer.json({ api_key: apiKey, ...keyJson(key), ...old });
     return;
   }
@@ -189,7 +189,7 @@ function show(
   aside.check("skip", "expires", key.expiresMs === 0 ? "never" : timeText(key.expiresMs));
   aside.check("skip", "rate", rateText(key.requestsPerSecond));
   if (replaces !== undefined) {
-    aside.check("warn", "replaces", `${bytesToHex(replaces)}, which ends at ${endsBy} at the latest`);
+    aside.check("warn", "replaces", `${bytesToHex(replaces)}, which stays good for ${durationText(overlapMs)} at most`);
   }
   aside.line("The secret is shown this once; the cluster knows its hash only:");
   printer.line(apiKey);
