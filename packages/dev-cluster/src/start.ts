@@ -102,7 +102,7 @@ function greeting(cluster: EmbeddedCluster, isColoured: boolean): string {
     "",
     "  Next, in another terminal:",
     "",
-    `    ${bold(`npx --no anchorctl demo${named}`)}                  plays a responsibility chain, and tells two acts apart`,
+    `    ${bold(`npx --no anchorctl demo${named}`)}                  plays a responsibility chain`,
     `    ${bold(`npx --no anchorctl anchor README.md${named}`)}      anchors a file and writes README.md.tlog-proof`,
     `    ${bold(`npx --no anchorctl verify README.md${pinned}`)}      checks that receipt offline`,
     "",
