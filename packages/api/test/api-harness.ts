@@ -26,6 +26,7 @@ import {
   createMetricsServer,
 } from "@event-anchoring/api";
 import type { Clock, ControlPlane, Logger } from "@event-anchoring/api";
+import { assertDocumented } from "./documented.ts";
 import { seedOf } from "./fake-cluster.ts";
 import { FakeNode, START_MS } from "./fake-node.ts";
 
@@ -85,6 +86,7 @@ export interface Harness {
   stopping: boolean;
   /** A new live key. */
   keyWith(label: string, scopes: readonly Scope[], limits?: Partial<KeyLimits>): string;
+  /** Whatever comes back is held against the row of the route. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   raw(bytes: string): Promise<string>;
   /** A scrape of the private listener. */
@@ -257,7 +259,11 @@ export async function startHarness(
       flags.stopping = value;
     },
     keyWith,
-    send: (method, path, body, headers = { authorization: `Bearer ${key}` }) => send(port, method, path, body, headers),
+    send: async (method, path, body, headers = { authorization: `Bearer ${key}` }) => {
+      const answer = await send(port, method, path, body, headers);
+      assertDocumented(method, path, answer);
+      return answer;
+    },
     raw: (bytes) => raw(port, bytes),
     metrics: () => send(metricsPort, "GET", "/metrics", undefined, {}),
     close: async () => {
