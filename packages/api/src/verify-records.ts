@@ -5,7 +5,7 @@ import type {
   VerifiedGrantAnswer,
   VerifyClaimRequest,
 } from "@event-anchoring/api-contract";
-import { LeafRows, traceDelegation, verifyClaim, verifyGrant } from "@event-anchoring/ledger";
+import { verifyClaim, verifyGrant } from "@event-anchoring/ledger";
 import type { AnchorEvidence, AsOf, Check, Records, RecordsInView } from "@event-anchoring/ledger";
 import { LEAF_KIND, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind } from "@event-anchoring/protocol";
@@ -133,12 +133,9 @@ export const verifyGrantAnchor: Handler = async (request, dependencies) => {
   const crypto = rememberingCrypto(dependencies.crypto);
   const trusted = trustedClaims(trustedRoots, judged.anchors, records);
   const result = verifyGrant({ ...record.anchor, ...evidence, trustedRoots: trusted }, crypto);
-  const grant = records.grant(target.sequence);
-  const rows = { records, leaves: new LeafRows(evidence.leaves, crypto.sha256) };
-  const delegation = grant === null ? { hops: [], omitted: 0 } : traceDelegation(grant, rows, record.asOf);
   const json: VerifiedGrantAnswer = {
     ...verifiedJson(record, result, request, dependencies),
-    ...delegationToJson(read, delegation),
+    ...delegationToJson(read, result.delegation),
   };
   return { status: 200, json };
 };

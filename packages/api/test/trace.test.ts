@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createdSchema, traceSchema } from "@event-anchoring/api-contract";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { LIMITS, createdSchema, traceSchema } from "@event-anchoring/api-contract";
 import type { AnchorJson, TraceAnswer } from "@event-anchoring/api-contract";
+import { LIMITS as LEDGER_LIMITS, LoadedRecords, TRACE_LIMITS } from "@event-anchoring/ledger";
+import { hexToBytes } from "@event-anchoring/protocol";
 import { startHarness } from "./api-harness.ts";
-import type { Harness } from "./api-harness.ts";
+import type { Answer, Harness } from "./api-harness.ts";
 import { LOWER_EXPIRES_AT, delegated, revoked } from "./delegation.ts";
 import type { Delegation } from "./delegation.ts";
 import { START_MS } from "./fake-node.ts";
 import { anchorOf, claimed, granted, hex, signedEvent } from "./records.ts";
-import { hexToBytes } from "@event-anchoring/protocol";
 
 let harness: Harness;
 beforeAll(async () => {
@@ -211,4 +212,45 @@ test("the parents of a page have their states at as_of", async () => {
     parents.items.slice(0, 3).map((item) => ("state" in item ? item.state : null));
   expect(states(await trace(event, "limit=3"))).toEqual(["revoked", "revoked", "active"]);
   expect(states(await trace(event, `limit=3&as_of=${event.sequence}`))).toEqual(["active", "active", "active"]);
+});
+
+test("what a trace shows at most is what the limits say", () => {
+  expect(LIMITS).toMatchObject({
+    traceDelegationMax: TRACE_LIMITS.delegationMax,
+    possibleParentsMax: TRACE_LIMITS.possibleParentsMax,
+    delegationLinksMax: LEDGER_LIMITS.delegationLinksMax,
+  });
+});
+
+describe("tables that contradict themselves", () => {
+  const withoutRecords = async (ask: () => Promise<Answer>): Promise<Answer> => {
+    const empty = { appliedIndex: harness.node.tables.appliedIndex, records: new LoadedRecords([], []) };
+    const spy = jest.spyOn(harness.node.reads, "records").mockResolvedValue(empty);
+    const answer = await ask();
+    spy.mockRestore();
+    return answer;
+  };
+
+  test("without records a verdict is unknown, and says why", async () => {
+    const event = await act(claims.agent, lower);
+    await act(null, null);
+    const path = `/v1/event-anchors/${event.anchor_id}/trace?cursor=1`;
+    const { status, json } = await withoutRecords(() => harness.send("GET", path));
+    const answer = traceSchema.parse(json);
+    expect([status, answer.authorised_at_action, answer.authorised_now]).toEqual([200, "unknown", "unknown"]);
+    expect(answer.reasons.map(({ verdict, code }) => [verdict, code])).toEqual([
+      ["at_action", "records_not_loaded"],
+      ["at_action", "records_not_loaded"],
+      ["now", "records_not_loaded"],
+      ["now", "records_not_loaded"],
+    ]);
+    expect([answer.actor.claim, answer.delegation, answer.boundary]).toEqual([null, [], null]);
+  });
+
+  test("a claim whose record is missing is not said to be in any state", async () => {
+    const ask = (): Promise<Answer> =>
+      harness.send("POST", "/v1/claim-anchors:verify", { anchor_id: claims.agent.anchor_id });
+    const { status, json } = await withoutRecords(ask);
+    expect([status, json.code]).toEqual([503, "unavailable"]);
+  });
 });

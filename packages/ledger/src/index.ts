@@ -121,7 +121,7 @@ export type { EventCheckCode, EventVerificationInput } from "./verification.ts";
 export { CLAIM_CHECKS, verifyClaim } from "./verify-claim.ts";
 export type { ClaimCheckCode, ClaimVerificationInput, RecordEvidence, RecordVerification } from "./verify-claim.ts";
 export { GRANT_CHECKS, verifyGrant } from "./verify-grant.ts";
-export type { GrantCheckCode, GrantVerificationInput } from "./verify-grant.ts";
+export type { GrantCheckCode, GrantVerification, GrantVerificationInput } from "./verify-grant.ts";
 export { RecordStates, chainOf } from "./chain-force.ts";
 export type { GrantChain } from "./chain-force.ts";
 export { leavesInView, recordsInView, targetsInView } from "./records-in-view.ts";
@@ -133,12 +133,12 @@ export { rememberVerdicts } from "./verdict-memo.ts";
 export type { SignedMessage, VerdictMemo } from "./verdict-memo.ts";
 export type { AuthorityReasonCode, AuthorityVerdict } from "./authority.ts";
 export type { DelegationFaultCode } from "./delegation.ts";
-export { TRACE_LIMITS, parentViolations, traceDelegation, traceEvent } from "./trace.ts";
+export { TRACE_LIMITS } from "./traced-delegation.ts";
+export type { DelegationHop, ShownRecord, TracedDelegation } from "./traced-delegation.ts";
+export { parentViolations, traceEvent } from "./trace.ts";
 export type {
   DelegationBoundary,
-  DelegationHop,
   PossibleParents,
-  ShownRecord,
   Trace,
   TraceActor,
   TraceInput,
@@ -146,7 +146,6 @@ export type {
   TraceReference,
   TraceRevocation,
   TraceViolation,
-  TracedDelegation,
   ViolationCode,
 } from "./trace.ts";
 export type { OriginStatus } from "@event-anchoring/protocol";

@@ -2,7 +2,7 @@
  * From an anchor back to who acted, who delegated and within what bounds. Bounded, iterative, and a function of the
  * rows that are handed in. docs/PROTOCOL.md, "Tracing".
  */
-import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes, isZero } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, decodeLeaf, isZero } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, Leaf, LeafKind } from "@event-anchoring/protocol";
 import { parentFault } from "./anchor-checks.ts";
 import type { LoadedLeaf } from "./anchor-checks.ts";
@@ -18,15 +18,11 @@ import type { AnchorFact } from "./facts.ts";
 import type { RecordState } from "./in-force.ts";
 import { LeafRows } from "./leaf-rows.ts";
 import type { ClaimRecord, GrantRecord, Records } from "./records.ts";
+import { recordsInView } from "./records-in-view.ts";
+import { RecordViewer, TRACE_LIMITS, traceDelegation } from "./traced-delegation.ts";
+import type { TracedDelegation } from "./traced-delegation.ts";
 import { checkActorIsIrisSubject, checkActorSignature, isEvent } from "./verification.ts";
 import { rootAuthorityOf } from "./verify-grant.ts";
-
-/** What a trace shows at most. What is beyond is counted, and judged all the same. */
-export const TRACE_LIMITS = {
-  /** Hops of the delegation, from the leaf grant on. */
-  delegationMax: 1_000,
-  possibleParentsMax: 100,
-} as const;
 
 export interface TraceReason extends AuthorityReason {
   /** Which verdict is not true for this reason. */
@@ -40,21 +36,6 @@ export interface TraceActor {
   readonly state: RecordState | null;
   /** `fail` also if the good signature is of another key than the claim's subject. */
   readonly actorSignature: CheckResult;
-}
-
-/** A claim or a grant as a trace shows it. */
-export interface ShownRecord extends LoadedLeaf {
-  /** As of the position asked for. */
-  readonly state: RecordState;
-}
-
-/** One hop of the delegation, from the grant the event names towards the root. */
-export interface DelegationHop {
-  readonly grant: ShownRecord;
-  readonly grantorClaim: ShownRecord;
-  readonly granteeClaim: ShownRecord;
-  readonly witnessPublicKey: Uint8Array;
-  readonly witnessIsGrantee: boolean;
 }
 
 /** How far the delegation reaches. Times are Unix milliseconds, 0 = unbounded. */
@@ -133,13 +114,6 @@ export interface TraceInput {
   readonly possibleParents: PossibleParents;
 }
 
-/** From the leaf grant to the root. */
-export interface TracedDelegation {
-  readonly hops: readonly DelegationHop[];
-  /** Links towards the root that are not shown. */
-  readonly omitted: number;
-}
-
 export interface Trace {
   readonly leaf: Leaf;
   readonly authorisedAtAction: AuthorityVerdict;
@@ -207,66 +181,6 @@ export function parentViolations(
   });
 }
 
-/** Shows a record by its leaf; null if the leaf is missing or another. */
-class RecordViewer {
-  readonly #leaves: LeafRows;
-  readonly #records: Records;
-  readonly #states: RecordStates;
-
-  constructor(leaves: LeafRows, records: Records, at: AsOf) {
-    this.#leaves = leaves;
-    this.#records = records;
-    this.#states = new RecordStates(records, at);
-  }
-
-  #leafOf(record: ClaimRecord | GrantRecord): LoadedLeaf | null {
-    const row = this.#leaves.at(record.sequence);
-    return row !== null && equalBytes(row.anchorId, record.anchorId) ? row : null;
-  }
-
-  claim(record: ClaimRecord | null): ShownRecord | null {
-    const leaf = record === null ? null : this.#leafOf(record);
-    if (record === null || leaf === null) return null;
-    return { anchorId: leaf.anchorId, bytes: leaf.bytes, state: this.#states.claim(record) };
-  }
-
-  hop(record: GrantRecord): DelegationHop | null {
-    const leaf = this.#leafOf(record);
-    const granteeRecord = this.#records.claim(record.granteeClaim);
-    const grantorClaim = this.claim(this.#records.claim(record.grantorClaim));
-    const granteeClaim = this.claim(granteeRecord);
-    if (leaf === null || granteeRecord === null || grantorClaim === null || granteeClaim === null) return null;
-    return {
-      grant: { anchorId: leaf.anchorId, bytes: leaf.bytes, state: this.#states.grant(record) },
-      grantorClaim,
-      granteeClaim,
-      witnessPublicKey: record.witnessPublicKey,
-      witnessIsGrantee: equalBytes(record.witnessPublicKey, granteeRecord.subjectPublicKey),
-    };
-  }
-}
-
-/**
- * The delegation that ends in a grant.
- * @param rows of what recordsInView names
- */
-export function traceDelegation(
-  grant: GrantRecord,
-  rows: { readonly records: Records; readonly leaves: LeafRows },
-  at: AsOf,
-): TracedDelegation {
-  const viewer = new RecordViewer(rows.leaves, rows.records, at);
-  const { links } = chainOf(grant, rows.records);
-  const hops: DelegationHop[] = [];
-  for (const link of links.slice(0, TRACE_LIMITS.delegationMax)) {
-    const hop = viewer.hop(link);
-    // What is beyond a hop that cannot be shown would look like its neighbour.
-    if (hop === null) break;
-    hops.push(hop);
-  }
-  return { hops, omitted: links.length - hops.length };
-}
-
 function boundaryOf(chain: GrantChain | null, leaves: LeafRows): DelegationBoundary | null {
   const grant = chain?.links[0];
   const root = chain?.links.at(-1);
@@ -280,28 +194,34 @@ function boundaryOf(chain: GrantChain | null, leaves: LeafRows): DelegationBound
   };
 }
 
-/** Revocations of what is in view. A row that is none, or younger than the position, is left out. */
-function traceRevocations(leaf: Leaf, revocations: LeafRows, at: AsOf): (TraceRevocation & { suspectSince: number })[] {
-  return revocations.all().flatMap(({ leaf: revocation, anchorId, bytes }) => {
-    if (revocation.kind !== LEAF_KIND.revocation || revocation.sequence > at.sequence) return [];
-    const { targetAnchorId, suspectSince, sequence } = revocation;
-    return [{ anchorId, bytes, targetAnchorId, suspectSince, isBeforeAction: sequence < leaf.sequence }];
-  });
+type AnyRecord = ClaimRecord | GrantRecord;
+
+interface RevocationsInView {
+  /** Ascending by sequence. */
+  readonly revocations: readonly TraceRevocation[];
+  readonly isSuspect: boolean;
+  /** Records that do not know that they are revoked. */
+  readonly violations: readonly TraceViolation[];
 }
 
-/** Revocations that the record of their target does not know. */
-function unknownRevocations(
-  revocations: readonly TraceRevocation[],
-  targets: readonly (ClaimRecord | GrantRecord)[],
-  at: AsOf,
-): TraceViolation[] {
+/** Revocations of what is in view, up to a position. A row that revokes something else is left out. */
+function traceRevocations(leaf: Leaf, rows: LeafRows, targets: readonly AnyRecord[], at: AsOf): RevocationsInView {
   const byId = new Map(targets.map((target) => [bytesToHex(target.anchorId), target]));
-  return revocations.flatMap(({ targetAnchorId, anchorId }): TraceViolation[] => {
+  const revocations: TraceRevocation[] = [];
+  const violations: TraceViolation[] = [];
+  let isSuspect = false;
+  for (const { leaf: revocation, anchorId, bytes } of rows.all()) {
+    if (revocation.kind !== LEAF_KIND.revocation || revocation.sequence > at.sequence) continue;
+    const { targetAnchorId, suspectSince, sequence } = revocation;
     const target = byId.get(bytesToHex(targetAnchorId));
-    if (target === undefined || (target.revokedAt !== null && target.revokedAt <= at.sequence)) return [];
+    if (target === undefined) continue;
+    revocations.push({ anchorId, bytes, targetAnchorId, isBeforeAction: sequence < leaf.sequence });
+    isSuspect ||= suspectSince !== 0 && suspectSince <= leaf.acceptedMs;
+    if (target.revokedAt !== null && target.revokedAt <= sequence) continue;
     const detail = `its record does not know that ${bytesToHex(anchorId)} revokes it`;
-    return [{ code: "record_differs", anchorId: targetAnchorId, detail }];
-  });
+    violations.push({ code: "record_differs", anchorId: targetAnchorId, detail });
+  }
+  return { revocations, isSuspect, violations };
 }
 
 /** What is wrong with what was signed by the actor. */
@@ -360,6 +280,17 @@ function subjectsOf(leaf: Leaf, actor: ActorRecords, records: Records): Pick<Act
   return actor;
 }
 
+/** What a revocation may touch on the way. */
+function targetsOf(
+  { iris, grant }: Pick<ActorRecords, "iris" | "grant">,
+  records: Records,
+  positions: readonly AsOf[],
+): AnyRecord[] {
+  const shown = { claims: iris === null ? [] : [iris], grants: grant === null ? [] : [grant] };
+  const { claims, grants } = recordsInView(shown, records, positions, TRACE_LIMITS.delegationMax);
+  return [...claims, ...grants];
+}
+
 /**
  * Traces an anchor of any kind.
  * @throws DecodeError if the anchor or a parent that is shown is no leaf: a corrupt row is never shown as a record
@@ -376,13 +307,11 @@ export function traceEvent(input: TraceInput, crypto: Crypto): Trace {
   const viewer = new RecordViewer(leaves, records, asOf);
   const irisClaim = viewer.claim(actor.iris);
   const ofActor = actorViolations(anchorId, leaf, irisClaim, crypto);
-  const revocations = traceRevocations(leaf, new LeafRows(input.revocations, crypto.sha256), asOf);
-  const judge = new DelegationJudge(records, leaves, asOf, crypto);
-  const ofRecords = [
-    ...delegationViolations(iris, chain, judge, records),
-    ...unknownRevocations(revocations, [...(iris === null ? [] : [iris]), ...(chain?.links ?? [])], asOf),
-  ];
   const position = { sequence: leaf.sequence, timeMs: leaf.acceptedMs };
+  const targets = targetsOf({ iris, grant }, records, [position, asOf]);
+  const revoked = traceRevocations(leaf, new LeafRows(input.revocations, crypto.sha256), targets, asOf);
+  const judge = new DelegationJudge(records, leaves, asOf, crypto);
+  const ofRecords = [...delegationViolations(iris, chain, judge, records), ...revoked.violations];
   const isBelieved = ofRecords.length === 0;
   const atAction = judgeAuthority(actor, position, records, isBelieved);
   const now = judgeAuthority(actor, asOf, records, isBelieved);
@@ -400,8 +329,8 @@ export function traceEvent(input: TraceInput, crypto: Crypto): Trace {
     boundary: boundaryOf(chain, leaves),
     rootAuthority: chain === null ? "not_checked" : rootAuthorityOf(chain, input.trustedRoots).result,
     possibleParents: possibleParentsOf(chain, input.possibleParents, asOf),
-    revocations,
-    isSuspect: revocations.some(({ suspectSince }) => suspectSince !== 0 && suspectSince <= leaf.acceptedMs),
+    revocations: revoked.revocations,
+    isSuspect: revoked.isSuspect,
     violations: [
       ...parentViolations([anchor, ...input.parents], input.beforeParents, crypto),
       ...referenceViolations(anchorId, references),

@@ -15,6 +15,8 @@ import { checkRevocation, checkSuperseded, checkWindow } from "./record-checks.t
 import type { ClaimRecord, GrantRecord, Records } from "./records.ts";
 import { grantSignatures } from "./signatures.ts";
 import type { SignatureToVerify } from "./signatures.ts";
+import { traceDelegation } from "./traced-delegation.ts";
+import type { TracedDelegation } from "./traced-delegation.ts";
 import { checkSignature } from "./verify-claim.ts";
 import type { RecordEvidence, RecordVerification } from "./verify-claim.ts";
 
@@ -43,7 +45,14 @@ export interface GrantVerificationInput extends AnchorEvidence, RecordEvidence {
   readonly trustedRoots: readonly ClaimRecord[] | null;
 }
 
+export interface GrantVerification extends RecordVerification<GrantCheckCode> {
+  /** Empty if the record is not known. */
+  readonly delegation: TracedDelegation;
+}
+
 type GrantCheck = WeighedCheck<GrantCheckCode>;
+
+const NO_DELEGATION: TracedDelegation = { hops: [], omitted: 0 };
 
 /** Why nothing was said where records are missing. */
 export const RECORDS_NOT_LOADED = "records_not_loaded";
@@ -117,22 +126,24 @@ function checkChain(chain: GrantChain, judge: DelegationJudge, records: Records,
 
 interface RecordChecks {
   /** Those of the chain and the claims. */
-  readonly delegation: readonly GrantCheck[];
+  readonly parties: readonly GrantCheck[];
   readonly endings: readonly GrantCheck[];
   readonly rootAuthority: GrantCheck;
   /** Why the record is not to be believed. */
   readonly fault: string | null;
   readonly state: RecordState | null;
+  readonly delegation: TracedDelegation;
 }
 
 /** Nothing that needs the record was checked. */
 function uncheckedRecord(detail: string, fault: string | null): RecordChecks {
   return {
-    delegation: [unmade("delegation_chain", detail), unmade("grantor_claim", detail), unmade("grantee_claim", detail)],
+    parties: [unmade("delegation_chain", detail), unmade("grantor_claim", detail), unmade("grantee_claim", detail)],
     endings: [unmade("revocation", detail), unmade("superseded", detail), unmade("window", detail)],
     rootAuthority: unmade("root_authority", detail),
     fault,
     state: null,
+    delegation: NO_DELEGATION,
   };
 }
 
@@ -150,7 +161,7 @@ function checkRecord(leaf: GrantLeaf, input: GrantVerificationInput, crypto: Cry
   const chain = chainOf(record, records);
   const force = linkForceAt(record, asOf, records);
   return {
-    delegation: [
+    parties: [
       checkChain(chain, judge, records, asOf),
       checkParty("grantor", record, force, judge.grantorClaimFault(record), records),
       checkParty("grantee", record, force, judge.granteeClaimFault(record), records),
@@ -163,6 +174,7 @@ function checkRecord(leaf: GrantLeaf, input: GrantVerificationInput, crypto: Cry
     rootAuthority: checkRootAuthority(chain, trustedRoots),
     fault: null,
     state: new RecordStates(records, asOf).grant(record),
+    delegation: traceDelegation(record, { records, leaves }, asOf),
   };
 }
 
@@ -178,13 +190,13 @@ function checkWitness(leaf: GrantLeaf, toVerify: SignatureToVerify | undefined, 
  * Verifies a grant as of a position: that its parties have signed it, that it is anchored, that nothing has ended it,
  * and that the claims and grants it stands on are good as well. A record that contradicts the leaf fails `leaf`.
  */
-export function verifyGrant(input: GrantVerificationInput, crypto: Crypto): RecordVerification<GrantCheckCode> {
+export function verifyGrant(input: GrantVerificationInput, crypto: Crypto): GrantVerification {
   const { leaf, checks } = checkAnchor(input, crypto);
   if (leaf?.kind !== LEAF_KIND.grant) {
     const detail = leaf === null ? MALFORMED : `a leaf of kind ${leaf.kind} is no grant`;
     const isLeaf = leaf === null ? checks.leaf : deciding<GrantCheckCode>("leaf", false, detail);
     const all = GRANT_CHECKS.map((code): GrantCheck => (code === "leaf" ? isLeaf : unmade(code, detail)));
-    return { ...conclude(all), state: null };
+    return { ...conclude(all), state: null, delegation: NO_DELEGATION };
   }
   const [ofGrantor, ofWitness] = grantSignatures(leaf, crypto.sha256);
   const record = checkRecord(leaf, input, crypto);
@@ -192,7 +204,7 @@ export function verifyGrant(input: GrantVerificationInput, crypto: Crypto): Reco
     checks.exists,
     checkSignature("grantor_signature", ofGrantor, crypto),
     checkWitness(leaf, ofWitness, crypto),
-    ...record.delegation,
+    ...record.parties,
     record.fault === null ? checks.leaf : deciding<GrantCheckCode>("leaf", false, record.fault),
     checks.parent,
     checks.inclusion,
@@ -200,5 +212,5 @@ export function verifyGrant(input: GrantVerificationInput, crypto: Crypto): Reco
     ...record.endings,
     record.rootAuthority,
   ]);
-  return { ...result, state: record.state };
+  return { ...result, state: record.state, delegation: record.delegation };
 }

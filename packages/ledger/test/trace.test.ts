@@ -367,6 +367,24 @@ describe("rows are not believed", () => {
     ]);
   });
 
+  test("a claim of the delegation that does not know its revocation is named", () => {
+    const { history, act, root } = worldOf();
+    const revocation = history.revoke(root.claim, { isRecorded: false });
+    const trace = traced(history, act);
+    expect(trace.violations).toMatchObject([{ code: "record_differs", anchorId: root.claim.anchorId }]);
+    expect(trace.revocations).toMatchObject([{ anchorId: revocation.anchorId }]);
+    expect(trace.authorisedAtAction).toBe("unknown");
+  });
+
+  test("a row among the revocations that revokes something else, or nothing, or later, is left out", () => {
+    const { history, act, lower } = worldOf();
+    const other = history.revoke(history.claim("other").claim, { suspectSince: 1 });
+    const asOf = history.now;
+    const late = history.revoke(lower, { suspectSince: 1 });
+    const trace = traced(history, act, { asOf, revocations: [other, act, late] });
+    expect(trace).toMatchObject({ revocations: [], isSuspect: false, violations: [], authorisedNow: true });
+  });
+
   test("a leaf of the delegation that was altered is a violation, and is not shown", () => {
     const { history, act, upper, lower } = worldOf();
     const input = history.traceInput(act);
