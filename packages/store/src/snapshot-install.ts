@@ -258,8 +258,8 @@ function birthConfState(chain: TrustRootChain | null): ConfState {
  * and look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be
  * closed, and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
  *
- * API keys, group ids and clients' names for their own events are not provable from leaves: the effect chain, compared
- * with the other nodes from here on, is what speaks for them.
+ * API keys, group ids, and which API client an event is of, are not provable from leaves; nor is what an erased id was.
+ * The effect chain, compared with the other nodes from here on, is what speaks for them.
  * @throws StoreError `snapshot_refused`, `locked`, `unavailable`, `full`, `unknown_outcome`; whatever a check throws
  */
 export async function installSnapshot(options: InstallSnapshotOptions): Promise<InstalledSnapshot> {

@@ -34,6 +34,7 @@ describe("binary arrays, as the server reads them", () => {
 
   test("every value comes back", async () => {
     const integers = [0, 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER];
+    expect(await elements("bigint", bigintArray([null, ...integers, null]))).toEqual([null, ...integers, null]);
     expect(await elements("bigint", bigintArray(integers))).toEqual(integers);
     expect(await elements("smallint", smallintArray([0, 255, 32_767]))).toEqual([0, 255, 32_767]);
     const bytes = [new Uint8Array(0), Uint8Array.of(0, 255), null, new Uint8Array(5000).fill(7)];
