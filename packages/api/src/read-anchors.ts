@@ -100,7 +100,7 @@ export async function readCovered<T>(
   }
 }
 
-/** Sizes of the trees that the recorded certificates cover, by origin: a certificate in the tables is there for good. */
+/** Sizes of the trees that recorded certificates cover, by origin: a certificate in the tables is there for good. */
 async function recordedSizes(
   read: ConsistentRead,
   anchors: readonly StoredAnchor[],
