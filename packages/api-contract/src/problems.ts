@@ -143,13 +143,13 @@ const LOOKUP_PROBLEMS = {
     status: 409,
     title: "Record of another kind",
     detail: "The record exists and is not of the kind this route is for.",
-    when: "For example, an event's id is given to a route of claims.",
+    when: "For example, an event's id is given to a route of claims, or a claim's to `grant_ref`.",
   },
   from_size_ahead: {
     status: 409,
-    title: "from_size is beyond the certified tree",
-    detail: "The certified tree is smaller than from_size. Keep the checkpoint you hold: it may be evidence.",
-    when: "A client's pinned head is larger than the newest certified one.",
+    title: "Size beyond the certified tree",
+    detail: "The certified tree is smaller than that. Keep the checkpoint you hold: it may be evidence.",
+    when: "A client's pinned head, or a size that it names, is larger than the newest certified one.",
   },
 } as const satisfies Record<string, ProblemRow>;
 
@@ -254,8 +254,8 @@ const REJECTION_PROBLEMS = {
   depth_exceeded: {
     status: 422,
     title: "Delegation depth exhausted",
-    detail: "delegation_depth must be smaller than the parent grant's.",
-    when: "The parent grant allows fewer further hops.",
+    detail: "delegation_depth must be smaller than the parent grant's, and a chain has at most 10,000 grants.",
+    when: "The parent grant allows fewer further hops, or the chain has `delegation_links_max` grants.",
   },
   batch_refused: {
     status: 409,
@@ -270,7 +270,8 @@ const UNAVAILABLE_PROBLEMS = {
   outcome_unknown: {
     status: 503,
     title: "Outcome unknown",
-    detail: "The request may or may not take effect. Ask again with the same client_event_id.",
+    detail:
+      "The request may or may not take effect. Ask again: the same client_event_id, or the same record, counts once.",
     when: "The deadline passed, or the connection to the control plane was lost, after the request was handed on.",
   },
   deadline_exceeded: {

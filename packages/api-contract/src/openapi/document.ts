@@ -16,7 +16,7 @@ import { EXAMPLE_SIGNATURES } from "./example-keys.ts";
 import { buildExampleLedger } from "./example-ledger.ts";
 import type { ExampleLedger } from "./example-ledger.ts";
 import { problemExtensions, routeExamples } from "./examples.ts";
-import type { Example, RouteExamples } from "./examples.ts";
+import type { Example, RouteExamples } from "./shown.ts";
 import { SchemaCollection, parametersOf } from "./json-schema.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
@@ -210,6 +210,7 @@ class DocumentBuilder {
       headers: {
         "X-Request-Id": headerRef("RequestId"),
         ...(isWrite ? { Location: headerRef("Location") } : {}),
+        ...(status === 503 ? { "Retry-After": headerRef("RetryAfter") } : {}),
         ...(route.isPreferring ? { "Preference-Applied": headerRef("PreferenceApplied") } : {}),
       },
       content,

@@ -285,6 +285,76 @@ export interface ExampleLedger {
   readonly revoker: { readonly publicKey: Uint8Array; readonly signature: Uint8Array };
 }
 
+/** The tree of the first node's origin, and where each record is in it. */
+class ExampleLeaves {
+  readonly tree: ExampleTree;
+  readonly #depths = new Map<ExampleRecord, number>();
+
+  /** @param rank place of the origin among those of the genesis entry */
+  constructor(origin: OriginFingerprint, rank: number) {
+    this.tree = new ExampleTree(origin, rank);
+  }
+
+  append(record: ExampleRecord, body: Body): AnchorId {
+    this.#depths.set(record, this.tree.size);
+    return this.tree.append(body);
+  }
+
+  bytes(record: ExampleRecord): Uint8Array {
+    return this.tree.leafAt(this.#depths.get(record) ?? -1);
+  }
+}
+
+/** Two claims, a grant between them, and two events under it. */
+function appendChain(leaves: ExampleLeaves, sign: ExampleSigner): { agent: AnchorId; grant: AnchorId } {
+  const { origin } = leaves.tree;
+  const claim = (party: Party): AnchorId =>
+    leaves.append(party, { kind: LEAF_KIND.claim, ...claimOf(origin, party, sign) });
+  const claims = { organisation: claim("organisation"), agent: claim("agent") };
+  const grant = leaves.append("grant", { kind: LEAF_KIND.grant, ...grantOf(origin, claims, sign) });
+  const { originFingerprint: _first, ...event } = eventOf(origin, "event", claims.agent, grant);
+  const commit = clientEventCommit(CLIENT_EVENT_SALT, CLIENT_EVENT_ID, sha256);
+  leaves.append("event", { kind: LEAF_KIND.event, ...event, clientEventCommit: commit });
+  const { originFingerprint: _second, ...signed } = eventOf(origin, "signed event", claims.agent, grant);
+  leaves.append("signedEvent", {
+    kind: LEAF_KIND.signedEvent,
+    ...signed,
+    clientEventCommit: ZERO_32,
+    actorPublicKey: keyOf("agent"),
+    actorSignature: sign("actor", "agent", eventActorPayload({ originFingerprint: origin, ...signed })),
+  });
+  return { agent: claims.agent, grant };
+}
+
+/** Both that the chain hangs on are revoked: the claim by its subject, the grant by an operator. */
+function appendRevocations(
+  leaves: ExampleLeaves,
+  { agent, grant }: { readonly agent: AnchorId; readonly grant: AnchorId },
+  sign: ExampleSigner,
+): ExampleLedger["revoker"] {
+  const stated = { targetAnchorId: agent, reason: 1, suspectSince: acceptedMsOf(6), issuedAt: 0 };
+  const payload = revocationPayload({ originFingerprint: leaves.tree.origin, ...stated });
+  const revoker = { publicKey: keyOf("agent"), signature: sign("revoker", "agent", payload) };
+  leaves.append("revocation", {
+    kind: LEAF_KIND.revocation,
+    ...stated,
+    authority: 2,
+    revoker: revoker.publicKey,
+    signature: revoker.signature,
+  });
+  leaves.append("grantRevocation", {
+    kind: LEAF_KIND.revocation,
+    targetAnchorId: grant,
+    reason: 4,
+    suspectSince: 0,
+    issuedAt: 0,
+    authority: 0,
+    revoker: operatorRevoker(named("api client").subarray(0, 16), sha256),
+    signature: new Uint8Array(64),
+  });
+  return revoker;
+}
+
 /** @param sign makes, or looks up, the signatures */
 export function buildExampleLedger(sign: ExampleSigner): ExampleLedger {
   const trustRoot = exampleTrustRoot();
@@ -295,69 +365,30 @@ export function buildExampleLedger(sign: ExampleSigner): ExampleLedger {
   const document = formatNote(text, [trustRootSignatureLine({ ...rootKey, signature: rootSignature }, sha256)]);
 
   const origin = originOf("n1");
-  const rank = trustRoot.origins.findIndex(({ originFingerprint }) => equalBytes(originFingerprint, origin));
-  const tree = new ExampleTree(origin, rank);
-  const depths = new Map<ExampleRecord, number>();
-  const append = (record: ExampleRecord, body: Body): AnchorId => {
-    depths.set(record, tree.size);
-    return tree.append(body);
-  };
-  append("genesis", { kind: LEAF_KIND.genesis, clusterId: CLUSTER_ID, rootThk: thk });
+  const isFirst = (each: OriginFingerprint): boolean => equalBytes(each, origin);
+  const rank = trustRoot.origins.findIndex(({ originFingerprint }) => isFirst(originFingerprint));
+  const leaves = new ExampleLeaves(origin, rank);
+  const { tree } = leaves;
+  leaves.append("genesis", { kind: LEAF_KIND.genesis, clusterId: CLUSTER_ID, rootThk: thk });
   tree.skipTo(NODE_IDS.length);
-  const claim = (party: Party): AnchorId => append(party, { kind: LEAF_KIND.claim, ...claimOf(origin, party, sign) });
-  const claims = { organisation: claim("organisation"), agent: claim("agent") };
-  const grant = append("grant", { kind: LEAF_KIND.grant, ...grantOf(origin, claims, sign) });
-  const { originFingerprint: _first, ...event } = eventOf(origin, "event", claims.agent, grant);
-  const commit = clientEventCommit(CLIENT_EVENT_SALT, CLIENT_EVENT_ID, sha256);
-  append("event", { kind: LEAF_KIND.event, ...event, clientEventCommit: commit });
-  const { originFingerprint: _second, ...signed } = eventOf(origin, "signed event", claims.agent, grant);
-  append("signedEvent", {
-    kind: LEAF_KIND.signedEvent,
-    ...signed,
-    clientEventCommit: ZERO_32,
-    actorPublicKey: keyOf("agent"),
-    actorSignature: sign("actor", "agent", eventActorPayload({ originFingerprint: origin, ...signed })),
-  });
+  const ended = appendChain(leaves, sign);
   const before = certify(tree, "before", sign);
-  const revocation = { targetAnchorId: claims.agent, reason: 1, suspectSince: acceptedMsOf(6), issuedAt: 0 };
-  const revoker = {
-    publicKey: keyOf("agent"),
-    signature: sign("revoker", "agent", revocationPayload({ originFingerprint: origin, ...revocation })),
-  };
-  append("revocation", {
-    kind: LEAF_KIND.revocation,
-    ...revocation,
-    authority: 2,
-    revoker: revoker.publicKey,
-    signature: revoker.signature,
-  });
-  append("grantRevocation", {
-    kind: LEAF_KIND.revocation,
-    targetAnchorId: grant,
-    reason: 4,
-    suspectSince: 0,
-    issuedAt: 0,
-    authority: 0,
-    revoker: operatorRevoker(named("api client").subarray(0, 16), sha256),
-    signature: new Uint8Array(64),
-  });
+  const revoker = appendRevocations(leaves, ended, sign);
   const after = certify(tree, "after", sign);
-
-  const leafBytes = (record: ExampleRecord): Uint8Array => tree.leafAt(depths.get(record) ?? -1);
   return {
     origin,
     clusterId: CLUSTER_ID,
     origins: trustRoot.origins.map(({ originFingerprint }) => ({
       originFingerprint,
-      treeSize: equalBytes(originFingerprint, origin) ? after.treeSize : 1,
+      treeSize: isFirst(originFingerprint) ? after.treeSize : 1,
     })),
     trustRoot: { version: trustRoot.version, rootThk: thk, document },
     clientEvent: { clientEventId: CLIENT_EVENT_ID, clientEventSalt: CLIENT_EVENT_SALT },
     heads: { before, after },
-    id: (record) => anchorIdOf(leafBytes(record), sha256),
-    leaf: (record) => decodeLeaf(leafBytes(record)),
+    id: (record) => anchorIdOf(leaves.bytes(record), sha256),
+    leaf: (record) => decodeLeaf(leaves.bytes(record)),
     receipt: (record, { treeSize, checkpoint }) => {
-      const leaf = leafBytes(record);
+      const leaf = leaves.bytes(record);
       const { depth } = decodeLeaf(leaf);
       return { leaf, index: depth, treeSize, path: proveInclusion(depth, treeSize, tree.hashAt, sha256), checkpoint };
     },
