@@ -14,6 +14,8 @@ export default {
   },
   testEnvironment: "node",
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
+  // Suites that take minutes each: npm run test:long.
+  testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/"],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
   testTimeout: 30000,
 };
