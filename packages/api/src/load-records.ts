@@ -1,4 +1,4 @@
-/** Claims and grants with what they hang on, as a request needs them: few statements, whatever the number of records. */
+/** Claims and grants with what they hang on, as a request needs them: few statements, whatever their number. */
 import { LoadedRecords, RecordStates, leavesInView, recordsInView, targetsInView } from "@event-anchoring/ledger";
 import type { AsOf, ClaimRecord, RecordState, Records, RecordsInView } from "@event-anchoring/ledger";
 import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";

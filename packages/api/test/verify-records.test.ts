@@ -54,7 +54,7 @@ describe("verifying a claim", () => {
     expect(verdictOf(harness, answer.receipt)).toBe("valid");
   });
 
-  test("a revoked one says where and by what, and is good just before", async () => {
+  test("a revoked one says where and by what, and is good right before", async () => {
     const revocation = await revoke(claims.agent, revocationOf(claims.agent, { revoker: names.agent }));
     const now = verifiedClaimSchema.parse((await verifyClaim({ anchor_id: claims.agent.anchor_id })).json);
     expect([now.valid, now.state, failing(now)]).toEqual([false, "revoked", ["revocation"]]);
@@ -135,7 +135,7 @@ describe("verifying a grant", () => {
     ["its grantee's claim", () => revoke(claims.agent), ["grantee_claim"]],
     ["the claim between", () => revoke(claims.deployer), ["delegation_chain", "grantor_claim"]],
     ["the root's claim", () => revoke(claims.root), ["delegation_chain"]],
-  ])("a revocation of %s ends it, and it is good just before", async (_what, revokeIt, codes) => {
+  ])("a revocation of %s ends it, and it is good right before", async (_what, revokeIt, codes) => {
     const revocation = await revokeIt();
     const now = await grantAnswer({ anchor_id: lower.anchor_id });
     expect([now.valid, now.state, failing(now)]).toEqual([false, "revoked", codes]);

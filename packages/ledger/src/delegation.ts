@@ -168,7 +168,7 @@ export class DelegationJudge {
   #keyFault({ anchorId, grantorClaim, grantorPublicKey }: GrantRecord): DelegationFault | null {
     const claim = this.#records.claim(grantorClaim);
     if (claim === null || equalBytes(claim.subjectPublicKey, grantorPublicKey)) return null;
-    const detail = `the grantor key is ${bytesToHex(grantorPublicKey)}, the claim's ${bytesToHex(claim.subjectPublicKey)}`;
+    const detail = `the key is ${bytesToHex(grantorPublicKey)}, the claim's ${bytesToHex(claim.subjectPublicKey)}`;
     return { code: "grantor_key_mismatch", anchorId, detail };
   }
 }

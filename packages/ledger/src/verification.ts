@@ -14,7 +14,7 @@ import type { AnchorEvidence, LoadedLeaf } from "./anchor-checks.ts";
 import { conclude } from "./checks.ts";
 import type { Check, VerificationResult, WeighedCheck } from "./checks.ts";
 
-/** In the order in which they are reported. All but `actor_is_iris_subject` and the last two decide, where they apply. */
+/** In the order in which they are reported. All but the last three decide, where they apply. */
 export const EVENT_CHECKS = [
   "exists",
   "event_hash",
