@@ -277,6 +277,12 @@ describe("a running process", () => {
     expect(durationMs).toBeLessThan(3000);
   });
 
+  test("serves the reference and its page, as it is built", async () => {
+    const paths = ["/openapi.json", "/docs", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/start.js"];
+    const answers = await Promise.all(paths.map((path) => sendTo(api.port, "GET", path, undefined, {})));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
   test("metrics are on their own port alone", async () => {
     const scraped = await sendTo(api.metricsPort, "GET", "/metrics", undefined, {});
     expect(scraped.text).toMatch(/^anchoring_control_plane_up 1$/m);
