@@ -1,4 +1,4 @@
-/** Revocations while others grant, act and verify: the log's order decides, and no node calls a revoked record valid. */
+/** Revocations while others grant, act and verify: the log decides, and no node calls a revoked record valid. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { expectOk, grantBody, partyOf } from "@event-anchoring/testkit";

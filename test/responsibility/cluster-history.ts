@@ -1,6 +1,6 @@
 /** One random life of a cluster beside the model: every answer is compared as it comes. */
 import { expectOk } from "@event-anchoring/testkit";
-import type { Answer, WireAsOf, WireCheck, WireCreated, WireFound } from "@event-anchoring/testkit";
+import type { Answer, QueryFields, WireAsOf, WireCheck, WireCreated, WireFound } from "@event-anchoring/testkit";
 import { CLUSTER_PROPOSERS } from "./cluster-driver.ts";
 import type { ClusterDriver } from "./cluster-driver.ts";
 import { chance, pick } from "./dice.ts";
@@ -16,6 +16,8 @@ import { bytesOf } from "./signed-input.ts";
 import { meetTrace, meetVerification } from "./situations.ts";
 
 const SPAN_MS = 8000;
+/** Few, so that lists have several pages. */
+const PAGE_ITEMS = 3;
 /** What the HTTP surface says before a record is proposed, in the words of the ledger. */
 const ROUTE_CODES: ReadonlyMap<string, string> = new Map([
   ["anchor_not_found", "reference_not_found"],
@@ -96,7 +98,6 @@ export class ClusterHistory {
   /** What one node says of a pair's active claim, and of the active grant between two entities. */
   async compareQueries(nodeId: string): Promise<void> {
     const client = this.#driver.client(nodeId);
-    const hexOf = (name: string): string => Buffer.from(bytesOf(name)).toString("hex");
     for (const entity of ENTITIES) {
       for (const attributeType of ATTRIBUTE_TYPES)
         await this.#compareQuery(
@@ -128,6 +129,36 @@ export class ClusterHistory {
     const { anchor_id: anchorId, state } = answer.body;
     if (anchorId === undefined) return { newest: null };
     return { newest: { sequence: this.#driver.sequenceOf(anchorId) ?? -1, state: state as "active" } };
+  }
+
+  /** Every list of events that one node can give, page by page. */
+  async compareLists(nodeId: string): Promise<void> {
+    const events = this.model.recorded.filter((one) => one.kind === "event");
+    for (const hash of new Set(events.map((event) => event.hash)))
+      await this.#compareList(nodeId, { event_hash: hexOf(hash) }, (event) => event.hash === hash);
+    for (const { sequence } of this.model.claims())
+      await this.#compareList(nodeId, { iris_ref: this.#driver.idOf(sequence) }, ({ iris }) => iris === sequence);
+    for (const { sequence } of this.model.grants())
+      await this.#compareList(nodeId, { grant_ref: this.#driver.idOf(sequence) }, ({ grant }) => grant === sequence);
+    for (const { clientEventId: id, by } of events)
+      if (id !== null && by.client === CLUSTER_PROPOSERS[0]?.client)
+        await this.#compareList(
+          nodeId,
+          { client_event_id: id },
+          (event) => event.clientEventId === id && event.by.client === by.client,
+        );
+  }
+
+  async #compareList(nodeId: string, filter: QueryFields, isListed: (event: Event) => boolean): Promise<void> {
+    const wanted = this.model.recorded.filter((one) => one.kind === "event" && isListed(one));
+    const found: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = expectOk(await this.#driver.client(nodeId).events({ ...filter, limit: PAGE_ITEMS, cursor }));
+      found.push(...page.items.map(({ sequence }) => sequence));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    this.#hold(`list of ${JSON.stringify(filter)} at ${nodeId}`, [wanted.map(({ sequence }) => sequence)], found);
   }
 
   /** What one node says of one record at some position. */
@@ -220,6 +251,10 @@ export class ClusterHistory {
     if (expected.some((one) => JSON.stringify(one) === JSON.stringify(found))) return;
     this.differences.push(`${what}\n  expected ${said(expected)}\n  answered ${JSON.stringify(found)}`);
   }
+}
+
+function hexOf(name: string): string {
+  return Buffer.from(bytesOf(name)).toString("hex");
 }
 
 function said(expected: readonly unknown[]): string {
