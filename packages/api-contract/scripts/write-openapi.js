@@ -1,4 +1,4 @@
-/** Writes docs/openapi.json from the build: `npx tsc -b packages/api-contract && node packages/api-contract/scripts/write-openapi.js`. */
+/** Writes docs/openapi.json from the build of this package, which `npx tsc -b packages/api-contract` makes. */
 import { writeFileSync } from "node:fs";
 import { openApiDocument } from "../dist/index.js";
 

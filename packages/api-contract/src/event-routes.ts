@@ -45,10 +45,10 @@ export const EVENT_WRITES = [
     tag: "events",
     summary: "Create an event anchor",
     description:
-      "Anchors the hash of an event, with references to what authorised it. 201 is said once the anchor is durable on " +
-      "a majority of the nodes and co-signed by a quorum of them. With a `client_event_id` the same request can be " +
-      "sent again, to any node, until it is answered: the event is anchored once. With `actor_public_key` and " +
-      "`actor_signature` it is a signed event.",
+      "Anchors the hash of an event, with references to what authorised it. 201 is said once the anchor is " +
+      "durable on a majority of the nodes and co-signed by a quorum of them. With a `client_event_id` the " +
+      "same request can be sent again, to any node, until it is answered: the event is anchored once. With " +
+      "`actor_public_key` and `actor_signature` it is a signed event.",
     scopes: ["write"],
     bodySchema: createEventSchema,
     answers: { 200: createdSchema, 201: createdSchema, 202: createdSchema },
@@ -62,8 +62,8 @@ export const EVENT_WRITES = [
     summary: "Create event anchors in one batch",
     description:
       "Each item has the status it would have had alone. A malformed item refuses the whole request; with " +
-      "`atomic: true` so does an item that the ledger refuses. A batch is decided as one, so its items cannot refer " +
-      "to one another.",
+      "`atomic: true` so does an item that the ledger refuses. A batch is decided as one, so its items " +
+      "cannot refer to one another.",
     scopes: ["write"],
     bodySchema: createBatchSchema,
     bodyBytesMax: LIMITS.batchBodyBytesMax,
@@ -78,8 +78,8 @@ export const EVENT_WRITES = [
     tag: "events",
     summary: "Erase the clear text of a client_event_id",
     description:
-      "Takes `client_event_id` and its salt out of every node. The anchor and its commitment stay, and the id stays " +
-      "taken. Sending it again changes nothing.",
+      "Takes `client_event_id` and its salt out of every node. The anchor and its commitment stay, and the " +
+      "id stays taken. Sending it again changes nothing.",
     scopes: ["admin"],
     pathSchema: anchorPathSchema,
     bodySchema: emptyBodySchema,
@@ -162,8 +162,8 @@ export const EVENT_READS = [
     tag: "events",
     summary: "Read one anchor, of any kind, with its receipt",
     description:
-      "The `Location` of every write. With `Prefer: respond-async` it answers at once, with `finality: committed` and " +
-      "`receipt: null` while the anchor is not certified.",
+      "The `Location` of every write. With `Prefer: respond-async` it answers at once, with `finality: " +
+      "committed` and `receipt: null` while the anchor is not certified.",
     scopes: ["read"],
     pathSchema: anchorPathSchema,
     isPreferring: true,
@@ -190,8 +190,9 @@ export const EVENT_READS = [
     tag: "events",
     summary: "Trace the chain of an anchor",
     description:
-      "From an event back to who acted, who delegated and within what bounds: judged at the event's own position, and " +
-      "as of now or of `as_of`. Authority is recorded, not required, so a trace may say that there was none.",
+      "From an event back to who acted, who delegated and within what bounds: judged at the event's own " +
+      "position, and as of now or of `as_of`. Authority is recorded, not required, so a trace may say that " +
+      "there was none.",
     scopes: ["read"],
     pathSchema: anchorPathSchema,
     querySchema: traceQuerySchema,

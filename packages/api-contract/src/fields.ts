@@ -60,8 +60,8 @@ export const semanticAnchorField = z
   .meta({
     id: "SemanticAnchorInput",
     description:
-      "References to older anchors. An absent field, null, an empty string and 64 zeros all mean empty; an object in " +
-      "which all are empty is the same as none.",
+      "References to older anchors. An absent field, null, an empty string and 64 zeros all mean empty; an " +
+      "object in which all are empty is the same as none.",
   })
   .nullish()
   .transform((anchor): SemanticAnchor =>

@@ -122,8 +122,8 @@ export const revokeSchema = z
     revoker_public_key: hash32
       .nullish()
       .describe(
-        "Key of the issuer or subject (grants: grantor or witness); with revoker_signature or not at all. Absent: the " +
-          "API client revokes as operator, which needs the scope revoke.",
+        "Key of the issuer or subject (grants: grantor or witness); with revoker_signature or not at all. " +
+          "Absent: the API client revokes as operator, which needs the scope revoke.",
       ),
     revoker_signature: signatureField.nullish().describe("Over the revocation payload."),
   })

@@ -33,9 +33,9 @@ export const CLAIM_ROUTES = [
     tag: "claims",
     summary: "Create a ClaimAnchor",
     description:
-      "Registers an identity that its subject and then its issuer have signed. It supersedes the newest claim of the " +
-      "same `entity_fingerprint` and `attribute_type`, which must be of the same issuer. The same content is the same " +
-      "anchor, however often it is sent.",
+      "Registers an identity that its subject and then its issuer have signed. It supersedes the newest " +
+      "claim of the same `entity_fingerprint` and `attribute_type`, which must be of the same issuer. The " +
+      "same content is the same anchor, however often it is sent.",
     scopes: ["write"],
     bodySchema: createClaimSchema,
     answers: { 200: createdSchema, 201: createdSchema, 202: createdSchema },
@@ -81,9 +81,9 @@ export const CLAIM_ROUTES = [
     tag: "claims",
     summary: "Write a revocation record for a ClaimAnchor",
     description:
-      "Irreversible, and kept as evidence. Signed by the claim's subject or issuer, which needs the scope `write` or " +
-      "`revoke`; or by the API client as operator, which needs `revoke`, and no body. Grants that name the claim end " +
-      "with it; what was done before stays authorised at action.",
+      "Irreversible, and kept as evidence. Signed by the claim's subject or issuer, which needs the scope " +
+      "`write` or `revoke`; or by the API client as operator, which needs `revoke`, and no body. Grants that " +
+      "name the claim end with it; what was done before stays authorised at action.",
     scopes: ["write", "revoke"],
     pathSchema: anchorPathSchema,
     bodySchema: revokeSchema,
@@ -101,9 +101,9 @@ export const GRANT_ROUTES = [
     tag: "grants",
     summary: "Create a GrantAnchor",
     description:
-      "Records a delegation that its grantor and then a witness have signed. Both claims must be in force, and so must " +
-      "the parent grant, if one is named. It supersedes an older grant between the same two. The same content is the " +
-      "same anchor, however often it is sent.",
+      "Records a delegation that its grantor and then a witness have signed. Both claims must be in force, " +
+      "and so must the parent grant, if one is named. It supersedes an older grant between the same two. The " +
+      "same content is the same anchor, however often it is sent.",
     scopes: ["write"],
     bodySchema: createGrantSchema,
     answers: { 200: createdSchema, 201: createdSchema, 202: createdSchema },
@@ -158,7 +158,8 @@ export const GRANT_ROUTES = [
     tag: "grants",
     summary: "Write a revocation record for a GrantAnchor",
     description:
-      "As for claims; signed by the grantor or the witness, or by the API client as operator. Grants below it end with it.",
+      "As for claims; signed by the grantor or the witness, or by the API client as operator. Grants below " +
+      "it end with it.",
     scopes: ["write", "revoke"],
     pathSchema: anchorPathSchema,
     bodySchema: revokeSchema,

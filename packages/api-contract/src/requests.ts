@@ -45,8 +45,8 @@ const eventFields = {
   event_hash: hash32.describe("32 bytes: the hash of the event."),
   semantic_anchor: semanticAnchorField,
   client_event_id: clientEventIdField.describe(
-    "Yours to choose, one for each event: the same id with the same content is the same anchor, however often it is " +
-      "sent and to whichever node. With other content it is refused.",
+    "Yours to choose, one for each event: the same id with the same content is the same anchor, however " +
+      "often it is sent and to whichever node. With other content it is refused.",
   ),
   actor_public_key: hash32
     .nullish()

@@ -34,8 +34,10 @@ function daysOfMonth(year: number, month: number): number {
 }
 
 /** Dates that do not exist, leap seconds and times before 1970 are refused beside it. */
-export const RFC_3339 =
-  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:([Zz])|([+-])([0-9]{2}):([0-9]{2}))$/;
+export const RFC_3339 = new RegExp(
+  "^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.]([0-9]{1,9}))?" +
+    "(?:([Zz])|([+-])([0-9]{2}):([0-9]{2}))$",
+);
 
 /**
  * Unix milliseconds of a time with offset; digits beyond milliseconds are cut off.

@@ -36,20 +36,22 @@ const CONTRACT_VERSION = "4.2.0";
 
 const DESCRIPTION = `Records cryptographic anchors for events, and lets clients verify and trace them.
 
-**Promise.** \`201\`, and \`200\` with \`replayed: true\`, are said of an anchor that a majority of the nodes has made durable
-and a quorum of them has co-signed; its receipt verifies offline. \`202\` is said of one that is durable and not yet
-co-signed. Every other answer to a write, and none at all, promises nothing: ask again, any node. Events are then
-anchored once if they have a \`client_event_id\`; claims, grants and revocations are by their content.
+**Promise.** \`201\`, and \`200\` with \`replayed: true\`, are said of an anchor that a majority of the nodes
+has made durable and a quorum of them has co-signed; its receipt verifies offline. \`202\` is said of one that
+is durable and not yet co-signed. Every other answer to a write, and none at all, promises nothing: ask again,
+any node. Events are then anchored once if they have a \`client_event_id\`; claims, grants and revocations are
+by their content.
 
-**Requests.** JSON in UTF-8 without a content encoding. Unknown fields, repeated keys, \`__proto__\`, numbers written other
-than as digits and integers above 2^53 − 1 are refused. Hex is read in either case. A repeated query parameter is refused.
+**Requests.** JSON in UTF-8 without a content encoding. Unknown fields, repeated keys, \`__proto__\`, numbers
+written other than as digits and integers above 2^53 − 1 are refused. Hex is read in either case. A repeated
+query parameter is refused.
 
-**Answers.** Hex is lower case, times are RFC 3339 with three decimals and \`Z\`. Fields may be added: ignore those you do
-not know. \`HEAD\` works where \`GET\` does.
+**Answers.** Hex is lower case, times are RFC 3339 with three decimals and \`Z\`. Fields may be added: ignore
+those you do not know. \`HEAD\` works where \`GET\` does.
 
-**Problems.** RFC 9457; \`code\` is the contract. A request is checked in this order and the first failure is the answer:
-route and method, key, scope, rate, media type, size of the body, shape, then what the ledger decides. 429 and 503 carry
-\`Retry-After\`.
+**Problems.** RFC 9457; \`code\` is the contract. A request is checked in this order and the first failure is
+the answer: route and method, key, scope, rate, media type, size of the body, shape, then what the ledger
+decides. 429 and 503 carry \`Retry-After\`.
 
 Which bytes are hashed and signed stands in docs/PROTOCOL.md, and what a client may conclude in docs/API.md.`;
 
@@ -119,8 +121,8 @@ const PARAMETERS: Readonly<Record<string, Json>> = {
     name: "Prefer",
     in: "header",
     description:
-      `RFC 7240: \`wait=\` and ${LIMITS.preferWaitSecondsMin} to ${LIMITS.preferWaitSecondsMax} seconds, which the answer ` +
-      "may take; `respond-async`: answer as soon as the anchor is committed. What is not understood is ignored.",
+      `RFC 7240: \`wait=\` and ${LIMITS.preferWaitSecondsMin} to ${LIMITS.preferWaitSecondsMax} seconds, which the ` +
+      "answer may take; `respond-async`: answer as soon as the anchor is committed. What is not understood is ignored.",
     schema: { type: "string" },
     example: "wait=10",
   },

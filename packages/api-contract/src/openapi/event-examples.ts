@@ -154,9 +154,8 @@ export function writesOfEvents(shown: Shown): Partial<Record<RouteId, RouteExamp
   };
 }
 
-export function readsOfEvents(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
+export function verificationsOfEvents(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
   const eventId = shown.id("event");
-  const { heads, origins } = shown.ledger;
   const { receipt: _receipt, as_of: asOf, ...verified } = verifiedEvent(shown) as Record<string, unknown>;
   const missing = {
     anchor_id: "ab".repeat(32),
@@ -178,6 +177,13 @@ export function readsOfEvents(shown: Shown): Partial<Record<RouteId, RouteExampl
         }),
       },
     },
+  };
+}
+
+export function readsOfEvents(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
+  const eventId = shown.id("event");
+  const { heads, origins } = shown.ledger;
+  return {
     listEventAnchors: {
       parameters: { grant_ref: shown.id("grant"), limit: 20 },
       answers: {

@@ -1,6 +1,6 @@
 /** Examples of requests and answers, all of one small ledger: what one answers, another asks for. */
 import type { RouteId } from "../routes.ts";
-import { readsOfEvents, refusedItem, writesOfEvents } from "./event-examples.ts";
+import { readsOfEvents, verificationsOfEvents, refusedItem, writesOfEvents } from "./event-examples.ts";
 import type { ExampleLedger } from "./example-ledger.ts";
 import { ofNode } from "./node-examples.ts";
 import { ofRecords } from "./record-examples.ts";
@@ -9,7 +9,13 @@ import type { RouteExamples } from "./shown.ts";
 
 export function routeExamples(ledger: ExampleLedger): Partial<Record<RouteId, RouteExamples>> {
   const shown = new Shown(ledger);
-  return { ...writesOfEvents(shown), ...readsOfEvents(shown), ...ofRecords(shown), ...ofNode(shown) };
+  return {
+    ...writesOfEvents(shown),
+    ...verificationsOfEvents(shown),
+    ...readsOfEvents(shown),
+    ...ofRecords(shown),
+    ...ofNode(shown),
+  };
 }
 
 /** What a problem's document says beyond the common members, by code. */
