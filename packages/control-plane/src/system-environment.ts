@@ -21,7 +21,7 @@ const systemRandom: Random = {
   },
 };
 
-/** The machine's clock, randomness and thread pool, and a logger that writes one JSON line per event to standard output. */
+/** The machine's clock, randomness and thread pool; a logger that writes one JSON line per event to standard output. */
 export function systemEnvironment(level: string, nodeId: string): Environment {
   const sink = pino({ level, base: { node: nodeId }, timestamp: pino.stdTimeFunctions.isoTime });
   const logger: Logger = {

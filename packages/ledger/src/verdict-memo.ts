@@ -18,7 +18,7 @@ export type SignedMessage = Pick<SignatureToVerify, "publicKey" | "message" | "s
  * that may be put in: whoever does vouches for having followed the rule of the Ed25519Verify below.
  */
 export interface VerdictMemo extends Crypto {
-  /** Names a verdict for the two calls below: one hash. Null for lengths that no signature has; their verdict is false. */
+  /** Names a verdict for the two calls below: one hash. Null for lengths that no signature has: these are false. */
   nameOf(signed: SignedMessage): string | null;
   has(name: string): boolean;
   /** Puts in a verdict that was computed elsewhere. */
