@@ -1,4 +1,4 @@
-/** What is not signed by whom it names, over what it says, for this place, is refused everywhere and leaves no trace. */
+/** What is not signed by whom it names, over what it says, for this place, is refused everywhere; nothing is left. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   EMPTY_SEMANTIC_ANCHOR,

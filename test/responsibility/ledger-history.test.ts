@@ -17,8 +17,9 @@ function newSeed(): number {
 
 function live(steps: readonly Dice[], afterwards: Dice): LedgerHistory {
   const history = new LedgerHistory();
-  for (const dice of steps) history.step(dice);
-  for (let count = 0; count < POSITIONS; count++) {
+  // After a first difference ledger and model live different lives.
+  for (const dice of steps) if (history.differences.length === 0) history.step(dice);
+  for (let count = 0; count < POSITIONS && history.differences.length === 0; count++) {
     history.compareStates(history.randomPosition(afterwards));
     if (history.model.claims().length > 0 && count < QUESTIONED_POSITIONS)
       history.compareQuestions(history.randomPosition(afterwards), afterwards);

@@ -85,11 +85,12 @@ export class RandomOperations {
     const entity = pick(dice, ENTITIES);
     const attributeType = pick(dice, ATTRIBUTE_TYPES);
     const newest = this.#model.newestOfPair(entity, attributeType);
-    const issuer = newest !== null && chance(dice, 70) ? newest.issuer : pick(dice, ISSUERS);
     const isRevoked = newest !== null && this.#model.revokedAt(newest.sequence) < NEVER;
+    const issuer = newest !== null && chance(dice, isRevoked ? 40 : 75) ? newest.issuer : pick(dice, ISSUERS);
+    const heirs = this.#world.proposers.filter(({ scopes }) => scopes.includes("admin"));
     return {
       kind: "claim",
-      by: isRevoked && chance(dice, 30) ? pick(dice, this.#world.proposers) : this.#by(dice),
+      by: isRevoked && chance(dice, 40) ? pick(dice, heirs) : this.#by(dice),
       origin: this.#origin(dice),
       issuedAt: this.#issuedAt(dice, nowMs),
       entity,
@@ -170,7 +171,7 @@ export class RandomOperations {
       return chance(dice, 50) ? { notBefore: near, expiresAt: 0 } : { notBefore: 0, expiresAt: near };
     }
     const { spanMs } = this.#world;
-    const notBefore = chance(dice, 75) ? 0 : nowMs - spanMs + dice.below(spanMs + Math.ceil(spanMs / 4));
+    const notBefore = chance(dice, 75) ? 0 : nowMs - spanMs + dice.below(spanMs * 2);
     const expiresAt = chance(dice, 4) ? notBefore : this.#expiresAt(dice, nowMs);
     return { notBefore, expiresAt };
   }
