@@ -1,5 +1,5 @@
 /** The one statement that writes all that an entry decided. */
-import type { EntryDecision, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
+import type { ClientEventWrite, ContentWrite, EntryDecision, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { scopesToBits } from "@event-anchoring/ledger";
 import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "./binary-array.ts";
@@ -25,17 +25,6 @@ function leafParameters(leaves: readonly LeafWrite[], numbers: OriginNumbers): P
   ];
 }
 
-/** What a leaf is looked up by, besides its id. */
-interface Lookup {
-  readonly sequence: number;
-  /** The first 8 bytes of clientEventLookup, or more; null: it is no client event. */
-  readonly client: Uint8Array | null;
-  readonly apiClientId: Uint8Array | null;
-  readonly clientEventId: string | null;
-  readonly salt: Uint8Array | null;
-  readonly contentHash: Uint8Array;
-}
-
 /** An event whose client event id is known by its place in the index alone. */
 export interface ErasedClientEvent {
   readonly sequence: number;
@@ -46,13 +35,13 @@ export interface ErasedClientEvent {
   readonly contentHash: Uint8Array;
 }
 
-function lookupsOf({ clientEvents, contents }: EntryWrites, erased: readonly ErasedClientEvent[]): Lookup[] {
-  const none = { client: null, apiClientId: null, clientEventId: null, salt: null };
-  return [
-    ...clientEvents.map((event) => ({ ...event, client: clientEventLookup(event.apiClientId, event.clientEventId) })),
-    ...erased.map((event) => ({ ...none, ...event, client: event.prefix })),
-    ...contents.map(({ sequence, contentHash }) => ({ ...none, sequence, contentHash })),
-  ];
+/** What a leaf is looked up by, besides its id. */
+type Lookup = ClientEventWrite | ErasedClientEvent | ContentWrite;
+
+/** Where the index of client event ids has it. */
+function clientPrefixOf(lookup: Lookup): Uint8Array | null {
+  if ("clientEventId" in lookup) return clientEventLookup(lookup.apiClientId, lookup.clientEventId);
+  return "prefix" in lookup ? lookup.prefix : null;
 }
 
 function addLeaves(
@@ -67,14 +56,14 @@ function addLeaves(
     builder.add("leaves", common);
     return;
   }
-  const bySequence = new Map(lookups.map((lookup) => [lookup.sequence, lookup]));
-  const found = leaves.map(({ sequence }) => bySequence.get(sequence) ?? null);
+  const bySequence = new Map<number, Lookup>(lookups.map((lookup) => [lookup.sequence, lookup]));
+  const found: (Lookup | null)[] = leaves.map(({ sequence }) => bySequence.get(sequence) ?? null);
   builder.add("lookedUpLeaves", [
     ...common,
-    prefixArray(found.map((lookup) => lookup && lookup.client)),
-    byteaArray(found.map((lookup) => lookup && lookup.apiClientId)),
-    textArray(found.map((lookup) => lookup && lookup.clientEventId)),
-    byteaArray(found.map((lookup) => lookup && lookup.salt)),
+    prefixArray(found.map((lookup) => lookup && clientPrefixOf(lookup))),
+    byteaArray(found.map((lookup) => (lookup && "apiClientId" in lookup ? lookup.apiClientId : null))),
+    textArray(found.map((lookup) => (lookup && "clientEventId" in lookup ? lookup.clientEventId : null))),
+    byteaArray(found.map((lookup) => (lookup && "salt" in lookup ? lookup.salt : null))),
     byteaArray(found.map((lookup) => lookup && lookup.contentHash)),
   ]);
 }
@@ -181,7 +170,7 @@ export function buildInsert(
   const builder = new StatementBuilder();
   builder.add("unguarded", []);
   addTrustRoots(builder, writes, numbers);
-  addLeaves(builder, writes.leaves, numbers, lookupsOf(writes, erased));
+  addLeaves(builder, writes.leaves, numbers, [...writes.clientEvents, ...erased, ...writes.contents]);
   addRecords(builder, writes);
   addTree(builder, writes, numbers);
   addKeys(builder, writes);
@@ -215,7 +204,8 @@ export function buildApply(input: ApplyInput): { statement: Statement; values: r
     input.previousIndex,
   ]);
   addTrustRoots(builder, decision.writes, numbers);
-  addLeaves(builder, decision.writes.leaves, numbers, lookupsOf(decision.writes, []));
+  const { leaves, clientEvents, contents } = decision.writes;
+  addLeaves(builder, leaves, numbers, [...clientEvents, ...contents]);
   addRecords(builder, decision.writes);
   addTree(builder, decision.writes, numbers);
   addKeys(builder, decision.writes);
