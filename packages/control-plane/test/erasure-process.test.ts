@@ -1,0 +1,96 @@
+/** Real processes and databases: an erased client event id stands in no table of any node, whatever is killed. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import {
+  AnchoringClient,
+  SqlSession,
+  TestOperator,
+  type TestCluster,
+  expectOk,
+  nodeFiles,
+  startTestCluster,
+  until,
+} from "@event-anchoring/testkit";
+
+const NODES = ["n1", "n2", "n3"] as const;
+
+let setup: TestCluster;
+let clients: ReadonlyMap<string, AnchoringClient>;
+
+beforeAll(async () => {
+  setup = await startTestCluster();
+  const operator = await TestOperator.of(setup);
+  const { apiKey } = await operator.createKey({ label: "eraser", scopes: ["read", "write", "admin"] });
+  clients = new Map(NODES.map((id) => [id, new AnchoringClient({ apiUrl: setup.entry(id).api_url, apiKey })]));
+}, 90_000);
+
+afterAll(async () => {
+  for (const client of clients.values()) await client.close();
+  await setup.cluster.erase();
+}, 60_000);
+
+function client(id: string): AnchoringClient {
+  const found = clients.get(id);
+  if (found === undefined) throw new Error(`no client of ${id}`);
+  return found;
+}
+
+/** An event whose client event id is somebody's address. */
+async function written(id: string): Promise<{ body: Record<string, string>; anchorId: string; clientEventId: string }> {
+  const clientEventId = `jane.doe.${randomBytes(8).toString("hex")}@example.org`;
+  const body = {
+    origin_fingerprint: setup.entry(id).origin_fingerprint,
+    event_hash: randomBytes(32).toString("hex"),
+    client_event_id: clientEventId,
+  };
+  const { anchor } = expectOk(await client(id).createEvent(body));
+  return { body, anchorId: anchor.anchor_id, clientEventId };
+}
+
+/** Rows of the log, and of the anchors, in which the id stands in clear. */
+async function rowsWith(id: string, clientEventId: string): Promise<number> {
+  const session = await SqlSession.open(nodeFiles(setup.cluster, id).databaseUrl);
+  try {
+    const [row] = await session.rows(
+      `SELECT (SELECT count(*) FROM node.raft_log WHERE position(convert_to($1, 'UTF8') IN payload) > 0)
+            + (SELECT count(*) FROM state.anchors WHERE client_event_id = $1) AS found`,
+      [clientEventId],
+    );
+    return Number(row?.["found"]);
+  } finally {
+    await session.close();
+  }
+}
+
+async function forgottenBy(ids: readonly string[], clientEventId: string): Promise<void> {
+  for (const id of ids) {
+    await until(`${id} has forgotten the id`, async () => (await rowsWith(id, clientEventId)) === 0);
+  }
+}
+
+describe("an erased client event id", () => {
+  test("is gone from log and tables of every node; the event stays, and all goes on", async () => {
+    const { body, anchorId, clientEventId } = await written("n1");
+    for (const id of NODES) await until(`${id} has it`, async () => (await rowsWith(id, clientEventId)) === 2);
+    expect(expectOk(await client("n2").eraseClientEventId(anchorId)).erased).toBe(true);
+    await forgottenBy(NODES, clientEventId);
+    expect(expectOk(await client("n3").anchor(anchorId)).anchor.anchor_id).toBe(anchorId);
+    expect(expectOk(await client("n3").eraseClientEventId(anchorId)).erased).toBe(false);
+    const again = expectOk(await client("n3").createEvent(body));
+    expect(again).toMatchObject({ replayed: true, anchor: { anchor_id: anchorId } });
+  });
+
+  test("is gone from a node that was killed before it could compact its log, and from one that was away", async () => {
+    const { anchorId, clientEventId } = await written("n1");
+    const { id: leader } = await setup.leader();
+    const [killed, other] = NODES.filter((id) => id !== leader) as [string, string];
+    await setup.cluster.node(killed).killProcesses();
+    expect(expectOk(await client(other).eraseClientEventId(anchorId)).erased).toBe(true);
+    await setup.cluster.node(other).killProcesses();
+    for (const id of [killed, other]) setup.cluster.node(id).startProcesses();
+    await setup.cluster.ready();
+    await forgottenBy(NODES, clientEventId);
+    const { anchorId: next } = await written(killed);
+    expect(expectOk(await client(other).anchor(next)).anchor.anchor_id).toBe(next);
+  }, 90_000);
+});
