@@ -5,6 +5,7 @@ import { ConfigError, type ControlPlaneConfig, loadConfig } from "./config.ts";
 import { IdentityError, loadIdentity } from "./identity.ts";
 import { LocalLink } from "./local/local-link.ts";
 import { localRequests } from "./local/local-requests.ts";
+import { systemMachine } from "./machine.ts";
 import { createMetrics, listenForScrapes } from "./metrics.ts";
 import { ControlPlaneNode } from "./node.ts";
 import { type StopReason, writeStopped } from "./stopped-file.ts";
@@ -29,7 +30,13 @@ async function serve(config: ControlPlaneConfig, identity: ReturnType<typeof loa
   mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
   chmodSync(config.run_dir, 0o700);
   let stopped = null as StopReason | null;
-  const node = new ControlPlaneNode({ environment, config, identity, onStopped: (stop) => (stopped = stop) });
+  const node = new ControlPlaneNode({
+    environment,
+    config,
+    identity,
+    machine: systemMachine(config),
+    onStopped: (stop) => (stopped = stop),
+  });
   const registry = createMetrics(node);
   const link = new LocalLink({
     path: config.api_socket,

@@ -4,14 +4,16 @@ import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ControlPlaneConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
+import type { Machine } from "./machine.ts";
 import type { Session } from "./session/session.ts";
 import type { SnapshotExporter } from "./snapshot-transfer.ts";
-import { type PeerNetwork, createPeerNetwork } from "./transport/index.ts";
+import type { PeerNetwork } from "./transport/network-types.ts";
 import { trustRootDocuments, unaryHandlers } from "./unary-handlers.ts";
 
 export interface NodeNetworkOptions {
   readonly environment: Environment;
   readonly config: ControlPlaneConfig;
+  readonly createNetwork: Machine["createNetwork"];
   readonly identity: NodeIdentity;
   readonly incarnation: number;
   /** null before the session is made, and after it ended: peers are then answered with what is configured. */
@@ -25,7 +27,7 @@ export interface NodeNetworkOptions {
 export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
   const { environment, config, identity, session } = options;
   const root = (): TrustRoot => session()?.trustRoot() ?? identity.trustRoot;
-  return createPeerNetwork({
+  return options.createNetwork({
     self: {
       nodeId: identity.nodeId,
       clusterId: identity.clusterId,

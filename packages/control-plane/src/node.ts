@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
 import { LedgerHaltError, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { StoreError } from "@event-anchoring/store";
-import { EngineDeadError, type HardState, type InitialState, RaftEngine } from "raft-ts";
+import { EngineDeadError, type HardState, type InitialState, type RaftEngine } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
 import { DecisionCounts } from "./decision-counts.ts";
 import type { Environment } from "./environment.ts";
@@ -12,6 +10,7 @@ import { failedCheck } from "./session/failed-check.ts";
 import { judgeRoots } from "./promises/fencing.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { bootstrapConfState } from "./session/members.ts";
+import type { Machine } from "./machine.ts";
 import { openNetwork } from "./node-network.ts";
 import { PayloadCache } from "./raft/payload-cache.ts";
 import { PromiseFileError, type Promises } from "./promises/promise-file.ts";
@@ -23,7 +22,7 @@ import { FencedError, openPromises } from "./promises/start-judgement.ts";
 import { nodeStatus } from "./status.ts";
 import type { StopReason } from "./stopped-file.ts";
 import { EXIT_FENCED, EXIT_HALTED } from "./stopped-file.ts";
-import { type OpenStorage, openStorage } from "./storage.ts";
+import type { OpenStorage } from "./storage.ts";
 import { createRootSync } from "./root-sync/root-sync.ts";
 import type { PeerNetwork } from "./transport/network-types.ts";
 
@@ -40,6 +39,7 @@ export interface NodeOptions {
   readonly environment: Environment;
   readonly config: ControlPlaneConfig;
   readonly identity: NodeIdentity;
+  readonly machine: Machine;
   /** This node must not go on, and must not be started again by itself. */
   readonly onStopped: (stop: StopReason) => void;
 }
@@ -67,12 +67,11 @@ export class ControlPlaneNode {
 
   constructor(options: NodeOptions) {
     this.#options = options;
-    const { environment, identity, config } = options;
+    const { environment, identity, machine } = options;
     const { clock, logger, verify } = environment;
-    this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: nodeCrypto });
+    this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: machine.crypto });
     this.snapshots = new SnapshotExporter({
-      url: config.database_url,
-      spoolDirectory: join(config.run_dir, "snapshots"),
+      exportSnapshot: () => machine.exportSnapshot(),
       clock: environment.clock,
       logger: environment.logger,
     });
@@ -143,7 +142,7 @@ export class ControlPlaneNode {
   }
 
   async #live(): Promise<LifeEnd> {
-    const { config, identity } = this.#options;
+    const { environment, identity, machine } = this.#options;
     let storage: OpenStorage | null = null;
     let file: Awaited<ReturnType<typeof openPromises>>["file"] | null = null;
     let network: PeerNetwork | null = null;
@@ -151,15 +150,12 @@ export class ControlPlaneNode {
     try {
       const ended = new Promise<LifeEnd>((resolve) => (this.#endLife = resolve));
       const end = (reason: LifeEnd): void => this.#endLife?.(reason);
-      storage = await openStorage({
-        url: config.database_url,
-        readOnlyRole: config.read_only_role,
-        onLost: (cause) => end({ kind: "unavailable", check: "storage", cause }),
-      });
+      storage = await machine.openStorage((cause) => end({ kind: "unavailable", check: "storage", cause }));
       const { identityStore, loadedLog } = storage;
       const promises = await openPromises({
         identity,
-        promisePath: config.promise_file,
+        volume: machine.promiseVolume,
+        random: environment.random,
         identityStore,
         log: loadedLog,
       });
@@ -205,8 +201,9 @@ export class ControlPlaneNode {
   }
 
   #openNetwork(end: (reason: LifeEnd) => void, incarnation: number): PeerNetwork {
-    const { environment, config, identity } = this.#options;
+    const { environment, config, identity, machine } = this.#options;
     return openNetwork({
+      createNetwork: (network) => machine.createNetwork(network),
       environment,
       config,
       identity,
@@ -233,7 +230,7 @@ export class ControlPlaneNode {
     network: PeerNetwork,
     end: (reason: LifeEnd) => void,
   ): Promise<Session> {
-    const { environment, config, identity } = this.#options;
+    const { environment, config, identity, machine } = this.#options;
     const { loadedLog, loadedLedger } = storage;
     const state = restoreLedgerState(loadedLedger.ledger, this.signatures.crypto);
     this.#assertConfiguredRoot(trustRootsOf(state));
@@ -253,7 +250,7 @@ export class ControlPlaneNode {
       entries,
       applied: loadedLedger.appliedIndex,
     };
-    this.#engine ??= await RaftEngine.load();
+    this.#engine ??= await machine.loadEngine();
     const node = this.#engine.createNode({
       id: identity.raftId,
       initial,
@@ -315,7 +312,7 @@ export class ControlPlaneNode {
     session: Session,
     promises: Promises,
   ): Promise<LifeEnd> {
-    const { environment, config, identity } = this.#options;
+    const { environment, config, identity, machine } = this.#options;
     this.#serving = { state: "unavailable", failing: [{ check: "catching_up", detail: "fetching a peer's state" }] };
     const leader = session.leaderNodeId();
     const peers = config.peers.map(({ node_id: nodeId }) => nodeId);
@@ -326,7 +323,7 @@ export class ControlPlaneNode {
       promises,
       network,
       peers: [...peers].sort((left, right) => Number(right === leader) - Number(left === leader)),
-      url: config.database_url,
+      installSnapshot: (snapshot) => machine.installSnapshot(snapshot),
       atLeast: behind.snapshot,
       clock: environment.clock,
       logger: environment.logger,

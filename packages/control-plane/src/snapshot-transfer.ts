@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import {
   UNARY_CALLS,
   decodeSnapshotChunkRequest,
@@ -7,18 +6,11 @@ import {
   encodeSnapshotManifest,
 } from "@event-anchoring/control-contract";
 import { type TrustRootChain, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import {
-  type InstalledSnapshot,
-  type SnapshotExport,
-  type SnapshotManifest,
-  type SnapshotOrigin,
-  StoreError,
-  exportSnapshot,
-  installSnapshot,
-} from "@event-anchoring/store";
+import { type InstalledSnapshot, type SnapshotManifest, type SnapshotOrigin, StoreError } from "@event-anchoring/store";
 import type { EntryId, RaftIndex } from "raft-ts";
 import type { Clock, Logger, Timer } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
+import type { Machine, OpenExport } from "./machine.ts";
 import type { Promises } from "./promises/promise-file.ts";
 import { FencedError } from "./promises/start-judgement.ts";
 import type { PeerNetwork, UnaryAnswer, UnaryRequest } from "./transport/network-types.ts";
@@ -31,15 +23,13 @@ const CHUNK_TIMEOUT_MS = 10_000;
 const CHUNK_TRIES = 5;
 
 export interface SnapshotExporterOptions {
-  readonly url: string;
-  /** On a volume with room for the leaves. */
-  readonly spoolDirectory: string;
+  readonly exportSnapshot: Machine["exportSnapshot"];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-interface OpenExport {
-  readonly made: SnapshotExport;
+interface WatchedExport {
+  readonly made: OpenExport;
   idle: Timer;
 }
 
@@ -49,7 +39,7 @@ interface OpenExport {
  */
 export class SnapshotExporter {
   readonly #options: SnapshotExporterOptions;
-  readonly #exports = new Map<string, OpenExport>();
+  readonly #exports = new Map<string, WatchedExport>();
 
   constructor(options: SnapshotExporterOptions) {
     this.#options = options;
@@ -62,9 +52,8 @@ export class SnapshotExporter {
   }
 
   async manifest(request: UnaryRequest): Promise<UnaryAnswer> {
-    const { url, spoolDirectory, logger } = this.#options;
-    mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
-    const made = await exportSnapshot({ url, directory: spoolDirectory });
+    const { logger } = this.#options;
+    const made = await this.#options.exportSnapshot();
     if (request.signal.aborted) {
       await made.close();
       return { status: 503, body: new Uint8Array() };
@@ -115,7 +104,7 @@ export interface InstallOptions {
   readonly network: PeerNetwork;
   /** Nodes to ask, the most promising first. */
   readonly peers: readonly string[];
-  readonly url: string;
+  readonly installSnapshot: Machine["installSnapshot"];
   /** The group's log begins after this entry: an older state would not connect to it. */
   readonly atLeast: EntryId;
   readonly clock: Clock;
@@ -143,7 +132,7 @@ export async function installFromPeers(options: InstallOptions): Promise<Install
 }
 
 async function installFrom(peer: string, options: InstallOptions): Promise<InstalledSnapshot> {
-  const { network, url, atLeast, identity, promises, logger } = options;
+  const { network, atLeast, identity, promises, logger } = options;
   const call = UNARY_CALLS.snapshot_manifest.path;
   const answer = await network.call(peer, call, null, { timeoutMs: MANIFEST_TIMEOUT_MS });
   if (answer.status !== 200) throw new Error(`${peer} answered ${answer.status} for its manifest`);
@@ -152,8 +141,7 @@ async function installFrom(peer: string, options: InstallOptions): Promise<Insta
     throw new Error(`${peer} has applied ${manifest.raftIndex}, the group's log begins after ${atLeast.index}`);
   }
   logger.info("snapshot_fetching", { peer, raftIndex: manifest.raftIndex, totalBytes: manifest.totalBytes });
-  const installed = await installSnapshot({
-    url,
+  const installed = await options.installSnapshot({
     manifest,
     chunks: fetchChunks(peer, manifest, options),
     checks: {

@@ -12,15 +12,21 @@ import {
 /** The durable Raft log, as a session uses it. The simulator has one in memory. */
 export type RaftLogStorage = Pick<RaftLog, "append" | "read" | "compact">;
 
+/** The ledger's tables, as a node uses them once they are loaded. */
+export type LedgerStorage = Pick<LedgerStore, "loadFacts" | "apply" | "rootAt">;
+
+/** The row that says whose database this is. */
+export type IdentityStorage = Pick<IdentityStore, "load" | "insert" | "advance">;
+
 /** Everything a node keeps in its Postgres, opened and loaded once. */
 export interface OpenStorage {
-  readonly log: RaftLog;
-  readonly ledger: LedgerStore;
+  readonly log: RaftLogStorage;
+  readonly ledger: LedgerStorage;
   readonly loadedLog: LoadedRaftLog;
   readonly loadedLedger: LoadedLedger;
   /** The newest recorded certificate of each origin. */
   readonly recorded: readonly Certificate[];
-  readonly identityStore: IdentityStore;
+  readonly identityStore: IdentityStorage;
   close(): Promise<void>;
 }
 

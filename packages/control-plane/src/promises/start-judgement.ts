@@ -1,9 +1,11 @@
-import { randomBytes } from "node:crypto";
-import type { Identity, IdentityStore, LoadedRaftLog } from "@event-anchoring/store";
+import type { Identity, LoadedRaftLog } from "@event-anchoring/store";
 import type { RaftIndex, Term } from "raft-ts";
 import { type FenceReason, birthStep, judgeStart } from "./fencing.ts";
 import type { NodeIdentity } from "../identity.ts";
-import { type OpenedPromiseFile, PromiseFile, PromiseFileError, type Promises } from "./promise-file.ts";
+import type { OpenPromiseFile, PromiseVolume } from "../machine.ts";
+import type { Random } from "../environment.ts";
+import { PromiseFileError, type Promises } from "./promise-file.ts";
+import type { IdentityStorage } from "../storage.ts";
 
 /** The node may not start: it forgot something, or was given something that is not its own. */
 export class FencedError extends Error {
@@ -17,8 +19,9 @@ export class FencedError extends Error {
 
 export interface StartOptions {
   readonly identity: NodeIdentity;
-  readonly promisePath: string;
-  readonly identityStore: IdentityStore;
+  readonly volume: PromiseVolume;
+  readonly random: Random;
+  readonly identityStore: IdentityStorage;
   readonly log: LoadedRaftLog;
 }
 
@@ -27,8 +30,8 @@ export interface StartOptions {
  * step is durable before the next, so that an interrupted birth goes on where it stopped.
  * @throws FencedError, PromiseFileError `locked`, `mode`, `foreign`
  */
-export async function openPromises(options: StartOptions): Promise<{ file: PromiseFile; hasDamagedSlot: boolean }> {
-  const opened = await openExisting(options.promisePath);
+export async function openPromises(options: StartOptions): Promise<{ file: OpenPromiseFile; hasDamagedSlot: boolean }> {
+  const opened = await openExisting(options.volume);
   let file = opened?.file ?? null;
   try {
     const row = await options.identityStore.load();
@@ -43,9 +46,9 @@ export async function openPromises(options: StartOptions): Promise<{ file: Promi
   }
 }
 
-async function openExisting(path: string): Promise<OpenedPromiseFile | null> {
+async function openExisting(volume: PromiseVolume): Promise<Awaited<ReturnType<PromiseVolume["open"]>> | null> {
   try {
-    return await PromiseFile.open(path);
+    return await volume.open();
   } catch (error) {
     if (error instanceof PromiseFileError && error.code === "missing") return null;
     if (error instanceof PromiseFileError && error.code === "torn") {
@@ -73,10 +76,10 @@ function durableState({ identity, log }: StartOptions, row: Identity | null): Pa
 async function completeBirth(
   options: StartOptions,
   row: Identity | null,
-  existing: PromiseFile | null,
-  onCreated: (file: PromiseFile) => void,
-): Promise<PromiseFile> {
-  const { identity, identityStore, promisePath, log } = options;
+  existing: OpenPromiseFile | null,
+  onCreated: (file: OpenPromiseFile) => void,
+): Promise<OpenPromiseFile> {
+  const { identity, identityStore, volume, random, log } = options;
   let state = row?.state ?? null;
   let pairId = row?.pairId ?? null;
   let file = existing;
@@ -84,7 +87,8 @@ async function completeBirth(
     const step = birthStep(state, file !== null);
     switch (step) {
       case "insert": {
-        pairId = Uint8Array.from(randomBytes(16));
+        pairId = new Uint8Array(16);
+        random.fill(pairId);
         const { nodeId, clusterId, raftId } = identity;
         await identityStore.insert({ pairId, nodeId, clusterId, raftId });
         state = "new";
@@ -96,7 +100,7 @@ async function completeBirth(
         break;
       case "create_file":
         if (pairId === null) throw new Error("an identity row without a pair id");
-        file = await PromiseFile.create(promisePath, firstPromises(identity, pairId, log));
+        file = await volume.create(firstPromises(identity, pairId, log));
         onCreated(file);
         break;
       case "run":
