@@ -13,8 +13,8 @@ import {
   GRANT_CHECKS,
   LIMITS as LEDGER_LIMITS,
   REJECTION_CODES,
+  TRACE_LIMITS,
 } from "@event-anchoring/ledger";
-import { TRACE_LIMITS } from "@event-anchoring/ledger";
 import type { AuthorityReasonCode, RecordState, ViolationCode } from "@event-anchoring/ledger";
 
 // The contract may not import the ledger, so it says the ledger's words again. Here both are held together.
