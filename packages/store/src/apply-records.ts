@@ -8,7 +8,6 @@ import { bigintArray, byteaArray, prefixArray } from "./binary-array.ts";
 const { sha256 } = nodeCrypto;
 
 function addClaims(builder: StatementBuilder, claims: readonly ClaimRecord[]): void {
-  if (claims.length === 0) return;
   const pairHashes = claims.map((claim) => claimPairHash(claim, sha256));
   builder.add("claims", [
     bigintArray(claims.map(({ sequence }) => sequence)),
@@ -26,7 +25,6 @@ function addClaims(builder: StatementBuilder, claims: readonly ClaimRecord[]): v
 }
 
 function addGrants(builder: StatementBuilder, grants: readonly GrantRecord[]): void {
-  if (grants.length === 0) return;
   builder.add("grants", [
     bigintArray(grants.map(({ sequence }) => sequence)),
     bigintArray(grants.map(({ grantorClaim }) => grantorClaim)),
@@ -53,7 +51,6 @@ function addEndings(
   part: "endedClaims" | "endedGrants",
   endings: readonly RecordEnding[],
 ): void {
-  if (endings.length === 0) return;
   builder.add(part, [
     bigintArray(endings.map(({ sequence }) => sequence)),
     bigintArray(endings.map(({ supersededAt }) => supersededAt)),
@@ -61,19 +58,25 @@ function addEndings(
   ]);
 }
 
-/** Nothing of this is in an entry of plain events. */
+/**
+ * Nothing of this is in an entry of plain events. What is there of one is there of all, be it empty: a session keeps the
+ * plan of every combination that it has seen.
+ */
 export function addRecords(builder: StatementBuilder, writes: EntryWrites): void {
   const { claims, grants, endings, revocations, erasures } = writes;
-  addClaims(builder, claims);
-  addGrants(builder, grants);
-  const isOfClaim = ({ kind }: RecordEnding): boolean => kind === "claim";
-  addEndings(builder, "endedClaims", endings.filter(isOfClaim));
-  addEndings(
-    builder,
-    "endedGrants",
-    endings.filter((ending) => !isOfClaim(ending)),
-  );
-  if (revocations.length > 0) {
+  if (claims.length + grants.length + endings.length + revocations.length > 0) {
+    addClaims(builder, claims);
+    addGrants(builder, grants);
+    addEndings(
+      builder,
+      "endedClaims",
+      endings.filter(({ kind }) => kind === "claim"),
+    );
+    addEndings(
+      builder,
+      "endedGrants",
+      endings.filter(({ kind }) => kind === "grant"),
+    );
     builder.add("revocations", [
       bigintArray(revocations.map(({ sequence }) => sequence)),
       bigintArray(revocations.map(({ target }) => target)),
