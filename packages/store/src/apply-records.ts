@@ -59,8 +59,8 @@ function addEndings(
 }
 
 /**
- * Nothing of this is in an entry of plain events. What is there of one is there of all, be it empty: a session keeps the
- * plan of every combination that it has seen.
+ * Nothing of this is in an entry of plain events. What is there of one is there of all, be it empty: a session keeps
+ * the plan of every combination that it has seen.
  */
 export function addRecords(builder: StatementBuilder, writes: EntryWrites): void {
   const { claims, grants, endings, revocations, erasures } = writes;

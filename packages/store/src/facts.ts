@@ -206,8 +206,8 @@ function anchorsOf({ anchors, records, recordsAlone = [] }: StoredFactsQuery): r
 }
 
 /**
- * Parameters by part, in the order of the text; a part that asks nothing is left out. Claims, grants and revocations are
- * asked about in all ways or in none: a session keeps the plan of every combination that it has seen.
+ * Parameters by part, in the order of the text; a part that asks nothing is left out. Claims, grants and revocations
+ * are asked about in all ways or in none: a session keeps the plan of every combination that it has seen.
  */
 function partsOf(query: StoredFactsQuery): Map<PartName, readonly Parameter[]> {
   const { clientEvents, contents, claimPairs, records, recordsAlone = [], grantParties } = query;

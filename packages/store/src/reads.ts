@@ -280,8 +280,8 @@ export class Reads {
   }
 
   /**
-   * Claims and grants by sequence, with all that their force depends on: ancestors of grants to the root, both claims of
-   * each, and of each lineage the newest claim at or before every position. What has another sequence is passed over.
+   * Claims and grants by sequence, with all that their force depends on: ancestors of grants to the root, both claims
+   * of each, and of each lineage the newest claim at or before every position. Other sequences are passed over.
    * @param positions sequences
    */
   async records(
@@ -304,8 +304,8 @@ export class Reads {
   }
 
   /**
-   * Grants between two entities that are themselves neither superseded nor revoked, ascending by the lineages of grantor
-   * and grantee, and the newest one whatever its state.
+   * Grants between two entities that are themselves neither superseded nor revoked, ascending by the lineages of
+   * grantor and grantee, and the newest one whatever its state.
    * @param limit at most PAGE_ROWS_MAX are returned
    */
   async grantsBetween(
@@ -324,8 +324,8 @@ export class Reads {
   }
 
   /**
-   * Grants to a lineage that exist at sequence `upTo` and are themselves neither superseded nor revoked there, ascending
-   * by sequence.
+   * Grants to a lineage that exist at sequence `upTo` and are themselves neither superseded nor revoked there,
+   * ascending by sequence.
    * @param limit at most PAGE_ROWS_MAX are returned
    */
   async grantsTo(
