@@ -1,0 +1,226 @@
+"""Everything that this package raises.
+
+Match on the class or on `code`, which is stable; messages are for people and may change.
+
+    AnchoringError
+    ├── InvalidInput            a value of yours, refused before anything was signed or sent; `field` names it
+    ├── SigningFailed           a signer answered with no signature, or with one that its public key refuses
+    ├── ConnectionFailed        no endpoint could be reached: nothing was sent
+    ├── TimedOut                a read was not answered in time
+    ├── OutcomeUnknown          a write was sent and may have been recorded: ask again, the same `client_event_id`
+    ├── UnexpectedAnswer        an answer that is not of the API
+    ├── ApiProblem              the service refused (RFC 9457): `status`, `code`, `errors`
+    │   ├── Unauthorized        401
+    │   ├── Forbidden           403
+    │   ├── NotFound            404, 410
+    │   ├── Conflict            409
+    │   ├── Unprocessable       422
+    │   ├── RateLimited         429, with `retry_after`
+    │   └── Unavailable         5xx, with `retry_after`
+    └── VerificationError       what was checked offline is not what it should be
+        ├── Rollback            an older state than one seen before
+        ├── SplitView           two states that cannot both be of one log
+        └── CanaryFailed        the Ed25519 verifier at hand does not follow the rule
+"""
+
+from __future__ import annotations
+
+from typing import Mapping, Optional, Tuple
+
+
+class AnchoringError(Exception):
+    """Base of all errors of this package.
+
+    Attributes:
+        code: what happened, as a stable word.
+        request_id: the `X-Request-Id` of the answer, to be quoted to whoever runs the service.
+        retry_after: seconds after which asking again makes sense; None: it does not, or nothing was said.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        request_id: Optional[str] = None,
+        retry_after: Optional[float] = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.request_id = request_id
+        self.retry_after = retry_after
+
+    def __str__(self) -> str:
+        request = "" if self.request_id is None else f" (request {self.request_id})"
+        return f"{self.code}: {self.message}{request}"
+
+
+class InvalidInput(AnchoringError):
+    """A value of the caller's that cannot be meant. Nothing was signed or sent.
+
+    Attributes:
+        field: the wire name of the field at fault, `semantic_anchor.iris_ref` for a member.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__("invalid_input", f"{field}: {message}")
+        self.field = field
+
+
+class SigningFailed(AnchoringError):
+    """A signer gave something else than a signature by its public key over the bytes that it was given."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("signing_failed", message)
+
+
+class ConnectionFailed(AnchoringError):
+    """No endpoint could be reached. Nothing was sent, so nothing was recorded."""
+
+    def __init__(self, message: str, *, retry_after: Optional[float] = None) -> None:
+        super().__init__("connection_failed", message, retry_after=retry_after)
+
+
+class TimedOut(AnchoringError):
+    """A read was not answered, on no endpoint, within its time. Asking again is safe."""
+
+    def __init__(self, message: str, *, request_id: Optional[str] = None) -> None:
+        super().__init__("timeout", message, request_id=request_id)
+
+
+class OutcomeUnknown(AnchoringError):
+    """A write was sent, and whether it was recorded is not known.
+
+    Ask again with the same `client_event_id`: what was recorded is then replayed, not recorded twice. Claims, grants
+    and revocations are known by their content; send the same once more. An event that was sent without an id would
+    be a second event.
+
+    Attributes:
+        client_event_id: of the event, if it has one; of a batch, None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        client_event_id: Optional[str] = None,
+        request_id: Optional[str] = None,
+        retry_after: Optional[float] = None,
+    ) -> None:
+        super().__init__("outcome_unknown", message, request_id=request_id, retry_after=retry_after)
+        self.client_event_id = client_event_id
+
+
+class UnexpectedAnswer(AnchoringError):
+    """An answer that is not of the API: a proxy in between, another service, or a newer one that broke its word."""
+
+    def __init__(self, message: str, *, request_id: Optional[str] = None) -> None:
+        super().__init__("answer_malformed", message, request_id=request_id)
+
+
+class ApiProblem(AnchoringError):
+    """The service refused the request: an RFC 9457 problem.
+
+    Attributes:
+        status: HTTP status.
+        title: what `code` means, for people.
+        errors: the fields at fault, each with `pointer` or `parameter`, `code` and `detail`.
+        members: all members of the problem, such as `anchor_id` and `state` of `no_active_claim`.
+        pointers: the JSON pointers among `errors`.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int,
+        title: str = "",
+        errors: Tuple[Mapping[str, object], ...] = (),
+        members: Optional[Mapping[str, object]] = None,
+        request_id: Optional[str] = None,
+        retry_after: Optional[float] = None,
+    ) -> None:
+        super().__init__(code, message, request_id=request_id, retry_after=retry_after)
+        self.status = status
+        self.title = title
+        self.errors = errors
+        self.members: Mapping[str, object] = {} if members is None else members
+
+    @property
+    def pointers(self) -> Tuple[str, ...]:
+        """JSON pointers (RFC 6901) into the body that was sent."""
+        return tuple(str(error["pointer"]) for error in self.errors if "pointer" in error)
+
+
+class Unauthorized(ApiProblem):
+    """401: the API key is missing, malformed, unknown, expired or revoked."""
+
+
+class Forbidden(ApiProblem):
+    """403: the API key lacks the scope of the route."""
+
+
+class NotFound(ApiProblem):
+    """404, or 410 for an erased `client_event_id`."""
+
+
+class Conflict(ApiProblem):
+    """409: the ledger holds something that excludes this."""
+
+
+class Unprocessable(ApiProblem):
+    """422: well formed, and against the rules of the ledger."""
+
+
+class RateLimited(ApiProblem):
+    """429, after as many tries as the retry policy allows."""
+
+
+class Unavailable(ApiProblem):
+    """5xx, after as many tries as the retry policy allows. Of a write: it was not recorded by any of them."""
+
+
+class VerificationError(AnchoringError):
+    """Bytes, texts or proofs that are not what they should be. Raised by everything that verifies or reads offline.
+
+    Attributes:
+        step: the step of the verification that failed, if it has steps.
+        result: the whole result, with what was checked before; None where there is none.
+    """
+
+    def __init__(self, code: str, message: str, *, step: Optional[str] = None, result: object = None) -> None:
+        super().__init__(code, message)
+        self.step = step
+        self.result = result
+
+
+class Rollback(VerificationError):
+    """A log, or a trust root, that is older than what was seen before."""
+
+
+class SplitView(VerificationError):
+    """Two states that cannot both be of one append-only log: somebody is shown another history."""
+
+
+class CanaryFailed(VerificationError):
+    """The Ed25519 verifier at hand does not follow the rule, so none of its verdicts may be used."""
+
+
+_PROBLEMS = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: NotFound,
+    422: Unprocessable,
+    429: RateLimited,
+}
+
+
+def problem_class(status: int) -> type[ApiProblem]:
+    """The class of problems with this status."""
+    if status >= 500:
+        return Unavailable
+    return _PROBLEMS.get(status, ApiProblem)

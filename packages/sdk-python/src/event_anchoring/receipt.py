@@ -1,0 +1,519 @@
+"""Receipts: a leaf, its inclusion path and a cosigned checkpoint, verified step by step. docs/PROTOCOL.md, "Receipt"."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
+
+from ._bytes import INTEGER_MAX, base64_to_bytes, bytes_to_base64, hex_to_bytes, parse_decimal
+from ._inputs import bytes32
+from .errors import VerificationError
+from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, Leaf, RevocationLeaf, SignedEventLeaf, anchor_id_of, decode_leaf
+from .merkle import is_consistent, is_included
+from .notes import (
+    TYPE_ED25519,
+    Checkpoint,
+    NoteRefusal,
+    SignedNote,
+    VerifiedLine,
+    Vkey,
+    checkpoint_origin,
+    distinct_lines,
+    is_too_long,
+    parse_checkpoint,
+    parse_note,
+    verify_known_lines,
+)
+from .payloads import claim_payload_of, event_actor_payload, grant_payload_of, revocation_payload
+from .trust_root import TrustRoot, TrustRootChain, TrustRootOrigin
+
+_HEADER = "c2sp.org/tlog-proof@v1"
+#: No tree of at most 2^53 - 1 leaves has a longer path.
+PATH_LENGTH_MAX = 53
+
+#: The steps of verify_receipt, in their order.
+RECEIPT_STEPS: Tuple[str, ...] = (
+    "leaf",
+    "content",
+    "anchor_id",
+    "checkpoint",
+    "origin",
+    "index",
+    "inclusion",
+    "log_signature",
+    "cosignatures",
+    "trust_root",
+)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """All that proves one anchor, given a trust root. Reading one verifies nothing.
+
+    Attributes:
+        leaf: the bytes of the leaf.
+        index: leaf index.
+        tree_size: of the checkpoint.
+        inclusion: path from leaf to root, 32 bytes each.
+        checkpoint: the whole signed note.
+        anchor_id: as stated by the JSON form, not computed; None in the text form, which states none.
+        trust_root_version: a hint that verification does not rely on; None in the text form.
+    """
+
+    leaf: bytes
+    index: int
+    tree_size: int
+    inclusion: Tuple[bytes, ...]
+    checkpoint: str
+    anchor_id: Optional[bytes] = None
+    trust_root_version: Optional[int] = None
+
+    def text(self) -> str:
+        """C2SP tlog-proof, the canonical form: what belongs into a file `*.tlog-proof`."""
+        lines = [_HEADER, f"extra {bytes_to_base64(self.leaf)}", f"index {self.index}"]
+        lines += [bytes_to_base64(each) for each in self.inclusion]
+        return "\n".join(lines) + f"\n\n{self.checkpoint}"
+
+
+def _refuse(code: str, message: str) -> NoReturn:
+    raise VerificationError(code, message)
+
+
+def _path(hashes: Sequence[str]) -> Tuple[bytes, ...]:
+    if len(hashes) > PATH_LENGTH_MAX:
+        _refuse("proof_path_too_long", f"{len(hashes)} hashes, at most {PATH_LENGTH_MAX}")
+    try:
+        return tuple(base64_to_bytes(each, 32) for each in hashes)
+    except VerificationError as error:
+        raise VerificationError("proof_malformed", error.message) from error
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64_to_bytes(text)
+    except VerificationError as error:
+        raise VerificationError("proof_malformed", error.message) from error
+
+
+def _tree_size(checkpoint: str) -> int:
+    try:
+        return parse_checkpoint(parse_note(checkpoint).text).tree_size
+    except VerificationError as error:
+        raise VerificationError("proof_checkpoint_malformed", error.message) from error
+
+
+def parse_proof(text: str) -> Receipt:
+    """Reads tlog-proof text, which may be an attacker's.
+
+    Raises:
+        VerificationError: `proof_too_large`, `proof_header_unknown`, `proof_leaf_missing`, `proof_malformed`,
+            `proof_path_too_long` or `proof_checkpoint_malformed`.
+    """
+    if is_too_long(text):
+        _refuse("proof_too_large", "the text is too long")
+    split = max(text.find("\n\n"), 0)
+    header, *rest = text[:split].split("\n")
+    if header != _HEADER:
+        _refuse("proof_header_unknown", f"the first line is not {_HEADER}")
+    if not rest or not rest[0].startswith("extra "):
+        _refuse("proof_leaf_missing", "the second line does not hold the leaf")
+    index = parse_decimal(rest[1][len("index ") :]) if len(rest) > 1 and rest[1].startswith("index ") else None
+    if index is None:
+        _refuse("proof_malformed", "the third line is not a leaf index")
+    checkpoint = text[split + 2 :]
+    leaf = _base64(rest[0][len("extra ") :])
+    return Receipt(leaf, index, _tree_size(checkpoint), _path(rest[2:]), checkpoint)
+
+
+def _text(fields: Mapping[str, object], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str) or is_too_long(value):
+        _refuse("proof_malformed", f"{name} is not a text of legal length")
+    return value
+
+
+def _integer(fields: Mapping[str, object], name: str) -> int:
+    value = fields.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= INTEGER_MAX:
+        _refuse("proof_malformed", f"{name} is not an integer from 0 to 2^53 - 1")
+    return value
+
+
+def receipt_from_json(value: object) -> Receipt:
+    """Reads the JSON form, parsed. Members that are not known are ignored. Codes as parse_proof."""
+    if not isinstance(value, Mapping):
+        _refuse("proof_malformed", "not an object")
+    fields: Mapping[str, object] = value
+    inclusion = fields.get("inclusion")
+    if not isinstance(inclusion, list) or not all(isinstance(each, str) for each in inclusion):
+        _refuse("proof_malformed", "inclusion is not a list of texts")
+    leaf = _base64(_text(fields, "leaf"))
+    index, tree_size = _integer(fields, "index"), _integer(fields, "tree_size")
+    path, checkpoint = _path(inclusion), _text(fields, "checkpoint")
+    try:
+        anchor_id = hex_to_bytes(_text(fields, "anchor_id"), 32)
+    except VerificationError as error:
+        raise VerificationError("proof_malformed", error.message) from error
+    return Receipt(leaf, index, tree_size, path, checkpoint, anchor_id, _integer(fields, "trust_root_version"))
+
+
+ReceiptInput = Union[Receipt, str, bytes, Mapping[str, object]]
+
+
+def read_receipt(receipt: ReceiptInput) -> Receipt:
+    """A receipt in any of its forms: tlog-proof text, JSON text, bytes of either, parsed JSON, or read already."""
+    if isinstance(receipt, Receipt):
+        return receipt
+    if isinstance(receipt, bytes):
+        try:
+            receipt = receipt.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise VerificationError("proof_malformed", "not UTF-8") from error
+    if not isinstance(receipt, str):
+        return receipt_from_json(receipt)
+    if not receipt.lstrip(" \t\r\n").startswith("{"):
+        return parse_proof(receipt)
+    if is_too_long(receipt):
+        _refuse("proof_too_large", "the text is too long")
+    try:
+        return receipt_from_json(json.loads(receipt))
+    except (ValueError, RecursionError) as error:
+        raise VerificationError("proof_malformed", "not JSON") from error
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a verification. `result` is `pass`, `fail` or `not_checked`; `detail` is for people."""
+
+    code: str
+    result: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class ReceiptVerification:
+    """What a receipt proved.
+
+    Attributes:
+        steps: all of RECEIPT_STEPS. `content` is `not_checked` if nothing was given to compare with.
+        leaf: what was anchored.
+        anchor_id: its id.
+        checkpoint: the tree it is in.
+        superseded_trust_root: the receipt satisfies only this older version: renew it. None: the newest.
+        origin_lost: the newest trust root marks the origin `lost`.
+        verified: the good lines of the checkpoint.
+    """
+
+    steps: Tuple[Step, ...]
+    leaf: Leaf
+    anchor_id: bytes
+    checkpoint: Checkpoint
+    superseded_trust_root: Optional[int]
+    origin_lost: bool
+    verified: Tuple[VerifiedLine, ...]
+
+
+class _Steps:
+    """Collects the steps. Each is begun once, in order, and passes unless an error ends it."""
+
+    def __init__(self) -> None:
+        self._done: List[Step] = []
+
+    def passed(self, code: str, detail: str) -> None:
+        self._done.append(Step(code, "pass", detail))
+
+    def skip(self, code: str, detail: str) -> None:
+        self._done.append(Step(code, "not_checked", detail))
+
+    def all(self) -> Tuple[Step, ...]:
+        return tuple(self._done)
+
+    def fail(self, error: VerificationError) -> VerificationError:
+        failed = RECEIPT_STEPS[len(self._done)]
+        self._done.append(Step(failed, "fail", error.message))
+        for code in RECEIPT_STEPS[len(self._done) :]:
+            self.skip(code, "an earlier step failed")
+        return VerificationError(error.code, error.message, step=failed, result=self.all())
+
+
+def read_noted_checkpoint(note: str) -> Tuple[SignedNote, Checkpoint]:
+    """A signed note and the checkpoint in it. Code `checkpoint_malformed`."""
+    try:
+        signed = parse_note(note)
+        return signed, parse_checkpoint(signed.text)
+    except VerificationError as error:
+        raise VerificationError("checkpoint_malformed", error.message) from error
+
+
+def _read_leaf(encoded: bytes) -> Leaf:
+    try:
+        return decode_leaf(encoded)
+    except VerificationError as error:
+        raise VerificationError("leaf_malformed", error.message) from error
+
+
+def _payload_of(leaf: Leaf, expected: bytes) -> Optional[bytes]:
+    """What the leaf's first signer has signed; None for kinds that nobody signs."""
+    if isinstance(leaf, ClaimLeaf):
+        return claim_payload_of(leaf)
+    if isinstance(leaf, GrantLeaf):
+        return grant_payload_of(leaf)
+    if isinstance(leaf, SignedEventLeaf):
+        return event_actor_payload(
+            origin_fingerprint=leaf.origin_fingerprint,
+            event_hash=leaf.event_hash,
+            semantic_anchor=leaf.semantic_anchor,
+        )
+    if isinstance(leaf, RevocationLeaf) and len(expected) == 113:
+        # The signed origin is the target's, which is not the leaf's own if that origin is lost.
+        start = len("event-anchoring/v4.2/revocation") + 1
+        return revocation_payload(
+            origin_fingerprint=expected[start : start + 32],
+            target_anchor_id=leaf.target_anchor_id,
+            reason=leaf.reason,
+            suspect_since=leaf.suspect_since,
+            issued_at=leaf.issued_at,
+        )
+    return None
+
+
+def _check_content(steps: _Steps, leaf: Leaf, event_hash: Optional[bytes], payload: Optional[bytes]) -> None:
+    if event_hash is not None:
+        own = leaf.event_hash if isinstance(leaf, EventLeaf) else None
+        if own != event_hash:
+            _refuse("content_differs", f"the leaf does not hold the event hash {event_hash.hex()}")
+    if payload is not None and _payload_of(leaf, payload) != payload:
+        _refuse("content_differs", "the leaf does not hold what the payload says")
+    if event_hash is None and payload is None:
+        steps.skip("content", "nothing was given to compare with")
+    else:
+        steps.passed("content", "the leaf holds what was given")
+
+
+def known_keys(chain: TrustRootChain, origin: TrustRootOrigin) -> List[Vkey]:
+    """All keys of any version held: one failing or repeated line of them refuses the note."""
+    return [origin.log_vkey, *(node.cosigner_vkey for version in chain.versions for node in version.nodes)]
+
+
+def _verify_lines(note: SignedNote, chain: TrustRootChain, origin: TrustRootOrigin) -> Tuple[VerifiedLine, ...]:
+    verified = verify_known_lines(note, known_keys(chain, origin))
+    if isinstance(verified, NoteRefusal):
+        _refuse(verified.code, f"the signature line of {verified.name}")
+    if not any(line.vkey == origin.log_vkey and line.vkey.type == TYPE_ED25519 for line in verified):
+        _refuse("log_signature_missing", f"no signature line of {origin.log_vkey.name}")
+    return verified
+
+
+def _meets(version: TrustRoot, origin_fingerprint: bytes, verified: Sequence[VerifiedLine]) -> bool:
+    if version.origin(origin_fingerprint) is None:
+        return False
+    return len(distinct_lines(verified, version.cosigners())) >= version.quorum
+
+
+def _without_distrusted(newest: TrustRoot, verified: Sequence[VerifiedLine]) -> List[VerifiedLine]:
+    """Drops lines of nodes that the newest version marks `distrusted`, whichever key they used."""
+    keys = [node.cosigner_vkey for node in newest.nodes if node.status == "distrusted"]
+    names, public_keys = {key.name for key in keys}, {key.public_key for key in keys}
+    return [line for line in verified if line.vkey.name not in names and line.vkey.public_key not in public_keys]
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """A later checkpoint of the same origin, and the proof that the receipt's tree is the beginning of its tree."""
+
+    checkpoint: str
+    consistency: Tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A checkpoint whose lines are good, and its origin as the newest version lists it."""
+
+    checkpoint: Checkpoint
+    origin: TrustRootOrigin
+    verified: Tuple[VerifiedLine, ...]
+
+
+def _is_renewed(chain: TrustRootChain, judged: _Judged, renewal: Optional[Renewal]) -> bool:
+    if renewal is None:
+        return False
+    note, later = read_noted_checkpoint(renewal.checkpoint)
+    verified = _verify_lines(note, chain, judged.origin)
+    old = judged.checkpoint
+    is_same = later.origin == old.origin and is_consistent(
+        old.tree_size, old.root_hash, later.tree_size, later.root_hash, renewal.consistency
+    )
+    return is_same and _meets(chain.newest, judged.origin.origin_fingerprint, verified)
+
+
+def _check_quorum(chain: TrustRootChain, judged: _Judged) -> str:
+    """The step `cosignatures`. Returns the names of those who signed."""
+    fingerprint = judged.origin.origin_fingerprint
+    cosigners = [line.vkey.name for line in judged.verified if line.time_s is not None]
+    if not any(_meets(version, fingerprint, judged.verified) for version in chain.versions):
+        _refuse("quorum_not_met", f"{len(cosigners)} good cosignatures, a quorum is {chain.newest.quorum}")
+    return ", ".join(cosigners)
+
+
+def _superseded(chain: TrustRootChain, judged: _Judged, renewal: Optional[Renewal]) -> Optional[int]:
+    """The step `trust_root`. Returns the older version that alone is satisfied, or None."""
+    fingerprint = judged.origin.origin_fingerprint
+    if _meets(chain.newest, fingerprint, judged.verified) or _is_renewed(chain, judged, renewal):
+        return None
+    trusted = _without_distrusted(chain.newest, judged.verified)
+    for version in reversed(chain.versions):
+        if _meets(version, fingerprint, trusted):
+            return version.version
+    _refuse("cosigner_distrusted", f"it needs a node that trust root {chain.newest.version} distrusts")
+
+
+def _check_origin(chain: TrustRootChain, fingerprint: bytes, checkpoint: Checkpoint) -> TrustRootOrigin:
+    newest = chain.newest
+    expected = checkpoint_origin(newest.cluster_name, fingerprint)
+    if checkpoint.origin != expected:
+        _refuse("origin_differs", f"the checkpoint is not of origin {expected}")
+    origin = newest.origin(fingerprint)
+    if origin is None:
+        _refuse("origin_unknown", f"trust root {newest.version} does not list origin {expected}")
+    return origin
+
+
+@dataclass(frozen=True)
+class _Expectation:
+    event_hash: Optional[bytes]
+    payload: Optional[bytes]
+    anchor_id: Optional[bytes]
+
+
+def _check_parts(steps: _Steps, receipt: Receipt, expect: _Expectation, chain: TrustRootChain) -> ReceiptVerification:
+    leaf = _read_leaf(receipt.leaf)
+    steps.passed("leaf", f"{type(leaf).__name__}, depth {leaf.depth}, sequence {leaf.sequence}")
+    _check_content(steps, leaf, expect.event_hash, expect.payload)
+    anchor_id = anchor_id_of(receipt.leaf)
+    for expected in (expect.anchor_id, receipt.anchor_id):
+        if expected is not None and expected != anchor_id:
+            _refuse("anchor_id_differs", f"the leaf hashes to {anchor_id.hex()}")
+    steps.passed("anchor_id", f"the leaf hashes to {anchor_id.hex()}")
+    note, checkpoint = read_noted_checkpoint(receipt.checkpoint)
+    if checkpoint.tree_size != receipt.tree_size:
+        _refuse("tree_size_differs", f"the receipt says {receipt.tree_size}, its checkpoint {checkpoint.tree_size}")
+    steps.passed("checkpoint", f"a tree of {checkpoint.tree_size} leaves")
+    origin = _check_origin(chain, leaf.origin_fingerprint, checkpoint)
+    steps.passed("origin", checkpoint.origin)
+    size = checkpoint.tree_size
+    if receipt.index != leaf.depth or receipt.index >= size:
+        _refuse("index_differs", f"index {receipt.index}, depth {leaf.depth}, tree size {size}")
+    steps.passed("index", f"leaf {receipt.index} of {size}")
+    if not is_included(anchor_id, receipt.index, size, receipt.inclusion, checkpoint.root_hash):
+        _refuse("inclusion_wrong", "the path does not lead from the leaf to the root hash")
+    steps.passed("inclusion", f"{len(receipt.inclusion)} hashes lead to root {checkpoint.root_hash.hex()}")
+    judged = _Judged(checkpoint, origin, _verify_lines(note, chain, origin))
+    steps.passed("log_signature", origin.log_vkey.name)
+    steps.passed("cosignatures", _check_quorum(chain, judged))
+    return ReceiptVerification((), leaf, anchor_id, checkpoint, None, origin.status == "lost", judged.verified)
+
+
+def verify_receipt(
+    receipt: ReceiptInput,
+    trust_root: TrustRootChain,
+    *,
+    event_hash: Union[bytes, str, None] = None,
+    payload: Optional[bytes] = None,
+    anchor_id: Union[bytes, str, None] = None,
+    renewal: Optional[Renewal] = None,
+    require_current: bool = False,
+) -> ReceiptVerification:
+    """Verifies that a leaf is in a tree that a quorum of the cluster has cosigned. Without network.
+
+    It does not verify signatures *inside* the leaf, nor whether a claim or grant is still in force.
+
+    Args:
+        receipt: in any of its forms; may be an attacker's.
+        trust_root: from verify_trust_root, and never from whoever gave the receipt without its pin.
+        event_hash: the hash of your own event: what makes the receipt one about *this* event.
+        payload: the signed payload of a claim, grant, revocation or signed event.
+        anchor_id: the id that you know.
+        renewal: for a receipt that needs a node which is distrusted by now.
+        require_current: refuse a receipt that only an older trust root is satisfied with, code
+            `trust_root_superseded`.
+
+    Raises:
+        VerificationError: with `code` and `step`; `result` has the steps. `proof_…` if it cannot be read.
+        InvalidInput: an expectation is not 32 bytes or 64 hex digits.
+    """
+    expect = _Expectation(
+        None if event_hash is None else bytes32("event_hash", event_hash),
+        payload,
+        None if anchor_id is None else bytes32("anchor_id", anchor_id),
+    )
+    read = read_receipt(receipt)
+    steps = _Steps()
+    try:
+        found = _check_parts(steps, read, expect, trust_root)
+        origin = _check_origin(trust_root, found.leaf.origin_fingerprint, found.checkpoint)
+        superseded = _superseded(trust_root, _Judged(found.checkpoint, origin, found.verified), renewal)
+        newest = trust_root.newest.version
+        if superseded is not None and require_current:
+            _refuse("trust_root_superseded", f"it satisfies trust root {superseded}, superseded by {newest}")
+    except VerificationError as error:
+        raise steps.fail(error) from error
+    if superseded is None:
+        steps.passed("trust_root", f"satisfies trust root {newest}, the newest held")
+    else:
+        steps.passed("trust_root", f"satisfies trust root {superseded}, superseded by {newest}")
+    return ReceiptVerification(
+        steps.all(), found.leaf, found.anchor_id, found.checkpoint, superseded, found.origin_lost, found.verified
+    )
+
+
+@dataclass(frozen=True)
+class CheckpointVerification:
+    """A checkpoint that a quorum has cosigned.
+
+    Attributes:
+        checkpoint: origin line, size and root.
+        origin_fingerprint: whose tree it is.
+        origin_status: as the newest trust root lists it.
+        superseded_trust_root: it satisfies only this older version; None: the newest.
+        verified: its good lines.
+    """
+
+    checkpoint: Checkpoint
+    origin_fingerprint: bytes
+    origin_status: str
+    superseded_trust_root: Optional[int]
+    verified: Tuple[VerifiedLine, ...]
+
+
+def verify_checkpoint(note: str, trust_root: TrustRootChain) -> CheckpointVerification:
+    """Verifies a signed checkpoint as a receipt's is: origin, log line, quorum, trust root.
+
+    Raises:
+        VerificationError: `checkpoint_malformed`, `origin_unknown`, `signature_repeated`, `signature_invalid`,
+            `key_ambiguous`, `log_signature_missing`, `quorum_not_met` or `cosigner_distrusted`.
+    """
+    signed, checkpoint = read_noted_checkpoint(note)
+    by_line: Dict[str, TrustRootOrigin] = {
+        checkpoint_origin(trust_root.newest.cluster_name, origin.origin_fingerprint): origin
+        for origin in trust_root.newest.origins
+    }
+    origin = by_line.get(checkpoint.origin)
+    if origin is None:
+        _refuse("origin_unknown", f"trust root {trust_root.newest.version} does not list this origin")
+    judged = _Judged(checkpoint, origin, _verify_lines(signed, trust_root, origin))
+    _check_quorum(trust_root, judged)
+    superseded = _superseded(trust_root, judged, None)
+    return CheckpointVerification(checkpoint, origin.origin_fingerprint, origin.status, superseded, judged.verified)
+
+
+def verify_consistency(old: Checkpoint, new: Checkpoint, proof: Sequence[bytes]) -> None:
+    """Verifies that one tree is the beginning of another of the same origin.
+
+    Raises:
+        VerificationError: `origin_differs` or `inconsistent`.
+    """
+    if old.origin != new.origin:
+        _refuse("origin_differs", "the checkpoints are of different origins")
+    if not is_consistent(old.tree_size, old.root_hash, new.tree_size, new.root_hash, proof):
+        _refuse("inconsistent", f"the tree of {old.tree_size} is not shown to begin that of {new.tree_size}")

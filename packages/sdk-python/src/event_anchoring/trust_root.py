@@ -1,0 +1,460 @@
+"""Trust roots: who may sign for a cluster, version by version. docs/PROTOCOL.md, "Trust root"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, Iterable, List, Sequence, Tuple, Union
+
+from ._bytes import U32_MAX, ZERO_32, hex_to_bytes, parse_decimal, sha256, utf8
+from ._inputs import bytes32
+from ._tags import origin_fingerprint_of
+from .errors import Rollback, SplitView, VerificationError
+from .notes import (
+    TYPE_COSIGNATURE,
+    TYPE_ED25519,
+    NoteRefusal,
+    SignedNote,
+    Vkey,
+    checkpoint_origin,
+    is_cluster_name,
+    is_node_id,
+    is_root_label,
+    is_too_long,
+    parse_note,
+    parse_vkey,
+    verify_known_lines,
+)
+from .policy import PolicyGroup, TlogPolicy
+
+_HEADER = "event-anchoring/v4.2/trust-root"
+_ROOT_KEYS_MAX = 32
+_CAS_MAX = 32
+_ORIGINS_MAX = 1024
+_NODES_MAX = 1024
+#: Words of the policy rendering that a node must not be called.
+_RESERVED_NODE_IDS = ("nodes", "none")
+
+#: Where a status may go.
+_ORIGIN_MOVES: Dict[str, Tuple[str, ...]] = {"active": ("closed", "lost"), "closed": ("lost",), "lost": ()}
+_NODE_MOVES: Dict[str, Tuple[str, ...]] = {
+    "learner": ("active", "retired", "distrusted"),
+    "active": ("retired", "distrusted"),
+    "retired": ("distrusted",),
+    "distrusted": (),
+}
+_REFUSAL_CODES = {
+    "signatures_too_many": "malformed",
+    "key_ambiguous": "key_reused",
+    "signature_repeated": "signature_repeated",
+    "signature_invalid": "signature_invalid",
+}
+
+
+@dataclass(frozen=True)
+class TrustRootOrigin:
+    """One origin line. `status` is `active`, `closed` or `lost`."""
+
+    origin_fingerprint: bytes
+    status: str
+    log_vkey: Vkey
+
+
+@dataclass(frozen=True)
+class TrustRootNode:
+    """One node line. `status` is `learner`, `active`, `retired` or `distrusted`."""
+
+    node_id: str
+    status: str
+    origin_fingerprint: bytes
+    cosigner_vkey: Vkey
+    auth_public_key: bytes
+
+
+@dataclass(frozen=True)
+class TrustRoot:
+    """One version of a cluster's trust root, every rule of one document kept.
+
+    Attributes:
+        version: from 1.
+        epoch: how many restores of the whole cluster there were.
+        previous: RootTHK of the version before; zeros in version 1.
+        issued_s, expires_s: Unix seconds. Expiry bounds how fresh the *newest* version is for clients that are online,
+            and nothing else: it invalidates no receipt and no chain.
+        root_threshold: how many of `root_keys` must sign.
+        quorum: how many active nodes must cosign a checkpoint.
+        root_thk: SHA-256 of `text`: what is pinned.
+        text: the document without its signatures.
+    """
+
+    cluster_name: str
+    cluster_id: bytes
+    version: int
+    epoch: int
+    previous: bytes
+    issued_s: int
+    expires_s: int
+    root_threshold: int
+    root_keys: Tuple[Vkey, ...]
+    ca: Tuple[bytes, ...]
+    origins: Tuple[TrustRootOrigin, ...]
+    nodes: Tuple[TrustRootNode, ...]
+    quorum: int
+    root_thk: bytes
+    text: str
+
+    def origin(self, origin_fingerprint: bytes) -> Union[TrustRootOrigin, None]:
+        """The line of an origin, if this version lists it."""
+        return next((each for each in self.origins if each.origin_fingerprint == origin_fingerprint), None)
+
+    def cosigners(self) -> List[Vkey]:
+        """Cosigner keys of the active nodes."""
+        return [node.cosigner_vkey for node in self.nodes if node.status == "active"]
+
+    def policy(self) -> TlogPolicy:
+        """The rule of this version as a C2SP tlog-policy."""
+        active = [node for node in self.nodes if node.status == "active"]
+        return TlogPolicy(
+            tuple(origin.log_vkey for origin in self.origins),
+            tuple((node.node_id, node.cosigner_vkey) for node in active),
+            (PolicyGroup("nodes", self.quorum, tuple(node.node_id for node in active)),),
+            "nodes",
+        )
+
+
+class TrustRootChain:
+    """Versions without gaps, each verified from the one before it and the first one pinned.
+
+    Only verify_trust_root makes one.
+    """
+
+    __slots__ = ("_versions",)
+
+    def __init__(self, versions: Sequence[TrustRoot], *, _verified: object = None) -> None:
+        if _verified is not _BY_VERIFICATION:
+            raise TypeError("a TrustRootChain is made by verify_trust_root")
+        self._versions = tuple(versions)
+
+    @property
+    def versions(self) -> Tuple[TrustRoot, ...]:
+        """Ascending; never empty."""
+        return self._versions
+
+    @property
+    def newest(self) -> TrustRoot:
+        """The newest version held."""
+        return self._versions[-1]
+
+    def __repr__(self) -> str:
+        newest = self.newest
+        return f"<TrustRootChain {newest.cluster_name} up to version {newest.version} {newest.root_thk.hex()}>"
+
+
+_BY_VERIFICATION = object()
+
+
+def _refuse_unless(condition: bool, code: str, message: str) -> None:
+    if not condition:
+        raise VerificationError(code, message)
+
+
+class _Lines:
+    """The lines of a document, taken in order."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._next = 0
+
+    def current(self) -> str:
+        return self._lines[self._next] if self._next < len(self._lines) else ""
+
+    def is_done(self) -> bool:
+        return self._next == len(self._lines)
+
+    def take(self, keyword: str, words_min: int, words_max: int) -> List[str]:
+        first, *words = self.current().split(" ")
+        _refuse_unless(first == keyword and len(words) >= words_min, "malformed", f"no line of {keyword}")
+        code = "too_large" if words_max > words_min else "malformed"
+        _refuse_unless(len(words) <= words_max, code, f"over {words_max} words after {keyword}")
+        self._next += 1
+        return words
+
+    def take_all(self, keyword: str, words: int, lines_max: int) -> List[List[str]]:
+        taken: List[List[str]] = []
+        while self.current().startswith(f"{keyword} "):
+            _refuse_unless(len(taken) < lines_max, "too_large", f"more than {lines_max} lines of {keyword}")
+            taken.append(self.take(keyword, words, words))
+        return taken
+
+
+def _decimal(word: str) -> int:
+    value = parse_decimal(word)
+    if value is None:
+        raise VerificationError("malformed", "not a number")
+    return value
+
+
+def _status(words: Iterable[str], word: str) -> str:
+    _refuse_unless(word in words, "malformed", "not a status")
+    return word
+
+
+def _read_origin(words: Sequence[str]) -> TrustRootOrigin:
+    return TrustRootOrigin(hex_to_bytes(words[0], 32), _status(_ORIGIN_MOVES, words[1]), parse_vkey(words[2]))
+
+
+def _read_node(words: Sequence[str]) -> TrustRootNode:
+    fingerprint = hex_to_bytes(words[2], 32)
+    auth_key = hex_to_bytes(words[4], 32)
+    return TrustRootNode(words[0], _status(_NODE_MOVES, words[1]), fingerprint, parse_vkey(words[3]), auth_key)
+
+
+def _read_lines(lines: _Lines, text: str) -> TrustRoot:
+    lines.take(_HEADER, 0, 0)
+    cluster_name, cluster_id = lines.take("cluster", 2, 2)
+    version, epoch, previous = lines.take("version", 3, 3)
+    issued, expires = lines.take("validity", 2, 2)
+    threshold, *keys = lines.take("root", 2, 1 + _ROOT_KEYS_MAX)
+    ca = lines.take("ca", 1, _CAS_MAX)
+    origins = lines.take_all("origin", 3, _ORIGINS_MAX)
+    nodes = lines.take_all("node", 5, _NODES_MAX)
+    (quorum,) = lines.take("quorum", 1, 1)
+    _refuse_unless(lines.is_done(), "malformed", "lines after the quorum")
+    return TrustRoot(
+        cluster_name=cluster_name,
+        cluster_id=hex_to_bytes(cluster_id, 32),
+        version=_decimal(version),
+        epoch=_decimal(epoch),
+        previous=hex_to_bytes(previous, 32),
+        issued_s=_decimal(issued),
+        expires_s=_decimal(expires),
+        root_threshold=_decimal(threshold),
+        root_keys=tuple(parse_vkey(key) for key in keys),
+        ca=tuple(hex_to_bytes(each, 32) for each in ca),
+        origins=tuple(_read_origin(words) for words in origins),
+        nodes=tuple(_read_node(words) for words in nodes),
+        quorum=_decimal(quorum),
+        root_thk=sha256(utf8(text)),
+        text=text,
+    )
+
+
+def _format(root: TrustRoot) -> str:
+    """The one text of a trust root, whatever order its lines were in."""
+    lines = [
+        _HEADER,
+        f"cluster {root.cluster_name} {root.cluster_id.hex()}",
+        f"version {root.version} {root.epoch} {root.previous.hex()}",
+        f"validity {root.issued_s} {root.expires_s}",
+        f"root {root.root_threshold} {' '.join(sorted((str(key) for key in root.root_keys), key=utf8))}",
+        f"ca {' '.join(sorted(each.hex() for each in root.ca))}",
+    ]
+    for origin in sorted(root.origins, key=lambda each: each.origin_fingerprint):
+        lines.append(f"origin {origin.origin_fingerprint.hex()} {origin.status} {origin.log_vkey}")
+    for node in sorted(root.nodes, key=lambda each: utf8(each.node_id)):
+        keys = f"{node.cosigner_vkey} {node.auth_public_key.hex()}"
+        lines.append(f"node {node.node_id} {node.status} {node.origin_fingerprint.hex()} {keys}")
+    return "\n".join([*lines, f"quorum {root.quorum}", ""])
+
+
+def _check_names(root: TrustRoot) -> None:
+    name = root.cluster_name
+    _refuse_unless(is_cluster_name(name), "name_invalid", "the cluster name is not legal")
+    for node in root.nodes:
+        is_legal = is_node_id(node.node_id) and node.node_id not in _RESERVED_NODE_IDS
+        _refuse_unless(is_legal, "name_invalid", "a node id is not legal")
+    for key in root.root_keys:
+        prefix = f"{name}/root/"
+        is_root = key.name.startswith(prefix) and is_root_label(key.name[len(prefix) :]) and key.type == TYPE_ED25519
+        _refuse_unless(is_root, "key_misnamed", f"{key.name} is not a root key of this cluster")
+    for origin in root.origins:
+        vkey = origin.log_vkey
+        is_log = vkey.name == checkpoint_origin(name, origin.origin_fingerprint) and vkey.type == TYPE_ED25519
+        _refuse_unless(is_log, "key_misnamed", f"{vkey.name} is not this origin's log key")
+    for node in root.nodes:
+        vkey = node.cosigner_vkey
+        is_cosigner = vkey.name == f"{name}/node/{node.node_id}" and vkey.type == TYPE_COSIGNATURE
+        _refuse_unless(is_cosigner, "key_misnamed", f"{vkey.name} is not the cosigner key of {node.node_id}")
+
+
+def _check_numbers(root: TrustRoot) -> None:
+    is_u32 = root.version <= U32_MAX and root.epoch <= U32_MAX
+    _refuse_unless(root.version >= 1 and is_u32, "version_invalid", "version and epoch are u32, versions start at 1")
+    is_first = root.version == 1
+    _refuse_unless(is_first == (root.previous == ZERO_32), "previous_invalid", "zeros stand before version 1 alone")
+    _refuse_unless(root.issued_s < root.expires_s, "validity_invalid", "it expires before it is issued")
+    is_reachable = 1 <= root.root_threshold <= len(root.root_keys)
+    _refuse_unless(is_reachable, "root_threshold_invalid", f"{root.root_threshold} of {len(root.root_keys)} root keys")
+    active = len(root.cosigners())
+    is_majority = active < 2 * root.quorum and root.quorum <= active
+    _refuse_unless(is_majority, "quorum_unsafe", f"{root.quorum} is not a majority of {active} active nodes")
+
+
+def _check_lines(root: TrustRoot) -> None:
+    fingerprints = [origin.origin_fingerprint for origin in root.origins]
+    used = [node.origin_fingerprint for node in root.nodes]
+    ids = [node.node_id for node in root.nodes]
+    for what, items in (("CA", root.ca), ("origin", fingerprints), ("node", ids), ("origin of a node", used)):
+        _refuse_unless(len(set(items)) == len(items), "item_repeated", f"a {what} is listed twice")
+    _refuse_unless(set(used) <= set(fingerprints), "origin_unlisted", "the origin of a node has no line")
+
+
+def _keys(root: TrustRoot) -> List[Tuple[bytes, str]]:
+    """Every key of a version with the name of its one use."""
+    return [
+        *((key.public_key, key.name) for key in root.root_keys),
+        *((origin.log_vkey.public_key, origin.log_vkey.name) for origin in root.origins),
+        *((node.cosigner_vkey.public_key, node.cosigner_vkey.name) for node in root.nodes),
+        *((node.auth_public_key, f"auth of {node.node_id}") for node in root.nodes),
+    ]
+
+
+def _check_first_cosigner(root: TrustRoot, node: TrustRootNode) -> None:
+    expected = origin_fingerprint_of(root.cluster_id, node.cosigner_vkey.public_key)
+    is_own = expected == node.origin_fingerprint
+    _refuse_unless(is_own, "origin_fingerprint_wrong", f"the origin of {node.node_id} is not that of its cosigner key")
+
+
+def parse_trust_root(text: str) -> TrustRoot:
+    """Reads the text of one version and holds it against every rule of one document; signatures are not looked at.
+
+    Raises:
+        VerificationError: with the codes of docs/PROTOCOL.md, "Trust root", in their order.
+    """
+    _refuse_unless(not is_too_long(text), "too_large", "the text is too long")
+    _refuse_unless(text.endswith("\n"), "malformed", "the text ends with a newline")
+    try:
+        root = _read_lines(_Lines(text[:-1].split("\n")), text)
+    except VerificationError as error:
+        code = "too_large" if error.code == "too_large" else "malformed"
+        raise VerificationError(code, error.message) from error
+    _refuse_unless(_format(root) == text, "not_canonical", "it is not the one text of this trust root")
+    _check_names(root)
+    _check_numbers(root)
+    _check_lines(root)
+    seen: Dict[bytes, str] = {}
+    for public_key, owner in _keys(root):
+        _refuse_unless(public_key not in seen, "key_reused", f"the key of {owner} has another use as well")
+        seen[public_key] = owner
+    if root.version == 1:
+        for node in root.nodes:
+            _check_first_cosigner(root, node)
+    return root
+
+
+def _parse_signed(note: str) -> Tuple[TrustRoot, SignedNote]:
+    try:
+        signed = parse_note(note)
+    except VerificationError as error:
+        raise VerificationError("malformed", error.message) from error
+    return parse_trust_root(signed.text), signed
+
+
+def _check_signatures(signed: SignedNote, signers: Sequence[TrustRoot]) -> None:
+    known = [key for signer in signers for key in signer.root_keys]
+    verified = verify_known_lines(signed, known)
+    if isinstance(verified, NoteRefusal):
+        raise VerificationError(_REFUSAL_CODES[verified.code], f"a line of {verified.name}")
+    good = {line.vkey for line in verified}
+    for signer in signers:
+        count = sum(1 for key in signer.root_keys if key in good)
+        detail = f"{count} of the {signer.root_threshold} root keys that version {signer.version} asks for have signed"
+        _refuse_unless(count >= signer.root_threshold, "root_quorum_missing", detail)
+
+
+def _check_origins(before: TrustRoot, after: TrustRoot) -> None:
+    for old in before.origins:
+        name = old.origin_fingerprint.hex()
+        new = after.origin(old.origin_fingerprint)
+        if new is None:
+            raise VerificationError("origin_removed", f"the line of origin {name} is gone")
+        is_legal = new.status == old.status or new.status in _ORIGIN_MOVES[old.status]
+        _refuse_unless(is_legal, "origin_status_reversed", f"origin {name} goes from {old.status} to {new.status}")
+        _refuse_unless(old.log_vkey == new.log_vkey, "log_key_changed", f"the log key of origin {name} changes")
+    for origin in after.origins:
+        is_first = before.origin(origin.origin_fingerprint) is None
+        is_legal = not is_first or origin.status == "active"
+        _refuse_unless(is_legal, "origin_not_active_first", f"an origin is first listed as {origin.status}")
+
+
+def _check_nodes(before: TrustRoot, after: TrustRoot) -> None:
+    nodes = {node.node_id: node for node in after.nodes}
+    for old in before.nodes:
+        new = nodes.get(old.node_id)
+        if new is None:
+            raise VerificationError("node_removed", f"the line of node {old.node_id} is gone")
+        is_legal = new.status == old.status or new.status in _NODE_MOVES[old.status]
+        detail = f"node {old.node_id} goes from {old.status} to {new.status}"
+        _refuse_unless(is_legal, "node_status_reversed", detail)
+    for node in after.nodes:
+        if before.origin(node.origin_fingerprint) is None:
+            _check_first_cosigner(after, node)
+
+
+def _check_successor(versions: Sequence[TrustRoot], after: TrustRoot, signed: SignedNote) -> None:
+    before = versions[-1]
+    detail = f"version {after.version} does not follow version {before.version}"
+    _refuse_unless(after.version == before.version + 1, "version_gap", detail)
+    _refuse_unless(after.previous == before.root_thk, "previous_mismatch", "it follows another document")
+    is_same = after.cluster_name == before.cluster_name and after.cluster_id == before.cluster_id
+    _refuse_unless(is_same, "cluster_changed", "cluster name and id never change")
+    _refuse_unless(after.epoch >= before.epoch, "epoch_decreased", f"from {before.epoch} to {after.epoch}")
+    _check_origins(before, after)
+    _check_nodes(before, after)
+    owners = {public_key: owner for version in versions for public_key, owner in _keys(version)}
+    for public_key, owner in _keys(after):
+        is_same = owners.get(public_key, owner) == owner
+        _refuse_unless(is_same, "key_reused", f"the key of {owner} had another use")
+    _check_signatures(signed, [before, after])
+
+
+def verify_trust_root(documents: Sequence[str], pin: Union[bytes, str]) -> TrustRootChain:
+    """Verifies signed documents, which may be an attacker's, from the one whose RootTHK is pinned.
+
+    Expiry is not judged: it needs a clock, and never invalidates a version of a chain.
+
+    Args:
+        documents: whole signed notes in ascending order; the first is the pinned one. `TrustRootAnswer.documents` has
+            them as the service serves them.
+        pin: RootTHK learnt out of band, or that of a version verified earlier: 32 bytes or 64 hex digits.
+
+    Raises:
+        VerificationError: with the codes of docs/PROTOCOL.md, "Trust root".
+    """
+    pinned = bytes32("pin", pin)
+    if not documents:
+        raise VerificationError("chain_empty", "there is no document")
+    first, signed = _parse_signed(documents[0])
+    _refuse_unless(first.root_thk == pinned, "pin_mismatch", f"the first document has RootTHK {first.root_thk.hex()}")
+    _check_signatures(signed, [first])
+    versions = [first]
+    for note in documents[1:]:
+        root, signed = _parse_signed(note)
+        _check_successor(versions, root, signed)
+        versions.append(root)
+    return TrustRootChain(versions, _verified=_BY_VERIFICATION)
+
+
+def extend_trust_root(chain: TrustRootChain, documents: Sequence[str]) -> TrustRootChain:
+    """Adds the versions that follow a chain. The chain given is left as it was."""
+    versions = list(chain.versions)
+    for note in documents:
+        root, signed = _parse_signed(note)
+        _check_successor(versions, root, signed)
+        versions.append(root)
+    return TrustRootChain(versions, _verified=_BY_VERIFICATION)
+
+
+def check_not_older(chain: TrustRootChain, version: int, root_thk: Union[bytes, str]) -> None:
+    """Holds a chain against the highest version that was ever seen and kept.
+
+    Raises:
+        Rollback: its newest version is lower.
+        SplitView: it has another document for that version, or begins after it and so cannot show that it has the
+            same. Code `fork`.
+    """
+    seen = bytes32("root_thk", root_thk)
+    if chain.newest.version < version:
+        raise Rollback("rollback", f"version {version} was seen before, the newest now is {chain.newest.version}")
+    same = next((each for each in chain.versions if each.version == version), None)
+    if same is None or same.root_thk != seen:
+        raise SplitView("fork", f"another document is shown for version {version}")
