@@ -6,8 +6,9 @@
 -- What an index finds by the first bytes of a hash is compared in full.
 
 -- Clients choose event hashes, so the index has the first 4 bytes of the hash's own hash: nobody can make many that
--- meet in one place. It is written by every event and read rarely, and goes by runs of 2^17 sequences: writes stay in the
--- newest run, which is in memory (2 instead of 8 us an anchor at 700,000), and a look-up asks one run after the other.
+-- meet in one place. It is written by every event and read rarely, and goes by runs of 2^17 sequences: writes stay in
+-- the newest run, which is in memory (2 instead of 8 us an anchor at 700,000), and a look-up asks one run after the
+-- other.
 CREATE INDEX anchors_by_event_hash ON state.anchors (
   ((sequence >> 17)::integer),
   (('x' || encode(substr(sha256(substr(leaf, 116, 32)), 1, 4), 'hex'))::bit(32)::integer),

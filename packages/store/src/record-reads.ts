@@ -105,13 +105,14 @@ export function grantsBetweenQuery(
 }
 
 /**
- * Grants to one lineage are visited by their grantors' lineages: of each only the newest can stand, however often it was
- * granted anew.
+ * Grants to one lineage are visited by their grantors' lineages: of each only the newest can stand, however often it
+ * was granted anew.
  */
 const GRANTS_TO = {
   name: "grants_to",
   text: withApplied(
-    `SELECT 'grant' AS what, ${GRANT_BYTES} AS record FROM newest JOIN state.grants g ON g.sequence = newest.sequence ${GRANT_ANCHOR}
+    `SELECT 'grant' AS what, ${GRANT_BYTES} AS record
+      FROM newest JOIN state.grants g ON g.sequence = newest.sequence ${GRANT_ANCHOR}
       WHERE g.revoked_at IS NULL OR g.revoked_at > $2 ORDER BY g.sequence LIMIT $3`,
     `WITH RECURSIVE grantors (lineage) AS (
       (SELECT g.grantor_lineage FROM state.grants g WHERE g.grantee_lineage = $1 ORDER BY g.grantor_lineage LIMIT 1)

@@ -173,7 +173,8 @@ test.each([
 async function prefixOf(clientEventId: string): Promise<string> {
   const [row] = await sql(
     server.url(),
-    "SELECT ('x' || encode(substr(sha256($1::bytea || convert_to($2, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint::text AS p",
+    `SELECT ('x' || encode(substr(sha256($1::bytea || convert_to($2, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint::text
+      AS p`,
     [Buffer.from(CLIENT_ID), clientEventId],
   );
   return String(row?.["p"]);

@@ -83,7 +83,7 @@ const BACK_TO_VERSION_1 = `
   DELETE FROM state.migrations WHERE number = 2`;
 
 describe("a database of the first version", () => {
-  test("is migrated with all that it holds: events are found by their hashes, keys have no rate of their own", async () => {
+  test("is migrated with what it holds: events are found by their hashes, keys have no rate of their own", async () => {
     const { url, readOnlyUrl } = await migratedDatabase(server);
     const ledger = await StoredLedgerHarness.started(url);
     const { writes } = await ledger.record([event("one", { clientEventId: "id" }), event("two"), event("one")]);
