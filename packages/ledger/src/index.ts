@@ -149,3 +149,30 @@ export type {
   ViolationCode,
 } from "./trace.ts";
 export type { OriginStatus } from "@event-anchoring/protocol";
+export { BUNDLE_FORMAT, BUNDLE_LIMITS, formatBundle } from "./bundle.ts";
+export type { Bundle, BundleLeaf, BundleRange } from "./bundle.ts";
+export { BundleError } from "./bundle-error.ts";
+export type { BundleErrorCode } from "./bundle-error.ts";
+export type { BundleJson } from "./bundle-json.ts";
+export { parseBundle } from "./parse-bundle.ts";
+export { BUNDLE_CHECKS, verifyBundle } from "./verify-bundle.ts";
+export type {
+  BundleCheckCode,
+  BundleExpectation,
+  BundleInput,
+  BundleOutcome,
+  BundleVerification,
+} from "./verify-bundle.ts";
+export type { BundleTrust, HighestSeen } from "./bundle-trust.ts";
+export type { Completeness } from "./bundle-records.ts";
+export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./assemble-bundle.ts";
+export type {
+  BundleParts,
+  OriginPart,
+  TraceToBundle,
+  TracedAnchor,
+  WantedOfTrace,
+  WantedPair,
+} from "./assemble-bundle.ts";
+export { verifyCheckpoint } from "./checkpoint-verification.ts";
+export type { CheckpointFailureCode, CheckpointVerification } from "./checkpoint-verification.ts";
