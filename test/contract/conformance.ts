@@ -16,7 +16,8 @@ const PROBLEM_TYPE = "application/problem+json";
 export class NonconformingError extends Error {
   constructor(what: string, { sent, status, headers, text }: Received) {
     const body = typeof sent.body === "string" ? sent.body.slice(0, 2000) : "";
-    const shown = `${sent.method} ${sent.target.slice(0, 500)} ${JSON.stringify(sent.headers ?? {})} ${body}`;
+    const { authorization: _key, "x-api-key": _other, ...shownHeaders } = sent.headers ?? {};
+    const shown = `${sent.method} ${sent.target.slice(0, 500)} ${JSON.stringify(shownHeaders)} ${body}`;
     super(`${what}\n${shown}\n${status} ${JSON.stringify(headers)} ${text.slice(0, 2000)}`);
   }
 }
