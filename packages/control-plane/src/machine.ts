@@ -40,7 +40,7 @@ export interface Machine {
   /** @throws StoreError */
   openStorage(onLost: (cause: Error) => void): Promise<OpenStorage>;
   createNetwork(options: PeerNetworkOptions): PeerNetwork;
-  loadEngine(): Promise<RaftEngine>;
+  loadEngine(): Promise<Pick<RaftEngine, "createNode">>;
   exportSnapshot(): Promise<OpenExport>;
   /** Log and ledger must be closed. @throws StoreError, and whatever a check throws */
   installSnapshot(options: Omit<InstallSnapshotOptions, "url">): Promise<InstalledSnapshot>;

@@ -2,7 +2,7 @@ import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract
 import { LedgerHaltError, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { StoreError } from "@event-anchoring/store";
-import { EngineDeadError, type HardState, type InitialState, type RaftEngine } from "raft-ts";
+import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
 import { DecisionCounts } from "./decision-counts.ts";
 import type { Environment } from "./environment.ts";
@@ -59,7 +59,7 @@ export class ControlPlaneNode {
   #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };
   #session: Session | null = null;
   #network: PeerNetwork | null = null;
-  #engine: RaftEngine | null = null;
+  #engine: Awaited<ReturnType<Machine["loadEngine"]>> | null = null;
   #endLife: ((end: LifeEnd) => void) | null = null;
   #incarnation = 0;
   #panicsMs: number[] = [];

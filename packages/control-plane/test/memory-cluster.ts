@@ -1,7 +1,7 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import { type Command, type Credential, emptyLedgerState } from "@event-anchoring/ledger";
-import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
+import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
   type OriginFingerprint,
@@ -362,6 +362,7 @@ export function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
   const secrets = ceremony.nodes.find((node) => node.nodeId === nodeId);
   if (secrets === undefined) throw new Error(`no keys for ${nodeId}`);
   const { trustRoot } = parseSignedTrustRoot(ceremony.document, nodeCrypto.sha256);
+  const logSigners = new Map<string, Signer>();
   return {
     nodeId,
     clusterId: ceremony.clusterId,
@@ -369,7 +370,12 @@ export function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
     originFingerprint: secrets.originFingerprint,
     authSigner: createSigner(secrets.authSeed),
     cosigner: createSigner(secrets.cosignerSeed),
-    logSignerOf: (origin) => createSigner(logKeySeed(ceremony.logSeed, origin, nodeCrypto.sha256)),
+    logSignerOf: (origin) => {
+      const name = bytesToHex(origin);
+      const known = logSigners.get(name) ?? createSigner(logKeySeed(ceremony.logSeed, origin, nodeCrypto.sha256));
+      logSigners.set(name, known);
+      return known;
+    },
     configured: { document: ceremony.document, version: 1, rootThk: ceremony.rootThk },
     trustRoot,
   };

@@ -27,9 +27,13 @@ import {
 
 const { sha256 } = nodeCrypto;
 
+const signers = new Map<string, Signer>();
+
 /** The same person every time. */
 export function signerOf(name: string): Signer {
-  return createSigner(sha256(utf8ToBytes(`signer ${name}`)));
+  const known = signers.get(name) ?? createSigner(sha256(utf8ToBytes(`signer ${name}`)));
+  signers.set(name, known);
+  return known;
 }
 
 function hashOf(name: string): Uint8Array {
