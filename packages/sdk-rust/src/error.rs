@@ -1,0 +1,312 @@
+//! One opaque error for everything that can go wrong, asked with `is_*` questions.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::Duration;
+
+use crate::answers::Problem;
+
+/// What most functions of this crate return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something did not work.
+///
+/// Ask it with the `is_*` methods, or match on [`code`](Error::code), which is stable: the service's own code for
+/// what the service answers (`signature_invalid`, `claim_conflict`, …), and for the rest
+///
+/// | code | is | means |
+/// |---|---|---|
+/// | `invalid_input` | [`is_invalid_input`](Error::is_invalid_input) | refused before anything was signed or sent; [`field`](Error::field) names the fault |
+/// | `connection_failed` | [`is_connection_failed`](Error::is_connection_failed) | no endpoint was reached: nothing was sent |
+/// | `timeout` | [`is_timeout`](Error::is_timeout) | no answer in time, of a request that changes nothing |
+/// | `outcome_unknown` | [`is_outcome_unknown`](Error::is_outcome_unknown) | a write may or may not have been recorded: ask again with the same `client_event_id` |
+/// | `response_invalid` | [`is_response_invalid`](Error::is_response_invalid) | an answer that is not the API's |
+/// | `signer_failed` | [`is_signer_failed`](Error::is_signer_failed) | a signer gave no signature, or a bad one |
+/// | `store_failed` | [`is_store_failed`](Error::is_store_failed) | the monitor could not load or save its state |
+/// | others | [`is_verification`](Error::is_verification) | something that was to be verified offline is not what it seems |
+///
+/// Messages are for people and may change. They hold no key and no API key.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: Kind,
+    code: Cow<'static, str>,
+    message: String,
+    field: Option<String>,
+    problem: Option<Problem>,
+    status: Option<u16>,
+    request_id: Option<String>,
+    retry_after: Option<Duration>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    InvalidInput,
+    Problem,
+    Connection,
+    Timeout,
+    OutcomeUnknown,
+    Response,
+    Signer,
+    Store,
+    Verification,
+}
+
+impl Error {
+    fn new(kind: Kind, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            code: code.into(),
+            message: message.into(),
+            field: None,
+            problem: None,
+            status: None,
+            request_id: None,
+            retry_after: None,
+            source: None,
+        }))
+    }
+
+    pub(crate) fn invalid_input(field: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut error = Self::new(Kind::InvalidInput, "invalid_input", message);
+        error.0.field = Some(field.into());
+        error
+    }
+
+    pub(crate) fn verification(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Kind::Verification, code, message)
+    }
+
+    pub(crate) fn store(message: impl Into<String>) -> Self {
+        Self::new(Kind::Store, "store_failed", message)
+    }
+
+    pub(crate) fn signer(message: impl Into<String>) -> Self {
+        Self::new(Kind::Signer, "signer_failed", message)
+    }
+
+    /// For a [`Signer`](crate::Signer) of your own: what kept it from signing.
+    pub fn from_signer(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::signer("the signer gave no signature").with_source(cause)
+    }
+
+    /// For a [`MonitorStore`](crate::MonitorStore) of your own: what kept it from loading or saving.
+    pub fn from_store(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::store("the store of the monitor failed").with_source(cause)
+    }
+
+    pub(crate) fn with_source(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(cause.into());
+        self
+    }
+
+    /// The stable code: see the table above and the service's list of problems.
+    pub fn code(&self) -> &str {
+        &self.0.code
+    }
+
+    /// The field at fault of an invalid input, in wire names (`semantic_anchor.iris_ref` for members).
+    pub fn field(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
+    /// What the service answered, if it answered with a problem (RFC 9457).
+    pub fn problem(&self) -> Option<&Problem> {
+        self.0.problem.as_ref()
+    }
+
+    /// The HTTP status of the answer, if there was one.
+    pub fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// Finds the log line at the service: that of the answer, or the one that was sent if none came.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.request_id.as_deref()
+    }
+
+    /// How long the service asks to wait before the next try.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The input was refused before anything was signed or sent.
+    pub fn is_invalid_input(&self) -> bool {
+        self.0.kind == Kind::InvalidInput
+    }
+
+    /// The service answered, and refused.
+    pub fn is_problem(&self) -> bool {
+        self.0.problem.is_some()
+    }
+
+    /// No endpoint was reached. Nothing was sent.
+    pub fn is_connection_failed(&self) -> bool {
+        self.0.kind == Kind::Connection
+    }
+
+    /// No answer came in time.
+    pub fn is_timeout(&self) -> bool {
+        self.0.kind == Kind::Timeout
+    }
+
+    /// A write may have been recorded, or not. Ask again with the same `client_event_id`; claims, grants and
+    /// revocations can be sent again as they are. What was recorded is replayed, not recorded twice.
+    pub fn is_outcome_unknown(&self) -> bool {
+        self.0.kind == Kind::OutcomeUnknown || self.0.code == "outcome_unknown"
+    }
+
+    /// What answered does not speak this API, or said something that it cannot mean.
+    pub fn is_response_invalid(&self) -> bool {
+        self.0.kind == Kind::Response
+    }
+
+    /// A signer failed, or its signature does not verify.
+    pub fn is_signer_failed(&self) -> bool {
+        self.0.kind == Kind::Signer
+    }
+
+    /// The store of the monitor failed.
+    pub fn is_store_failed(&self) -> bool {
+        self.0.kind == Kind::Store
+    }
+
+    /// Something that was verified offline is not what it seems. [`code`](Error::code) says what.
+    pub fn is_verification(&self) -> bool {
+        self.0.kind == Kind::Verification
+    }
+
+    fn is_answered(&self, status: u16) -> bool {
+        self.0.kind == Kind::Problem && self.0.status == Some(status)
+    }
+
+    /// 401: the API key is missing, unknown, expired or revoked.
+    pub fn is_unauthorized(&self) -> bool {
+        self.is_answered(401)
+    }
+
+    /// 403: the API key has not the scope.
+    pub fn is_forbidden(&self) -> bool {
+        self.is_answered(403)
+    }
+
+    /// 404: no such anchor, or none in force.
+    pub fn is_not_found(&self) -> bool {
+        self.is_answered(404)
+    }
+
+    /// 409: the request contradicts what is recorded.
+    pub fn is_conflict(&self) -> bool {
+        self.is_answered(409)
+    }
+
+    /// 422: a rule of the ledger refuses the record.
+    pub fn is_unprocessable(&self) -> bool {
+        self.is_answered(422)
+    }
+
+    /// 429: too many requests with this API key.
+    pub fn is_rate_limited(&self) -> bool {
+        self.is_answered(429)
+    }
+
+    /// 503: not now. Nothing is promised, and asking again is safe if the write names itself.
+    pub fn is_unavailable(&self) -> bool {
+        self.is_answered(503)
+    }
+}
+
+#[cfg(feature = "client")]
+impl Error {
+    pub(crate) fn connection_failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::Connection, "connection_failed", message)
+    }
+
+    pub(crate) fn timeout(message: impl Into<String>) -> Self {
+        Self::new(Kind::Timeout, "timeout", message)
+    }
+
+    pub(crate) fn outcome_unknown(message: impl Into<String>) -> Self {
+        Self::new(Kind::OutcomeUnknown, "outcome_unknown", message)
+    }
+
+    pub(crate) fn response_invalid(message: impl Into<String>) -> Self {
+        Self::new(Kind::Response, "response_invalid", message)
+    }
+
+    pub(crate) fn from_problem(status: u16, problem: Problem) -> Self {
+        let message = format!("{} {}: {}", status, problem.code, problem.detail);
+        let mut error = Self::new(Kind::Problem, problem.code.clone(), message);
+        error.0.status = Some(status);
+        error.0.request_id.clone_from(&problem.request_id);
+        error.0.problem = Some(problem);
+        error
+    }
+
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.0.status = Some(status);
+        self
+    }
+
+    pub(crate) fn with_request_id(mut self, request_id: &str) -> Self {
+        self.0.request_id.get_or_insert_with(|| request_id.to_owned());
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, delay: Option<Duration>) -> Self {
+        self.0.retry_after = delay;
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        self.0.message.push_str(hint);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(field) = &self.0.field {
+            write!(formatter, "{field}: ")?;
+        }
+        formatter.write_str(&self.0.message)?;
+        if let Some(request_id) = &self.0.request_id {
+            write!(formatter, " (request {request_id})")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Error");
+        shown.field("code", &self.0.code).field("message", &self.0.message);
+        if let Some(field) = &self.0.field {
+            shown.field("field", field);
+        }
+        if let Some(status) = &self.0.status {
+            shown.field("status", status);
+        }
+        if let Some(request_id) = &self.0.request_id {
+            shown.field("request_id", request_id);
+        }
+        if let Some(source) = &self.0.source {
+            shown.field("source", source);
+        }
+        shown.finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}

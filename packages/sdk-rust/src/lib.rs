@@ -1,0 +1,52 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod answers;
+mod bytes;
+mod checkpoint;
+mod ed25519;
+mod error;
+mod hash;
+mod input;
+mod leaf;
+mod merkle;
+mod note;
+mod payloads;
+mod policy;
+mod prepare;
+mod receipt;
+mod signer;
+mod tags;
+mod trust_root;
+mod trust_root_chain;
+mod verify_receipt;
+mod words;
+
+pub use answers::*;
+pub use checkpoint::Checkpoint;
+pub use ed25519::{check_ed25519_canaries, verify_ed25519};
+pub use error::{Error, Result};
+pub use hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
+pub use input::{ClaimInput, ClientEventId, Event, FromJson, GrantInput, RevocationInput, SemanticAnchor};
+pub use leaf::{
+    anchor_id_of, ActorBody, ClaimBody, EventBody, GenesisBody, GrantBody, Leaf, LeafBody, LeafHeader, RevocationBody,
+    SemanticHashes, TrustRootBody,
+};
+pub use merkle::{verify_consistency, verify_inclusion};
+pub use note::{VerifiedLine, Vkey, VkeyType};
+pub use policy::TlogPolicy;
+pub use prepare::{
+    prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, Payload, PreparedClaim,
+    PreparedEvent, PreparedGrant, PreparedRevocation, Revocation, SignedClaim, SignedGrant, SignerRole,
+};
+pub use receipt::Receipt;
+pub use signer::{signer_fn, BoxFuture, LocalKey, Signer};
+pub use tags::{client_event_commit, operator_revoker, origin_fingerprint_of};
+pub use trust_root::{NodeStatus, OriginStatus, SignedTrustRoot, TrustRoot, TrustRootNode, TrustRootOrigin};
+pub use trust_root_chain::TrustRootChain;
+pub use verify_receipt::{
+    verify_checkpoint, verify_receipt, verify_receipt_with_renewal, Outcome, ReceiptExpectation, ReceiptRenewal,
+    ReceiptVerification, Step, VerifiedCheckpoint, RECEIPT_STEPS,
+};
+pub use words::{LeafKind, RevocationAuthority, RevocationReason};
