@@ -18,7 +18,7 @@ import { parseArgs } from "node:util";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DOCUMENT = join(ROOT, "docs/openapi.json");
 const PACKAGES = ["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"];
-/** Not among them: that all its schemas allow is taken. They can say some rules, like those on `as_of`, in words only. */
+/** Not among them: that all its schemas allow is taken. Some rules, like those on `as_of`, they say in words only. */
 const CHECKS = [
   "not_a_server_error",
   "status_code_conformance",
