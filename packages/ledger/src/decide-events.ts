@@ -8,7 +8,7 @@ import {
   equalBytes,
   isZero,
 } from "@event-anchoring/protocol";
-import type { EventLeaf, SemanticAnchor, SignedEventLeaf } from "@event-anchoring/protocol";
+import type { EventLeaf, SignedEventLeaf } from "@event-anchoring/protocol";
 import type { EventInput, RecordEventsCommand } from "./command.ts";
 import { contentHashOf } from "./content-hash.ts";
 import {
@@ -138,15 +138,7 @@ function appendEvent(event: EventInput, judged: NewEvent, apiClientId: Uint8Arra
     const { anchorId, originFingerprint, sequence } = write;
     draft.addClientEvent(key, { apiClientId, clientEventId, salt, anchorId, originFingerprint, sequence, contentHash });
   }
-  addReferences(semanticAnchor, write.sequence, draft);
   return write;
-}
-
-/** Lists the event under the claim and the grant that it names. */
-function addReferences({ irisRef, grantRef }: SemanticAnchor, sequence: number, draft: DecisionDraft): void {
-  const iris = isZero(irisRef) ? null : (draft.anchor(irisRef)?.sequence ?? null);
-  const grant = isZero(grantRef) ? null : (draft.anchor(grantRef)?.sequence ?? null);
-  if (iris !== null || grant !== null) draft.addEventReferences({ sequence, iris, grant });
 }
 
 const BATCH_REFUSED: Rejection = reject("batch_refused", "another item of this atomic batch was refused");

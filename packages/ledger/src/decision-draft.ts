@@ -26,7 +26,6 @@ import type {
   ContentWrite,
   EntryWrites,
   ErasureWrite,
-  EventReferenceWrite,
   LeafWrite,
   OriginStatusWrite,
   RevocationWrite,
@@ -85,7 +84,6 @@ export class DecisionDraft {
   readonly #contents: ContentWrite[] = [];
   readonly #contentFacts = new Map<string, ContentFact>();
   readonly #revocations: RevocationWrite[] = [];
-  readonly #eventReferences: EventReferenceWrite[] = [];
   readonly #erasures = new Map<string, ErasureWrite>();
   readonly #tiles: TileWrite[] = [];
   readonly #apiKeys = new Map<string, ApiKey>();
@@ -257,10 +255,6 @@ export class DecisionDraft {
     this.records.revoke(kind, write.target, write.sequence);
   }
 
-  addEventReferences(write: EventReferenceWrite): void {
-    this.#eventReferences.push(write);
-  }
-
   isErased(anchorId: AnchorId): boolean {
     return this.#erasures.has(bytesToHex(anchorId));
   }
@@ -306,7 +300,6 @@ export class DecisionDraft {
       grants: this.records.addedGrants(),
       endings: this.records.endings(),
       revocations: this.#revocations,
-      eventReferences: this.#eventReferences,
       erasures: [...this.#erasures.values()],
       tiles: this.#tiles,
       certificates: this.certificates,

@@ -43,15 +43,6 @@ export interface RevocationWrite {
   readonly target: number;
 }
 
-/** Events that name a claim or a grant, for look-ups by it. Derived, and therefore no part of the effect. */
-export interface EventReferenceWrite {
-  readonly sequence: number;
-  /** Sequence of the claim that iris_ref names; null: empty. */
-  readonly iris: number | null;
-  /** Sequence of the grant that grant_ref names; null: empty. */
-  readonly grant: number | null;
-}
-
 /** An event whose client event id and salt are to be forgotten. */
 export interface ErasureWrite {
   readonly anchorId: AnchorId;
@@ -105,7 +96,6 @@ export interface EntryWrites {
   /** How older claims and grants have ended, ascending by sequence. */
   readonly endings: readonly RecordEnding[];
   readonly revocations: readonly RevocationWrite[];
-  readonly eventReferences: readonly EventReferenceWrite[];
   readonly erasures: readonly ErasureWrite[];
   /** Tiles that the leaves complete. Derived, and therefore no part of the effect. */
   readonly tiles: readonly TileWrite[];

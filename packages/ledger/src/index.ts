@@ -101,7 +101,6 @@ export type {
   EntryDecision,
   EntryWrites,
   ErasureWrite,
-  EventReferenceWrite,
   RecordOutcome,
   GroupOutcome,
   LeafWrite,

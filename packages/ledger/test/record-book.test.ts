@@ -77,7 +77,6 @@ describe("random histories", () => {
     }
     expect(claims.filter(({ lineage, sequence }) => lineage !== sequence).length).toBeGreaterThan(5);
     expect(Math.max(...grants.map(({ links }) => links))).toBeGreaterThan(2);
-    expect(ledgers.flatMap(({ records }) => records.eventReferences).length).toBeGreaterThan(20);
   });
 
   test.each(SEEDS)("say of every event under a client event id what it was: seed %d", (seed) => {

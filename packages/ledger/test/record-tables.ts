@@ -2,14 +2,7 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId, Sha256 } from "@event-anchoring/protocol";
 import { LoadedRecords, claimPairHash } from "../src/index.ts";
-import type {
-  ClaimRecord,
-  EntryWrites,
-  EventReferenceWrite,
-  FactsQuery,
-  GrantRecord,
-  RevocationWrite,
-} from "../src/index.ts";
+import type { ClaimRecord, EntryWrites, FactsQuery, GrantRecord, RevocationWrite } from "../src/index.ts";
 
 type SequenceOf = (anchorId: AnchorId) => number | null;
 
@@ -17,7 +10,6 @@ export class RecordTables {
   readonly claims = new Map<number, ClaimRecord>();
   readonly grants = new Map<number, GrantRecord>();
   readonly revocations: RevocationWrite[] = [];
-  readonly eventReferences: EventReferenceWrite[] = [];
   readonly #sha256: Sha256;
   /** Newest claim of each pair and of each lineage, newest grant between two lineages. */
   readonly #pairs = new Map<string, number>();
@@ -43,7 +35,6 @@ export class RecordTables {
       else this.grants.set(sequence, { ...this.grantAt(sequence), supersededAt, revokedAt });
     }
     this.revocations.push(...writes.revocations);
-    this.eventReferences.push(...writes.eventReferences);
   }
 
   claimAt(sequence: number): ClaimRecord {

@@ -142,7 +142,7 @@ describe("the effect chain", () => {
         covered.set(name, bytesToHex(encodeWrites({ ...writes, [name]: list.slice(1) })) !== bytes);
       }
     }
-    const derived = new Set(["tiles", "eventReferences"]);
+    const derived = new Set(["tiles"]);
     const names = Object.entries(ledger.decide(ledger.entry([])).writes).flatMap(([name, list]) =>
       Array.isArray(list) ? [name] : [],
     );

@@ -48,7 +48,6 @@ function noWrites(): MutableWrites {
     grants: [],
     endings: [],
     revocations: [],
-    eventReferences: [],
     erasures: [],
     tiles: [],
     certificates: [],
