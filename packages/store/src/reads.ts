@@ -80,12 +80,14 @@ const ANCHORS_BY_ID = {
     JOIN state.origins o ON o.origin = a.origin`),
 };
 
+/** The limit stands where the index is: a join would gather and sort everything beyond the depth, and then take a few. */
 function anchorsOfOrigin(comparison: "<=" | ">=", order: "ASC" | "DESC"): { name: string; text: string } {
   return {
     name: `anchors_of_origin_${order.toLowerCase()}`,
     text: withApplied(`
-      SELECT ${ANCHOR_COLUMNS} FROM state.origins o JOIN state.anchors a ON a.origin = o.origin
-      WHERE o.origin_fingerprint = $1 AND a.depth ${comparison} $2 ORDER BY a.depth ${order} LIMIT $3`),
+      SELECT ${ANCHOR_COLUMNS} FROM state.origins o CROSS JOIN LATERAL (
+        SELECT * FROM state.anchors WHERE origin = o.origin AND depth ${comparison} $2 ORDER BY depth ${order} LIMIT $3
+      ) AS a WHERE o.origin_fingerprint = $1 ORDER BY a.depth ${order}`),
   };
 }
 
@@ -107,8 +109,9 @@ const CERTIFICATE_COLUMNS = `o.origin_fingerprint, c.tree_size, c.root_hash, c.c
 const LATEST_CERTIFICATE = {
   name: "latest_certificate",
   text: withApplied(`
-    SELECT ${CERTIFICATE_COLUMNS} FROM state.origins o JOIN state.certificates c ON c.origin = o.origin
-    WHERE o.origin_fingerprint = $1 AND c.tree_size >= $2 ORDER BY c.tree_size DESC LIMIT 1`),
+    SELECT ${CERTIFICATE_COLUMNS} FROM state.origins o CROSS JOIN LATERAL (
+      SELECT * FROM state.certificates WHERE origin = o.origin AND tree_size >= $2 ORDER BY tree_size DESC LIMIT 1
+    ) AS c WHERE o.origin_fingerprint = $1`),
 };
 
 const CERTIFICATE_AT = {
