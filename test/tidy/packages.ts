@@ -32,7 +32,7 @@ export const PURE: Readonly<Record<string, readonly string[]>> = {
   protocol: ["@noble/curves", "@noble/hashes"],
   ledger: [],
   "raft-ts": [],
-  "api-contract": ["zod", "@asteasolutions/zod-to-openapi"],
+  "api-contract": ["zod"],
   "control-contract": ["zod"],
 };
 
