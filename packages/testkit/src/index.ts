@@ -39,3 +39,7 @@ export { claimBody, eventBody, grantBody, revocationBody } from "./request-bodie
 export type { JsonBody } from "./request-bodies.ts";
 export { TestOperator } from "./test-operator.ts";
 export type { NewKeyOptions } from "./test-operator.ts";
+export { liveOneLife } from "./simulator/life.ts";
+export type { LifeOptions, LifeResult } from "./simulator/life.ts";
+export { PLANTED_BUGS } from "./simulator/planted-bugs.ts";
+export type { Bugs, PlantedBug } from "./simulator/planted-bugs.ts";

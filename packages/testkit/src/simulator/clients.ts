@@ -1,0 +1,333 @@
+import type { HeldCertificate, LocalResponse, SubmittedRecord } from "@event-anchoring/control-contract";
+import type { Command, Credential } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { type OriginFingerprint, apiKeyHash, bytesToHex, decodeLeaf, verifyInclusion } from "@event-anchoring/protocol";
+import type { Bugs } from "./planted-bugs.ts";
+import { RecordMaker } from "./record-maker.ts";
+import type { Seeded } from "./seeded.ts";
+import type { SimulatedMachine } from "./simulated-machine.ts";
+import type { Trace } from "./trace.ts";
+import type { Witness } from "./witness.ts";
+import type { Scheduled, World } from "./world.ts";
+
+export const API_CLIENT = new Uint8Array(16).fill(0xaa);
+const API_SECRET = new Uint8Array(32).fill(0x5e);
+const KEY_HASH = apiKeyHash(API_SECRET, nodeCrypto.sha256);
+export const CREDENTIAL: Credential = { apiClientId: API_CLIENT, keyId: KEY_HASH.slice(0, 16) };
+
+export const CREATE_KEY: Command = {
+  kind: "create_api_key",
+  operator: "simulation",
+  key: {
+    keyHash: KEY_HASH,
+    apiClientId: API_CLIENT,
+    label: "simulation",
+    scopes: ["read", "write", "revoke", "admin"],
+    expiresMs: 0,
+    requestsPerSecond: 0,
+  },
+};
+
+export interface ClientsOptions {
+  readonly world: World;
+  readonly random: Seeded;
+  readonly trace: Trace;
+  readonly witness: Witness;
+  readonly bugs: Bugs;
+  readonly machines: readonly SimulatedMachine[];
+  readonly clients: number;
+  /** Mean pause of a client between two operations, in ms. */
+  readonly pauseMs: number;
+}
+
+export interface Operation {
+  readonly name: string;
+  readonly command: Command;
+  /** A second try cannot make a second anchor. */
+  readonly isIdempotent: boolean;
+  readonly contents: readonly string[];
+  /** Every answer so far was a definite refusal. */
+  wasOnlyRefused: boolean;
+  readonly revokedBefore: boolean;
+}
+
+const TRIES_MAX = 6;
+
+/** What the clients of a life have seen, in numbers. */
+export interface ClientCounts {
+  certified: number;
+  committed: number;
+  replayed: number;
+  rejected: number;
+  refused: number;
+  silent: number;
+  reads: number;
+  readsRefused: number;
+}
+
+/** Clients, and the api processes they talk to: they write, read, time out, retry and move between machines. */
+export class Clients {
+  readonly #options: ClientsOptions;
+  readonly #maker: RecordMaker;
+  readonly counts: ClientCounts = {
+    certified: 0,
+    committed: 0,
+    replayed: 0,
+    rejected: 0,
+    refused: 0,
+    silent: 0,
+    reads: 0,
+    readsRefused: 0,
+  };
+  readonly #refusedOnly: Operation[] = [];
+  #requestId = 0;
+  #operations = 0;
+  #isStopped = false;
+  readonly rejections = new Map<string, number>();
+
+  constructor(options: ClientsOptions) {
+    this.#options = options;
+    this.#maker = new RecordMaker(
+      options.random,
+      options.machines.map(({ identity }) => identity.originFingerprint),
+    );
+  }
+
+  start(): void {
+    for (let client = 0; client < this.#options.clients; client++) this.#live(client);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** One more event, after all else. */
+  lastWord(machine: string): Operation {
+    return {
+      ...this.#maker.event(`last word of ${machine}`, CREDENTIAL),
+      name: `last.${machine}`,
+      wasOnlyRefused: true,
+    };
+  }
+
+  /** Operations of which every attempt was definitely refused, by the content of each leaf they would have made. */
+  refused(): ReadonlyMap<string, string> {
+    return new Map(
+      this.#refusedOnly.flatMap(({ name, contents }) => contents.map((content) => [content, name] as const)),
+    );
+  }
+
+  #live(client: number): void {
+    const { world, random, pauseMs } = this.#options;
+    const next = (): void => {
+      if (this.#isStopped) return;
+      world.after(random.between(0, 2 * pauseMs), () => this.#act(client, next));
+    };
+    next();
+  }
+
+  #act(client: number, done: () => void): void {
+    const { random, machines } = this.#options;
+    const machine = random.pick(machines);
+    if (random.chance(0.35)) this.read(machine, done);
+    else this.write(this.#operation(client), machine, 0, done);
+  }
+
+  #operation(client: number): Operation {
+    this.#operations += 1;
+    const name = `w${client}.${this.#operations}`;
+    const made = this.#maker.next(name, CREDENTIAL);
+    return { name, ...made, wasOnlyRefused: true };
+  }
+
+  /** One operation through one machine, and again through others while its outcome is open. */
+  write(operation: Operation, machine: SimulatedMachine, tries: number, done: (isDone: boolean) => void): void {
+    const { random, trace, world } = this.#options;
+    const patienceMs = random.pick([300, 1000, 3000]);
+    this.#requestId += 1;
+    const requestId = this.#requestId;
+    let isOver = false;
+    const finish = (outcome: "done" | "refused" | "unknown"): void => {
+      if (isOver) return;
+      isOver = true;
+      timer.isCancelled = true;
+      if (outcome !== "refused") operation.wasOnlyRefused = false;
+      const mayRetry = outcome !== "done" && (operation.isIdempotent || outcome === "refused") && tries < TRIES_MAX;
+      if (!mayRetry) {
+        if (operation.wasOnlyRefused) this.#refusedOnly.push(operation);
+        return done(outcome === "done");
+      }
+      const elsewhere = random.chance(0.7) ? random.pick(this.#options.machines) : machine;
+      world.after(random.between(10, 400), () => this.write(operation, elsewhere, tries + 1, done));
+    };
+    const timer: Scheduled = world.after(patienceMs + 300, () => {
+      this.counts.silent += 1;
+      trace.note("silence", operation.name, machine.name);
+      finish("unknown");
+    });
+    const { command } = operation;
+    trace.note("write", operation.name, machine.name, command.kind);
+    machine.ask(
+      { type: "submit", requestId, remainingMs: patienceMs, answer: "certified", commands: [command] },
+      (response) => {
+        if (!isOver) finish(this.#onAnswer(operation, machine, response));
+      },
+    );
+  }
+
+  #onAnswer(operation: Operation, machine: SimulatedMachine, response: LocalResponse): "done" | "refused" | "unknown" {
+    const { trace } = this.#options;
+    if (response.type === "refused") {
+      this.counts.refused += 1;
+      trace.note("refused", operation.name, machine.name, response.code);
+      return response.code === "outcome_unknown" ? "unknown" : "refused";
+    }
+    if (response.type !== "submitted") return "unknown";
+    const { outcome, finality } = response;
+    trace.note("answer", operation.name, machine.name, finality, outcome.kind);
+    if (outcome.kind === "records") {
+      for (const [at, record] of outcome.records.entries()) {
+        this.#onRecord(operation, at, record, outcome.checkpoints, finality);
+      }
+    } else if (outcome.kind === "rejected") this.#reject(operation, outcome.rejection.code);
+    return "done";
+  }
+
+  #reject({ name }: Operation, code: string): void {
+    this.counts.rejected += 1;
+    this.rejections.set(code, (this.rejections.get(code) ?? 0) + 1);
+    this.#options.trace.note("rejected", name, code);
+  }
+
+  #onRecord(
+    operation: Operation,
+    at: number,
+    record: SubmittedRecord,
+    checkpoints: readonly HeldCertificate[],
+    finality: "certified" | "committed",
+  ): void {
+    const { witness } = this.#options;
+    const name = `${operation.name}/${at}`;
+    if (record.status === "rejected") return this.#reject(operation, record.rejection.code);
+    const anchorId = bytesToHex(record.anchorId);
+    if (record.status === "replayed") {
+      this.counts.replayed += 1;
+      witness.acknowledge(name, anchorId, null);
+    } else {
+      if (finality === "certified") this.#certifiedMeansCertified(name, record, checkpoints);
+      else this.counts.committed += 1;
+      const { originFingerprint, depth } = decodeLeaf(record.leaf);
+      witness.acknowledge(name, anchorId, { origin: bytesToHex(originFingerprint), depth });
+    }
+    const isGrant = operation.command.kind === "record_grant";
+    if (isGrant && operation.revokedBefore && record.status === "accepted") {
+      witness.fail("whatIsRevokedStaysRevoked", `${name} grants on a claim that was revoked before`);
+    }
+    this.#maker.learn(operation.command, record.anchorId);
+  }
+
+  /** A certified answer carries what a verifier needs: a path to a root that a quorum has signed. */
+  #certifiedMeansCertified(
+    name: string,
+    record: Extract<SubmittedRecord, { status: "accepted" }>,
+    checkpoints: readonly HeldCertificate[],
+  ): void {
+    const { witness } = this.#options;
+    this.counts.certified += 1;
+    const leaf = decodeLeaf(record.leaf);
+    const leafOrigin = bytesToHex(leaf.originFingerprint);
+    const held = checkpoints.find(({ originFingerprint }) => bytesToHex(originFingerprint) === leafOrigin);
+    if (!record.certified || record.path === null || held === undefined) {
+      witness.fail("certifiedMeansCertified", `${name} is called certified and has no certificate`);
+      return;
+    }
+    witness.everyHeadShownIsCertifiedAndTrue(held);
+    const { treeSize: size, rootHash } = held;
+    const { anchorId: leafHash, path } = record;
+    const isIncluded = verifyInclusion({ index: leaf.depth, size, leafHash, rootHash, path }, nodeCrypto.sha256);
+    if (!isIncluded) witness.fail("certifiedMeansCertified", `${name} is not under the root of its certificate`);
+  }
+
+  read(machine: SimulatedMachine, done: () => void): void {
+    const { random, trace, witness, world, machines } = this.#options;
+    this.#requestId += 1;
+    const requestId = this.#requestId;
+    const floor = witness.floor();
+    const remainingMs = random.pick([200, 1000, 2500]);
+    const origin = random.pick(machines).identity.originFingerprint;
+    const origins = random.chance(0.7) ? [origin] : "all";
+    let isOver = false;
+    const finish = (): void => {
+      if (isOver) return;
+      isOver = true;
+      timer.isCancelled = true;
+      done();
+    };
+    const timer = world.after(remainingMs + 300, finish);
+    machine.ask({ type: "read", requestId, remainingMs, origins }, (response) => {
+      if (isOver) return;
+      if (response.type !== "ready_to_read") {
+        this.counts.readsRefused += 1;
+        return finish();
+      }
+      this.#answerFromTables(machine, response, floor, remainingMs, finish);
+    });
+    trace.mix(`read ${machine.name}`);
+  }
+
+  /** The api answers once a snapshot of its tables has reached the read index. */
+  #answerFromTables(
+    machine: SimulatedMachine,
+    response: Extract<LocalResponse, { type: "ready_to_read" }>,
+    floor: ReadonlyMap<string, number>,
+    remainingMs: number,
+    done: () => void,
+  ): void {
+    const { world, bugs, witness, trace } = this.#options;
+    const { readIndex, certificates } = response;
+    const { database } = machine;
+    if (database.appliedIndex < readIndex && !bugs.has("api_ignores_applied_index")) {
+      if (remainingMs <= 0) return done();
+      world.after(5, () => this.#answerFromTables(machine, response, floor, remainingMs - 5, done));
+      return;
+    }
+    this.counts.reads += 1;
+    for (const held of certificates) {
+      const key = bytesToHex(held.originFingerprint);
+      const shown = this.#shownSize(machine, held.originFingerprint, held.treeSize);
+      trace.note("shows", machine.name, key.slice(0, 4), shown);
+      if (shown > held.treeSize) {
+        witness.fail(
+          "everyHeadShownIsCertifiedAndTrue",
+          `${machine.name} shows size ${shown}, certified is ${held.treeSize}`,
+        );
+      }
+      witness.everyHeadShownIsCertifiedAndTrue(held);
+      witness.latestAnchorNeverGoesBack(machine.name, key, shown, floor);
+      const rows = leavesIn(machine, held.originFingerprint);
+      if (rows < shown) {
+        witness.fail("readsAreLinearizable", `${machine.name} shows size ${shown}, its tables hold ${rows} leaves`);
+      }
+    }
+    done();
+  }
+
+  #shownSize(machine: SimulatedMachine, origin: OriginFingerprint, treeSize: number): number {
+    const { bugs } = this.#options;
+    const state = machine.node?.session?.state.origins.get(bytesToHex(origin));
+    if (bugs.has("shown_before_certified")) return state?.tree.size ?? treeSize;
+    if (bugs.has("read_of_recorded_certificate")) return state?.certified?.treeSize ?? 0;
+    return treeSize;
+  }
+}
+
+function leavesIn(machine: SimulatedMachine, origin: OriginFingerprint): number {
+  const key = bytesToHex(origin);
+  const newest = machine.database.applied.findLast(({ decision }) =>
+    decision.writes.leaves.some(({ originFingerprint }) => bytesToHex(originFingerprint) === key),
+  );
+  const depths = newest?.decision.writes.leaves.filter(
+    ({ originFingerprint }) => bytesToHex(originFingerprint) === key,
+  );
+  return (depths?.at(-1)?.depth ?? -1) + 1;
+}

@@ -1,0 +1,305 @@
+import { decodeMessage, RaftEngine } from "raft-ts";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { CREATE_KEY, type ClientCounts, Clients } from "./clients.ts";
+import { FAULTS, type Fault, Nemesis } from "./nemesis.ts";
+import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
+import { Seeded } from "./seeded.ts";
+import { simulatedIdentities } from "./simulated-ceremony.ts";
+import { type DiskImages, SimulatedMachine } from "./simulated-machine.ts";
+import { SimulatedNetwork } from "./simulated-network.ts";
+import { WORLD_START_MS } from "./simulated-process.ts";
+import { SimulatedSnapshots } from "./simulated-snapshots.ts";
+import { Trace, type TraceLine } from "./trace.ts";
+import { type Broken, Witness } from "./witness.ts";
+import { World } from "./world.ts";
+
+export interface LifeOptions {
+  readonly seed: number;
+  readonly bugs?: Bugs;
+  /** How long faults strike, in simulated ms. Default 20,000. */
+  readonly harmMs?: number;
+  /** Which faults may strike; drawn from the seed unless given. */
+  readonly faults?: readonly Fault[];
+  /** Hears every line of the story. */
+  readonly onLine?: (line: TraceLine) => void;
+}
+
+export interface LifeResult {
+  readonly seed: number;
+  /** null: every sentence held. */
+  readonly broken: Broken | null;
+  readonly traceHash: string;
+  readonly newestLines: readonly string[];
+  readonly simulatedMs: number;
+  readonly happenings: number;
+  readonly entries: number;
+  readonly acknowledged: number;
+  readonly nodes: number;
+  readonly faults: readonly Fault[];
+  readonly counts: ClientCounts;
+  readonly rejections: ReadonlyMap<string, number>;
+}
+
+const HARM_MS = 20_000;
+/** The cluster is born, and a client has its key. */
+const BIRTH_MAX_MS = 10_000;
+/** Ten election timeouts. */
+const CONVERGE_MAX_MS = 20_000;
+
+/** One life of a cluster, from its birth over its faults to its recovery: a function of the seed. */
+export async function liveOneLife(options: LifeOptions): Promise<LifeResult> {
+  const engine = await RaftEngine.load({ nowMs: () => WORLD_START_MS });
+  const life = new Life(options, engine);
+  try {
+    await life.run();
+  } catch (error) {
+    life.witness.fail("noNodeDiesOfAnError", error instanceof Error ? (error.stack ?? error.message) : String(error));
+  } finally {
+    life.close();
+  }
+  return life.result();
+}
+
+class Life {
+  readonly #options: LifeOptions;
+  readonly #bugs: Bugs;
+  readonly #world = new World();
+  readonly #trace: Trace;
+  readonly #random: Seeded;
+  readonly witness: Witness;
+  readonly #network: SimulatedNetwork;
+  readonly #machines: SimulatedMachine[];
+  readonly #clones: SimulatedMachine[] = [];
+  readonly #surroundings: ConstructorParameters<typeof SimulatedMachine>[3];
+  readonly #faults: readonly Fault[];
+  readonly #clients: Clients;
+  readonly #nemesis: Nemesis;
+
+  constructor(options: LifeOptions, engine: RaftEngine) {
+    const { seed } = options;
+    this.#options = options;
+    this.#bugs = options.bugs ?? NO_BUGS;
+    this.#random = new Seeded(seed);
+    const random = this.#random;
+    const world = this.#world;
+    this.#trace = new Trace(() => world.nowMs, options.onLine ?? null);
+    const trace = this.#trace;
+    const identities = simulatedIdentities(random.chance(0.15) ? 5 : 3);
+    const [first] = identities;
+    if (first === undefined) throw new Error("a cluster has nodes");
+    this.witness = new Witness({
+      nowMs: () => world.nowMs,
+      root: first.trustRoot,
+      disksOf: (machine) => this.#machineNamed(machine),
+      bitOf: (machine) => 1 << identities.findIndex(({ nodeId }) => nodeId === machine.slice(0, 1)),
+      electorate: identities.length,
+    });
+    const { witness } = this;
+    this.#network = new SimulatedNetwork({
+      world,
+      random: new Seeded(seed, 2),
+      bugs: this.#bugs,
+      watcher: this.#networkWatcher(),
+    });
+    this.#faults = options.faults ?? FAULTS.filter(() => random.chance(0.35));
+    this.#surroundings = {
+      world,
+      trace,
+      witness,
+      network: this.#network,
+      snapshots: new SimulatedSnapshots(new Seeded(seed, 3), this.#bugs),
+      engine,
+      bugs: this.#bugs,
+      seed,
+      logEntriesKept: random.pick([20, 60, 10_000]),
+      verdictsMs: random.pick([0, 0, 3]),
+    };
+    const surroundings = this.#surroundings;
+    this.#machines = identities.map(
+      (identity, at) => new SimulatedMachine(identity.nodeId, identity, at, surroundings),
+    );
+    const machines = this.#machines;
+    this.#clients = new Clients({
+      world,
+      random: new Seeded(seed, 4),
+      trace,
+      witness,
+      bugs: this.#bugs,
+      machines,
+      clients: random.pick([2, 4, 8]),
+      pauseMs: random.pick([30, 100, 300]),
+    });
+    this.#nemesis = new Nemesis(
+      {
+        world,
+        random: new Seeded(seed, 5),
+        trace,
+        witness,
+        network: this.#network,
+        machines,
+        makeClone: (original, images) => this.#makeClone(original, images),
+        pauseMs: random.pick([300, 1000, 2500]),
+      },
+      this.#faults.length > 0 ? this.#faults : ["kill"],
+    );
+  }
+
+  async run(): Promise<void> {
+    const { harmMs = HARM_MS } = this.#options;
+    for (const machine of this.#machines) machine.start();
+    await this.#until(() => this.#isBorn(), "theClusterIsBorn", BIRTH_MAX_MS);
+    await this.#keyIsKnown();
+    if (this.witness.broken !== null) return;
+    this.#clients.start();
+    this.#nemesis.start();
+    await this.#runFor(harmMs);
+    this.#trace.note("calm", "faults end");
+    this.#nemesis.end();
+    this.#clients.stop();
+    await this.#runFor(4000);
+    await this.#until(
+      () => this.#hasConverged(),
+      "theClusterConvergesWhenFaultsEnd",
+      CONVERGE_MAX_MS,
+      () => this.#lag(),
+    );
+    await this.#everyNodeServesAgain();
+    for (const machine of this.#serving()) this.witness.acknowledgedAnchorsSurvive(machine.name);
+    this.witness.whatWasRefusedIsNotAnchored(this.#clients.refused());
+  }
+
+  close(): void {
+    for (const machine of [...this.#machines, ...this.#clones]) machine.kill();
+  }
+
+  result(): LifeResult {
+    const { witness } = this;
+    return {
+      seed: this.#options.seed,
+      broken: witness.broken,
+      traceHash: this.#trace.hash,
+      newestLines: this.#trace.newest(60),
+      simulatedMs: this.#world.nowMs,
+      happenings: this.#world.happened,
+      entries: witness.entriesCommitted,
+      acknowledged: witness.anchorsAcknowledged,
+      nodes: this.#machines.length,
+      faults: this.#faults,
+      counts: this.#clients.counts,
+      rejections: this.#clients.rejections,
+    };
+  }
+
+  #machineNamed(name: string): SimulatedMachine {
+    const found = [...this.#machines, ...this.#clones].find((machine) => machine.name === name);
+    if (found === undefined) throw new Error(`no machine ${name}`);
+    return found;
+  }
+
+  #makeClone(original: SimulatedMachine, images: DiskImages): SimulatedMachine {
+    const position = this.#machines.length + this.#clones.length;
+    const name = `${original.identity.nodeId}-clone`;
+    const clone = new SimulatedMachine(name, original.identity, position, this.#surroundings);
+    clone.database.restore(images.database);
+    clone.volume.restore(images.volume);
+    clone.excuse = "clone";
+    this.#clones.push(clone);
+    return clone;
+  }
+
+  #networkWatcher(): ConstructorParameters<typeof SimulatedNetwork>[0]["watcher"] {
+    const trace = this.#trace;
+    return {
+      onSent: (from, machine, _to, frame) => {
+        if (frame.type === "raft") this.witness.onMessage(from, machine, decodeMessage(frame.message));
+        else if (frame.type === "cosignatures") {
+          for (const item of frame.items) this.witness.onCosignature(from, machine, item);
+        }
+      },
+      onDelivered: (from, to, frame, bytes) => {
+        trace.mix(`${from}${to}${frame.type}`);
+        trace.mixBytes(bytes);
+      },
+      onHelloRefused: (from, to, { code, detail }) => trace.note("hello_refused", from, to, code, detail),
+    };
+  }
+
+  async #runFor(ms: number): Promise<void> {
+    await this.#world.runUntil(this.#world.nowMs + ms, () => this.witness.broken !== null);
+  }
+
+  async #until(condition: () => boolean, sentence: string, limitMs: number, why?: () => string): Promise<void> {
+    const untilMs = this.#world.nowMs + limitMs;
+    while (this.#world.nowMs < untilMs && this.witness.broken === null) {
+      if (condition()) return;
+      await this.#runFor(50);
+    }
+    if (!condition()) this.witness.fail(sentence, `not within ${limitMs} simulated ms: ${why?.() ?? ""}`);
+  }
+
+  #isBorn(): boolean {
+    return this.#machines.every(({ node }) => (node?.session?.state.trustRootChain ?? null) !== null);
+  }
+
+  async #keyIsKnown(): Promise<void> {
+    const [machine] = this.#machines;
+    if (machine === undefined || this.witness.broken !== null) return;
+    const command = { name: "key", command: CREATE_KEY, isIdempotent: true, contents: [], revokedBefore: false };
+    let isDone = false;
+    this.#clients.write({ ...command, wasOnlyRefused: true }, machine, 0, (done) => (isDone = done));
+    await this.#until(() => isDone, "theClusterIsBorn", BIRTH_MAX_MS);
+  }
+
+  /** Machines that may be expected to take part. */
+  #serving(): readonly SimulatedMachine[] {
+    return this.#machines.filter(({ stopped, name }) => stopped === null && !this.#isReplacedByClone(name));
+  }
+
+  /** Of a node and its clone either may be the one that goes on. */
+  #isReplacedByClone(name: string): boolean {
+    return this.#clones.some((clone) => clone.identity.nodeId === name);
+  }
+
+  #hasConverged(): boolean {
+    const sessions = this.#serving().map(({ node }) => node?.session ?? null);
+    const effects = new Set(sessions.map((session) => (session === null ? "" : bytesToHex(session.state.effect))));
+    if (effects.size !== 1 || effects.has("")) return false;
+    return sessions.every((session) => {
+      if (session === null || session.leaderNodeId() === null) return false;
+      const origins = [...session.state.origins.values()];
+      return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);
+    });
+  }
+
+  #lag(): string {
+    const states = this.#serving().map(({ name, node }) => {
+      const session = node?.session ?? null;
+      if (session === null) return `${name} has no session (${JSON.stringify(node?.status().serving ?? null)})`;
+      const { uncovered } = session.certifier;
+      const { leaves } = uncovered.call(session.certifier);
+      return `${name} follows ${session.leaderNodeId()}, applied ${session.state.appliedIndex}, uncovered ${leaves}`;
+    });
+    return states.join("; ");
+  }
+
+  /** A write through each node, and a read of it through each. */
+  async #everyNodeServesAgain(): Promise<void> {
+    for (const machine of this.#serving()) {
+      if (this.witness.broken !== null) return;
+      const operation = this.#clients.lastWord(machine.name);
+      let isDone = false;
+      this.#clients.write(operation, machine, 0, (done) => (isDone = done));
+      await this.#until(
+        () => isDone,
+        "everyNodeServesAgain",
+        CONVERGE_MAX_MS,
+        () => this.#lag(),
+      );
+    }
+    for (const machine of this.#serving()) {
+      let isDone = false;
+      this.#clients.read(machine, () => (isDone = true));
+      await this.#until(() => isDone, "everyNodeServesAgain", CONVERGE_MAX_MS);
+    }
+  }
+}

@@ -1,0 +1,358 @@
+import type { Seeded } from "./seeded.ts";
+import type { DiskImages, SimulatedMachine } from "./simulated-machine.ts";
+import type { SimulatedNetwork } from "./simulated-network.ts";
+import type { Trace } from "./trace.ts";
+import type { Witness } from "./witness.ts";
+import type { World } from "./world.ts";
+
+export interface NemesisOptions {
+  readonly world: World;
+  readonly random: Seeded;
+  readonly trace: Trace;
+  readonly witness: Witness;
+  readonly network: SimulatedNetwork;
+  readonly machines: readonly SimulatedMachine[];
+  /** Makes a machine with these disks that says it is that one. */
+  readonly makeClone: (original: SimulatedMachine, images: DiskImages) => SimulatedMachine;
+  /** Mean pause between two faults, in ms. */
+  readonly pauseMs: number;
+}
+
+/** What may happen to a life. Each life draws which of these may happen to it. */
+export const FAULTS = [
+  "kill",
+  "power",
+  "power_everywhere",
+  "stop",
+  "pause",
+  "cut",
+  "cut_one_way",
+  "isolate",
+  "partial",
+  "swizzle",
+  "flaky",
+  "slow_link",
+  "reset",
+  "slow_disk",
+  "write_fault",
+  "disk_full",
+  "server_restart",
+  "server_stop",
+  "clock",
+  "promise_fault",
+  "corrupt_row",
+  "database_set_back",
+  "both_set_back",
+  "promise_file_lost",
+  "promise_file_set_back",
+  "clone",
+] as const;
+
+export type Fault = (typeof FAULTS)[number];
+
+/** These spend an identity: at most as many machines as the cluster can do without. */
+const SPENDING: ReadonlySet<Fault> = new Set([
+  "database_set_back",
+  "both_set_back",
+  "promise_file_lost",
+  "promise_file_set_back",
+  "clone",
+]);
+
+/** What only peers can tell is done while they are there and listen: what is not detectable otherwise is documented. */
+const CALM_BEFORE_MS = 2500;
+const FENCED_WITHIN_MS = 12_000;
+const HOUR_MS = 3_600_000;
+
+/** Does harm, and undoes it after a while. */
+export class Nemesis {
+  readonly #options: NemesisOptions;
+  readonly #kinds: readonly Fault[];
+  readonly #undo = new Set<() => void>();
+  readonly #images = new Map<SimulatedMachine, DiskImages>();
+  #spent = 0;
+  #isResting = false;
+  #isOver = false;
+
+  constructor(options: NemesisOptions, kinds: readonly Fault[]) {
+    this.#options = options;
+    this.#kinds = kinds;
+  }
+
+  start(): void {
+    this.#keepImages();
+    this.#next();
+  }
+
+  /** Everything that was harmed is whole again; who was stopped for good stays stopped. */
+  end(): void {
+    this.#isOver = true;
+    this.#undoAll();
+    for (const machine of this.#options.machines) this.#revive(machine);
+  }
+
+  #revive(machine: SimulatedMachine): void {
+    machine.database.startServer();
+    machine.database.slowness = 1;
+    machine.database.isFull = false;
+    machine.database.nextFault = null;
+    machine.volume.failsNext = false;
+    machine.wallOffsetMs = 0;
+    machine.process?.resume();
+    if (machine.stopped?.reason === "halted" && machine.excuse === "corrupt_row") {
+      machine.database.repair();
+      machine.start();
+    } else if (machine.excuse === "corrupt_row") machine.database.repair();
+    if (machine.stopped === null) machine.start();
+  }
+
+  #undoAll(): void {
+    for (const undo of this.#undo) undo();
+    this.#undo.clear();
+    this.#options.network.heal();
+  }
+
+  #keepImages(): void {
+    const { world, random, machines } = this.#options;
+    world.after(random.between(500, 4000), () => {
+      if (this.#isOver) return;
+      const machine = random.pick(machines);
+      if (machine.database.appliedIndex > 0) this.#images.set(machine, machine.images());
+      this.#keepImages();
+    });
+  }
+
+  #next(): void {
+    const { world, random, pauseMs } = this.#options;
+    world.after(random.between(0.2 * pauseMs, 1.8 * pauseMs), () => {
+      if (this.#isOver) return;
+      if (!this.#isResting) this.#strike(random.pick(this.#kinds));
+      this.#next();
+    });
+  }
+
+  #strike(fault: Fault): void {
+    const { random, machines, trace } = this.#options;
+    const machine = random.pick(machines);
+    if (SPENDING.has(fault)) {
+      const spendable = machines.length - (Math.floor(machines.length / 2) + 1);
+      if (this.#spent < spendable && machine.excuse === null) this.#spend(fault, machine);
+      return;
+    }
+    trace.note("fault", fault, machine.name);
+    this.#harm(fault, machine);
+  }
+
+  #harm(fault: Fault, machine: SimulatedMachine): void {
+    const { random, machines, network } = this.#options;
+    const { database } = machine;
+    const other = random.pick(machines.filter((each) => each !== machine));
+    switch (fault) {
+      case "kill":
+        machine.kill();
+        return this.#startLater(machine);
+      case "power":
+        machine.losePower();
+        return this.#startLater(machine);
+      case "power_everywhere":
+        for (const each of machines) each.losePower();
+        for (const each of machines) this.#startLater(each);
+        return;
+      case "stop":
+        machine.stop();
+        return this.#startLater(machine);
+      case "pause":
+        machine.process?.pause();
+        return this.#later(random.pick([200, 800, 2000, 6000]), () => machine.process?.resume());
+      case "cut":
+        return this.#links(
+          [
+            [machine, other],
+            [other, machine],
+          ],
+          { isCut: true },
+        );
+      case "cut_one_way":
+        return this.#links([[machine, other]], { isCut: true });
+      case "isolate":
+        return this.#links(pairsOf(machine, machines), { isCut: true });
+      case "partial":
+        return this.#links(
+          [
+            [machine, other],
+            [other, machine],
+          ],
+          { isClogged: true },
+        );
+      case "swizzle":
+        return this.#swizzle();
+      case "flaky":
+        return this.#links(allPairs(machines), {
+          loss: random.between(0, 0.2),
+          duplication: random.between(0, 0.3),
+          reorders: true,
+          maxMs: random.between(2, 60),
+        });
+      case "slow_link":
+        return this.#links([[machine, other]], { minMs: 20, maxMs: random.between(40, 400) });
+      case "reset":
+        return network.reset(machine.name, other.name);
+      case "slow_disk":
+        database.slowness = random.pick([10, 60, 400, 2000]);
+        return this.#later(random.between(500, 4000), () => (database.slowness = 1));
+      case "write_fault":
+        database.nextFault = random.pick(["refused", "lost_unknown", "done_unknown"]);
+        return;
+      case "disk_full":
+        database.isFull = true;
+        return this.#later(random.between(500, 4000), () => (database.isFull = false));
+      case "server_restart":
+        return database.restartServer();
+      case "server_stop":
+        database.stopServer();
+        return this.#later(random.between(300, 4000), () => database.startServer());
+      case "clock":
+        machine.wallOffsetMs = random.pick([-HOUR_MS, -3000, 3000, 20_000, HOUR_MS]);
+        return this.#later(random.between(1000, 6000), () => (machine.wallOffsetMs = 0));
+      case "promise_fault":
+        machine.volume.failsNext = true;
+        return;
+      case "corrupt_row":
+        return this.#corrupt(machine);
+      default:
+        throw new Error(`${fault} spends an identity`);
+    }
+  }
+
+  #links(
+    pairs: readonly (readonly [SimulatedMachine, SimulatedMachine])[],
+    change: Partial<ReturnType<SimulatedNetwork["link"]>>,
+  ): void {
+    const { network, random } = this.#options;
+    const before = pairs.map(([from, to]) => {
+      const link = network.link(from.name, to.name);
+      const kept = { ...link };
+      Object.assign(link, change);
+      return { link, kept };
+    });
+    this.#later(random.pick([300, 1200, 3000, 7000]), () => {
+      for (const { link, kept } of before) Object.assign(link, kept);
+    });
+  }
+
+  /** Links stop one by one and come back in another order. */
+  #swizzle(): void {
+    const { network, random, machines, world } = this.#options;
+    for (const [from, to] of allPairs(machines)) {
+      const link = network.link(from.name, to.name);
+      const stopsMs = random.between(0, 1500);
+      world.after(stopsMs, () => (link.isClogged = !this.#isOver && !this.#isResting));
+      this.#later(stopsMs + random.between(200, 2500), () => (link.isClogged = false));
+    }
+  }
+
+  /** A bit turns, and is noticed when the row is read again: at the next start at the latest. */
+  #corrupt(machine: SimulatedMachine): void {
+    const { random, machines, world, witness } = this.#options;
+    const isSomebodyElses = machines.some((each) => each !== machine && each.excuse !== null);
+    const { rows, compacted } = machine.database;
+    if (isSomebodyElses || rows.length === 0 || !machine.isRunning || machine.stopped !== null) return;
+    const isLast = random.chance(0.5);
+    const at = isLast ? rows.length - 1 : random.below(rows.length);
+    machine.losePower();
+    machine.excuse = "corrupt_row";
+    machine.database.corrupt(compacted.index + 1 + at);
+    machine.start();
+    world.after(4000, () => {
+      if (this.#isOver) return;
+      if (
+        machine.stopped === null &&
+        machine.isRunning &&
+        !machine.process?.isPaused &&
+        machine.node?.session != null
+      ) {
+        witness.fail("corruptionNeverLooksLikeAbsence", `${machine.name} serves with a corrupt row`);
+      }
+      this.#revive(machine);
+    });
+  }
+
+  #spend(fault: Fault, machine: SimulatedMachine): void {
+    const { trace, world } = this.#options;
+    const images = this.#images.get(machine);
+    if (images === undefined || !machine.isRunning) return;
+    this.#spent += 1;
+    this.#isResting = true;
+    machine.excuse = fault;
+    trace.note("calm_before", fault, machine.name);
+    this.#undoAll();
+    for (const each of this.#options.machines) this.#revive(each);
+    const isHarder = fault === "both_set_back" || fault === "promise_file_set_back" || fault === "clone";
+    world.after(isHarder ? CALM_BEFORE_MS : 50, () => {
+      if (this.#isOver) return;
+      trace.note("fault", fault, machine.name);
+      this.#setBack(fault, machine, images);
+      world.after(isHarder ? FENCED_WITHIN_MS / 3 : 2000, () => (this.#isResting = false));
+    });
+  }
+
+  #setBack(fault: Fault, machine: SimulatedMachine, images: DiskImages): void {
+    if (fault === "clone") {
+      this.#options.makeClone(machine, machine.images()).start();
+      return;
+    }
+    machine.kill();
+    const forgets = this.#forgets(fault, machine, images);
+    if (fault !== "promise_file_lost" && fault !== "promise_file_set_back") machine.database.restore(images.database);
+    if (fault === "promise_file_lost") machine.volume.restore({ bytes: new Uint8Array(0), durable: null });
+    else if (fault !== "database_set_back") machine.volume.restore(images.volume);
+    machine.start();
+    if (forgets) this.#mustBeFenced(fault, machine);
+  }
+
+  /** Whether the images lack a cosignature that the machine has given. */
+  #forgets(fault: Fault, machine: SimulatedMachine, images: DiskImages): boolean {
+    if (fault === "promise_file_lost") return true;
+    const now = machine.volume.durable?.signedHeads ?? new Map<string, { treeSize: number }>();
+    return [...now].some(([origin, { treeSize }]) => {
+      const then = images.volume.durable?.signedHeads.get(origin)?.treeSize ?? 0;
+      return treeSize > then;
+    });
+  }
+
+  #mustBeFenced(fault: Fault, machine: SimulatedMachine): void {
+    const { world, witness } = this.#options;
+    world.after(FENCED_WITHIN_MS, () => {
+      if (machine.stopped?.reason === "fenced") return;
+      witness.fail("aNodeThatForgotIsFenced", `${machine.name} goes on after ${fault}`);
+    });
+  }
+
+  #startLater(machine: SimulatedMachine): void {
+    const delayMs = this.#options.random.pick([5, 100, 700, 3000]);
+    this.#later(delayMs, () => {
+      if (machine.stopped === null) machine.start();
+    });
+  }
+
+  #later(delayMs: number, undo: () => void): void {
+    const once = (): void => {
+      if (this.#undo.delete(once)) undo();
+    };
+    this.#undo.add(once);
+    this.#options.world.after(delayMs, once);
+  }
+}
+
+function pairsOf(
+  machine: SimulatedMachine,
+  machines: readonly SimulatedMachine[],
+): (readonly [SimulatedMachine, SimulatedMachine])[] {
+  return machines
+    .filter((each) => each !== machine)
+    .flatMap((each) => [[machine, each] as const, [each, machine] as const]);
+}
+
+function allPairs(machines: readonly SimulatedMachine[]): (readonly [SimulatedMachine, SimulatedMachine])[] {
+  return machines.flatMap((from) => machines.filter((to) => to !== from).map((to) => [from, to] as const));
+}

@@ -1,0 +1,57 @@
+/**
+ * Mistakes that a simulated world makes on purpose, to show that its checkers see them. They live in the doubles of
+ * this package and in what is wrapped around a node from outside; nothing a node is built from knows of them.
+ */
+export const PLANTED_BUGS = {
+  ack_before_persist: "an append is reported durable while Postgres still flushes it",
+  hard_state_not_saved: "term and vote are not written with an append",
+  vote_not_saved: "the term is written, the vote is not",
+  log_tail_dropped_at_start: "what follows the commit hint is taken for uncommitted and dropped at a start",
+  old_tail_left: "an upsert replaces a suffix and leaves the dead leader's tail behind it",
+  corrupt_row_as_absent: "a log row that fails its checksum is taken for the end of the log",
+  failed_append_taken_for_done: "an append that failed is answered as if it were durable",
+  applied_index_apart: "rows and applied index are two transactions",
+  client_event_id_not_looked_up: "the look-up of a client event id finds nothing",
+  facts_differ_on_one_node: "one node's look-ups miss what was applied last",
+  revocation_leaves_no_mark: "a revocation does not end what it revokes",
+  promise_file_not_saved: "the promise file is written at the first start only",
+  promise_write_not_synced: "a promise is reported durable while it is in the page cache",
+  promise_single_slot: "the promise file is overwritten in place",
+  vote_not_in_promise_file: "the promise file remembers everything but term and vote",
+  cosigned_heads_not_in_promise_file: "the promise file remembers everything but the signed heads",
+  promises_not_compared_at_start: "what the promise file says is not held against the database",
+  hello_always_accepted: "what a peer has forgotten is not held against it",
+  incarnation_ignored: "a clone may speak in an incarnation that is taken",
+  sign_before_commit: "an entry is applied and cosigned once it is durable here, committed or not",
+  responses_before_append: "a response overtakes an earlier append of the lane",
+  payload_by_index_alone: "the payload of a message is found by index, whatever the term",
+  read_index_id_reused: "every read-index round of a life has the same context",
+  lease_like_read: "a leader answers a read index by itself",
+  follower_answers_read: "a follower answers a read index with its own commit index",
+  read_does_not_wait_for_apply: "a read goes on before its index is applied",
+  vote_granted_twice: "every candidate of a term is voted for",
+  ack_of_more_than_written: "an acknowledgement names one entry more than the log holds",
+  commit_beyond_verified: "a follower commits to its own end whatever the leader has verified of it",
+  applied_entry_skipped: "one committed entry is left out",
+  quorum_of_one: "a leader takes its own acknowledgement for two",
+  ticks_caught_up: "ticks missed in a pause are made up for",
+  signer_not_checked: "a cosignature counts for whoever brings it",
+  cosignature_sent_once: "a cosignature that was lost is never said again",
+  group_decided_twice: "ids of decided groups are not looked up",
+  groups_forgotten_before_not_after: "ids of decided groups are forgotten while their groups may still come",
+  unreached_although_sent: "a proposal that left is reported as never having left",
+  shown_before_certified: "the EEA moves with the commit, before a certificate",
+  read_of_recorded_certificate: "the EEA is read from the last CERTIFY of the log",
+  api_ignores_applied_index: "the api answers from tables that are behind the read index",
+  acknowledged_when_proposed: "a write is acknowledged before it is certified",
+  snapshot_below_promise: "a snapshot is installed without being held against the promises",
+  clock_not_guarded: "a leader far ahead of the median stamps entries",
+  version_raised_early: "an entry of a version that nobody reads is proposed",
+} as const;
+
+export type PlantedBug = keyof typeof PLANTED_BUGS;
+
+/** Usually empty. */
+export type Bugs = ReadonlySet<PlantedBug>;
+
+export const NO_BUGS: Bugs = new Set();

@@ -1,0 +1,283 @@
+import {
+  type ControlPlaneConfig,
+  ControlPlaneNode,
+  type Environment,
+  type Logger,
+  type Machine,
+  type NodeIdentity,
+  type StopReason,
+  localRequests,
+} from "@event-anchoring/control-plane";
+import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import type { RaftEngine, RawNode } from "raft-ts";
+import type { Bugs } from "./planted-bugs.ts";
+import { watchedEngine } from "./planted-engine.ts";
+import { plantInNode } from "./planted-in-node.ts";
+import { Seeded } from "./seeded.ts";
+import { simulatedCrypto } from "./simulated-crypto.ts";
+import { type DatabaseImage, SimulatedDatabase } from "./simulated-database.ts";
+import type { SimulatedNetwork } from "./simulated-network.ts";
+import { SimulatedProcess } from "./simulated-process.ts";
+import type { SimulatedSnapshots } from "./simulated-snapshots.ts";
+import { SimulatedVolume, type VolumeImage } from "./simulated-volume.ts";
+import type { Trace } from "./trace.ts";
+import type { Witness } from "./witness.ts";
+import type { World } from "./world.ts";
+
+export interface MachineSurroundings {
+  readonly world: World;
+  readonly trace: Trace;
+  readonly witness: Witness;
+  readonly network: SimulatedNetwork;
+  readonly snapshots: SimulatedSnapshots;
+  readonly engine: RaftEngine;
+  readonly bugs: Bugs;
+  readonly seed: number;
+  readonly logEntriesKept: number;
+  /** Verdicts of the thread pool take this long at most; 0: none. */
+  readonly verdictsMs: number;
+}
+
+/** Both disks of a machine at one moment. */
+export interface DiskImages {
+  readonly database: DatabaseImage;
+  readonly volume: VolumeImage;
+}
+
+interface Running {
+  readonly process: SimulatedProcess;
+  readonly node: ControlPlaneNode;
+  readonly rawNodes: RawNode[];
+  readonly handle: ReturnType<typeof localRequests>;
+}
+
+/** One machine: two disks that survive, and a process that does not. */
+export class SimulatedMachine {
+  readonly name: string;
+  readonly identity: NodeIdentity;
+  readonly database: SimulatedDatabase;
+  readonly volume: SimulatedVolume;
+  readonly #surroundings: MachineSurroundings;
+  readonly #position: number;
+  #running: Running | null = null;
+  #starts = 0;
+  #stopped: StopReason | null = null;
+  wallOffsetMs = 0;
+  /** What was done to it that may spend its identity, or stop it until somebody looks; null: nothing. */
+  excuse: string | null = null;
+
+  constructor(name: string, identity: NodeIdentity, position: number, surroundings: MachineSurroundings) {
+    this.name = name;
+    this.identity = identity;
+    this.#position = position;
+    this.#surroundings = surroundings;
+    const { world, bugs, seed, witness } = surroundings;
+    const random = new Seeded(seed, 1000 + position);
+    this.database = new SimulatedDatabase({
+      world,
+      random,
+      bugs,
+      systemIdentifier: `system of ${name.slice(0, 1)}`,
+      isFirst: position === 0,
+      watcher: {
+        onDurable: (entries, hardState) => witness.onDurable(name, entries, hardState),
+        onDecided: (decision) => witness.onDecided(name, decision),
+      },
+    });
+    this.volume = new SimulatedVolume({ world, random, bugs });
+  }
+
+  get node(): ControlPlaneNode | null {
+    return this.#running?.node ?? null;
+  }
+
+  get process(): SimulatedProcess | null {
+    return this.#running?.process ?? null;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Fenced or halted: it is not started again by itself. */
+  get stopped(): StopReason | null {
+    return this.#stopped;
+  }
+
+  start(): void {
+    if (this.#running !== null) return;
+    const { world, trace, seed, verdictsMs } = this.#surroundings;
+    this.#starts += 1;
+    this.#stopped = null;
+    trace.note("start", this.name);
+    const random = new Seeded(seed, 10_000 + this.#position * 100 + this.#starts);
+    const process = new SimulatedProcess(world, () => this.wallOffsetMs);
+    const environment: Environment = {
+      clock: process.clock,
+      random,
+      logger: this.#logger(),
+      verify: (publicKey, message, signature) => {
+        const verdict = simulatedCrypto.ed25519Verify(publicKey, message, signature);
+        if (verdictsMs === 0) return Promise.resolve(verdict);
+        return new Promise((resolve) => process.later(random.between(0, verdictsMs), () => resolve(verdict)));
+      },
+    };
+    const rawNodes: RawNode[] = [];
+    const node: ControlPlaneNode = new ControlPlaneNode({
+      environment,
+      config: this.#config(),
+      identity: this.identity,
+      machine: this.#machine(process, rawNodes, () => node),
+      onStopped: (stop) => this.#onStopped(stop),
+    });
+    const handle = localRequests({ clock: process.clock, node, metrics: async () => "" });
+    const running: Running = { process, node, rawNodes, handle };
+    this.#running = running;
+    node.run().then(
+      () => this.#onEnded(running),
+      (error: unknown) => this.#surroundings.witness.fail("noNodeDiesOfAnError", `${this.name}: ${String(error)}`),
+    );
+  }
+
+  /** kill -9: the process is gone, the machine goes on. */
+  kill(): void {
+    this.#end("kill", (process) => {
+      this.database.forgetProcess(process);
+      this.volume.forgetProcess();
+    });
+  }
+
+  /** The plug is pulled. */
+  losePower(): void {
+    this.#end("power_lost", () => {});
+    this.database.losePower();
+    this.volume.losePower();
+  }
+
+  /** SIGTERM. */
+  stop(): void {
+    const running = this.#running;
+    if (running === null) return;
+    this.#surroundings.trace.note("stop", this.name);
+    running.process.turn(() => void running.node.stop());
+  }
+
+  /** What the api process of this machine asks; no answer comes from a process that has gone. */
+  ask(request: LocalRequest, respond: (response: LocalResponse) => void): void {
+    const running = this.#running;
+    if (running === null) return;
+    running.process.turn(() => running.handle(request, respond));
+  }
+
+  images(): DiskImages {
+    return { database: this.database.image(), volume: this.volume.image() };
+  }
+
+  #end(kind: string, forget: (process: SimulatedProcess) => void): void {
+    const running = this.#running;
+    if (running === null) return;
+    this.#running = null;
+    this.#surroundings.trace.note(kind, this.name);
+    running.process.kill();
+    this.#surroundings.network.processGone(this.name);
+    forget(running.process);
+    for (const rawNode of running.rawNodes) rawNode.free();
+  }
+
+  #onStopped(stop: StopReason): void {
+    const { trace, witness } = this.#surroundings;
+    this.#stopped = stop;
+    trace.note("stopped", this.name, stop.reason, stop.code, stop.detail);
+    if (this.excuse === null) {
+      witness.fail("nobodyStopsWithoutACause", `${this.name} is ${stop.reason}: ${stop.code}: ${stop.detail}`);
+    }
+  }
+
+  #onEnded(running: Running): void {
+    if (this.#running !== running) return;
+    this.#running = null;
+    this.#surroundings.trace.note("ended", this.name);
+    running.process.kill();
+    this.#surroundings.network.processGone(this.name);
+    for (const rawNode of running.rawNodes) rawNode.free();
+  }
+
+  #machine(process: SimulatedProcess, rawNodes: RawNode[], node: () => ControlPlaneNode): Machine {
+    const { network, snapshots, engine, bugs, world, witness } = this.#surroundings;
+    let ticks: number[] = [];
+    const watched = watchedEngine(engine, bugs, {
+      onCreated: (rawNode) => {
+        ticks = [];
+        rawNodes.push(rawNode);
+      },
+      onTick: () => {
+        ticks.push(world.nowMs);
+        if (ticks.length <= 12) return;
+        const before = ticks.shift() ?? 0;
+        if (world.nowMs - before < 900)
+          witness.fail("missedTicksAreDropped", `${this.name} ticked 12 times in a second`);
+      },
+      nowMs: () => world.nowMs,
+    });
+    return {
+      crypto: bugs.has("signer_not_checked") ? keyBlindCrypto() : simulatedCrypto,
+      promiseVolume: this.volume.openedBy(process),
+      openStorage: (onLost) => this.database.open(process, onLost),
+      createNetwork: (options) => {
+        const endpoint = network.endpoint(this.name, process, options);
+        const start = endpoint.start.bind(endpoint);
+        endpoint.start = async () => {
+          plantInNode(node(), bugs);
+          await start();
+        };
+        return endpoint;
+      },
+      loadEngine: async () => watched,
+      exportSnapshot: () => snapshots.export(this.database),
+      installSnapshot: (options) => snapshots.install(this.database, options),
+    };
+  }
+
+  #config(): ControlPlaneConfig {
+    return {
+      node_id: this.identity.nodeId,
+      cluster_id: "",
+      identity_dir: "",
+      promise_file: "",
+      run_dir: "",
+      database_url: "",
+      listen: { host: this.name, port: 1 },
+      peers: this.identity.trustRoot.nodes
+        .filter(({ nodeId }) => nodeId !== this.identity.nodeId)
+        .map(({ nodeId }) => ({ node_id: nodeId, host: nodeId, port: 1 })),
+      api_socket: "",
+      metrics: null,
+      log_level: "warn",
+      log_entries_kept: this.#surroundings.logEntriesKept,
+    };
+  }
+
+  #logger(): Logger {
+    const { trace } = this.#surroundings;
+    const tell =
+      (level: string) =>
+      (event: string, fields: Record<string, unknown> = {}): void => {
+        const told = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+        trace.note(level, this.name, event, ...told);
+      };
+    const quiet = (): void => {};
+    const leaderChanges = (event: string, fields?: Record<string, unknown>): void => {
+      if (event === "leader_changed" || event.startsWith("snapshot")) tell("says")(event, fields);
+    };
+    return { debug: quiet, info: leaderChanges, warn: tell("warns"), error: tell("errs") };
+  }
+}
+
+/** A planted bug: whose key made a signature does not matter. */
+function keyBlindCrypto(): typeof simulatedCrypto {
+  return {
+    sha256: simulatedCrypto.sha256,
+    ed25519Verify: (_publicKey, message, signature) =>
+      simulatedCrypto.ed25519Verify(signature.subarray(0, 32), message, signature),
+  };
+}

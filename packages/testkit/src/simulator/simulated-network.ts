@@ -1,0 +1,512 @@
+import {
+  type CallAnswer,
+  type CallOptions,
+  PeerCallError,
+  type PeerNetwork,
+  type PeerNetworkOptions,
+} from "@event-anchoring/control-plane";
+import {
+  type Hello,
+  type HelloRefusal,
+  type Lane,
+  type PeerFrame,
+  decodePeerFrame,
+  encodePeerFrame,
+} from "@event-anchoring/control-contract";
+import type { Bugs } from "./planted-bugs.ts";
+import type { Seeded } from "./seeded.ts";
+import type { SimulatedProcess } from "./simulated-process.ts";
+import type { World } from "./world.ts";
+
+/** One direction between two machines. */
+export interface Link {
+  /** Nothing passes; what is sent is lost. */
+  isCut: boolean;
+  /** What is sent waits, and passes when it opens again: a connection that stands still. */
+  isClogged: boolean;
+  loss: number;
+  /** Of consensus messages, cosignatures and clocks: the rest is sent at most once. */
+  duplication: number;
+  /** The same kinds overtake each other. */
+  reorders: boolean;
+  minMs: number;
+  maxMs: number;
+}
+
+export interface NetworkWatcher {
+  onSent(from: string, machine: string, to: string, frame: PeerFrame): void;
+  onDelivered(from: string, to: string, frame: PeerFrame, bytes: Uint8Array): void;
+  onHelloRefused(from: string, to: string, refusal: HelloRefusal): void;
+}
+
+export interface SimulatedNetworkOptions {
+  readonly world: World;
+  readonly random: Seeded;
+  readonly bugs: Bugs;
+  readonly watcher: NetworkWatcher;
+}
+
+const SILENCE_MAX_MS = 4000;
+const DIAL_TIMEOUT_MS = 2000;
+const REFUSED_AFTER_MS = 150;
+const REDIAL_MS = [50, 50, 50, 50, 50, 100, 200, 400, 800, 1000];
+
+const QUIET: Omit<Link, "isCut"> = {
+  isClogged: false,
+  loss: 0,
+  duplication: 0,
+  reorders: false,
+  minMs: 0.2,
+  maxMs: 1.2,
+};
+
+/** All wires between the machines of a world, and who listens at their ends. */
+export class SimulatedNetwork {
+  readonly #options: SimulatedNetworkOptions;
+  readonly #links = new Map<string, Link>();
+  /** By machine: the process that listens there. */
+  readonly #listeners = new Map<string, Endpoint>();
+
+  constructor(options: SimulatedNetworkOptions) {
+    this.#options = options;
+  }
+
+  get options(): SimulatedNetworkOptions {
+    return this.#options;
+  }
+
+  link(from: string, to: string): Link {
+    const key = `${from}>${to}`;
+    let link = this.#links.get(key);
+    if (link === undefined) {
+      link = { isCut: false, ...QUIET };
+      this.#links.set(key, link);
+    }
+    return link;
+  }
+
+  /** Every link is whole and quick again. */
+  heal(): void {
+    for (const link of this.#links.values()) Object.assign(link, { isCut: false, ...QUIET });
+  }
+
+  /** Connections between the two break off at once, as if a switch had restarted. */
+  reset(left: string, right: string): void {
+    this.listenerAt(left)?.breakOff(right);
+    this.listenerAt(right)?.breakOff(left);
+  }
+
+  endpoint(machine: string, process: SimulatedProcess, options: PeerNetworkOptions): PeerNetwork {
+    return new Endpoint(this, machine, process, options);
+  }
+
+  listenerAt(machine: string): Endpoint | null {
+    const found = this.#listeners.get(machine);
+    return found !== undefined && found.isListening ? found : null;
+  }
+
+  listen(machine: string, endpoint: Endpoint): void {
+    this.#listeners.set(machine, endpoint);
+  }
+
+  /** The process is gone: peers see their connections closed. */
+  processGone(machine: string): void {
+    const endpoint = this.#listeners.get(machine);
+    this.#listeners.delete(machine);
+    endpoint?.vanish();
+  }
+
+  /** Where the listener of a node's name is: a clone has the name and another machine. */
+  machinesOf(nodeId: string): readonly string[] {
+    return [...this.#listeners].filter(([, { nodeId: name }]) => name === nodeId).map(([machine]) => machine);
+  }
+}
+
+/** What one side sends to the other until the connection ends. */
+interface Wire {
+  readonly peer: Endpoint;
+  readonly peerIncarnation: number;
+  isOpen: boolean;
+  /** Arrival of the newest ordered frame: the next ones do not overtake it. */
+  lastArrivalMs: number;
+  lastHeardMs: number;
+}
+
+interface Dialling {
+  tries: number;
+  refusedSinceMs: number | null;
+  isUnderWay: boolean;
+  wire: Wire | null;
+}
+
+/** One process's place in the network. Both lanes of a peer are one connection here: frames are small. */
+class Endpoint implements PeerNetwork {
+  readonly #net: SimulatedNetwork;
+  readonly #machine: string;
+  readonly #process: SimulatedProcess;
+  readonly #options: PeerNetworkOptions;
+  readonly #dialling = new Map<string, Dialling>();
+  readonly #incarnations = new Map<string, number>();
+  /** Who dialled us. */
+  readonly #inbound = new Map<string, { readonly from: Endpoint; readonly wire: Wire }>();
+  readonly #said = new Map<string, Set<string>>();
+  #isListening = false;
+  #isClosed = false;
+
+  constructor(net: SimulatedNetwork, machine: string, process: SimulatedProcess, options: PeerNetworkOptions) {
+    this.#net = net;
+    this.#machine = machine;
+    this.#process = process;
+    this.#options = options;
+  }
+
+  get nodeId(): string {
+    return this.#options.self.nodeId;
+  }
+
+  get machine(): string {
+    return this.#machine;
+  }
+
+  get isListening(): boolean {
+    return this.#isListening && this.#process.isAlive && !this.#isClosed;
+  }
+
+  async start(): Promise<void> {
+    this.#isListening = true;
+    this.#net.listen(this.#machine, this);
+    for (const { nodeId } of this.#options.peers) {
+      this.#dialling.set(nodeId, { tries: 0, refusedSinceMs: null, isUnderWay: false, wire: null });
+      this.#dial(nodeId);
+    }
+    this.#sweep();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.vanish();
+  }
+
+  address(): { readonly host: string; readonly port: number } {
+    return { host: this.#machine, port: 1 };
+  }
+
+  isConnected(nodeId: string): boolean {
+    return this.#dialling.get(nodeId)?.wire?.isOpen === true;
+  }
+
+  counters(): [] {
+    return [];
+  }
+
+  setPeers(): void {}
+
+  async reloadTls(): Promise<void> {}
+
+  disconnect(nodeId: string): void {
+    this.#endOutbound(nodeId, "disconnected");
+    this.#inbound.get(nodeId)?.from.wireClosed(this.nodeId, this);
+  }
+
+  send(to: string, _lane: Lane, frame: PeerFrame): boolean {
+    const wire = this.#dialling.get(to)?.wire;
+    if (wire === undefined || wire === null || !wire.isOpen || this.#isClosed) return false;
+    const { bugs, watcher } = this.#net.options;
+    const said = bugs.has("cosignature_sent_once") ? this.#unsaid(to, frame) : frame;
+    if (said === null) return true;
+    const bytes = encodePeerFrame(said);
+    watcher.onSent(this.nodeId, this.#machine, to, said);
+    this.#transmit(wire, said, bytes);
+    return !(bugs.has("unreached_although_sent") && frame.type === "proposals");
+  }
+
+  /** A planted bug: a cosignature is told to a peer once. */
+  #unsaid(to: string, frame: PeerFrame): PeerFrame | null {
+    if (frame.type !== "cosignatures") return frame;
+    const said = this.#said.get(to) ?? new Set<string>();
+    this.#said.set(to, said);
+    const items = frame.items.filter(({ signature }) => !said.has(signature.join()));
+    for (const { signature } of items) said.add(signature.join());
+    return items.length === 0 ? null : { ...frame, items };
+  }
+
+  #transmit(wire: Wire, frame: PeerFrame, bytes: Uint8Array): void {
+    const { random } = this.#net.options;
+    const link = this.#net.link(this.#machine, wire.peer.machine);
+    if (link.isCut || random.chance(link.loss)) return;
+    const isLoose = frame.type === "raft" || frame.type === "cosignatures" || frame.type === "clock";
+    const copies = isLoose && random.chance(link.duplication) ? 2 : 1;
+    for (let copy = 0; copy < copies; copy++) {
+      let delayMs = random.between(link.minMs, link.maxMs);
+      if (!isLoose || !link.reorders) {
+        const { nowMs } = this.#net.options.world;
+        wire.lastArrivalMs = Math.max(wire.lastArrivalMs, nowMs + delayMs);
+        delayMs = wire.lastArrivalMs - nowMs;
+      }
+      this.#arrive(wire, delayMs, frame, bytes);
+    }
+  }
+
+  #arrive(wire: Wire, delayMs: number, frame: PeerFrame, bytes: Uint8Array): void {
+    const { world } = this.#net.options;
+    world.after(delayMs, () => {
+      const link = this.#net.link(this.#machine, wire.peer.machine);
+      if (!wire.isOpen || link.isCut) return;
+      if (link.isClogged) this.#arrive(wire, 20, frame, bytes);
+      else wire.peer.receive(this, frame, bytes);
+    });
+  }
+
+  receive(from: Endpoint, frame: PeerFrame, bytes: Uint8Array): void {
+    this.#process.turn(() => {
+      const inbound = this.#inbound.get(from.nodeId);
+      if (inbound === undefined || inbound.from !== from || this.#isClosed) return;
+      inbound.wire.lastHeardMs = this.#net.options.world.nowMs;
+      this.#net.options.watcher.onDelivered(from.nodeId, this.nodeId, frame, bytes);
+      this.#options.onFrame(from.nodeId, "control", decodePeerFrame(bytes));
+    });
+  }
+
+  #dial(nodeId: string): void {
+    const dialling = this.#dialling.get(nodeId);
+    if (dialling === undefined || dialling.isUnderWay || dialling.wire !== null || this.#isClosed) return;
+    const { random, world } = this.#net.options;
+    dialling.isUnderWay = true;
+    const wait = REDIAL_MS[Math.min(dialling.tries, REDIAL_MS.length - 1)] ?? 1000;
+    const startMs = dialling.tries === 0 ? 0 : wait * random.between(0.75, 1);
+    dialling.tries += 1;
+    this.#process.clock.startTimer(startMs, () => {
+      if (this.#isClosed) return;
+      const own = this.#options.hello();
+      const machine = random.pick([nodeId, ...this.#net.machinesOf(nodeId)]);
+      const there = this.#net.link(this.#machine, machine);
+      const back = this.#net.link(machine, this.#machine);
+      const blocked = [there, back].some((link) => link.isCut || link.isClogged || random.chance(link.loss));
+      if (own === null) this.#redial(nodeId, false);
+      else if (blocked) this.#process.later(DIAL_TIMEOUT_MS, () => this.#redial(nodeId, false));
+      else {
+        const delayMs = random.between(there.minMs, there.maxMs) * 2;
+        world.after(delayMs, () => this.#knock(nodeId, machine, own));
+      }
+    });
+  }
+
+  /** Our hello arrives at the machine. */
+  #knock(nodeId: string, machine: string, own: Hello): void {
+    const listener = this.#net.listenerAt(machine);
+    if (listener === null || listener.nodeId !== nodeId) {
+      this.#process.turn(() => this.#redial(nodeId, true));
+      return;
+    }
+    listener.answer(this, own, (hello, refusal) => {
+      const back = this.#net.link(machine, this.#machine);
+      if (back.isCut || back.isClogged) {
+        this.#process.later(DIAL_TIMEOUT_MS, () => this.#redial(nodeId, false));
+        return;
+      }
+      const delayMs = this.#net.options.random.between(back.minMs, back.maxMs);
+      this.#process.later(delayMs, () => this.#onAnswer(nodeId, listener, hello, refusal));
+    });
+  }
+
+  /** Judges who dials us. */
+  answer(from: Endpoint, hello: Hello, reply: (own: Hello | null, refusal: HelloRefusal | null) => void): void {
+    this.#process.turn(() => {
+      if (this.#isClosed) return;
+      const own = this.#options.hello();
+      if (own === null) return reply(null, { accepted: false, code: "not_ready", detail: "starting" });
+      const judged = this.#judge(hello);
+      if (judged !== null) return reply(null, judged);
+      this.#noteIncarnation(hello);
+      const wire: Wire = openWire(from, hello.incarnation, this.#net.options.world.nowMs);
+      this.#inbound.get(from.nodeId)?.from.wireClosed(this.nodeId, this);
+      this.#inbound.set(from.nodeId, { from, wire });
+      reply(own, null);
+      const back = this.#dialling.get(from.nodeId);
+      if (back !== undefined && back.wire === null) back.tries = Math.min(back.tries, 1);
+    });
+  }
+
+  #judge(hello: Hello): HelloRefusal | null {
+    const { bugs } = this.#net.options;
+    const isIgnored = bugs.has("incarnation_ignored");
+    const known = this.#incarnations.get(hello.nodeId) ?? 0;
+    if (!isIgnored && hello.incarnation < known) {
+      return { accepted: false, code: "stale_incarnation", detail: `incarnation ${known} has spoken` };
+    }
+    const shown = isIgnored ? { ...hello, incarnation: 1, lifeId: new Uint8Array(16) } : hello;
+    const verdict = this.#options.judgeHello(shown);
+    return verdict.accepted || bugs.has("hello_always_accepted") ? null : verdict;
+  }
+
+  #onAnswer(nodeId: string, listener: Endpoint, hello: Hello | null, refusal: HelloRefusal | null): void {
+    const dialling = this.#dialling.get(nodeId);
+    if (dialling === undefined || this.#isClosed) return;
+    if (refusal !== null) {
+      this.#net.options.watcher.onHelloRefused(this.nodeId, nodeId, refusal);
+      this.#options.onHelloRefused(nodeId, refusal);
+      this.#redial(nodeId, false);
+      return;
+    }
+    if (hello === null || this.#judge(hello) !== null) return this.#redial(nodeId, false);
+    this.#noteIncarnation(hello);
+    if (!listener.accepts(this)) return this.#redial(nodeId, false);
+    dialling.isUnderWay = false;
+    dialling.tries = 0;
+    dialling.refusedSinceMs = null;
+    dialling.wire = openWire(listener, hello.incarnation, this.#net.options.world.nowMs);
+    this.#options.onPeerUp(nodeId, hello);
+  }
+
+  accepts(from: Endpoint): boolean {
+    return this.isListening && this.#inbound.get(from.nodeId)?.from === from;
+  }
+
+  #redial(nodeId: string, isRefused: boolean): void {
+    const dialling = this.#dialling.get(nodeId);
+    if (dialling === undefined || this.#isClosed) return;
+    dialling.isUnderWay = false;
+    const { nowMs } = this.#net.options.world;
+    if (!isRefused) dialling.refusedSinceMs = null;
+    else if (dialling.refusedSinceMs === null) dialling.refusedSinceMs = nowMs;
+    else if (nowMs - dialling.refusedSinceMs >= REFUSED_AFTER_MS && Number.isFinite(dialling.refusedSinceMs)) {
+      dialling.refusedSinceMs = Number.POSITIVE_INFINITY;
+      this.#options.onPeerDown(nodeId, { reason: "connection_error", refusedReconnects: true });
+    }
+    this.#dial(nodeId);
+  }
+
+  /** A newer start of a node ends the sessions of an older one. */
+  #noteIncarnation({ nodeId, incarnation }: Hello): void {
+    if (incarnation <= (this.#incarnations.get(nodeId) ?? 0)) return;
+    this.#incarnations.set(nodeId, incarnation);
+    if (this.#net.options.bugs.has("incarnation_ignored")) return;
+    const inbound = this.#inbound.get(nodeId);
+    if (inbound !== undefined && inbound.wire.peerIncarnation < incarnation) {
+      inbound.from.wireClosed(this.nodeId, this);
+      this.#inbound.delete(nodeId);
+    }
+    const wire = this.#dialling.get(nodeId)?.wire;
+    if (wire !== null && wire !== undefined && wire.peerIncarnation < incarnation) {
+      this.#endOutbound(nodeId, "newer_incarnation");
+    }
+  }
+
+  /** The other side has ended what we dialled. */
+  wireClosed(nodeId: string, peer: Endpoint): void {
+    const wire = this.#dialling.get(nodeId)?.wire;
+    if (wire?.peer !== peer) return;
+    wire.isOpen = false;
+    this.#process.later(0.3, () => {
+      if (this.#dialling.get(nodeId)?.wire === wire) this.#endOutbound(nodeId, "closed_by_peer");
+    });
+  }
+
+  breakOff(machine: string): void {
+    for (const [nodeId, { wire }] of this.#dialling) {
+      if (wire?.peer.machine === machine) this.wireClosed(nodeId, wire.peer);
+    }
+  }
+
+  #endOutbound(nodeId: string, reason: "closed_by_peer" | "silent" | "disconnected" | "newer_incarnation"): void {
+    const dialling = this.#dialling.get(nodeId);
+    if (dialling === undefined || dialling.wire === null) return;
+    dialling.wire.isOpen = false;
+    dialling.wire = null;
+    if (this.#isClosed) return;
+    this.#options.onPeerDown(nodeId, { reason, refusedReconnects: false });
+    this.#dial(nodeId);
+  }
+
+  /** The process has ended, or was killed: the system closes its sockets, as far as the wires carry the news. */
+  vanish(): void {
+    this.#isListening = false;
+    for (const [nodeId, dialling] of this.#dialling) {
+      const { wire } = dialling;
+      if (wire !== null) wire.isOpen = false;
+      dialling.wire = null;
+      wire?.peer.inboundGone(this);
+      void nodeId;
+    }
+    for (const { from } of this.#inbound.values()) from.wireClosed(this.nodeId, this);
+    this.#inbound.clear();
+  }
+
+  inboundGone(from: Endpoint): void {
+    if (this.#inbound.get(from.nodeId)?.from === from) this.#inbound.delete(from.nodeId);
+  }
+
+  /** A connection over which nothing comes is given up, on both sides. */
+  #sweep(): void {
+    this.#process.clock.startTimer(1000, () => {
+      if (this.#isClosed) return;
+      const { nowMs } = this.#net.options.world;
+      for (const [nodeId, { wire }] of this.#dialling) {
+        if (wire === null) continue;
+        const links = [
+          this.#net.link(this.#machine, wire.peer.machine),
+          this.#net.link(wire.peer.machine, this.#machine),
+        ];
+        if (wire.peer.isListening && links.every((link) => !link.isCut && !link.isClogged)) wire.lastHeardMs = nowMs;
+        else if (nowMs - wire.lastHeardMs > SILENCE_MAX_MS) this.#endOutbound(nodeId, "silent");
+      }
+      this.#sweep();
+    });
+  }
+
+  async call(to: string, path: string, body: Uint8Array | null, options: CallOptions): Promise<CallAnswer> {
+    const there = this.#net.link(this.#machine, to);
+    const back = this.#net.link(to, this.#machine);
+    return new Promise((resolve, reject) => {
+      const abort = new AbortController();
+      const timer = this.#process.clock.startTimer(options.timeoutMs, () => {
+        abort.abort();
+        reject(new PeerCallError("timeout", `${to} did not answer`));
+      });
+      if (there.isCut || there.isClogged) return;
+      this.#net.options.world.after(there.maxMs, () => {
+        const listener = this.#net.listenerAt(to);
+        if (listener === null) {
+          timer.cancel();
+          this.#process.turn(() => reject(new PeerCallError("connection_refused", `${to} does not listen`)));
+          return;
+        }
+        listener.serve(this, path, body, abort.signal, (answer) => {
+          if (back.isCut || back.isClogged) return;
+          this.#process.later(back.maxMs, () => {
+            timer.cancel();
+            resolve(answer);
+          });
+        });
+      });
+    });
+  }
+
+  serve(
+    from: Endpoint,
+    path: string,
+    body: Uint8Array | null,
+    signal: AbortSignal,
+    reply: (answer: CallAnswer) => void,
+  ): void {
+    this.#process.turn(() => {
+      const handler = this.#options.unary[path];
+      if (handler === undefined) return reply({ status: 404, body: new Uint8Array() });
+      handler({ from: { kind: "node", nodeId: from.nodeId }, body: body ?? new Uint8Array(), signal }).then(
+        (answer) => {
+          if ("body" in answer) reply({ status: answer.status, body: answer.body });
+          else reply({ status: 500, body: new Uint8Array() });
+        },
+        () => reply({ status: 500, body: new Uint8Array() }),
+      );
+    });
+  }
+
+  callStream(): Promise<never> {
+    return Promise.reject(new PeerCallError("closed", "no call of the control plane is a stream"));
+  }
+}
+
+function openWire(peer: Endpoint, peerIncarnation: number, nowMs: number): Wire {
+  return { peer, peerIncarnation, isOpen: true, lastArrivalMs: nowMs, lastHeardMs: nowMs };
+}

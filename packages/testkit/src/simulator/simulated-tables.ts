@@ -1,0 +1,109 @@
+/** The ledger's tables in memory: all that the applier asks of a store. */
+import {
+  type ClaimRecord,
+  type ClientEventWrite,
+  type ContentWrite,
+  type EntryDecision,
+  type Facts,
+  type FactsQuery,
+  type FoundAnchor,
+  type GrantRecord,
+  type RecordIndex,
+  claimPairHash,
+  clientEventKey,
+} from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex } from "@event-anchoring/protocol";
+
+export class SimulatedTables implements RecordIndex {
+  /** By clientEventKey. */
+  readonly clientEvents = new Map<string, ClientEventWrite>();
+  readonly #anchors = new Map<string, FoundAnchor>();
+  readonly #contents = new Map<string, ContentWrite>();
+  readonly #claims = new Map<number, ClaimRecord>();
+  readonly #grants = new Map<number, GrantRecord>();
+  readonly #pairs = new Map<string, number>();
+  /** Sequences of claims by lineage, ascending. */
+  readonly #lineages = new Map<number, number[]>();
+  readonly #between = new Map<string, number>();
+  readonly #forgetsEndings: boolean;
+
+  /** @param forgetsEndings a planted bug: revocations leave no mark on what they revoke */
+  constructor(forgetsEndings = false) {
+    this.#forgetsEndings = forgetsEndings;
+  }
+
+  facts(query: FactsQuery): Facts {
+    const clientEvents = new Map<string, ClientEventWrite>();
+    for (const { apiClientId, clientEventId } of query.clientEvents) {
+      const key = clientEventKey(apiClientId, clientEventId);
+      const found = this.clientEvents.get(key);
+      if (found !== undefined) clientEvents.set(key, found);
+    }
+    return { clientEvents, anchors: this.#anchors, contents: this.#contents, records: this };
+  }
+
+  apply(decision: EntryDecision): void {
+    const { leaves, clientEvents, contents, erasures } = decision.writes;
+    for (const { anchorId, ...leaf } of leaves) {
+      this.#anchors.set(bytesToHex(anchorId), { ...leaf, hasClientEventId: false });
+    }
+    for (const write of clientEvents) {
+      this.clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+      this.#setHasClientEventId(write.anchorId, true);
+    }
+    for (const write of contents) this.#contents.set(bytesToHex(write.contentHash), write);
+    for (const { anchorId } of erasures) this.#setHasClientEventId(anchorId, false);
+    this.#applyRecords(decision);
+  }
+
+  claim(sequence: number): ClaimRecord | null {
+    return this.#claims.get(sequence) ?? null;
+  }
+
+  grant(sequence: number): GrantRecord | null {
+    return this.#grants.get(sequence) ?? null;
+  }
+
+  newestClaimOf(lineage: number, upTo: number): ClaimRecord | null {
+    const newest = this.#lineages.get(lineage)?.findLast((sequence) => sequence <= upTo);
+    return newest === undefined ? null : this.claim(newest);
+  }
+
+  newestClaimOfPair(pairHash: Uint8Array): ClaimRecord | null {
+    return this.claim(this.#pairs.get(bytesToHex(pairHash)) ?? -1);
+  }
+
+  newestGrantBetween(grantorLineage: number, granteeLineage: number): GrantRecord | null {
+    return this.grant(this.#between.get(`${grantorLineage}:${granteeLineage}`) ?? -1);
+  }
+
+  #applyRecords({ writes }: EntryDecision): void {
+    for (const claim of writes.claims) {
+      this.#claims.set(claim.sequence, claim);
+      this.#pairs.set(bytesToHex(claimPairHash(claim, nodeCrypto.sha256)), claim.sequence);
+      const lineage = this.#lineages.get(claim.lineage);
+      if (lineage === undefined) this.#lineages.set(claim.lineage, [claim.sequence]);
+      else lineage.push(claim.sequence);
+    }
+    for (const grant of writes.grants) {
+      this.#grants.set(grant.sequence, grant);
+      this.#between.set(`${grant.grantorLineage}:${grant.granteeLineage}`, grant.sequence);
+    }
+    for (const ending of writes.endings) {
+      const { kind, sequence, supersededAt } = ending;
+      const revokedAt = this.#forgetsEndings ? null : ending.revokedAt;
+      const claim = this.claim(sequence);
+      const grant = this.grant(sequence);
+      if (kind === "claim" && claim !== null) this.#claims.set(sequence, { ...claim, supersededAt, revokedAt });
+      if (kind === "grant" && grant !== null) this.#grants.set(sequence, { ...grant, supersededAt, revokedAt });
+    }
+  }
+
+  #setHasClientEventId(anchorId: Uint8Array, hasClientEventId: boolean): void {
+    const key = bytesToHex(anchorId);
+    const anchor = this.#anchors.get(key);
+    if (anchor === undefined) throw new Error(`no anchor ${key}`);
+    this.#anchors.set(key, { ...anchor, hasClientEventId });
+  }
+}
