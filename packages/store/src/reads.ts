@@ -80,7 +80,7 @@ const ANCHORS_BY_ID = {
     JOIN state.origins o ON o.origin = a.origin`),
 };
 
-/** The limit stands where the index is: a join would gather and sort everything beyond the depth, and then take a few. */
+/** The limit stands where the index is: a join would gather and sort everything beyond the depth first. */
 function anchorsOfOrigin(comparison: "<=" | ">=", order: "ASC" | "DESC"): { name: string; text: string } {
   return {
     name: `anchors_of_origin_${order.toLowerCase()}`,
