@@ -1,0 +1,157 @@
+"""Client of the Event Anchoring API, and an offline verifier of its receipts and bundles.
+
+    from event_anchoring import Client
+
+    with Client("https://anchor.example", api_key) as client:
+        created = client.create_event_anchor(sha256_of_the_event)
+        created.receipt.text()      # keep it: it verifies offline, years later
+
+- `Client` and `AsyncClient`: every route of the API, the same methods in both.
+- `prepare_claim_anchor`, `prepare_grant_anchor`, `prepare_event_anchor`, `prepare_revocation`: the exact bytes that
+  each party signs, offline. `LocalKey`, `CallbackSigner`: who signs them.
+- `verify_trust_root`, `verify_receipt`, `verify_checkpoint`, `verify_consistency`, `verify_bundle`, `Monitor`: without
+  network, against a pinned trust root.
+
+Errors are one tree, each with a stable `code`, `request_id` and `retry_after`:
+
+    AnchoringError
+    ├── InvalidInput, SigningFailed
+    ├── ConnectionFailed, TimedOut, OutcomeUnknown, UnexpectedAnswer
+    ├── ApiProblem: Unauthorized, Forbidden, NotFound, Conflict, Unprocessable, RateLimited, Unavailable
+    └── VerificationError: Rollback, SplitView, CanaryFailed
+
+What each of them means stands in `event_anchoring.errors`.
+"""
+
+from __future__ import annotations
+
+from . import errors, leaf, models
+from ._exchange import RetryPolicy
+from ._operations import AUTO, EventInput, Wait
+from ._tags import client_event_commit
+from ._version import __version__
+from .async_client import AsyncClient
+from .client import Client
+from .ed25519 import verify_signature
+from .errors import (
+    AnchoringError,
+    ApiProblem,
+    CanaryFailed,
+    Conflict,
+    ConnectionFailed,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    OutcomeUnknown,
+    RateLimited,
+    Rollback,
+    SigningFailed,
+    SplitView,
+    TimedOut,
+    Unauthorized,
+    Unavailable,
+    UnexpectedAnswer,
+    Unprocessable,
+    VerificationError,
+)
+from .leaf import SemanticHashes, decode_leaf
+from .notes import Checkpoint
+from .prepare import (
+    Payload,
+    PreparedClaimAnchor,
+    PreparedEventAnchor,
+    PreparedGrantAnchor,
+    PreparedRevocation,
+    prepare_claim_anchor,
+    prepare_event_anchor,
+    prepare_grant_anchor,
+    prepare_revocation,
+)
+from .receipt import (
+    CheckpointVerification,
+    Receipt,
+    ReceiptVerification,
+    Renewal,
+    read_receipt,
+    verify_checkpoint,
+    verify_consistency,
+    verify_receipt,
+)
+from .signing import CallbackSigner, LocalKey, Signer
+from .transport import AsyncTransport, Request, Response, Transport, TransportFailure
+from .trust_root import (
+    TrustRoot,
+    TrustRootChain,
+    check_not_older,
+    extend_trust_root,
+    parse_trust_root,
+    verify_trust_root,
+)
+
+__all__ = [
+    "AUTO",
+    "AnchoringError",
+    "ApiProblem",
+    "AsyncClient",
+    "AsyncTransport",
+    "CallbackSigner",
+    "CanaryFailed",
+    "Checkpoint",
+    "CheckpointVerification",
+    "Client",
+    "Conflict",
+    "ConnectionFailed",
+    "EventInput",
+    "Forbidden",
+    "InvalidInput",
+    "LocalKey",
+    "NotFound",
+    "OutcomeUnknown",
+    "Payload",
+    "PreparedClaimAnchor",
+    "PreparedEventAnchor",
+    "PreparedGrantAnchor",
+    "PreparedRevocation",
+    "RateLimited",
+    "Receipt",
+    "ReceiptVerification",
+    "Renewal",
+    "Request",
+    "Response",
+    "RetryPolicy",
+    "Rollback",
+    "SemanticHashes",
+    "Signer",
+    "SigningFailed",
+    "SplitView",
+    "TimedOut",
+    "Transport",
+    "TransportFailure",
+    "TrustRoot",
+    "TrustRootChain",
+    "Unauthorized",
+    "Unavailable",
+    "UnexpectedAnswer",
+    "Unprocessable",
+    "VerificationError",
+    "Wait",
+    "__version__",
+    "check_not_older",
+    "client_event_commit",
+    "decode_leaf",
+    "errors",
+    "extend_trust_root",
+    "leaf",
+    "models",
+    "parse_trust_root",
+    "prepare_claim_anchor",
+    "prepare_event_anchor",
+    "prepare_grant_anchor",
+    "prepare_revocation",
+    "read_receipt",
+    "verify_checkpoint",
+    "verify_consistency",
+    "verify_receipt",
+    "verify_signature",
+    "verify_trust_root",
+]

@@ -179,7 +179,7 @@ class RateLimited(ApiProblem):
 
 
 class Unavailable(ApiProblem):
-    """5xx, after as many tries as the retry policy allows. Of a write: it was not recorded by any of them."""
+    """5xx, after as many tries as the retry policy allows. Asking again later is safe where it was then."""
 
 
 class VerificationError(AnchoringError):

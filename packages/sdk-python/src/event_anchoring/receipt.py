@@ -1,4 +1,7 @@
-"""Receipts: a leaf, its inclusion path and a cosigned checkpoint, verified step by step. docs/PROTOCOL.md, "Receipt"."""
+"""Receipts: a leaf, its inclusion path and a cosigned checkpoint, verified step by step.
+
+docs/PROTOCOL.md, "Receipt".
+"""
 
 from __future__ import annotations
 

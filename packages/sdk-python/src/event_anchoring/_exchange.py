@@ -1,0 +1,323 @@
+"""From a request to an answer: when to ask again, whom, and what a failure is called. Without any I/O of its own.
+
+An *operation* is a generator that yields what it wants done (Send, Sleep, Sign) and is sent the outcome. Client and
+AsyncClient differ in who does that, and in nothing else.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Callable, Dict, Generator, List, Mapping, NoReturn, Optional, Tuple, TypeVar, Union
+
+from .errors import (
+    AnchoringError,
+    ApiProblem,
+    ConnectionFailed,
+    InvalidInput,
+    OutcomeUnknown,
+    TimedOut,
+    UnexpectedAnswer,
+    problem_class,
+)
+from .signing import Signer
+from .transport import Request, Response, TransportFailure
+from .trust_root import TrustRootChain
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Send:
+    """Send a request. Outcome: a Response or a TransportFailure."""
+
+    endpoint: str
+    request: Request
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """Wait. Outcome: nothing."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Ask a signer. Outcome: bytes."""
+
+    signer: Signer
+    payload: bytes
+
+
+Effect = Union[Send, Sleep, Sign]
+Outcome = Union[Response, TransportFailure, bytes, None]
+Operation = Generator[Effect, Outcome, T]
+
+
+def send(effect: Send) -> Operation[Union[Response, TransportFailure]]:
+    """The outcome of sending."""
+    outcome = yield effect
+    if not isinstance(outcome, (Response, TransportFailure)):
+        raise TypeError("sending ends in a response or in a failure")
+    return outcome
+
+
+def sign(signer: Signer, payload: bytes) -> Operation[bytes]:
+    """The signature of a signer."""
+    outcome = yield Sign(signer, payload)
+    if not isinstance(outcome, bytes):
+        raise TypeError("signing ends in bytes")
+    return outcome
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How long to go on asking. A delay is drawn between half of the backoff and the whole of it.
+
+    Attributes:
+        attempts_max: tries of one call, the first included; 1: never ask again.
+        total_s: no try begins later than this after the first.
+        backoff_s: after the first try; it doubles with each further one.
+        backoff_max_s: where it stops doubling. `Retry-After` may ask for more.
+    """
+
+    attempts_max: int = 5
+    total_s: float = 30.0
+    backoff_s: float = 0.1
+    backoff_max_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.attempts_max < 1 or min(self.total_s, self.backoff_s, self.backoff_max_s) < 0:
+            raise InvalidInput("retry", "at least one attempt, and no negative times")
+
+    def delay_s(self, attempt: int, chance: float) -> float:
+        """Before the try after this one. `chance` is from 0 to 1."""
+        backoff = min(self.backoff_s * 2.0 ** min(attempt - 1, 32), self.backoff_max_s)
+        return backoff * (0.5 + chance / 2)
+
+
+@dataclass
+class Session:
+    """What the calls of one client share."""
+
+    endpoints: Tuple[str, ...]
+    api_key: Optional[str] = field(repr=False)
+    origin_fingerprint: Optional[bytes]
+    trust_root: Optional[TrustRootChain]
+    retry: RetryPolicy
+    timeout_s: float
+    batch_timeout_s: float
+    clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
+    _current: int = 0
+
+    def endpoint(self) -> str:
+        """Whom to ask: whoever answered last."""
+        return self.endpoints[self._current]
+
+    def move_on(self, endpoint: str) -> None:
+        """Ask the next one from now on, unless another call has moved on already."""
+        if self.endpoint() == endpoint:
+            self._current = (self._current + 1) % len(self.endpoints)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the API.
+
+    Attributes:
+        is_write: it may have an effect.
+        is_repeatable: sending it again has no further effect: a read, or a write that the ledger knows again.
+        client_event_id: of an event, to be told when its outcome is unknown.
+    """
+
+    request: Request
+    is_write: bool
+    is_repeatable: bool
+    request_id: str
+    client_event_id: Optional[str] = None
+    answers: Tuple[int, ...] = (200, 201, 202)
+
+
+def exchange(session: Session, call: Call) -> Operation[Response]:
+    """Sends a request until there is an answer to it: the one place that decides whether to ask again.
+
+    Asked again are: connections that could not be made, 429, and, if the call is repeatable, whatever leaves its
+    outcome open (lost connections, timeouts, 500, 502, 503, 504). Never any other 4xx. Each failed try but a 429, which
+    is about the API key, moves on to the next endpoint. `Retry-After` is honoured; where it asks for more than is left
+    of the budget, the failure is reported at once.
+    """
+    started = session.clock()
+    in_doubt = False  # a try that may have been recorded
+    attempt = 0
+    while True:
+        attempt += 1
+        endpoint = session.endpoint()
+        outcome = yield from send(Send(endpoint, call.request))
+        if not _is_worth_another_try(outcome, call):
+            return _answer(outcome)
+        in_doubt = in_doubt or _leaves_doubt(outcome)
+        is_rate_limited = isinstance(outcome, Response) and outcome.status == 429
+        if not is_rate_limited:
+            session.move_on(endpoint)
+        is_allowed = call.is_repeatable or is_rate_limited or not _was_sent(outcome)
+        delay = max(session.retry.delay_s(attempt, session.chance()), _retry_after(outcome) or 0.0)
+        is_in_budget = session.clock() - started + delay <= session.retry.total_s
+        if not (is_allowed and is_in_budget and attempt < session.retry.attempts_max):
+            _fail(outcome, call, in_doubt=in_doubt, attempts=attempt)
+        yield Sleep(delay)
+
+
+def _is_worth_another_try(outcome: Union[Response, TransportFailure], call: Call) -> bool:
+    if isinstance(outcome, TransportFailure):
+        return True
+    return outcome.status not in call.answers and (outcome.status == 429 or outcome.status >= 500)
+
+
+def _answer(outcome: Union[Response, TransportFailure]) -> Response:
+    if isinstance(outcome, TransportFailure):
+        raise outcome
+    return outcome
+
+
+def _was_sent(outcome: Union[Response, TransportFailure]) -> bool:
+    return outcome.was_sent if isinstance(outcome, TransportFailure) else True
+
+
+def _leaves_doubt(outcome: Union[Response, TransportFailure]) -> bool:
+    """Whether what was sent may have been recorded."""
+    if isinstance(outcome, TransportFailure):
+        return outcome.was_sent
+    if outcome.status == 503:
+        return problem_of(outcome).code == "outcome_unknown"
+    return outcome.status >= 500
+
+
+def _fail(outcome: Union[Response, TransportFailure], call: Call, *, in_doubt: bool, attempts: int) -> NoReturn:
+    tries = "one try" if attempts == 1 else f"{attempts} tries"
+    said = str(outcome) if isinstance(outcome, TransportFailure) else str(problem_of(outcome))
+    if call.is_write and in_doubt:
+        again = "ask again with the same content: what was recorded is replayed, not recorded twice"
+        if call.client_event_id is not None:
+            again = f"ask again with the same client_event_id, {call.client_event_id!r}"
+        elif not call.is_repeatable:
+            again = "it has no client_event_id, so asking again may record it a second time"
+        message = f"whether this was recorded is not known after {tries} ({said}); {again}"
+        raise OutcomeUnknown(
+            message,
+            client_event_id=call.client_event_id,
+            request_id=call.request_id,
+            retry_after=_retry_after(outcome),
+        )
+    if isinstance(outcome, Response):
+        raise problem_of(outcome)
+    if not outcome.was_sent:
+        raise ConnectionFailed(f"no endpoint could be reached in {tries}: {said}") from outcome
+    if outcome.is_timeout:
+        raise TimedOut(f"no answer in {tries}: {said}", request_id=call.request_id) from outcome
+    raise ConnectionFailed(f"the connection was lost in {tries}: {said}") from outcome
+
+
+def _retry_after(outcome: Union[Response, TransportFailure]) -> Optional[float]:
+    """Seconds, from either form of the header (RFC 9110 section 10.2.3)."""
+    value = outcome.headers.get("retry-after") if isinstance(outcome, Response) else None
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        at = email.utils.parsedate_to_datetime(value)
+    except (TypeError, ValueError, IndexError):
+        # Neither of the two forms: as if it had not been said.
+        return None
+    return max(0.0, at.timestamp() - time.time())
+
+
+def _reject_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def parse_json(body: bytes) -> object:
+    """Raises ValueError for what is no JSON, too deep, or not UTF-8."""
+    try:
+        parsed: object = json.loads(body.decode("utf-8"), parse_constant=_reject_constant)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    return parsed
+
+
+def problem_of(response: Response) -> ApiProblem:
+    """The problem that a refusal is, also where something in between has answered for the service."""
+    request_id = response.headers.get("x-request-id")
+    retry_after = _retry_after(response)
+    of_status = problem_class(response.status)
+    try:
+        parsed = parse_json(response.body)
+    except ValueError:
+        # Not of the service: a proxy's page, say. The status is what is left.
+        parsed = None
+    members: Dict[str, object] = parsed if isinstance(parsed, dict) else {}
+    code = members.get("code")
+    if not isinstance(code, str) or not code:
+        return of_status(
+            f"http_{response.status}",
+            f"status {response.status} without a problem",
+            status=response.status,
+            request_id=request_id,
+            retry_after=retry_after,
+        )
+    errors = members.get("errors")
+    items: List[Mapping[str, object]] = []
+    if isinstance(errors, list):
+        items = [each for each in errors if isinstance(each, dict)]
+    return of_status(
+        code,
+        _text(members.get("detail")) or _text(members.get("title")),
+        status=response.status,
+        title=_text(members.get("title")),
+        errors=tuple(items),
+        members=members,
+        request_id=request_id or _text(members.get("request_id")) or None,
+        retry_after=retry_after,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def read_answer(call: Call, response: Response) -> object:
+    """The parsed body of an answer.
+
+    Raises:
+        ApiProblem: the service refused.
+        UnexpectedAnswer: it is not of the API.
+    """
+    request_id = response.headers.get("x-request-id", call.request_id)
+    if response.status not in call.answers:
+        if response.status >= 400:
+            raise problem_of(response)
+        raise UnexpectedAnswer(f"status {response.status} is no answer to this", request_id=request_id)
+    try:
+        return parse_json(response.body)
+    except ValueError as error:
+        raise UnexpectedAnswer("the answer is no JSON", request_id=request_id) from error
+
+
+def reading(response: Response, read: Callable[[], T]) -> T:
+    """Adds the request id to what a decoder refuses."""
+    try:
+        return read()
+    except AnchoringError as error:
+        error.request_id = error.request_id or response.headers.get("x-request-id")
+        raise
+
+
+def new_request_id() -> str:
+    """One for each call: all its tries carry it, so that it is known even if nothing is answered."""
+    return uuid.uuid4().hex
