@@ -13,7 +13,7 @@ import type { NodeIdentity } from "./identity.ts";
 import type { Machine, OpenExport } from "./machine.ts";
 import type { Promises } from "./promises/promise-file.ts";
 import { FencedError } from "./promises/start-judgement.ts";
-import type { PeerNetwork, UnaryAnswer, UnaryRequest } from "./transport/network-types.ts";
+import type { CallAnswer, PeerNetwork, UnaryAnswer, UnaryRequest } from "./transport/network-types.ts";
 
 /** An export nobody has asked for in this time is let go. */
 const EXPORT_IDLE_MS = 60_000;
@@ -21,6 +21,8 @@ const EXPORT_IDLE_MS = 60_000;
 const MANIFEST_TIMEOUT_MS = 120_000;
 const CHUNK_TIMEOUT_MS = 10_000;
 const CHUNK_TRIES = 5;
+/** A peer that goes silent while it makes its export is noticed this long after the network has noticed it. */
+const LOST_LOOK_MS = 500;
 
 export interface SnapshotExporterOptions {
   readonly exportSnapshot: Machine["exportSnapshot"];
@@ -132,9 +134,8 @@ export async function installFromPeers(options: InstallOptions): Promise<Install
 }
 
 async function installFrom(peer: string, options: InstallOptions): Promise<InstalledSnapshot> {
-  const { network, atLeast, identity, promises, logger } = options;
-  const call = UNARY_CALLS.snapshot_manifest.path;
-  const answer = await network.call(peer, call, null, { timeoutMs: MANIFEST_TIMEOUT_MS });
+  const { atLeast, identity, promises, logger } = options;
+  const answer = await askForManifest(peer, options);
   if (answer.status !== 200) throw new Error(`${peer} answered ${answer.status} for its manifest`);
   const manifest = decodeSnapshotManifest(answer.body);
   if (manifest.raftIndex < atLeast.index) {
@@ -151,6 +152,19 @@ async function installFrom(peer: string, options: InstallOptions): Promise<Insta
   });
   logger.info("snapshot_installed", { peer, raftIndex: installed.point.index });
   return installed;
+}
+
+/** Waits as long as an export may take, but not for a peer that the network has lost: another one may be there. */
+async function askForManifest(peer: string, { network, clock }: InstallOptions): Promise<CallAnswer> {
+  if (!network.isConnected(peer)) throw new Error(`${peer} is not connected`);
+  const lost = new AbortController();
+  let look: Timer;
+  const lookAgain = (): void => {
+    look = clock.startTimer(LOST_LOOK_MS, () => (network.isConnected(peer) ? lookAgain() : lost.abort()));
+  };
+  lookAgain();
+  const options = { timeoutMs: MANIFEST_TIMEOUT_MS, signal: lost.signal };
+  return network.call(peer, UNARY_CALLS.snapshot_manifest.path, null, options).finally(() => look.cancel());
 }
 
 /** A chunk that does not arrive is asked for again: the export stays open under its id. */

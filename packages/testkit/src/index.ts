@@ -41,5 +41,6 @@ export { TestOperator } from "./test-operator.ts";
 export type { NewKeyOptions } from "./test-operator.ts";
 export { liveOneLife } from "./simulator/life.ts";
 export type { LifeOptions, LifeResult } from "./simulator/life.ts";
+export { SIM_HELP, describeBroken, simCommand } from "./simulator/sim-command.ts";
 export { PLANTED_BUGS } from "./simulator/planted-bugs.ts";
 export type { Bugs, PlantedBug } from "./simulator/planted-bugs.ts";

@@ -126,8 +126,8 @@ class Life {
       witness,
       bugs: this.#bugs,
       machines,
-      clients: random.pick([2, 4, 8]),
-      pauseMs: random.pick([30, 100, 300]),
+      clients: random.pick([1, 2, 4]),
+      pauseMs: random.pick([60, 200, 600]),
     });
     this.#nemesis = new Nemesis(
       {

@@ -265,12 +265,8 @@ export class Nemesis {
     machine.start();
     world.after(4000, () => {
       if (this.#isOver) return;
-      if (
-        machine.stopped === null &&
-        machine.isRunning &&
-        !machine.process?.isPaused &&
-        machine.node?.session != null
-      ) {
+      const { isCorrupt } = machine.database;
+      if (isCorrupt && machine.node?.session != null && machine.process?.isPaused === false) {
         witness.fail("corruptionNeverLooksLikeAbsence", `${machine.name} serves with a corrupt row`);
       }
       this.#revive(machine);

@@ -149,6 +149,10 @@ export class SimulatedDatabase {
     this.#wal = image.wal;
   }
 
+  get isCorrupt(): boolean {
+    return this.#rows.some((row) => row.isCorrupt);
+  }
+
   /** Turns a bit in the row of one entry. */
   corrupt(index: RaftIndex): boolean {
     const row = this.#rows[index - this.#compacted.index - 1];

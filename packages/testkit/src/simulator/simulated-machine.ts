@@ -266,10 +266,14 @@ export class SimulatedMachine {
         trace.note(level, this.name, event, ...told);
       };
     const quiet = (): void => {};
+    const warns = tell("warns");
+    const warn = (event: string, fields?: Record<string, unknown>): void => {
+      if (event !== "root_sync_failed") warns(event, fields);
+    };
     const leaderChanges = (event: string, fields?: Record<string, unknown>): void => {
       if (event === "leader_changed" || event.startsWith("snapshot")) tell("says")(event, fields);
     };
-    return { debug: quiet, info: leaderChanges, warn: tell("warns"), error: tell("errs") };
+    return { debug: quiet, info: leaderChanges, warn, error: tell("errs") };
   }
 }
 

@@ -463,6 +463,15 @@ class Endpoint implements PeerNetwork {
         abort.abort();
         reject(new PeerCallError("timeout", `${to} did not answer`));
       });
+      options.signal?.addEventListener(
+        "abort",
+        () => {
+          timer.cancel();
+          abort.abort();
+          reject(new PeerCallError("aborted", "the caller gave up"));
+        },
+        { once: true },
+      );
       if (there.isCut || there.isClogged) return;
       this.#net.options.world.after(there.maxMs, () => {
         const listener = this.#net.listenerAt(to);

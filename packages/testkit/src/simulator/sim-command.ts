@@ -1,0 +1,131 @@
+import { randomInt } from "node:crypto";
+import { parseArgs } from "node:util";
+import { FAULTS, type Fault } from "./nemesis.ts";
+import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
+import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { formatLine } from "./trace.ts";
+
+export const SIM_HELP = `npm run sim -- --seed N        replays one life, with every line of its story
+npm run sim -- --minutes M     explores lives for so long, with progress and a rate
+npm run sim -- --seeds K       as many lives, one after another
+
+  --from N          the first seed (default: drawn, and printed)
+  --harm-seconds S  how long faults strike in each life (default 20)
+  --faults a,b      which faults may strike (default: drawn from the seed)
+  --bug NAME        with a planted bug; --bug list names them
+  --quiet           with --seed: the verdict alone
+`;
+
+interface Out {
+  write(text: string): unknown;
+}
+
+const SEEDS_TO_DRAW_FROM = 2 ** 40;
+const PROGRESS_MS = 5000;
+
+/** `npm run sim`. @returns the exit code: 1 if a sentence was broken, 2 for a call that makes no sense */
+export async function simCommand(argv: readonly string[], out: Out, err: Out): Promise<number> {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      seed: { type: "string" },
+      minutes: { type: "string" },
+      seeds: { type: "string" },
+      from: { type: "string" },
+      "harm-seconds": { type: "string" },
+      faults: { type: "string" },
+      bug: { type: "string" },
+      quiet: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    out.write(SIM_HELP);
+    return 0;
+  }
+  if (values.bug === "list") {
+    for (const [name, what] of Object.entries(PLANTED_BUGS)) out.write(`${name.padEnd(36)} ${what}\n`);
+    return 0;
+  }
+  const common = commonOptions(values);
+  if (typeof common === "string") {
+    err.write(`${common}\n${SIM_HELP}`);
+    return 2;
+  }
+  if (values.seed !== undefined) return replay(Number(values.seed), common, values.quiet, out);
+  const from = values.from === undefined ? randomInt(SEEDS_TO_DRAW_FROM) : Number(values.from);
+  const untilMs = performance.now() + Number(values.minutes ?? (values.seeds === undefined ? 1 : 1e6)) * 60_000;
+  return explore({ from, count: Number(values.seeds ?? 1e9), untilMs }, common, out);
+}
+
+type Common = Omit<LifeOptions, "seed" | "onLine">;
+
+function commonOptions(values: { bug?: string; faults?: string; "harm-seconds"?: string }): Common | string {
+  const faults = values.faults?.split(",");
+  const strange = faults?.find((fault) => !FAULTS.some((known) => known === fault));
+  if (strange !== undefined) return `no fault is called ${strange}; there are ${FAULTS.join(", ")}`;
+  if (values.bug !== undefined && !(values.bug in PLANTED_BUGS)) return `no planted bug is called ${values.bug}`;
+  const harm = values["harm-seconds"];
+  return {
+    ...(values.bug === undefined ? {} : { bugs: new Set([values.bug as PlantedBug]) }),
+    ...(faults === undefined ? {} : { faults: faults as Fault[] }),
+    ...(harm === undefined ? {} : { harmMs: Number(harm) * 1000 }),
+  };
+}
+
+async function replay(seed: number, common: Common, isQuiet: boolean, out: Out): Promise<number> {
+  const onLine: NonNullable<LifeOptions["onLine"]> = (line) => out.write(`${formatLine(line)}\n`);
+  const result = await liveOneLife({ ...common, seed, ...(isQuiet ? {} : { onLine }) });
+  out.write(`${verdictOf(result)}\n`);
+  return result.broken === null ? 0 : 1;
+}
+
+interface Range {
+  readonly from: number;
+  readonly count: number;
+  /** Monotonic time of this process. */
+  readonly untilMs: number;
+}
+
+async function explore({ from, count, untilMs }: Range, common: Common, out: Out): Promise<number> {
+  const startedMs = performance.now();
+  let shownMs = startedMs;
+  let simulatedMs = 0;
+  let lives = 0;
+  let broken = 0;
+  out.write(`from seed ${from}\n`);
+  const progress = (): void => {
+    const seconds = (performance.now() - startedMs) / 1000;
+    const rate = (simulatedMs / 1000 / seconds).toFixed(0);
+    const simulated = (simulatedMs / 60_000).toFixed(1);
+    out.write(`${lives} lives, ${simulated} simulated minutes, ${rate} simulated seconds a second, ${broken} broken\n`);
+  };
+  for (let seed = from; seed < from + count && performance.now() < untilMs; seed++) {
+    const result = await liveOneLife({ ...common, seed });
+    lives += 1;
+    simulatedMs += result.simulatedMs;
+    if (result.broken !== null) {
+      broken += 1;
+      out.write(`${describeBroken(result)}\n`);
+    }
+    if (performance.now() - shownMs < PROGRESS_MS) continue;
+    shownMs = performance.now();
+    progress();
+  }
+  progress();
+  return broken === 0 ? 0 : 1;
+}
+
+function verdictOf(result: LifeResult): string {
+  const { traceHash, simulatedMs, happenings, entries, acknowledged, nodes, faults } = result;
+  const lived = `${(simulatedMs / 1000).toFixed(1)} s, ${nodes} nodes, ${happenings} happenings, ${entries} entries`;
+  const told = `${lived}, ${acknowledged} acknowledged; faults: ${faults.join(" ")}\ntrace ${traceHash}`;
+  if (result.broken === null) return `seed ${result.seed}: every sentence held. ${told}`;
+  const { sentence, detail, atMs } = result.broken;
+  return `seed ${result.seed}: NOT ${sentence}, at ${(atMs / 1000).toFixed(4)} s: ${detail}\n${told}`;
+}
+
+/** Seed, sentence and the newest lines: what a failing test shows. */
+export function describeBroken(result: LifeResult): string {
+  return [verdictOf(result), ...result.newestLines, `npm run sim -- --seed ${result.seed}`].join("\n");
+}
