@@ -196,9 +196,12 @@ def party_key(role: str, signer: Optional[Signer], public_key: Optional[Bytes32]
     return own
 
 
-def _check_party(role: str, signer: Optional[Signer], signature: Optional[Bytes64]) -> None:
+def check_party(role: str, signer: Optional[Signer], signature: Optional[Bytes64]) -> None:
+    """Each party signs in one way."""
     if (signer is None) == (signature is None):
         raise InvalidInput(f"{role}_signature", f"give either a signature or the signer {role}")
+    if signature is not None:
+        inputs.signature(f"{role}_signature", signature)
 
 
 def _signature_of(
@@ -222,8 +225,8 @@ def create_claim(
     wait: Optional[Wait],
 ) -> Operation[models.Created[models.ClaimAnchor]]:
     """POST /v1/claim-anchors."""
-    _check_party("subject", subject, subject_signature)
-    _check_party("issuer", issuer, issuer_signature)
+    check_party("subject", subject, subject_signature)
+    check_party("issuer", issuer, issuer_signature)
     payload = prepared.subject_payload.payload
     first = yield from _signature_of("subject", prepared.subject_public_key, payload, subject, subject_signature)
     over = prepared.issuer_payload(first).payload
@@ -245,8 +248,8 @@ def create_grant(
     wait: Optional[Wait],
 ) -> Operation[models.Created[models.GrantAnchor]]:
     """POST /v1/grant-anchors."""
-    _check_party("grantor", grantor, grantor_signature)
-    _check_party("witness", witness, witness_signature)
+    check_party("grantor", grantor, grantor_signature)
+    check_party("witness", witness, witness_signature)
     payload = prepared.grantor_payload.payload
     first = yield from _signature_of("grantor", prepared.grantor_public_key, payload, grantor, grantor_signature)
     over = prepared.witness_payload(first).payload
@@ -275,7 +278,7 @@ def _prepare(event: EventInput, origin_fingerprint: Bytes32, client_event_id: Op
 def _event_body(event: EventInput, prepared: PreparedEventAnchor) -> Operation[Dict[str, object]]:
     if prepared.actor_public_key is None:
         return prepared.request(event.actor_signature)
-    _check_party("actor", event.actor, event.actor_signature)
+    check_party("actor", event.actor, event.actor_signature)
     payload = prepared.actor_payload.payload
     key = prepared.actor_public_key
     signature = yield from _signature_of("actor", key, payload, event.actor, event.actor_signature)
@@ -288,7 +291,7 @@ def _checked_early(event: EventInput, client_event_id: Optional[str]) -> None:
     if prepared.actor_public_key is None:
         prepared.request(event.actor_signature)
     else:
-        _check_party("actor", event.actor, event.actor_signature)
+        check_party("actor", event.actor, event.actor_signature)
 
 
 def create_event(
@@ -384,7 +387,7 @@ def revoke(session: Session, family: str, given: RevocationInput, wait: Optional
     anchor_id = prepared.target_anchor_id.hex()
     signature: Optional[bytes] = None
     if prepared.revoker_public_key is not None:
-        _check_party("revoker", given.revoker, given.revoker_signature)
+        check_party("revoker", given.revoker, given.revoker_signature)
         if given.target_origin_fingerprint is None:
             target = yield from get_anchor(session, anchor_id)
             prepared = _prepare_revocation(given, target.anchor.origin_fingerprint)

@@ -264,6 +264,8 @@ class AsyncClient:
         """
         subject_key = operations.party_key("subject", subject, subject_public_key)
         issuer_key = operations.party_key("issuer", issuer, issuer_public_key)
+        operations.check_party("subject", subject, subject_signature)
+        operations.check_party("issuer", issuer, issuer_signature)
         # With an origin of zeros all arguments are checked before the network is used.
         checked = prepare_claim_anchor(
             origin_fingerprint=bytes(32),
@@ -320,6 +322,8 @@ class AsyncClient:
         """
         grantor_key = operations.party_key("grantor", grantor, grantor_public_key)
         witness_key = operations.party_key("witness", witness, witness_public_key)
+        operations.check_party("grantor", grantor, grantor_signature)
+        operations.check_party("witness", witness, witness_signature)
         checked = prepare_grant_anchor(
             origin_fingerprint=bytes(32),
             grantor_claim_ref=grantor_claim_ref,

@@ -219,12 +219,21 @@ class Problem:
     status: int
     detail: str
     code: str
+    type: str = "about:blank"
+    request_id: Optional[str] = None
     errors: Tuple[Mapping[str, object], ...] = ()
 
     def to_error(self) -> ApiProblem:
         """The error that the same problem is when it is the answer to a whole request."""
         of_status = problem_class(self.status)
-        return of_status(self.code, self.detail, status=self.status, title=self.title, errors=self.errors)
+        return of_status(
+            self.code,
+            self.detail,
+            status=self.status,
+            title=self.title,
+            errors=self.errors,
+            request_id=self.request_id,
+        )
 
 
 @dataclass(frozen=True)
