@@ -137,6 +137,7 @@ class Life {
         witness,
         network: this.#network,
         machines,
+        readThrough: (machine) => this.#clients.read(machine, () => {}),
         makeClone: (original, images) => this.#makeClone(original, images),
         pauseMs: random.pick([300, 1000, 2500]),
       },
@@ -152,10 +153,13 @@ class Life {
     if (this.witness.broken !== null) return;
     this.#clients.start();
     this.#nemesis.start();
-    await this.#runFor(harmMs);
+    // The last writes fall into the last faults.
+    const quietMs = this.#random.pick([0, 0, 700]);
+    await this.#runFor(harmMs - quietMs);
+    this.#clients.stop();
+    await this.#runFor(quietMs);
     this.#trace.note("calm", "faults end");
     this.#nemesis.end();
-    this.#clients.stop();
     await this.#runFor(4000);
     await this.#until(
       () => this.#hasConverged(),

@@ -14,6 +14,8 @@ export interface NemesisOptions {
   readonly machines: readonly SimulatedMachine[];
   /** Makes a machine with these disks that says it is that one. */
   readonly makeClone: (original: SimulatedMachine, images: DiskImages) => SimulatedMachine;
+  /** A client reads there, now. */
+  readonly readThrough: (machine: SimulatedMachine) => void;
   /** Mean pause between two faults, in ms. */
   readonly pauseMs: number;
 }
@@ -40,6 +42,10 @@ export const FAULTS = [
   "server_stop",
   "clock",
   "promise_fault",
+  "power_in_promise_write",
+  "power_in_append",
+  "depose",
+  "stale_leader",
   "corrupt_row",
   "database_set_back",
   "both_set_back",
@@ -88,7 +94,12 @@ export class Nemesis {
   end(): void {
     this.#isOver = true;
     this.#undoAll();
-    for (const machine of this.#options.machines) this.#revive(machine);
+    const reviveAll = (): void => {
+      for (const machine of this.#options.machines) this.#revive(machine);
+    };
+    reviveAll();
+    // Who was asked to stop a moment ago has stopped by then.
+    this.#options.world.after(2500, reviveAll);
   }
 
   #revive(machine: SimulatedMachine): void {
@@ -97,6 +108,8 @@ export class Nemesis {
     machine.database.isFull = false;
     machine.database.nextFault = null;
     machine.volume.failsNext = false;
+    machine.volume.onNextWrite = null;
+    machine.database.onNextAppend = null;
     machine.wallOffsetMs = 0;
     machine.process?.resume();
     if (machine.stopped?.reason === "halted" && machine.excuse === "corrupt_row") {
@@ -133,7 +146,7 @@ export class Nemesis {
 
   #strike(fault: Fault): void {
     const { random, machines, trace } = this.#options;
-    const machine = random.pick(machines);
+    const machine = (random.chance(0.4) ? this.#leader() : null) ?? random.pick(machines);
     if (SPENDING.has(fault)) {
       const spendable = machines.length - (Math.floor(machines.length / 2) + 1);
       if (this.#spent < spendable && machine.excuse === null) this.#spend(fault, machine);
@@ -188,7 +201,7 @@ export class Nemesis {
         return this.#swizzle();
       case "flaky":
         return this.#links(allPairs(machines), {
-          loss: random.between(0, 0.2),
+          loss: random.pick([0, 0.05, 0.2, 0.6]),
           duplication: random.between(0, 0.3),
           reorders: true,
           maxMs: random.between(2, 60),
@@ -217,11 +230,63 @@ export class Nemesis {
       case "promise_fault":
         machine.volume.failsNext = true;
         return;
+      case "power_in_promise_write":
+        machine.volume.onNextWrite = () => this.#powerCut(machine);
+        return;
+      case "power_in_append":
+        database.onNextAppend = () => this.#powerCut(machine);
+        return;
+      case "depose":
+        return this.#depose(this.#leader() ?? machine);
+      case "stale_leader":
+        return this.#makeStale(this.#leader() ?? machine);
       case "corrupt_row":
         return this.#corrupt(machine);
       default:
         throw new Error(`${fault} spends an identity`);
     }
+  }
+
+  #leader(): SimulatedMachine | null {
+    return this.#options.machines.find(({ node }) => node?.session?.isLeader() === true) ?? null;
+  }
+
+  #powerCut(machine: SimulatedMachine): void {
+    if (this.#isOver || !machine.isRunning) return;
+    machine.losePower();
+    this.#startLater(machine);
+  }
+
+  /** A leader writes what nobody hears of, comes back to another one, and is cut from power as it gives that up. */
+  #depose(leader: SimulatedMachine): void {
+    const { machines, random, world } = this.#options;
+    const aloneMs = random.between(1500, 4500);
+    const links = pairsOf(leader, machines).map(([from, to]) => this.#options.network.link(from.name, to.name));
+    for (const link of links) link.isCut = true;
+    this.#later(aloneMs, () => {
+      for (const link of links) link.isCut = false;
+      leader.database.onNextAppend = random.chance(0.5) ? () => this.#powerCut(leader) : null;
+      const isCut = random.chance(0.7);
+      if (isCut) world.after(random.between(1, 400), () => this.#powerCut(leader));
+    });
+  }
+
+  /** A leader stands still while another is elected, and wakes up before anybody can tell it. */
+  #makeStale(leader: SimulatedMachine): void {
+    const { machines, random, world, network } = this.#options;
+    const inward = machines.filter((each) => each !== leader).map((each) => network.link(each.name, leader.name));
+    const pausedMs = random.between(1500, 3500);
+    for (const link of inward) link.isClogged = true;
+    world.after(random.between(0, 5), () => {
+      if (!this.#isOver) leader.process?.pause();
+    });
+    this.#later(pausedMs, () => {
+      leader.process?.resume();
+      for (let probe = 0; probe < 4; probe++) world.after(probe * 15, () => this.#options.readThrough(leader));
+    });
+    this.#later(pausedMs + random.between(10, 300), () => {
+      for (const link of inward) link.isClogged = false;
+    });
   }
 
   #links(

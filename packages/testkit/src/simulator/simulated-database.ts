@@ -94,6 +94,8 @@ export class SimulatedDatabase {
   isFull = false;
   /** Multiplies latencies. */
   slowness = 1;
+  /** Called once, when the next append has been sent and not been committed. */
+  onNextAppend: (() => void) | null = null;
 
   constructor(options: SimulatedDatabaseOptions) {
     this.#options = options;
@@ -275,6 +277,7 @@ export class SimulatedDatabase {
       const kept = Math.max(commitHint, this.appliedIndex);
       this.#rows = this.#rows.slice(0, kept - this.#compacted.index);
     }
+    this.#assertTermsAscend();
     const entries = this.#rows.map(({ entry: { index, term, type, payload } }) => ({
       index,
       term,
@@ -291,6 +294,16 @@ export class SimulatedDatabase {
       timeline: 1,
       walFlushed: this.#wal,
     };
+  }
+
+  #assertTermsAscend(): void {
+    let last = this.#compacted.term;
+    for (const { entry } of this.#rows) {
+      if (entry.term < last) {
+        throw new StoreError("corrupt", `log row ${entry.index} is of term ${entry.term}, after term ${last}`);
+      }
+      last = entry.term;
+    }
   }
 
   #loadLedger(): OpenStorage["loadedLedger"] {
@@ -342,6 +355,9 @@ export class SimulatedDatabase {
     const fault = this.isFull ? "refused" : this.nextFault;
     this.nextFault = null;
     if (fault !== null && bugs.has("failed_append_taken_for_done")) return Promise.resolve({ walPosition: this.#wal });
+    const { onNextAppend } = this;
+    this.onNextAppend = null;
+    if (onNextAppend !== null) this.#options.world.after(0, onNextAppend);
     const write = (): { walPosition: bigint } => {
       this.#write(request);
       return { walPosition: this.#wal };

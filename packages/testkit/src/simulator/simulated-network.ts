@@ -134,6 +134,8 @@ interface Wire {
 
 interface Dialling {
   tries: number;
+  /** Counts dials: an answer to one that was given up is not heard. */
+  attempt: number;
   refusedSinceMs: number | null;
   isUnderWay: boolean;
   wire: Wire | null;
@@ -152,6 +154,7 @@ class Endpoint implements PeerNetwork {
   readonly #said = new Map<string, Set<string>>();
   #isListening = false;
   #isClosed = false;
+  #proposals = 0;
 
   constructor(net: SimulatedNetwork, machine: string, process: SimulatedProcess, options: PeerNetworkOptions) {
     this.#net = net;
@@ -176,7 +179,7 @@ class Endpoint implements PeerNetwork {
     this.#isListening = true;
     this.#net.listen(this.#machine, this);
     for (const { nodeId } of this.#options.peers) {
-      this.#dialling.set(nodeId, { tries: 0, refusedSinceMs: null, isUnderWay: false, wire: null });
+      this.#dialling.set(nodeId, { tries: 0, attempt: 0, refusedSinceMs: null, isUnderWay: false, wire: null });
       this.#dial(nodeId);
     }
     this.#sweep();
@@ -217,7 +220,9 @@ class Endpoint implements PeerNetwork {
     const bytes = encodePeerFrame(said);
     watcher.onSent(this.nodeId, this.#machine, to, said);
     this.#transmit(wire, said, bytes);
-    return !(bugs.has("unreached_although_sent") && frame.type === "proposals");
+    if (frame.type !== "proposals" || !bugs.has("unreached_although_sent")) return true;
+    this.#proposals += 1;
+    return this.#proposals % 4 !== 0;
   }
 
   /** A planted bug: a cosignature is told to a peer once. */
@@ -275,37 +280,43 @@ class Endpoint implements PeerNetwork {
     const wait = REDIAL_MS[Math.min(dialling.tries, REDIAL_MS.length - 1)] ?? 1000;
     const startMs = dialling.tries === 0 ? 0 : wait * random.between(0.75, 1);
     dialling.tries += 1;
+    dialling.attempt += 1;
+    const { attempt } = dialling;
+    const isCurrent = (): boolean => !this.#isClosed && dialling.isUnderWay && dialling.attempt === attempt;
     this.#process.clock.startTimer(startMs, () => {
-      if (this.#isClosed) return;
+      if (!isCurrent()) return;
+      this.#process.later(DIAL_TIMEOUT_MS, () => {
+        if (isCurrent()) this.#redial(nodeId, false);
+      });
       const own = this.#options.hello();
       const machine = random.pick([nodeId, ...this.#net.machinesOf(nodeId)]);
       const there = this.#net.link(this.#machine, machine);
       const back = this.#net.link(machine, this.#machine);
       const blocked = [there, back].some((link) => link.isCut || link.isClogged || random.chance(link.loss));
       if (own === null) this.#redial(nodeId, false);
-      else if (blocked) this.#process.later(DIAL_TIMEOUT_MS, () => this.#redial(nodeId, false));
-      else {
+      else if (!blocked) {
         const delayMs = random.between(there.minMs, there.maxMs) * 2;
-        world.after(delayMs, () => this.#knock(nodeId, machine, own));
+        world.after(delayMs, () => this.#knock(nodeId, machine, own, isCurrent));
       }
     });
   }
 
   /** Our hello arrives at the machine. */
-  #knock(nodeId: string, machine: string, own: Hello): void {
+  #knock(nodeId: string, machine: string, own: Hello, isCurrent: () => boolean): void {
     const listener = this.#net.listenerAt(machine);
     if (listener === null || listener.nodeId !== nodeId) {
-      this.#process.turn(() => this.#redial(nodeId, true));
+      this.#process.turn(() => {
+        if (isCurrent()) this.#redial(nodeId, true);
+      });
       return;
     }
     listener.answer(this, own, (hello, refusal) => {
       const back = this.#net.link(machine, this.#machine);
-      if (back.isCut || back.isClogged) {
-        this.#process.later(DIAL_TIMEOUT_MS, () => this.#redial(nodeId, false));
-        return;
-      }
+      if (back.isCut || back.isClogged) return;
       const delayMs = this.#net.options.random.between(back.minMs, back.maxMs);
-      this.#process.later(delayMs, () => this.#onAnswer(nodeId, listener, hello, refusal));
+      this.#process.later(delayMs, () => {
+        if (isCurrent()) this.#onAnswer(nodeId, listener, hello, refusal);
+      });
     });
   }
 

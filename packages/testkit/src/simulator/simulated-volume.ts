@@ -42,6 +42,8 @@ export class SimulatedVolume {
   #requested: Promises | null = null;
   slowness = 1;
   failsNext = false;
+  /** Called once, in the middle of the next write. */
+  onNextWrite: (() => void) | null = null;
 
   constructor(options: SimulatedVolumeOptions) {
     this.#options = options;
@@ -161,6 +163,9 @@ export class SimulatedVolume {
       return Promise.resolve();
     }
     this.#underWay = write;
+    const { onNextWrite } = this;
+    this.onNextWrite = null;
+    if (onNextWrite !== null) world.after(0, onNextWrite);
     const totalMs = latency(random, 0.15, 0.5) * this.slowness;
     return new Promise((resolve) => {
       world.after(totalMs * 0.8, () => {

@@ -84,6 +84,7 @@ export class Witness {
   readonly #told = new Map<string, number>();
   readonly #acknowledged = new Map<string, string>();
   readonly #leaves: Uint8Array[] = [];
+  readonly #contents = new Set<string>();
   broken: Broken | null = null;
 
   constructor(options: WitnessOptions) {
@@ -173,12 +174,21 @@ export class Witness {
       }
       origin.leaves.push(anchorId);
       this.#leaves.push(leaf.bytes);
+      this.nothingIsAnchoredTwice(leaf.bytes, anchorId);
       origin.tree.append(leaf.anchorId);
       this.#anchors.set(anchorId, { origin: key, depth: leaf.depth });
     }
     for (const { apiClientId, clientEventId, anchorId } of writes.clientEvents) {
       this.oneAnchorPerClientEventId(`${bytesToHex(apiClientId)} ${clientEventId}`, bytesToHex(anchorId));
     }
+  }
+
+  /** No two operations of a life have the same content. */
+  nothingIsAnchoredTwice(leaf: Uint8Array, anchorId: string): void {
+    const content = contentNameOf(leaf);
+    if (content === null) return;
+    if (this.#contents.has(content)) this.fail("nothingIsAnchoredTwice", `${anchorId.slice(0, 8)} was anchored before`);
+    this.#contents.add(content);
   }
 
   oneAnchorPerClientEventId(clientEventId: string, anchorId: string): void {
