@@ -97,16 +97,19 @@ class TokenScanner {
   }
 
   #string(): void {
-    const start = ++this.#offset;
+    const text = this.#text;
+    const start = this.#offset + 1;
+    let end = start;
     let isPlain = true;
-    for (;;) {
-      const code = this.#text.charCodeAt(this.#offset);
-      if (Number.isNaN(code)) throw invalid("a string has no end");
+    for (; end < text.length; end++) {
+      const code = text.charCodeAt(end);
       if (code === QUOTE) break;
       if (code === BACKSLASH || code > 0x7f) isPlain = false;
-      this.#offset += code === BACKSLASH ? 2 : 1;
+      if (code === BACKSLASH) end++;
     }
-    const raw = this.#text.slice(start, this.#offset++);
+    if (end >= text.length) throw invalid("a string has no end");
+    this.#offset = end + 1;
+    const raw = text.slice(start, end);
     const denoted = isPlain ? raw : denotedBy(raw);
     if (!isPlain && hasLoneSurrogate(denoted)) throw invalid("a text holds half of a surrogate pair");
     if (this.#isName()) this.#addName(denoted);

@@ -211,8 +211,8 @@ function checkEndings({ complete, input }: Progress, ending: "revocation" | "suc
 }
 
 /**
- * Whether the position is one: it has the time of its last leaf, or one before the next leaf. A later time would hide
- * what had happened by then.
+ * Whether the position is one: its time is that of its leaf, or lies before the next leaf. A later time would hide what
+ * had happened by then.
  */
 function checkWindow({ leaves, input, complete }: Progress): Finding {
   const { asOf } = input.bundle;
@@ -221,12 +221,13 @@ function checkWindow({ leaves, input, complete }: Progress): Finding {
   const later = leaves.bySequence.find(({ leaf }) => leaf.sequence > sequence)?.leaf;
   const isReached = earlier === undefined || earlier.acceptedMs <= timeMs;
   failUnless(isReached, `as_of is ${positionText(asOf)}, sequence ${earlier?.sequence ?? ""} is younger`);
-  const isOfLast = earlier?.sequence === sequence && earlier.acceptedMs === timeMs;
-  const isBeforeNext = later === undefined || timeMs < later.acceptedMs;
-  failUnless(isOfLast || isBeforeNext, `as_of is ${positionText(asOf)}, sequence ${later?.sequence ?? ""} is older`);
+  const isThere = earlier?.sequence === sequence;
+  const isExact = isThere && earlier.acceptedMs === timeMs;
+  // Leaves of one entry have one time: a leaf that is not here may have that of the next.
+  const isBeforeNext = later === undefined || timeMs < later.acceptedMs || (!isThere && timeMs === later.acceptedMs);
+  failUnless(isExact || isBeforeNext, `as_of is ${positionText(asOf)}, sequence ${later?.sequence ?? ""} is older`);
   if (complete === null) return pass("nothing that is named has a window");
-  const isProved = earlier?.sequence === sequence && (isOfLast || later?.sequence === sequence + 1);
-  if (isProved) return pass(`judged as of ${positionText(asOf)}`);
+  if (isExact || (isThere && later?.sequence === sequence + 1)) return pass(`judged as of ${positionText(asOf)}`);
   return notChecked(`that sequence ${sequence} was the newest at ${timeMs} ms is as stated by the service`);
 }
 

@@ -209,6 +209,23 @@ function partial(): GoodCase[] {
   ];
 }
 
+/** Leaves of one entry have one time. The one that as_of names is not there, the one after it is. */
+function sharedTime(): GoodCase {
+  const world = new BundleWorld();
+  const parts = actOf({ world, after: () => void (world.stepMs = 0) });
+  const last = world.event("in the same entry", { at: 1 });
+  const asOf = { sequence: last.leaf.sequence - 1, timeMs: world.clockMs };
+  return {
+    name: "a leaf that is not there, at the time of the next one",
+    source: singles(parts, { asOf, singles: [last] }),
+    outcome: "valid_as_stated",
+    atAction: true,
+    now: true,
+    notChecked: [...UNPROVED, "window", "stated"],
+    complete: [3, 7],
+  };
+}
+
 /** Version 2 gives node d an origin, in which somebody revokes. */
 function rotated(): { act: Act; members: Parameters<BundleWorld["rotate"]>[0] } {
   const world = new BundleWorld();
@@ -342,6 +359,7 @@ export function goodBundles(): GoodCase[] {
   return [
     proved("complete", true, true),
     ...partial(),
+    sharedTime(),
     ...revocations(),
     ...supersessions(),
     ...windows(),
