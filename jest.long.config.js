@@ -1,9 +1,13 @@
 import config from "./jest.config.js";
 
-/** The suites that run for minutes: faults on real processes, under load. */
+/** The suites that run for minutes, and those of npm test that can run for longer. */
 export default {
   ...config,
-  testMatch: ["<rootDir>/test/long/**/*.test.ts"],
+  testMatch: [
+    "<rootDir>/test/long/**/*.test.ts",
+    "<rootDir>/test/cluster/races.test.ts",
+    "<rootDir>/test/responsibility/**/*.test.ts",
+  ],
   testPathIgnorePatterns: ["/node_modules/"],
   testTimeout: 600_000,
   maxWorkers: 1,

@@ -5,6 +5,7 @@ import type { TestCluster } from "@event-anchoring/testkit";
 import { ClusterDriver } from "./cluster-driver.ts";
 import { ClusterHistory } from "./cluster-history.ts";
 import { seededDice } from "./dice.ts";
+import { historySeed } from "./seed.ts";
 
 const OPERATIONS = Number(process.env["HISTORY_OPERATIONS"] ?? 400);
 const QUERIES_EVERY = 40;
@@ -24,7 +25,7 @@ afterAll(async () => {
 }, 60_000);
 
 describe("three nodes answer as the model does", () => {
-  const seed = Number(process.env["HISTORY_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+  const seed = historySeed();
   const dice = seededDice(seed);
   let history: ClusterHistory;
 

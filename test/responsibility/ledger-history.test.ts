@@ -4,16 +4,13 @@ import fc from "fast-check";
 import { diceOf, seededDice } from "./dice.ts";
 import type { Dice } from "./dice.ts";
 import { LedgerHistory } from "./ledger-history.ts";
+import { historySeed } from "./seed.ts";
 
 const LIVES = Number(process.env["HISTORY_LIVES"] ?? 60);
 const ENTRIES = 40;
 const POSITIONS = 12;
 const QUESTIONED_POSITIONS = 3;
 const PROPERTY_RUNS = 60;
-
-function newSeed(): number {
-  return Number(process.env["HISTORY_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-}
 
 function live(steps: readonly Dice[], afterwards: Dice): LedgerHistory {
   const history = new LedgerHistory();
@@ -29,7 +26,7 @@ function live(steps: readonly Dice[], afterwards: Dice): LedgerHistory {
 
 describe("the ledger answers as the model does", () => {
   test("in random lives", () => {
-    const firstSeed = newSeed();
+    const firstSeed = historySeed();
     const answers = new Map<string, number>();
     const met = new Set<string>();
     let comparisons = 0;
@@ -58,7 +55,7 @@ describe("the ledger answers as the model does", () => {
   }, 120_000);
 
   test("in lives that fast-check chooses and makes short when they fail", () => {
-    const seed = newSeed();
+    const seed = historySeed();
     process.stdout.write(`fast-check seed ${seed}\n`);
     const throws = fc.array(fc.nat(), { minLength: 40, maxLength: 120 });
     fc.assert(
