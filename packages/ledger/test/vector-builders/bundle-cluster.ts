@@ -1,4 +1,4 @@
-/** A cluster with fixed keys: trust roots that its root keys have signed, and checkpoints that its nodes have cosigned. */
+/** A cluster with fixed keys: trust roots that its root keys sign, and checkpoints that its nodes cosign. */
 import {
   VKEY_TYPE,
   checkpointOrigin,

@@ -1,6 +1,6 @@
 /** Texts that are no bundle. */
 import { formatBundle } from "../../src/index.ts";
-import { namedBundles } from "./bundle-bad.ts";
+import { NAMED } from "./bundle-named.ts";
 import { bundleJson, changed } from "./bundle-cases.ts";
 import type { Json } from "./json.ts";
 
@@ -11,7 +11,7 @@ type Members = { readonly [name: string]: Json };
 
 /** One event that names nothing. */
 function smallest(): Json {
-  const { bundle, world } = namedBundles().whole;
+  const { bundle, world } = NAMED.whole;
   const subject = world.written[8];
   if (subject === undefined) throw new Error("no event");
   const { trustRoots } = bundle;
@@ -160,7 +160,7 @@ export function equalTexts(): [name: string, text: string][] {
   const json = smallest();
   const members = json as Members;
   const reversed = Object.fromEntries(Object.entries(members).reverse());
-  const { bundle } = namedBundles().whole;
+  const { bundle } = NAMED.whole;
   const { subject } = members;
   if (typeof subject !== "string") throw new TypeError("the subject is a text");
   return [

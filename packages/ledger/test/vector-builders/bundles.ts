@@ -1,9 +1,11 @@
 import { bytesToHex } from "@event-anchoring/protocol";
-import { badBundles, namedBundles } from "./bundle-bad.ts";
+import { alteredBundles } from "./bundle-altered.ts";
 import { bundleJson } from "./bundle-cases.ts";
 import type { BadCase, GoodCase, Reader, Source } from "./bundle-cases.ts";
 import { goodBundles } from "./bundle-good.ts";
+import { forgedBundles } from "./bundle-forged.ts";
 import { equalTexts, malformedBundles } from "./bundle-malformed.ts";
+import { NAMED } from "./bundle-named.ts";
 import type { Json } from "./json.ts";
 
 function readerJson(reader: Reader | undefined, pin: Uint8Array): { readonly [name: string]: Json } {
@@ -23,8 +25,6 @@ function readerJson(reader: Reader | undefined, pin: Uint8Array): { readonly [na
         }),
   };
 }
-
-const NAMED = namedBundles();
 
 function sourceJson(source: Source): { readonly [name: string]: Json } {
   if ("bundle" in source) return { bundle: bundleJson(source.bundle) };
@@ -57,13 +57,14 @@ function badJson({ name, source, reader, fails }: BadCase): Json {
 export function bundleVectors(): Json {
   return {
     about:
-      "Bundles. A case has a `bundle`, or is the one of `bundles` that `of` names with the members at `changes[].at` (RFC " +
-      "6901) set to `to`. It is judged by `pinned_root_thk`, and by `highest_seen` and `expect` where they are given. " +
-      "good: all checks pass but for those in `not_checked`. bad: `fails` is the one that fails; none after it is made, and " +
-      "both verdicts are unknown. malformed: `text` is refused with `error`. equal: `text` can be read.",
+      "Bundles. A case has a `bundle`, or is the one of `bundles` that `of` names with the members at " +
+      "`changes[].at` (RFC 6901) set to `to`. It is judged by `pinned_root_thk`, and by `highest_seen` and " +
+      "`expect` where they are given. good: all checks pass but for those in `not_checked`. bad: `fails` is the " +
+      "one that fails; none after it is made, and both verdicts are unknown. malformed: `text` is refused with " +
+      "`error`. equal: `text` can be read.",
     bundles: { whole: bundleJson(NAMED.whole.bundle), singles: bundleJson(NAMED.singles.bundle) },
     good: goodBundles().map(goodJson),
-    bad: badBundles().map(badJson),
+    bad: [...alteredBundles(), ...forgedBundles()].map(badJson),
     equal: equalTexts().map(([name, text]) => ({ name, text })),
     malformed: malformedBundles().map(([name, error, text]) => ({ name, error, text })),
   };

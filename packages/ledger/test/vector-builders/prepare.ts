@@ -403,10 +403,11 @@ function bad(fields: readonly BadField[]): Json[] {
 export function prepareVectors(): Json {
   return {
     about:
-      "What SDKs prepare, offline. `input` is in the wire form of docs/API.md. payload, digest (its SHA-256), seed and " +
-      "signature are hex; the issuer (witness) signs what the subject (grantor) has signed. `request` is the body with " +
-      "empty optional fields left out. `leaf` and `anchor_id` are what comes of it at `place`. A bad input is refused " +
-      "before anything is signed or sent; one that the types of a language cannot hold is refused by them.",
+      "What SDKs prepare, offline. `input` is in the wire form of docs/API.md. payload, digest (its SHA-256), " +
+      "seed and signature are hex; the issuer (witness) signs what the subject (grantor) has signed. `request` " +
+      "is the body with empty optional fields left out. `leaf` and `anchor_id` are what comes of it at `place`. " +
+      "A bad input is refused before anything is signed or sent; one that the types of a language cannot hold " +
+      "is refused by them.",
     place: PLACE_JSON,
     claims: { good: goodClaims(), bad: bad(badClaims(CLAIM)) },
     grants: { good: goodGrants(), bad: bad(badGrants(GRANT)) },
