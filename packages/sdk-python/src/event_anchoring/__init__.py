@@ -31,6 +31,7 @@ from ._operations import AUTO, EventInput, Wait
 from ._tags import client_event_commit
 from ._version import __version__
 from .async_client import AsyncClient
+from .bundle import BundleVerification, Completeness, parse_bundle, verify_bundle
 from .client import Client
 from .ed25519 import verify_signature
 from .errors import (
@@ -55,6 +56,7 @@ from .errors import (
     VerificationError,
 )
 from .leaf import SemanticHashes, decode_leaf
+from .monitor import FileStore, MemoryStore, Monitor, MonitorState, MonitorStore
 from .notes import Checkpoint
 from .prepare import (
     Payload,
@@ -94,17 +96,24 @@ __all__ = [
     "ApiProblem",
     "AsyncClient",
     "AsyncTransport",
+    "BundleVerification",
     "CallbackSigner",
     "CanaryFailed",
     "Checkpoint",
     "CheckpointVerification",
     "Client",
+    "Completeness",
     "Conflict",
     "ConnectionFailed",
     "EventInput",
+    "FileStore",
     "Forbidden",
     "InvalidInput",
     "LocalKey",
+    "MemoryStore",
+    "Monitor",
+    "MonitorState",
+    "MonitorStore",
     "NotFound",
     "OutcomeUnknown",
     "Payload",
@@ -143,12 +152,14 @@ __all__ = [
     "extend_trust_root",
     "leaf",
     "models",
+    "parse_bundle",
     "parse_trust_root",
     "prepare_claim_anchor",
     "prepare_event_anchor",
     "prepare_grant_anchor",
     "prepare_revocation",
     "read_receipt",
+    "verify_bundle",
     "verify_checkpoint",
     "verify_consistency",
     "verify_receipt",

@@ -1,0 +1,228 @@
+"""The text of a bundle: strict, bounded, and nothing in it verified. docs/PROTOCOL.md, "Bundle"."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union
+
+from ._bytes import base64_to_bytes, hex_to_bytes, parse_decimal
+from ._records import Position
+from .errors import VerificationError
+
+BUNDLE_FORMAT = "event-anchoring/v4.2/bundle"
+BYTES_MAX = 64 * 1024 * 1024
+LEAVES_MAX = 100_000
+TRUST_ROOTS_MAX = 1_000
+CHECKPOINTS_MAX = 1_024
+HASHES_MAX = 53
+DEPTH_MAX = 32
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class BundleLeaf:
+    """One leaf with its own proof. `checkpoint` is a place among the checkpoints."""
+
+    leaf: bytes
+    checkpoint: int
+    inclusion: Tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class BundleRange:
+    """The last leaves of a tree, from depth `start` on, and the frontier before them."""
+
+    checkpoint: int
+    start: int
+    frontier: Tuple[bytes, ...]
+    leaves: Tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that was read: everything that a trace needs. `stated` is what the service answered; nobody signs it."""
+
+    subject: bytes
+    as_of: Position
+    trust_roots: Tuple[str, ...]
+    checkpoints: Tuple[str, ...]
+    leaves: Tuple[BundleLeaf, ...]
+    ranges: Tuple[BundleRange, ...]
+    stated: Optional[Mapping[str, object]]
+
+
+def _refuse(code: str, message: str) -> NoReturn:
+    raise VerificationError(code, message)
+
+
+def _pairs(pairs: Sequence[Tuple[str, object]]) -> Dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        _refuse("bundle_json_invalid", "a name is repeated")
+    return found
+
+
+def _integer_of(digits: str) -> int:
+    value = parse_decimal(digits)
+    if value is None:
+        _refuse("bundle_json_invalid", "a number is digits from 0 to 2^53 - 1")
+    return value
+
+
+def _no_number(_: str) -> NoReturn:
+    _refuse("bundle_json_invalid", "a number is digits from 0 to 2^53 - 1")
+
+
+def _check_texts_and_depth(parsed: object) -> None:
+    """Whether every language reads the same: no halves of surrogate pairs, and an end to nesting."""
+    waiting: List[Tuple[object, int]] = [(parsed, 1)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, str) and _SURROGATE.search(value) is not None:
+            _refuse("bundle_json_invalid", "a text holds half of a surrogate pair")
+        if not isinstance(value, (dict, list)):
+            continue
+        if depth > DEPTH_MAX:
+            _refuse("bundle_json_invalid", f"nested deeper than {DEPTH_MAX}")
+        if isinstance(value, dict):
+            waiting += [(each, depth + 1) for pair in value.items() for each in pair]
+        else:
+            waiting += [(each, depth + 1) for each in value]
+
+
+def _parse_json(text: str) -> object:
+    try:
+        parsed: object = json.loads(
+            text, object_pairs_hook=_pairs, parse_int=_integer_of, parse_float=_no_number, parse_constant=_no_number
+        )
+    except (ValueError, RecursionError) as error:
+        raise VerificationError("bundle_json_invalid", "it is no JSON") from error
+    _check_texts_and_depth(parsed)
+    return parsed
+
+
+def _members(value: object, names: Sequence[str], where: str) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        _refuse("bundle_malformed", f"{where} is no object")
+    if set(value) != set(names):
+        _refuse("bundle_malformed", f"{where} has other members than {', '.join(names)}")
+    return value
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        _refuse("bundle_malformed", f"{where} is no text")
+    return value
+
+
+def _integer(value: object, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        _refuse("bundle_malformed", f"{where} is no integer")
+    return value
+
+
+def _list(value: object, where: str, maximum: int, read: Callable[[object, str], T]) -> Tuple[T, ...]:
+    if not isinstance(value, list):
+        _refuse("bundle_malformed", f"{where} is no list")
+    if len(value) > maximum:
+        _refuse("bundle_too_large", f"{where} has more than {maximum} items")
+    return tuple(read(each, f"{where}[{place}]") for place, each in enumerate(value))
+
+
+def _base64(value: object, where: str, length: Optional[int] = None) -> bytes:
+    try:
+        return base64_to_bytes(_text(value, where), length)
+    except VerificationError as error:
+        raise VerificationError("bundle_malformed", f"{where}: {error.message}") from error
+
+
+def _hash(value: object, where: str) -> bytes:
+    return _base64(value, where, 32)
+
+
+def _leaf(value: object, where: str) -> BundleLeaf:
+    members = _members(value, ("leaf", "checkpoint", "inclusion"), where)
+    return BundleLeaf(
+        _base64(members["leaf"], f"{where}.leaf"),
+        _integer(members["checkpoint"], f"{where}.checkpoint"),
+        _list(members["inclusion"], f"{where}.inclusion", HASHES_MAX, _hash),
+    )
+
+
+def _range(value: object, where: str) -> BundleRange:
+    members = _members(value, ("checkpoint", "from", "frontier", "leaves"), where)
+    return BundleRange(
+        _integer(members["checkpoint"], f"{where}.checkpoint"),
+        _integer(members["from"], f"{where}.from"),
+        _list(members["frontier"], f"{where}.frontier", HASHES_MAX, _hash),
+        _list(members["leaves"], f"{where}.leaves", LEAVES_MAX, _base64),
+    )
+
+
+def _subject(value: object) -> bytes:
+    try:
+        return hex_to_bytes(_text(value, "subject"), 32)
+    except VerificationError as error:
+        raise VerificationError("bundle_malformed", f"subject: {error.message}") from error
+
+
+def _stated(value: object) -> Optional[Mapping[str, object]]:
+    if value is not None and not isinstance(value, dict):
+        _refuse("bundle_malformed", "stated is neither an object nor null")
+    return value
+
+
+def _is_too_large(text: str) -> bool:
+    # No character has more than four bytes, so that most texts need not be encoded to be measured.
+    return len(text) > BYTES_MAX or (
+        len(text) * 4 > BYTES_MAX and len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX
+    )
+
+
+def _check_parts(bundle: Bundle) -> None:
+    count = len(bundle.leaves) + sum(len(each.leaves) for each in bundle.ranges)
+    if count > LEAVES_MAX:
+        _refuse("bundle_too_large", f"{count} leaves, at most {LEAVES_MAX}")
+    places = [*(leaf.checkpoint for leaf in bundle.leaves), *(each.checkpoint for each in bundle.ranges)]
+    if any(place >= len(bundle.checkpoints) for place in places):
+        _refuse("bundle_malformed", "a part names no checkpoint")
+
+
+def parse_bundle(text: Union[str, bytes]) -> Bundle:
+    """Reads the text of a bundle, which may be an attacker's.
+
+    Raises:
+        VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`.
+    """
+    if isinstance(text, bytes):
+        if len(text) > BYTES_MAX:
+            _refuse("bundle_too_large", f"over {BYTES_MAX} bytes")
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise VerificationError("bundle_json_invalid", "not UTF-8") from error
+    if _is_too_large(text):
+        _refuse("bundle_too_large", f"over {BYTES_MAX} bytes")
+    parsed = _parse_json(text)
+    if not isinstance(parsed, dict):
+        _refuse("bundle_malformed", "the bundle is no object")
+    if parsed.get("format") != BUNDLE_FORMAT:
+        _refuse("bundle_format_unknown", f"its format is not {BUNDLE_FORMAT}")
+    names = ("format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "stated")
+    members = _members(parsed, names, "the bundle")
+    as_of = _members(members["as_of"], ("sequence", "time_ms"), "as_of")
+    bundle = Bundle(
+        subject=_subject(members["subject"]),
+        as_of=Position(_integer(as_of["sequence"], "as_of.sequence"), _integer(as_of["time_ms"], "as_of.time_ms")),
+        trust_roots=_list(members["trust_roots"], "trust_roots", TRUST_ROOTS_MAX, _text),
+        checkpoints=_list(members["checkpoints"], "checkpoints", CHECKPOINTS_MAX, _text),
+        leaves=_list(members["leaves"], "leaves", LEAVES_MAX, _leaf),
+        ranges=_list(members["ranges"], "ranges", CHECKPOINTS_MAX, _range),
+        stated=_stated(members["stated"]),
+    )
+    _check_parts(bundle)
+    return bundle

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any, Dict
+
+import pytest
+
+from event_anchoring import InvalidInput, VerificationError, verify_trust_root
+from event_anchoring._bundle_text import parse_bundle
+from event_anchoring.bundle import BUNDLE_CHECKS, BundleVerification, Completeness, verify_bundle
+
+from .vectors import load, name_of
+
+VECTORS = load("bundle")
+
+
+def bundle_of(case: Any) -> Any:
+    if "bundle" in case:
+        return case["bundle"]
+    bundle = copy.deepcopy(VECTORS["bundles"][case["of"]])
+    for change in case["changes"]:
+        *path, last = change["at"].split("/")[1:]
+        node = bundle
+        for part in path:
+            node = node[int(part)] if isinstance(node, list) else node[part]
+        node[int(last) if isinstance(node, list) else last] = change["to"]
+    return bundle
+
+
+def verify(case: Any) -> BundleVerification:
+    expect: Dict[str, Any] = dict(case.get("expect", {}))
+    seen = case.get("highest_seen")
+    if seen is not None:
+        expect["highest_seen"] = (seen["version"], seen["root_thk"])
+    return verify_bundle(json.dumps(bundle_of(case)), case["pinned_root_thk"], **expect)
+
+
+@pytest.mark.parametrize("case", VECTORS["good"], ids=name_of)
+def test_good(case: Any) -> None:
+    found = verify(case)
+    assert found.outcome == case["outcome"]
+    assert (found.authorised_at_action, found.authorised_now) == (case["authorised_at_action"], case["authorised_now"])
+    assert [check.code for check in found.checks] == list(BUNDLE_CHECKS)
+    assert [check.code for check in found.checks if check.result == "not_checked"] == case["not_checked"]
+    assert not any(check.result == "fail" for check in found.checks)
+    assert found.complete == (None if case["complete"] is None else Completeness(**case["complete"]))
+    assert found.superseded_trust_root == case["superseded_trust_root"]
+    assert (found.authorised_at_action is True) == (not found.reasons_at_action)
+
+
+@pytest.mark.parametrize("case", VECTORS["bad"], ids=name_of)
+def test_bad(case: Any) -> None:
+    with pytest.raises(VerificationError) as caught:
+        verify(case)
+    assert caught.value.code == "bundle_invalid"
+    assert caught.value.step == case["fails"]
+    result = caught.value.result
+    assert isinstance(result, BundleVerification)
+    assert (result.outcome, result.authorised_at_action, result.authorised_now) == ("invalid", "unknown", "unknown")
+    place = BUNDLE_CHECKS.index(case["fails"])
+    results = [check.result for check in result.checks]
+    assert results[place] == "fail"
+    assert "fail" not in results[:place]
+    assert set(results[place + 1 :]) <= {"not_checked"}
+
+
+@pytest.mark.parametrize("case", VECTORS["equal"], ids=name_of)
+def test_other_layouts(case: Any) -> None:
+    assert parse_bundle(case["text"]) == parse_bundle(case["text"].encode("utf-8"))
+
+
+@pytest.mark.parametrize("case", VECTORS["malformed"], ids=name_of)
+def test_malformed(case: Any) -> None:
+    with pytest.raises(VerificationError) as caught:
+        parse_bundle(case["text"])
+    assert caught.value.code == case["error"]
+
+
+GOOD = next(case for case in VECTORS["good"] if case["name"] == "complete")
+
+
+def test_a_chain_that_is_held_instead_of_a_pin() -> None:
+    bundle = bundle_of(GOOD)
+    chain = verify_trust_root(bundle["trust_roots"], GOOD["pinned_root_thk"])
+    assert verify_bundle(json.dumps(bundle), chain).outcome == "valid"
+    two = next(case for case in VECTORS["good"] if case["name"].startswith("two versions"))
+    documents = bundle_of(two)["trust_roots"]
+    first = verify_trust_root(documents[:1], two["pinned_root_thk"])
+    found = verify_bundle(json.dumps(bundle_of(two)), first)
+    assert (found.outcome, found.trust_root_version) == ("valid", 2)
+
+
+def test_a_chain_of_another_cluster() -> None:
+    other = load("trust-root")["chains"]["good"][0]
+    chain = verify_trust_root(other["documents"], other["pinned_root_thk"])
+    with pytest.raises(VerificationError) as caught:
+        verify_bundle(json.dumps(bundle_of(GOOD)), chain)
+    assert caught.value.step == "trust_roots"
+
+
+@pytest.mark.parametrize("pin", ["", "ab", GOOD["pinned_root_thk"] + "\n", b"", None, 7])
+def test_bad_pins_are_the_callers(pin: Any) -> None:
+    with pytest.raises(InvalidInput):
+        verify_bundle(json.dumps(bundle_of(GOOD)), pin)
+
+
+def test_numbers_and_booleans_are_not_the_same() -> None:
+    bundle = copy.deepcopy(bundle_of(GOOD))
+    if bundle["stated"] is None:
+        bundle = copy.deepcopy(VECTORS["bundles"]["whole"])
+    bundle["stated"]["authorised_now"] = 1
+    with pytest.raises(VerificationError) as caught:
+        verify_bundle(json.dumps(bundle), GOOD["pinned_root_thk"])
+    assert caught.value.step == "stated"
