@@ -8,7 +8,6 @@ import {
   revocationPayload,
 } from "@event-anchoring/protocol";
 import type {
-  ClaimLeaf,
   Crypto,
   GenesisLeaf,
   GrantLeaf,
@@ -26,6 +25,7 @@ import { signaturesOfLeaf } from "./leaf-signatures.ts";
 import { RecordBook, claimPairHash } from "./records.ts";
 import type { ClaimRecord, GrantRecord } from "./records.ts";
 import { REFERENCE_RULES } from "./facts.ts";
+import { authorityOverClaim, authorityOverGrant } from "./revocation-authority.ts";
 import type { SignatureToVerify } from "./signatures.ts";
 import { isEvent } from "./verification.ts";
 
@@ -56,16 +56,6 @@ export class ProvedLeaves {
   }
 }
 
-/** By whose right a key revokes a claim or a grant, the first that it has; null: by none. */
-function authorityOf(target: ClaimLeaf | GrantLeaf, key: Uint8Array): (typeof REVOCATION_AUTHORITIES)[number] | null {
-  if (target.kind === LEAF_KIND.claim) {
-    if (equalBytes(key, target.issuerPublicKey)) return "issuer";
-    return equalBytes(key, target.subjectPublicKey) ? "subject" : null;
-  }
-  if (equalBytes(key, target.grantorPublicKey)) return "grantor";
-  return equalBytes(key, target.witnessPublicKey) ? "witness" : null;
-}
-
 /** That of a revoker; none for an operator, or where the target is not at hand. */
 function revokerSignature(leaf: RevocationLeaf, leaves: ProvedLeaves): SignatureToVerify[] {
   const target = leaves.find(leaf.targetAnchorId)?.leaf;
@@ -75,7 +65,11 @@ function revokerSignature(leaf: RevocationLeaf, leaves: ProvedLeaves): Signature
   failUnless(target.sequence < leaf.sequence, `sequence ${leaf.sequence} revokes what is not older than itself`);
   const authority = REVOCATION_AUTHORITIES[leaf.authority];
   if (authority === "operator") return [];
-  const isEntitled = authorityOf(target, leaf.revoker) === authority;
+  const entitled =
+    target.kind === LEAF_KIND.claim
+      ? authorityOverClaim(target, leaf.revoker)
+      : authorityOverGrant(target, leaf.revoker);
+  const isEntitled = entitled === authority;
   failUnless(isEntitled, `sequence ${leaf.sequence}: the revoker is not the ${authority ?? ""} of what it revokes`);
   const message = revocationPayload({ ...leaf, originFingerprint: target.originFingerprint });
   return [{ publicKey: leaf.revoker, message, signature: leaf.signature, pointer: "/signature" }];

@@ -26,12 +26,12 @@ import type { CommandOutcome } from "./decision.ts";
 import type { ClaimRecord, GrantRecord } from "./records.ts";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
+import { authorityOverClaim, authorityOverGrant } from "./revocation-authority.ts";
+import type { RevocationAuthority } from "./revocation-authority.ts";
 import { revocationSignatures } from "./signatures.ts";
 
 /** What an operator's revocation has for a signature. */
 const NO_SIGNATURE = concatBytes(ZERO_32, ZERO_32);
-
-type Authority = (typeof REVOCATION_AUTHORITIES)[number];
 
 /** A claim or a grant that is to be revoked. */
 type Target =
@@ -60,17 +60,14 @@ function judgeNamedOrigin(revocation: RevocationInput, target: Target, draft: De
   return reject("origin_mismatch", "the record to be revoked is in another origin", "/origin_fingerprint");
 }
 
-/** By whose right it is revoked, the first that the key has; null: by none. */
-function authorityOf({ signer }: RevocationInput, { kind, record }: Target): Authority | null {
+/** By whose right it is revoked; null: by none. */
+function authorityOf({ signer }: RevocationInput, { kind, record }: Target): RevocationAuthority | null {
   if (signer === null) return "operator";
-  const { publicKey } = signer;
   switch (kind) {
     case "claim":
-      if (equalBytes(publicKey, record.issuerPublicKey)) return "issuer";
-      return equalBytes(publicKey, record.subjectPublicKey) ? "subject" : null;
+      return authorityOverClaim(record, signer.publicKey);
     case "grant":
-      if (equalBytes(publicKey, record.grantorPublicKey)) return "grantor";
-      return equalBytes(publicKey, record.witnessPublicKey) ? "witness" : null;
+      return authorityOverGrant(record, signer.publicKey);
     default:
       return assertNever(kind);
   }

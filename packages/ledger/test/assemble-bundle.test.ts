@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
+import type { TraceAnswer } from "@event-anchoring/api-contract";
 import { bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { assembleBundle, completeUpTo, subtreesForPart, verifyBundle, wantedOfTrace } from "../src/index.ts";
@@ -197,4 +199,33 @@ describe("what a trace asks for", () => {
     });
     expect(wantedOfTrace({ ...none, anchor: traced(act.lower) })).toMatchObject({ after: 7, pairs: [] });
   });
+
+  test("the answer of the service, as its reference shows it", () => {
+    const { paths } = JSON.parse(readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8")) as {
+      readonly paths: Readonly<Record<string, ReferencePath | undefined>>;
+    };
+    const examples = paths["/v1/event-anchors/{anchor_id}/trace"]?.get.responses["200"].content;
+    const answers = Object.values(examples?.["application/json"].examples ?? {}).map(({ value }) => value);
+    expect(answers.length).toBeGreaterThan(0);
+    for (const answer of answers) {
+      const { anchorIds, after } = wantedOfTrace(answer);
+      expect(anchorIds[0]).toBe(answer.anchor.anchor_id);
+      expect(anchorIds).toEqual(expect.arrayContaining(answer.revocations.map(({ anchor }) => anchor.anchor_id)));
+      expect(after).toBeLessThan(answer.anchor.sequence);
+    }
+  });
 });
+
+interface ReferencePath {
+  readonly get: {
+    readonly responses: {
+      readonly "200": {
+        readonly content: {
+          readonly "application/json": {
+            readonly examples: Readonly<Record<string, { readonly value: TraceAnswer }>>;
+          };
+        };
+      };
+    };
+  };
+}
