@@ -1,0 +1,104 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Identity, LoadedRaftLog } from "@event-anchoring/store";
+import type { PromiseVolume } from "../src/machine.ts";
+import { PromiseFile, PromiseFileError, type SlotIo } from "../src/promises/promise-file.ts";
+import { FencedError, openPromises } from "../src/promises/start-judgement.ts";
+import type { IdentityStorage } from "../src/storage.ts";
+import { ceremonyOf, identityOf } from "./memory-cluster.ts";
+
+const identity = identityOf(ceremonyOf(["a", "b", "c"]), "a");
+const random = { fill: (bytes: Uint8Array) => void bytes.fill(5) };
+const EMPTY_LOG: LoadedRaftLog = {
+  hardState: null,
+  compacted: { index: 0, term: 0 },
+  entries: [],
+  commitHint: 0,
+  systemIdentifier: "1",
+  timeline: 1,
+  walFlushed: 10n,
+};
+
+/** Slots in memory; a volume over them, as often as it is opened. */
+function memoryVolume(): PromiseVolume {
+  let bytes = new Uint8Array(0);
+  const io: SlotIo = {
+    read: async () => Uint8Array.from(bytes),
+    writeSlot: async (offset, slot) => {
+      const grown = new Uint8Array(Math.max(bytes.length, offset + slot.length));
+      grown.set(bytes);
+      grown.set(slot, offset);
+      bytes = grown;
+    },
+    sync: async () => {},
+    close: async () => {},
+  };
+  return {
+    open: async () => {
+      if (bytes.length === 0) throw new PromiseFileError("missing", "there is no file");
+      return PromiseFile.openOn(io);
+    },
+    create: (promises) => PromiseFile.createOn(io, promises),
+  };
+}
+
+function memoryIdentity(): IdentityStorage {
+  let row: Identity | null = null;
+  return {
+    load: async () => row,
+    insert: async (inserted) => {
+      row = { ...inserted, state: "new" };
+    },
+    advance: async (from) => {
+      if (row !== null) row = { ...row, state: from === "new" ? "paired" : "running" };
+    },
+  };
+}
+
+describe("opening the promise file at a start", () => {
+  const open = async (
+    volume: PromiseVolume,
+    store: IdentityStorage,
+    log: LoadedRaftLog,
+  ): Promise<PromiseFile["current"]> => {
+    const { file } = await openPromises({ identity, volume, random, identityStore: store, log });
+    await file.close();
+    return file.current;
+  };
+
+  test("makes the pair the first time, and takes a new incarnation every time", async () => {
+    const [volume, store] = [memoryVolume(), memoryIdentity()];
+    expect(await open(volume, store, EMPTY_LOG)).toMatchObject({ incarnation: 1, pairId: new Uint8Array(16).fill(5) });
+    expect(await store.load()).toMatchObject({ state: "running", pairId: new Uint8Array(16).fill(5) });
+    expect(await open(volume, store, EMPTY_LOG)).toMatchObject({ incarnation: 2 });
+  });
+
+  test("takes over a vote that the database committed and the file never heard of", async () => {
+    const [volume, store] = [memoryVolume(), memoryIdentity()];
+    expect(await open(volume, store, EMPTY_LOG)).toMatchObject({ term: 0, vote: 0n });
+    const voted: LoadedRaftLog = { ...EMPTY_LOG, hardState: { term: 3, vote: 7n, commit: 0 }, walFlushed: 20n };
+    expect(await open(volume, store, voted)).toMatchObject({ term: 3, vote: 7n });
+    // From then on a database that has lost the vote is noticed without a peer.
+    const setBack = open(volume, store, { ...EMPTY_LOG, walFlushed: 30n });
+    await expect(setBack).rejects.toThrow(FencedError);
+    await expect(setBack).rejects.toMatchObject({ reason: { code: "hard_state_went_back" } });
+  });
+
+  test("takes over what the log holds beyond the file's last record", async () => {
+    const [volume, store] = [memoryVolume(), memoryIdentity()];
+    await open(volume, store, EMPTY_LOG);
+    const entries = [{ index: 1, term: 1, type: "normal" as const, payloadBytes: 0 }];
+    const longer: LoadedRaftLog = { ...EMPTY_LOG, hardState: { term: 1, vote: 0n, commit: 0 }, entries };
+    expect(await open(volume, store, longer)).toMatchObject({ lastAppend: { index: 1, term: 1 } });
+    await expect(open(volume, store, { ...longer, entries: [] })).rejects.toMatchObject({
+      reason: { code: "log_went_back" },
+    });
+  });
+
+  test("never makes a new file for a database that has run", async () => {
+    const store = memoryIdentity();
+    await open(memoryVolume(), store, EMPTY_LOG);
+    await expect(open(memoryVolume(), store, EMPTY_LOG)).rejects.toMatchObject({
+      reason: { code: "promise_file_missing" },
+    });
+  });
+});
