@@ -208,9 +208,9 @@ def test_asking_a_service_without_blocking() -> None:
 
 def test_the_head_of_another_origin_is_no_answer() -> None:
     monitor = Monitor(CHAIN)
-    with Client("http://a", "key", transport=FakeTransport([latest(FOUR)])) as client:
-        with pytest.raises(VerificationError) as caught:
-            monitor.check(client, ORIGINS["b"])
+    client = Client("http://a", "key", transport=FakeTransport([latest(FOUR)]))
+    with pytest.raises(VerificationError) as caught:
+        monitor.check(client, ORIGINS["b"])
     assert caught.value.code == "origin_differs"
     assert monitor.head(ORIGIN) is None
 

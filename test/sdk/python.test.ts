@@ -1,0 +1,71 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { startTestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+
+// The Python SDK against a real cluster. Its own tests run wherever Python is; here they are given one to talk to.
+
+const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages", "sdk-python");
+const REQUIREMENTS = "import sys, cryptography, pytest; sys.version_info >= (3, 9) or sys.exit(1)";
+const HTTP = "\ntry:\n import httpx2\nexcept ModuleNotFoundError:\n import httpx";
+
+/** An interpreter that has what the SDK and its tests need: the one that ci.sh has set up, or one of the machine. */
+function findPython(): string | null {
+  const candidates = [
+    process.env["EVENT_ANCHORING_PYTHON"],
+    join(PACKAGE, ".venv", "bin", "python"),
+    "python3",
+    "python",
+  ];
+  for (const candidate of candidates) {
+    if (candidate === undefined || (candidate.includes("/") && !existsSync(candidate))) continue;
+    if (spawnSync(candidate, ["-c", REQUIREMENTS + HTTP], { stdio: "ignore" }).status === 0) return candidate;
+  }
+  return null;
+}
+
+const python = findPython();
+const reason = "no Python 3.9 with the SDK's dependencies: packages/sdk-python/ci.sh sets one up";
+if (python === null) process.stderr.write(`test/sdk/python.test.ts is skipped: ${reason}\n`);
+const describeWithPython = python === null ? describe.skip : describe;
+
+describeWithPython("the Python SDK on a cluster", () => {
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-sdk-python-"));
+  const clusterFile = join(folder, "cluster.json");
+  let setup: TestCluster;
+
+  beforeAll(async () => {
+    setup = await startTestCluster();
+    await setup.leader();
+    writeFileSync(clusterFile, JSON.stringify(setup.cluster.file), { mode: 0o600 });
+  }, 90_000);
+
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await setup.cluster.erase();
+  }, 60_000);
+
+  test("passes its end-to-end tests, and runs its examples", () => {
+    const output = execFileSync(
+      python ?? "",
+      ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_cluster.py"],
+      {
+        cwd: PACKAGE,
+        encoding: "utf8",
+        env: {
+          ...process.env,
+          EVENT_ANCHORING_CLUSTER: clusterFile,
+          PYTHONPATH: join(PACKAGE, "src"),
+          PYTHONDONTWRITEBYTECODE: "1",
+        },
+      },
+    );
+    const counts = /(\d+) passed/.exec(output);
+    expect(Number(counts?.[1] ?? 0)).toBeGreaterThanOrEqual(14);
+    expect(output).not.toMatch(/skipped|failed/);
+  }, 180_000);
+});
