@@ -3,8 +3,11 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod bundle;
 mod bytes;
 mod checkpoint;
+#[cfg(feature = "client")]
+mod client;
 mod ed25519;
 mod error;
 mod hash;
@@ -24,7 +27,17 @@ mod verify_receipt;
 mod words;
 
 pub use answers::*;
+pub use bundle::{
+    verify_bundle, AsOf, AuthorityReason, Bundle, BundleExpectation, BundleOutcome, BundleTrust, BundleVerification,
+    Completeness, BUNDLE_CHECKS,
+};
 pub use checkpoint::Checkpoint;
+#[cfg(feature = "client")]
+pub use client::{
+    BatchOptions, Client, ClientBuilder, EventFilter, EventOptions, FileStore, HttpRequest, HttpResponse, MemoryStore,
+    Monitor, MonitorStore, Observation, Page, Position, Prefer, RetryPolicy, Timeouts, TraceOptions, Transport,
+    TransportError, TransportStage, VerifyItem, VerifyOptions,
+};
 pub use ed25519::{check_ed25519_canaries, verify_ed25519};
 pub use error::{Error, Result};
 pub use hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
@@ -50,3 +63,7 @@ pub use verify_receipt::{
     ReceiptVerification, Step, VerifiedCheckpoint, RECEIPT_STEPS,
 };
 pub use words::{LeafKind, RevocationAuthority, RevocationReason};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod vectors;

@@ -455,27 +455,34 @@ pub struct VerifiedCheckpoint {
     pub checkpoint: Checkpoint,
     /// Only this older version of the trust root is satisfied.
     pub superseded_trust_root: Option<u32>,
-    /// The newest trust root marks the origin `lost`.
-    pub is_origin_lost: bool,
+    /// As the newest trust root lists it.
+    pub origin_status: OriginStatus,
     /// Good log and cosigner lines.
     pub verified: Vec<VerifiedLine>,
     /// When the quorum was complete, Unix seconds: the k-th smallest time of the cosignatures.
     pub certified_at_s: Option<u64>,
 }
 
-/// Verifies a signed checkpoint as [`verify_receipt`] does from its step `checkpoint` on, without a leaf.
+/// The origin that a checkpoint is of, which the newest version must list.
+fn origin_of<'a>(newest: &'a TrustRoot, checkpoint: &Checkpoint) -> Result<&'a TrustRootOrigin> {
+    let TrustRoot { cluster_name, version, .. } = newest;
+    let name = &checkpoint.origin;
+    let is_of_cluster = name.strip_prefix(cluster_name.as_str()).is_some_and(|rest| rest.starts_with("/origin/"));
+    refuse_unless(is_of_cluster, "origin_differs", || format!("{name} is no origin of cluster {cluster_name}"))?;
+    let listed = newest.origins.iter().find(|origin| origin.log_vkey.name() == name);
+    listed.ok_or_else(|| Error::verification("origin_unknown", format!("trust root {version} does not list {name}")))
+}
+
+/// Verifies a signed checkpoint as [`verify_receipt`] does from its step `checkpoint` on, without a leaf. It may be
+/// attacker-controlled; whose tree it is, is in the answer.
 ///
 /// # Errors
 /// The codes of those steps: `checkpoint_malformed`, `origin_differs`, `signature_invalid`, `quorum_not_met`, ….
-pub fn verify_checkpoint(
-    note: &str,
-    trust_roots: &TrustRootChain,
-    origin_fingerprint: &OriginFingerprint,
-) -> Result<VerifiedCheckpoint> {
+pub fn verify_checkpoint(note: &str, trust_roots: &TrustRootChain) -> Result<VerifiedCheckpoint> {
     crate::ed25519::check_ed25519_canaries()?;
     let noted = read_checkpoint_note(note).map_err(malformed_checkpoint)?;
     let newest = trust_roots.newest();
-    let origin = find_origin(&newest.trust_root, origin_fingerprint, &noted.checkpoint)?;
+    let origin = origin_of(&newest.trust_root, &noted.checkpoint)?;
     let verified = verify_lines(&noted, trust_roots, origin)?;
     let judged = Judged { noted, chain: trust_roots, origin, verified };
     judged.check_quorum()?;
@@ -489,8 +496,8 @@ pub fn verify_checkpoint(
     times.sort_unstable();
     let certified_at_s = times.get(judge.trust_root.quorum.saturating_sub(1)).copied();
     Ok(VerifiedCheckpoint {
-        origin_fingerprint: *origin_fingerprint,
-        is_origin_lost: origin.status == OriginStatus::Lost,
+        origin_fingerprint: origin.origin_fingerprint,
+        origin_status: origin.status,
         checkpoint: judged.noted.checkpoint,
         superseded_trust_root,
         verified: judged.verified,

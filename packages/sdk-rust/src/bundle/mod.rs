@@ -1,0 +1,465 @@
+//! Judges a bundle without asking anybody. docs/PROTOCOL.md, "Bundle".
+
+mod force;
+mod json;
+mod judge;
+mod leaves;
+mod parse;
+mod records;
+mod trust;
+
+use serde_json::Value;
+
+pub use force::AuthorityReason;
+pub use judge::Completeness;
+pub use parse::{AsOf, Bundle};
+pub use trust::BundleTrust;
+
+use crate::answers::Authorised;
+use crate::error::{Error, Result};
+use crate::hash::{AnchorId, Hash};
+use crate::leaf::Leaf;
+use crate::trust_root_chain::TrustRootChain;
+use crate::verify_receipt::{Outcome, Step, VerifiedCheckpoint};
+use force::{check_link, judge_authority};
+use judge::{
+    check_lineages, check_reference_kinds, check_subject_parent, completeness_of, judge_nested_signatures,
+    judge_order, judge_trust_root_leaves, revocations_in_view, shown_delegation, view_of,
+};
+use leaves::{prove_checkpoints, prove_leaves, prove_ranges, ProvedLeaf, ProvedLeaves};
+use records::Records;
+use trust::judge_trust_roots;
+
+/// In the order in which they are made. After one that fails nothing more is checked.
+pub const BUNDLE_CHECKS: [&str; 12] = [
+    "trust_roots",
+    "checkpoints",
+    "leaves",
+    "ranges",
+    "subject",
+    "signatures",
+    "records",
+    "revocation",
+    "superseded",
+    "window",
+    "authority",
+    "stated",
+];
+
+/// What a bundle comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BundleOutcome {
+    /// Everything was proved.
+    Valid,
+    /// Nothing is wrong, and something was not proved: it rests on the word of whoever made the bundle. Never show it as
+    /// valid.
+    ValidAsStated,
+    /// Something is wrong.
+    Invalid,
+}
+
+impl BundleOutcome {
+    /// `valid`, `valid_as_stated` or `invalid`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::ValidAsStated => "valid_as_stated",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+/// What the reader wants the bundle to be about, and has seen before.
+#[derive(Clone, Debug, Default)]
+pub struct BundleExpectation {
+    /// The anchor that was asked about.
+    pub anchor_id: Option<AnchorId>,
+    /// SHA-256 of the reader's own event.
+    pub event_hash: Option<Hash>,
+    /// The highest version of the trust root that the reader has ever seen, with its RootTHK.
+    pub highest_seen: Option<(u32, Hash)>,
+}
+
+/// What verifying a bundle has shown.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BundleVerification {
+    /// In one word.
+    pub outcome: BundleOutcome,
+    /// All of [`BUNDLE_CHECKS`], in their order.
+    pub checks: Vec<Step>,
+    /// As the bundle names it.
+    pub subject: AnchorId,
+    /// The position that *now* means.
+    pub as_of: AsOf,
+    /// At the event's own position; unknown if the bundle is invalid.
+    pub authorised_at_action: Authorised,
+    /// At `as_of`; unknown if the bundle is invalid.
+    pub authorised_now: Authorised,
+    /// Why `authorised_at_action` is not true.
+    pub reasons_at_action: Vec<AuthorityReason>,
+    /// Why `authorised_now` is not true.
+    pub reasons_now: Vec<AuthorityReason>,
+    /// A revocation on the way names a `suspect_since` that is not after the subject.
+    pub is_suspect: bool,
+    /// The grants from the one in question towards the root, at most 1,000.
+    pub delegation: Vec<AnchorId>,
+    /// The revocations on the way, ascending.
+    pub revocations: Vec<AnchorId>,
+    /// How far it is proved that no ending is missing; `None`: nothing can end, or it was not reached. If `to` is not
+    /// below the sequence of the subject, the verdict at the action is proved, whatever the outcome.
+    pub complete: Option<Completeness>,
+    /// The leaf of the subject; `None` if the bundle is invalid.
+    pub leaf: Option<Leaf>,
+    /// The newest version that was judged by.
+    pub trust_root_version: Option<u32>,
+    /// The oldest version that a checkpoint needed instead of the newest, if one did.
+    pub superseded_trust_root: Option<u32>,
+}
+
+impl BundleVerification {
+    /// The verification, if nothing is wrong and everything was proved.
+    ///
+    /// # Errors
+    /// `bundle_invalid`, or `bundle_not_proved` if something rests on what the service stated.
+    pub fn require_valid(self) -> Result<Self> {
+        let first = |result: Outcome| {
+            let check = self.checks.iter().find(|check| check.result == result);
+            check.map_or_else(String::new, |check| format!("{}: {}", check.code, check.detail))
+        };
+        match self.outcome {
+            BundleOutcome::Valid => Ok(self),
+            BundleOutcome::ValidAsStated => Err(Error::verification("bundle_not_proved", first(Outcome::NotChecked))),
+            BundleOutcome::Invalid => Err(Error::verification("bundle_invalid", first(Outcome::Fail))),
+        }
+    }
+}
+
+/// Ends the verification of a bundle at the check that is under way.
+struct Failure(String);
+
+impl Failure {
+    fn new(detail: impl Into<String>) -> Self {
+        Self(detail.into())
+    }
+
+    fn unless(condition: bool, detail: impl FnOnce() -> String) -> Result<(), Self> {
+        if condition {
+            Ok(())
+        } else {
+            Err(Self(detail()))
+        }
+    }
+}
+
+/// The checks that have a result. Each is begun once, in order.
+struct Checks(Vec<Step>);
+
+impl Checks {
+    fn push(&mut self, result: Outcome, detail: impl Into<String>) {
+        if let Some(code) = BUNDLE_CHECKS.get(self.0.len()).copied() {
+            self.0.push(Step { code, result, detail: detail.into() });
+        }
+    }
+
+    fn pass(&mut self, detail: impl Into<String>) {
+        self.push(Outcome::Pass, detail);
+    }
+
+    fn outcome(&self) -> BundleOutcome {
+        if self.0.iter().any(|check| check.result == Outcome::Fail) {
+            BundleOutcome::Invalid
+        } else if self.0.iter().all(|check| check.result == Outcome::Pass) {
+            BundleOutcome::Valid
+        } else {
+            BundleOutcome::ValidAsStated
+        }
+    }
+}
+
+/// What the verdicts rest on, and what they are.
+struct Findings {
+    authorised_at_action: Authorised,
+    authorised_now: Authorised,
+    reasons_at_action: Vec<AuthorityReason>,
+    reasons_now: Vec<AuthorityReason>,
+    is_suspect: bool,
+    delegation: Vec<AnchorId>,
+    revocations: Vec<AnchorId>,
+    complete: Option<Completeness>,
+    leaf: Leaf,
+}
+
+/// The newest version, and the oldest that a checkpoint needed instead of it.
+#[derive(Default)]
+struct JudgedBy {
+    version: Option<u32>,
+    superseded: Option<u32>,
+}
+
+/// Verifies a bundle without a network. `Valid` says that its verdicts are right, not that they are yes: an act that was
+/// not authorised can be proved as well as one that was.
+///
+/// # Errors
+/// `ed25519_canary` alone. An invalid bundle is an answer: see [`BundleVerification::require_valid`].
+pub fn verify_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpectation) -> Result<BundleVerification> {
+    crate::ed25519::check_ed25519_canaries()?;
+    let mut checks = Checks(Vec::with_capacity(BUNDLE_CHECKS.len()));
+    let mut judged_by = JudgedBy::default();
+    let found = match make_checks(bundle, trust, expect, &mut checks, &mut judged_by) {
+        Ok(findings) => Some(findings),
+        Err(Failure(detail)) => {
+            checks.push(Outcome::Fail, detail);
+            while checks.0.len() < BUNDLE_CHECKS.len() {
+                checks.push(Outcome::NotChecked, "an earlier check failed");
+            }
+            None
+        }
+    };
+    let mut verification = BundleVerification {
+        outcome: checks.outcome(),
+        checks: checks.0,
+        subject: bundle.subject,
+        as_of: bundle.as_of,
+        authorised_at_action: Authorised::Unknown,
+        authorised_now: Authorised::Unknown,
+        reasons_at_action: Vec::new(),
+        reasons_now: Vec::new(),
+        is_suspect: false,
+        delegation: Vec::new(),
+        revocations: Vec::new(),
+        complete: None,
+        leaf: None,
+        trust_root_version: judged_by.version,
+        superseded_trust_root: judged_by.superseded,
+    };
+    if let Some(findings) = found {
+        verification.authorised_at_action = findings.authorised_at_action;
+        verification.authorised_now = findings.authorised_now;
+        verification.reasons_at_action = findings.reasons_at_action;
+        verification.reasons_now = findings.reasons_now;
+        verification.is_suspect = findings.is_suspect;
+        verification.delegation = findings.delegation;
+        verification.revocations = findings.revocations;
+        verification.complete = findings.complete;
+        verification.leaf = Some(findings.leaf);
+    }
+    Ok(verification)
+}
+
+fn make_checks(
+    bundle: &Bundle,
+    trust: &BundleTrust,
+    expect: &BundleExpectation,
+    checks: &mut Checks,
+    judged_by: &mut JudgedBy,
+) -> Result<Findings, Failure> {
+    let chain = judge_trust_roots(&bundle.trust_roots, trust, expect.highest_seen)?;
+    let newest = chain.newest().trust_root.version;
+    judged_by.version = Some(newest);
+    checks.pass(format!("{} versions up to {newest}, from the pinned one on", chain.versions().count()));
+    let leaves = check_parts(bundle, &chain, checks, judged_by)?;
+    let subject = check_subject(bundle, expect, &leaves)?;
+    checks.pass(format!("{}, sequence {}", subject.leaf.body.kind(), subject.sequence()));
+    let count = judge_nested_signatures(&leaves)?;
+    checks.pass(format!("{count} signatures inside of leaves are good"));
+    judge_order(&leaves)?;
+    judge_trust_root_leaves(&leaves, &chain)?;
+    let records = Records::derive(&leaves);
+    let view = view_of(subject, &leaves, &records)?;
+    let complete = completeness_of(&view, &leaves);
+    checks.pass(format!("{} claims and {} grants are named", view.claims.len(), view.links.len()));
+    check_endings(bundle.as_of, complete, "revocation", checks);
+    check_endings(bundle.as_of, complete, "successor", checks);
+    check_window(bundle.as_of, complete, &leaves, checks)?;
+    let findings = judge_subject(bundle.as_of, subject, &view, &records, &leaves, complete)?;
+    checks.pass(format!("at action: {:?}; now: {:?}", findings.authorised_at_action, findings.authorised_now));
+    check_stated(bundle, &findings, checks)?;
+    Ok(findings)
+}
+
+/// Checkpoints, leaves and ranges.
+fn check_parts(
+    bundle: &Bundle,
+    chain: &TrustRootChain,
+    checks: &mut Checks,
+    judged_by: &mut JudgedBy,
+) -> Result<ProvedLeaves, Failure> {
+    let checkpoints: Vec<VerifiedCheckpoint> = prove_checkpoints(&bundle.checkpoints, chain)?;
+    judged_by.superseded = checkpoints.iter().filter_map(|verified| verified.superseded_trust_root).min();
+    checks.pass(format!("{} trees, each cosigned by a quorum", checkpoints.len()));
+    let mut proved = prove_leaves(&bundle.leaves, &checkpoints)?;
+    checks.pass(format!("{} leaves lead to their roots", proved.len()));
+    let in_ranges = prove_ranges(&bundle.ranges, &checkpoints)?;
+    checks.pass(format!("{} leaves in {} ranges make their roots", in_ranges.len(), bundle.ranges.len()));
+    proved.extend(in_ranges);
+    Ok(ProvedLeaves::new(proved))
+}
+
+fn check_subject<'a>(
+    bundle: &Bundle,
+    expect: &BundleExpectation,
+    leaves: &'a ProvedLeaves,
+) -> Result<&'a ProvedLeaf, Failure> {
+    let id = bundle.subject;
+    let subject = leaves.find(&id).ok_or_else(|| Failure::new(format!("the subject {id} is not in the bundle")))?;
+    Failure::unless(subject.sequence() <= bundle.as_of.sequence, || "the subject is younger than as_of".into())?;
+    let is_asked = expect.anchor_id.is_none_or(|expected| expected == id);
+    Failure::unless(is_asked, || format!("the subject is {id}, which was not asked about"))?;
+    let own = subject.leaf.body.event().map(|event| event.event_hash);
+    let is_same = expect.event_hash.is_none() || expect.event_hash == own;
+    Failure::unless(is_same, || "the subject does not hold the event hash".into())?;
+    Ok(subject)
+}
+
+/// Whether an ending of what is in view can be missing.
+fn check_endings(as_of: AsOf, complete: Option<Completeness>, ending: &str, checks: &mut Checks) {
+    let sequence = as_of.sequence;
+    match complete {
+        None => checks.pass("no claim or grant is named"),
+        Some(Completeness { after, to }) if to >= sequence => {
+            checks.pass(format!("no {ending} is missing: every leaf from sequence {after} to {sequence} is here"));
+        }
+        Some(Completeness { to, .. }) => {
+            let detail = format!(
+                "that no {ending} is missing is as stated by the service at sequence {sequence}: \
+                 the leaf of sequence {} is not here",
+                to + 1
+            );
+            checks.push(Outcome::NotChecked, detail);
+        }
+    }
+}
+
+/// Whether the position is one: its time is that of its leaf, or lies before the next leaf. A later time would hide what
+/// had happened by then.
+fn check_window(
+    as_of: AsOf,
+    complete: Option<Completeness>,
+    leaves: &ProvedLeaves,
+    checks: &mut Checks,
+) -> Result<(), Failure> {
+    let AsOf { sequence, time_ms } = as_of;
+    let at = leaves.all().partition_point(|proved| proved.sequence() <= sequence);
+    let earlier = at.checked_sub(1).and_then(|before| leaves.all().get(before)).map(|proved| &proved.leaf.header);
+    let later = leaves.all().get(at).map(|proved| &proved.leaf.header);
+    let is_reached = earlier.is_none_or(|earlier| earlier.accepted_ms <= time_ms);
+    Failure::unless(is_reached, || format!("as_of is sequence {sequence} at {time_ms} ms, before its last leaf"))?;
+    let is_at_last = earlier.is_some_and(|earlier| earlier.sequence == sequence);
+    let is_of_last = is_at_last && earlier.is_some_and(|earlier| earlier.accepted_ms == time_ms);
+    // Leaves of one entry have one time: a leaf that is not here may have that of the next.
+    let is_before_next = later.is_none_or(|later| {
+        time_ms < later.accepted_ms || (!is_at_last && time_ms == later.accepted_ms)
+    });
+    Failure::unless(is_of_last || is_before_next, || {
+        format!("as_of is sequence {sequence} at {time_ms} ms, when a later leaf was there")
+    })?;
+    let is_next = later.is_some_and(|later| later.sequence == sequence.saturating_add(1));
+    if complete.is_none() {
+        checks.pass("nothing that is named has a window");
+    } else if is_at_last && (is_of_last || is_next) {
+        checks.pass(format!("judged as of sequence {sequence} at {time_ms} ms"));
+    } else {
+        let detail = format!("that sequence {sequence} was the newest at {time_ms} ms is as stated by the service");
+        checks.push(Outcome::NotChecked, detail);
+    }
+    Ok(())
+}
+
+type Verdict = (Authorised, Vec<AuthorityReason>);
+
+/// Both verdicts: unknown, with the reason, where there is nothing to judge.
+fn verdicts_of(as_of: AsOf, subject: &ProvedLeaf, view: &judge::View<'_>, records: &Records) -> [Verdict; 2] {
+    let unknown = |codes: &[&'static str]| {
+        let reasons: Vec<AuthorityReason> = codes.iter().map(|code| AuthorityReason::nowhere(code)).collect();
+        [(Authorised::Unknown, reasons.clone()), (Authorised::Unknown, reasons)]
+    };
+    if subject.leaf.body.event().is_none() {
+        return unknown(&["not_an_event"]);
+    }
+    match (view.iris, view.links.is_empty()) {
+        (Some(iris), false) => {
+            let header = &subject.leaf.header;
+            let action = AsOf { sequence: header.sequence, time_ms: header.accepted_ms };
+            [action, as_of].map(|at| judge_authority(iris, &view.links, at, records))
+        }
+        (None, true) => unknown(&["iris_ref_empty", "grant_ref_empty"]),
+        (None, false) => unknown(&["iris_ref_empty"]),
+        (Some(_), true) => unknown(&["grant_ref_empty"]),
+    }
+}
+
+/// What a trace of the subject would say, unless it says what no ledger would have accepted.
+fn judge_subject(
+    as_of: AsOf,
+    subject: &ProvedLeaf,
+    view: &judge::View<'_>,
+    records: &Records,
+    leaves: &ProvedLeaves,
+    complete: Option<Completeness>,
+) -> Result<Findings, Failure> {
+    check_lineages(view, records, as_of)?;
+    check_reference_kinds(subject, leaves)?;
+    view.links.iter().try_for_each(|link| check_link(link, records))?;
+    check_subject_parent(subject, leaves)?;
+    let (revocations, is_suspect) = revocations_in_view(subject, view, records, leaves, as_of);
+    let [at_action, now] = verdicts_of(as_of, subject, view, records);
+    let mut reasons = at_action.1.iter().chain(&now.1);
+    Failure::unless(!reasons.any(|reason| reason.code == "records_not_loaded"), || {
+        "a record that decides is not in the bundle".into()
+    })?;
+    Ok(Findings {
+        authorised_at_action: at_action.0,
+        authorised_now: now.0,
+        reasons_at_action: at_action.1,
+        reasons_now: now.1,
+        is_suspect,
+        delegation: shown_delegation(view),
+        revocations,
+        complete,
+        leaf: subject.leaf.clone(),
+    })
+}
+
+fn is_same_list(stated: &Value, list: &str, pointer: &str, derived: &[AnchorId]) -> bool {
+    let Some(items) = stated.get(list).and_then(Value::as_array) else { return false };
+    let ids = items.iter().map(|item| item.pointer(pointer).and_then(Value::as_str));
+    ids.eq(derived.iter().map(AnchorId::to_hex).collect::<Vec<_>>().iter().map(|id| Some(id.as_str())))
+}
+
+/// The first member of what the service stated that differs from what the leaves say. The rest of it is not looked at.
+fn stated_difference(bundle: &Bundle, findings: &Findings) -> Option<&'static str> {
+    let stated = &bundle.stated;
+    let is = |pointer: &str, value: Value| stated.pointer(pointer) == Some(&value);
+    let verdict = |authorised: Authorised| serde_json::to_value(authorised).unwrap_or_default();
+    let members = [
+        ("anchor.anchor_id", is("/anchor/anchor_id", bundle.subject.to_hex().into())),
+        ("as_of.sequence", is("/as_of/sequence", bundle.as_of.sequence.into())),
+        ("as_of.time_ms", is("/as_of/time_ms", bundle.as_of.time_ms.into())),
+        ("authorised_at_action", is("/authorised_at_action", verdict(findings.authorised_at_action))),
+        ("authorised_now", is("/authorised_now", verdict(findings.authorised_now))),
+        ("suspect", is("/suspect", findings.is_suspect.into())),
+        ("delegation", is_same_list(stated, "delegation", "/grant/anchor_id", &findings.delegation)),
+        ("revocations", is_same_list(stated, "revocations", "/anchor/anchor_id", &findings.revocations)),
+    ];
+    members.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
+}
+
+fn check_stated(bundle: &Bundle, findings: &Findings, checks: &mut Checks) -> Result<(), Failure> {
+    if bundle.stated.is_null() {
+        let rests_on_it = findings.complete.is_some_and(|complete| complete.to < bundle.as_of.sequence);
+        if rests_on_it {
+            checks.push(Outcome::NotChecked, "nothing is stated");
+        } else {
+            checks.pass("nothing is stated, and nothing rests on it");
+        }
+        return Ok(());
+    }
+    match stated_difference(bundle, findings) {
+        None => {
+            checks.pass("what is stated is what the leaves say");
+            Ok(())
+        }
+        Some(member) => Err(Failure::new(format!("what is stated differs in {member} from what the leaves say"))),
+    }
+}

@@ -1,0 +1,305 @@
+//! The asynchronous client: one request is one call, over any of the endpoints.
+
+mod config;
+mod monitor;
+mod operations;
+mod options;
+mod retry;
+mod transport;
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use zeroize::Zeroizing;
+
+pub use config::{ClientBuilder, Timeouts};
+pub use monitor::{FileStore, MemoryStore, Monitor, MonitorStore, Observation};
+pub use options::{
+    BatchOptions, EventFilter, EventOptions, Page, Position, Prefer, TraceOptions, VerifyItem, VerifyOptions,
+};
+pub use retry::RetryPolicy;
+pub use transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportStage};
+
+use crate::answers::Problem;
+use crate::bytes::to_hex;
+use crate::error::{Error, Result};
+use crate::hash::OriginFingerprint;
+use retry::{with_retries, Failed, Repeat};
+
+/// A client of one cluster. Cloning it is cheap, and clones share their connections.
+///
+/// All operations are asynchronous and need a tokio runtime.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    prefer: Prefer,
+}
+
+struct Shared {
+    /// Without trailing slashes; at least one.
+    endpoints: Vec<String>,
+    /// Place of the endpoint that is asked first: the last one that answered.
+    preferred: AtomicUsize,
+    api_key: Option<Zeroizing<String>>,
+    /// Read once, and pinned.
+    origin_fingerprint: OnceCell<OriginFingerprint>,
+    retry: RetryPolicy,
+    timeouts: Timeouts,
+    transport: Arc<dyn Transport>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Client").field("endpoints", &self.shared.endpoints).finish_non_exhaustive()
+    }
+}
+
+/// What a request may do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Read,
+    /// `Repeat` says whether two of them are one record.
+    Write(Repeat),
+}
+
+/// One call of the API.
+struct Call {
+    method: &'static str,
+    /// Path and query.
+    target: String,
+    body: Option<Value>,
+    effect: Effect,
+    timeout: Duration,
+    prefer: Option<String>,
+    /// What to say about asking again, should the outcome be unknown.
+    hint: String,
+    needs_key: bool,
+    accept: &'static str,
+}
+
+impl Client {
+    /// A client of one endpoint, with all else as it is by default.
+    ///
+    /// # Errors
+    /// `invalid_input`, naming the setting.
+    pub fn new(endpoint: impl Into<String>, api_key: impl Into<String>) -> Result<Self> {
+        Self::builder().endpoint(endpoint).api_key(api_key).build()
+    }
+
+    /// Sets up a client.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::new()
+    }
+
+    /// The same client with another preference for its writes.
+    #[must_use]
+    pub fn with_prefer(&self, prefer: Prefer) -> Self {
+        Self { shared: Arc::clone(&self.shared), prefer }
+    }
+
+    /// The origin that is written to: that of the settings, or that of the first node that answered.
+    ///
+    /// # Errors
+    /// Those of [`healthz`](Self::healthz).
+    pub async fn origin_fingerprint(&self) -> Result<OriginFingerprint> {
+        let read = || async { Ok(self.healthz().await?.origin_fingerprint) };
+        self.shared.origin_fingerprint.get_or_try_init(read).await.copied()
+    }
+
+    fn get(&self, target: impl Into<String>) -> Call {
+        Call {
+            method: "GET",
+            target: target.into(),
+            body: None,
+            effect: Effect::Read,
+            timeout: self.shared.timeouts.read,
+            prefer: None,
+            hint: String::new(),
+            needs_key: true,
+            accept: "application/json",
+        }
+    }
+
+    /// A request that changes nothing, in spite of its body.
+    fn question(&self, target: &str, body: Value) -> Call {
+        Call { method: "POST", body: Some(body), ..self.get(target) }
+    }
+
+    /// A write that is known by its content.
+    fn write(&self, target: impl Into<String>, body: Value) -> Call {
+        Call {
+            method: "POST",
+            body: Some(body),
+            effect: Effect::Write(Repeat::Freely),
+            timeout: self.shared.timeouts.write.max(self.prefer.timeout()),
+            prefer: self.prefer.header(),
+            hint: "; send the same again: it is recorded once".into(),
+            ..self.get(target)
+        }
+    }
+
+    /// Makes a call whose answer is JSON.
+    async fn call<T: DeserializeOwned>(&self, call: &Call) -> Result<T> {
+        let response = self.call_raw(call, &[]).await?;
+        parse_answer(&response)
+    }
+
+    /// Makes a call, over as many tries as it takes. A status that is `also_good` is an answer too.
+    async fn call_raw(&self, call: &Call, also_good: &[u16]) -> Result<HttpResponse> {
+        if call.needs_key && self.shared.api_key.is_none() {
+            return Err(Error::invalid_input("api_key", "this operation needs one"));
+        }
+        let body = call.body.as_ref().map(|body| body.to_string().into_bytes());
+        let name = random_hex::<8>()?;
+        let repeat = match call.effect {
+            Effect::Read => Repeat::Freely,
+            Effect::Write(repeat) => repeat,
+        };
+        let endpoints = self.shared.endpoints.len();
+        let first = self.shared.preferred.load(Ordering::Relaxed);
+        let outcome = with_retries(&self.shared.retry, endpoints, repeat, |number| {
+            let place = first.wrapping_add(number as usize) % endpoints;
+            let request_id = format!("{name}-{number}");
+            self.attempt(call, body.clone(), place, request_id, also_good)
+        })
+        .await;
+        outcome.result.map_err(|error| conclude(error, outcome.is_unknown, &call.hint))
+    }
+
+    async fn attempt(
+        &self,
+        call: &Call,
+        body: Option<Vec<u8>>,
+        place: usize,
+        request_id: String,
+        also_good: &[u16],
+    ) -> Result<HttpResponse, Failed> {
+        let request = self.request(call, body, place, &request_id);
+        let sent = tokio::time::timeout(call.timeout, self.shared.transport.send(request)).await;
+        let is_write = call.effect != Effect::Read;
+        let response = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(TransportError { stage, source })) => return Err(unanswered(stage, is_write, &request_id, source)),
+            Err(elapsed) => return Err(unanswered(TransportStage::TimedOut, is_write, &request_id, elapsed.into())),
+        };
+        let status = response.status;
+        if status < 500 {
+            self.shared.preferred.store(place, Ordering::Relaxed);
+        }
+        if (200..300).contains(&status) || also_good.contains(&status) {
+            return Ok(response);
+        }
+        let error = refusal(&response, &request_id);
+        // A 503 promises nothing, and a 5xx from something on the way even less.
+        let is_unknown = is_write && (status >= 500 && !error.is_unavailable() || error.is_outcome_unknown());
+        Err(Failed { error, is_unknown })
+    }
+
+    fn request(&self, call: &Call, body: Option<Vec<u8>>, place: usize, request_id: &str) -> HttpRequest {
+        let endpoint = self.shared.endpoints.get(place).map_or("", String::as_str);
+        let mut headers = vec![("accept", call.accept.to_owned()), ("x-request-id", request_id.to_owned())];
+        if let Some(api_key) = self.shared.api_key.as_deref().filter(|_| call.needs_key) {
+            headers.push(("authorization", format!("Bearer {api_key}")));
+        }
+        if body.is_some() {
+            headers.push(("content-type", "application/json".to_owned()));
+        }
+        if let Some(prefer) = &call.prefer {
+            headers.push(("prefer", prefer.clone()));
+        }
+        let url = format!("{endpoint}{}", call.target);
+        HttpRequest { method: call.method, url, headers, body, timeout: call.timeout }
+    }
+}
+
+/// Random bytes as hex.
+fn random_hex<const N: usize>() -> Result<String> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|cause| {
+        Error::invalid_input("client_event_id", "the system has no randomness").with_source(cause.to_string())
+    })?;
+    Ok(to_hex(&bytes))
+}
+
+/// No answer came.
+fn unanswered(
+    stage: TransportStage,
+    is_write: bool,
+    request_id: &str,
+    source: Box<dyn std::error::Error + Send + Sync>,
+) -> Failed {
+    let is_unknown = is_write && stage != TransportStage::NotSent;
+    let error = match stage {
+        TransportStage::NotSent => Error::connection_failed("no connection"),
+        TransportStage::TimedOut if is_write => Error::outcome_unknown("no answer came in time: it may be recorded"),
+        TransportStage::TimedOut => Error::timeout("no answer came in time"),
+        TransportStage::Lost if is_write => Error::outcome_unknown("the connection was lost: it may be recorded"),
+        TransportStage::Lost => Error::connection_failed("the connection was lost"),
+    };
+    Failed { error: error.with_source(source).with_request_id(request_id), is_unknown }
+}
+
+/// Seconds, as the API says them; at most an hour, whatever somebody on the way says.
+fn retry_after(response: &HttpResponse) -> Option<Duration> {
+    let seconds = crate::bytes::parse_decimal(response.header("retry-after")?.trim())?;
+    Some(Duration::from_secs(seconds.min(3_600)))
+}
+
+/// An answer other than the one that was asked for.
+fn refusal(response: &HttpResponse, request_id: &str) -> Error {
+    let status = response.status;
+    let request_id = response.header("x-request-id").unwrap_or(request_id);
+    if !(400..600).contains(&status) {
+        let error = Error::response_invalid(format!("an answer with status {status}, which the API does not give"));
+        return error.with_status(status).with_request_id(request_id);
+    }
+    let problem = serde_json::from_slice::<Problem>(&response.body).unwrap_or_else(|_| Problem {
+        problem_type: String::new(),
+        title: String::new(),
+        status,
+        detail: "the answer is none of the service's: something on the way gave it".into(),
+        code: format!("http_{status}"),
+        request_id: None,
+        errors: Vec::new(),
+        extensions: std::collections::BTreeMap::new(),
+    });
+    Error::from_problem(status, problem).with_request_id(request_id).with_retry_after(retry_after(response))
+}
+
+/// What the caller is told after the last try.
+fn conclude(error: Error, is_unknown: bool, hint: &str) -> Error {
+    if error.is_outcome_unknown() {
+        return error.with_hint(hint);
+    }
+    // A refusal by rule is final, as a replay would have come before it; one by key, rate or connection says nothing
+    // about an earlier try.
+    let is_final = error.is_problem() && !matches!(error.status(), Some(401 | 403 | 429 | 500..));
+    if !is_unknown || is_final {
+        return error;
+    }
+    let message = "an earlier try had no answer and may be recorded; the last one failed";
+    let retry_after = error.retry_after();
+    let request_id = error.request_id().map(str::to_owned);
+    let unknown = Error::outcome_unknown(message).with_hint(hint).with_retry_after(retry_after);
+    let unknown = match request_id {
+        Some(request_id) => unknown.with_request_id(&request_id),
+        None => unknown,
+    };
+    unknown.with_source(error)
+}
+
+fn parse_answer<T: DeserializeOwned>(response: &HttpResponse) -> Result<T> {
+    serde_json::from_slice(&response.body).map_err(|cause| {
+        let error = Error::response_invalid("the answer is none of the API's").with_status(response.status);
+        let error = match response.header("x-request-id") {
+            Some(request_id) => error.with_request_id(request_id),
+            None => error,
+        };
+        error.with_source(cause)
+    })
+}

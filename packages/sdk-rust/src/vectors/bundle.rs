@@ -1,0 +1,120 @@
+use serde_json::Value;
+
+use super::{hash, list, text, vectors};
+use crate::{
+    verify_bundle, Authorised, Bundle, BundleExpectation, BundleOutcome, BundleTrust, BundleVerification, Outcome,
+    TrustRootChain, BUNDLE_CHECKS,
+};
+
+/// The bundle of a case: its own, or a shared one with members set.
+fn bundle_of(file: &Value, case: &Value) -> Value {
+    let Some(name) = case["of"].as_str() else { return case["bundle"].clone() };
+    let mut bundle = file["bundles"][name].clone();
+    for change in list(case, "/changes") {
+        set(&mut bundle, text(change, "at"), change["to"].clone());
+    }
+    bundle
+}
+
+fn set(value: &mut Value, pointer: &str, to: Value) {
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    match value.pointer_mut(parent).unwrap() {
+        Value::Object(members) => drop(members.insert(name.to_owned(), to)),
+        Value::Array(items) => match name.parse::<usize>() {
+            Ok(at) if at < items.len() => items[at] = to,
+            _ => items.push(to),
+        },
+        other => panic!("{pointer} is in {other}"),
+    }
+}
+
+fn verify(file: &Value, case: &Value) -> BundleVerification {
+    let bundle = Bundle::parse(&bundle_of(file, case).to_string()).unwrap();
+    let given = |name: &str| case["expect"].get(name).map(|_| hash(&case["expect"], name));
+    let expect = BundleExpectation {
+        anchor_id: given("anchor_id"),
+        event_hash: given("event_hash"),
+        highest_seen: case.get("highest_seen").filter(|seen| seen.is_object()).map(|seen| {
+            (u32::try_from(seen["version"].as_u64().unwrap()).unwrap(), hash(seen, "root_thk"))
+        }),
+    };
+    verify_bundle(&bundle, &BundleTrust::Pin(hash(case, "pinned_root_thk")), &expect).unwrap()
+}
+
+fn codes(found: &BundleVerification, result: Outcome) -> Vec<&str> {
+    found.checks.iter().filter(|check| check.result == result).map(|check| check.code).collect()
+}
+
+#[test]
+fn good_ones() {
+    let Some(file) = vectors("bundle") else { return };
+    for case in list(&file, "/good") {
+        let name = text(case, "name");
+        let found = verify(&file, case);
+        assert_eq!(found.outcome.as_str(), text(case, "outcome"), "{name}: {:?}", found.checks);
+        assert_eq!(serde_json::to_value(found.authorised_at_action).unwrap(), case["authorised_at_action"], "{name}");
+        assert_eq!(serde_json::to_value(found.authorised_now).unwrap(), case["authorised_now"], "{name}");
+        let not_checked: Vec<&str> = list(case, "/not_checked").iter().map(|code| code.as_str().unwrap()).collect();
+        assert_eq!(codes(&found, Outcome::NotChecked), not_checked, "{name}");
+        let complete = found.complete.map(|complete| (complete.after, complete.to));
+        let expected = case["complete"].as_object().map(|_| {
+            (case["complete"]["after"].as_u64().unwrap(), case["complete"]["to"].as_u64().unwrap())
+        });
+        assert_eq!(complete, expected, "{name}");
+        let superseded = found.superseded_trust_root.map(u64::from);
+        assert_eq!(superseded, case["superseded_trust_root"].as_u64(), "{name}");
+        assert!(found.leaf.is_some(), "{name}");
+        let is_valid = found.outcome == BundleOutcome::Valid;
+        assert_eq!(found.require_valid().is_ok(), is_valid, "{name}");
+    }
+}
+
+#[test]
+fn bad_ones() {
+    let Some(file) = vectors("bundle") else { return };
+    let bad = list(&file, "/bad");
+    assert!(bad.len() > list(&file, "/good").len());
+    for case in bad {
+        let name = text(case, "name");
+        let found = verify(&file, case);
+        assert_eq!(found.outcome, BundleOutcome::Invalid, "{name}");
+        assert_eq!(codes(&found, Outcome::Fail), [text(case, "fails")], "{name}: {:?}", found.checks);
+        assert_eq!(found.checks.iter().map(|check| check.code).collect::<Vec<_>>(), BUNDLE_CHECKS, "{name}");
+        assert_eq!((found.authorised_at_action, found.authorised_now), (Authorised::Unknown, Authorised::Unknown));
+        assert_eq!(found.require_valid().unwrap_err().code(), "bundle_invalid", "{name}");
+    }
+}
+
+#[test]
+fn texts() {
+    let Some(file) = vectors("bundle") else { return };
+    for case in list(&file, "/equal") {
+        Bundle::parse(text(case, "text")).unwrap();
+    }
+    for case in list(&file, "/malformed") {
+        let error = Bundle::parse(text(case, "text")).unwrap_err();
+        assert_eq!(error.code(), text(case, "error"), "{}", text(case, "name"));
+    }
+}
+
+#[test]
+fn a_chain_that_is_held_may_be_continued_and_not_contradicted() {
+    let Some(file) = vectors("bundle") else { return };
+    let named = |name: &str| list(&file, "/good").iter().find(|case| text(case, "name") == name).unwrap();
+    let case = named("two versions, and a revocation in the newest origin");
+    let bundle = Bundle::parse(&bundle_of(&file, case).to_string()).unwrap();
+    let pin = hash(case, "pinned_root_thk");
+    let first = TrustRootChain::verify(&bundle.trust_roots()[..1], &pin).unwrap();
+    let both = TrustRootChain::verify(bundle.trust_roots(), &pin).unwrap();
+    let expect = BundleExpectation::default();
+    for held in [&first, &both] {
+        let found = verify_bundle(&bundle, &BundleTrust::Held(Box::new(held.clone())), &expect).unwrap();
+        assert_eq!(found.outcome, BundleOutcome::Valid);
+        assert_eq!(found.trust_root_version, Some(2));
+    }
+    let receipts = vectors("receipt").unwrap();
+    let stranger = list(&receipts, "/trust_roots")[0].as_str().unwrap();
+    let stranger = TrustRootChain::verify(&[stranger], &hash(&receipts, "pinned_root_thk")).unwrap();
+    let found = verify_bundle(&bundle, &BundleTrust::Held(Box::new(stranger)), &expect).unwrap();
+    assert_eq!(codes(&found, Outcome::Fail), ["trust_roots"]);
+}
