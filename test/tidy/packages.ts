@@ -53,11 +53,14 @@ export const OWNED_LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   commander: ["cli"],
 };
 
+/** Packages whose name does not end in that of their folder: there is more than one SDK. */
+const FOLDERS: Readonly<Record<string, string>> = { sdk: "sdk-typescript" };
+
 /** The folder of a package of this repository; null for any other specifier. */
 export function folderOf(specifier: string): string | null {
   if (specifier === "raft-ts" || specifier.startsWith("raft-ts/")) return "raft-ts";
-  const match = /^@event-anchoring\/([^/]+)/.exec(specifier);
-  return match?.[1] ?? null;
+  const name = /^@event-anchoring\/([^/]+)/.exec(specifier)?.[1];
+  return name === undefined ? null : (FOLDERS[name] ?? name);
 }
 
 /** The name under which a library is installed: a specifier without its path inside the package. */

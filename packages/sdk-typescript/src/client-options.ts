@@ -1,0 +1,154 @@
+import { randomUUID } from "node:crypto";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import { InvalidInput } from "./errors.ts";
+import type { Surroundings } from "./exchange.ts";
+import { hex32 } from "./inputs.ts";
+import type { Bytes32 } from "./inputs.ts";
+import { retryPolicy } from "./retry.ts";
+import type { RetryPolicy } from "./retry.ts";
+import { fetchTransport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
+
+/** How a client is made. One of `endpoint` and `endpoints`. */
+export interface ClientOptions {
+  /** Base address of a node or gateway, such as `https://anchor.example:8443`. */
+  readonly endpoint?: string | undefined;
+  /** Base addresses of nodes of one cluster: if one does not answer, the next is asked. */
+  readonly endpoints?: readonly string[] | undefined;
+  /** The access key. Without one only the public routes answer. It is never printed. */
+  readonly apiKey?: string | undefined;
+  /** Of the node that writes name. Absent: read from /healthz before the first write, and kept from then on. */
+  readonly originFingerprint?: Bytes32 | undefined;
+  /** From `verifyTrustRoot`. Given, every receipt of an answer is verified before you see it. */
+  readonly trustRoot?: TrustRootChain | undefined;
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** How long one try of a call may take. Default: 10,000 ms; a longer `wait` adds to it. */
+  readonly timeoutMs?: number | undefined;
+  /** The same for batches. Default: 30,000 ms. */
+  readonly batchTimeoutMs?: number | undefined;
+  /** Default: `fetchTransport()`. */
+  readonly transport?: Transport | undefined;
+  /** Clock, chance and waiting. For tests. */
+  readonly surroundings?: Partial<Surroundings> | undefined;
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  /** Ends the call. A write that was sent by then is an OutcomeUnknown. */
+  readonly signal?: AbortSignal | undefined;
+  /** For one try; instead of the client's. */
+  readonly timeoutMs?: number | undefined;
+  /** 1 to 64 of `A-Za-z0-9._-`; sent as `X-Request-Id`. Default: a new one. */
+  readonly requestId?: string | undefined;
+}
+
+/** What writes take besides. */
+export interface WriteOptions extends CallOptions {
+  /** Answer 202 as soon as the anchor is committed, without waiting for its receipt. */
+  readonly respondAsync?: boolean | undefined;
+  /** How long the answer may take, in seconds, 1 to 30. Default: the service's own limit. */
+  readonly wait?: number | undefined;
+}
+
+/** Options as they were read. */
+export interface ClientSettings {
+  readonly endpoints: readonly string[];
+  readonly apiKey: string | null;
+  readonly originFingerprint: string | null;
+  readonly trustRoot: TrustRootChain | null;
+  readonly retry: RetryPolicy;
+  readonly timeoutMs: number;
+  readonly batchTimeoutMs: number;
+  readonly transport: Transport;
+  readonly surroundings: Surroundings;
+}
+
+const API_KEY = /^[\x21-\x7e]{1,512}$/;
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+const TIMEOUT_MS_MAX = 3_600_000;
+
+function waitFor(ms: number, signal: AbortSignal | null): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, ms);
+    signal?.addEventListener("abort", finish, { once: true });
+    if (signal?.aborted === true) finish();
+  });
+}
+
+const REAL: Surroundings = {
+  now: () => performance.now(),
+  wallClock: () => Date.now(),
+  chance: () => Math.random(),
+  wait: waitFor,
+};
+
+function endpointOf(field: string, value: unknown): string {
+  const wanted = "expected an address such as https://anchor.example:8443, without user, query or fragment";
+  if (typeof value !== "string") throw new InvalidInput(field, wanted);
+  const isAddress = /^https?:\/\/[^\s/?#@\\]+(\/[^\s?#\\]*)?$/.test(value);
+  if (!isAddress || !isUrl(value)) throw new InvalidInput(field, wanted);
+  return value.replace(/\/+$/, "");
+}
+
+function isUrl(value: string): boolean {
+  try {
+    return new URL(value).host !== "";
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+}
+
+function endpointsOf({ endpoint, endpoints }: ClientOptions): readonly string[] {
+  if (endpoint !== undefined && endpoints !== undefined) throw new InvalidInput("endpoint", "give it or endpoints");
+  if (endpoint !== undefined) return [endpointOf("endpoint", endpoint)];
+  if (!Array.isArray(endpoints) || endpoints.length === 0) throw new InvalidInput("endpoints", "expected at least one");
+  return endpoints.map((each: unknown, at) => endpointOf(`endpoints[${at}]`, each));
+}
+
+/** @throws InvalidInput */
+export function timeoutOf(field: string, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (typeof value === "number" && value > 0 && value <= TIMEOUT_MS_MAX) return value;
+  throw new InvalidInput(field, `expected milliseconds above 0, up to ${TIMEOUT_MS_MAX}`);
+}
+
+/** @throws InvalidInput; the API key is never part of the message */
+export function clientSettings(options: ClientOptions): ClientSettings {
+  const { apiKey, originFingerprint } = options;
+  if (apiKey !== undefined && (typeof apiKey !== "string" || !API_KEY.test(apiKey))) {
+    throw new InvalidInput("apiKey", "expected printable ASCII without spaces");
+  }
+  return {
+    endpoints: endpointsOf(options),
+    apiKey: apiKey ?? null,
+    originFingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
+    trustRoot: options.trustRoot ?? null,
+    retry: retryPolicy(options.retry),
+    timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, 10_000),
+    batchTimeoutMs: timeoutOf("batchTimeoutMs", options.batchTimeoutMs, 30_000),
+    transport: options.transport ?? fetchTransport(),
+    surroundings: { ...REAL, ...options.surroundings },
+  };
+}
+
+/** @throws InvalidInput */
+export function requestIdOf(given: string | undefined): string {
+  if (given === undefined) return randomUUID();
+  if (typeof given === "string" && REQUEST_ID.test(given)) return given;
+  throw new InvalidInput("requestId", "expected 1 to 64 of A-Za-z0-9._-");
+}
+
+/** The `Prefer` header. @throws InvalidInput */
+export function preferOf({ respondAsync, wait }: WriteOptions): string | null {
+  if (wait !== undefined && (!Number.isSafeInteger(wait) || wait < 1 || wait > 30)) {
+    throw new InvalidInput("wait", "expected seconds from 1 to 30");
+  }
+  const parts = [respondAsync === true ? "respond-async" : "", wait === undefined ? "" : `wait=${wait}`];
+  return parts.filter((part) => part !== "").join(", ") || null;
+}

@@ -1,0 +1,472 @@
+import { randomUUID } from "node:crypto";
+import { bytesToUtf8, entriesPath, tilePath } from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import type { ClaimAnchor, GrantAnchor } from "./anchors.ts";
+import type { Reader } from "./answer-reader.ts";
+import {
+  readActiveClaim,
+  readActiveGrant,
+  readConsistency,
+  readCreatedBatch,
+  readCreatedClaim,
+  readCreatedEvent,
+  readCreatedGrant,
+  readErased,
+  readEventList,
+  readFoundAnchor,
+  readLatest,
+  readReceiptAnswer,
+  readRevoked,
+} from "./answers.ts";
+import type {
+  ActiveClaim,
+  ActiveGrant,
+  Answered,
+  ConsistencyAnswer,
+  Created,
+  CreatedBatch,
+  CreatedEvent,
+  Erased,
+  EventList,
+  FoundAnchor,
+  LatestAnchor,
+  Revoked,
+} from "./answers.ts";
+import {
+  readTrace,
+  readVerified,
+  readVerifiedBatch,
+  readVerifiedClaim,
+  readVerifiedGrant,
+} from "./authority-answers.ts";
+import type { Trace, Verified, VerifiedBatch, VerifiedClaim, VerifiedGrant } from "./authority-answers.ts";
+import { Caller } from "./caller.ts";
+import type { Operation } from "./caller.ts";
+import { clientSettings } from "./client-options.ts";
+import type { CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
+import { InvalidInput } from "./errors.ts";
+import { attributeType, clientEventId, count, hex32 } from "./inputs.ts";
+import type { Bytes32 } from "./inputs.ts";
+import type { JsonBody } from "./json-body.ts";
+import { readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
+import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
+import { asOfBody, asOfQuery, filterOf, hexList } from "./query-inputs.ts";
+import type { AsOfInput, EventFilter, PageInput } from "./query-inputs.ts";
+import { ReceiptGuard } from "./receipt-guard.ts";
+import type { Receipt } from "./receipt.ts";
+import { claimRequest, eventRequest, grantRequest, revocationRequest } from "./signed-requests.ts";
+import type {
+  ClaimAnchorInput,
+  EventInput,
+  EventToCreate,
+  GrantAnchorInput,
+  RevocationInput,
+  SignedRequest,
+} from "./signed-requests.ts";
+
+/**
+ * A client of one cluster. Every method answers a typed result with the `requestId`, or throws an AnchoringError.
+ *
+ *     const client = new Client({ endpoints: ["https://a.example", "https://b.example"], apiKey });
+ *     const { anchor, receipt } = await client.createEventAnchor(eventHash);
+ */
+export class Client {
+  readonly #settings: ClientSettings;
+  readonly #caller: Caller;
+  readonly #guard: ReceiptGuard;
+  #origin: Promise<string> | null;
+
+  /** @throws InvalidInput */
+  constructor(options: ClientOptions) {
+    this.#settings = clientSettings(options);
+    this.#caller = new Caller(this.#settings);
+    this.#guard = new ReceiptGuard(this.#settings.trustRoot, async () => (await this.trustRoot()).chain);
+    const { originFingerprint } = this.#settings;
+    this.#origin = originFingerprint === null ? null : Promise.resolve(originFingerprint);
+  }
+
+  /** The endpoints alone: an API key is never printed. */
+  toJSON(): { readonly endpoints: readonly string[] } {
+    return { endpoints: this.#settings.endpoints };
+  }
+
+  /** The trust root that receipts of answers are verified by; null if the client was made without one. */
+  get verifiedTrustRoot(): TrustRootChain | null {
+    return this.#guard.trustRoot;
+  }
+
+  /** What writes name: as configured, or as /healthz said at first use. It is kept from then on. */
+  async originFingerprint(options: CallOptions = {}): Promise<string> {
+    const pending = this.#origin ?? this.healthz(options).then((health) => health.originFingerprint);
+    this.#origin = pending;
+    try {
+      return await pending;
+    } catch (error) {
+      // The next write asks again: what failed is not kept.
+      if (this.#origin === pending) this.#origin = null;
+      throw error;
+    }
+  }
+
+  /** Health of the node, its origin fingerprint, and the Prime RootTHK sync summary. Needs no key. */
+  healthz(options: CallOptions = {}): Promise<Answered<Health>> {
+    return this.#caller.ask({ path: "/healthz" }, readHealth, options);
+  }
+
+  /** Whether the node serves, and which checks fail. Answers also if it is not ready. Needs no key. */
+  readyz(options: CallOptions = {}): Promise<Answered<Readiness>> {
+    return this.#caller.ask({ path: "/readyz", alsoAnswers: [503] }, readReadiness, options);
+  }
+
+  /** Every number that bounds a request. Needs no key. */
+  limits(options: CallOptions = {}): Promise<Answered<Limits>> {
+    return this.#caller.ask({ path: "/v1/limits" }, readLimits, options);
+  }
+
+  /** The chain of trust roots, to be handed to `verifyTrustRoot` with a pin. Needs no key. */
+  trustRoot(options: CallOptions = {}): Promise<Answered<TrustRootAnswer>> {
+    return this.#caller.ask({ path: "/v1/trust-root" }, readTrustRoot, options);
+  }
+
+  /** The OpenAPI document of the node. Needs no key. */
+  openApi(options: CallOptions = {}): Promise<Answered<{ readonly document: Readonly<Record<string, unknown>> }>> {
+    return this.#caller.ask({ path: "/openapi.json" }, readOpenApi, options);
+  }
+
+  /**
+   * Records an identity, signed by its subject and then by its issuer. The same content again is the same anchor.
+   * @throws InvalidInput, SigningFailed; Conflict `claim_conflict`, Unprocessable, OutcomeUnknown, …
+   */
+  async createClaimAnchor(
+    input: ClaimAnchorInput,
+    options: WriteOptions = {},
+  ): Promise<Answered<Created<ClaimAnchor>>> {
+    const request = await claimRequest(input, input.originFingerprint ?? (await this.originFingerprint(options)));
+    return this.#write("/v1/claim-anchors", request, readCreatedClaim, options);
+  }
+
+  /**
+   * Records a delegation, signed by its grantor and then by a witness. The same content again is the same anchor.
+   * @throws InvalidInput, SigningFailed; Unprocessable such as `claim_not_in_force`, OutcomeUnknown, …
+   */
+  async createGrantAnchor(
+    input: GrantAnchorInput,
+    options: WriteOptions = {},
+  ): Promise<Answered<Created<GrantAnchor>>> {
+    const request = await grantRequest(input, input.originFingerprint ?? (await this.originFingerprint(options)));
+    return this.#write("/v1/grant-anchors", request, readCreatedGrant, options);
+  }
+
+  /**
+   * Anchors an event. It has a `clientEventId` before its first try, a new one unless you give or forbid one, so that
+   * asking again is safe; the result has it.
+   * @param eventHash SHA-256 of the event
+   * @throws InvalidInput, SigningFailed; OutcomeUnknown with the `clientEventId` to ask again with, …
+   */
+  async createEventAnchor(
+    eventHash: Bytes32,
+    event: EventInput = {},
+    options: WriteOptions = {},
+  ): Promise<Answered<CreatedEvent>> {
+    const id = chosenId("clientEventId", event.clientEventId);
+    const origin = event.originFingerprint ?? (await this.originFingerprint(options));
+    const request = await eventRequest(eventHash, event, origin, id);
+    const known = { isRepeatable: id !== null, clientEventId: id };
+    const created = await this.#write("/v1/event-anchors", request, readCreatedEvent, options, known);
+    return { ...created, clientEventId: id };
+  }
+
+  /**
+   * Anchors many events, at most `limits().batchItemsMax`, decided as one. Each has a `clientEventId` as a single one.
+   * @param options `atomic`: one refused item refuses all, with Conflict `batch_refused`
+   */
+  async createEventAnchors(
+    events: readonly EventToCreate[],
+    options: WriteOptions & { readonly atomic?: boolean | undefined } = {},
+  ): Promise<Answered<CreatedBatch>> {
+    const origin = await this.originFingerprint(options);
+    const requests: SignedRequest[] = [];
+    let isRepeatable = true;
+    for (const event of events) {
+      const id = chosenId("clientEventId", event.clientEventId);
+      isRepeatable &&= id !== null;
+      requests.push(await eventRequest(event.eventHash, event, event.originFingerprint ?? origin, id));
+    }
+    const atomic = options.atomic === undefined ? {} : { atomic: options.atomic };
+    const batch: Operation = {
+      method: "POST",
+      path: "/v1/event-anchors/batch",
+      body: { origin_fingerprint: origin, events: requests.map(({ body }) => body), ...atomic },
+      isWrite: true,
+      isRepeatable,
+      isBatch: true,
+    };
+    const created = await this.#caller.ask(batch, readCreatedBatch, options);
+    for (const [at, { receipt, anchor }] of created.results.entries()) {
+      if (anchor !== null) await this.#guard.check(receipt, anchor.anchorId, requests[at]);
+    }
+    return created;
+  }
+
+  /** Records the revocation of a claim. It cannot be taken back. Without a revoker it needs the scope `revoke`. */
+  revokeClaimAnchor(
+    anchorId: Bytes32,
+    revocation: RevocationInput = {},
+    options: WriteOptions = {},
+  ): Promise<Answered<Revoked>> {
+    return this.#revoke("claim", anchorId, revocation, options);
+  }
+
+  /** Records the revocation of a grant. It cannot be taken back. Without a revoker it needs the scope `revoke`. */
+  revokeGrantAnchor(
+    anchorId: Bytes32,
+    revocation: RevocationInput = {},
+    options: WriteOptions = {},
+  ): Promise<Answered<Revoked>> {
+    return this.#revoke("grant", anchorId, revocation, options);
+  }
+
+  /** The active claim of an entity and attribute type. @throws NotFound `no_active_claim` */
+  getClaimAnchor(
+    entityFingerprint: Bytes32,
+    type: number | string,
+    options: CallOptions = {},
+  ): Promise<Answered<ActiveClaim>> {
+    const query = {
+      entity_fingerprint: hex32("entityFingerprint", entityFingerprint),
+      attribute_type: attributeType("attributeType", type),
+    };
+    return this.#read({ path: "/v1/claim-anchors", query }, readActiveClaim, options);
+  }
+
+  /** The grant in force from one entity to another. @throws NotFound `no_active_grant` */
+  getGrantAnchor(grantor: Bytes32, grantee: Bytes32, options: CallOptions = {}): Promise<Answered<ActiveGrant>> {
+    const query = {
+      grantor_fingerprint: hex32("grantorFingerprint", grantor),
+      grantee_fingerprint: hex32("granteeFingerprint", grantee),
+    };
+    return this.#read({ path: "/v1/grant-anchors", query }, readActiveGrant, options);
+  }
+
+  /** One anchor of any kind, with a receipt of now. @param options `respondAsync`: do not wait for the receipt */
+  getAnchor(anchorId: Bytes32, options: WriteOptions = {}): Promise<Answered<FoundAnchor>> {
+    return this.#read({ path: anchorPath(anchorId) }, readFoundAnchor, options);
+  }
+
+  /** The receipt of an anchor, of now. */
+  async getReceipt(anchorId: Bytes32, options: CallOptions = {}): Promise<Receipt> {
+    const path = `${anchorPath(anchorId)}/receipt`;
+    const { receipt } = await this.#caller.ask(
+      { path },
+      (value, place) => ({ receipt: readReceiptAnswer(value, place) }),
+      options,
+    );
+    await this.#guard.check(receipt, anchorId);
+    return receipt;
+  }
+
+  /** A page of certified events. */
+  listEventAnchors(filter: EventFilter, page: PageInput = {}, options: CallOptions = {}): Promise<Answered<EventList>> {
+    const query = { ...filterOf(filter), cursor: page.cursor, limit: page.limit };
+    return this.#caller.ask({ path: "/v1/event-anchors", query }, readEventList, options);
+  }
+
+  /** All certified events of a filter, page by page. */
+  async *eachEventAnchor(filter: EventFilter, options: CallOptions = {}): AsyncGenerator<EventList["items"][number]> {
+    let cursor: string | null = null;
+    do {
+      const page: EventList = await this.listEventAnchors(filter, { cursor }, options);
+      yield* page.items;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  }
+
+  /** The service's word on one anchor of any kind. What needs no trust in it is the receipt beside it. */
+  verifyEventAnchor(
+    anchorId: Bytes32,
+    question: { readonly eventHash?: Bytes32 | undefined; readonly asOf?: AsOfInput | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<Answered<Verified>> {
+    const body = {
+      anchor_id: hex32("anchorId", anchorId),
+      ...(question.eventHash === undefined ? {} : { event_hash: hex32("eventHash", question.eventHash) }),
+      ...asOfBody(question.asOf),
+    };
+    return this.#read({ method: "POST", path: "/v1/event-anchors:verify", body }, readVerified, options);
+  }
+
+  /** The same for many; an unknown id is the problem of its item. */
+  verifyEventAnchors(
+    anchors: readonly { readonly anchorId: Bytes32; readonly eventHash?: Bytes32 | undefined }[],
+    question: { readonly asOf?: AsOfInput | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<Answered<VerifiedBatch>> {
+    const items = anchors.map(({ anchorId, eventHash }, at): JsonBody => ({
+      anchor_id: hex32(`anchors[${at}].anchorId`, anchorId),
+      ...(eventHash === undefined ? {} : { event_hash: hex32(`anchors[${at}].eventHash`, eventHash) }),
+    }));
+    const body = { anchors: items, ...asOfBody(question.asOf) };
+    const operation: Operation = { method: "POST", path: "/v1/event-anchors:batchVerify", body, isBatch: true };
+    return this.#caller.ask(operation, readVerifiedBatch, options);
+  }
+
+  /** The service's word on a claim: signatures, anchor, revocation state. */
+  verifyClaimAnchor(
+    anchorId: Bytes32,
+    question: { readonly asOf?: AsOfInput | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<Answered<VerifiedClaim>> {
+    const body = { anchor_id: hex32("anchorId", anchorId), ...asOfBody(question.asOf) };
+    return this.#read({ method: "POST", path: "/v1/claim-anchors:verify", body }, readVerifiedClaim, options);
+  }
+
+  /** The service's word on a grant: signatures, the delegation chain, the claims it hangs on. */
+  verifyGrantAnchor(
+    anchorId: Bytes32,
+    question: { readonly asOf?: AsOfInput | undefined; readonly trustedRoots?: readonly Bytes32[] | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<Answered<VerifiedGrant>> {
+    const roots = question.trustedRoots;
+    const body = {
+      anchor_id: hex32("anchorId", anchorId),
+      ...asOfBody(question.asOf),
+      ...(roots === undefined ? {} : { trusted_roots: hexList("trustedRoots", roots) }),
+    };
+    return this.#read({ method: "POST", path: "/v1/grant-anchors:verify", body }, readVerifiedGrant, options);
+  }
+
+  /** From an act back to who acted, who delegated, and within what bounds: the service's word. */
+  trace(
+    anchorId: Bytes32,
+    question: PageInput & {
+      readonly asOf?: AsOfInput | undefined;
+      readonly trustedRoots?: readonly Bytes32[] | undefined;
+    } = {},
+    options: CallOptions = {},
+  ): Promise<Answered<Trace>> {
+    const { asOf, trustedRoots, cursor, limit } = question;
+    const trusted_roots = trustedRoots === undefined ? null : hexList("trustedRoots", trustedRoots).join(",");
+    const query = { as_of: asOfQuery(asOf), trusted_roots, cursor, limit };
+    return this.#read({ path: `${anchorPath(anchorId)}/trace`, query }, readTrace, options);
+  }
+
+  /**
+   * The latest certified anchor (EEA) of an origin. A Monitor holds it against what was seen before.
+   * @param question `fromSize`: the tree size that you have pinned, to be shown that it is the beginning of this one
+   */
+  latest(
+    question: { readonly originFingerprint?: Bytes32 | undefined; readonly fromSize?: number | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<Answered<LatestAnchor>> {
+    const { originFingerprint, fromSize } = question;
+    const query = {
+      origin_fingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
+      from_size: fromSize === undefined ? null : count("fromSize", fromSize),
+    };
+    return this.#read({ path: "/v1/event-anchors/latest", query }, readLatest, options);
+  }
+
+  /** Proof that one tree of an origin is the beginning of another, for `verifyConsistency`. */
+  consistency(
+    question: {
+      readonly fromSize: number;
+      readonly toSize?: number | undefined;
+      readonly originFingerprint?: Bytes32 | undefined;
+    },
+    options: CallOptions = {},
+  ): Promise<Answered<ConsistencyAnswer>> {
+    const { fromSize, toSize, originFingerprint } = question;
+    const query = {
+      origin_fingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
+      from_size: count("fromSize", fromSize),
+      to_size: toSize === undefined ? null : count("toSize", toSize),
+    };
+    return this.#caller.ask({ path: "/v1/event-anchors/consistency", query }, readConsistency, options);
+  }
+
+  /** Erases the clear text of an event's client event id. Needs the scope `admin`. */
+  eraseClientEventId(anchorId: Bytes32, options: CallOptions = {}): Promise<Answered<Erased>> {
+    const path = `${anchorPath(anchorId)}/erase-client-event-id`;
+    return this.#caller.ask({ method: "POST", path, body: {}, isWrite: true }, readErased, options);
+  }
+
+  /** The newest certified checkpoint of an origin: a signed note, for `verifyCheckpoint`. */
+  async getCheckpoint(originFingerprint: Bytes32, options: CallOptions = {}): Promise<string> {
+    const path = `${originPath(originFingerprint)}/checkpoint`;
+    return bytesToUtf8(await this.#caller.askBytes({ path, accept: "text/plain" }, options));
+  }
+
+  /** C2SP tile of hashes. @param width hashes in it; 256 is a full tile */
+  getTile(
+    originFingerprint: Bytes32,
+    tile: { readonly level: number; readonly index: number; readonly width?: number | undefined },
+    options: CallOptions = {},
+  ): Promise<Uint8Array> {
+    const path = `${originPath(originFingerprint)}/${tilePath(count("level", tile.level), count("index", tile.index), tile.width)}`;
+    return this.#caller.askBytes({ path, accept: "application/octet-stream" }, options);
+  }
+
+  /** C2SP entry bundle: leaves, each after its length as u16. @param width leaves in it; 256 is a full one */
+  getEntries(
+    originFingerprint: Bytes32,
+    tile: { readonly index: number; readonly width?: number | undefined },
+    options: CallOptions = {},
+  ): Promise<Uint8Array> {
+    const path = `${originPath(originFingerprint)}/${entriesPath(count("index", tile.index), tile.width)}`;
+    return this.#caller.askBytes({ path, accept: "application/octet-stream" }, options);
+  }
+
+  async #revoke(
+    kind: "claim" | "grant",
+    anchorId: Bytes32,
+    revocation: RevocationInput,
+    options: WriteOptions,
+  ): Promise<Answered<Revoked>> {
+    const target = hex32("anchorId", anchorId);
+    const targetOrigin = async (): Promise<string> =>
+      (await this.getAnchor(target, { signal: options.signal, respondAsync: true })).anchor.originFingerprint;
+    const request = await revocationRequest(anchorId, revocation, targetOrigin);
+    return this.#write(`/v1/${kind}-anchors/${target}/revoke`, request, readRevoked, options);
+  }
+
+  /** A write of one record, whose receipt has to be about what was signed. */
+  async #write<Result extends Created>(
+    path: string,
+    request: SignedRequest,
+    read: Reader<Result>,
+    options: WriteOptions,
+    known: { readonly isRepeatable?: boolean; readonly clientEventId?: string | null } = {},
+  ): Promise<Answered<Result>> {
+    const operation: Operation = { method: "POST", path, body: request.body, isWrite: true, ...known };
+    const result = await this.#caller.ask(operation, read, options);
+    await this.#guard.check(result.receipt, result.anchor.anchorId, request);
+    return result;
+  }
+
+  /** A read of an anchor with its receipt. */
+  async #read<Result extends FoundAnchor>(
+    operation: Operation,
+    read: Reader<Result>,
+    options: WriteOptions,
+  ): Promise<Answered<Result>> {
+    const result = await this.#caller.ask(operation, read, options);
+    await this.#guard.check(result.receipt, result.anchor.anchorId);
+    return result;
+  }
+}
+
+function anchorPath(anchorId: Bytes32): string {
+  return `/v1/event-anchors/${hex32("anchorId", anchorId)}`;
+}
+
+function originPath(originFingerprint: Bytes32): string {
+  return `/v1/origins/${hex32("originFingerprint", originFingerprint)}`;
+}
+
+/** A new id unless one is given; null if the caller wants none. @throws InvalidInput */
+function chosenId(field: string, given: string | null | undefined): string | null {
+  if (given === undefined) return randomUUID();
+  if (given === null) return null;
+  if (typeof given !== "string") throw new InvalidInput(field, "expected a text");
+  return clientEventId(field, given);
+}

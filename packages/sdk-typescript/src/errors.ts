@@ -1,0 +1,222 @@
+/**
+ * Everything that this package throws. Match on the class or on `code`, which is stable; messages are for people.
+ *
+ *     AnchoringError
+ *     ├── InvalidInput            a value of yours, refused before anything was signed or sent; `field` names it
+ *     ├── SigningFailed           a signer gave no signature, or one that its public key refuses
+ *     ├── ConnectionFailed        no endpoint could be reached: nothing was recorded
+ *     ├── TimedOut                a read was not answered in time
+ *     ├── Cancelled               your AbortSignal ended a call that had no effect
+ *     ├── OutcomeUnknown          a write was sent and may have been recorded: ask again, the same `clientEventId`
+ *     ├── UnexpectedAnswer        an answer that is not of the API
+ *     ├── ApiProblem              the service refused (RFC 9457): `status`, `code`, `errors`, `pointers`
+ *     │   ├── Unauthorized        401
+ *     │   ├── Forbidden           403
+ *     │   ├── NotFound            404, 410
+ *     │   ├── Conflict            409
+ *     │   ├── Unprocessable       422
+ *     │   ├── RateLimited         429, with `retryAfter`
+ *     │   └── Unavailable         5xx, with `retryAfter`
+ *     └── VerificationError       what was checked offline is not what it should be
+ *         ├── Rollback            an older state than one seen before
+ *         └── SplitView           two states that cannot both be of one log
+ *
+ * @module
+ */
+
+/** What may come with an error. */
+export interface ErrorContext {
+  readonly requestId?: string | undefined;
+  /** Seconds. */
+  readonly retryAfter?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** Base of all errors of this package. */
+export class AnchoringError extends Error {
+  /** What happened, as a stable word. */
+  readonly code: string;
+  /** `X-Request-Id` of the call, to be quoted to whoever runs the service; null if nothing was asked. */
+  readonly requestId: string | null;
+  /** Seconds after which asking again makes sense; null: it does not, or nothing was said. */
+  readonly retryAfter: number | null;
+
+  constructor(code: string, message: string, context: ErrorContext = {}) {
+    super(message, "cause" in context ? { cause: context.cause } : undefined);
+    this.code = code;
+    this.requestId = context.requestId ?? null;
+    this.retryAfter = context.retryAfter ?? null;
+  }
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** A value of the caller's that cannot be meant. Nothing was signed or sent. */
+export class InvalidInput extends AnchoringError {
+  /** The argument at fault, as this package names it: `semanticAnchor.irisRef` for a member. */
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super("invalid_input", `${field}: ${message}`);
+    this.field = field;
+  }
+}
+
+/** A signer gave something else than a signature by its public key over the bytes that it was given. */
+export class SigningFailed extends AnchoringError {
+  constructor(message: string, context: ErrorContext = {}) {
+    super("signing_failed", message, context);
+  }
+}
+
+/** No endpoint could be reached, or a connection was lost during a read. Nothing was recorded. */
+export class ConnectionFailed extends AnchoringError {
+  constructor(message: string, context: ErrorContext = {}) {
+    super("connection_failed", message, context);
+  }
+}
+
+/** A read was not answered, by any endpoint, within its time. Asking again is safe. */
+export class TimedOut extends AnchoringError {
+  constructor(message: string, context: ErrorContext = {}) {
+    super("timeout", message, context);
+  }
+}
+
+/** The caller's AbortSignal ended a read, or a write before it was sent. */
+export class Cancelled extends AnchoringError {
+  constructor(message: string, context: ErrorContext = {}) {
+    super("cancelled", message, context);
+  }
+}
+
+/**
+ * A write was sent, and whether it was recorded is not known.
+ *
+ * Ask again with the same `clientEventId`: what was recorded is then replayed, not recorded twice. Claims, grants and
+ * revocations are known by their content; send the same once more. An event that was sent without an id would be a
+ * second event.
+ */
+export class OutcomeUnknown extends AnchoringError {
+  /** Of the event; null for a batch, for records that are known by their content, and if the caller forbade one. */
+  readonly clientEventId: string | null;
+
+  constructor(message: string, clientEventId: string | null, context: ErrorContext = {}) {
+    super("outcome_unknown", message, context);
+    this.clientEventId = clientEventId;
+  }
+}
+
+/** An answer that is not of the API: by a proxy in between, by another service, or cut off. */
+export class UnexpectedAnswer extends AnchoringError {
+  constructor(message: string, context: ErrorContext = {}) {
+    super("answer_malformed", message, context);
+  }
+}
+
+/** One place where a request is wrong. */
+export interface ProblemItem {
+  /** RFC 6901, into the body that was sent. */
+  readonly pointer: string | null;
+  /** A parameter of query or path, or a header. */
+  readonly parameter: string | null;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export interface ProblemContext extends ErrorContext {
+  readonly status: number;
+  readonly title?: string | undefined;
+  readonly errors?: readonly ProblemItem[] | undefined;
+  readonly members?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The service refused the request: an RFC 9457 problem. `code` is that of docs/API.md, "Problems". */
+export class ApiProblem extends AnchoringError {
+  /** HTTP status. */
+  readonly status: number;
+  /** What `code` means, for people. */
+  readonly title: string;
+  readonly errors: readonly ProblemItem[];
+  /** All members by their wire names, such as `anchor_id` and `state` of `no_active_claim`. */
+  readonly members: Readonly<Record<string, unknown>>;
+
+  constructor(code: string, message: string, context: ProblemContext) {
+    super(code, message, context);
+    this.status = context.status;
+    this.title = context.title ?? "";
+    this.errors = context.errors ?? [];
+    this.members = context.members ?? {};
+  }
+
+  /** JSON pointers (RFC 6901) into the body that was sent. */
+  get pointers(): readonly string[] {
+    return this.errors.flatMap(({ pointer }) => pointer ?? []);
+  }
+}
+
+/** 401: the API key is missing, malformed, unknown, expired or revoked. */
+export class Unauthorized extends ApiProblem {}
+
+/** 403: the API key lacks the scope of the route. */
+export class Forbidden extends ApiProblem {}
+
+/** 404, or 410 for an erased `client_event_id`. */
+export class NotFound extends ApiProblem {}
+
+/** 409: the ledger holds something that excludes this. */
+export class Conflict extends ApiProblem {}
+
+/** 422: well formed, and against the rules of the ledger. */
+export class Unprocessable extends ApiProblem {}
+
+/** 429, after as many tries as the retry policy allows. */
+export class RateLimited extends ApiProblem {}
+
+/** 5xx, after as many tries as the retry policy allows. Asking again later is safe where it was then. */
+export class Unavailable extends ApiProblem {}
+
+const CLASS_OF_STATUS: ReadonlyMap<number, typeof ApiProblem> = new Map([
+  [401, Unauthorized],
+  [403, Forbidden],
+  [404, NotFound],
+  [409, Conflict],
+  [410, NotFound],
+  [422, Unprocessable],
+  [429, RateLimited],
+]);
+
+/** The problem of a status, in the class of that status. */
+export function makeProblem(code: string, message: string, context: ProblemContext): ApiProblem {
+  const ProblemClass = context.status >= 500 ? Unavailable : (CLASS_OF_STATUS.get(context.status) ?? ApiProblem);
+  return new ProblemClass(code, message, context);
+}
+
+export interface VerificationContext {
+  /** The step or check that failed. */
+  readonly step?: string | undefined;
+  readonly result?: unknown;
+  readonly cause?: unknown;
+}
+
+/** Bytes, texts or proofs that are not what they should be. Thrown by all that verifies or reads offline. */
+export class VerificationError extends AnchoringError {
+  /** The step or check that failed; null where there are none. */
+  readonly step: string | null;
+  /** The whole result, with what was checked before; null where there is none. */
+  readonly result: unknown;
+
+  constructor(code: string, message: string, context: VerificationContext = {}) {
+    super(code, message, "cause" in context ? { cause: context.cause } : {});
+    this.step = context.step ?? null;
+    this.result = context.result ?? null;
+  }
+}
+
+/** A log, or a trust root, that is older than what was seen before. `result` holds both. */
+export class Rollback extends VerificationError {}
+
+/** Two states that cannot both be of one append-only log: somebody is shown another history. `result` holds both. */
+export class SplitView extends VerificationError {}

@@ -1,0 +1,121 @@
+/** Client and offline verifier of the event anchoring service. */
+export { Client } from "./client.ts";
+export type { CallOptions, ClientOptions, WriteOptions } from "./client-options.ts";
+export type { Surroundings } from "./exchange.ts";
+export {
+  AnchoringError,
+  ApiProblem,
+  Cancelled,
+  Conflict,
+  ConnectionFailed,
+  Forbidden,
+  InvalidInput,
+  NotFound,
+  OutcomeUnknown,
+  RateLimited,
+  Rollback,
+  SigningFailed,
+  SplitView,
+  TimedOut,
+  Unauthorized,
+  Unavailable,
+  UnexpectedAnswer,
+  Unprocessable,
+  VerificationError,
+} from "./errors.ts";
+export type { ProblemItem } from "./errors.ts";
+export type { Bytes32, Bytes64, Reference, RevocationReason } from "./inputs.ts";
+export type { JsonBody, JsonValue } from "./json-body.ts";
+export type { AsOfInput, EventFilter, PageInput } from "./query-inputs.ts";
+export type {
+  ClaimAnchorInput,
+  EventInput,
+  EventToCreate,
+  GrantAnchorInput,
+  RevocationInput,
+} from "./signed-requests.ts";
+
+export { PreparedClaimAnchor, prepareClaimAnchor } from "./prepare-claim.ts";
+export type { ClaimAnchorContent } from "./prepare-claim.ts";
+export { PreparedGrantAnchor, prepareGrantAnchor } from "./prepare-grant.ts";
+export type { GrantAnchorContent } from "./prepare-grant.ts";
+export { PreparedEventAnchor, prepareEventAnchor } from "./prepare-event.ts";
+export type { EventAnchorContent, EventFields, SemanticAnchorInput } from "./prepare-event.ts";
+export { PreparedRevocation, prepareRevocation } from "./prepare-revocation.ts";
+export type { RevocationContent, RevocationFields } from "./prepare-revocation.ts";
+export { PayloadToSign } from "./payload-to-sign.ts";
+export type { SignerRole } from "./payload-to-sign.ts";
+export { signerOf } from "./signing.ts";
+export type { Signer } from "./signing.ts";
+export { LocalKey } from "./local-key.ts";
+
+export { Receipt, readReceipt } from "./receipt.ts";
+export { verifyReceipt } from "./verify-receipt.ts";
+export type { ReceiptCheck, VerifiedReceipt } from "./verify-receipt.ts";
+export { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
+export type { TreeHead, VerifiedCheckpoint } from "./verify-checkpoint.ts";
+export { verifyBundle } from "./verify-bundle.ts";
+export type { BundleCheck } from "./verify-bundle.ts";
+export { extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
+export type { HighestSeen, TrustRootDocument, TrustRootInput } from "./verify-trust-root.ts";
+export { assertCanaries, sha256, verifySignature } from "./crypto.ts";
+export { Monitor } from "./monitor.ts";
+export type { MonitorOptions, MonitoredService, ObservedOrigin } from "./monitor.ts";
+export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
+export type { MonitorState, MonitorStore } from "./monitor-store.ts";
+export type { BundleCheckCode, BundleOutcome, BundleVerification } from "@event-anchoring/ledger";
+export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain } from "@event-anchoring/protocol";
+
+export { DEFAULT_RETRY, delayBeforeRetry } from "./retry.ts";
+export type { Outcome, RetryPolicy, RetrySituation } from "./retry.ts";
+export { TransportFailure, fetchTransport } from "./transport.ts";
+export type { Transport, TransportFailureKind, TransportRequest, TransportResponse } from "./transport.ts";
+
+export type {
+  Anchor,
+  AnchorHeader,
+  ClaimAnchor,
+  EventAnchor,
+  Finality,
+  GenesisAnchor,
+  GrantAnchor,
+  RecordState,
+  RevocationAnchor,
+  SemanticAnchorAnswer,
+  SignedEventAnchor,
+  TrustRootAnchor,
+} from "./anchors.ts";
+export type {
+  ActiveClaim,
+  ActiveGrant,
+  Answered,
+  BatchItem,
+  BatchSummary,
+  ConsistencyAnswer,
+  ConsistencyWithPin,
+  Created,
+  CreatedBatch,
+  CreatedEvent,
+  Erased,
+  EventList,
+  FoundAnchor,
+  ItemProblem,
+  LatestAnchor,
+  Revoked,
+} from "./answers.ts";
+export type {
+  AsOfAnswer,
+  CheckResult,
+  DelegationHop,
+  RevocationInView,
+  Trace,
+  TraceReason,
+  Verdict,
+  VerificationCheck,
+  Verified,
+  VerifiedBatch,
+  VerifiedClaim,
+  VerifiedGrant,
+  VerifiedItem,
+} from "./authority-answers.ts";
+export type { Health, Limits, Readiness, RootSync, TrustRootAnswer, TrustRootVersion } from "./node-answers.ts";

@@ -1,0 +1,103 @@
+import { claimIssuerPayload, claimPayload, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { ClaimContent } from "@event-anchoring/protocol";
+import { sha256 } from "./crypto.ts";
+import { attributeType, bytes32, bytes64, members, onlyKnown, timeMs } from "./inputs.ts";
+import type { Bytes32, Bytes64 } from "./inputs.ts";
+import { jsonBody } from "./json-body.ts";
+import type { JsonBody } from "./json-body.ts";
+import { PayloadToSign } from "./payload-to-sign.ts";
+import { checkSignature } from "./signing.ts";
+
+/** What a ClaimAnchor says, without its signatures. */
+export interface ClaimAnchorContent {
+  /** Of the target node: `(await client.healthz()).originFingerprint`. It is signed. */
+  readonly originFingerprint: Bytes32;
+  /** Names the entity. */
+  readonly entityFingerprint: Bytes32;
+  /** A u32, or a text such as "0x1001". */
+  readonly attributeType: number | string;
+  /** What is claimed of the entity. */
+  readonly attributeHash: Bytes32;
+  /** Speaks for the entity. */
+  readonly subjectPublicKey: Bytes32;
+  /** Vouches for the claim. */
+  readonly issuerPublicKey: Bytes32;
+  /** Unix milliseconds; absent or 0: not stated. */
+  readonly issuedAt?: number | null | undefined;
+  /** Unix milliseconds; absent or 0: never. */
+  readonly expiresAt?: number | null | undefined;
+}
+
+const FIELDS = [
+  "originFingerprint",
+  "entityFingerprint",
+  "attributeType",
+  "attributeHash",
+  "subjectPublicKey",
+  "issuerPublicKey",
+  "issuedAt",
+  "expiresAt",
+] as const;
+
+/** A claim that nobody has signed yet. The subject signs first; the issuer signs that signature as well. */
+export class PreparedClaimAnchor {
+  readonly signingOrder = ["subject", "issuer"] as const;
+  /** As it was read. Spread it into `createClaimAnchor`, with the two signatures. */
+  readonly fields: ClaimContent;
+  /** What the subject signs: 207 bytes. */
+  readonly subjectPayload: PayloadToSign;
+
+  constructor(fields: ClaimContent) {
+    this.fields = Object.freeze(fields);
+    this.subjectPayload = new PayloadToSign("subject", fields.subjectPublicKey, claimPayload(fields));
+  }
+
+  /** What the issuer signs, once the subject has: 130 bytes. @throws InvalidInput */
+  issuerPayload(subjectSignature: Bytes64): PayloadToSign {
+    const first = bytes64("subjectSignature", subjectSignature);
+    const bytes = claimIssuerPayload(this.subjectPayload.bytes, first, sha256);
+    return new PayloadToSign("issuer", this.fields.issuerPublicKey, bytes);
+  }
+
+  /** The body to POST. @throws InvalidInput; SigningFailed if a signature is not good */
+  request(subjectSignature: Bytes64, issuerSignature: Bytes64): JsonBody {
+    const first = bytes64("subjectSignature", subjectSignature);
+    const second = bytes64("issuerSignature", issuerSignature);
+    checkSignature(this.subjectPayload, first);
+    checkSignature(this.issuerPayload(first), second);
+    const { fields } = this;
+    return jsonBody(
+      {
+        origin_fingerprint: fields.originFingerprint,
+        entity_fingerprint: fields.entityFingerprint,
+        attribute_type: fields.attributeType,
+        attribute_hash: fields.attributeHash,
+        subject_public_key: fields.subjectPublicKey,
+        subject_signature: first,
+        issuer_public_key: fields.issuerPublicKey,
+        issuer_signature: second,
+        issued_at: fields.issuedAt,
+        expires_at: fields.expiresAt,
+      },
+      ["issued_at", "expires_at"],
+    );
+  }
+}
+
+/**
+ * Prepares a ClaimAnchor, offline: the exact bytes to sign, and who signs them in which order.
+ * @throws InvalidInput `field` names the member
+ */
+export function prepareClaimAnchor(content: ClaimAnchorContent): PreparedClaimAnchor {
+  onlyKnown("", members("content", content), FIELDS);
+  return new PreparedClaimAnchor({
+    originFingerprint: toOriginFingerprint(bytes32("originFingerprint", content.originFingerprint)),
+    entityFingerprint: bytes32("entityFingerprint", content.entityFingerprint),
+    attributeType: attributeType("attributeType", content.attributeType),
+    attributeHash: bytes32("attributeHash", content.attributeHash),
+    subjectPublicKey: bytes32("subjectPublicKey", content.subjectPublicKey),
+    issuerPublicKey: bytes32("issuerPublicKey", content.issuerPublicKey),
+    issuedAt: timeMs("issuedAt", content.issuedAt),
+    expiresAt: timeMs("expiresAt", content.expiresAt),
+  });
+}

@@ -1,0 +1,125 @@
+import { eventActorPayload, isEmptySemanticAnchor, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
+import { InvalidInput } from "./errors.ts";
+import { bytes32, bytes64, clientEventId, members, onlyKnown, reference } from "./inputs.ts";
+import type { Bytes32, Bytes64, Reference } from "./inputs.ts";
+import { jsonBody } from "./json-body.ts";
+import type { JsonBody } from "./json-body.ts";
+import { PayloadToSign } from "./payload-to-sign.ts";
+import { checkSignature } from "./signing.ts";
+
+/** What an event refers to. What is absent, null, "" or zeros is empty. */
+export interface SemanticAnchorInput {
+  /** Who acted: anchor id of the agent's ClaimAnchor. */
+  readonly irisRef?: Reference;
+  /** Any anchor. */
+  readonly scrollRef?: Reference;
+  /** Under which GrantAnchor. */
+  readonly grantRef?: Reference;
+  /** Any anchor. */
+  readonly bondRef?: Reference;
+  /** Any anchor. */
+  readonly yieldRef?: Reference;
+  /** Equal to the event hash in the documented flow. */
+  readonly eventDataHash?: Reference;
+}
+
+/** What an event anchor says, without the actor's signature. */
+export interface EventAnchorContent {
+  /** Of the target node: `(await client.healthz()).originFingerprint`. It is signed. */
+  readonly originFingerprint: Bytes32;
+  /** SHA-256 of the event. */
+  readonly eventHash: Bytes32;
+  readonly semanticAnchor?: SemanticAnchorInput | null | undefined;
+  /** 1 to 128 printable ASCII characters, yours to choose. It is not signed. */
+  readonly clientEventId?: string | null | undefined;
+  /** Who acts and will sign; absent: an event that nobody has signed. */
+  readonly actorPublicKey?: Bytes32 | null | undefined;
+}
+
+const SEMANTIC_FIELDS = ["irisRef", "scrollRef", "grantRef", "bondRef", "yieldRef", "eventDataHash"] as const;
+const FIELDS = ["originFingerprint", "eventHash", "semanticAnchor", "clientEventId", "actorPublicKey"] as const;
+
+/** An event as it was read. */
+export interface EventFields {
+  readonly originFingerprint: OriginFingerprint;
+  readonly eventHash: Uint8Array;
+  readonly semanticAnchor: SemanticAnchor;
+  readonly clientEventId: string | null;
+  readonly actorPublicKey: Uint8Array | null;
+}
+
+/** An event, to be signed by its actor or to be sent as it is. */
+export class PreparedEventAnchor {
+  readonly signingOrder = ["actor"] as const;
+  readonly fields: EventFields;
+  /** What the actor signs: 289 bytes. The `clientEventId` is no part of it. */
+  readonly actorPayload: PayloadToSign;
+
+  constructor(fields: EventFields) {
+    this.fields = Object.freeze(fields);
+    this.actorPayload = new PayloadToSign("actor", fields.actorPublicKey, eventActorPayload(fields));
+  }
+
+  /** The body to POST. @throws InvalidInput if signature and key are not together; SigningFailed if it is not good */
+  request(actorSignature?: Bytes64 | null): JsonBody {
+    const { fields } = this;
+    const signature =
+      actorSignature === undefined || actorSignature === null ? null : bytes64("actorSignature", actorSignature);
+    if ((signature === null) !== (fields.actorPublicKey === null)) {
+      throw new InvalidInput("actorSignature", "goes with actorPublicKey, or not at all");
+    }
+    if (signature !== null) checkSignature(this.actorPayload, signature);
+    return jsonBody({
+      origin_fingerprint: fields.originFingerprint,
+      event_hash: fields.eventHash,
+      semantic_anchor: semanticBody(fields.semanticAnchor),
+      client_event_id: fields.clientEventId,
+      actor_public_key: fields.actorPublicKey,
+      actor_signature: signature,
+    });
+  }
+}
+
+function semanticBody(anchor: SemanticAnchor): JsonBody | null {
+  if (isEmptySemanticAnchor(anchor)) return null;
+  const refs = {
+    iris_ref: anchor.irisRef,
+    scroll_ref: anchor.scrollRef,
+    grant_ref: anchor.grantRef,
+    bond_ref: anchor.bondRef,
+    yield_ref: anchor.yieldRef,
+    event_data_hash: anchor.eventDataHash,
+  };
+  return jsonBody(refs, Object.keys(refs));
+}
+
+function readSemanticAnchor(value: unknown): SemanticAnchor {
+  const given = value === undefined || value === null ? {} : members("semanticAnchor", value);
+  onlyKnown("semanticAnchor", given, SEMANTIC_FIELDS);
+  const ref = (name: (typeof SEMANTIC_FIELDS)[number]): Uint8Array => reference(`semanticAnchor.${name}`, given[name]);
+  return {
+    irisRef: ref("irisRef"),
+    scrollRef: ref("scrollRef"),
+    grantRef: ref("grantRef"),
+    bondRef: ref("bondRef"),
+    yieldRef: ref("yieldRef"),
+    eventDataHash: ref("eventDataHash"),
+  };
+}
+
+/**
+ * Prepares an event anchor, offline: the exact bytes that its actor signs, and the body to send.
+ * @throws InvalidInput `field` names the member, such as `semanticAnchor.irisRef`
+ */
+export function prepareEventAnchor(content: EventAnchorContent): PreparedEventAnchor {
+  onlyKnown("", members("content", content), FIELDS);
+  const { clientEventId: id, actorPublicKey: actor } = content;
+  return new PreparedEventAnchor({
+    originFingerprint: toOriginFingerprint(bytes32("originFingerprint", content.originFingerprint)),
+    eventHash: bytes32("eventHash", content.eventHash),
+    semanticAnchor: readSemanticAnchor(content.semanticAnchor),
+    clientEventId: id === undefined || id === null ? null : clientEventId("clientEventId", id),
+    actorPublicKey: actor === undefined || actor === null ? null : bytes32("actorPublicKey", actor),
+  });
+}

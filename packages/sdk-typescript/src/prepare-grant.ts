@@ -1,0 +1,117 @@
+import { grantPayload, grantWitnessPayload, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { GrantContent } from "@event-anchoring/protocol";
+import { sha256 } from "./crypto.ts";
+import { bytes32, bytes64, members, onlyKnown, reference, timeMs, u32 } from "./inputs.ts";
+import type { Bytes32, Bytes64, Reference } from "./inputs.ts";
+import { jsonBody } from "./json-body.ts";
+import type { JsonBody } from "./json-body.ts";
+import { PayloadToSign } from "./payload-to-sign.ts";
+import { checkSignature } from "./signing.ts";
+
+/** What a GrantAnchor says, without its signatures. */
+export interface GrantAnchorContent {
+  /** Of the target node: `(await client.healthz()).originFingerprint`. It is signed. */
+  readonly originFingerprint: Bytes32;
+  /** Anchor id of the grantor's claim. */
+  readonly grantorClaimRef: Bytes32;
+  /** Anchor id of the grantee's claim. */
+  readonly granteeClaimRef: Bytes32;
+  /** What may be done. */
+  readonly scopeHash: Bytes32;
+  /** How many further hops may be granted below: a u32. */
+  readonly delegationDepth: number;
+  /** The subject key of the grantor's claim. */
+  readonly grantorPublicKey: Bytes32;
+  /** Another key, whose owner has seen the grant. */
+  readonly witnessPublicKey: Bytes32;
+  /** The grant *to* the grantor under which this one stands; empty: a root grant. */
+  readonly parentGrantRef?: Reference;
+  /** Unix milliseconds; absent or 0: not stated. */
+  readonly issuedAt?: number | null | undefined;
+  /** Unix milliseconds, inside the parent's window; absent or 0: as the parent has it. */
+  readonly notBefore?: number | null | undefined;
+  readonly expiresAt?: number | null | undefined;
+}
+
+const FIELDS = [
+  "originFingerprint",
+  "grantorClaimRef",
+  "granteeClaimRef",
+  "scopeHash",
+  "delegationDepth",
+  "grantorPublicKey",
+  "witnessPublicKey",
+  "parentGrantRef",
+  "issuedAt",
+  "notBefore",
+  "expiresAt",
+] as const;
+
+/** A grant that nobody has signed yet. The grantor signs first; the witness signs that signature as well. */
+export class PreparedGrantAnchor {
+  readonly signingOrder = ["grantor", "witness"] as const;
+  /** As it was read. Spread it into `createGrantAnchor`, with the two signatures. */
+  readonly fields: GrantContent;
+  /** What the grantor signs: 279 bytes. */
+  readonly grantorPayload: PayloadToSign;
+
+  constructor(fields: GrantContent) {
+    this.fields = Object.freeze(fields);
+    this.grantorPayload = new PayloadToSign("grantor", fields.grantorPublicKey, grantPayload(fields));
+  }
+
+  /** What the witness signs, once the grantor has: 131 bytes. @throws InvalidInput */
+  witnessPayload(grantorSignature: Bytes64): PayloadToSign {
+    const first = bytes64("grantorSignature", grantorSignature);
+    const bytes = grantWitnessPayload(this.grantorPayload.bytes, first, sha256);
+    return new PayloadToSign("witness", this.fields.witnessPublicKey, bytes);
+  }
+
+  /** The body to POST. @throws InvalidInput; SigningFailed if a signature is not good */
+  request(grantorSignature: Bytes64, witnessSignature: Bytes64): JsonBody {
+    const first = bytes64("grantorSignature", grantorSignature);
+    const second = bytes64("witnessSignature", witnessSignature);
+    checkSignature(this.grantorPayload, first);
+    checkSignature(this.witnessPayload(first), second);
+    const { fields } = this;
+    return jsonBody(
+      {
+        origin_fingerprint: fields.originFingerprint,
+        grantor_claim_ref: fields.grantorClaimRef,
+        grantee_claim_ref: fields.granteeClaimRef,
+        parent_grant_ref: fields.parentGrantRef,
+        scope_hash: fields.scopeHash,
+        delegation_depth: fields.delegationDepth,
+        grantor_public_key: fields.grantorPublicKey,
+        grantor_signature: first,
+        witness_public_key: fields.witnessPublicKey,
+        witness_signature: second,
+        issued_at: fields.issuedAt,
+        not_before: fields.notBefore,
+        expires_at: fields.expiresAt,
+      },
+      ["parent_grant_ref", "issued_at", "not_before", "expires_at"],
+    );
+  }
+}
+
+/**
+ * Prepares a GrantAnchor, offline: the exact bytes to sign, and who signs them in which order.
+ * @throws InvalidInput `field` names the member
+ */
+export function prepareGrantAnchor(content: GrantAnchorContent): PreparedGrantAnchor {
+  onlyKnown("", members("content", content), FIELDS);
+  return new PreparedGrantAnchor({
+    originFingerprint: toOriginFingerprint(bytes32("originFingerprint", content.originFingerprint)),
+    grantorClaimRef: bytes32("grantorClaimRef", content.grantorClaimRef),
+    granteeClaimRef: bytes32("granteeClaimRef", content.granteeClaimRef),
+    parentGrantRef: reference("parentGrantRef", content.parentGrantRef),
+    scopeHash: bytes32("scopeHash", content.scopeHash),
+    delegationDepth: u32("delegationDepth", content.delegationDepth),
+    grantorPublicKey: bytes32("grantorPublicKey", content.grantorPublicKey),
+    witnessPublicKey: bytes32("witnessPublicKey", content.witnessPublicKey),
+    issuedAt: timeMs("issuedAt", content.issuedAt),
+    notBefore: timeMs("notBefore", content.notBefore),
+    expiresAt: timeMs("expiresAt", content.expiresAt),
+  });
+}

@@ -1,0 +1,103 @@
+import { REVOCATION_REASONS, revocationPayload, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
+import { InvalidInput } from "./errors.ts";
+import { bytes32, bytes64, members, onlyKnown, reasonNumber, timeMs } from "./inputs.ts";
+import type { Bytes32, Bytes64, RevocationReason } from "./inputs.ts";
+import { jsonBody } from "./json-body.ts";
+import type { JsonBody } from "./json-body.ts";
+import { PayloadToSign } from "./payload-to-sign.ts";
+import { checkSignature } from "./signing.ts";
+
+/** What a revocation of a claim or a grant says, without its signature. */
+export interface RevocationContent {
+  /** `originFingerprint` of the anchor that is revoked. It is signed. */
+  readonly targetOriginFingerprint: Bytes32;
+  readonly targetAnchorId: Bytes32;
+  /** Absent: unspecified. */
+  readonly reason?: RevocationReason | null | undefined;
+  /** Unix milliseconds from which earlier acts are shown as suspect; absent or 0: none. */
+  readonly suspectSince?: number | null | undefined;
+  /** Unix milliseconds; absent or 0: not stated. */
+  readonly issuedAt?: number | null | undefined;
+  /** Issuer or subject of a claim, grantor or witness of a grant, who will sign; absent: an operator. */
+  readonly revokerPublicKey?: Bytes32 | null | undefined;
+}
+
+const FIELDS = [
+  "targetOriginFingerprint",
+  "targetAnchorId",
+  "reason",
+  "suspectSince",
+  "issuedAt",
+  "revokerPublicKey",
+] as const;
+
+/** A revocation as it was read. */
+export interface RevocationFields {
+  readonly targetOriginFingerprint: OriginFingerprint;
+  readonly targetAnchorId: AnchorId;
+  readonly reason: RevocationReason;
+  readonly suspectSince: number;
+  readonly issuedAt: number;
+  readonly revokerPublicKey: Uint8Array | null;
+}
+
+/** A revocation, to be signed by a party of the target, or to be sent by an operator as it is. */
+export class PreparedRevocation {
+  readonly signingOrder = ["revoker"] as const;
+  readonly fields: RevocationFields;
+  /** What the revoker signs: 113 bytes. */
+  readonly revokerPayload: PayloadToSign;
+
+  constructor(fields: RevocationFields) {
+    this.fields = Object.freeze(fields);
+    const bytes = revocationPayload({
+      originFingerprint: fields.targetOriginFingerprint,
+      targetAnchorId: fields.targetAnchorId,
+      reason: REVOCATION_REASONS.indexOf(fields.reason),
+      suspectSince: fields.suspectSince,
+      issuedAt: fields.issuedAt,
+    });
+    this.revokerPayload = new PayloadToSign("revoker", fields.revokerPublicKey, bytes);
+  }
+
+  /** The body to POST to the target's path. @throws InvalidInput; SigningFailed if the signature is not good */
+  request(revokerSignature?: Bytes64 | null): JsonBody {
+    const { fields } = this;
+    const signature =
+      revokerSignature === undefined || revokerSignature === null
+        ? null
+        : bytes64("revokerSignature", revokerSignature);
+    if ((signature === null) !== (fields.revokerPublicKey === null)) {
+      throw new InvalidInput("revokerSignature", "goes with revokerPublicKey, or not at all");
+    }
+    if (signature !== null) checkSignature(this.revokerPayload, signature);
+    return jsonBody(
+      {
+        reason: fields.reason === "unspecified" ? null : fields.reason,
+        suspect_since: fields.suspectSince,
+        issued_at: fields.issuedAt,
+        revoker_public_key: fields.revokerPublicKey,
+        revoker_signature: signature,
+      },
+      ["suspect_since", "issued_at"],
+    );
+  }
+}
+
+/**
+ * Prepares the revocation of a claim or a grant, offline.
+ * @throws InvalidInput `field` names the member
+ */
+export function prepareRevocation(content: RevocationContent): PreparedRevocation {
+  onlyKnown("", members("content", content), FIELDS);
+  const { revokerPublicKey: revoker } = content;
+  return new PreparedRevocation({
+    targetOriginFingerprint: toOriginFingerprint(bytes32("targetOriginFingerprint", content.targetOriginFingerprint)),
+    targetAnchorId: toAnchorId(bytes32("targetAnchorId", content.targetAnchorId)),
+    reason: REVOCATION_REASONS[reasonNumber("reason", content.reason)] ?? "unspecified",
+    suspectSince: timeMs("suspectSince", content.suspectSince),
+    issuedAt: timeMs("issuedAt", content.issuedAt),
+    revokerPublicKey: revoker === undefined || revoker === null ? null : bytes32("revokerPublicKey", revoker),
+  });
+}

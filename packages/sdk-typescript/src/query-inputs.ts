@@ -1,0 +1,67 @@
+/** What queries take. */
+import { InvalidInput } from "./errors.ts";
+import { clientEventId, count, hex32 } from "./inputs.ts";
+import type { Bytes32 } from "./inputs.ts";
+
+/** A position: a sequence, a Date, or an RFC 3339 text with offset. */
+export type AsOfInput = number | Date | string;
+
+/** Exactly one of these. */
+export type EventFilter =
+  | { readonly eventHash: Bytes32 }
+  | { readonly irisRef: Bytes32 }
+  | { readonly grantRef: Bytes32 }
+  /** Of your own API client. */
+  | { readonly clientEventId: string };
+
+/** A page of a list. */
+export interface PageInput {
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | null | undefined;
+  /** Default: 20. At most 100. */
+  readonly limit?: number | undefined;
+}
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
+
+function position(asOf: AsOfInput): number | string {
+  if (typeof asOf === "number") return count("asOf", asOf);
+  if (asOf instanceof Date && !Number.isNaN(asOf.getTime())) return asOf.toISOString();
+  // Digits as text would be a sequence in one place and a time in the other.
+  if (typeof asOf === "string" && RFC_3339.test(asOf)) return asOf;
+  throw new InvalidInput("asOf", "expected a sequence, a Date, or an RFC 3339 time with offset");
+}
+
+/** As a member of a body. @throws InvalidInput */
+export function asOfBody(asOf: AsOfInput | undefined): { readonly as_of?: number | string } {
+  return asOf === undefined ? {} : { as_of: position(asOf) };
+}
+
+/** As a query parameter; null: none. @throws InvalidInput */
+export function asOfQuery(asOf: AsOfInput | undefined): number | string | null {
+  return asOf === undefined ? null : position(asOf);
+}
+
+/** @throws InvalidInput */
+export function hexList(field: string, values: readonly Bytes32[]): string[] {
+  return values.map((value, at) => hex32(`${field}[${at}]`, value));
+}
+
+const FILTERS = [
+  ["eventHash", "event_hash"],
+  ["irisRef", "iris_ref"],
+  ["grantRef", "grant_ref"],
+  ["clientEventId", "client_event_id"],
+] as const;
+
+/** The one query parameter of a filter. @throws InvalidInput */
+export function filterOf(filter: EventFilter): Readonly<Record<string, string>> {
+  const given: Readonly<Record<string, unknown>> = { ...filter };
+  const found = FILTERS.filter(([name]) => given[name] !== undefined);
+  const [only] = found;
+  if (only === undefined || found.length > 1) {
+    throw new InvalidInput("filter", `expected exactly one of ${FILTERS.map(([name]) => name).join(", ")}`);
+  }
+  const [name, wire] = only;
+  return { [wire]: name === "clientEventId" ? clientEventId(name, given[name]) : hex32(name, given[name]) };
+}

@@ -1,0 +1,300 @@
+/** From what a caller gives to a body that is signed and checked. */
+import {
+  claimPayload,
+  equalBytes,
+  eventActorPayload,
+  grantPayload,
+  revocationPayload,
+} from "@event-anchoring/protocol";
+import type { Leaf } from "@event-anchoring/protocol";
+import type { Bytes32, Bytes64, Reference, RevocationReason } from "./inputs.ts";
+import { bytes32, bytes64, hex32, members, onlyKnown } from "./inputs.ts";
+import { InvalidInput } from "./errors.ts";
+import type { JsonBody } from "./json-body.ts";
+import { prepareClaimAnchor } from "./prepare-claim.ts";
+import { prepareEventAnchor } from "./prepare-event.ts";
+import type { SemanticAnchorInput } from "./prepare-event.ts";
+import { prepareGrantAnchor } from "./prepare-grant.ts";
+import { prepareRevocation } from "./prepare-revocation.ts";
+import type { PayloadToSign, SignerRole } from "./payload-to-sign.ts";
+import { signWith } from "./signing.ts";
+import type { Signer } from "./signing.ts";
+
+/** A ClaimAnchor to create. Each party is a `…Signer`, or a public key with its signature. */
+export interface ClaimAnchorInput {
+  /** Default: the client's. */
+  readonly originFingerprint?: Bytes32 | undefined;
+  readonly entityFingerprint: Bytes32;
+  /** A u32, or a text such as "0x1001". */
+  readonly attributeType: number | string;
+  readonly attributeHash: Bytes32;
+  readonly subjectSigner?: Signer | undefined;
+  readonly subjectPublicKey?: Bytes32 | undefined;
+  readonly subjectSignature?: Bytes64 | undefined;
+  readonly issuerSigner?: Signer | undefined;
+  readonly issuerPublicKey?: Bytes32 | undefined;
+  readonly issuerSignature?: Bytes64 | undefined;
+  /** Unix milliseconds; absent or 0: not stated. */
+  readonly issuedAt?: number | null | undefined;
+  /** Unix milliseconds; absent or 0: never. */
+  readonly expiresAt?: number | null | undefined;
+}
+
+/** A GrantAnchor to create. Each party is a `…Signer`, or a public key with its signature. */
+export interface GrantAnchorInput {
+  /** Default: the client's. */
+  readonly originFingerprint?: Bytes32 | undefined;
+  readonly grantorClaimRef: Bytes32;
+  readonly granteeClaimRef: Bytes32;
+  readonly scopeHash: Bytes32;
+  readonly delegationDepth: number;
+  readonly grantorSigner?: Signer | undefined;
+  readonly grantorPublicKey?: Bytes32 | undefined;
+  readonly grantorSignature?: Bytes64 | undefined;
+  readonly witnessSigner?: Signer | undefined;
+  readonly witnessPublicKey?: Bytes32 | undefined;
+  readonly witnessSignature?: Bytes64 | undefined;
+  readonly parentGrantRef?: Reference;
+  /** Unix milliseconds; absent or 0: not stated. */
+  readonly issuedAt?: number | null | undefined;
+  /** Unix milliseconds; absent or 0: as the parent has it. */
+  readonly notBefore?: number | null | undefined;
+  readonly expiresAt?: number | null | undefined;
+}
+
+/** What an event says beside its hash. */
+export interface EventInput {
+  /** Default: the client's. */
+  readonly originFingerprint?: Bytes32 | undefined;
+  readonly semanticAnchor?: SemanticAnchorInput | null | undefined;
+  /** 1 to 128 printable ASCII characters. Absent: a new one. null: none, and then nothing is ever sent twice. */
+  readonly clientEventId?: string | null | undefined;
+  /** Who acts, to sign the event. */
+  readonly actorSigner?: Signer | undefined;
+  readonly actorPublicKey?: Bytes32 | null | undefined;
+  readonly actorSignature?: Bytes64 | null | undefined;
+}
+
+/** One event of a batch. */
+export interface EventToCreate extends EventInput {
+  readonly eventHash: Bytes32;
+}
+
+/** A revocation of the claim or grant that the call names. Without a revoker it is an operator's. */
+export interface RevocationInput {
+  readonly reason?: RevocationReason | null | undefined;
+  /** Unix milliseconds from which earlier acts are shown as suspect; absent or 0: none. */
+  readonly suspectSince?: number | null | undefined;
+  readonly issuedAt?: number | null | undefined;
+  /** Issuer or subject of a claim, grantor or witness of a grant. */
+  readonly revokerSigner?: Signer | undefined;
+  readonly revokerPublicKey?: Bytes32 | null | undefined;
+  readonly revokerSignature?: Bytes64 | null | undefined;
+  /** `originFingerprint` of the target, which a revoker signs. Absent: asked for. */
+  readonly targetOriginFingerprint?: Bytes32 | undefined;
+  /** As a PreparedRevocation has it: the same that the call names. */
+  readonly targetAnchorId?: Bytes32 | undefined;
+  /** Only if the target's origin is lost: the active one to write to. */
+  readonly originFingerprint?: Bytes32 | undefined;
+}
+
+/** A body, and what its leaf has to say. */
+export interface SignedRequest {
+  readonly body: JsonBody;
+  /** Whether a leaf records what was sent. */
+  isRecordedBy(leaf: Leaf): boolean;
+}
+
+/** How one party signs. */
+interface Party {
+  readonly publicKey: Uint8Array;
+  sign(payload: PayloadToSign): Promise<Uint8Array>;
+}
+
+/** null: the party is not there at all. @throws InvalidInput if it is neither a signer nor a key with its signature */
+function partyOf(given: Readonly<Record<string, unknown>>, role: SignerRole): Party | null {
+  const [signer, publicKey, signature] = [given[`${role}Signer`], given[`${role}PublicKey`], given[`${role}Signature`]];
+  const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+  if (isGiven(signer)) {
+    if (isGiven(signature)) throw new InvalidInput(`${role}Signature`, `give it or ${role}Signer`);
+    return signingParty(signer, role, publicKey);
+  }
+  if (!isGiven(publicKey) && !isGiven(signature)) return null;
+  const key = bytes32(`${role}PublicKey`, publicKey);
+  const bytes = bytes64(`${role}Signature`, signature);
+  return { publicKey: key, sign: () => Promise.resolve(bytes) };
+}
+
+function signingParty(value: unknown, role: SignerRole, publicKey: unknown): Party {
+  const signer = members(`${role}Signer`, value) as unknown as Signer;
+  if (typeof signer.sign !== "function") throw new InvalidInput(`${role}Signer`, "has no function sign");
+  const key = bytes32(`${role}Signer.publicKey`, signer.publicKey);
+  const isOther =
+    publicKey !== undefined && publicKey !== null && !equalBytes(key, bytes32(`${role}PublicKey`, publicKey));
+  if (isOther) throw new InvalidInput(`${role}PublicKey`, `is not that of ${role}Signer`);
+  return { publicKey: key, sign: (payload) => signWith(signer, payload) };
+}
+
+function neededParty(given: Readonly<Record<string, unknown>>, role: SignerRole): Party {
+  const party = partyOf(given, role);
+  if (party !== null) return party;
+  throw new InvalidInput(`${role}PublicKey`, `expected it with ${role}Signature, or ${role}Signer`);
+}
+
+const CLAIM_FIELDS = [
+  "originFingerprint",
+  "entityFingerprint",
+  "attributeType",
+  "attributeHash",
+  "issuedAt",
+  "expiresAt",
+  ...fieldsOf("subject"),
+  ...fieldsOf("issuer"),
+];
+const GRANT_FIELDS = [
+  "originFingerprint",
+  "grantorClaimRef",
+  "granteeClaimRef",
+  "scopeHash",
+  "delegationDepth",
+  "parentGrantRef",
+  "issuedAt",
+  "notBefore",
+  "expiresAt",
+  ...fieldsOf("grantor"),
+  ...fieldsOf("witness"),
+];
+const EVENT_FIELDS = ["originFingerprint", "eventHash", "semanticAnchor", "clientEventId", ...fieldsOf("actor")];
+const REVOCATION_FIELDS = [
+  "reason",
+  "suspectSince",
+  "issuedAt",
+  "targetOriginFingerprint",
+  "targetAnchorId",
+  "originFingerprint",
+  ...fieldsOf("revoker"),
+];
+
+function fieldsOf(role: SignerRole): string[] {
+  return [`${role}Signer`, `${role}PublicKey`, `${role}Signature`];
+}
+
+function fieldsGiven(name: string, input: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+  const given = members(name, input);
+  onlyKnown("", given, known);
+  return given;
+}
+
+/** @throws InvalidInput, SigningFailed */
+export async function claimRequest(input: ClaimAnchorInput, origin: Bytes32): Promise<SignedRequest> {
+  const given = fieldsGiven("input", input, CLAIM_FIELDS);
+  const [subject, issuer] = [neededParty(given, "subject"), neededParty(given, "issuer")];
+  const prepared = prepareClaimAnchor({
+    originFingerprint: origin,
+    entityFingerprint: input.entityFingerprint,
+    attributeType: input.attributeType,
+    attributeHash: input.attributeHash,
+    subjectPublicKey: subject.publicKey,
+    issuerPublicKey: issuer.publicKey,
+    issuedAt: input.issuedAt,
+    expiresAt: input.expiresAt,
+  });
+  const first = await subject.sign(prepared.subjectPayload);
+  const second = await issuer.sign(prepared.issuerPayload(first));
+  const { bytes } = prepared.subjectPayload;
+  return {
+    body: prepared.request(first, second),
+    isRecordedBy: (leaf) => leaf.kind === 2 && equalBytes(claimPayload(leaf), bytes),
+  };
+}
+
+/** @throws InvalidInput, SigningFailed */
+export async function grantRequest(input: GrantAnchorInput, origin: Bytes32): Promise<SignedRequest> {
+  const given = fieldsGiven("input", input, GRANT_FIELDS);
+  const [grantor, witness] = [neededParty(given, "grantor"), neededParty(given, "witness")];
+  const prepared = prepareGrantAnchor({
+    originFingerprint: origin,
+    grantorClaimRef: input.grantorClaimRef,
+    granteeClaimRef: input.granteeClaimRef,
+    parentGrantRef: input.parentGrantRef,
+    scopeHash: input.scopeHash,
+    delegationDepth: input.delegationDepth,
+    grantorPublicKey: grantor.publicKey,
+    witnessPublicKey: witness.publicKey,
+    issuedAt: input.issuedAt,
+    notBefore: input.notBefore,
+    expiresAt: input.expiresAt,
+  });
+  const first = await grantor.sign(prepared.grantorPayload);
+  const second = await witness.sign(prepared.witnessPayload(first));
+  const { bytes } = prepared.grantorPayload;
+  return {
+    body: prepared.request(first, second),
+    isRecordedBy: (leaf) => leaf.kind === 3 && equalBytes(grantPayload(leaf), bytes),
+  };
+}
+
+/**
+ * @param clientEventId already chosen; null: none
+ * @throws InvalidInput, SigningFailed
+ */
+export async function eventRequest(
+  eventHash: Bytes32,
+  input: EventInput,
+  origin: Bytes32,
+  clientEventId: string | null,
+): Promise<SignedRequest> {
+  const given = fieldsGiven("event", input, EVENT_FIELDS);
+  const actor = partyOf(given, "actor");
+  const prepared = prepareEventAnchor({
+    originFingerprint: origin,
+    eventHash,
+    semanticAnchor: input.semanticAnchor,
+    clientEventId,
+    actorPublicKey: actor?.publicKey,
+  });
+  const signature = actor === null ? null : await actor.sign(prepared.actorPayload);
+  // A replay may be in another origin, under an earlier signature: neither is content of an event.
+  const { originFingerprint } = prepared.fields;
+  const isRecordedBy = (leaf: Leaf): boolean =>
+    leaf.kind === (actor === null ? 1 : 6) &&
+    equalBytes(eventActorPayload({ ...leaf, originFingerprint }), prepared.actorPayload.bytes);
+  return { body: prepared.request(signature), isRecordedBy };
+}
+
+/**
+ * @param targetOrigin asked only if somebody signs
+ * @throws InvalidInput, SigningFailed
+ */
+export async function revocationRequest(
+  targetAnchorId: Bytes32,
+  input: RevocationInput,
+  targetOrigin: () => Promise<Bytes32>,
+): Promise<SignedRequest> {
+  const given = fieldsGiven("revocation", input, REVOCATION_FIELDS);
+  const target = bytes32("anchorId", targetAnchorId);
+  const { targetAnchorId: named, originFingerprint } = input;
+  if (named !== undefined && !equalBytes(target, bytes32("targetAnchorId", named))) {
+    throw new InvalidInput("targetAnchorId", "is not the anchor that the call names");
+  }
+  const revoker = partyOf(given, "revoker");
+  const origin = revoker === null ? new Uint8Array(32) : (input.targetOriginFingerprint ?? (await targetOrigin()));
+  const prepared = prepareRevocation({
+    targetOriginFingerprint: origin,
+    targetAnchorId: target,
+    reason: input.reason,
+    suspectSince: input.suspectSince,
+    issuedAt: input.issuedAt,
+    revokerPublicKey: revoker?.publicKey,
+  });
+  const signature = revoker === null ? null : await revoker.sign(prepared.revokerPayload);
+  const body = prepared.request(signature);
+  const writesTo =
+    originFingerprint === undefined ? {} : { origin_fingerprint: hex32("originFingerprint", originFingerprint) };
+  const { bytes } = prepared.revokerPayload;
+  const isRecordedBy = (leaf: Leaf): boolean =>
+    leaf.kind === 4 &&
+    (leaf.authority === 0) === (revoker === null) &&
+    equalBytes(revocationPayload({ ...leaf, originFingerprint: prepared.fields.targetOriginFingerprint }), bytes);
+  return { body: { ...body, ...writesTo }, isRecordedBy };
+}

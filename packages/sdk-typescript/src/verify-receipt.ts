@@ -1,0 +1,87 @@
+import { bytesToHex, verifyReceipt as verify } from "@event-anchoring/protocol";
+import type { Leaf, ReceiptStep, TrustRootChain } from "@event-anchoring/protocol";
+import { crypto } from "./crypto.ts";
+import { InvalidInput, VerificationError } from "./errors.ts";
+import { bytes32 } from "./inputs.ts";
+import type { Bytes32 } from "./inputs.ts";
+import { readReceipt } from "./receipt.ts";
+
+/** What a receipt is judged by, and what you know by other means. */
+export interface ReceiptCheck {
+  /** From `verifyTrustRoot`. Never taken from where the receipt came from without its pin. */
+  readonly trustRoot: TrustRootChain;
+  /** SHA-256 of your own event: what makes the receipt about *this* event. */
+  readonly eventHash?: Bytes32 | undefined;
+  /** What the first signer of a claim, grant, revocation or signed event signed. */
+  readonly payload?: Uint8Array | undefined;
+  readonly anchorId?: Bytes32 | undefined;
+  /** A later checkpoint of the same origin, and the proof that leads to it. */
+  readonly renewal?: { readonly checkpoint: string; readonly consistency: readonly Uint8Array[] } | undefined;
+  /** Fail if only an older version of the trust root is satisfied. Default: false. */
+  readonly requireCurrent?: boolean | undefined;
+}
+
+/** What a good receipt says. */
+export interface VerifiedReceipt {
+  /** 64 hex digits. */
+  readonly anchorId: string;
+  readonly leaf: Leaf;
+  readonly treeSize: number;
+  /** Good, but only under this older version of the trust root: renew it. null: under the newest. */
+  readonly supersededTrustRoot: number | null;
+  /** The newest trust root marks the origin `lost`. */
+  readonly originLost: boolean;
+  /** Names of the nodes that have cosigned. */
+  readonly cosigners: readonly string[];
+  /** What was checked, in order; `content` is `not_checked` unless you gave a hash or a payload. */
+  readonly steps: readonly ReceiptStep[];
+}
+
+/**
+ * Verifies a receipt, offline. docs/PROTOCOL.md, "Receipt", has the ten steps. A good one says that the leaf is in a
+ * tree that a quorum has cosigned; not that signatures inside the leaf are good, nor that a claim is still in force.
+ * @param source a Receipt, tlog-proof text, JSON text, or parsed JSON; may be attacker-controlled
+ * @throws VerificationError with the code and the step that failed, and all steps in `result`; InvalidInput
+ */
+export function verifyReceipt(source: unknown, check: ReceiptCheck): VerifiedReceipt {
+  const { eventHash, payload, anchorId, renewal, requireCurrent = false } = check;
+  if (payload !== undefined && !(payload instanceof Uint8Array)) throw new InvalidInput("payload", "expected bytes");
+  const verification = verify(
+    {
+      receipt: readReceipt(source).parts,
+      trustRoots: check.trustRoot,
+      expect: {
+        eventHash: eventHash === undefined ? undefined : bytes32("eventHash", eventHash),
+        payload,
+        anchorId: anchorId === undefined ? undefined : bytes32("anchorId", anchorId),
+      },
+      ...(renewal === undefined ? {} : { renewal }),
+    },
+    crypto,
+  );
+  const { failure, steps, leaf, verified } = verification;
+  if (failure !== null) {
+    const detail = steps.find(({ code }) => code === failure.step)?.detail ?? "";
+    const context = { step: failure.step, result: verification };
+    throw new VerificationError(failure.code, `the receipt fails at ${failure.step}: ${detail}`, context);
+  }
+  const superseded = verification.supersededTrustRoot ?? null;
+  if (superseded !== null && requireCurrent) {
+    const context = { step: "trust_root", result: verification };
+    throw new VerificationError(
+      "trust_root_superseded",
+      `the receipt satisfies trust root ${superseded} only`,
+      context,
+    );
+  }
+  if (leaf === null || verification.anchorId === null) throw new RangeError("a valid receipt has a leaf");
+  return {
+    anchorId: bytesToHex(verification.anchorId),
+    leaf,
+    treeSize: readReceipt(source).treeSize,
+    supersededTrustRoot: superseded,
+    originLost: verification.originLost,
+    cosigners: verified.filter(({ timeS }) => timeS !== null).map(({ vkey }) => vkey.name),
+    steps,
+  };
+}
