@@ -110,7 +110,10 @@ pub(crate) const INTEGER_MAX: u64 = (1 << 53) - 1;
 /// A decimal from 0 to 2^53 − 1 in its one spelling: no sign, no leading zero.
 pub(crate) fn parse_decimal(text: &str) -> Option<u64> {
     let is_plain = text == "0"
-        || (text.len() <= 16 && !text.starts_with('0') && !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit()));
+        || (text.len() <= 16
+            && !text.starts_with('0')
+            && !text.is_empty()
+            && text.bytes().all(|digit| digit.is_ascii_digit()));
     let value: u64 = if is_plain { text.parse().ok()? } else { return None };
     (value <= INTEGER_MAX).then_some(value)
 }

@@ -58,7 +58,8 @@ const CLUSTER_NAME_LENGTH_MAX: usize = 128;
 pub(crate) fn is_cluster_name(name: &str) -> bool {
     let is_legal = |part: &str, is_first: bool| {
         let is_extra = |byte: u8| byte == b'.' || byte == b'-' || (byte == b'_' && !is_first);
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || is_extra(byte))
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || is_extra(byte))
     };
     name.len() <= CLUSTER_NAME_LENGTH_MAX && name.split('/').enumerate().all(|(at, part)| is_legal(part, at == 0))
 }

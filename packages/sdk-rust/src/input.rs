@@ -241,7 +241,12 @@ impl Event {
         Error: From<H::Error>,
     {
         let event_hash = read("event_hash", event_hash)?;
-        Ok(Self { event_hash, semantic_anchor: SemanticAnchor::default(), client_event_id: ClientEventId::Generated, actor: None })
+        Ok(Self {
+            event_hash,
+            semantic_anchor: SemanticAnchor::default(),
+            client_event_id: ClientEventId::Generated,
+            actor: None,
+        })
     }
 
     /// What it refers to. A signature that it has is dropped, as it is over the references.

@@ -215,14 +215,8 @@ fn leaf_length(kind: LeafKind) -> usize {
 impl SemanticHashes {
     /// In the order of the wire, which is that of the payload an actor signs.
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
-        let fields = [
-            self.iris_ref,
-            self.scroll_ref,
-            self.grant_ref,
-            self.bond_ref,
-            self.yield_ref,
-            self.event_data_hash,
-        ];
+        let fields =
+            [self.iris_ref, self.scroll_ref, self.grant_ref, self.bond_ref, self.yield_ref, self.event_data_hash];
         for field in fields {
             bytes.extend_from_slice(field.as_bytes());
         }

@@ -83,12 +83,17 @@ impl Vkey {
         let key_type = match key.first() {
             Some(1) => VkeyType::Ed25519,
             Some(4) => VkeyType::Cosignature,
-            _ => return Err(Error::verification("vkey_type_unknown", format!("unknown key type in the vkey of {name}"))),
+            _ => {
+                return Err(Error::verification("vkey_type_unknown", format!("unknown key type in the vkey of {name}")))
+            }
         };
         let public_key = key.get(1..).and_then(|bytes| PublicKey::try_from(bytes).ok()).ok_or_else(invalid)?;
         let vkey = Self { name: name.to_owned(), key_type, public_key };
         if to_hex(&vkey.key_id()) != hex {
-            return Err(Error::verification("vkey_id_mismatch", format!("the key id of {name} is not that of its key")));
+            return Err(Error::verification(
+                "vkey_id_mismatch",
+                format!("the key id of {name} is not that of its key"),
+            ));
         }
         Ok(vkey)
     }

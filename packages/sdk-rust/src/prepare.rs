@@ -388,8 +388,7 @@ pub fn prepare_revocation(input: &RevocationInput) -> Result<PreparedRevocation>
     let RevocationInput { target_origin_fingerprint, target_anchor_id, reason, suspect_since, issued_at, .. } = input;
     let revoker_payload = input.revoker_public_key.map(|public_key| {
         let (suspect_since, issued_at) = (suspect_since.unwrap_or(0), issued_at.unwrap_or(0));
-        let bytes =
-            revocation_payload(target_origin_fingerprint, target_anchor_id, *reason, suspect_since, issued_at);
+        let bytes = revocation_payload(target_origin_fingerprint, target_anchor_id, *reason, suspect_since, issued_at);
         Payload { role: SignerRole::Revoker, public_key, bytes }
     });
     Ok(PreparedRevocation { input: input.clone(), revoker_payload })

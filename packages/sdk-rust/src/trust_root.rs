@@ -171,7 +171,11 @@ impl<'a> Lines<'a> {
         words.remove(0);
         if words.len() > max {
             let is_list = max > min;
-            return if is_list { refuse("too_large", format!("over {max} words after {keyword}")) } else { Err(malformed()) };
+            return if is_list {
+                refuse("too_large", format!("over {max} words after {keyword}"))
+            } else {
+                Err(malformed())
+            };
         }
         self.rest.next();
         Ok(words)
@@ -184,7 +188,8 @@ impl<'a> Lines<'a> {
 
     fn take_all<const N: usize>(&mut self, keyword: &str, max: usize) -> Result<Vec<[&'a str; N]>> {
         let mut taken = Vec::new();
-        while self.rest.peek().is_some_and(|line| line.strip_prefix(keyword).is_some_and(|rest| rest.starts_with(' '))) {
+        while self.rest.peek().is_some_and(|line| line.strip_prefix(keyword).is_some_and(|rest| rest.starts_with(' ')))
+        {
             if taken.len() == max {
                 return refuse("too_large", format!("more than {max} {keyword} lines"));
             }
@@ -219,7 +224,9 @@ fn read_text(text: &str) -> Result<(TrustRoot, RawNumbers)> {
     if is_too_long(text) {
         return refuse("too_large", "the text is too long");
     }
-    let Some(body) = text.strip_suffix('\n') else { return refuse("malformed", "the text ends with a newline") };
+    let Some(body) = text.strip_suffix('\n') else {
+        return refuse("malformed", "the text ends with a newline");
+    };
     let mut lines = Lines { rest: body.split('\n').peekable() };
     let [] = lines.take_exact(HEADER)?;
     let [cluster_name, cluster_id] = lines.take_exact("cluster")?;
@@ -299,7 +306,8 @@ fn print_text(root: &TrustRoot, numbers: &RawNumbers) -> String {
     }
     for node in nodes {
         let TrustRootNode { node_id, status, origin_fingerprint, cosigner_vkey, auth_public_key } = node;
-        lines.push(format!("node {node_id} {} {origin_fingerprint} {cosigner_vkey} {auth_public_key}", status.as_str()));
+        lines
+            .push(format!("node {node_id} {} {origin_fingerprint} {cosigner_vkey} {auth_public_key}", status.as_str()));
     }
     lines.push(format!("quorum {}\n", numbers.quorum));
     lines.join("\n")
@@ -389,7 +397,9 @@ impl TrustRoot {
         refuse_unless(!repeats(used()), "item_repeated", || "two nodes share an origin".into())?;
         let listed: HashSet<OriginFingerprint> = fingerprints().collect();
         used().try_for_each(|origin| {
-            refuse_unless(listed.contains(&origin), "origin_unlisted", || format!("a node's origin {origin} has no line"))
+            refuse_unless(listed.contains(&origin), "origin_unlisted", || {
+                format!("a node's origin {origin} has no line")
+            })
         })
     }
 

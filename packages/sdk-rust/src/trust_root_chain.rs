@@ -123,11 +123,10 @@ fn check_origins(before: &TrustRoot, after: &TrustRoot) -> Result<()> {
 
 fn check_nodes(before: &TrustRoot, after: &TrustRoot) -> Result<()> {
     for old in &before.nodes {
-        let next = after
-            .nodes
-            .iter()
-            .find(|node| node.node_id == old.node_id)
-            .ok_or_else(|| Error::verification("node_removed", format!("the line of node {} is gone", old.node_id)))?;
+        let next =
+            after.nodes.iter().find(|node| node.node_id == old.node_id).ok_or_else(|| {
+                Error::verification("node_removed", format!("the line of node {} is gone", old.node_id))
+            })?;
         refuse_unless(is_node_move(old.status, next.status), "node_status_reversed", || {
             format!("node {} goes from {} to {}", old.node_id, old.status.as_str(), next.status.as_str())
         })?;

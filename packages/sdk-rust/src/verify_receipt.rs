@@ -246,10 +246,13 @@ fn find_origin<'a>(
 }
 
 /// Verifies the lines of every key of any version held; one of the log key must be there.
-fn verify_lines(noted: &NotedCheckpoint, chain: &TrustRootChain, origin: &TrustRootOrigin) -> Result<Vec<VerifiedLine>> {
+fn verify_lines(
+    noted: &NotedCheckpoint,
+    chain: &TrustRootChain,
+    origin: &TrustRootOrigin,
+) -> Result<Vec<VerifiedLine>> {
     let nodes = chain.versions().flat_map(|version| version.trust_root.nodes.iter());
-    let known: Vec<&Vkey> =
-        std::iter::once(&origin.log_vkey).chain(nodes.map(|node| &node.cosigner_vkey)).collect();
+    let known: Vec<&Vkey> = std::iter::once(&origin.log_vkey).chain(nodes.map(|node| &node.cosigner_vkey)).collect();
     let verified = verify_known_lines(&noted.note, &known)?;
     let is_logged = verified.iter().any(|line| line.vkey == origin.log_vkey);
     refuse_unless(is_logged, "log_signature_missing", || format!("no signature line of {}", origin.log_vkey.name()))?;
@@ -504,4 +507,3 @@ pub fn verify_checkpoint(note: &str, trust_roots: &TrustRootChain) -> Result<Ver
         certified_at_s,
     })
 }
-

@@ -142,8 +142,7 @@ pub(super) fn judge_authority(
 }
 
 fn is_inside(child: &GrantRecord, parent: &GrantRecord) -> bool {
-    let ends_inside =
-        parent.expires_at == 0 || (child.expires_at != 0 && child.expires_at <= parent.expires_at);
+    let ends_inside = parent.expires_at == 0 || (child.expires_at != 0 && child.expires_at <= parent.expires_at);
     child.not_before >= parent.not_before && ends_inside
 }
 

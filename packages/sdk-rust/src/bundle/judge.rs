@@ -9,9 +9,7 @@ use super::Failure;
 use crate::ed25519::is_good_signature;
 use crate::hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
 use crate::leaf::{Leaf, LeafBody, RevocationBody};
-use crate::payloads::{
-    actor_payload_of, claim_payload_of, grant_payload_of, revocation_payload_of, second_payload,
-};
+use crate::payloads::{actor_payload_of, claim_payload_of, grant_payload_of, revocation_payload_of, second_payload};
 use crate::trust_root::OriginStatus;
 use crate::trust_root_chain::TrustRootChain;
 use crate::words::RevocationAuthority;
@@ -164,7 +162,9 @@ pub(super) fn judge_trust_root_leaves(leaves: &ProvedLeaves, trust_roots: &Trust
         let sequence = proved.sequence();
         match &proved.leaf.body {
             LeafBody::Genesis(body) => {
-                Failure::unless(body.cluster_id == cluster_id, || format!("sequence {sequence} is of another cluster"))?;
+                Failure::unless(body.cluster_id == cluster_id, || {
+                    format!("sequence {sequence} is of another cluster")
+                })?;
                 // Of versions before the pinned one nothing is known.
                 let is_held = first > 1 || trust_roots.versions().any(|version| version.root_thk == body.root_thk);
                 Failure::unless(is_held, || {
@@ -205,9 +205,8 @@ fn named<'a>(
     if anchor_id.is_zero() {
         return Ok(None);
     }
-    let found = leaves
-        .find(anchor_id)
-        .ok_or_else(|| Failure::new(format!("{what} {anchor_id} is not in the bundle")))?;
+    let found =
+        leaves.find(anchor_id).ok_or_else(|| Failure::new(format!("{what} {anchor_id} is not in the bundle")))?;
     let is_older = found.sequence() < subject.sequence();
     Failure::unless(is_older, || format!("{what} {anchor_id} is not older than the subject"))?;
     Ok(Some(found))

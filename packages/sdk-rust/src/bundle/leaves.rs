@@ -67,8 +67,7 @@ pub(super) fn prove_leaves(
         let (depth, size) = (leaf.header.depth, verified.checkpoint.tree_size);
         Failure::unless(depth < size, || format!("{place} has depth {depth}, its tree has {size} leaves"))?;
         let anchor_id = anchor_id_of(&part.leaf);
-        let is_included =
-            verify_inclusion(&anchor_id, depth, size, &part.inclusion, &verified.checkpoint.root_hash);
+        let is_included = verify_inclusion(&anchor_id, depth, size, &part.inclusion, &verified.checkpoint.root_hash);
         Failure::unless(is_included, || format!("{place}: the path does not lead to the root of its checkpoint"))?;
         Ok(ProvedLeaf { anchor_id, leaf, origin_status: verified.origin_status })
     };
@@ -80,8 +79,9 @@ fn prove_range(range: &BundleRange, verified: &VerifiedCheckpoint, place: &str) 
     let from = range.from;
     let is_whole = count > 0 && from.checked_add(count as u64) == Some(size);
     Failure::unless(is_whole, || format!("{place} has {count} leaves from depth {from} on, its tree has {size}"))?;
-    let mut frontier = Frontier::new(from, range.frontier.clone())
-        .ok_or_else(|| Failure::new(format!("{place}: {} hashes are no frontier of {from} leaves", range.frontier.len())))?;
+    let mut frontier = Frontier::new(from, range.frontier.clone()).ok_or_else(|| {
+        Failure::new(format!("{place}: {} hashes are no frontier of {from} leaves", range.frontier.len()))
+    })?;
     let mut proved = Vec::with_capacity(count);
     for (depth, bytes) in (from..).zip(&range.leaves) {
         let leaf = read_leaf(bytes, verified, place)?;

@@ -23,8 +23,8 @@ use crate::trust_root_chain::TrustRootChain;
 use crate::verify_receipt::{Outcome, Step, VerifiedCheckpoint};
 use force::{check_link, judge_authority};
 use judge::{
-    check_lineages, check_reference_kinds, check_subject_parent, completeness_of, judge_nested_signatures,
-    judge_order, judge_trust_root_leaves, revocations_in_view, shown_delegation, view_of,
+    check_lineages, check_reference_kinds, check_subject_parent, completeness_of, judge_nested_signatures, judge_order,
+    judge_trust_root_leaves, revocations_in_view, shown_delegation, view_of,
 };
 use leaves::{prove_checkpoints, prove_leaves, prove_ranges, ProvedLeaf, ProvedLeaves};
 use records::Records;
@@ -348,9 +348,8 @@ fn check_window(
     let is_at_last = earlier.is_some_and(|earlier| earlier.sequence == sequence);
     let is_of_last = is_at_last && earlier.is_some_and(|earlier| earlier.accepted_ms == time_ms);
     // Leaves of one entry have one time: a leaf that is not here may have that of the next.
-    let is_before_next = later.is_none_or(|later| {
-        time_ms < later.accepted_ms || (!is_at_last && time_ms == later.accepted_ms)
-    });
+    let is_before_next =
+        later.is_none_or(|later| time_ms < later.accepted_ms || (!is_at_last && time_ms == later.accepted_ms));
     Failure::unless(is_of_last || is_before_next, || {
         format!("as_of is sequence {sequence} at {time_ms} ms, when a later leaf was there")
     })?;

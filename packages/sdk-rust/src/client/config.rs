@@ -162,7 +162,9 @@ impl ClientBuilder {
 /// A base address without its trailing slash.
 fn read_endpoint(endpoint: &str, allows_plain_http: bool) -> Result<String> {
     let invalid = |message: &str| Err(Error::invalid_input("endpoint", message));
-    let Some((scheme, rest)) = endpoint.split_once("://") else { return invalid("expected http:// or https://") };
+    let Some((scheme, rest)) = endpoint.split_once("://") else {
+        return invalid("expected http:// or https://");
+    };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.is_empty() || authority.contains('@') || rest.contains(['?', '#']) {
         return invalid("expected a host, without user, query or fragment");
@@ -203,9 +205,19 @@ mod tests {
             assert_eq!(read_endpoint(given, false).unwrap(), read);
         }
         for bad in [
-            "", "anchor.example", "ftp://anchor.example", "http://anchor.example", "http://localhost.example",
-            "http://127.0.0.1.example", "https://", "https:///path", "https://user:secret@anchor.example",
-            "https://anchor.example/?a=b", "https://anchor.example#x", "https://anchor.example/a b", "https://anchör.example",
+            "",
+            "anchor.example",
+            "ftp://anchor.example",
+            "http://anchor.example",
+            "http://localhost.example",
+            "http://127.0.0.1.example",
+            "https://",
+            "https:///path",
+            "https://user:secret@anchor.example",
+            "https://anchor.example/?a=b",
+            "https://anchor.example#x",
+            "https://anchor.example/a b",
+            "https://anchör.example",
         ] {
             let error = read_endpoint(bad, false).unwrap_err();
             assert_eq!(error.field(), Some("endpoint"), "{bad}");

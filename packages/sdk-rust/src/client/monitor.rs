@@ -178,7 +178,8 @@ impl<S: MonitorStore> Monitor<S> {
         let answered = self.client.latest(Some(origin_fingerprint), from_size).await;
         answered.map_err(|error| match error.code() {
             "from_size_ahead" | "no_anchor_yet" if seen.is_some() => {
-                Error::verification("rollback", "the service knows no head as new as the one seen before").with_source(error)
+                Error::verification("rollback", "the service knows no head as new as the one seen before")
+                    .with_source(error)
             }
             _ => error,
         })

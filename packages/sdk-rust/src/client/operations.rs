@@ -363,7 +363,11 @@ impl Client {
     ///
     /// # Errors
     /// `no_anchor_yet`, `from_size_ahead`.
-    pub async fn latest(&self, origin_fingerprint: Option<&OriginFingerprint>, from_size: Option<u64>) -> Result<Latest> {
+    pub async fn latest(
+        &self,
+        origin_fingerprint: Option<&OriginFingerprint>,
+        from_size: Option<u64>,
+    ) -> Result<Latest> {
         let query = vec![
             ("origin_fingerprint", origin_fingerprint.map(Hash::to_hex)),
             ("from_size", from_size.map(|size| size.to_string())),
@@ -392,7 +396,10 @@ impl Client {
         let proof = read_proof(&answer.proof)?;
         let is_asked = from.tree_size == from_size && to_size.is_none_or(|size| size == to.tree_size);
         if !is_asked || !verify_consistency(from.tree_size, &from.root_hash, to.tree_size, &to.root_hash, &proof) {
-            return Err(Error::verification("consistency_wrong", "the proof does not lead from the one root to the other"));
+            return Err(Error::verification(
+                "consistency_wrong",
+                "the proof does not lead from the one root to the other",
+            ));
         }
         Ok(answer)
     }

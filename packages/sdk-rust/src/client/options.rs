@@ -150,10 +150,8 @@ impl EventFilter {
 
 /// A path with a query. Everything but unreserved characters is encoded; values that are `None` are left out.
 pub(super) fn target(path: &str, query: Vec<(&str, Option<String>)>) -> String {
-    let pairs: Vec<String> = query
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!("{name}={}", percent_encode(&value?))))
-        .collect();
+    let pairs: Vec<String> =
+        query.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", percent_encode(&value?)))).collect();
     if pairs.is_empty() {
         path.to_owned()
     } else {

@@ -135,7 +135,9 @@ mod tests {
     fn delays_grow_stay_in_bounds_and_honour_what_is_asked_for() {
         let policy = RetryPolicy::default();
         let asked = Some(Duration::from_secs(7));
-        for (round, least, most) in [(0, 100, 200), (1, 200, 400), (2, 400, 800), (10, 2_500, 5_000), (40, 2_500, 5_000)] {
+        for (round, least, most) in
+            [(0, 100, 200), (1, 200, 400), (2, 400, 800), (10, 2_500, 5_000), (40, 2_500, 5_000)]
+        {
             assert_eq!(policy.delay(round, None, 0.0), Duration::from_millis(least));
             assert!(policy.delay(round, None, 0.999_999) <= Duration::from_millis(most));
             assert!(policy.delay(round, asked, 0.0) >= Duration::from_secs(7));

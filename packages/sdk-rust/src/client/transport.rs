@@ -152,7 +152,10 @@ impl Transport for ReqwestTransport {
             let mut body = Vec::new();
             while let Some(chunk) = response.chunk().await.map_err(transport_error)? {
                 if body.len() + chunk.len() > BODY_BYTES_MAX {
-                    return Err(TransportError { stage: TransportStage::Lost, source: "the answer is too large".into() });
+                    return Err(TransportError {
+                        stage: TransportStage::Lost,
+                        source: "the answer is too large".into(),
+                    });
                 }
                 body.extend_from_slice(&chunk);
             }

@@ -34,9 +34,10 @@ fn verify(file: &Value, case: &Value) -> BundleVerification {
     let expect = BundleExpectation {
         anchor_id: given("anchor_id"),
         event_hash: given("event_hash"),
-        highest_seen: case.get("highest_seen").filter(|seen| seen.is_object()).map(|seen| {
-            (u32::try_from(seen["version"].as_u64().unwrap()).unwrap(), hash(seen, "root_thk"))
-        }),
+        highest_seen: case
+            .get("highest_seen")
+            .filter(|seen| seen.is_object())
+            .map(|seen| (u32::try_from(seen["version"].as_u64().unwrap()).unwrap(), hash(seen, "root_thk"))),
     };
     verify_bundle(&bundle, &BundleTrust::Pin(hash(case, "pinned_root_thk")), &expect).unwrap()
 }
@@ -57,9 +58,9 @@ fn good_ones() {
         let not_checked: Vec<&str> = list(case, "/not_checked").iter().map(|code| code.as_str().unwrap()).collect();
         assert_eq!(codes(&found, Outcome::NotChecked), not_checked, "{name}");
         let complete = found.complete.map(|complete| (complete.after, complete.to));
-        let expected = case["complete"].as_object().map(|_| {
-            (case["complete"]["after"].as_u64().unwrap(), case["complete"]["to"].as_u64().unwrap())
-        });
+        let expected = case["complete"]
+            .as_object()
+            .map(|_| (case["complete"]["after"].as_u64().unwrap(), case["complete"]["to"].as_u64().unwrap()));
         assert_eq!(complete, expected, "{name}");
         let superseded = found.superseded_trust_root.map(u64::from);
         assert_eq!(superseded, case["superseded_trust_root"].as_u64(), "{name}");

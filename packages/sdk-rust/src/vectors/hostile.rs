@@ -96,7 +96,8 @@ fn good_texts_with_a_flaw() {
         text(&list(&file, "/proof/good")[0], "proof").to_owned(),
         good["receipt"].to_string(),
         text(&good["receipt"], "checkpoint").to_owned(),
-        text(&list(&file, "/trust_roots")[1].clone().as_str().map(|t| serde_json::json!({"t": t})).unwrap(), "t").to_owned(),
+        text(&list(&file, "/trust_roots")[1].clone().as_str().map(|t| serde_json::json!({"t": t})).unwrap(), "t")
+            .to_owned(),
     ];
     let prepare = vectors("prepare").unwrap();
     for family in ["claims", "grants", "events", "revocations"] {

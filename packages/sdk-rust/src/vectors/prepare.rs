@@ -85,7 +85,8 @@ fn revocations() {
 #[test]
 fn leaves_hold_what_was_signed() {
     let Some(file) = vectors("prepare") else { return };
-    for (family, who) in [("claims", "subject"), ("grants", "grantor"), ("events", "actor"), ("revocations", "revoker")] {
+    for (family, who) in [("claims", "subject"), ("grants", "grantor"), ("events", "actor"), ("revocations", "revoker")]
+    {
         for case in list(&file, &format!("/{family}/good")) {
             let leaf = crate::Leaf::decode(&hex(case, "leaf")).unwrap();
             let name = format!("{who}_payload");

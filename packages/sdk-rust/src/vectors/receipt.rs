@@ -26,9 +26,9 @@ fn verify(file: &Value, case: &Value) -> ReceiptVerification {
     match case.get("renewal") {
         None => verify_receipt(&receipt, &chain, &expect).unwrap(),
         Some(renewal) => {
-            let hashes = list(renewal, "/consistency").iter().map(|hash| {
-                Hash::new(crate::bytes::from_base64_exact(hash.as_str().unwrap()).unwrap())
-            });
+            let hashes = list(renewal, "/consistency")
+                .iter()
+                .map(|hash| Hash::new(crate::bytes::from_base64_exact(hash.as_str().unwrap()).unwrap()));
             let renewal =
                 ReceiptRenewal { checkpoint: text(renewal, "checkpoint").to_owned(), consistency: hashes.collect() };
             verify_receipt_with_renewal(&receipt, &chain, &expect, &renewal).unwrap()
@@ -73,7 +73,11 @@ fn receipts() {
             None => assert!(failed.is_empty() && case["failure"].is_null(), "{name}"),
             Some((step, code)) => {
                 assert_eq!(failed, [*step], "{name}");
-                assert_eq!((*step, code.as_str()), (text(&case["failure"], "step"), text(&case["failure"], "code")), "{name}");
+                assert_eq!(
+                    (*step, code.as_str()),
+                    (text(&case["failure"], "step"), text(&case["failure"], "code")),
+                    "{name}"
+                );
                 let code = code.clone();
                 assert_eq!(found.require_valid().unwrap_err().code(), code, "{name}");
             }
@@ -93,9 +97,9 @@ fn checkpoints_by_the_same_rules() {
         match (expected, verify_checkpoint(text(&case["receipt"], "checkpoint"), &chain(&file, case))) {
             // A checkpoint of another origin of the cluster is judged as that origin's.
             (Some("origin"), Err(error)) => assert!(error.is_verification(), "{name}"),
-            (Some("origin"), Ok(found)) => assert!(verify(&file, case).leaf.is_some_and(|leaf| {
-                leaf.header.origin_fingerprint != found.origin_fingerprint
-            })),
+            (Some("origin"), Ok(found)) => assert!(verify(&file, case)
+                .leaf
+                .is_some_and(|leaf| { leaf.header.origin_fingerprint != found.origin_fingerprint })),
             (Some(_), Err(error)) => assert_eq!(error.code(), code, "{name}"),
             (Some(_), Ok(_)) => assert_eq!(code, "tree_size_differs", "{name}"),
             (None, Ok(found)) => assert!(found.certified_at_s.is_some(), "{name}"),

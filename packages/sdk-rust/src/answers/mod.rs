@@ -1,0 +1,19 @@
+//! What the service answers, typed. Fields it does not know are ignored, words it does not know are kept.
+
+mod anchors;
+mod heads;
+mod node;
+mod problem;
+mod records;
+mod trace;
+mod verified;
+mod words;
+
+pub use anchors::*;
+pub use heads::*;
+pub use node::*;
+pub use problem::*;
+pub use records::*;
+pub use trace::*;
+pub use verified::*;
+pub use words::*;

@@ -1,0 +1,160 @@
+//! What a node says of itself and of its cluster.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::words::{CheckResult, HealthStatus};
+use crate::hash::{Hash, OriginFingerprint};
+
+/// What `GET /v1/trust-root` answers. It proves itself from a pin: see [`TrustRootChain`](crate::TrustRootChain).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TrustRootAnswer {
+    /// The newest.
+    pub version: u32,
+    /// Of the newest.
+    pub root_thk: Hash,
+    /// The newest, a signed note.
+    pub document: String,
+    /// Every version, oldest first.
+    pub chain: Vec<TrustRootVersion>,
+}
+
+/// One version of the trust root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TrustRootVersion {
+    /// From 1.
+    pub version: u32,
+    /// What is pinned.
+    pub root_thk: Hash,
+    /// A signed note.
+    pub document: String,
+}
+
+/// What `/healthz` answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Health {
+    /// In one word.
+    pub status: HealthStatus,
+    /// The node.
+    pub node_id: String,
+    /// The cluster.
+    pub cluster_id: Hash,
+    /// What the node writes to. Supply it with writes.
+    pub origin_fingerprint: OriginFingerprint,
+    /// Whether a quorum has confirmed that the node's trust root is the newest.
+    pub prime_root_thk: RootSync,
+    /// Of consensus.
+    pub raft: RaftStatus,
+    /// Of what.
+    pub versions: Versions,
+}
+
+/// The root sync summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RootSync {
+    /// `prime` or `replica`.
+    pub role: String,
+    /// Of the node's trust root.
+    pub version: u32,
+    /// Of the node's trust root.
+    pub root_thk: Option<Hash>,
+    /// Of the prime's.
+    pub prime_version: Option<u32>,
+    /// Both are the same.
+    pub in_sync: bool,
+    /// RFC 3339.
+    pub last_success_at: Option<String>,
+    /// Since then.
+    pub age_seconds: Option<f64>,
+    /// Of the node's trust root, RFC 3339.
+    pub expires_at: Option<String>,
+    /// Of the last attempt.
+    pub last_error: Option<String>,
+}
+
+/// How a node takes part in consensus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RaftStatus {
+    /// `leader`, `follower`, ….
+    pub role: String,
+    /// The term.
+    pub term: u64,
+    /// Who leads, if that is known.
+    pub leader: Option<String>,
+    /// Committed up to here.
+    pub commit_index: u64,
+    /// Applied up to here.
+    pub applied_index: u64,
+}
+
+/// What a node speaks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Versions {
+    /// `4.2`.
+    pub api_contract: String,
+    /// `V4.2`.
+    pub locked_code: String,
+    /// Of the service.
+    pub service: String,
+}
+
+/// What `/readyz` answers, also when it is not ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Ready {
+    /// Every check passes.
+    pub ready: bool,
+    /// What was looked at.
+    pub checks: Vec<ReadyCheck>,
+}
+
+/// One check of readiness.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ReadyCheck {
+    /// What was looked at.
+    pub check: String,
+    /// How it is.
+    pub result: CheckResult,
+    /// For people.
+    pub detail: String,
+}
+
+/// What `GET /v1/limits` answers. Maxima are inclusive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Body of any request that is no batch.
+    pub body_bytes_max: u64,
+    /// Body of a batch.
+    pub batch_body_bytes_max: u64,
+    /// Items of a batch.
+    pub batch_items_max: u64,
+    /// Items of a batch that carry a signature.
+    pub batch_signed_items_max: u64,
+    /// Characters of a `client_event_id`.
+    pub client_event_id_chars_max: u64,
+    /// A write that is no batch.
+    pub write_timeout_ms: u64,
+    /// Reads, verification, traces.
+    pub read_timeout_ms: u64,
+    /// Batches.
+    pub batch_timeout_ms: u64,
+    /// `limit` of a list.
+    pub list_items_max: u64,
+    /// `limit` of a trace.
+    pub trace_parents_max: u64,
+    /// Claims that a request names as trusted roots.
+    pub trusted_roots_max: u64,
+    /// Of a key that has no rate of its own; `None`: none.
+    pub key_requests_per_second: Option<f64>,
+    /// What else there is.
+    #[serde(flatten)]
+    pub others: std::collections::BTreeMap<String, Value>,
+}

@@ -1,0 +1,130 @@
+//! Every example of docs/openapi.json is read, nothing of it is lost, and its proofs hold.
+#![cfg(feature = "client")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use common::{answer, example, examples, open_api, Script};
+use event_anchoring::*;
+use serde::{de::DeserializeOwned, Serialize};
+use serde_json::Value;
+
+/// Absent and null are the same in answers.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let kept = members.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.map(|(name, value)| (name, without_nulls(value))).collect())
+        }
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        other => other,
+    }
+}
+
+fn round_trip<T: DeserializeOwned + Serialize>(open_api: &Value, operation: &str, status: &str) -> Vec<T> {
+    let all = examples(open_api, operation, status);
+    assert!(!all.is_empty());
+    let read = all.into_iter().map(|example| {
+        let read: T = serde_json::from_value(example.clone()).unwrap_or_else(|error| panic!("{operation}: {error}"));
+        assert_eq!(without_nulls(serde_json::to_value(&read).unwrap()), without_nulls(example), "{operation}");
+        read
+    });
+    read.collect()
+}
+
+#[test]
+fn every_answer_is_read_and_nothing_is_lost() {
+    let Some(open_api) = open_api() else { return };
+    for status in ["200", "201", "202"] {
+        round_trip::<Created>(&open_api, "createEventAnchor", status);
+        round_trip::<Created>(&open_api, "createClaimAnchor", status);
+        round_trip::<Created>(&open_api, "createGrantAnchor", status);
+        round_trip::<Revoked>(&open_api, "revokeClaimAnchor", status);
+        round_trip::<Revoked>(&open_api, "revokeGrantAnchor", status);
+    }
+    round_trip::<CreatedBatch>(&open_api, "createEventAnchors", "200");
+    round_trip::<EventList>(&open_api, "listEventAnchors", "200");
+    round_trip::<Verified>(&open_api, "verifyEventAnchor", "200");
+    round_trip::<VerifiedBatch>(&open_api, "verifyEventAnchors", "200");
+    round_trip::<VerifiedClaim>(&open_api, "verifyClaimAnchor", "200");
+    round_trip::<VerifiedGrant>(&open_api, "verifyGrantAnchor", "200");
+    round_trip::<Latest>(&open_api, "getLatestEventAnchor", "200");
+    round_trip::<Consistency>(&open_api, "getConsistency", "200");
+    round_trip::<AnchorAnswer>(&open_api, "getEventAnchor", "200");
+    round_trip::<Receipt>(&open_api, "getReceipt", "200");
+    round_trip::<Trace>(&open_api, "traceEventAnchor", "200");
+    round_trip::<Erased>(&open_api, "eraseClientEventId", "200");
+    round_trip::<ActiveClaim>(&open_api, "getClaimAnchor", "200");
+    round_trip::<ActiveGrant>(&open_api, "getGrantAnchor", "200");
+    round_trip::<TrustRootAnswer>(&open_api, "getTrustRoot", "200");
+    round_trip::<Limits>(&open_api, "getLimits", "200");
+    round_trip::<Health>(&open_api, "getHealth", "200");
+    round_trip::<Ready>(&open_api, "getReadiness", "200");
+    round_trip::<Ready>(&open_api, "getReadiness", "503");
+}
+
+#[test]
+fn every_problem_is_read_and_nothing_is_lost() {
+    let Some(open_api) = open_api() else { return };
+    for (code, example) in open_api["components"]["examples"].as_object().unwrap() {
+        let problem: Problem = serde_json::from_value(example["value"].clone()).unwrap();
+        assert_eq!(problem.code, *code);
+        assert_eq!(serde_json::to_value(&problem).unwrap(), example["value"]);
+    }
+}
+
+#[test]
+fn words_and_kinds_that_came_later_are_kept() {
+    let Some(open_api) = open_api() else { return };
+    let mut created = example(&open_api, "createEventAnchor", "201");
+    created["anchor"]["kind"] = "moon_landing".into();
+    created["anchor"]["finality"] = "eternal".into();
+    created["a_field_of_tomorrow"] = Value::Bool(true);
+    let read: Created = serde_json::from_value(created).unwrap();
+    assert_eq!(read.anchor.content, AnchorContent::Unknown);
+    assert_eq!(read.anchor.finality.as_str(), "eternal");
+}
+
+#[tokio::test]
+async fn receipts_and_heads_of_answers_verify_from_the_pin() {
+    let Some(open_api) = open_api() else { return };
+    let trust_root = example(&open_api, "getTrustRoot", "200");
+    let pin = trust_root["chain"][0]["root_thk"].as_str().unwrap().to_owned();
+    let script = Script::new([
+        answer(200, &trust_root),
+        answer(200, &example(&open_api, "getReceipt", "200")),
+        answer(200, &example(&open_api, "getConsistency", "200")),
+        answer(200, &trust_root),
+    ]);
+    let client = script.client();
+    let chain = client.trust_root_chain(&pin).await.unwrap();
+    let created: Created = serde_json::from_value(example(&open_api, "createEventAnchor", "201")).unwrap();
+    let event = created.anchor.content.event().unwrap();
+    let found =
+        verify_receipt(&created.receipt.unwrap(), &chain, &ReceiptExpectation::event(event.event_hash)).unwrap();
+    assert!(found.require_current().is_ok());
+    let receipt = client.get_receipt(created.anchor.anchor_id).await.unwrap();
+    assert!(verify_receipt(&receipt, &chain, &ReceiptExpectation::default()).unwrap().is_valid());
+    let text = Receipt::from_proof_text(&receipt.to_proof_text()).unwrap();
+    assert!(verify_receipt(&text, &chain, &ReceiptExpectation::default()).unwrap().is_valid());
+    let consistency = example(&open_api, "getConsistency", "200");
+    let (from, to) = (consistency["from"]["tree_size"].as_u64().unwrap(), consistency["to"]["tree_size"].as_u64());
+    client.consistency(None, from, to).await.unwrap();
+    assert_eq!(client.trust_root_chain([1; 32]).await.unwrap_err().code(), "pin_mismatch");
+    let latest: Latest = serde_json::from_value(example(&open_api, "getLatestEventAnchor", "200")).unwrap();
+    let head = verify_checkpoint(&latest.checkpoint, &chain).unwrap();
+    assert_eq!((head.origin_fingerprint, head.checkpoint.root_hash), (latest.origin_fingerprint, latest.root_hash));
+}
+
+#[tokio::test]
+async fn answers_that_prove_something_else_are_refused() {
+    let Some(open_api) = open_api() else { return };
+    let mut consistency = example(&open_api, "getConsistency", "200");
+    let from = consistency["from"]["tree_size"].as_u64().unwrap();
+    consistency["from"]["root_hash"] = Hash::ZERO.to_hex().into();
+    let receipt = example(&open_api, "getReceipt", "200");
+    let script = Script::new([answer(200, &consistency), answer(200, &receipt)]);
+    let client = script.client();
+    assert_eq!(client.consistency(None, from, None).await.unwrap_err().code(), "consistency_wrong");
+    assert_eq!(client.get_receipt([3; 32]).await.unwrap_err().code(), "anchor_id_differs");
+}

@@ -1,0 +1,365 @@
+//! The client over a scripted transport: what is sent, what is made of answers, when something is sent again.
+#![cfg(feature = "client")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use common::{answer, body, example, header, open_api, problem, Reply, Script};
+use event_anchoring::*;
+use serde_json::json;
+use tokio::time::Instant;
+
+fn created() -> Option<serde_json::Value> {
+    Some(example(&open_api()?, "createEventAnchor", "201"))
+}
+
+#[tokio::test]
+async fn an_event_is_sent_with_key_origin_id_and_nothing_else() {
+    let Some(created) = created() else { return };
+    let script = Script::new([answer(201, &created)]);
+    let event_hash = Hash::sha256(b"what happened");
+    let made = script.client().create_event_anchor(event_hash).await.unwrap();
+    assert_eq!(made.receipt.unwrap().anchor_id(), made.anchor.anchor_id);
+    let request = &script.requests()[0];
+    assert_eq!((request.method, request.url.as_str()), ("POST", "https://a.example/v1/event-anchors"));
+    assert_eq!(header(request, "authorization"), Some("Bearer secret-key-of-the-test"));
+    assert_eq!(header(request, "content-type"), Some("application/json"));
+    assert_eq!(header(request, "prefer"), None);
+    let sent = body(request);
+    assert_eq!(sent["event_hash"], event_hash.to_hex());
+    assert_eq!(sent["origin_fingerprint"], Hash::new([7; 32]).to_hex());
+    assert_eq!(sent["client_event_id"].as_str().unwrap().len(), 32);
+    assert_eq!(sent.as_object().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn options_of_an_event_are_sent() {
+    let Some(created) = created() else { return };
+    let script = Script::new([answer(202, &created)]);
+    let options = EventOptions {
+        semantic_anchor: SemanticAnchor {
+            iris_ref: Some([1; 32].into()),
+            grant_ref: Some(Hash::ZERO),
+            ..Default::default()
+        },
+        client_event_id: ClientEventId::Given("order 42".into()),
+        prefer: Some(Prefer { wait_s: Some(20), respond_async: true }),
+    };
+    script.client().create_event_anchor_with_options([3; 32], options).await.unwrap();
+    let request = &script.requests()[0];
+    assert_eq!(header(request, "prefer"), Some("respond-async, wait=20"));
+    assert!(request.timeout >= Duration::from_secs(20));
+    assert_eq!(body(request)["client_event_id"], "order 42");
+    assert_eq!(body(request)["semantic_anchor"], json!({"iris_ref": Hash::new([1; 32])}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_try_goes_to_the_next_endpoint_with_the_same_id() {
+    let Some(created) = created() else { return };
+    let script = Script::new([Reply::Fails(TransportStage::Lost), Reply::Silence, answer(201, &created)]);
+    script.client().create_event_anchor([3; 32]).await.unwrap();
+    let requests = script.requests();
+    let hosts: Vec<&str> = requests.iter().map(|request| request.url.split("/v1").next().unwrap()).collect();
+    assert_eq!(hosts, ["https://a.example", "https://b.example/base", "https://a.example"]);
+    let ids: HashSet<String> =
+        requests.iter().map(|request| body(request)["client_event_id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids.len(), 1);
+    let names: HashSet<&str> = requests.iter().map(|request| header(request, "x-request-id").unwrap()).collect();
+    assert_eq!(names.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_endpoint_that_answers_stays_the_first() {
+    let limits = example(&open_api().unwrap_or_else(|| json!(null)).clone(), "getLimits", "200");
+    let script = Script::new([Reply::Fails(TransportStage::NotSent), answer(200, &limits), answer(200, &limits)]);
+    let client = script.client();
+    client.limits().await.unwrap();
+    client.limits().await.unwrap();
+    let last = script.requests().pop().unwrap();
+    assert!(last.url.starts_with("https://b.example/base/v1/limits"));
+    assert_eq!(header(&last, "authorization"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_service_asks_for_is_waited() {
+    let Some(created) = created() else { return };
+    let script = Script::new([problem(503, "no_leader"), problem(429, "rate_limited"), answer(201, &created)]);
+    let started = Instant::now();
+    script.client().create_event_anchor([3; 32]).await.unwrap();
+    assert!(started.elapsed() >= Duration::from_secs(4) && started.elapsed() < Duration::from_secs(6));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tries_are_bounded_in_number_and_in_time() {
+    let script = Script::new((0..9).map(|_| Reply::Fails(TransportStage::NotSent)));
+    let error = script.client().create_event_anchor([3; 32]).await.unwrap_err();
+    assert_eq!(script.count(), 5);
+    assert!(error.is_connection_failed() && !error.is_outcome_unknown());
+
+    let script = Script::new((0..9).map(|_| Reply::Silence));
+    let started = Instant::now();
+    let error = script.client().get_anchor([3; 32]).await.unwrap_err();
+    assert!(error.is_timeout(), "{error:?}");
+    assert!(script.count() < 5 && started.elapsed() <= Duration::from_secs(41));
+
+    let script = Script::new([Reply::Fails(TransportStage::NotSent)]);
+    let client = script.builder().retry(RetryPolicy::none()).build().unwrap();
+    assert!(client.healthz().await.unwrap_err().is_connection_failed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_are_final_and_say_why() {
+    type Question = fn(&Error) -> bool;
+    let cases: [(u16, &str, Question); 5] = [
+        (401, "api_key_invalid", Error::is_unauthorized),
+        (403, "scope_missing", Error::is_forbidden),
+        (404, "anchor_not_found", Error::is_not_found),
+        (409, "client_event_id_conflict", Error::is_conflict),
+        (422, "signature_invalid", Error::is_unprocessable),
+    ];
+    for (status, code, question) in cases {
+        let script = Script::new([problem(status, code)]);
+        let error = script.client().create_event_anchor([3; 32]).await.unwrap_err();
+        assert_eq!(script.count(), 1);
+        assert_eq!((error.code(), error.status(), error.request_id()), (code, Some(status), Some("of-the-service")));
+        assert!(question(&error) && error.is_problem() && !error.is_outcome_unknown());
+        let others = cases.iter().filter(|(_, other, _)| *other != code);
+        assert!(others.into_iter().all(|(_, _, question)| !question(&error)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_without_an_answer_is_unknown_and_says_what_to_do() {
+    let given = EventOptions { client_event_id: ClientEventId::Given("order-42".into()), ..Default::default() };
+    let scripts = [
+        vec![Reply::Silence, Reply::Silence, Reply::Silence],
+        vec![Reply::Fails(TransportStage::Lost), Reply::Fails(TransportStage::Lost), problem(401, "api_key_invalid")],
+        vec![
+            Reply::Fails(TransportStage::Lost),
+            Reply::Fails(TransportStage::NotSent),
+            Reply::Fails(TransportStage::NotSent),
+        ],
+        vec![problem(500, "internal_error"), problem(502, "x"), problem(503, "no_leader")],
+        vec![problem(503, "no_leader"), problem(503, "no_leader"), problem(503, "outcome_unknown")],
+    ];
+    for replies in scripts {
+        let script = Script::new(replies);
+        let client = script.builder().origin_fingerprint([7; 32]);
+        let client = client.retry(RetryPolicy { attempts_max: 3, ..RetryPolicy::default() }).build().unwrap();
+        let error = client.create_event_anchor_with_options([3; 32], given.clone()).await.unwrap_err();
+        assert_eq!(script.count(), 3);
+        assert!(error.is_outcome_unknown() && !error.is_connection_failed() && !error.is_timeout(), "{error:?}");
+        assert_eq!(error.code(), "outcome_unknown");
+        assert!(error.to_string().contains("ask again with the same client_event_id: \"order-42\""), "{error}");
+        assert!(error.request_id().is_some());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_by_rule_after_a_lost_try_is_believed() {
+    let script = Script::new([Reply::Fails(TransportStage::Lost), problem(409, "client_event_id_conflict")]);
+    let error = script.client().create_event_anchor([3; 32]).await.unwrap_err();
+    assert!(error.is_conflict() && !error.is_outcome_unknown());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_without_an_id_is_not_sent_twice() {
+    let nameless = EventOptions { client_event_id: ClientEventId::None, ..Default::default() };
+    for reply in
+        [Reply::Fails(TransportStage::Lost), Reply::Silence, problem(503, "outcome_unknown"), problem(503, "no_leader")]
+    {
+        let script = Script::new([reply]);
+        script.client().create_event_anchor_with_options([3; 32], nameless.clone()).await.unwrap_err();
+        assert_eq!(script.count(), 1);
+        assert_eq!(body(&script.requests()[0]).get("client_event_id"), None);
+    }
+    let Some(created) = created() else { return };
+    let script =
+        Script::new([Reply::Fails(TransportStage::NotSent), problem(429, "rate_limited"), answer(201, &created)]);
+    script.client().create_event_anchor_with_options([3; 32], nameless).await.unwrap();
+    assert_eq!(script.count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_the_apis_is_not_taken_for_it() {
+    let html = |status| {
+        Reply::Answer(HttpResponse { status, headers: Vec::new(), body: b"<html>bad gateway</html>".to_vec() })
+    };
+    let client = |reply| Script::new([reply]).builder().retry(RetryPolicy::none()).build().unwrap();
+    let error = client(html(200)).healthz().await.unwrap_err();
+    assert!(error.is_response_invalid());
+    let error = client(html(302)).healthz().await.unwrap_err();
+    assert!(error.is_response_invalid());
+    assert_eq!(error.status(), Some(302));
+    let error = client(html(502)).healthz().await.unwrap_err();
+    assert_eq!((error.code(), error.status()), ("http_502", Some(502)));
+    let error = client(html(503)).healthz().await.unwrap_err();
+    assert!(error.is_unavailable());
+    let error = client(answer(200, &json!({"status": "ok"}))).healthz().await.unwrap_err();
+    assert!(error.is_response_invalid());
+}
+
+#[tokio::test]
+async fn the_origin_is_read_once_and_pinned() {
+    let Some(open_api) = open_api() else { return };
+    let (health, created) = (example(&open_api, "getHealth", "200"), example(&open_api, "createEventAnchor", "201"));
+    let script = Script::new([answer(200, &health), answer(201, &created), answer(201, &created)]);
+    let client = script.builder().build().unwrap();
+    client.create_event_anchor([3; 32]).await.unwrap();
+    client.clone().create_event_anchor([4; 32]).await.unwrap();
+    let requests = script.requests();
+    assert_eq!(requests[0].url, "https://a.example/healthz");
+    assert_eq!(header(&requests[0], "authorization"), None);
+    for request in &requests[1..] {
+        assert_eq!(body(request)["origin_fingerprint"], health["origin_fingerprint"]);
+    }
+}
+
+#[tokio::test]
+async fn not_being_ready_is_an_answer() {
+    let Some(open_api) = open_api() else { return };
+    let script = Script::new([answer(503, &example(&open_api, "getReadiness", "503"))]);
+    let ready = script.client().readyz().await.unwrap();
+    assert!(!ready.ready && ready.checks.iter().any(|check| check.result == CheckResult::Fail));
+}
+
+#[tokio::test]
+async fn bad_input_is_refused_before_anything_is_sent() {
+    let script = Script::new([]);
+    let client = script.client();
+    let short = client.create_event_anchor("00").await.unwrap_err();
+    assert_eq!((short.code(), short.field()), ("invalid_input", Some("event_hash")));
+    for bad in ["", &"x".repeat(129), "tab\t", "é"] {
+        let options = EventOptions { client_event_id: ClientEventId::Given((*bad).into()), ..Default::default() };
+        let error = client.create_event_anchor_with_options([3; 32], options).await.unwrap_err();
+        assert_eq!(error.field(), Some("client_event_id"));
+    }
+    let field = |error: Error| error.field().map(str::to_owned);
+    assert_eq!(field(client.get_anchor("0x12").await.unwrap_err()).as_deref(), Some("anchor_id"));
+    assert_eq!(
+        field(client.trace(&[0_u8; 31][..], &TraceOptions::default()).await.unwrap_err()).as_deref(),
+        Some("anchor_id")
+    );
+    assert_eq!(field(client.get_claim_anchor("zz", 1).await.unwrap_err()).as_deref(), Some("entity_fingerprint"));
+    assert_eq!(
+        field(client.create_event_anchors(&[], BatchOptions::default()).await.unwrap_err()).as_deref(),
+        Some("events")
+    );
+    let impatient = client.with_prefer(Prefer::wait(0)).create_event_anchor([3; 32]).await.unwrap_err();
+    assert_eq!(impatient.field(), Some("prefer"));
+    let keyless = Client::builder().endpoint("https://a.example").transport(script.clone()).build().unwrap();
+    assert_eq!(field(keyless.get_anchor([3; 32]).await.unwrap_err()).as_deref(), Some("api_key"));
+    assert_eq!(script.count(), 0);
+}
+
+#[test]
+fn settings_are_checked() {
+    let field = |builder: ClientBuilder| builder.build().unwrap_err().field().map(str::to_owned);
+    assert_eq!(field(Client::builder()).as_deref(), Some("endpoint"));
+    assert_eq!(field(Client::builder().endpoint("http://a.example")).as_deref(), Some("endpoint"));
+    assert_eq!(field(Client::builder().endpoint("https://a.example").api_key("a\nb")).as_deref(), Some("api_key"));
+    let bad_origin = Client::builder().endpoint("https://a.example").origin_fingerprint("00");
+    assert_eq!(field(bad_origin).as_deref(), Some("origin_fingerprint"));
+    let bad_roots = Client::builder().endpoint("https://a.example").tls_roots_pem(*b"no certificate");
+    assert_eq!(field(bad_roots).as_deref(), Some("tls_roots_pem"));
+    assert!(Client::new("https://a.example", "key").is_ok());
+}
+
+#[tokio::test]
+async fn secrets_are_not_printed() {
+    let script = Script::new([problem(401, "api_key_invalid")]);
+    let client = script.client();
+    let error = client.create_event_anchor([3; 32]).await.unwrap_err();
+    let key = LocalKey::from_seed([9; 32]);
+    let shown = format!("{client:?} {:?} {error} {error:?} {key:?} {:?}", script.builder(), script.requests());
+    assert!(!shown.contains("secret-key-of-the-test"));
+    assert!(!shown.contains(&"09".repeat(32)));
+    assert!(shown.contains(&key.public_key().to_hex()));
+    let refused = LocalKey::from_hex("not a key, and secret").unwrap_err();
+    assert!(!format!("{refused} {refused:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn a_batch_names_every_event_and_keeps_their_order() {
+    let Some(open_api) = open_api() else { return };
+    let script = Script::new([answer(200, &example(&open_api, "createEventAnchors", "200"))]);
+    let given = Event::new([4; 32]).unwrap().client_event_id(ClientEventId::Given("mine".into()));
+    let events = [Event::new([3; 32]).unwrap(), given];
+    let made = script.client().create_event_anchors(&events, BatchOptions { atomic: true }).await.unwrap();
+    assert!(made.results.iter().any(|item| item.problem.is_some()));
+    let sent = body(&script.requests()[0]);
+    assert_eq!(sent["atomic"], true);
+    assert_eq!(sent["events"][1]["client_event_id"], "mine");
+    assert_eq!(sent["events"][0]["client_event_id"].as_str().unwrap().len(), 32);
+    assert_eq!(sent["events"][0]["event_hash"], Hash::new([3; 32]).to_hex());
+}
+
+#[tokio::test]
+async fn signed_events_are_written_to_the_origin_that_was_signed() {
+    let Some(created) = created() else { return };
+    let script = Script::new([answer(201, &created)]);
+    let client = script.client();
+    let key = LocalKey::generate().unwrap();
+    let sign = |origin: [u8; 32]| {
+        let event = Event::new([3; 32]).unwrap();
+        let prepared = prepare_event_anchor(&origin.into(), &event, &key.public_key()).unwrap();
+        let signature = key.sign_bytes(prepared.actor_payload().bytes());
+        prepared.with_signature(signature).unwrap()
+    };
+    client.create_event(&sign([1; 32])).await.unwrap();
+    assert_eq!(body(&script.requests()[0])["origin_fingerprint"], Hash::new([1; 32]).to_hex());
+    let error =
+        client.create_event_anchors(&[sign([1; 32]), sign([2; 32])], BatchOptions::default()).await.unwrap_err();
+    assert_eq!(error.field(), Some("events"));
+}
+
+#[tokio::test]
+async fn signers_that_do_not_sign_are_noticed() {
+    let key = LocalKey::from_seed([1; 32]);
+    let other = LocalKey::from_seed([2; 32]);
+    let input = ClaimInput {
+        entity_fingerprint: [1; 32].into(),
+        attribute_type: 0x10,
+        attribute_hash: [2; 32].into(),
+        subject_public_key: key.public_key(),
+        issuer_public_key: other.public_key(),
+        issued_at: None,
+        expires_at: None,
+    };
+    let prepared = prepare_claim_anchor(&[3; 32].into(), &input).unwrap();
+    assert!(prepared.sign(&key, &other).await.is_ok());
+    assert!(prepared.sign(&other, &key).await.unwrap_err().is_signer_failed());
+    let failing = signer_fn(key.public_key(), |_| async { Err(Error::from_signer("the HSM is locked")) });
+    let error = prepared.sign(&failing, &other).await.unwrap_err();
+    assert!(error.is_signer_failed());
+    assert!(std::error::Error::source(&error).unwrap().to_string().contains("locked"));
+    let wrong = signer_fn(key.public_key(), |_| async { Ok(Signature::ZERO) });
+    assert!(prepared.sign(&wrong, &other).await.unwrap_err().is_signer_failed());
+    let too_late = ClaimInput { expires_at: Some(1 << 53), ..input };
+    assert_eq!(prepare_claim_anchor(&[3; 32].into(), &too_late).unwrap_err().field(), Some("expires_at"));
+}
+
+#[tokio::test]
+async fn queries_are_encoded() {
+    let Some(open_api) = open_api() else { return };
+    let list = example(&open_api, "listEventAnchors", "200");
+    let trace = example(&open_api, "traceEventAnchor", "200");
+    let script = Script::new([answer(200, &list), answer(200, &trace)]);
+    let client = script.client();
+    let filter = EventFilter::ClientEventId("a b+c&d=é%".into());
+    client.list_event_anchors(&filter, &Page { cursor: Some("x/y".into()), limit: Some(7) }).await.unwrap();
+    let options = TraceOptions {
+        as_of: Some(Position::Time("2026-01-01T00:00:00+01:00".into())),
+        trusted_roots: vec![[1; 32].into(), [2; 32].into()],
+        page: Page::default(),
+    };
+    client.trace([5; 32], &options).await.unwrap();
+    let urls: Vec<String> = script.requests().into_iter().map(|request| request.url).collect();
+    assert!(urls[0].ends_with("?client_event_id=a%20b%2Bc%26d%3D%C3%A9%25&cursor=x%2Fy&limit=7"), "{}", urls[0]);
+    let (one, two) = ("01".repeat(32), "02".repeat(32));
+    let query = format!("/trace?as_of=2026-01-01T00%3A00%3A00%2B01%3A00&trusted_roots={one}%2C{two}");
+    assert!(urls[1].ends_with(&query), "{}", urls[1]);
+}
