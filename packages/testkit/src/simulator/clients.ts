@@ -101,6 +101,11 @@ export class Clients {
     this.#isStopped = true;
   }
 
+  /** One operation of a client that nobody waits for. */
+  writeOnce(machine: SimulatedMachine): void {
+    if (!this.#isStopped) this.write(this.#operation(99), machine, 0, () => {});
+  }
+
   /** One more event, after all else. */
   lastWord(machine: string): Operation {
     return {
@@ -129,7 +134,7 @@ export class Clients {
   #act(client: number, done: () => void): void {
     const { random, machines } = this.#options;
     const machine = random.pick(machines);
-    if (random.chance(0.35)) this.read(machine, done);
+    if (random.chance(0.45)) this.read(machine, done);
     else this.write(this.#operation(client), machine, 0, done);
   }
 

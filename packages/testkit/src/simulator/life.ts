@@ -137,6 +137,7 @@ class Life {
         witness,
         network: this.#network,
         machines,
+        writeThrough: (machine) => this.#clients.writeOnce(machine),
         readThrough: (machine) => this.#clients.read(machine, () => {}),
         makeClone: (original, images) => this.#makeClone(original, images),
         pauseMs: random.pick([300, 1000, 2500]),

@@ -16,6 +16,8 @@ export interface NemesisOptions {
   readonly makeClone: (original: SimulatedMachine, images: DiskImages) => SimulatedMachine;
   /** A client reads there, now. */
   readonly readThrough: (machine: SimulatedMachine) => void;
+  /** A client writes there, now. */
+  readonly writeThrough: (machine: SimulatedMachine) => void;
   /** Mean pause between two faults, in ms. */
   readonly pauseMs: number;
 }
@@ -33,6 +35,7 @@ export const FAULTS = [
   "partial",
   "swizzle",
   "flaky",
+  "cosignatures_lost",
   "slow_link",
   "reset",
   "slow_disk",
@@ -110,6 +113,7 @@ export class Nemesis {
     machine.volume.failsNext = false;
     machine.volume.onNextWrite = null;
     machine.database.onNextAppend = null;
+    machine.database.onNextReplaced = null;
     machine.wallOffsetMs = 0;
     machine.process?.resume();
     if (machine.stopped?.reason === "halted" && machine.excuse === "corrupt_row") {
@@ -206,12 +210,17 @@ export class Nemesis {
           reorders: true,
           maxMs: random.between(2, 60),
         });
+      case "cosignatures_lost":
+        return this.#links(allPairs(machines), { losesCosignatures: true });
       case "slow_link":
         return this.#links([[machine, other]], { minMs: 20, maxMs: random.between(40, 400) });
       case "reset":
         return network.reset(machine.name, other.name);
       case "slow_disk":
         database.slowness = random.pick([10, 60, 400, 2000]);
+        for (let probe = 0; probe < 6; probe++) {
+          this.#options.world.after(random.between(0, 1500), () => this.#options.readThrough(machine));
+        }
         return this.#later(random.between(500, 4000), () => (database.slowness = 1));
       case "write_fault":
         database.nextFault = random.pick(["refused", "lost_unknown", "done_unknown"]);
@@ -225,6 +234,8 @@ export class Nemesis {
         database.stopServer();
         return this.#later(random.between(300, 4000), () => database.startServer());
       case "clock":
+        // A median of wrong clocks is wrong.
+        if (machines.some(({ wallOffsetMs }) => wallOffsetMs !== 0)) return;
         machine.wallOffsetMs = random.pick([-HOUR_MS, -3000, 3000, 20_000, HOUR_MS]);
         return this.#later(random.between(1000, 6000), () => (machine.wallOffsetMs = 0));
       case "promise_fault":
@@ -260,14 +271,14 @@ export class Nemesis {
   /** A leader writes what nobody hears of, comes back to another one, and is cut from power as it gives that up. */
   #depose(leader: SimulatedMachine): void {
     const { machines, random, world } = this.#options;
-    const aloneMs = random.between(1500, 4500);
+    const aloneMs = random.pick([1500, 2000, 2500, 4500]);
     const links = pairsOf(leader, machines).map(([from, to]) => this.#options.network.link(from.name, to.name));
     for (const link of links) link.isCut = true;
+    for (let burst = 0; burst < 3; burst++) world.after(burst * 40, () => this.#options.writeThrough(leader));
     this.#later(aloneMs, () => {
       for (const link of links) link.isCut = false;
-      leader.database.onNextAppend = random.chance(0.5) ? () => this.#powerCut(leader) : null;
-      const isCut = random.chance(0.7);
-      if (isCut) world.after(random.between(1, 400), () => this.#powerCut(leader));
+      if (random.chance(0.6)) leader.database.onNextReplaced = () => this.#powerCut(leader);
+      else if (random.chance(0.3)) world.after(random.between(1, 400), () => this.#powerCut(leader));
     });
   }
 
@@ -276,6 +287,8 @@ export class Nemesis {
     const { machines, random, world, network } = this.#options;
     const inward = machines.filter((each) => each !== leader).map((each) => network.link(each.name, leader.name));
     const pausedMs = random.between(1500, 3500);
+    // The questions of this read get through, the answers do not.
+    this.#options.readThrough(leader);
     for (const link of inward) link.isClogged = true;
     world.after(random.between(0, 5), () => {
       if (!this.#isOver) leader.process?.pause();
@@ -284,7 +297,7 @@ export class Nemesis {
       leader.process?.resume();
       for (let probe = 0; probe < 4; probe++) world.after(probe * 15, () => this.#options.readThrough(leader));
     });
-    this.#later(pausedMs + random.between(10, 300), () => {
+    this.#later(pausedMs + random.between(10, 600), () => {
       for (const link of inward) link.isClogged = false;
     });
   }
@@ -353,7 +366,7 @@ export class Nemesis {
       if (this.#isOver) return;
       trace.note("fault", fault, machine.name);
       this.#setBack(fault, machine, images);
-      world.after(isHarder ? FENCED_WITHIN_MS / 3 : 2000, () => (this.#isResting = false));
+      world.after(isHarder ? FENCED_WITHIN_MS / 3 : 2600, () => (this.#isResting = false));
     });
   }
 
@@ -371,19 +384,30 @@ export class Nemesis {
     if (forgets) this.#mustBeFenced(fault, machine);
   }
 
-  /** Whether the images lack a cosignature that the machine has given. */
+  /** Whether the images lack something that was promised, and that somebody can know of. */
   #forgets(fault: Fault, machine: SimulatedMachine, images: DiskImages): boolean {
     if (fault === "promise_file_lost") return true;
-    const now = machine.volume.durable?.signedHeads ?? new Map<string, { treeSize: number }>();
-    return [...now].some(([origin, { treeSize }]) => {
-      const then = images.volume.durable?.signedHeads.get(origin)?.treeSize ?? 0;
-      return treeSize > then;
-    });
+    if (fault === "database_set_back") {
+      const promised = machine.volume.durable?.lastAppend ?? { index: 0, term: 0 };
+      const kept = images.database.rows.at(-1)?.entry ?? images.database.compacted;
+      return kept.term === promised.term ? kept.index < promised.index : kept.term < promised.term;
+    }
+    if (fault === "promise_file_set_back") {
+      // What it forgot of heads and votes the database still says; only a start since then cannot be hidden.
+      return (machine.volume.durable?.incarnation ?? 0) > (images.volume.durable?.incarnation ?? 0);
+    }
+    return this.#options.witness
+      .recordedSizesOf(machine.identity.nodeId)
+      .some(([origin, treeSize]) => treeSize > (images.volume.durable?.signedHeads.get(origin)?.treeSize ?? 0));
   }
 
   #mustBeFenced(fault: Fault, machine: SimulatedMachine): void {
-    const { world, witness } = this.#options;
-    world.after(FENCED_WITHIN_MS, () => {
+    const { world, witness, machines, network } = this.#options;
+    const isAlone = fault === "database_set_back" || fault === "promise_file_lost";
+    const links = isAlone ? pairsOf(machine, machines).map(([from, to]) => network.link(from.name, to.name)) : [];
+    for (const link of links) link.isCut = true;
+    world.after(isAlone ? 2500 : FENCED_WITHIN_MS, () => {
+      for (const link of links) link.isCut = false;
       if (machine.stopped?.reason === "fenced") return;
       witness.fail("aNodeThatForgotIsFenced", `${machine.name} goes on after ${fault}`);
     });

@@ -44,7 +44,7 @@ export const PLANTED_BUGS = {
   read_of_recorded_certificate: "the EEA is read from the last CERTIFY of the log",
   api_ignores_applied_index: "the api answers from tables that are behind the read index",
   acknowledged_when_proposed: "a write is acknowledged before it is certified",
-  snapshot_below_promise: "a snapshot is installed without being held against the promises",
+  snapshot_without_client_events: "a snapshot leaves the look-ups of client event ids behind",
   clock_not_guarded: "a leader far ahead of the median stamps entries",
   version_raised_early: "an entry of a version that nobody reads is proposed",
 } as const;

@@ -216,7 +216,12 @@ class WrongNode {
         return payload === undefined ? meta : { ...meta, payload };
       }),
     }));
-    return { ...ready, messages };
+    const entries = ready.append?.entries.map((entry) => ({
+      ...entry,
+      payload: this.#payloads.get(entry.index) ?? entry.payload,
+    }));
+    const append = ready.append === null ? null : { ...ready.append, entries: entries ?? [] };
+    return { ...ready, messages, append };
   }
 
   #withEarlyApplies(ready: Ready): Ready {

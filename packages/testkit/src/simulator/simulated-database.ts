@@ -96,6 +96,8 @@ export class SimulatedDatabase {
   slowness = 1;
   /** Called once, when the next append has been sent and not been committed. */
   onNextAppend: (() => void) | null = null;
+  /** Called once, when an append has replaced a suffix. */
+  onNextReplaced: (() => void) | null = null;
 
   constructor(options: SimulatedDatabaseOptions) {
     this.#options = options;
@@ -229,9 +231,13 @@ export class SimulatedDatabase {
     };
   }
 
-  /** The log begins after `point`, and these entries are what is applied. */
-  install(applied: readonly AppliedRow[], point: EntryId): void {
+  /**
+   * The log begins after `point`, and these entries are what is applied.
+   * @param losesClientEvents a planted bug
+   */
+  install(applied: readonly AppliedRow[], point: EntryId, losesClientEvents: boolean): void {
     this.#setApplied([...applied]);
+    if (losesClientEvents) this.#tables.clientEvents.clear();
     this.#rows = [];
     this.#compacted = point;
     if (this.#hardState === null || this.#hardState.term < point.term) {
@@ -378,6 +384,7 @@ export class SimulatedDatabase {
       const commitHint = Math.min(commit, entries.at(-1)?.index ?? 0);
       const written = entries.map((entry) => ({ entry, commitHint, isCorrupt: false }));
       const tail = bugs.has("old_tail_left") ? this.#rows.slice(kept.length + written.length) : [];
+      if (kept.length < this.#rows.length) this.#onReplaced();
       this.#rows = [...kept, ...written, ...tail];
     }
     if (hardState !== null && !bugs.has("hard_state_not_saved")) {
@@ -386,6 +393,12 @@ export class SimulatedDatabase {
     this.#wal += 1n;
     this.#durableApplied = this.#applied.length;
     watcher.onDurable(entries, hardState);
+  }
+
+  #onReplaced(): void {
+    const { onNextReplaced } = this;
+    this.onNextReplaced = null;
+    if (onNextReplaced !== null) this.#options.world.after(0, onNextReplaced);
   }
 
   #assertFollows({ entries, hardState }: AppendRequest): void {

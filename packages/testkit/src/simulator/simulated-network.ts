@@ -25,6 +25,7 @@ export interface Link {
   /** What is sent waits, and passes when it opens again: a connection that stands still. */
   isClogged: boolean;
   loss: number;
+  losesCosignatures: boolean;
   /** Of consensus messages, cosignatures and clocks: the rest is sent at most once. */
   duplication: number;
   /** The same kinds overtake each other. */
@@ -54,6 +55,7 @@ const REDIAL_MS = [50, 50, 50, 50, 50, 100, 200, 400, 800, 1000];
 const QUIET: Omit<Link, "isCut"> = {
   isClogged: false,
   loss: 0,
+  losesCosignatures: false,
   duplication: 0,
   reorders: false,
   minMs: 0.2,
@@ -239,6 +241,7 @@ class Endpoint implements PeerNetwork {
     const { random } = this.#net.options;
     const link = this.#net.link(this.#machine, wire.peer.machine);
     if (link.isCut || random.chance(link.loss)) return;
+    if (link.losesCosignatures && frame.type === "cosignatures") return;
     const isLoose = frame.type === "raft" || frame.type === "cosignatures" || frame.type === "clock";
     const copies = isLoose && random.chance(link.duplication) ? 2 : 1;
     for (let copy = 0; copy < copies; copy++) {

@@ -58,27 +58,25 @@ export class SimulatedSnapshots {
     const applied = this.#states.get(bytesToHex(received[0] ?? new Uint8Array()));
     if (applied === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
     const decisions = applied.map(({ decision }) => decision);
-    if (!this.#bugs.has("snapshot_below_promise")) {
-      await checks.trustRoots(restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto).trustRootChain);
-      for (const { originFingerprint, leaves } of originRowsOf(decisions).values()) {
-        const rootAt = async (treeSize: number): Promise<Uint8Array> => {
-          const root = rootIn(decisions, originFingerprint, treeSize);
-          if (root === null) throw new StoreError("out_of_order", `the origin has no ${treeSize} leaves`);
-          return root;
-        };
-        await checks.origin({
-          originFingerprint,
-          treeSize: leaves.length,
-          rootHash: await rootAt(leaves.length),
-          rootAt,
-        });
-      }
+    await checks.trustRoots(restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto).trustRootChain);
+    for (const { originFingerprint, leaves } of originRowsOf(decisions).values()) {
+      const rootAt = async (treeSize: number): Promise<Uint8Array> => {
+        const root = rootIn(decisions, originFingerprint, treeSize);
+        if (root === null) throw new StoreError("out_of_order", `the origin has no ${treeSize} leaves`);
+        return root;
+      };
+      await checks.origin({
+        originFingerprint,
+        treeSize: leaves.length,
+        rootHash: await rootAt(leaves.length),
+        rootAt,
+      });
     }
     if (database.appliedIndex >= manifest.raftIndex) {
       throw new StoreError("snapshot_refused", "the state here is newer");
     }
     const point = { index: manifest.raftIndex, term: manifest.raftTerm };
-    database.install(applied, point);
+    database.install(applied, point, this.#bugs.has("snapshot_without_client_events"));
     const confState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
     return { point, confState };
   }

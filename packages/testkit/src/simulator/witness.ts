@@ -85,6 +85,7 @@ export class Witness {
   readonly #acknowledged = new Map<string, string>();
   readonly #leaves: Uint8Array[] = [];
   readonly #contents = new Set<string>();
+  readonly #recorded = new Map<string, number>();
   broken: Broken | null = null;
 
   constructor(options: WitnessOptions) {
@@ -178,9 +179,20 @@ export class Witness {
       origin.tree.append(leaf.anchorId);
       this.#anchors.set(anchorId, { origin: key, depth: leaf.depth });
     }
+    for (const { originFingerprint, treeSize, cosignatures } of writes.certificates) {
+      for (const { nodeId } of cosignatures) this.#recorded.set(`${nodeId} ${bytesToHex(originFingerprint)}`, treeSize);
+    }
     for (const { apiClientId, clientEventId, anchorId } of writes.clientEvents) {
       this.oneAnchorPerClientEventId(`${bytesToHex(apiClientId)} ${clientEventId}`, bytesToHex(anchorId));
     }
+  }
+
+  /** Per origin, the largest size of a recorded certificate that this node has signed. */
+  recordedSizesOf(nodeId: string): readonly (readonly [string, number])[] {
+    return [...this.#recorded].flatMap(([key, treeSize]) => {
+      const [signer = "", origin = ""] = key.split(" ");
+      return signer === nodeId ? [[origin, treeSize] as const] : [];
+    });
   }
 
   /** No two operations of a life have the same content. */
