@@ -21,9 +21,14 @@ if (!existsSync(join(here, "../dist/index.js"))) {
 }
 
 const { anchorctl } = await import("../dist/index.js");
+// Ctrl-C ends a watch in order, and every other command at once.
+const stop = new AbortController();
+if (process.argv[2] === "monitor") process.once("SIGINT", () => stop.abort());
 process.exitCode = await anchorctl(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
+  stdin: process.stdin,
   workingDir: process.cwd(),
   environment: process.env,
+  signal: stop.signal,
 });

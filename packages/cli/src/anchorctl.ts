@@ -5,16 +5,25 @@ import { addDemo, addTrace } from "./command-lines/chains.ts";
 import { HELP } from "./command-lines/context.ts";
 import type { CommandContext, Surroundings } from "./command-lines/context.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
+import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
+import { addBundle, addLatest, addMonitor, addReceipt } from "./command-lines/receipts.ts";
+import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/records.ts";
+import { addPrepare, addSign, addSubmit } from "./command-lines/split-signing.ts";
 import { Printer } from "./printer.ts";
+import { readSettings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 
 /** Runs one command line. Nothing is thrown: what went wrong is printed and becomes the exit code. */
 export async function anchorctl(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
   const printer = new Printer(surroundings.stdout, surroundings.environment);
   let exitCode: ExitCode = EXIT.ok;
+  let settings: Settings | null = null;
   const program = buildProgram({
     surroundings,
     printer,
+    aside: new Printer(surroundings.stderr, surroundings.environment),
+    settings: () => (settings ??= readSettings(surroundings.environment)),
     done: (code) => {
       exitCode = code;
     },
@@ -51,9 +60,21 @@ function buildProgram(context: CommandContext): Command {
     .addHelpText("after", HELP);
   addAnchor(program, context);
   addVerify(program, context);
+  addReceipt(program, context);
+  addBundle(program, context);
   addTrace(program, context);
-  addDemo(program, context);
+  addLatest(program, context);
+  addMonitor(program, context);
+  addClaim(program, context);
+  addGrant(program, context);
+  addRevoke(program, context);
+  addKeygen(program, context);
+  addPrepare(program, context);
+  addSign(program, context);
+  addSubmit(program, context);
   addKeys(program, context);
   addStatus(program, context);
+  addDemo(program, context);
+  addCompletion(program, context);
   return program;
 }

@@ -1,7 +1,13 @@
 import { join } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { ProofError, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
-import type { ReceiptVerification, StatedReceipt, TrustRootChain } from "@event-anchoring/protocol";
+import type {
+  Crypto,
+  ReceiptExpectation,
+  ReceiptVerification,
+  StatedReceipt,
+  TrustRootChain,
+} from "@event-anchoring/protocol";
 import { CliError, EXIT } from "./cli-error.ts";
 import { loadTrustRoots } from "./trust-roots.ts";
 
@@ -28,22 +34,40 @@ export interface CheckedReceipt {
   readonly verification: ReceiptVerification;
 }
 
+/** The trust roots to judge by; null if there are none: a remote service, and none given. */
+export function trustChainOf(options: TrustOptions): TrustRootChain | null {
+  const nearby = options.clusterFolder === null ? [] : [join(options.clusterFolder, "trust-root.txt")];
+  const paths = options.trustRoots.length > 0 ? options.trustRoots : nearby;
+  if (paths.length === 0) return null;
+  return loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir });
+}
+
+/**
+ * @param crypto one that remembers, where many receipts share a checkpoint
+ * @throws CliError `invalid`: the service must not be believed
+ */
+export function judgeReceipt(
+  stated: StatedReceipt,
+  expect: ReceiptExpectation,
+  chain: TrustRootChain,
+  crypto: Crypto = nodeCrypto,
+): ReceiptVerification {
+  const verification = verifyReceipt({ receipt: stated.receipt, trustRoots: chain, expect }, crypto);
+  if (verification.failure === null) return verification;
+  const { step, code } = verification.failure;
+  const message = `the service sent a receipt that does not verify (${step}: ${code}): do not trust it`;
+  throw new CliError(EXIT.invalid, code, message);
+}
+
 /**
  * Verifies a receipt that the service sent, offline. Null if there is no trust root to judge it by.
  * @throws CliError `invalid`: the service must not be believed
  */
 export function checkReceipt(
   stated: StatedReceipt,
-  expect: { readonly eventHash: Uint8Array; readonly anchorId: Uint8Array },
+  expect: ReceiptExpectation,
   options: TrustOptions,
 ): CheckedReceipt | null {
-  const nearby = options.clusterFolder === null ? [] : [join(options.clusterFolder, "trust-root.txt")];
-  const paths = options.trustRoots.length > 0 ? options.trustRoots : nearby;
-  if (paths.length === 0) return null;
-  const chain = loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir });
-  const verification = verifyReceipt({ receipt: stated.receipt, trustRoots: chain, expect }, nodeCrypto);
-  if (verification.failure === null) return { chain, verification };
-  const { step, code } = verification.failure;
-  const message = `the service sent a receipt that does not verify (${step}: ${code}): do not trust it`;
-  throw new CliError(EXIT.invalid, code, message);
+  const chain = trustChainOf(options);
+  return chain === null ? null : { chain, verification: judgeReceipt(stated, expect, chain) };
 }

@@ -1,4 +1,4 @@
-/** Exit codes of anchorctl. Documented in --help; they change only with a new major version. */
+/** Exit codes of anchorctl. Documented in --help and docs/anchorctl.md; they change only with a new major version. */
 export const EXIT = {
   ok: 0,
   /** The receipt, the file or the trust root do not fit together. */
@@ -9,6 +9,8 @@ export const EXIT = {
   refused: 3,
   /** The service could not be asked, or did not say what became of it: ask again with the same --event-id. */
   unavailable: 4,
+  /** Nothing is wrong, and not everything is proved: a part rests on the word of the service. */
+  asStated: 5,
   /** A fault of this program. */
   internal: 70,
 } as const;

@@ -31,6 +31,11 @@ export class Printer {
     this.#output.write(`${text}\n`);
   }
 
+  /** A result that is a file of its own, as it is. */
+  raw(text: string): void {
+    this.#output.write(text);
+  }
+
   /** `✓ inclusion      4 hashes lead to the root` */
   check(mark: Mark, label: string, detail: string): void {
     this.line(`  ${this.sign(mark)} ${label.padEnd(LABEL_WIDTH)} ${detail}`);
@@ -59,6 +64,11 @@ export class Printer {
   sign(mark: Mark): string {
     const [sign, colour] = SIGNS[mark];
     return this.#isColoured ? styleText(colour, sign) : sign;
+  }
+
+  /** One object a line, for what goes on. */
+  jsonLine(value: object): void {
+    this.line(JSON.stringify(value));
   }
 
   json(value: object): void {

@@ -29,10 +29,10 @@ export function readText(path: string, bytesMax: number): string {
 }
 
 /** Writes a file whole or not at all: an earlier one stays until the new one is complete. */
-export function writeWhole(path: string, text: string): void {
+export function writeWhole(path: string, content: string | Uint8Array): void {
   const partial = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(partial, text);
+    writeFileSync(partial, content);
     renameSync(partial, path);
   } catch (error) {
     throw asCliError(path, "write", error);
@@ -42,12 +42,14 @@ export function writeWhole(path: string, text: string): void {
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   EACCES: "permission denied",
+  EEXIST: "it exists already",
   EISDIR: "it is a folder",
   ENOTDIR: "a part of the path is not a folder",
   ENOSPC: "the disk is full",
 };
 
-function asCliError(path: string, verb: "read" | "write", error: unknown): unknown {
+/** What the system says, in plain words. Other errors as they are. */
+export function asCliError(path: string, verb: "read" | "write", error: unknown): unknown {
   if (error instanceof CliError || !(typeof error === "object" && error !== null && "code" in error)) return error;
   const reason = REASONS[String(error.code)] ?? String(error.code);
   return new CliError(EXIT.usage, `cannot_${verb}`, `cannot ${verb} ${path}: ${reason}`, error);

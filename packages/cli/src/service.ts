@@ -14,6 +14,10 @@ export interface Question {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly body?: object;
+  /** Default: JSON. */
+  readonly accept?: string;
+  /** How long one node has; for questions that take a server longer than others. */
+  readonly tryTimeoutMs?: number;
 }
 
 export interface ServiceOptions {
@@ -25,11 +29,14 @@ export interface ServiceOptions {
 }
 
 const TRY_TIMEOUT_MS = 6000;
+/** For batches: what the service takes at most, and a little. */
+export const BATCH_TRY_TIMEOUT_MS = 17_000;
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2000;
-const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+/** A batch of 1,000 with their receipts has some 4 MiB. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** Answers that mean: not now, perhaps later or elsewhere. */
-const PASSING_STATUSES: readonly number[] = [429, 502, 503, 504];
+const PASSING_STATUSES: readonly number[] = [429, 500, 502, 503, 504];
 
 /**
  * Asks the nodes in turn until one gives a lasting answer. A question that writes must carry a `client_event_id`: then
@@ -45,61 +52,123 @@ export class Service {
 
   /** @throws CliError `unavailable` with the newest reason when no node has answered in time */
   async ask(question: Question): Promise<Answer> {
-    const giveUpAt = performance.now() + this.#options.timeoutMs;
-    let pauseMs = PAUSE_MS_MIN;
-    for (;;) {
-      const answer = await this.#try(question, giveUpAt);
-      if (typeof answer !== "string" && !PASSING_STATUSES.includes(answer.status)) return answer;
-      const reason = typeof answer === "string" ? answer : `${answer.apiUrl}: ${problemText(answer)}`;
-      this.#next += 1;
-      // Every node is asked once before any is waited for.
-      const isRound = this.#next % this.#options.apiUrls.length === 0;
-      if (isRound) {
-        const withJitterMs = pauseMs * (0.5 + Math.random() / 2);
-        if (performance.now() + withJitterMs > giveUpAt) {
-          throw new CliError(EXIT.unavailable, "unavailable", `no node could answer: ${reason}`);
-        }
-        await delay(withJitterMs);
-        pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
-      }
-    }
+    return jsonAnswerOf(await this.#askAll(question, (raw) => reasonAgainst(raw, "json")));
+  }
+
+  /** For answers that are no JSON. @throws CliError `unavailable`; `refused` for any status but 200 */
+  async askBytes(path: string): Promise<Uint8Array> {
+    const raw = await this.#askAll({ method: "GET", path, accept: "*/*" }, (given) => reasonAgainst(given, "bytes"));
+    if (raw.status !== 200) expectStatus(jsonAnswerOf(raw), 200);
+    return raw.bytes;
   }
 
   /** One try at the first node; any status is an answer. @throws CliError `unavailable` when there is none */
   async askOnce(question: Question): Promise<Answer> {
-    const answer = await this.#try(question, performance.now() + this.#options.timeoutMs);
-    if (typeof answer === "string") throw new CliError(EXIT.unavailable, "unavailable", answer);
-    return answer;
+    const raw = await this.#try(question, performance.now() + this.#options.timeoutMs);
+    const reason = typeof raw === "string" ? raw : isJsonObject(raw) ? null : `${raw.apiUrl}: ${NO_OBJECT}`;
+    if (typeof raw === "string" || reason !== null) {
+      throw new CliError(EXIT.unavailable, "unavailable", reason ?? "no answer");
+    }
+    return jsonAnswerOf(raw);
+  }
+
+  async #askAll(question: Question, reasonToGoOn: (raw: RawAnswer) => string | null): Promise<RawAnswer> {
+    const giveUpAt = performance.now() + this.#options.timeoutMs;
+    let pauseMs = PAUSE_MS_MIN;
+    let askedToWaitMs = Number.POSITIVE_INFINITY;
+    for (;;) {
+      const raw = await this.#try(question, giveUpAt);
+      const reason = typeof raw === "string" ? raw : reasonToGoOn(raw);
+      if (typeof raw !== "string" && reason === null) return raw;
+      askedToWaitMs = Math.min(askedToWaitMs, typeof raw === "string" ? 0 : raw.retryAfterMs);
+      this.#next += 1;
+      // Every node is asked once before any is waited for.
+      if (this.#next % this.#options.apiUrls.length !== 0) continue;
+      const waitMs = Math.max(askedToWaitMs, pauseMs * (0.5 + Math.random() / 2));
+      if (performance.now() + waitMs > giveUpAt) {
+        throw new CliError(EXIT.unavailable, "unavailable", `no node could answer: ${reason ?? ""}`);
+      }
+      await delay(waitMs);
+      pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
+      askedToWaitMs = Number.POSITIVE_INFINITY;
+    }
   }
 
   /** Why a try failed, as text, or what the node answered. */
-  async #try(question: Question, giveUpAt: number): Promise<Answer | string> {
+  async #try(question: Question, giveUpAt: number): Promise<RawAnswer | string> {
     const { apiUrls, apiKey } = this.#options;
     const apiUrl = apiUrls[this.#next % apiUrls.length];
     if (apiUrl === undefined) throw new CliError(EXIT.usage, "no_node", "no node's address is known");
-    const timeoutMs = Math.max(1, Math.round(Math.min(TRY_TIMEOUT_MS, giveUpAt - performance.now())));
+    const tryTimeoutMs = question.tryTimeoutMs ?? TRY_TIMEOUT_MS;
+    const timeoutMs = Math.max(1, Math.round(Math.min(tryTimeoutMs, giveUpAt - performance.now())));
     try {
       const response = await request(apiUrl + question.path, {
         method: question.method,
         headers: {
-          accept: "application/json",
+          accept: question.accept ?? "application/json",
           ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
           ...(question.body === undefined ? {} : { "content-type": "application/json" }),
         },
         body: question.body === undefined ? null : JSON.stringify(question.body),
         signal: AbortSignal.timeout(timeoutMs),
       });
-      const text = await readLimited(response.body);
-      const body: unknown = text === "" ? {} : JSON.parse(text);
-      if (!isRecord(body)) return `${apiUrl}: the answer is not a JSON object`;
-      return { status: response.statusCode, apiUrl, body };
+      const bytes = await readLimited(response.body);
+      return { status: response.statusCode, apiUrl, bytes, retryAfterMs: retryAfterMsOf(response.headers) };
     } catch (error) {
       return `${apiUrl}: ${connectionText(error)}`;
     }
   }
 }
 
-async function readLimited(stream: AsyncIterable<Uint8Array>): Promise<string> {
+interface RawAnswer {
+  readonly status: number;
+  readonly apiUrl: string;
+  readonly bytes: Uint8Array;
+  /** How long the node asks to be left alone; 0 if it does not say. */
+  readonly retryAfterMs: number;
+}
+
+const NO_OBJECT = "the answer is not a JSON object";
+
+function isJsonObject({ bytes }: RawAnswer): boolean {
+  return isRecord(jsonOf(bytes));
+}
+
+/** Null: the answer is for good. */
+function reasonAgainst(raw: RawAnswer, kind: "json" | "bytes"): string | null {
+  if (PASSING_STATUSES.includes(raw.status)) {
+    return `${raw.apiUrl}: ${isJsonObject(raw) ? problemText(jsonAnswerOf(raw)) : `status ${raw.status}`}`;
+  }
+  if (kind === "bytes" && raw.status === 200) return null;
+  return isJsonObject(raw) ? null : `${raw.apiUrl}: ${NO_OBJECT}`;
+}
+
+function jsonAnswerOf({ status, apiUrl, bytes }: RawAnswer): Answer {
+  const body = jsonOf(bytes);
+  return { status, apiUrl, body: isRecord(body) ? body : {} };
+}
+
+/** Undefined for what is no JSON. */
+function jsonOf(bytes: Uint8Array): unknown {
+  const text = Buffer.from(bytes).toString("utf8");
+  if (text === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (isRecord(error) && error.name === "SyntaxError") return undefined;
+    throw error;
+  }
+}
+
+/** Seconds, or a date. RFC 9110 section 10.2.3. */
+function retryAfterMsOf(headers: Readonly<Record<string, string | string[] | undefined>>): number {
+  const value = headers["retry-after"];
+  if (typeof value !== "string") return 0;
+  const ms = /^\d{1,9}$/u.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}
+
+async function readLimited(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stream) {
@@ -107,7 +176,7 @@ async function readLimited(stream: AsyncIterable<Uint8Array>): Promise<string> {
     if (length > ANSWER_BYTES_MAX) throw new Error("the answer is too long");
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 /** By name and code, not by class: errors of Node's own modules may come from another realm. */
@@ -115,7 +184,6 @@ function connectionText(error: unknown): string {
   if (!isRecord(error)) return String(error);
   if (error.code === "ECONNREFUSED") return "nobody listens there";
   if (error.name === "TimeoutError") return "no answer in time";
-  if (error.name === "SyntaxError") return "the answer is not JSON";
   return typeof error.message === "string" ? error.message : "the connection failed";
 }
 

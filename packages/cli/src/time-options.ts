@@ -58,3 +58,10 @@ export function durationText(ms: number): string {
   const [unit, unitMs] = units.find(([name, each]) => name !== "y" && ms >= each && ms % each === 0) ?? ["ms", 1];
   return `${ms / unitMs}${unit}`;
 }
+
+/** An RFC 3339 time in Unix milliseconds. @throws CliError `usage` */
+export function parseTime(option: string, text: string): number {
+  const ms = timeMs(text);
+  if (ms >= 0 && ms <= LATEST_MS) return Math.floor(ms);
+  throw new CliError(EXIT.usage, "time_invalid", `${option} takes an RFC 3339 time such as 2031-01-31T00:00:00Z`);
+}

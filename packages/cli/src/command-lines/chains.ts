@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { demoCommand } from "../commands/demo.ts";
 import { traceCommand } from "../commands/trace.ts";
-import { HELP, collect, targetOf, timeoutMsOf, withTarget, withTrustRoot } from "./context.ts";
+import { HELP, collect, targetOf, timeoutMsOf, trustOf, withTarget, withTimeout, withTrustRoot } from "./context.ts";
 import type { CommandContext, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
 interface TraceFlags extends TargetFlags, TimeoutFlags {
@@ -12,42 +12,41 @@ interface TraceFlags extends TargetFlags, TimeoutFlags {
 
 type DemoFlags = TargetFlags & TrustFlags & TimeoutFlags;
 
-export function addTrace(program: Command, { surroundings, printer, done }: CommandContext): void {
+export function addTrace(program: Command, context: CommandContext): void {
+  const { printer, done } = context;
   const command = program
     .command("trace <anchor_id>")
     .description("show who acted, who delegated, and whether it was authorised")
     .option("--as-of <position>", "a sequence or an RFC 3339 time; what counts as now (default: the newest)")
     .option("--trusted-root <anchor_id>", "claim that a root grant may be by; may be repeated", collect, [])
-    .option("--timeout <seconds>", "how long to try, over all nodes", "30")
     .option("--json", "print the service's answer as it is")
     .addHelpText("after", HELP);
-  withTarget(command).action(async (anchorId: string, flags: TraceFlags) => {
+  withTimeout(withTarget(command)).action(async (anchorId: string, flags: TraceFlags) => {
     const options = {
       anchorId,
       asOf: flags.asOf ?? null,
       trustedRoots: flags.trustedRoot,
-      timeoutMs: timeoutMsOf(flags),
+      timeoutMs: timeoutMsOf(flags, context),
       isJson: flags.json === true,
     };
-    done(await traceCommand(options, targetOf(flags, surroundings), printer));
+    done(await traceCommand(options, targetOf(flags, context), printer));
   });
 }
 
-export function addDemo(program: Command, { surroundings, printer, done }: CommandContext): void {
+export function addDemo(program: Command, context: CommandContext): void {
+  const { surroundings, printer, done } = context;
   const command = program
     .command("demo")
     .description("play a responsibility chain: register, delegate, act, trace, withdraw, act again")
-    .option("--timeout <seconds>", "how long to try each request, over all nodes", "30")
     .option("--json", "print one JSON object: ids and verdicts")
     .addHelpText("after", HELP);
-  withTrustRoot(withTarget(command)).action(async (flags: DemoFlags) => {
+  withTimeout(withTrustRoot(withTarget(command))).action(async (flags: DemoFlags) => {
     const options = {
-      trustRoots: flags.trustRoot,
-      rootThk: flags.rootThk ?? null,
-      timeoutMs: timeoutMsOf(flags),
+      ...trustOf(flags, context),
+      timeoutMs: timeoutMsOf(flags, context),
       isJson: flags.json === true,
       workingDir: surroundings.workingDir,
     };
-    done(await demoCommand(options, targetOf(flags, surroundings), printer));
+    done(await demoCommand(options, targetOf(flags, context), printer));
   });
 }

@@ -1,38 +1,56 @@
 /** What every command line shares: options that mean the same everywhere, and where results go. */
+import type { Readable } from "node:stream";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Output, Printer } from "../printer.ts";
-import { API_KEY_VARIABLE, findTarget } from "../target.ts";
+import { VARIABLES } from "../settings.ts";
+import type { Settings } from "../settings.ts";
+import { findTarget } from "../target.ts";
 import type { Target } from "../target.ts";
 
 /** What the program needs of the world. */
 export interface Surroundings {
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Absent: there is nothing to read. */
+  readonly stdin?: Readable;
   readonly workingDir: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Ends a command that would run until it is stopped. */
+  readonly signal?: AbortSignal;
 }
 
 export interface CommandContext {
   readonly surroundings: Surroundings;
   readonly printer: Printer;
+  /** For what is not the result: progress, and what a script should not read. */
+  readonly aside: Printer;
+  /** Read when first asked for: help needs none. @throws CliError `usage` */
+  readonly settings: () => Settings;
   /** Takes the exit code of the command that was run. */
   readonly done: (code: ExitCode) => void;
 }
 
+const variableLines = Object.entries(VARIABLES)
+  .map(([name, purpose]) => `  ${name.padEnd(22)} ${purpose}`)
+  .join("\n");
+
 export const HELP = `
 Exit codes:
    0  done; the receipt is valid (warnings included)
-   1  not valid: file, receipt and trust root do not fit together, one is damaged, or a trace shows a violation
+   1  not valid: file, receipt and trust root do not fit together, one is damaged, a trace shows a violation, or a
+      monitored log was rolled back or split
    2  wrong usage, or a file cannot be read or written
-   3  the service refused the request (the code says why)
+   3  the service refused the request (the code says why); of many files, at least one
    4  the service is unavailable, or the outcome is unknown: ask again (anchor: with the same --event-id)
+   5  a bundle is not wrong, and a part of it rests on the word of the service
   70  a fault of this program
 
 Environment:
-  ${API_KEY_VARIABLE}  API key; wins over that of the cluster folder
-  NO_COLOR           no colours on a terminal either
+${variableLines}
+
+Command line before environment before config file before the nearest .anchoring.
 `;
 
 export interface CommonFlags {
@@ -42,6 +60,7 @@ export interface CommonFlags {
 export interface TargetFlags extends CommonFlags {
   readonly apiUrl: readonly string[];
   readonly cluster?: string;
+  readonly origin?: string;
 }
 
 export interface TrustFlags {
@@ -50,7 +69,7 @@ export interface TrustFlags {
 }
 
 export interface TimeoutFlags {
-  readonly timeout: string;
+  readonly timeout?: string;
 }
 
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
@@ -61,19 +80,49 @@ export function withTarget(command: Command): Command {
     .option("--cluster <folder>", "folder with cluster.json (default: the nearest .anchoring)");
 }
 
+/** For what is written: where to. */
+export function withOrigin(command: Command): Command {
+  return command.option("--origin <fingerprint>", "origin to write to (default: that of the node that answers)");
+}
+
 export function withTrustRoot(command: Command): Command {
   return command
     .option("--trust-root <file>", "signed trust root; repeat for later versions, oldest first", collect, [])
     .option("--root-thk <hex>", "pinned hash of the first trust root (default: root-thk.txt beside it, if there)");
 }
 
-export function targetOf(flags: TargetFlags, { workingDir, environment }: Surroundings): Target {
-  return findTarget({ apiUrls: flags.apiUrl, cluster: flags.cluster ?? null, workingDir, environment });
+export function withTimeout(command: Command, defaultS = 30): Command {
+  return command.option("--timeout <seconds>", `how long to try, over all nodes (default: ${defaultS})`);
+}
+
+export function targetOf(flags: TargetFlags, { surroundings, settings }: CommandContext): Target {
+  const { apiUrl: apiUrls, cluster = null, origin: originFingerprint = null } = flags;
+  const { workingDir } = surroundings;
+  return findTarget({ flags: { apiUrls, cluster, originFingerprint }, settings: settings(), workingDir });
+}
+
+/** Which trust roots a command judges by. */
+export interface TrustChoice {
+  /** Files, oldest first; empty: those of the cluster folder. */
+  readonly trustRoots: readonly string[];
+  readonly rootThk: string | null;
+}
+
+/** A pin belongs to the documents that it was set with: a pin of a farther place is not held against nearer ones. */
+export function trustOf(flags: TrustFlags, { settings }: CommandContext): TrustChoice {
+  const { environment, file } = settings();
+  const pins: string[] = [];
+  for (const { trustRoots, rootThk } of [{ trustRoots: flags.trustRoot, rootThk: flags.rootThk }, environment, file]) {
+    if (rootThk !== undefined && rootThk !== null) pins.push(rootThk);
+    if (trustRoots.length > 0) return { trustRoots, rootThk: pins[0] ?? null };
+  }
+  return { trustRoots: [], rootThk: pins[0] ?? null };
 }
 
 /** @returns milliseconds @throws CliError `usage` */
-export function timeoutMsOf({ timeout }: TimeoutFlags): number {
-  const seconds = Number(timeout);
+export function timeoutMsOf({ timeout }: TimeoutFlags, { settings }: CommandContext, defaultS = 30): number {
+  const { environment, file } = settings();
+  const seconds = Number(timeout ?? environment.timeoutS ?? file.timeoutS ?? defaultS);
   if (seconds > 0 && seconds <= 3600) return seconds * 1000;
   throw new CliError(EXIT.usage, "timeout_invalid", "--timeout must be a number of seconds from 1 to 3600");
 }

@@ -2,9 +2,15 @@
 import type { Command } from "commander";
 import { CliError, EXIT } from "../cli-error.ts";
 import { anchorCommand } from "../commands/anchor.ts";
+import { anchorFilesCommand } from "../commands/anchor-files.ts";
 import { statusCommand } from "../commands/status.ts";
+import { assertAnchorId } from "../commands/trace.ts";
+import { looksLikeBundle, verifyBundleCommand } from "../commands/verify-bundle.ts";
 import { verifyCommand } from "../commands/verify.ts";
-import { HELP, targetOf, timeoutMsOf, withTarget, withTrustRoot } from "./context.ts";
+import { expandPatterns, isPattern } from "../file-patterns.ts";
+import { Progress } from "../progress.ts";
+import { readPathList } from "../read-path-list.ts";
+import { HELP, targetOf, timeoutMsOf, trustOf, withOrigin, withTarget, withTimeout, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
 const CHECK_EVENT_ID = /^[\x20-\x7e]{1,128}$/u;
@@ -12,70 +18,127 @@ const CHECK_EVENT_ID = /^[\x20-\x7e]{1,128}$/u;
 interface AnchorFlags extends TargetFlags, TrustFlags, TimeoutFlags {
   readonly eventId?: string;
   readonly out?: string;
+  readonly stdin?: true;
+  readonly null?: true;
+  readonly report?: string;
 }
 
 interface VerifyFlags extends CommonFlags, TrustFlags {
   readonly proof?: string;
+  readonly bundle?: string;
+  readonly anchorId?: string;
   readonly requireCurrent?: true;
 }
 
-export function addAnchor(program: Command, { surroundings, printer, done }: CommandContext): void {
+const BATCH_HELP = `
+Several files, a pattern in quotes ('logs/**/*.gz'), or --stdin (one path a line) are anchored in batches of up to 1,000.
+What became of each is appended to a report; the same command again with the same report goes on where it stopped, and
+anchors nothing twice.
+`;
+
+export function addAnchor(program: Command, context: CommandContext): void {
+  const { surroundings, printer, done } = context;
   const command = program
-    .command("anchor <file>")
-    .description("anchor the SHA-256 of a file and write <file>.tlog-proof")
+    .command("anchor [files...]")
+    .description("anchor the SHA-256 of files, and write <file>.tlog-proof for each")
     .option("--event-id <id>", "client_event_id: the same id and file are anchored once (default: a random one)")
     .option("--out <file>", "where to write the receipt")
-    .option("--timeout <seconds>", "how long to try, over all nodes", "30")
+    .option("--stdin", "read paths from standard input, one a line")
+    .option("-0, --null", "paths on standard input end in NUL")
+    .option("--report <file>", "report of many files (default: anchorctl-report.jsonl)")
     .option("--json", "print one JSON object")
-    .addHelpText("after", HELP);
-  withTrustRoot(withTarget(command)).action(async (file: string, flags: AnchorFlags) => {
-    const timeoutMs = timeoutMsOf(flags);
-    if (flags.eventId !== undefined && !CHECK_EVENT_ID.test(flags.eventId)) {
-      throw new CliError(EXIT.usage, "event_id_invalid", "--event-id must be 1 to 128 printable ASCII characters");
-    }
-    const options = {
-      file,
-      eventId: flags.eventId ?? null,
-      out: flags.out ?? null,
-      trustRoots: flags.trustRoot,
-      rootThk: flags.rootThk ?? null,
-      timeoutMs,
-      isJson: flags.json === true,
-      workingDir: surroundings.workingDir,
-    };
-    done(await anchorCommand(options, targetOf(flags, surroundings), printer));
-  });
+    .addHelpText("after", BATCH_HELP + HELP);
+  withTimeout(withTrustRoot(withOrigin(withTarget(command)))).action(
+    async (given: readonly string[], flags: AnchorFlags) => {
+      const timeoutMs = timeoutMsOf(flags, context);
+      const common = {
+        ...trustOf(flags, context),
+        timeoutMs,
+        isJson: flags.json === true,
+        workingDir: surroundings.workingDir,
+      };
+      const isBatch =
+        flags.stdin === true || flags.report !== undefined || given.length > 1 || given.some((path) => isPattern(path));
+      const [file] = given;
+      if (!isBatch && file !== undefined) {
+        const eventId = checkedEventId(flags.eventId);
+        const options = { ...common, file, eventId, out: flags.out ?? null };
+        done(await anchorCommand(options, targetOf(flags, context), printer));
+        return;
+      }
+      const files = await filesOf(given, flags, context);
+      const options = { ...common, files, report: flags.report ?? "anchorctl-report.jsonl" };
+      const progress = new Progress(surroundings.stderr);
+      done(await anchorFilesCommand(options, targetOf(flags, context), printer, progress));
+    },
+  );
 }
 
-export function addVerify(program: Command, { surroundings, printer, done }: CommandContext): void {
+function checkedEventId(eventId: string | undefined): string | null {
+  if (eventId === undefined || CHECK_EVENT_ID.test(eventId)) return eventId ?? null;
+  throw new CliError(EXIT.usage, "event_id_invalid", "--event-id must be 1 to 128 printable ASCII characters");
+}
+
+async function filesOf(
+  given: readonly string[],
+  flags: AnchorFlags,
+  { surroundings }: CommandContext,
+): Promise<readonly string[]> {
+  if (flags.eventId !== undefined || flags.out !== undefined) {
+    throw new CliError(EXIT.usage, "single_file_only", "--event-id and --out are for a single file");
+  }
+  const { stdin, workingDir } = surroundings;
+  if (flags.stdin === true && stdin === undefined) {
+    throw new CliError(EXIT.usage, "no_stdin", "there is no standard input to read paths from");
+  }
+  const listed = flags.stdin === true && stdin !== undefined ? await readPathList(stdin, flags.null === true) : [];
+  const files = [...new Set([...expandPatterns(given, workingDir), ...listed])];
+  if (files.length > 0) return files;
+  throw new CliError(EXIT.usage, "no_files", "no files: give some, a pattern that matches some, or --stdin");
+}
+
+export function addVerify(program: Command, context: CommandContext): void {
+  const { surroundings, printer, done } = context;
   const command = program
-    .command("verify <file>")
-    .description("check a file against its receipt, offline")
+    .command("verify [file]")
+    .description("check a file against its receipt, or a bundle, offline")
     .option("--proof <file>", "the receipt (default: <file>.tlog-proof)")
+    .option("--bundle <file>", "a bundle instead; with <file>, its subject must be the event of that file")
+    .option("--anchor-id <id>", "the anchor that the bundle must be about")
     .option("--require-current", "fail if only an older trust root is satisfied")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
-  withTrustRoot(command).action(async (file: string, flags: VerifyFlags) => {
+  withTrustRoot(command).action(async (file: string | undefined, flags: VerifyFlags) => {
+    const { workingDir } = surroundings;
+    const common = { ...trustOf(flags, context), isJson: flags.json === true, workingDir };
+    const isBundleItself =
+      file !== undefined && flags.bundle === undefined && flags.proof === undefined && looksLikeBundle(file);
+    const bundle = isBundleItself ? file : flags.bundle;
+    if (bundle !== undefined) {
+      if (flags.anchorId !== undefined) assertAnchorId("--anchor-id", flags.anchorId);
+      const about = { file: isBundleItself ? null : (file ?? null), anchorId: flags.anchorId ?? null };
+      done(await verifyBundleCommand({ ...common, bundle, ...about }, printer));
+      return;
+    }
+    if (file === undefined) throw new CliError(EXIT.usage, "no_file", "give a file, or --bundle <file>");
     const options = {
+      ...common,
       file,
       proof: flags.proof ?? null,
-      trustRoots: flags.trustRoot,
-      rootThk: flags.rootThk ?? null,
       isCurrentRequired: flags.requireCurrent === true,
-      isJson: flags.json === true,
-      workingDir: surroundings.workingDir,
     };
     done(await verifyCommand(options, printer));
   });
 }
 
-export function addStatus(program: Command, { surroundings, printer, done }: CommandContext): void {
+export function addStatus(program: Command, context: CommandContext): void {
   const command = program
     .command("status")
-    .description("show each node's role and readiness")
+    .description("show all nodes: role, term, lag, trust root, when certificates expire")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
   withTarget(command).action(async (flags: TargetFlags) => {
-    done(await statusCommand({ isJson: flags.json === true }, targetOf(flags, surroundings), printer));
+    const target = targetOf(flags, context);
+    context.done(await statusCommand({ isJson: flags.json === true, nowMs: Date.now() }, target, context.printer));
   });
 }

@@ -12,9 +12,8 @@ import {
 } from "../commands/keys.ts";
 import type { KeysOptions } from "../commands/keys.ts";
 import { openOperators } from "../operators.ts";
-import { Printer } from "../printer.ts";
 import { parseDuration, parseExpiry } from "../time-options.ts";
-import { HELP, collect, timeoutMsOf, withTrustRoot } from "./context.ts";
+import { HELP, collect, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
 interface OperatorFlags extends CommonFlags, TrustFlags, TimeoutFlags {
@@ -38,6 +37,8 @@ interface RotateFlags extends OperatorFlags {
   readonly expires?: string;
 }
 
+const OPERATOR_TIMEOUT_S = 10;
+
 const OPERATOR_HELP = `
 Operators call the control planes, not the API. From a cluster folder everything is found there: its CA issues a
 certificate for the occasion. Elsewhere give certificate, key and CA (certificates of operators live a day at most),
@@ -60,31 +61,32 @@ function withOperator(command: Command): Command {
       .option("--operator-key <file>", "its private key, PEM, mode 600")
       .option("--ca <file>", "certificate of the cluster's CA, PEM")
       .option("--node <id@host:port>", "control plane of a node; may be repeated", collect, [])
-      .option("--timeout <seconds>", "how long to try, over all nodes", "10")
+      .option("--timeout <seconds>", `how long to try, over all nodes (default: ${OPERATOR_TIMEOUT_S})`)
       .option("--json", "print one JSON object"),
   ).addHelpText("after", OPERATOR_HELP + HELP);
 }
 
-async function keysOptions(flags: OperatorFlags, { surroundings, printer }: CommandContext): Promise<KeysOptions> {
-  const { stdout, stderr, workingDir, environment } = surroundings;
+async function keysOptions(flags: OperatorFlags, context: CommandContext): Promise<KeysOptions> {
+  const { surroundings, printer, settings } = context;
+  const { stdout, workingDir } = surroundings;
+  const { environment, file } = settings();
   const operators = await openOperators({
     certificate: flags.operatorCert ?? null,
     key: flags.operatorKey ?? null,
     ca: flags.ca ?? null,
     nodes: flags.node,
-    cluster: flags.cluster ?? null,
-    trustRoots: flags.trustRoot,
-    rootThk: flags.rootThk ?? null,
+    cluster: flags.cluster ?? environment.cluster ?? file.cluster,
+    ...trustOf(flags, context),
     workingDir,
   });
   return {
     operators,
-    timeoutMs: timeoutMsOf(flags),
+    timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S),
     isJson: flags.json === true,
     nowMs: Date.now(),
     printer,
     // A script that reads the secret from stdout reads nothing else there.
-    aside: stdout.isTTY ? printer : new Printer(stderr, environment),
+    aside: stdout.isTTY ? printer : context.aside,
   };
 }
 

@@ -7,6 +7,7 @@ import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
 import { isRecord } from "../nearest-cluster.ts";
+import { originToWrite } from "../origin.ts";
 import type { Printer } from "../printer.ts";
 import { hashFile, writeWhole } from "../read-input.ts";
 import { Service, expectStatus } from "../service.ts";
@@ -36,7 +37,7 @@ export async function anchorCommand(options: AnchorOptions, target: Target, prin
   const eventHash = await hashFile(options.file);
   const eventId = options.eventId ?? `anchorctl-${randomUUID()}`;
   const service = new Service({ apiUrls: target.apiUrls, apiKey, timeoutMs: options.timeoutMs });
-  const answer = await ask(service, eventHash, eventId);
+  const answer = await ask(service, target, eventHash, eventId);
   const isReplayed = answer.body.replayed === true;
   const stated = await receiptOf(service, answer, eventId);
   const expect = { eventHash, anchorId: stated.anchorId };
@@ -60,11 +61,10 @@ interface Result {
   readonly checked: CheckedReceipt | null;
 }
 
-/** Reads the origin of a node that answers, then writes to it: the origin stays the same over all repetitions. */
-async function ask(service: Service, eventHash: Uint8Array, eventId: string): Promise<Answer> {
-  const health = expectStatus(await service.ask({ method: "GET", path: "/healthz" }), 200);
+/** The origin stays the same over all repetitions. */
+async function ask(service: Service, target: Target, eventHash: Uint8Array, eventId: string): Promise<Answer> {
   const body = {
-    origin_fingerprint: health.body.origin_fingerprint,
+    origin_fingerprint: await originToWrite(service, target),
     event_hash: bytesToHex(eventHash),
     client_event_id: eventId,
   };

@@ -1,12 +1,20 @@
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { isRecord } from "../nearest-cluster.ts";
+import { certificateExpiryOf } from "../node-certificate.ts";
 import type { Printer } from "../printer.ts";
 import { Service } from "../service.ts";
 import type { Answer } from "../service.ts";
 import type { Target } from "../target.ts";
 
 const TIMEOUT_MS = 3000;
+const DAY_MS = 86_400_000;
+const SOON_MS = 30 * DAY_MS;
+
+export interface StatusOptions {
+  readonly isJson: boolean;
+  readonly nowMs: number;
+}
 
 interface NodeState {
   readonly apiUrl: string;
@@ -15,34 +23,66 @@ interface NodeState {
   readonly health: Readonly<Record<string, unknown>> | null;
   /** Checks that fail, or why there was no answer. */
   readonly failing: readonly string[];
+  /** Of the node's TLS listener, Unix milliseconds; null: it has none that is known here. */
+  readonly certificateExpiresMs: number | null;
 }
 
-/** `anchorctl status`: each node's health and readiness. Exit 0 if all are ready, else `unavailable`. */
-export async function statusCommand(options: { isJson: boolean }, target: Target, printer: Printer): Promise<ExitCode> {
-  const nodes = await Promise.all(target.apiUrls.map(stateOf));
+/** What all nodes say together. */
+interface ClusterState {
+  readonly terms: readonly number[];
+  readonly leaders: readonly string[];
+  readonly rootThks: readonly string[];
+  readonly highestCommit: number;
+}
+
+/** `anchorctl status`: each node's health and readiness, and what they disagree on. Exit 0 if all are ready. */
+export async function statusCommand(options: StatusOptions, target: Target, printer: Printer): Promise<ExitCode> {
+  const nodes = await Promise.all(
+    target.apiUrls.map((apiUrl, at) => stateOf(apiUrl, target.controlAddresses[at] ?? null)),
+  );
+  const cluster = clusterOf(nodes);
   const areReady = nodes.every((node) => node.isReady);
   if (options.isJson) {
     printer.json({
       ready: areReady,
-      nodes: nodes.map(({ apiUrl, isReady, health, failing }) => ({
-        api_url: apiUrl,
-        ready: isReady,
-        failing,
-        health,
+      terms: cluster.terms,
+      leaders: cluster.leaders,
+      root_thks: cluster.rootThks,
+      commit_index: cluster.highestCommit,
+      nodes: nodes.map((node) => ({
+        api_url: node.apiUrl,
+        ready: node.isReady,
+        failing: node.failing,
+        lag: lagOf(node, cluster),
+        certificate_expires_at: node.certificateExpiresMs === null ? null : timeText(node.certificateExpiresMs),
+        health: node.health,
       })),
     });
   } else {
-    for (const node of nodes) printNode(printer, node);
+    for (const node of nodes) printNode(printer, node, cluster, options.nowMs);
+    printCluster(printer, cluster, areReady);
   }
   return areReady ? EXIT.ok : EXIT.unavailable;
 }
 
-async function stateOf(apiUrl: string): Promise<NodeState> {
+async function stateOf(apiUrl: string, controlAddress: string | null): Promise<NodeState> {
   const service = new Service({ apiUrls: [apiUrl], apiKey: null, timeoutMs: TIMEOUT_MS });
-  const [health, ready] = await Promise.all([answerOf(service, "/healthz"), answerOf(service, "/readyz")]);
-  if (typeof health === "string") return { apiUrl, isReady: false, health: null, failing: [health] };
-  if (typeof ready === "string") return { apiUrl, isReady: false, health: health.body, failing: [ready] };
-  return { apiUrl, isReady: ready.status === 200, health: health.body, failing: failingChecks(ready) };
+  const [health, ready, certificateExpiresMs] = await Promise.all([
+    answerOf(service, "/healthz"),
+    answerOf(service, "/readyz"),
+    expiryOf(apiUrl, controlAddress),
+  ]);
+  const node = { apiUrl, certificateExpiresMs };
+  if (typeof health === "string") return { ...node, isReady: false, health: null, failing: [health] };
+  if (typeof ready === "string") return { ...node, isReady: false, health: health.body, failing: [ready] };
+  return { ...node, isReady: ready.status === 200, health: health.body, failing: failingChecks(ready) };
+}
+
+/** Of the control plane, where its address is known, else of the API if that has TLS. */
+async function expiryOf(apiUrl: string, controlAddress: string | null): Promise<number | null> {
+  const { protocol, hostname, port } = new URL(controlAddress === null ? apiUrl : `https://${controlAddress}`);
+  if (protocol !== "https:") return null;
+  return certificateExpiryOf(hostname.replace(/^\[(.*)\]$/u, "$1"), port === "" ? 443 : Number(port), TIMEOUT_MS);
 }
 
 async function answerOf(service: Service, path: string): Promise<Answer | string> {
@@ -61,12 +101,41 @@ function failingChecks({ body }: Answer): readonly string[] {
   );
 }
 
-function printNode(printer: Printer, { apiUrl, isReady, health, failing }: NodeState): void {
-  const raft = isRecord(health?.raft) ? health.raft : {};
-  const sync = isRecord(health?.prime_root_thk) ? health.prime_root_thk : {};
+function sectionOf({ health }: NodeState, name: "raft" | "prime_root_thk"): Readonly<Record<string, unknown>> {
+  const section = health?.[name];
+  return isRecord(section) ? section : {};
+}
+
+const numbersOf = (value: unknown): readonly number[] => (typeof value === "number" ? [value] : []);
+const textsOf = (value: unknown): readonly string[] => (typeof value === "string" ? [value] : []);
+
+function clusterOf(nodes: readonly NodeState[]): ClusterState {
+  const rafts = nodes.map((node) => sectionOf(node, "raft"));
+  const distinct = <Item>(items: readonly Item[]): readonly Item[] => [...new Set(items)];
+  return {
+    terms: distinct(rafts.flatMap(({ term }) => numbersOf(term))),
+    leaders: distinct(
+      nodes.flatMap((node) => (sectionOf(node, "raft").role === "leader" ? textsOf(node.health?.node_id) : [])),
+    ),
+    rootThks: distinct(nodes.flatMap((node) => textsOf(sectionOf(node, "prime_root_thk").root_thk))),
+    highestCommit: Math.max(0, ...rafts.flatMap(({ commit_index: commit }) => numbersOf(commit))),
+  };
+}
+
+/** Entries that others have committed and the node has not applied; null if it does not say. */
+function lagOf(node: NodeState, { highestCommit }: ClusterState): number | null {
+  const [applied] = numbersOf(sectionOf(node, "raft").applied_index);
+  return applied === undefined ? null : Math.max(0, highestCommit - applied);
+}
+
+function printNode(printer: Printer, node: NodeState, cluster: ClusterState, nowMs: number): void {
+  const { apiUrl, isReady, health, failing, certificateExpiresMs } = node;
+  const raft = sectionOf(node, "raft");
+  const sync = sectionOf(node, "prime_root_thk");
   const name = typeof health?.node_id === "string" ? health.node_id : apiUrl;
   const role = `${word(raft.role)}, term ${word(raft.term)}`;
-  const indexes = `commit ${word(raft.commit_index)}, applied ${word(raft.applied_index)}`;
+  const lag = lagOf(node, cluster);
+  const indexes = `commit ${word(raft.commit_index)}, applied ${word(raft.applied_index)}, lag ${lag ?? "?"}`;
   const rootSync = `trust root ${word(sync.version)} ${sync.in_sync === true ? "in sync" : "not in sync"}`;
   printer.check(
     isReady ? "pass" : "fail",
@@ -74,6 +143,37 @@ function printNode(printer: Printer, { apiUrl, isReady, health, failing }: NodeS
     health === null ? apiUrl : `${apiUrl}  ${role}  ${indexes}  ${rootSync}`,
   );
   for (const reason of failing) printer.check("warn", "", reason);
+  if (certificateExpiresMs !== null) printExpiry(printer, "certificate", certificateExpiresMs, nowMs);
+  const trustRootExpiresMs = Date.parse(typeof sync.expires_at === "string" ? sync.expires_at : "");
+  if (!Number.isNaN(trustRootExpiresMs)) printExpiry(printer, "trust root", trustRootExpiresMs, nowMs);
+}
+
+function printExpiry(printer: Printer, what: string, expiresMs: number, nowMs: number): void {
+  const days = Math.floor((expiresMs - nowMs) / DAY_MS);
+  const isOver = expiresMs <= nowMs;
+  const mark = isOver ? "fail" : expiresMs - nowMs < SOON_MS ? "warn" : "skip";
+  printer.check(
+    mark,
+    "",
+    `${what} ${isOver ? "expired" : "expires"} ${timeText(expiresMs)}${isOver ? "" : `, in ${days} days`}`,
+  );
+}
+
+function printCluster(printer: Printer, { terms, leaders, rootThks }: ClusterState, areReady: boolean): void {
+  if (terms.length > 1)
+    printer.check("warn", "terms", `the nodes are in terms ${terms.join(", ")}: an election goes on`);
+  if (rootThks.length > 1) printer.check("fail", "trust root", `the nodes have ${rootThks.length} trust roots`);
+  const [rootThk] = rootThks;
+  if (rootThk !== undefined && rootThks.length === 1) printer.check("skip", "RootTHK", rootThk);
+  const led = leaders.length === 0 ? "nobody leads" : `${leaders.join(", ")} leads`;
+  printer.verdict(
+    areReady ? "pass" : "fail",
+    areReady ? `All nodes are ready; ${led}.` : `Not all nodes are ready; ${led}.`,
+  );
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** A field of an answer, as a person reads it. */

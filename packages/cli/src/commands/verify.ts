@@ -1,11 +1,12 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ProofError, bytesToHex, parseProof, verifyReceipt } from "@event-anchoring/protocol";
-import type { Receipt, ReceiptVerification, TrustRootChain } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
+import { bytesToHex, verifyReceipt } from "@event-anchoring/protocol";
+import type { ReceiptVerification, TrustRootChain } from "@event-anchoring/protocol";
+import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
 import type { Printer } from "../printer.ts";
-import { hashFile, readText } from "../read-input.ts";
+import { hashFile } from "../read-input.ts";
+import { readReceipt } from "../receipt-file.ts";
 import { loadTrustRoots } from "../trust-roots.ts";
 
 export interface VerifyOptions {
@@ -19,8 +20,6 @@ export interface VerifyOptions {
   readonly isJson: boolean;
   readonly workingDir: string;
 }
-
-const RECEIPT_BYTES_MAX = 4 * 1024 * 1024;
 
 /** `anchorctl verify`: offline; nothing is asked of any service. */
 export async function verifyCommand(options: VerifyOptions, printer: Printer): Promise<ExitCode> {
@@ -43,15 +42,6 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer): P
     printer.verdict(outcome.isValid ? "pass" : "fail", verdictText(options.file, verification, chain, outcome));
   }
   return outcome.isValid ? EXIT.ok : EXIT.invalid;
-}
-
-function readReceipt(path: string): Receipt {
-  try {
-    return parseProof(readText(path, RECEIPT_BYTES_MAX));
-  } catch (error) {
-    if (!(error instanceof ProofError)) throw error;
-    throw new CliError(EXIT.invalid, error.code, `${path} is not a receipt: ${error.message} (${error.code})`);
-  }
 }
 
 interface Outcome {

@@ -1,0 +1,124 @@
+/** What became of many files, one JSON object a line: appended to as it happens, read to go on after a stop. */
+import { appendFileSync, existsSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { CliError, EXIT } from "./cli-error.ts";
+import { isRecord } from "./nearest-cluster.ts";
+import { asCliError, readText } from "./read-input.ts";
+
+export const REPORT_FORMAT = "anchorctl/report/v1";
+const REPORT_BYTES_MAX = 512 * 1024 * 1024;
+
+/** `anchored` is for good; everything else is tried again by the next run. */
+export type FileStatus = "anchored" | "refused" | "unavailable" | "unreadable";
+
+export interface ReportLine {
+  readonly file: string;
+  readonly status: FileStatus;
+  readonly event_hash: string | null;
+  readonly client_event_id: string | null;
+  readonly anchor_id: string | null;
+  readonly receipt: string | null;
+  /** Of a problem; null if there is none. */
+  readonly code: string | null;
+  readonly detail: string | null;
+}
+
+export class BatchReport {
+  readonly path: string;
+  /** Begins the client_event_id of every file: the same file in the same report is the same event. */
+  readonly run: string;
+  readonly originFingerprint: string;
+  /** By file: the hash that was anchored, and the anchor. */
+  readonly #anchored: ReadonlyMap<string, { readonly eventHash: string; readonly receipt: string | null }>;
+
+  private constructor(path: string, header: Header, lines: readonly ReportLine[]) {
+    this.path = path;
+    this.run = header.run;
+    this.originFingerprint = header.originFingerprint;
+    this.#anchored = new Map(
+      lines.flatMap(({ file, status, event_hash: eventHash, receipt }) =>
+        status === "anchored" && eventHash !== null ? [[file, { eventHash, receipt }] as const] : [],
+      ),
+    );
+  }
+
+  /** Null: there is none yet. @throws CliError `report_malformed` */
+  static open(path: string): BatchReport | null {
+    if (!existsSync(path)) return null;
+    const text = readText(path, REPORT_BYTES_MAX);
+    const [first, ...rest] = text.split("\n").filter((line) => line !== "");
+    const header = headerOf(jsonOf(first ?? ""));
+    if (header === null) {
+      throw new CliError(EXIT.usage, "report_malformed", `${path} is no report of anchorctl anchor (${REPORT_FORMAT})`);
+    }
+    // A run that was killed may have left half a line: it starts a new one, and the half says nothing.
+    if (!text.endsWith("\n")) append(path, "\n");
+    return new BatchReport(path, header, rest.flatMap(lineOf));
+  }
+
+  static begin(path: string, originFingerprint: string): BatchReport {
+    const header = { run: randomUUID(), originFingerprint };
+    append(
+      path,
+      `${JSON.stringify({ format: REPORT_FORMAT, run: header.run, origin_fingerprint: originFingerprint })}\n`,
+    );
+    return new BatchReport(path, header, []);
+  }
+
+  /** Whether a file with this content was anchored, and its receipt is still there. */
+  isDone(file: string, eventHash: string): boolean {
+    const done = this.#anchored.get(file);
+    return done !== undefined && done.eventHash === eventHash && done.receipt !== null && existsSync(done.receipt);
+  }
+
+  add(lines: readonly ReportLine[]): void {
+    if (lines.length > 0) append(this.path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  }
+}
+
+interface Header {
+  readonly run: string;
+  readonly originFingerprint: string;
+}
+
+function append(path: string, text: string): void {
+  try {
+    appendFileSync(path, text);
+  } catch (error) {
+    throw asCliError(path, "write", error);
+  }
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // Half a line, which says nothing.
+    return null;
+  }
+}
+
+function headerOf(value: unknown): Header | null {
+  if (!isRecord(value) || value.format !== REPORT_FORMAT) return null;
+  const { run, origin_fingerprint: originFingerprint } = value;
+  return typeof run === "string" && typeof originFingerprint === "string" ? { run, originFingerprint } : null;
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
+
+function lineOf(text: string): readonly ReportLine[] {
+  const value = jsonOf(text);
+  if (!isRecord(value) || typeof value.file !== "string") return [];
+  return [
+    {
+      file: value.file,
+      status: value.status === "anchored" ? "anchored" : "unavailable",
+      event_hash: textOrNull(value.event_hash),
+      client_event_id: textOrNull(value.client_event_id),
+      anchor_id: textOrNull(value.anchor_id),
+      receipt: textOrNull(value.receipt),
+      code: textOrNull(value.code),
+      detail: textOrNull(value.detail),
+    },
+  ];
+}

@@ -1,0 +1,167 @@
+/** Fetches all that a trace needs: every record, proof, checkpoint and trust root. docs/PROTOCOL.md, "Bundle". */
+import { BUNDLE_LIMITS, assembleBundle, completeUpTo, subtreesForPart } from "@event-anchoring/ledger";
+import type { Bundle, BundleJson, OriginPart } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import { countAt, fieldsAt, hashAt, textOrNullAt } from "../answer-fields.ts";
+import type { Fields } from "../answer-fields.ts";
+import { CliError, EXIT } from "../cli-error.ts";
+import type { Progress } from "../progress.ts";
+import { fetchTrustRoots } from "../service-trust-roots.ts";
+import { expectStatus } from "../service.ts";
+import type { Service } from "../service.ts";
+import { LogReader } from "./log-reader.ts";
+import { readWanted } from "./read-wanted.ts";
+
+export interface CollectOptions {
+  /** 64 hex digits. */
+  readonly anchorId: string;
+  /** Whether the leaves are left out that prove that nothing is missing: a small file, as stated by the service. */
+  readonly isSmall: boolean;
+  /** What is trusted already; the service's chain continues it. */
+  readonly held: TrustRootChain;
+}
+
+/** What is fetched of one origin. */
+interface Part {
+  readonly reader: LogReader;
+  readonly range: { readonly from: number; readonly leaves: readonly Uint8Array[] } | null;
+  readonly singles: Map<number, Uint8Array>;
+}
+
+/** @throws CliError */
+export async function collectBundle(options: CollectOptions, service: Service, progress: Progress): Promise<Bundle> {
+  const { anchorId, held } = options;
+  const first = await traceOf(service, anchorId, null);
+  const wanted = readWanted(first);
+  const ids = new Set([...wanted.anchorIds, ...(await omittedOf(service, first))]);
+  for (const { entityFingerprint, attributeType } of wanted.pairs) {
+    const newest = await newestClaimOf(service, entityFingerprint, attributeType);
+    if (newest !== null) ids.add(newest);
+  }
+  const { chain } = await fetchTrustRoots(service, held);
+  const origins = chain.newest.trustRoot.origins.map(({ originFingerprint }) => bytesToHex(originFingerprint));
+  const parts = await partsOf(options, service, origins, wanted.after, progress);
+  for (const id of ids) await addSingle(service, parts, id);
+  const stated = await statedAt(service, anchorId, first, wanted.after, parts);
+  const asOf = fieldsAt(stated, "as_of");
+  // Last, so that no version is missing that a leaf names.
+  const { documents } = await fetchTrustRoots(service, held);
+  return assembleBundle(
+    {
+      subject: toAnchorId(hexToBytes(anchorId, 32)),
+      asOf: { sequence: countAt(asOf, "sequence"), timeMs: countAt(asOf, "time_ms") },
+      trustRoots: documents,
+      origins: await Promise.all(parts.map(originPartOf)),
+      // It came out of JSON.parse.
+      stated: stated as BundleJson,
+    },
+    nodeCrypto.sha256,
+  );
+}
+
+async function traceOf(service: Service, anchorId: string, asOf: number | null): Promise<Fields> {
+  const query = asOf === null ? "" : `?as_of=${asOf}`;
+  const path = `/v1/event-anchors/${anchorId}/trace${query}`;
+  return expectStatus(await service.ask({ method: "GET", path }), 200).body;
+}
+
+/** Ids of the hops that a long delegation leaves out, and of their claims. */
+async function omittedOf(service: Service, trace: Fields): Promise<readonly string[]> {
+  const hops: readonly unknown[] = Array.isArray(trace["delegation"]) ? trace["delegation"] : [];
+  if (countAt(trace, "delegation_omitted") === 0) return [];
+  const ids: string[] = [];
+  let parent = textOrNullAt(fieldsAt(fieldsAt({ last: hops.at(-1) }, "last"), "grant"), "parent_grant_ref");
+  while (parent !== null) {
+    const grant = await anchorOf(service, parent);
+    ids.push(parent, hashAt(grant, "grantor_claim_ref"), hashAt(grant, "grantee_claim_ref"));
+    parent = textOrNullAt(grant, "parent_grant_ref");
+  }
+  return ids;
+}
+
+async function anchorOf(service: Service, anchorId: string): Promise<Fields> {
+  const path = `/v1/event-anchors/${anchorId}`;
+  return fieldsAt(expectStatus(await service.ask({ method: "GET", path }), 200).body, "anchor");
+}
+
+async function newestClaimOf(service: Service, entity: string, attributeType: number): Promise<string | null> {
+  const query = new URLSearchParams({ entity_fingerprint: entity, attribute_type: String(attributeType) });
+  const answer = await service.ask({ method: "GET", path: `/v1/claim-anchors?${query.toString()}` });
+  if (answer.status === 404) return textOrNullAt(answer.body, "anchor_id");
+  return hashAt(fieldsAt(expectStatus(answer, 200).body, "anchor"), "anchor_id");
+}
+
+async function partsOf(
+  { isSmall }: CollectOptions,
+  service: Service,
+  origins: readonly string[],
+  after: number | null,
+  progress: Progress,
+): Promise<readonly Part[]> {
+  const readers: LogReader[] = [];
+  for (const origin of origins) {
+    const reader = await LogReader.open(service, origin);
+    if (reader !== null) readers.push(reader);
+  }
+  const withRanges = after !== null && !isSmall;
+  const starts = await Promise.all(
+    readers.map((reader) => (withRanges ? reader.firstDepthAfter(after) : Promise.resolve(reader.treeSize))),
+  );
+  const total = readers.reduce((sum, { treeSize }, at) => sum + treeSize - (starts[at] ?? treeSize), 0);
+  if (total > BUNDLE_LIMITS.leavesMax) {
+    const message = `${total} leaves have followed, and a bundle holds ${BUNDLE_LIMITS.leavesMax}: use --small`;
+    throw new CliError(EXIT.usage, "bundle_too_large", message);
+  }
+  const parts: Part[] = [];
+  for (const [at, reader] of readers.entries()) {
+    const from = starts[at] ?? reader.treeSize;
+    const say = (count: number): void => progress.say(`read ${count} leaves of ${reader.originFingerprint}`);
+    const range = from === reader.treeSize ? null : { from, leaves: await reader.leavesFrom(from, say) };
+    parts.push({ reader, range, singles: new Map() });
+  }
+  return parts;
+}
+
+/** A leaf that no range holds. */
+async function addSingle(service: Service, parts: readonly Part[], anchorId: string): Promise<void> {
+  const anchor = await anchorOf(service, anchorId);
+  const origin = hashAt(anchor, "origin_fingerprint");
+  const depth = countAt(anchor, "depth");
+  const part = parts.find(({ reader }) => reader.originFingerprint === origin);
+  if (part === undefined || depth >= part.reader.treeSize) {
+    const message = `${anchorId} is not certified yet, or in an origin without a checkpoint: ask again`;
+    throw new CliError(EXIT.unavailable, "not_certified_yet", message);
+  }
+  if (part.range !== null && depth >= part.range.from) return;
+  part.singles.set(depth, await part.reader.leafAt(depth));
+}
+
+/** What the service says as of the newest position up to which every leaf is here; else as it said at first. */
+async function statedAt(
+  service: Service,
+  anchorId: string,
+  first: Fields,
+  after: number | null,
+  parts: readonly Part[],
+): Promise<Fields> {
+  if (after === null || parts.every(({ range }) => range === null)) return first;
+  const leaves = parts.flatMap(({ range, singles }) => [...(range?.leaves ?? []), ...singles.values()]);
+  const sequence = completeUpTo(after, leaves);
+  const subject = countAt(fieldsAt(first, "anchor"), "sequence");
+  return sequence < subject ? first : traceOf(service, anchorId, sequence);
+}
+
+async function originPartOf({ reader, range, singles }: Part): Promise<OriginPart> {
+  const { originFingerprint, checkpoint, treeSize } = reader;
+  const subtrees = subtreesForPart(treeSize, [...singles.keys()], range?.from ?? null);
+  return {
+    originFingerprint: toOriginFingerprint(hexToBytes(originFingerprint, 32)),
+    checkpoint,
+    treeSize,
+    hashAt: await reader.hashesOf(subtrees),
+    leaves: [...singles.values()],
+    range,
+  };
+}

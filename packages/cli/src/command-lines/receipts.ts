@@ -1,0 +1,136 @@
+/** Command lines about receipts, heads and bundles that a service gives out. */
+import { join } from "node:path";
+import type { Command } from "commander";
+import { CliError, EXIT } from "../cli-error.ts";
+import { bundleCommand } from "../commands/bundle.ts";
+import { latestCommand } from "../commands/latest.ts";
+import { monitorCommand } from "../commands/monitor.ts";
+import { receiptCommand } from "../commands/receipt.ts";
+import { assertAnchorId } from "../commands/trace.ts";
+import { Progress } from "../progress.ts";
+import { Service } from "../service.ts";
+import { stateHome } from "../settings.ts";
+import { apiKeyOf } from "../target.ts";
+import type { Target } from "../target.ts";
+import { parseDuration } from "../time-options.ts";
+import { HELP, targetOf, timeoutMsOf, trustOf, withOrigin, withTarget, withTimeout, withTrustRoot } from "./context.ts";
+import type { CommandContext, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
+
+interface ReadingFlags extends TargetFlags, TrustFlags, TimeoutFlags {}
+
+function withReading(command: Command): Command {
+  return withTimeout(withTrustRoot(withTarget(command)))
+    .option("--json", "print one JSON object")
+    .addHelpText("after", HELP);
+}
+
+function readingOf(
+  flags: ReadingFlags,
+  context: CommandContext,
+): { target: Target; service: Service; trust: Parameters<typeof latestCommand>[0]["trust"]; timeoutMs: number } {
+  const target = targetOf(flags, context);
+  const timeoutMs = timeoutMsOf(flags, context);
+  const { workingDir } = context.surroundings;
+  return {
+    target,
+    timeoutMs,
+    service: new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs }),
+    trust: { ...trustOf(flags, context), clusterFolder: target.clusterFolder, workingDir },
+  };
+}
+
+export function addLatest(program: Command, context: CommandContext): void {
+  const command = program.command("latest").description("show the latest certified anchor of an origin, verified");
+  withReading(withOrigin(command)).action(async (flags: ReadingFlags) => {
+    const { target, service, trust } = readingOf(flags, context);
+    const options = { originFingerprint: target.originFingerprint, trust, isJson: flags.json === true };
+    context.done(await latestCommand(options, service, context.printer));
+  });
+}
+
+interface ReceiptFlags extends ReadingFlags {
+  readonly renew?: string;
+  readonly out?: string;
+}
+
+export function addReceipt(program: Command, context: CommandContext): void {
+  const command = program
+    .command("receipt [anchor_id]")
+    .description("fetch the receipt of an anchor, as tlog-proof text or JSON; or renew one")
+    .option("--renew <file>", "a receipt that is replaced by one against the newest tree")
+    .option("--out <file>", "where to write it (default: standard output; with --renew that file)");
+  withReading(command).action(async (anchorId: string | undefined, flags: ReceiptFlags) => {
+    if ((anchorId === undefined) === (flags.renew === undefined)) {
+      throw new CliError(EXIT.usage, "anchor_missing", "give one of an anchor id and --renew");
+    }
+    if (anchorId !== undefined) assertAnchorId("an anchor id", anchorId);
+    const { service, trust } = readingOf(flags, context);
+    const options = {
+      anchorId: anchorId?.toLowerCase() ?? null,
+      renew: flags.renew ?? null,
+      out: flags.out ?? null,
+      isJson: flags.json === true,
+      trust,
+    };
+    context.done(await receiptCommand(options, service, context));
+  });
+}
+
+interface BundleFlags extends ReadingFlags {
+  readonly out?: string;
+  readonly small?: true;
+}
+
+export function addBundle(program: Command, context: CommandContext): void {
+  const command = program
+    .command("bundle <anchor_id>")
+    .description("fetch everything that a trace needs into one file, which verify judges offline")
+    .option("--out <file>", "where to write it (default: <anchor_id>.bundle.json)")
+    .option("--small", "leave out the leaves that prove that no revocation is missing: as stated by the service");
+  withReading(command).action(async (text: string, flags: BundleFlags) => {
+    assertAnchorId("an anchor id", text);
+    const anchorId = text.toLowerCase();
+    const { service, trust } = readingOf(flags, context);
+    const out = flags.out ?? `${anchorId}.bundle.json`;
+    const options = { anchorId, out, isSmall: flags.small === true, isJson: flags.json === true, trust };
+    const progress = new Progress(context.surroundings.stderr);
+    context.done(await bundleCommand(options, service, context.printer, progress));
+  });
+}
+
+interface MonitorFlags extends ReadingFlags {
+  readonly state?: string;
+  readonly interval?: string;
+}
+
+const INTERVAL_MS_MIN = 1000;
+
+export function addMonitor(program: Command, context: CommandContext): void {
+  const command = program
+    .command("monitor")
+    .description("check that every origin's tree continues the one seen before; raise on rollback and split view")
+    .option("--state <file>", "what was seen (default: ~/.local/state/anchorctl/monitor.json)")
+    .option("--interval <duration>", "look again and again, for example every 30s (default: one look)");
+  withReading(command).action(async (flags: MonitorFlags) => {
+    const { target, trust, timeoutMs } = readingOf(flags, context);
+    const intervalMs = flags.interval === undefined ? null : parseDuration("--interval", flags.interval);
+    if (intervalMs !== null && intervalMs < INTERVAL_MS_MIN) {
+      throw new CliError(EXIT.usage, "interval_invalid", "--interval is at least 1s");
+    }
+    const options = {
+      statePath: flags.state ?? defaultStatePath(context),
+      intervalMs,
+      timeoutMs,
+      isJson: flags.json === true,
+      trust,
+      signal: context.surroundings.signal ?? null,
+    };
+    context.done(await monitorCommand(options, target, context.printer));
+  });
+}
+
+function defaultStatePath({ surroundings }: CommandContext): string {
+  const home = stateHome(surroundings.environment);
+  if (home !== null) return join(home, "monitor.json");
+  throw new CliError(EXIT.usage, "state_missing", "there is no home folder: give --state");
+}

@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { rememberVerdicts } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { formatProof, hexToBytes } from "@event-anchoring/protocol";
+import type { Crypto, TrustRootChain } from "@event-anchoring/protocol";
+import { countAt, fieldsAt, hashAt, listAt, textOrNullAt } from "../answer-fields.ts";
+import type { Fields } from "../answer-fields.ts";
+import { BatchReport } from "../batch-report.ts";
+import type { ReportLine } from "../batch-report.ts";
+import { judgeReceipt, parseStated, trustChainOf } from "../check-receipt.ts";
+import { CliError, EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import { isRecord } from "../nearest-cluster.ts";
+import { originToWrite } from "../origin.ts";
+import type { Printer } from "../printer.ts";
+import type { Progress } from "../progress.ts";
+import { hashFile, writeWhole } from "../read-input.ts";
+import { BATCH_TRY_TIMEOUT_MS, Service, expectStatus } from "../service.ts";
+import { fetchReceipt } from "../submit-draft.ts";
+import { apiKeyOf } from "../target.ts";
+import type { Target } from "../target.ts";
+
+export interface AnchorFilesOptions {
+  /** As they were given; a receipt goes beside each. */
+  readonly files: readonly string[];
+  readonly report: string;
+  readonly trustRoots: readonly string[];
+  readonly rootThk: string | null;
+  readonly timeoutMs: number;
+  readonly isJson: boolean;
+  readonly workingDir: string;
+}
+
+const BATCH_MAX = 1000;
+/** From this status on an item may be tried again. */
+const NOT_NOW_STATUSES: readonly number[] = [429, 500, 502, 503, 504];
+
+interface HashedFile {
+  readonly file: string;
+  readonly eventHash: string;
+  readonly eventId: string;
+}
+
+interface Totals {
+  anchored: number;
+  replayed: number;
+  skipped: number;
+  refused: number;
+  unavailable: number;
+  unreadable: number;
+}
+
+/** Everything that the batches of one run share. */
+interface Run {
+  readonly options: AnchorFilesOptions;
+  readonly service: Service;
+  readonly report: BatchReport;
+  readonly chain: TrustRootChain | null;
+  readonly crypto: Crypto;
+  readonly progress: Progress;
+  readonly totals: Totals;
+}
+
+/**
+ * `anchorctl anchor` of many files. Each has a client_event_id that follows from the report, the path and the content, so
+ * that whatever became of an interrupted run, the next one anchors nothing twice.
+ */
+export async function anchorFilesCommand(
+  options: AnchorFilesOptions,
+  target: Target,
+  printer: Printer,
+  progress: Progress,
+): Promise<ExitCode> {
+  const { report: path, workingDir, timeoutMs, files } = options;
+  const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs });
+  const chain = trustChainOf({ ...options, clusterFolder: target.clusterFolder });
+  const reportPath = resolve(workingDir, path);
+  const report = BatchReport.open(reportPath) ?? BatchReport.begin(reportPath, await originToWrite(service, target));
+  const totals: Totals = { anchored: 0, replayed: 0, skipped: 0, refused: 0, unavailable: 0, unreadable: 0 };
+  const run: Run = { options, service, report, chain, crypto: rememberVerdicts(nodeCrypto), progress, totals };
+  try {
+    for (let from = 0; from < files.length; from += BATCH_MAX) {
+      await anchorBatch(run, await hashBatch(run, files.slice(from, from + BATCH_MAX)));
+      progress.say(`anchored ${Math.min(from + BATCH_MAX, files.length)} of ${files.length} files`);
+    }
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
+    const message = `${error.message}\n${totals.anchored} of ${files.length} files are anchored. The same command goes on.`;
+    throw new CliError(EXIT.unavailable, error.code, message);
+  } finally {
+    progress.end();
+  }
+  show(run, printer);
+  if (totals.refused > 0) return EXIT.refused;
+  if (totals.unavailable > 0) return EXIT.unavailable;
+  return totals.unreadable > 0 ? EXIT.usage : EXIT.ok;
+}
+
+/** Files that are still to be anchored; those that cannot be read are reported. */
+async function hashBatch(run: Run, files: readonly string[]): Promise<readonly HashedFile[]> {
+  const { options, report, totals, progress } = run;
+  const hashed: HashedFile[] = [];
+  for (const file of files) {
+    try {
+      const eventHash = Buffer.from(await hashFile(resolve(options.workingDir, file))).toString("hex");
+      if (report.isDone(file, eventHash)) totals.skipped += 1;
+      else hashed.push({ file, eventHash, eventId: eventIdOf(report.run, file, eventHash) });
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      totals.unreadable += 1;
+      const nothing = { event_hash: null, client_event_id: null, anchor_id: null, receipt: null };
+      report.add([{ file, status: "unreadable", ...nothing, code: error.code, detail: error.message }]);
+    }
+    progress.say(`hashed ${hashed.length} files`);
+  }
+  return hashed;
+}
+
+function eventIdOf(run: string, file: string, eventHash: string): string {
+  const digest = createHash("sha256").update(`${file}\0${eventHash}`).digest("hex");
+  return `anchorctl-${run}-${digest.slice(0, 32)}`;
+}
+
+async function anchorBatch(run: Run, files: readonly HashedFile[]): Promise<void> {
+  if (files.length === 0) return;
+  const { service, report } = run;
+  const events = files.map(({ eventHash, eventId }) => ({ event_hash: eventHash, client_event_id: eventId }));
+  const body = { origin_fingerprint: report.originFingerprint, events };
+  const question = {
+    method: "POST",
+    path: "/v1/event-anchors/batch",
+    body,
+    tryTimeoutMs: BATCH_TRY_TIMEOUT_MS,
+  } as const;
+  const answer = expectStatus(await service.ask(question), 200);
+  const results = listAt(answer.body, "results", (result) => result);
+  if (results.length !== files.length) {
+    throw new CliError(EXIT.unavailable, "answer_malformed", "the service answered another number of results");
+  }
+  for (const [at, file] of files.entries()) report.add([await lineOf(run, file, results[at] ?? {})]);
+}
+
+async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result: Fields): Promise<ReportLine> {
+  const { options, service, chain, crypto, totals } = run;
+  const status = countAt(result, "status");
+  const asked = { file, event_hash: eventHash, client_event_id: eventId };
+  if (status >= 300) {
+    const problem = isRecord(result["problem"]) ? result["problem"] : {};
+    const isNotNow = NOT_NOW_STATUSES.includes(status);
+    totals[isNotNow ? "unavailable" : "refused"] += 1;
+    const said = { code: textOrNullAt(problem, "code"), detail: textOrNullAt(problem, "detail") };
+    return { ...asked, status: isNotNow ? "unavailable" : "refused", anchor_id: null, receipt: null, ...said };
+  }
+  const anchorId = hashAt(fieldsAt(result, "anchor"), "anchor_id");
+  const stated = isRecord(result["receipt"]) ? parseStated(result["receipt"]) : await fetchReceipt(service, anchorId);
+  const expect = { eventHash: hexToBytes(eventHash, 32), anchorId: hexToBytes(anchorId, 32) };
+  if (chain !== null) judgeReceipt(stated, expect, chain, crypto);
+  const receipt = `${resolve(options.workingDir, file)}.tlog-proof`;
+  writeWhole(receipt, formatProof(stated.receipt));
+  totals.anchored += 1;
+  if (result["replayed"] === true) totals.replayed += 1;
+  return { ...asked, status: "anchored", anchor_id: anchorId, receipt, code: null, detail: null };
+}
+
+function show({ options, report, chain, totals }: Run, printer: Printer): void {
+  const { files, isJson } = options;
+  const { anchored, replayed, skipped, refused, unavailable, unreadable } = totals;
+  if (isJson) {
+    printer.json({ files: files.length, ...totals, report: report.path, receipts_verified: chain !== null });
+    return;
+  }
+  const again = replayed === 0 ? "" : `, ${replayed} of them before`;
+  printer.check("pass", "anchored", `${anchored} files${again}`);
+  if (skipped > 0) printer.check("skip", "done before", `${skipped} files, as the report says`);
+  if (chain === null) printer.check("warn", "receipts", "not verified: there is no trust root here (--trust-root)");
+  if (refused > 0) printer.check("fail", "refused", `${refused} files: the report says why`);
+  if (unavailable > 0) printer.check("warn", "not yet", `${unavailable} files: the same command tries them again`);
+  if (unreadable > 0) printer.check("fail", "unreadable", `${unreadable} files: the report says why`);
+  const isWhole = refused + unavailable + unreadable === 0;
+  printer.verdict(
+    isWhole ? "pass" : "fail",
+    `${anchored + skipped} of ${files.length} files are anchored. Report: ${report.path}`,
+  );
+}

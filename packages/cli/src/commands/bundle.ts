@@ -1,0 +1,49 @@
+import { formatBundle } from "@event-anchoring/ledger";
+import { collectBundle } from "../bundling/collect-bundle.ts";
+import { CliError, EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import type { Printer } from "../printer.ts";
+import type { Progress } from "../progress.ts";
+import { writeWhole } from "../read-input.ts";
+import type { Service } from "../service.ts";
+import { trustChainOf } from "../check-receipt.ts";
+import type { TrustOptions } from "../check-receipt.ts";
+import { bundleJson, judgeBundle, printBundle } from "./verify-bundle.ts";
+
+export interface BundleOptions {
+  /** 64 hex digits. */
+  readonly anchorId: string;
+  readonly out: string;
+  readonly isSmall: boolean;
+  readonly isJson: boolean;
+  readonly trust: TrustOptions;
+}
+
+/**
+ * `anchorctl bundle`: everything that a trace needs in one file, verified before it is written. Exit 0 also if a part is
+ * as the service states it: that is said, and verify says it again.
+ */
+export async function bundleCommand(
+  options: BundleOptions,
+  service: Service,
+  printer: Printer,
+  progress: Progress,
+): Promise<ExitCode> {
+  const { anchorId, out, isSmall, isJson } = options;
+  const held = trustChainOf(options.trust);
+  if (held === null) {
+    throw new CliError(EXIT.usage, "trust_root_missing", "no trust root to judge the bundle by: give --trust-root");
+  }
+  const bundle = await collectBundle({ anchorId, isSmall, held }, service, progress).finally(() => progress.end());
+  const verification = judgeBundle(bundle, held, {});
+  const isInvalid = verification.outcome === "invalid";
+  if (!isInvalid) writeWhole(out, formatBundle(bundle));
+  if (isJson) {
+    printer.json({ bundle: isInvalid ? null : out, ...bundleJson(verification) });
+  } else {
+    printBundle(out, verification, printer);
+    const told = isInvalid ? "Nothing was written: do not trust what the service sent." : `Bundle written to ${out}.`;
+    printer.line(told);
+  }
+  return isInvalid ? EXIT.invalid : EXIT.ok;
+}

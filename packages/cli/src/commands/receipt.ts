@@ -1,0 +1,56 @@
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { anchorIdOf, bytesToHex, formatProof, hexToBytes, receiptToJson } from "@event-anchoring/protocol";
+import { checkReceipt } from "../check-receipt.ts";
+import type { TrustOptions } from "../check-receipt.ts";
+import { EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import { printSteps } from "../describe-receipt.ts";
+import type { Printer } from "../printer.ts";
+import { writeWhole } from "../read-input.ts";
+import { readReceipt } from "../receipt-file.ts";
+import type { Service } from "../service.ts";
+import { fetchReceipt } from "../submit-draft.ts";
+
+export interface ReceiptOptions {
+  /** 64 hex digits; null: that of the receipt that is renewed. */
+  readonly anchorId: string | null;
+  /** A receipt file; null: nothing is renewed. */
+  readonly renew: string | null;
+  /** Null: the receipt that is renewed, else standard output. */
+  readonly out: string | null;
+  readonly isJson: boolean;
+  readonly trust: TrustOptions;
+}
+
+/** `anchorctl receipt`: the receipt of now, verified, as tlog-proof or JSON; or an older receipt made new. */
+export async function receiptCommand(
+  { anchorId, renew, out, isJson, trust }: ReceiptOptions,
+  service: Service,
+  printers: { readonly printer: Printer; readonly aside: Printer },
+): Promise<ExitCode> {
+  const { printer, aside } = printers;
+  const old = renew === null ? null : readReceipt(renew);
+  const id = anchorId ?? (old === null ? "" : bytesToHex(anchorIdOf(old.leaf, nodeCrypto.sha256)));
+  const stated = await fetchReceipt(service, id);
+  const checked = checkReceipt(stated, { anchorId: hexToBytes(id, 32) }, trust);
+  const version = checked?.chain.newest.trustRoot.version ?? 1;
+  const json = receiptToJson(stated.receipt, version, nodeCrypto.sha256);
+  const path = out ?? renew;
+  if (path === null) {
+    // The receipt alone is the result: a program reads it from here.
+    if (isJson) printer.json({ ...json, receipt_verified: checked !== null });
+    else printer.raw(formatProof(stated.receipt));
+    if (checked === null) aside.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
+    return EXIT.ok;
+  }
+  writeWhole(path, formatProof(stated.receipt));
+  if (isJson) {
+    printer.json({ ...json, receipt: path, receipt_verified: checked !== null, renewed: old !== null });
+    return EXIT.ok;
+  }
+  if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
+  else printSteps(printer, checked.verification, checked.chain);
+  const grown = old === null ? "" : `, of a tree of ${old.treeSize} leaves before and ${stated.receipt.treeSize} now`;
+  printer.verdict("pass", `Receipt written to ${path}${grown}.`);
+  return EXIT.ok;
+}

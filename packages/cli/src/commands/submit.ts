@@ -1,0 +1,14 @@
+import { EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import { parseDraft } from "../drafts/draft.ts";
+import { readText } from "../read-input.ts";
+import type { RecordRun } from "../record-run.ts";
+import { submitAndPrint } from "../submit-draft.ts";
+import { DRAFT_BYTES_MAX } from "./sign.ts";
+
+/** `anchorctl submit`: sends what everybody has signed; the same file again is the same record. */
+export async function submitCommand(path: string, run: RecordRun): Promise<ExitCode> {
+  const draft = parseDraft(readText(path, DRAFT_BYTES_MAX), path);
+  await submitAndPrint(draft, run.service, { ...run, draftPath: path }, run.printer);
+  return EXIT.ok;
+}

@@ -1,0 +1,16 @@
+import { ProofError, parseProof } from "@event-anchoring/protocol";
+import type { Receipt } from "@event-anchoring/protocol";
+import { CliError, EXIT } from "./cli-error.ts";
+import { readText } from "./read-input.ts";
+
+const RECEIPT_BYTES_MAX = 4 * 1024 * 1024;
+
+/** @throws CliError `invalid` for what is no receipt */
+export function readReceipt(path: string): Receipt {
+  try {
+    return parseProof(readText(path, RECEIPT_BYTES_MAX));
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error;
+    throw new CliError(EXIT.invalid, error.code, `${path} is not a receipt: ${error.message} (${error.code})`);
+  }
+}

@@ -1,0 +1,162 @@
+/** Sends a signed draft, takes its receipt and verifies it: what claim, grant, revoke and submit share. */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { bytesToHex, formatProof, hexToBytes } from "@event-anchoring/protocol";
+import type { ReceiptExpectation, StatedReceipt } from "@event-anchoring/protocol";
+import { countAt, fieldsAt, hashAt } from "./answer-fields.ts";
+import { checkReceipt, parseStated } from "./check-receipt.ts";
+import type { CheckedReceipt, TrustOptions } from "./check-receipt.ts";
+import { CliError, EXIT } from "./cli-error.ts";
+import { isoMs, printSteps } from "./describe-receipt.ts";
+import { formatDraft, requestOf } from "./drafts/draft.ts";
+import type { Draft } from "./drafts/draft.ts";
+import { payloadOf } from "./drafts/payload-of.ts";
+import { isRecord } from "./nearest-cluster.ts";
+import type { Printer } from "./printer.ts";
+import { writeWhole } from "./read-input.ts";
+import { expectStatus } from "./service.ts";
+import type { Answer, Service } from "./service.ts";
+
+export interface Submitted {
+  readonly anchorId: string;
+  readonly sequence: number;
+  readonly isReplayed: boolean;
+  readonly apiUrl: string;
+  readonly stated: StatedReceipt;
+  /** Null: there is no trust root here to judge the receipt by. */
+  readonly checked: CheckedReceipt | null;
+}
+
+export interface SubmitOptions {
+  readonly trust: TrustOptions;
+  /** Where the receipt goes; null: nowhere, it can be fetched at any time. */
+  readonly out: string | null;
+  readonly isJson: boolean;
+  /** The draft's own file, or where it is kept if nobody knows what became of it. */
+  readonly draftPath: string;
+}
+
+const AGAIN: Readonly<Record<Draft["kind"], string>> = {
+  claim: "the same claim is recorded once",
+  grant: "the same grant is recorded once",
+  revocation: "the same revocation is recorded once",
+  event: "the same client_event_id is anchored once",
+};
+
+/** What the receipt's leaf must hold: the event hash, or the bytes that its first party has signed. */
+function expectationOf(draft: Draft): ReceiptExpectation {
+  const { kind, fields } = draft;
+  if (kind === "claim") return { payload: payloadOf(draft, "subject") };
+  if (kind === "grant") return { payload: payloadOf(draft, "grantor") };
+  if (kind === "revocation") return { payload: payloadOf(draft, "revoker") };
+  if (fields["actor_signature"] !== undefined) return { payload: payloadOf(draft, "actor") };
+  return { eventHash: hexToBytes(hashAt(fields, "event_hash"), 32) };
+}
+
+/** @throws CliError `refused`, `outcome_unknown`, or `invalid` for a receipt that does not verify */
+export async function submitDraft(draft: Draft, service: Service, trust: TrustOptions): Promise<Submitted> {
+  const { path, body } = requestOf(draft);
+  const answer = await write(service, path, body, AGAIN[draft.kind]);
+  const anchor = fieldsAt(answer.body, "anchor");
+  const anchorId = hashAt(anchor, "anchor_id");
+  const stated = await receiptOf(service, answer, anchorId);
+  const expect = { ...expectationOf(draft), anchorId: hexToBytes(anchorId, 32) };
+  return {
+    anchorId,
+    sequence: countAt(anchor, "sequence"),
+    isReplayed: answer.body.replayed === true,
+    apiUrl: answer.apiUrl,
+    stated,
+    checked: checkReceipt(stated, expect, trust),
+  };
+}
+
+async function write(service: Service, path: string, body: object, again: string): Promise<Answer> {
+  try {
+    return expectStatus(await service.ask({ method: "POST", path, body }), 200, 201, 202);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
+    const message = `${error.message}\nIt may or may not be recorded. Ask again: ${again}.`;
+    throw new CliError(EXIT.unavailable, "outcome_unknown", message);
+  }
+}
+
+/** The receipt in the answer or, while the record is committed and not yet certified, the one that is made later. */
+async function receiptOf(service: Service, answer: Answer, anchorId: string): Promise<StatedReceipt> {
+  const { receipt } = answer.body;
+  if (isRecord(receipt)) return parseStated(receipt);
+  return fetchReceipt(service, anchorId);
+}
+
+/** The receipt of now. @throws CliError `not_certified_yet` while there is none */
+export async function fetchReceipt(service: Service, anchorId: string): Promise<StatedReceipt> {
+  try {
+    const path = `/v1/event-anchors/${anchorId}/receipt`;
+    return parseStated(expectStatus(await service.ask({ method: "GET", path }), 200).body);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
+    const message = `${error.message}\nNo receipt of ${anchorId} could be had: it may not be certified yet. Ask again.`;
+    throw new CliError(EXIT.unavailable, "not_certified_yet", message);
+  }
+}
+
+/** Submits, writes the receipt if it is wanted, and says what came of it. */
+export async function submitAndPrint(
+  draft: Draft,
+  service: Service,
+  { trust, out, isJson, draftPath }: SubmitOptions,
+  printer: Printer,
+): Promise<void> {
+  const submitted = await submitOrKeep(draft, service, trust, draftPath);
+  const { anchorId, sequence, isReplayed, stated, checked } = submitted;
+  if (out !== null) writeWhole(out, formatProof(stated.receipt));
+  if (isJson) {
+    printer.json(asJson(draft, submitted, out));
+    return;
+  }
+  const verb = isReplayed ? "was recorded before" : "recorded";
+  printer.check("pass", draft.kind, `${verb}: ${anchorId}, sequence ${sequence}`);
+  if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
+  else printSteps(printer, checked.verification, checked.chain, "this request");
+  const where = out === null ? `anchorctl receipt ${anchorId} fetches its receipt` : `Receipt written to ${out}`;
+  printer.verdict("pass", `${where}.`);
+}
+
+/** A request whose outcome is unknown is kept, so that exactly the same one can be sent again. */
+async function submitOrKeep(draft: Draft, service: Service, trust: TrustOptions, path: string): Promise<Submitted> {
+  try {
+    return await submitDraft(draft, service, trust);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
+    writeWhole(path, formatDraft(draft));
+    throw new CliError(
+      EXIT.unavailable,
+      error.code,
+      `${error.message} The request is in ${path}: anchorctl submit ${path}`,
+    );
+  }
+}
+
+/** Where a signed request is kept that has no file of its own. */
+export function draftPathOf(draft: Draft, workingDir: string): string {
+  const digest = createHash("sha256").update(JSON.stringify(draft.fields)).digest("hex").slice(0, 12);
+  return join(workingDir, `anchorctl-${draft.kind}-${digest}.json`);
+}
+
+function asJson(draft: Draft, submitted: Submitted, out: string | null): object {
+  const { anchorId, sequence, isReplayed, apiUrl, stated, checked } = submitted;
+  const leaf = checked?.verification.leaf ?? null;
+  return {
+    kind: draft.kind,
+    anchor_id: anchorId,
+    sequence,
+    replayed: isReplayed,
+    origin_fingerprint: leaf === null ? null : bytesToHex(leaf.originFingerprint),
+    depth: stated.receipt.index,
+    tree_size: stated.receipt.treeSize,
+    accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
+    receipt: out,
+    receipt_verified: checked !== null,
+    api_url: apiUrl,
+  };
+}
