@@ -64,8 +64,11 @@ async def main() -> Tuple[str, str]:
 async def order(client: AsyncClient, agent: LocalKey, iris_ref: str, grant_ref: str) -> str:
     """An act of the agent, signed by it."""
     event_hash = sha256(b"order " + token_bytes(8)).digest()
-    references = {"iris_ref": iris_ref, "grant_ref": grant_ref, "event_data_hash": event_hash}
-    created = await client.create_event_anchor(event_hash, semantic_anchor=references, actor=agent)
+    created = await client.create_event_anchor(
+        event_hash,
+        semantic_anchor={"iris_ref": iris_ref, "grant_ref": grant_ref, "event_data_hash": event_hash},
+        actor=agent,
+    )
     return created.anchor.anchor_id
 
 

@@ -12,7 +12,7 @@ import pytest
 from event_anchoring import AnchoringError, UnexpectedAnswer, models
 from event_anchoring._decode import decode, decode_created
 from event_anchoring._exchange import problem_of
-from event_anchoring.receipt import Receipt, receipt_from_json
+from event_anchoring.proof import Receipt, receipt_from_json
 
 from .fakes import answer, example, examples
 
@@ -74,7 +74,7 @@ def test_examples_are_read_whole(name: str, of_class: Any, body: Any) -> None:
 @pytest.mark.parametrize("status", [200, 201, 202])
 def test_created(path: str, status: int) -> None:
     for body in examples(path, "post", status).values():
-        created = decode_created(CREATED[path], body)
+        created: Any = decode_created(CREATED[path], body)
         assert same(created, body)
         assert (created.receipt is None) == (status == 202)
 

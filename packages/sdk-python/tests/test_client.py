@@ -13,6 +13,7 @@ from event_anchoring import (
     AsyncClient,
     CallbackSigner,
     Client,
+    Conflict,
     EventInput,
     InvalidInput,
     LocalKey,
@@ -236,8 +237,9 @@ def test_operation(call: Any, is_async: bool) -> None:
 
         result, fake = asyncio.run(run()), transport.fake
     else:
-        with client(answer(body, status))[0] as synchronous:
-            result, fake = use(synchronous), synchronous._transport
+        synchronous, fake = client(answer(body, status))
+        with synchronous:
+            result = use(synchronous)
     assert isinstance(result, of_type)
     assert fake.is_closed
     ((endpoint, request),) = fake.sent
@@ -291,8 +293,8 @@ def test_a_signed_batch() -> None:
     assert plain == {"event_hash": ID, "semantic_anchor": {"iris_ref": ID}}
 
 
-CLAIM = {"entity_fingerprint": ID, "attribute_type": "0x1001", "attribute_hash": ID}
-GRANT = {"grantor_claim_ref": ID, "grantee_claim_ref": ID, "scope_hash": ID, "delegation_depth": 1}
+CLAIM: Dict[str, Any] = {"entity_fingerprint": ID, "attribute_type": "0x1001", "attribute_hash": ID}
+GRANT: Dict[str, Any] = {"grantor_claim_ref": ID, "grantee_claim_ref": ID, "scope_hash": ID, "delegation_depth": 1}
 
 
 def test_signers_and_signatures_make_the_same_request() -> None:
@@ -511,7 +513,7 @@ def test_an_atomic_batch_that_is_refused() -> None:
         each for each in examples("/v1/event-anchors/batch", "post", 409).values() if each["code"] == "batch_refused"
     )
     used, _ = client(answer(body, 409))
-    with pytest.raises(Exception, match="batch_refused") as caught:
+    with pytest.raises(Conflict, match="batch_refused") as caught:
         used.create_event_anchors([EventInput(ID)], atomic=True)
     assert "results" in caught.value.members
 

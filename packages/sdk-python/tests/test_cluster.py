@@ -11,7 +11,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_bytes, token_hex
-from typing import Any, Iterator
+from typing import Any, Dict, Iterator
 
 import pytest
 
@@ -140,7 +140,11 @@ def test_a_batch(client: Client) -> None:
 def test_claims_queries_and_revocation(client: Client) -> None:
     entity = token_bytes(32)
     with LocalKey.generate() as subject, LocalKey.generate() as issuer, LocalKey.generate() as other:
-        claim = {"entity_fingerprint": entity, "attribute_type": 0x1001, "attribute_hash": token_bytes(32)}
+        claim: Dict[str, Any] = {
+            "entity_fingerprint": entity,
+            "attribute_type": 0x1001,
+            "attribute_hash": token_bytes(32),
+        }
         created = client.create_claim_anchor(**claim, subject=subject, issuer=issuer)
         assert client.create_claim_anchor(**claim, subject=subject, issuer=issuer).replayed
         assert client.get_claim_anchor(entity, "0x1001").anchor == created.anchor

@@ -6,7 +6,7 @@ from typing import Any, Dict
 
 import pytest
 
-from event_anchoring import _bytes, _tags, leaf, merkle, notes, payloads, policy, receipt, trust_root
+from event_anchoring import _bytes, _tags, leaf, merkle, notes, payloads, policy, proof, receipt, trust_root
 from event_anchoring.ed25519 import verify_signature
 from event_anchoring.errors import VerificationError
 
@@ -262,23 +262,23 @@ def test_bad_chain(case: Any) -> None:
 
 def test_good_proofs() -> None:
     for case in RECEIPTS["proof"]["good"]:
-        read = receipt.parse_proof(case["proof"])
+        read = proof.parse_proof(case["proof"])
         assert read.text() == case["proof"]
-        assert receipt.receipt_from_json(case["json"]).text() == case["proof"]
-        assert receipt.read_receipt(json.dumps(case["json"])).text() == case["proof"]
-        assert receipt.read_receipt(case["proof"].encode("utf-8")) == read
+        assert proof.receipt_from_json(case["json"]).text() == case["proof"]
+        assert proof.read_receipt(json.dumps(case["json"])).text() == case["proof"]
+        assert proof.read_receipt(case["proof"].encode("utf-8")) == read
 
 
 @pytest.mark.parametrize("case", RECEIPTS["proof"]["bad"], ids=name_of)
 def test_bad_proof(case: Any) -> None:
     with refusal(case["error"]):
-        receipt.parse_proof(case["proof"])
+        proof.parse_proof(case["proof"])
 
 
 @pytest.mark.parametrize("case", RECEIPTS["json"]["bad"], ids=name_of)
 def test_bad_json(case: Any) -> None:
     with refusal("proof_malformed"):
-        receipt.receipt_from_json(case["value"])
+        proof.receipt_from_json(case["value"])
 
 
 def verify_case(case: Any) -> receipt.ReceiptVerification:
@@ -289,11 +289,11 @@ def verify_case(case: Any) -> receipt.ReceiptVerification:
         expect["payload"] = bytes.fromhex(expect["payload"])
     renewal = case.get("renewal")
     if renewal is not None:
-        proof = tuple(_bytes.base64_to_bytes(each) for each in renewal["consistency"])
-        expect["renewal"] = receipt.Renewal(renewal["checkpoint"], proof)
+        hashes = tuple(_bytes.base64_to_bytes(each) for each in renewal["consistency"])
+        expect["renewal"] = receipt.Renewal(renewal["checkpoint"], hashes)
     # The vectors state an anchor id of the leaf as it was; what is expected stands beside it.
-    read = receipt.receipt_from_json(case["receipt"])
-    bare = receipt.Receipt(read.leaf, read.index, read.tree_size, read.inclusion, read.checkpoint)
+    read = proof.receipt_from_json(case["receipt"])
+    bare = proof.Receipt(read.leaf, read.index, read.tree_size, read.inclusion, read.checkpoint)
     return receipt.verify_receipt(bare, chain, **expect)
 
 

@@ -12,7 +12,8 @@ from event_anchoring import VerificationError, parse_trust_root, verify_bundle, 
 from event_anchoring.leaf import decode_leaf
 from event_anchoring.notes import parse_checkpoint, parse_note, parse_vkey
 from event_anchoring.policy import parse_policy
-from event_anchoring.receipt import parse_proof, read_receipt, verify_checkpoint
+from event_anchoring.proof import parse_proof, read_receipt
+from event_anchoring.receipt import verify_checkpoint
 
 from .vectors import load
 
@@ -96,7 +97,7 @@ def test_any_bytes_as_a_receipt() -> None:
     assert refusals(read_receipt, values) == len(values)
 
 
-JUNK = [None, True, -1, 1.5, 2**70, "", "=", [], {}, [[]], "\ud800", "A" * 44]
+JUNK: List[Any] = [None, True, -1, 1.5, 2**70, "", "=", [], {}, [[]], "\ud800", "A" * 44]
 
 
 @pytest.mark.parametrize("junk", JUNK, ids=repr)

@@ -96,7 +96,12 @@ def test_signers_that_give_something_else(answer: Any) -> None:
 def test_a_callback_gets_exactly_the_bytes() -> None:
     seen = []
     with LocalKey(SEED) as key:
-        signer = CallbackSigner(PUBLIC_KEY, lambda payload: seen.append(payload) or key.sign(payload))
+
+        def sign(payload: bytes) -> bytes:
+            seen.append(payload)
+            return key.sign(payload)
+
+        signer = CallbackSigner(PUBLIC_KEY, sign)
         signature = sign_now(signer, b"exactly this")
     assert seen == [b"exactly this"]
     assert verify_signature(signer.public_key, b"exactly this", signature)

@@ -26,12 +26,13 @@ What each of them means stands in `event_anchoring.errors`.
 from __future__ import annotations
 
 from . import errors, leaf, models
+from ._bundle_text import Bundle, parse_bundle
 from ._exchange import RetryPolicy
 from ._operations import AUTO, EventInput, Wait
 from ._tags import client_event_commit
 from ._version import __version__
 from .async_client import AsyncClient
-from .bundle import BundleVerification, Completeness, parse_bundle, verify_bundle
+from .bundle import BundleVerification, Completeness, verify_bundle
 from .client import Client
 from .ed25519 import verify_signature
 from .errors import (
@@ -69,12 +70,11 @@ from .prepare import (
     prepare_grant_anchor,
     prepare_revocation,
 )
+from .proof import Receipt, read_receipt
 from .receipt import (
     CheckpointVerification,
-    Receipt,
     ReceiptVerification,
     Renewal,
-    read_receipt,
     verify_checkpoint,
     verify_consistency,
     verify_receipt,
@@ -96,6 +96,7 @@ __all__ = [
     "ApiProblem",
     "AsyncClient",
     "AsyncTransport",
+    "Bundle",
     "BundleVerification",
     "CallbackSigner",
     "CanaryFailed",

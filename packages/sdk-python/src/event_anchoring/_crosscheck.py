@@ -22,7 +22,8 @@ from .prepare import (
     prepare_grant_anchor,
     prepare_revocation,
 )
-from .receipt import RECEIPT_STEPS, Receipt, read_receipt, verify_receipt
+from .proof import Receipt, read_receipt
+from .receipt import RECEIPT_STEPS, verify_receipt
 from .signing import LocalKey
 from .trust_root import TrustRootChain, verify_trust_root
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Tuple, Type, TypeVar, Uni
 from . import models
 from ._bytes import base64_to_bytes
 from .errors import UnexpectedAnswer, VerificationError
-from .receipt import Receipt, receipt_from_json
+from .proof import Receipt, receipt_from_json
 
 T = TypeVar("T")
 Decoder = Callable[[object, str], Any]

@@ -25,7 +25,8 @@ from .prepare import (
     prepare_event_anchor,
     prepare_revocation,
 )
-from .receipt import Receipt, verify_receipt
+from .proof import Receipt
+from .receipt import verify_receipt
 from .signing import Signer, checked_signature
 from .transport import Request, Response
 

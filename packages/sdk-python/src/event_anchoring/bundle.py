@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Set, Tuple, Union
+from typing import Callable, Dict, List, NoReturn, Optional, Sequence, Set, Tuple, Union
 
-from ._bundle_text import Bundle, BundleLeaf, BundleRange, parse_bundle
+from ._bundle_leaves import (
+    BundleFailure,
+    ProvedLeaf,
+    fail_unless,
+    judge_order,
+    judge_trust_root_leaf,
+    prove_range,
+    prove_single,
+    signatures_in,
+)
+from ._bundle_result import BUNDLE_CHECKS, BundleVerification, Completeness
+from ._bundle_stated import DerivedTrace, stated_difference
+from ._bundle_text import Bundle, parse_bundle
 from ._bytes import ZERO_32, sha256, utf8
 from ._inputs import Bytes32, bytes32
 from ._records import (
@@ -13,9 +25,7 @@ from ._records import (
     ClaimRecord,
     GrantRecord,
     Position,
-    Reason,
     RecordBook,
-    Verdict,
     judge_authority,
     rule_broken_by,
     targets_in_view,
@@ -23,118 +33,21 @@ from ._records import (
 from .ed25519 import verify_signature
 from .errors import InvalidInput, VerificationError
 from .leaf import (
-    REVOCATION_AUTHORITIES,
     ClaimLeaf,
     EventLeaf,
-    GenesisLeaf,
     GrantLeaf,
-    Leaf,
     RevocationLeaf,
-    SignedEventLeaf,
-    TrustRootLeaf,
-    anchor_id_of,
-    decode_leaf,
 )
-from .merkle import Frontier, is_included
 from .notes import parse_note
-from .payloads import (
-    claim_issuer_payload,
-    claim_payload_of,
-    event_actor_payload,
-    grant_payload_of,
-    grant_witness_payload,
-    revocation_payload,
-)
 from .receipt import CheckpointVerification, Step, verify_checkpoint
 from .trust_root import TrustRootChain, check_not_older, extend_trust_root, verify_trust_root
 
-#: In the order in which they are made. After one that fails nothing more is checked.
-BUNDLE_CHECKS: Tuple[str, ...] = (
-    "trust_roots",
-    "checkpoints",
-    "leaves",
-    "ranges",
-    "subject",
-    "signatures",
-    "records",
-    "revocation",
-    "superseded",
-    "window",
-    "authority",
-    "stated",
-)
 #: Grants of a delegation that are compared with what is stated.
 _SHOWN_MAX = 1_000
 
 
-@dataclass(frozen=True)
-class Completeness:
-    """Every leaf of a sequence above `after`, up to `to`, is in the bundle: no ending can be missing among them."""
-
-    after: int
-    to: int
-
-
-@dataclass(frozen=True)
-class BundleVerification:
-    """What a bundle proves.
-
-    Attributes:
-        outcome: `valid`: everything was proved. `valid_as_stated`: nothing is wrong, and something rests on the word of
-            whoever made the bundle: never show it as valid. `invalid` stands only in `VerificationError.result`.
-        authorised_at_action: True, False or "unknown": at the subject's own position. Compare with `is True`.
-        authorised_now: likewise at `as_of`.
-        checks: all of BUNDLE_CHECKS.
-        subject: anchor id of what is traced.
-        as_of: the position that *now* means.
-        leaf: the leaf of the subject.
-        reasons_at_action, reasons_now: why a verdict is not true.
-        suspect: a revocation in view has a `suspect_since` that is not after the act.
-        delegation: anchor ids of the grants, from the one that the event names to the root.
-        revocations: anchor ids of those in view, ascending by sequence.
-        complete: how far no ending can be missing; None: nothing that is named can end. If `to` is not below the
-            subject's sequence, the verdict at the action is proved, whatever the outcome.
-        trust_root_version: the newest version that was judged by.
-        superseded_trust_root: the oldest version that a checkpoint needed instead of it; None: none did.
-    """
-
-    outcome: str
-    authorised_at_action: Verdict
-    authorised_now: Verdict
-    checks: Tuple[Step, ...]
-    subject: bytes
-    as_of: Position
-    leaf: Optional[Leaf] = None
-    reasons_at_action: Tuple[Reason, ...] = ()
-    reasons_now: Tuple[Reason, ...] = ()
-    suspect: bool = False
-    delegation: Tuple[bytes, ...] = ()
-    revocations: Tuple[bytes, ...] = ()
-    complete: Optional[Completeness] = None
-    trust_root_version: Optional[int] = None
-    superseded_trust_root: Optional[int] = None
-
-
-class _Failure(Exception):
-    """Ends the verification at the check that is under way."""
-
-
 class _Unproved(Exception):
     """The check under way was not made: what it would show rests on somebody's word."""
-
-
-def _fail_unless(condition: bool, detail: str) -> None:
-    if not condition:
-        raise _Failure(detail)
-
-
-@dataclass(frozen=True)
-class _Proved:
-    """A leaf that is in a certified tree."""
-
-    leaf: Leaf
-    anchor_id: bytes
-    is_lost: bool
 
 
 @dataclass
@@ -157,9 +70,9 @@ class _Progress:
     event_hash: Optional[bytes]
     chain: Optional[TrustRootChain] = None
     checkpoints: List[CheckpointVerification] = field(default_factory=list)
-    singles: List[_Proved] = field(default_factory=list)
-    in_order: List[_Proved] = field(default_factory=list)
-    by_id: Dict[bytes, _Proved] = field(default_factory=dict)
+    singles: List[ProvedLeaf] = field(default_factory=list)
+    in_order: List[ProvedLeaf] = field(default_factory=list)
+    by_id: Dict[bytes, ProvedLeaf] = field(default_factory=dict)
     book: RecordBook = field(default_factory=RecordBook)
     iris: Optional[ClaimRecord] = None
     links: List[GrantRecord] = field(default_factory=list)
@@ -172,7 +85,7 @@ class _Progress:
             raise RuntimeError("a check was made before one that it builds on")
         return self.chain
 
-    def subject(self) -> _Proved:
+    def subject(self) -> ProvedLeaf:
         return self.by_id[self.bundle.subject]
 
 
@@ -191,10 +104,10 @@ def _chain_of(documents: Sequence[str], trust_root: Union[TrustRootChain, bytes]
     if isinstance(trust_root, bytes):
         return verify_trust_root(documents[start or 0 :], pin)
     if start is None:
-        raise _Failure("the trust root that is held is not among those of the bundle")
+        raise BundleFailure("the trust root that is held is not among those of the bundle")
     own = documents[start:]
     for version, document in zip(trust_root.versions, own):
-        _fail_unless(_thk(document) == version.root_thk, f"version {version.version} is not the one that is held")
+        fail_unless(_thk(document) == version.root_thk, f"version {version.version} is not the one that is held")
     return extend_trust_root(trust_root, own[len(trust_root.versions) :])
 
 
@@ -204,7 +117,7 @@ def _check_trust_roots(progress: _Progress) -> str:
         if progress.highest_seen is not None:
             check_not_older(progress.chain, *progress.highest_seen)
     except VerificationError as error:
-        raise _Failure(str(error)) from error
+        raise BundleFailure(str(error)) from error
     versions = progress.chain.versions
     return f"versions {versions[0].version} to {versions[-1].version}, from the pinned one on"
 
@@ -215,62 +128,27 @@ def _check_checkpoints(progress: _Progress) -> str:
         try:
             verified = verify_checkpoint(note, progress.held())
         except VerificationError as error:
-            raise _Failure(f"checkpoint {place}: {error}") from error
+            raise BundleFailure(f"checkpoint {place}: {error}") from error
         is_first = verified.origin_fingerprint not in origins
-        _fail_unless(is_first, f"checkpoint {place} is a second one of its origin")
+        fail_unless(is_first, f"checkpoint {place} is a second one of its origin")
         origins.add(verified.origin_fingerprint)
         progress.checkpoints.append(verified)
     return f"{len(origins)} trees, each cosigned by a quorum"
 
 
-def _read_leaf(encoded: bytes, of: CheckpointVerification, where: str) -> _Proved:
-    try:
-        leaf = decode_leaf(encoded)
-    except VerificationError as error:
-        raise _Failure(f"{where} is no leaf: {error}") from error
-    is_own = leaf.origin_fingerprint == of.origin_fingerprint
-    _fail_unless(is_own, f"{where} is of another origin than its checkpoint")
-    return _Proved(leaf, anchor_id_of(encoded), of.origin_status == "lost")
-
-
-def _prove_single(part: BundleLeaf, of: CheckpointVerification, where: str) -> _Proved:
-    proved = _read_leaf(part.leaf, of, where)
-    size, root = of.checkpoint.tree_size, of.checkpoint.root_hash
-    is_in = is_included(proved.anchor_id, proved.leaf.depth, size, part.inclusion, root)
-    _fail_unless(is_in, f"{where}: the path does not lead to the root of its checkpoint")
-    return proved
-
-
 def _check_leaves(progress: _Progress) -> str:
     for place, part in enumerate(progress.bundle.leaves):
-        progress.singles.append(_prove_single(part, progress.checkpoints[part.checkpoint], f"leaf {place}"))
+        progress.singles.append(prove_single(part, progress.checkpoints[part.checkpoint], f"leaf {place}"))
     return f"{len(progress.singles)} leaves lead to their roots"
-
-
-def _prove_range(part: BundleRange, of: CheckpointVerification, where: str) -> List[_Proved]:
-    size = of.checkpoint.tree_size
-    is_whole = len(part.leaves) > 0 and part.start + len(part.leaves) == size
-    _fail_unless(is_whole, f"{where} has {len(part.leaves)} leaves from depth {part.start} on, of {size}")
-    is_frontier = len(part.frontier) == bin(part.start).count("1")
-    _fail_unless(is_frontier, f"{where}: {len(part.frontier)} hashes are no frontier of {part.start} leaves")
-    frontier = Frontier(part.start, part.frontier)
-    found: List[_Proved] = []
-    for place, encoded in enumerate(part.leaves):
-        proved = _read_leaf(encoded, of, f"{where}, leaf {place}")
-        _fail_unless(proved.leaf.depth == part.start + place, f"{where}, leaf {place} has another depth")
-        frontier.append(proved.anchor_id)
-        found.append(proved)
-    _fail_unless(frontier.root() == of.checkpoint.root_hash, f"{where} does not make the root of its checkpoint")
-    return found
 
 
 def _check_ranges(progress: _Progress) -> str:
     seen: Set[int] = set()
     found = list(progress.singles)
     for place, part in enumerate(progress.bundle.ranges):
-        _fail_unless(part.checkpoint not in seen, f"range {place} is a second one of its checkpoint")
+        fail_unless(part.checkpoint not in seen, f"range {place} is a second one of its checkpoint")
         seen.add(part.checkpoint)
-        found += _prove_range(part, progress.checkpoints[part.checkpoint], f"range {place}")
+        found += prove_range(part, progress.checkpoints[part.checkpoint], f"range {place}")
     progress.in_order = sorted(found, key=lambda proved: proved.leaf.sequence)
     progress.by_id = {proved.anchor_id: proved for proved in found}
     return f"{len(found) - len(progress.singles)} leaves in {len(seen)} ranges make their roots"
@@ -278,125 +156,40 @@ def _check_ranges(progress: _Progress) -> str:
 
 def _check_subject(progress: _Progress) -> str:
     bundle = progress.bundle
-    _fail_unless(bundle.subject in progress.by_id, f"the subject {bundle.subject.hex()} is not in the bundle")
+    fail_unless(bundle.subject in progress.by_id, f"the subject {bundle.subject.hex()} is not in the bundle")
     leaf = progress.subject().leaf
-    _fail_unless(leaf.sequence <= bundle.as_of.sequence, f"the subject has sequence {leaf.sequence}, after as_of")
+    fail_unless(leaf.sequence <= bundle.as_of.sequence, f"the subject has sequence {leaf.sequence}, after as_of")
     is_asked = progress.anchor_id in (None, bundle.subject)
-    _fail_unless(is_asked, f"the subject is {bundle.subject.hex()}, which was not asked about")
+    fail_unless(is_asked, f"the subject is {bundle.subject.hex()}, which was not asked about")
     if progress.event_hash is not None:
         own = leaf.event_hash if isinstance(leaf, EventLeaf) else None
-        _fail_unless(own == progress.event_hash, "the subject does not hold the event hash that was asked about")
+        fail_unless(own == progress.event_hash, "the subject does not hold the event hash that was asked about")
     return f"{type(leaf).__name__}, sequence {leaf.sequence}"
-
-
-_Signed = Tuple[bytes, bytes, bytes]
-
-
-def _revoker_of(leaf: RevocationLeaf, target: Leaf) -> List[_Signed]:
-    if not isinstance(target, (ClaimLeaf, GrantLeaf)):
-        raise _Failure(f"sequence {leaf.sequence} revokes what is neither claim nor grant")
-    _fail_unless(target.sequence < leaf.sequence, f"sequence {leaf.sequence} revokes what is not older than itself")
-    authority = REVOCATION_AUTHORITIES[leaf.authority]
-    if authority == "operator":
-        return []
-    if isinstance(target, ClaimLeaf):
-        parties = (("issuer", target.issuer_public_key), ("subject", target.subject_public_key))
-    else:
-        parties = (("grantor", target.grantor_public_key), ("witness", target.witness_public_key))
-    first = next((name for name, key in parties if key == leaf.revoker), None)
-    _fail_unless(first == authority, f"sequence {leaf.sequence}: the revoker is not the {authority}")
-    message = revocation_payload(
-        origin_fingerprint=target.origin_fingerprint,
-        target_anchor_id=leaf.target_anchor_id,
-        reason=leaf.reason,
-        suspect_since=leaf.suspect_since,
-        issued_at=leaf.issued_at,
-    )
-    return [(leaf.revoker, message, leaf.signature)]
-
-
-def _signatures_in(leaf: Leaf, by_id: Mapping[bytes, _Proved]) -> List[_Signed]:
-    if isinstance(leaf, ClaimLeaf):
-        payload = claim_payload_of(leaf)
-        over = claim_issuer_payload(payload, leaf.subject_signature)
-        subject = (leaf.subject_public_key, payload, leaf.subject_signature)
-        return [subject, (leaf.issuer_public_key, over, leaf.issuer_signature)]
-    if isinstance(leaf, GrantLeaf):
-        payload = grant_payload_of(leaf)
-        over = grant_witness_payload(payload, leaf.grantor_signature)
-        grantor = (leaf.grantor_public_key, payload, leaf.grantor_signature)
-        return [grantor, (leaf.witness_public_key, over, leaf.witness_signature)]
-    if isinstance(leaf, SignedEventLeaf):
-        payload = event_actor_payload(
-            origin_fingerprint=leaf.origin_fingerprint,
-            event_hash=leaf.event_hash,
-            semantic_anchor=leaf.semantic_anchor,
-        )
-        return [(leaf.actor_public_key, payload, leaf.actor_signature)]
-    if isinstance(leaf, RevocationLeaf) and leaf.target_anchor_id in by_id:
-        return _revoker_of(leaf, by_id[leaf.target_anchor_id].leaf)
-    return []
 
 
 def _check_signatures(progress: _Progress) -> str:
     count = 0
     for proved in progress.in_order:
-        for key, message, signature in _signatures_in(proved.leaf, progress.by_id):
+        for key, message, signature in signatures_in(proved.leaf, progress.by_id):
             is_good = verify_signature(key, message, signature)
-            _fail_unless(is_good, f"sequence {proved.leaf.sequence}: a signature is not one of key {key.hex()}")
+            fail_unless(is_good, f"sequence {proved.leaf.sequence}: a signature is not one of key {key.hex()}")
             count += 1
     return f"{count} signatures inside of leaves are good"
 
 
-def _judge_order(in_order: Sequence[_Proved]) -> None:
-    """Sequences, times and depths agree, and leaves that are neighbours in one tree are linked."""
-    newest: Dict[bytes, _Proved] = {}
-    before: Optional[Leaf] = None
-    for proved in in_order:
-        leaf = proved.leaf
-        if before is not None:
-            _fail_unless(before.sequence < leaf.sequence, f"two leaves have sequence {leaf.sequence}")
-            _fail_unless(
-                before.accepted_ms <= leaf.accepted_ms, f"sequence {leaf.sequence} is older than what precedes"
-            )
-        shallower = newest.get(leaf.origin_fingerprint)
-        if shallower is not None:
-            _fail_unless(
-                shallower.leaf.depth < leaf.depth, f"sequence {leaf.sequence} is not deeper than what precedes"
-            )
-            is_neighbour = shallower.leaf.depth + 1 == leaf.depth
-            is_linked = not is_neighbour or leaf.parent_anchor_id == shallower.anchor_id
-            _fail_unless(is_linked, f"sequence {leaf.sequence} does not name the leaf before it")
-        newest[leaf.origin_fingerprint] = proved
-        before = leaf
-
-
-def _judge_trust_root_leaf(leaf: Leaf, chain: TrustRootChain) -> None:
-    first = chain.versions[0].version
-    where = f"sequence {leaf.sequence}"
-    if isinstance(leaf, GenesisLeaf):
-        _fail_unless(leaf.cluster_id == chain.newest.cluster_id, f"{where} is of another cluster")
-        # Of versions before the pinned one nothing is known.
-        is_held = first > 1 or any(version.root_thk == leaf.root_thk for version in chain.versions)
-        _fail_unless(is_held, f"{where} names a trust root that is not in the bundle")
-    if isinstance(leaf, TrustRootLeaf) and leaf.version >= first:
-        thk = next((each.root_thk for each in chain.versions if each.version == leaf.version), None)
-        _fail_unless(thk == leaf.root_thk, f"{where} names a trust root {leaf.version} that is not in the bundle")
-
-
-def _named(anchor_id: bytes, progress: _Progress, what: str) -> Optional[_Proved]:
+def _named(anchor_id: bytes, progress: _Progress, what: str) -> Optional[ProvedLeaf]:
     """The leaf that the subject names, which must be in the bundle and older."""
     if anchor_id == ZERO_32:
         return None
     found = progress.by_id.get(anchor_id)
     if found is None:
-        raise _Failure(f"{what} {anchor_id.hex()} is not in the bundle")
+        raise BundleFailure(f"{what} {anchor_id.hex()} is not in the bundle")
     is_older = found.leaf.sequence < progress.subject().leaf.sequence
-    _fail_unless(is_older, f"{what} {anchor_id.hex()} is not older than the subject")
+    fail_unless(is_older, f"{what} {anchor_id.hex()} is not older than the subject")
     return found
 
 
-def _subjects(progress: _Progress) -> Tuple[Optional[_Proved], Optional[_Proved]]:
+def _subjects(progress: _Progress) -> Tuple[Optional[ProvedLeaf], Optional[ProvedLeaf]]:
     """The leaves of iris_ref and grant_ref, or the subject itself if it is a claim or a grant."""
     subject = progress.subject()
     leaf = subject.leaf
@@ -417,14 +210,14 @@ def _subjects(progress: _Progress) -> Tuple[Optional[_Proved], Optional[_Proved]
     return iris, grant
 
 
-def _links_of(grant: _Proved, book: RecordBook) -> List[GrantRecord]:
+def _links_of(grant: ProvedLeaf, book: RecordBook) -> List[GrantRecord]:
     record = book.grants.get(grant.leaf.sequence)
     if record is None:
-        raise _Failure(f"a claim that the grant of sequence {grant.leaf.sequence} names is not in the bundle")
+        raise BundleFailure(f"a claim that the grant of sequence {grant.leaf.sequence} names is not in the bundle")
     links = book.chain_of(record)
     orphan = next((link for link in links if link.is_orphan), None)
     if orphan is not None:
-        raise _Failure(f"the parent of the grant of sequence {orphan.sequence} is not in the bundle")
+        raise BundleFailure(f"the parent of the grant of sequence {orphan.sequence} is not in the bundle")
     return links
 
 
@@ -447,9 +240,9 @@ def _completeness(progress: _Progress) -> Optional[Completeness]:
 
 
 def _check_records(progress: _Progress) -> str:
-    _judge_order(progress.in_order)
+    judge_order(progress.in_order)
     for proved in progress.in_order:
-        _judge_trust_root_leaf(proved.leaf, progress.held())
+        judge_trust_root_leaf(proved.leaf, progress.held())
     for proved in progress.in_order:
         progress.book.add(proved.leaf, proved.anchor_id)
     book = progress.book
@@ -481,12 +274,12 @@ def _check_window(progress: _Progress) -> str:
     earlier = [proved.leaf for proved in progress.in_order if proved.leaf.sequence <= at.sequence]
     later = [proved.leaf for proved in progress.in_order if proved.leaf.sequence > at.sequence]
     last = earlier[-1]
-    _fail_unless(last.accepted_ms <= at.time_ms, f"as_of is {at.time_ms} ms, sequence {last.sequence} is younger")
+    fail_unless(last.accepted_ms <= at.time_ms, f"as_of is {at.time_ms} ms, sequence {last.sequence} is younger")
     is_there = last.sequence == at.sequence
     is_exact = is_there and last.accepted_ms == at.time_ms
     # Leaves of one entry have one time: a leaf that is not here may have that of the next.
     latest_ms = None if not later else later[0].accepted_ms - (1 if is_there else 0)
-    _fail_unless(is_exact or latest_ms is None or at.time_ms <= latest_ms, f"by {at.time_ms} ms more had happened")
+    fail_unless(is_exact or latest_ms is None or at.time_ms <= latest_ms, f"by {at.time_ms} ms more had happened")
     if progress.complete is None:
         return "nothing that is named has a window"
     is_next_here = bool(later) and later[0].sequence == at.sequence + 1
@@ -502,20 +295,20 @@ def _judge_rules(progress: _Progress) -> None:
     lineages = {claim.lineage for claim in progress.claims}
     for sequence, lineage in progress.book.usurpers:
         is_apart = lineage not in lineages or sequence > progress.bundle.as_of.sequence
-        _fail_unless(is_apart, f"the claim of sequence {sequence} continues one of another issuer")
+        fail_unless(is_apart, f"the claim of sequence {sequence} continues one of another issuer")
     for link in progress.links:
         broken = rule_broken_by(link, progress.book)
-        _fail_unless(broken is None, broken or "")
+        fail_unless(broken is None, broken or "")
     if isinstance(leaf, EventLeaf):
         refs = leaf.semantic_anchor
         is_claim = refs.iris_ref == ZERO_32 or progress.iris is not None
-        _fail_unless(is_claim, "reference_wrong_kind: iris_ref names no claim")
+        fail_unless(is_claim, "reference_wrong_kind: iris_ref names no claim")
         is_grant = refs.grant_ref == ZERO_32 or bool(progress.links)
-        _fail_unless(is_grant, "reference_wrong_kind: grant_ref names no grant")
+        fail_unless(is_grant, "reference_wrong_kind: grant_ref names no grant")
     parent = progress.by_id.get(leaf.parent_anchor_id)
     if parent is not None:
         is_before = parent.leaf.origin_fingerprint == leaf.origin_fingerprint and parent.leaf.depth == leaf.depth - 1
-        _fail_unless(is_before, "parent_link_broken: the subject does not follow what it names as its parent")
+        fail_unless(is_before, "parent_link_broken: the subject does not follow what it names as its parent")
 
 
 def _revocations(progress: _Progress, positions: Sequence[Position]) -> Tuple[List[RevocationLeaf], Tuple[bytes, ...]]:
@@ -545,46 +338,25 @@ def _check_authority(progress: _Progress) -> str:
     return f"at action: {at_action.verdict}; as of sequence {now.sequence}: {as_of.verdict}"
 
 
-def _at(value: object, *path: str) -> object:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _is_same(stated: object, derived: object) -> bool:
-    # In Python True equals 1, on the wire it does not.
-    return type(stated) is type(derived) and stated == derived
-
-
-def _ids(stated: object, name: str, *path: str) -> Optional[List[object]]:
-    items = _at(stated, name)
-    return [_at(each, *path) for each in items] if isinstance(items, list) else None
-
-
 def _check_stated(progress: _Progress) -> str:
-    stated, at, trace = progress.bundle.stated, progress.bundle.as_of, progress.trace
+    bundle, trace = progress.bundle, progress.trace
     if trace is None:
         raise RuntimeError("a check was made before one that it builds on")
-    if stated is None:
-        if progress.complete is not None and progress.complete.to < at.sequence:
+    if bundle.stated is None:
+        if progress.complete is not None and progress.complete.to < bundle.as_of.sequence:
             raise _Unproved("nothing is stated")
         return "nothing is stated, and nothing rests on it"
-    members: Tuple[Tuple[str, object, object], ...] = (
-        ("anchor.anchor_id", _at(stated, "anchor", "anchor_id"), progress.bundle.subject.hex()),
-        ("as_of.sequence", _at(stated, "as_of", "sequence"), at.sequence),
-        ("as_of.time_ms", _at(stated, "as_of", "time_ms"), at.time_ms),
-        ("authorised_at_action", _at(stated, "authorised_at_action"), trace.at_action.verdict),
-        ("authorised_now", _at(stated, "authorised_now"), trace.now.verdict),
-        ("suspect", _at(stated, "suspect"), trace.is_suspect),
-        (
-            "delegation",
-            _ids(stated, "delegation", "grant", "anchor_id"),
-            [each.hex() for each in trace.delegation[:_SHOWN_MAX]],
-        ),
-        ("revocations", _ids(stated, "revocations", "anchor", "anchor_id"), [each.hex() for each in trace.revocations]),
+    derived = DerivedTrace(
+        bundle.subject,
+        bundle.as_of,
+        trace.at_action.verdict,
+        trace.now.verdict,
+        trace.is_suspect,
+        trace.delegation[:_SHOWN_MAX],
+        trace.revocations,
     )
-    for name, said, derived in members:
-        _fail_unless(_is_same(said, derived), f"what is stated differs in {name} from what the leaves say")
+    difference = stated_difference(bundle.stated, derived)
+    fail_unless(difference is None, f"what is stated differs in {difference} from what the leaves say")
     return "what is stated is what the leaves say"
 
 
@@ -615,7 +387,7 @@ def _make_checks(progress: _Progress) -> Tuple[List[Step], Optional[Step]]:
             checks.append(Step(code, "pass", _CHECKS[code](progress)))
         except _Unproved as unproved:
             checks.append(Step(code, "not_checked", str(unproved)))
-        except _Failure as failure:
+        except BundleFailure as failure:
             failed = Step(code, "fail", str(failure))
             checks.append(failed)
     return checks, failed
@@ -693,3 +465,6 @@ def verify_bundle(
         revocations=trace.revocations,
         complete=progress.complete,
     )
+
+
+__all__ = ["BUNDLE_CHECKS", "Bundle", "BundleVerification", "Completeness", "parse_bundle", "verify_bundle"]

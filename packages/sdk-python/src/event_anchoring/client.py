@@ -24,7 +24,7 @@ from .prepare import (
     prepare_grant_anchor,
     prepare_revocation,
 )
-from .receipt import Receipt
+from .proof import Receipt
 from .signing import Signer, sign_now
 from .transport import HttpTransport, Transport, TransportFailure
 from .trust_root import TrustRootChain

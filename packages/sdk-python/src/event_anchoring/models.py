@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Mapping, Optional, Tuple, TypeVar, Union
 
 from .errors import ApiProblem, problem_class
-from .receipt import Receipt
+from .proof import Receipt
 
 
 @dataclass(frozen=True)

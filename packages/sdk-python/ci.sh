@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Everything that must hold of the Python SDK: format, lint, types, tests on a current Python and on 3.9, packages, docs.
+# Makes .venv (and .venv39 where a Python 3.9 is found) beside it; asks nothing, and says what it leaves out.
+set -euo pipefail
+cd "$(dirname "$0")"
+exec </dev/null
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
+
+find_python() {
+  local minimum=$1 below=$2 candidate
+  shift 2
+  for candidate in "$@"; do
+    if command -v "$candidate" >/dev/null && "$candidate" -c \
+      "import sys, venv; sys.exit(not $minimum <= sys.version_info[:2] < $below)" 2>/dev/null; then
+      printf '%s\n' "$candidate"
+      return
+    fi
+  done
+}
+
+# A virtual environment with this package and what its tests and tools need; made anew when pyproject.toml changes.
+environment() {
+  local python=$1 folder=$2 stamp
+  stamp=$(sha256sum pyproject.toml | cut -d ' ' -f 1)
+  if [[ -f $folder/stamp && $(cat "$folder/stamp") == "$stamp" ]]; then return 0; fi
+  rm -rf "$folder"
+  "$python" -m venv "$folder"
+  "$folder/bin/python" -m pip install --editable '.[dev]' || return 1
+  printf '%s\n' "$stamp" >"$folder/stamp"
+}
+
+pyenv_versions=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python)
+current=$(find_python '(3, 10)' '(4, 0)' python3.13 python3.12 python3.11 python3.10 python3 "${pyenv_versions[@]}")
+if [[ -z $current ]]; then
+  echo 'sdk-python: left out, there is no Python 3.10 or later for its tools'
+  exit 0
+fi
+if ! environment "$current" .venv; then
+  rm -rf .venv
+  echo 'sdk-python: left out, its dependencies cannot be installed (no package index?)'
+  exit 0
+fi
+
+python=.venv/bin/python
+"$python" -m ruff format --check .
+"$python" -m ruff check .
+"$python" scripts/make_sync.py --check
+"$python" -m mypy
+"$python" -m pytest -q
+
+oldest=$(find_python '(3, 9)' '(3, 10)' python3.9 "${pyenv_versions[@]}")
+if [[ -z $oldest ]]; then
+  echo 'sdk-python: no Python 3.9 is here; its syntax was checked, its tests were not run on it'
+elif environment "$oldest" .venv39; then
+  .venv39/bin/python -m pytest -q
+else
+  rm -rf .venv39
+  echo 'sdk-python: the tests were not run on Python 3.9, its dependencies cannot be installed'
+fi
+
+rm -rf dist docs
+"$python" -m build --outdir dist .
+"$python" scripts/check_packages.py dist
+"$python" -m pdoc --docformat google --output-directory docs event_anchoring
+echo 'sdk-python: passed'

@@ -1,0 +1,74 @@
+"""What verifying a bundle has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+from ._records import Position, Reason, Verdict
+from .leaf import Leaf
+from .receipt import Step
+
+#: In the order in which they are made. After one that fails nothing more is checked.
+BUNDLE_CHECKS: Tuple[str, ...] = (
+    "trust_roots",
+    "checkpoints",
+    "leaves",
+    "ranges",
+    "subject",
+    "signatures",
+    "records",
+    "revocation",
+    "superseded",
+    "window",
+    "authority",
+    "stated",
+)
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """Every leaf of a sequence above `after`, up to `to`, is in the bundle: no ending can be missing among them."""
+
+    after: int
+    to: int
+
+
+@dataclass(frozen=True)
+class BundleVerification:
+    """What a bundle proves.
+
+    Attributes:
+        outcome: `valid`: everything was proved. `valid_as_stated`: nothing is wrong, and something rests on the word of
+            whoever made the bundle: never show it as valid. `invalid` stands only in `VerificationError.result`.
+        authorised_at_action: True, False or "unknown": at the subject's own position. Compare with `is True`.
+        authorised_now: likewise at `as_of`.
+        checks: all of BUNDLE_CHECKS.
+        subject: anchor id of what is traced.
+        as_of: the position that *now* means.
+        leaf: the leaf of the subject.
+        reasons_at_action, reasons_now: why a verdict is not true.
+        suspect: a revocation in view has a `suspect_since` that is not after the act.
+        delegation: anchor ids of the grants, from the one that the event names to the root.
+        revocations: anchor ids of those in view, ascending by sequence.
+        complete: how far no ending can be missing; None: nothing that is named can end. If `to` is not below the
+            subject's sequence, the verdict at the action is proved, whatever the outcome.
+        trust_root_version: the newest version that was judged by.
+        superseded_trust_root: the oldest version that a checkpoint needed instead of it; None: none did.
+    """
+
+    outcome: str
+    authorised_at_action: Verdict
+    authorised_now: Verdict
+    checks: Tuple[Step, ...]
+    subject: bytes
+    as_of: Position
+    leaf: Optional[Leaf] = None
+    reasons_at_action: Tuple[Reason, ...] = ()
+    reasons_now: Tuple[Reason, ...] = ()
+    suspect: bool = False
+    delegation: Tuple[bytes, ...] = ()
+    revocations: Tuple[bytes, ...] = ()
+    complete: Optional[Completeness] = None
+    trust_root_version: Optional[int] = None
+    superseded_trust_root: Optional[int] = None
