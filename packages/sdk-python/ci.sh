@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must hold of the Python SDK: format, lint, types, tests on a current Python and on 3.9, packages, docs.
+# Everything that must hold of the Python SDK: format, lint, types, tests on a current Python and on 3.9, packages,
+# documentation (dist/docs).
 # Makes .venv (and .venv39 where a Python 3.9 is found) beside it; asks nothing, and says what it leaves out.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -58,8 +59,8 @@ else
   echo 'sdk-python: the tests were not run on Python 3.9, its dependencies cannot be installed'
 fi
 
-rm -rf dist docs
+rm -rf dist
 "$python" -m build --outdir dist .
 "$python" scripts/check_packages.py dist
-"$python" -m pdoc --docformat google --output-directory docs event_anchoring
+"$python" -m pdoc --docformat google --output-directory dist/docs event_anchoring
 echo 'sdk-python: passed'

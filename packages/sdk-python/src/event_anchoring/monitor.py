@@ -48,6 +48,7 @@ class MonitorStore(Protocol):
 
     def load(self) -> Optional[MonitorState]:
         """What was saved last; None: nothing yet."""
+        ...
 
     def save(self, state: MonitorState) -> None:
         """Keeps it, whole or not at all."""

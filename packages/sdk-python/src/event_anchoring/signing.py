@@ -24,9 +24,11 @@ class Signer(Protocol):
     @property
     def public_key(self) -> bytes:
         """32 bytes."""
+        ...
 
     def sign(self, payload: bytes) -> SignatureOrAwaitable:
         """64 bytes over exactly these, or an awaitable of them."""
+        ...
 
 
 class CallbackSigner:

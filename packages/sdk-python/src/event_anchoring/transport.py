@@ -53,6 +53,7 @@ class Transport(Protocol):
 
     def send(self, endpoint: str, request: Request) -> Response:
         """Raises TransportFailure, and nothing else."""
+        ...
 
     def close(self) -> None:
         """Frees connections."""
@@ -63,6 +64,7 @@ class AsyncTransport(Protocol):
 
     async def send(self, endpoint: str, request: Request) -> Response:
         """Raises TransportFailure, and nothing else."""
+        ...
 
     async def close(self) -> None:
         """Frees connections."""
