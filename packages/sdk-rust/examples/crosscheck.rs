@@ -1,2 +1,204 @@
-//! x
-fn main() {}
+//! Speaks JSON lines, so that a test can hold the SDKs of all languages against one another: one question a line on
+//! standard input, one answer a line on standard output, `{"ok": …}` or `{"error": {"code", "field"?}}`.
+
+use std::io::{BufRead as _, Write as _};
+
+use event_anchoring::{
+    prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, verify_bundle,
+    verify_ed25519, verify_receipt, Bundle, BundleExpectation, BundleTrust, ClaimInput, Error, Event, GrantInput, Hash,
+    LocalKey, Outcome, Payload, PublicKey, Receipt, ReceiptExpectation, Result, RevocationInput, Signature,
+    Signer as _, TrustRootChain,
+};
+use serde_json::{json, Map, Value};
+
+fn main() -> std::io::Result<()> {
+    let mut output = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let answer = match answer(&line?) {
+            Ok(found) => json!({ "ok": found }),
+            Err(refusal) => json!({ "error": refusal }),
+        };
+        writeln!(output, "{answer}")?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// What is answered instead: the code, and the field of an invalid input.
+fn refusal(error: &Error) -> Value {
+    let mut refusal = json!({ "code": error.code() });
+    if let (Some(refusal), Some(field)) = (refusal.as_object_mut(), error.field()) {
+        refusal.insert("field".into(), field.into());
+    }
+    refusal
+}
+
+fn answer(line: &str) -> Result<Value, Value> {
+    let question: Value = serde_json::from_str(line).map_err(|_| json!({ "code": "question_malformed" }))?;
+    let answer = match question.get("op").and_then(Value::as_str) {
+        Some("prepare_claim") => prepare_claim(&question),
+        Some("prepare_grant") => prepare_grant(&question),
+        Some("prepare_event") => prepare_event(&question),
+        Some("prepare_revocation") => prepare_revoke(&question),
+        Some("sign") => sign(&question),
+        Some("verify_signature") => verify_signature(&question),
+        Some("verify_receipt") => judge_receipt(&question),
+        Some("verify_bundle") => judge_bundle(&question),
+        _ => return Err(json!({ "code": "op_unknown" })),
+    };
+    answer.map_err(|error| refusal(&error))
+}
+
+fn text<'a>(question: &'a Value, name: &str) -> &'a str {
+    question.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn given<'a>(question: &'a Value, name: &str) -> Option<&'a str> {
+    question.get(name).and_then(Value::as_str)
+}
+
+fn input(question: &Value) -> &Value {
+    question.get("input").unwrap_or(&Value::Null)
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<char> = hex.chars().collect();
+    let pairs = digits.chunks(2).map(|pair| u8::from_str_radix(&pair.iter().collect::<String>(), 16));
+    pairs.collect::<std::result::Result<_, _>>().unwrap_or_default()
+}
+
+fn show(payload: &Payload, shown: &mut Map<String, Value>) {
+    let role = payload.role().as_str();
+    shown.insert(format!("{role}_payload"), payload.to_hex().into());
+    shown.insert(format!("{role}_digest"), payload.digest().to_hex().into());
+}
+
+fn prepare_claim(question: &Value) -> Result<Value> {
+    let read = ClaimInput::from_json(input(question))?;
+    let prepared = prepare_claim_anchor(&read.origin_fingerprint.unwrap_or(Hash::ZERO), &read.input)?;
+    let mut shown = Map::new();
+    show(prepared.subject_payload(), &mut shown);
+    if let Some(subject) = given(question, "subject_signature") {
+        show(&prepared.issuer_payload(subject)?, &mut shown);
+        if let Some(issuer) = given(question, "issuer_signature") {
+            shown.insert("request".into(), prepared.with_signatures(subject, issuer)?.to_json());
+        }
+    }
+    Ok(Value::Object(shown))
+}
+
+fn prepare_grant(question: &Value) -> Result<Value> {
+    let read = GrantInput::from_json(input(question))?;
+    let prepared = prepare_grant_anchor(&read.origin_fingerprint.unwrap_or(Hash::ZERO), &read.input)?;
+    let mut shown = Map::new();
+    show(prepared.grantor_payload(), &mut shown);
+    if let Some(grantor) = given(question, "grantor_signature") {
+        show(&prepared.witness_payload(grantor)?, &mut shown);
+        if let Some(witness) = given(question, "witness_signature") {
+            shown.insert("request".into(), prepared.with_signatures(grantor, witness)?.to_json());
+        }
+    }
+    Ok(Value::Object(shown))
+}
+
+fn prepare_event(question: &Value) -> Result<Value> {
+    let read = Event::from_json(input(question))?;
+    let origin = read.origin_fingerprint.unwrap_or(Hash::ZERO);
+    let mut shown = Map::new();
+    let Some(public_key) = read.actor_public_key else {
+        shown.insert("request".into(), read.input.to_request(&origin));
+        return Ok(Value::Object(shown));
+    };
+    let prepared = prepare_event_anchor(&origin, &read.input, &public_key)?;
+    show(prepared.actor_payload(), &mut shown);
+    if let Some(actor) = given(question, "actor_signature") {
+        shown.insert("request".into(), prepared.with_signature(actor)?.to_request(&origin));
+    }
+    Ok(Value::Object(shown))
+}
+
+fn prepare_revoke(question: &Value) -> Result<Value> {
+    let prepared = prepare_revocation(&RevocationInput::from_json(input(question))?)?;
+    let mut shown = Map::new();
+    match (prepared.revoker_payload(), given(question, "revoker_signature")) {
+        (None, _) => {
+            shown.insert("request".into(), prepared.by_operator()?.to_json());
+        }
+        (Some(payload), signature) => {
+            show(payload, &mut shown);
+            if let Some(signature) = signature {
+                shown.insert("request".into(), prepared.with_signature(signature)?.to_json());
+            }
+        }
+    }
+    Ok(Value::Object(shown))
+}
+
+fn sign(question: &Value) -> Result<Value> {
+    let key = LocalKey::from_hex(text(question, "seed"))?;
+    let signature = key.sign_bytes(&bytes(text(question, "payload")));
+    Ok(json!({ "public_key": key.public_key(), "signature": signature }))
+}
+
+fn verify_signature(question: &Value) -> Result<Value> {
+    // Of another length: no key, or no signature.
+    let key = PublicKey::from_hex(text(question, "public_key"));
+    let signature = Signature::from_hex(text(question, "signature"));
+    let (Ok(key), Ok(signature)) = (key, signature) else { return Ok(json!({ "valid": false })) };
+    Ok(json!({ "valid": verify_ed25519(&key, &bytes(text(question, "payload")), &signature)? }))
+}
+
+fn expected(question: &Value, name: &str) -> Result<Option<Hash>> {
+    let found = question.get("expect").and_then(|expect| expect.get(name)).and_then(Value::as_str);
+    found.map(Hash::from_hex).transpose()
+}
+
+/// A text, or the JSON itself.
+fn document(question: &Value, name: &str) -> String {
+    match question.get(name) {
+        Some(Value::String(text)) => text.clone(),
+        other => other.unwrap_or(&Value::Null).to_string(),
+    }
+}
+
+fn judge_receipt(question: &Value) -> Result<Value> {
+    let receipt = Receipt::parse(&document(question, "receipt"))?;
+    let documents = question.get("trust_roots").and_then(Value::as_array).into_iter().flatten();
+    let documents: Vec<&str> = documents.filter_map(Value::as_str).collect();
+    let chain = TrustRootChain::verify(&documents, &Hash::from_hex(text(question, "pinned_root_thk"))?)?;
+    let payload = question.get("expect").and_then(|expect| given(expect, "payload"));
+    let expect = ReceiptExpectation {
+        event_hash: expected(question, "event_hash")?,
+        payload: payload.map(bytes),
+        anchor_id: expected(question, "anchor_id")?,
+    };
+    let found = verify_receipt(&receipt, &chain, &expect)?;
+    let (step, code) = found.failure.clone().unzip();
+    Ok(json!({
+        "verdict": if found.is_valid() { "valid" } else { "invalid" }, "step": step, "code": code,
+        "superseded_trust_root": found.superseded_trust_root, "origin_lost": found.is_origin_lost,
+    }))
+}
+
+fn judge_bundle(question: &Value) -> Result<Value> {
+    let bundle = Bundle::parse(&document(question, "bundle"))?;
+    let highest_seen = question.get("highest_seen").and_then(|seen| {
+        let version = u32::try_from(seen.get("version")?.as_u64()?).ok()?;
+        Some((version, Hash::from_hex(text(seen, "root_thk")).ok()?))
+    });
+    let expect = BundleExpectation {
+        anchor_id: expected(question, "anchor_id")?,
+        event_hash: expected(question, "event_hash")?,
+        highest_seen,
+    };
+    let pin = Hash::from_hex(text(question, "pinned_root_thk"))?;
+    let found = verify_bundle(&bundle, &BundleTrust::Pin(pin), &expect)?;
+    let codes = |result: Outcome| -> Vec<&str> {
+        found.checks.iter().filter(|check| check.result == result).map(|check| check.code).collect()
+    };
+    Ok(json!({
+        "outcome": found.outcome.as_str(), "authorised_at_action": found.authorised_at_action,
+        "authorised_now": found.authorised_now, "fails": codes(Outcome::Fail).first(),
+        "not_checked": codes(Outcome::NotChecked),
+    }))
+}

@@ -308,7 +308,14 @@ impl Event {
         }
     }
 
-    /// The body of a request, but for the origin; empty optionals are left out.
+    /// The body of `POST /v1/event-anchors`; empty optionals are left out, and so is an id that is yet to be drawn.
+    pub fn to_request(&self, origin_fingerprint: &OriginFingerprint) -> Value {
+        let mut body = self.to_json();
+        body.insert("origin_fingerprint".into(), origin_fingerprint.to_hex().into());
+        Value::Object(body)
+    }
+
+    /// The same, but for the origin.
     pub(crate) fn to_json(&self) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("event_hash".into(), self.event_hash.to_hex().into());

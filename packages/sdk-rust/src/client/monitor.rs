@@ -211,7 +211,8 @@ fn judge(
     }
     let proof = match &latest.consistency {
         Some(consistency) => read_proof(&consistency.proof)?,
-        None => Vec::new(),
+        None if head.tree_size == seen.tree_size => Vec::new(),
+        None => return Err(Error::verification("consistency_missing", "the service gave no consistency proof")),
     };
     let (old, new) = ((seen.tree_size, &seen.root_hash), (head.tree_size, &head.root_hash));
     if !verify_consistency(old.0, old.1, new.0, new.1, &proof) {

@@ -184,10 +184,8 @@ impl Client {
     pub async fn create_event(&self, event: &Event) -> Result<Created> {
         check_prefer(self.prefer)?;
         let (event, repeat, hint) = named(event)?;
-        let mut body = event.to_json();
         let origin = self.origin_of(std::slice::from_ref(&event)).await?;
-        body.insert("origin_fingerprint".into(), origin.to_hex().into());
-        let write = self.write("/v1/event-anchors", Value::Object(body));
+        let write = self.write("/v1/event-anchors", event.to_request(&origin));
         self.call(&Call { effect: Effect::Write(repeat), hint, ..write }).await
     }
 

@@ -59,9 +59,7 @@ fn events() {
                 prepared.with_signature(sign(case, prepared.actor_payload())).unwrap()
             }
         };
-        let mut body = event.to_json();
-        body.insert("origin_fingerprint".into(), origin.to_hex().into());
-        assert_eq!(Value::Object(body), case["request"], "{case}");
+        assert_eq!(event.to_request(&origin), case["request"], "{case}");
     }
 }
 

@@ -1,0 +1,59 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { startTestCluster } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+
+// The Rust SDK against a real cluster. Building it takes minutes, so that is not done here: packages/sdk-rust/ci.sh
+// builds its tests, and the ones that need a cluster are given one.
+
+const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages", "sdk-rust");
+
+/** The test program of tests/cluster.rs that was built last, if ci.sh has built one. */
+function findTests(): string | null {
+  const target = process.env["CARGO_TARGET_DIR"] ?? join(PACKAGE, "target");
+  const folder = join(target, "debug", "deps");
+  if (!existsSync(folder)) return null;
+  const programs = readdirSync(folder)
+    .filter((name) => /^cluster-[0-9a-f]+$/.test(name))
+    .map((name) => join(folder, name))
+    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  return programs[0] ?? null;
+}
+
+const program = findTests();
+if (program === null) {
+  process.stderr.write("test/sdk/rust.test.ts is skipped: packages/sdk-rust/ci.sh builds what it runs\n");
+}
+const describeWithTests = program === null ? describe.skip : describe;
+
+describeWithTests("the Rust SDK on a cluster", () => {
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-sdk-rust-"));
+  const clusterFile = join(folder, "cluster.json");
+  let setup: TestCluster;
+
+  beforeAll(async () => {
+    setup = await startTestCluster();
+    await setup.leader();
+    writeFileSync(clusterFile, JSON.stringify(setup.cluster.file), { mode: 0o600 });
+  }, 90_000);
+
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await setup.cluster.erase();
+  }, 60_000);
+
+  test("passes its end-to-end tests, and runs its examples", () => {
+    const output = execFileSync(program ?? "", ["--test-threads=2", "--nocapture"], {
+      cwd: PACKAGE,
+      encoding: "utf8",
+      env: { ...process.env, EVENT_ANCHORING_CLUSTER: clusterFile },
+    });
+    const counts = /(\d+) passed; 0 failed/.exec(output);
+    expect(Number(counts?.[1] ?? 0)).toBeGreaterThanOrEqual(7);
+    expect(output).not.toContain("skipped");
+  }, 180_000);
+});
