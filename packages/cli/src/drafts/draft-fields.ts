@@ -64,7 +64,7 @@ const reason: Read = (value, name) => {
   if (isAbsent(value)) return undefined;
   const found = REVOCATION_REASONS.find((word) => word === value);
   if (found === undefined) throw invalid(name, `is one of ${REVOCATION_REASONS.join(", ")}`);
-  return found;
+  return found === "unspecified" ? undefined : found;
 };
 
 const clientEventId: Read = (value, name) => {
