@@ -5,7 +5,7 @@ export async function livesOf(from: number, count: number): Promise<{ stories: s
   const stories: string[] = [];
   const results: LifeResult[] = [];
   for (let seed = from; seed < from + count; seed++) {
-    const result = await liveOneLife({ seed, harmMs: 15_000 });
+    const result = await liveOneLife({ seed, harmMs: 9000 });
     results.push(result);
     if (result.broken !== null) stories.push(describeBroken(result));
   }

@@ -1,7 +1,10 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { type LifeResult, PLANTED_BUGS, type PlantedBug, liveOneLife } from "@event-anchoring/testkit";
 
-const SEEDS_MAX = 60;
+const SEEDS_MAX = 120;
 
 /** The first life in which a sentence is broken. */
 async function firstBroken(bug: PlantedBug): Promise<LifeResult | null> {
@@ -31,5 +34,29 @@ describe("the simulator finds every planted bug", () => {
     process.stdout.write(`${found.join("\n")}\n`);
     expect(found).toHaveLength(Object.keys(PLANTED_BUGS).length);
     expect(found.length).toBeGreaterThanOrEqual(30);
+  });
+});
+
+const PACKAGES = join(dirname(fileURLToPath(import.meta.url)), "../../packages");
+
+describe("a node in production", () => {
+  test("is made of nothing that knows of planted bugs, and of no test double", () => {
+    const packages = [
+      "protocol",
+      "node-crypto",
+      "ledger",
+      "raft-ts",
+      "control-contract",
+      "store",
+      "control-plane",
+      "api",
+    ];
+    const offenders = packages.flatMap((name) =>
+      readdirSync(join(PACKAGES, name, "src"), { recursive: true, encoding: "utf8" })
+        .filter((path) => path.endsWith(".ts"))
+        .filter((path) => /planted|testkit|Simulated/.test(readFileSync(join(PACKAGES, name, "src", path), "utf8")))
+        .map((path) => `${name}/${path}`),
+    );
+    expect(offenders).toEqual([]);
   });
 });

@@ -222,6 +222,7 @@ class Life {
         }
       },
       onDelivered: (from, to, frame, bytes) => {
+        if (frame.type === "clock") this.witness.onClockHeard(to);
         trace.mix(`${from}${to}${frame.type}`);
         trace.mixBytes(bytes);
       },
@@ -280,8 +281,7 @@ class Life {
     const states = this.#serving().map(({ name, node }) => {
       const session = node?.session ?? null;
       if (session === null) return `${name} has no session (${JSON.stringify(node?.status().serving ?? null)})`;
-      const { uncovered } = session.certifier;
-      const { leaves } = uncovered.call(session.certifier);
+      const { leaves } = session.certifier.uncovered();
       return `${name} follows ${session.leaderNodeId()}, applied ${session.state.appliedIndex}, uncovered ${leaves}`;
     });
     return states.join("; ");

@@ -48,6 +48,7 @@ export const FAULTS = [
   "power_in_promise_write",
   "power_in_append",
   "depose",
+  "busy_leader_dies",
   "stale_leader",
   "corrupt_row",
   "database_set_back",
@@ -249,6 +250,8 @@ export class Nemesis {
         return;
       case "depose":
         return this.#depose(this.#leader() ?? machine);
+      case "busy_leader_dies":
+        return this.#dieBusy(this.#leader() ?? machine);
       case "stale_leader":
         return this.#makeStale(this.#leader() ?? machine);
       case "corrupt_row":
@@ -279,6 +282,20 @@ export class Nemesis {
       for (const link of links) link.isCut = false;
       if (random.chance(0.6)) leader.database.onNextReplaced = () => this.#powerCut(leader);
       else if (random.chance(0.3)) world.after(random.between(1, 400), () => this.#powerCut(leader));
+    });
+  }
+
+  /** What it was asked for may be in the log, and nobody who asked has heard so. */
+  #dieBusy(leader: SimulatedMachine): void {
+    const { machines, random, world } = this.#options;
+    const others = machines.filter((each) => each !== leader);
+    for (let burst = 0; burst < 8; burst++) {
+      world.after(random.between(0, 8), () => this.#options.writeThrough(random.pick(others)));
+    }
+    world.after(random.between(3, 10), () => {
+      if (this.#isOver) return;
+      leader.kill();
+      this.#startLater(leader);
     });
   }
 
@@ -344,7 +361,8 @@ export class Nemesis {
     world.after(4000, () => {
       if (this.#isOver) return;
       const { isCorrupt } = machine.database;
-      if (isCorrupt && machine.node?.session != null && machine.process?.isPaused === false) {
+      const session = machine.node?.session ?? null;
+      if (isCorrupt && session !== null && machine.process?.isPaused === false) {
         witness.fail("corruptionNeverLooksLikeAbsence", `${machine.name} serves with a corrupt row`);
       }
       this.#revive(machine);

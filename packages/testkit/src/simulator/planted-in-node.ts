@@ -8,13 +8,6 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { certifier, clockGuard, state } = session;
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
-  if (bugs.has("groups_forgotten_before_not_after")) {
-    const add = state.groupIds.add.bind(state.groupIds);
-    state.groupIds.add = (id, index) => {
-      add(id, index);
-      state.groupIds.forgetBelow(index);
-    };
-  }
   if (bugs.has("acknowledged_when_proposed")) {
     const whenCovered = certifier.whenCovered.bind(certifier);
     certifier.whenCovered = (origin, treeSize, covered) => {

@@ -183,10 +183,10 @@ export class RecordMaker {
 const NAMES = new Map<string, string>();
 
 function partyNamed(name: string): Party {
-  const { publicKey, sign } = simulatedSigner(name);
-  const publicKeyHex = bytesToHex(publicKey);
+  const signer = simulatedSigner(name);
+  const publicKeyHex = bytesToHex(signer.publicKey);
   NAMES.set(publicKeyHex, name);
-  return { publicKey, publicKeyHex, sign };
+  return { publicKey: signer.publicKey, publicKeyHex, sign: (message) => signer.sign(message) };
 }
 
 function nameOf(publicKey: Uint8Array): string {

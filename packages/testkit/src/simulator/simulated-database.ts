@@ -4,7 +4,6 @@ import {
   type OpenStorage,
   type RaftLogStorage,
 } from "@event-anchoring/control-plane";
-import type { EntryDecision } from "@event-anchoring/ledger";
 import {
   type AppendRequest,
   type Identity,
@@ -12,63 +11,22 @@ import {
   type LoadedRaftLog,
   StoreError,
 } from "@event-anchoring/store";
-import type { ConfState, Entry, EntryId, HardState, RaftIndex } from "raft-ts";
-import type { Bugs } from "./planted-bugs.ts";
-import type { Seeded } from "./seeded.ts";
+import type { Entry, EntryId, HardState, RaftIndex } from "raft-ts";
+import {
+  type AppliedRow,
+  type DatabaseImage,
+  type LogRow,
+  type SimulatedDatabaseOptions,
+  type Waiter,
+  type WriteFault,
+  type WriteUnderWay,
+  answerOf,
+  faultError,
+} from "./database-parts.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import { latency } from "./simulated-process.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
 import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger-of.ts";
-import type { World } from "./world.ts";
-
-export interface LogRow {
-  readonly entry: Entry;
-  readonly commitHint: RaftIndex;
-  isCorrupt: boolean;
-}
-
-export interface AppliedRow {
-  readonly decision: EntryDecision;
-  readonly confState: ConfState | null;
-}
-
-/** What a database holds. Values are never changed in place, so a copy of the lists is a backup. */
-export interface DatabaseImage {
-  readonly rows: readonly LogRow[];
-  readonly compacted: EntryId;
-  readonly hardState: Pick<HardState, "term" | "vote"> | null;
-  readonly identity: Identity | null;
-  readonly applied: readonly AppliedRow[];
-  readonly wal: bigint;
-}
-
-export interface DatabaseWatcher {
-  /** These are durable from now on. */
-  onDurable(entries: readonly Entry[], hardState: HardState | null): void;
-  /** This is on its way into the tables: whoever waits for it may be answered. */
-  onDecided(decision: EntryDecision): void;
-}
-
-export interface SimulatedDatabaseOptions {
-  readonly world: World;
-  readonly random: Seeded;
-  readonly bugs: Bugs;
-  readonly systemIdentifier: string;
-  readonly watcher: DatabaseWatcher;
-  /** For the bug that strikes one node alone. */
-  readonly isFirst: boolean;
-}
-
-/** What the next write meets. */
-export type WriteFault = "refused" | "lost_unknown" | "done_unknown";
-
-interface WriteUnderWay {
-  /** What the statement does once it commits. */
-  readonly commit: () => void;
-  isOver: boolean;
-}
-
-type Waiter<T> = { readonly resolve: (value: T) => void; readonly reject: (error: Error) => void };
 
 /**
  * One Postgres: the log is durable when an append resolves; applies are visible at once and durable with the next
@@ -233,11 +191,11 @@ export class SimulatedDatabase {
 
   /**
    * The log begins after `point`, and these entries are what is applied.
-   * @param losesClientEvents a planted bug
+   * @param losesLookUps a planted bug
    */
-  install(applied: readonly AppliedRow[], point: EntryId, losesClientEvents: boolean): void {
+  install(applied: readonly AppliedRow[], point: EntryId, losesLookUps: boolean): void {
     this.#setApplied([...applied]);
-    if (losesClientEvents) this.#tables.clientEvents.clear();
+    if (losesLookUps) this.#tables = this.#newTables();
     this.#rows = [];
     this.#compacted = point;
     if (this.#hardState === null || this.#hardState.term < point.term) {
@@ -537,19 +495,4 @@ export class SimulatedDatabase {
       process.later(latency(this.#options.random, lowMs, highMs) * this.slowness, resolve);
     });
   }
-}
-
-function answerOf<T>(commit: () => T, { resolve, reject }: Waiter<T>): () => void {
-  try {
-    const value = commit();
-    return () => resolve(value);
-  } catch (error) {
-    return () => reject(error instanceof Error ? error : new Error(String(error)));
-  }
-}
-
-function faultError(fault: WriteFault): StoreError {
-  return fault === "refused"
-    ? new StoreError("full", "no space left on device")
-    : new StoreError("unknown_outcome", "the connection was lost at the commit");
 }

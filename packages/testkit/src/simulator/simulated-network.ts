@@ -13,54 +13,13 @@ import {
   decodePeerFrame,
   encodePeerFrame,
 } from "@event-anchoring/control-contract";
-import type { Bugs } from "./planted-bugs.ts";
-import type { Seeded } from "./seeded.ts";
+import { type Link, QUIET, type SimulatedNetworkOptions } from "./link.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
-import type { World } from "./world.ts";
-
-/** One direction between two machines. */
-export interface Link {
-  /** Nothing passes; what is sent is lost. */
-  isCut: boolean;
-  /** What is sent waits, and passes when it opens again: a connection that stands still. */
-  isClogged: boolean;
-  loss: number;
-  losesCosignatures: boolean;
-  /** Of consensus messages, cosignatures and clocks: the rest is sent at most once. */
-  duplication: number;
-  /** The same kinds overtake each other. */
-  reorders: boolean;
-  minMs: number;
-  maxMs: number;
-}
-
-export interface NetworkWatcher {
-  onSent(from: string, machine: string, to: string, frame: PeerFrame): void;
-  onDelivered(from: string, to: string, frame: PeerFrame, bytes: Uint8Array): void;
-  onHelloRefused(from: string, to: string, refusal: HelloRefusal): void;
-}
-
-export interface SimulatedNetworkOptions {
-  readonly world: World;
-  readonly random: Seeded;
-  readonly bugs: Bugs;
-  readonly watcher: NetworkWatcher;
-}
 
 const SILENCE_MAX_MS = 4000;
 const DIAL_TIMEOUT_MS = 2000;
 const REFUSED_AFTER_MS = 150;
 const REDIAL_MS = [50, 50, 50, 50, 50, 100, 200, 400, 800, 1000];
-
-const QUIET: Omit<Link, "isCut"> = {
-  isClogged: false,
-  loss: 0,
-  losesCosignatures: false,
-  duplication: 0,
-  reorders: false,
-  minMs: 0.2,
-  maxMs: 1.2,
-};
 
 /** All wires between the machines of a world, and who listens at their ends. */
 export class SimulatedNetwork {

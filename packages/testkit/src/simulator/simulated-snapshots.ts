@@ -5,7 +5,8 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import { type InstallSnapshotOptions, type InstalledSnapshot, StoreError } from "@event-anchoring/store";
 import type { Bugs } from "./planted-bugs.ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
-import type { AppliedRow, SimulatedDatabase } from "./simulated-database.ts";
+import type { AppliedRow } from "./database-parts.ts";
+import type { SimulatedDatabase } from "./simulated-database.ts";
 import type { Seeded } from "./seeded.ts";
 import { originRowsOf, rootIn, storedLedgerOf } from "./stored-ledger-of.ts";
 
@@ -76,7 +77,7 @@ export class SimulatedSnapshots {
       throw new StoreError("snapshot_refused", "the state here is newer");
     }
     const point = { index: manifest.raftIndex, term: manifest.raftTerm };
-    database.install(applied, point, this.#bugs.has("snapshot_without_client_events"));
+    database.install(applied, point, this.#bugs.has("snapshot_without_lookups"));
     const confState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
     return { point, confState };
   }
