@@ -62,6 +62,7 @@ export interface Revoked extends Created<RevocationAnchor> {
 
 /** Why an item of a batch was refused. */
 export interface ItemProblem {
+  readonly type: string;
   readonly status: number;
   readonly code: string;
   readonly title: string;
@@ -205,6 +206,7 @@ const readProblemItem = record<ProblemItem>({
 });
 
 export const readItemProblem = record<ItemProblem>({
+  type: readText,
   status: readCount,
   code: readText,
   title: readText,

@@ -18,7 +18,8 @@ export interface Operation {
   readonly isWrite?: boolean | undefined;
   /** Default: true. */
   readonly isRepeatable?: boolean | undefined;
-  readonly clientEventId?: string | null | undefined;
+  /** Of the events in it. */
+  readonly clientEventIds?: readonly (string | null)[] | undefined;
   readonly isBatch?: boolean | undefined;
   readonly alsoAnswers?: readonly number[] | undefined;
 }
@@ -49,7 +50,6 @@ export class Caller {
   ): Promise<Answered<Result>> {
     const { response, requestId } = await this.#send(operation, options);
     const result = withRequestId(requestId, () => read(answerJson(response, requestId), "the body"));
-    // Receipts and the like stay what they are: only the outermost object is new.
     return Object.assign(result, { requestId });
   }
 
@@ -78,7 +78,7 @@ export class Caller {
       accept: operation.accept ?? "application/json",
       isWrite: operation.isWrite ?? false,
       isRepeatable: operation.isRepeatable ?? true,
-      clientEventId: operation.clientEventId ?? null,
+      clientEventIds: operation.clientEventIds ?? [],
       requestId: requestIdOf(options.requestId),
       prefer: preferOf(options),
       timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, usual),

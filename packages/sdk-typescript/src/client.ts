@@ -171,25 +171,26 @@ export class Client {
     const id = chosenId("clientEventId", event.clientEventId);
     const origin = event.originFingerprint ?? (await this.originFingerprint(options));
     const request = await eventRequest(eventHash, event, origin, id);
-    const known = { isRepeatable: id !== null, clientEventId: id };
+    const known = { isRepeatable: id !== null, clientEventIds: [id] };
     const created = await this.#write("/v1/event-anchors", request, readCreatedEvent, options, known);
     return { ...created, clientEventId: id };
   }
 
   /**
-   * Anchors many events, at most `limits().batchItemsMax`, decided as one. Each has a `clientEventId` as a single one.
+   * Anchors many events, at most `limits().batchItemsMax`, decided as one. Each has a `clientEventId` as a single one
+   * has; the result has all of them, and so has an OutcomeUnknown.
    * @param options `atomic`: one refused item refuses all, with Conflict `batch_refused`
    */
   async createEventAnchors(
     events: readonly EventToCreate[],
     options: WriteOptions & { readonly atomic?: boolean | undefined } = {},
-  ): Promise<Answered<CreatedBatch>> {
+  ): Promise<Answered<CreatedBatch & { readonly clientEventIds: readonly (string | null)[] }>> {
     const origin = await this.originFingerprint(options);
     const requests: SignedRequest[] = [];
-    let isRepeatable = true;
+    const clientEventIds: (string | null)[] = [];
     for (const event of events) {
       const id = chosenId("clientEventId", event.clientEventId);
-      isRepeatable &&= id !== null;
+      clientEventIds.push(id);
       requests.push(await eventRequest(event.eventHash, event, event.originFingerprint ?? origin, id));
     }
     const atomic = options.atomic === undefined ? {} : { atomic: options.atomic };
@@ -198,14 +199,15 @@ export class Client {
       path: "/v1/event-anchors/batch",
       body: { origin_fingerprint: origin, events: requests.map(({ body }) => body), ...atomic },
       isWrite: true,
-      isRepeatable,
+      isRepeatable: clientEventIds.every((id) => id !== null),
+      clientEventIds,
       isBatch: true,
     };
     const created = await this.#caller.ask(batch, readCreatedBatch, options);
     for (const [at, { receipt, anchor }] of created.results.entries()) {
       if (anchor !== null) await this.#guard.check(receipt, anchor.anchorId, requests[at]);
     }
-    return created;
+    return { ...created, clientEventIds };
   }
 
   /** Records the revocation of a claim. It cannot be taken back. Without a revoker it needs the scope `revoke`. */
@@ -435,7 +437,7 @@ export class Client {
     request: SignedRequest,
     read: Reader<Result>,
     options: WriteOptions,
-    known: { readonly isRepeatable?: boolean; readonly clientEventId?: string | null } = {},
+    known: Pick<Operation, "isRepeatable" | "clientEventIds"> = {},
   ): Promise<Answered<Result>> {
     const operation: Operation = { method: "POST", path, body: request.body, isWrite: true, ...known };
     const result = await this.#caller.ask(operation, read, options);

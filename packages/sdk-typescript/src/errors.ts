@@ -102,10 +102,13 @@ export class Cancelled extends AnchoringError {
 export class OutcomeUnknown extends AnchoringError {
   /** Of the event; null for a batch, for records that are known by their content, and if the caller forbade one. */
   readonly clientEventId: string | null;
+  /** Of the events of a batch, in their order; of one event: its own; of other records: none. */
+  readonly clientEventIds: readonly (string | null)[];
 
-  constructor(message: string, clientEventId: string | null, context: ErrorContext = {}) {
+  constructor(message: string, clientEventIds: readonly (string | null)[], context: ErrorContext = {}) {
     super("outcome_unknown", message, context);
-    this.clientEventId = clientEventId;
+    this.clientEventIds = clientEventIds;
+    this.clientEventId = clientEventIds.length === 1 ? (clientEventIds[0] ?? null) : null;
   }
 }
 

@@ -31,8 +31,8 @@ export interface Call {
   readonly isWrite: boolean;
   /** Sending it again has no further effect: a read, or a write that is known by an id or by its content. */
   readonly isRepeatable: boolean;
-  /** Of an event, to be told when its outcome is unknown. */
-  readonly clientEventId: string | null;
+  /** Of the events in it, to be told when their outcome is unknown. */
+  readonly clientEventIds: readonly (string | null)[];
   /** One for all tries, so that it is known even if nothing is answered. */
   readonly requestId: string;
   readonly prefer: string | null;
@@ -173,7 +173,7 @@ function failureOf({ call, result, inDoubt, attempt, wallClockMs }: Failure): An
   if (call.isWrite && inDoubt && !isDecisive(result)) {
     const retryAfter = waitMs === null ? undefined : waitMs / 1000;
     const message = `whether this was recorded is not known after ${tries}; ${howToAskAgain(call)}`;
-    return new OutcomeUnknown(message, call.clientEventId, { requestId, retryAfter, cause });
+    return new OutcomeUnknown(message, call.clientEventIds, { requestId, retryAfter, cause });
   }
   if (problem !== null && problem.status >= 400) return problem;
   if (!(result instanceof TransportFailure)) {
@@ -186,11 +186,12 @@ function failureOf({ call, result, inDoubt, attempt, wallClockMs }: Failure): An
   return new ConnectionFailed(`no endpoint answered in ${tries}: ${message}`, { requestId, cause });
 }
 
-function howToAskAgain({ clientEventId, isRepeatable }: Call): string {
-  if (clientEventId !== null) return `ask again with the same client_event_id, ${JSON.stringify(clientEventId)}`;
-  return isRepeatable
-    ? "ask again with the same content: what was recorded is replayed, not recorded twice"
-    : "it has no client_event_id, so asking again may record it a second time";
+function howToAskAgain({ clientEventIds, isRepeatable }: Call): string {
+  const replayed = "what was recorded is replayed, not recorded twice";
+  if (!isRepeatable) return "there is no client_event_id, so asking again may record it a second time";
+  if (clientEventIds.length === 0) return `ask again with the same content: ${replayed}`;
+  if (clientEventIds.length > 1) return `ask again with the same client_event_ids: ${replayed}`;
+  return `ask again with the same client_event_id, ${JSON.stringify(clientEventIds[0])}: ${replayed}`;
 }
 
 function text(value: unknown): string {

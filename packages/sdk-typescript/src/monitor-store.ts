@@ -64,7 +64,7 @@ export class FileMonitorStore implements MonitorStore {
     try {
       return await readFile(this.#path, "utf8");
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+      if (isRecord(error) && error["code"] === "ENOENT") return null;
       throw error;
     }
   }

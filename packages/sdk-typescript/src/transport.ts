@@ -60,12 +60,15 @@ const NEVER_SENT = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** The codes along the chain of causes; several addresses of one name fail as an AggregateError. */
+/**
+ * The codes along the chain of causes; several addresses of one name fail as an AggregateError. By shape, not by class:
+ * an error of Node's own is no instance of the Error of another realm.
+ */
 function codesOf(error: unknown): string[] {
-  if (!(error instanceof Error)) return [];
-  const own = "code" in error && typeof error.code === "string" ? [error.code] : [];
-  const inner = error instanceof AggregateError ? error.errors.flatMap((each: unknown) => codesOf(each)) : [];
-  return [...own, ...inner, ...codesOf(error.cause)];
+  if (typeof error !== "object" || error === null) return [];
+  const { code, errors, cause } = error as Readonly<Record<string, unknown>>;
+  const inner = Array.isArray(errors) ? errors.flatMap((each: unknown) => codesOf(each)) : [];
+  return [...(typeof code === "string" ? [code] : []), ...inner, ...codesOf(cause)];
 }
 
 function failureOf(error: unknown, isTimedOut: boolean, isCancelled: boolean): TransportFailure {

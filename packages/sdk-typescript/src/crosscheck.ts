@@ -1,0 +1,179 @@
+/**
+ * One line of JSON in, one line out: what the tests ask of every SDK, so that each can check the others. Inputs have
+ * the wire names of docs/API.md. It is no part of the published package.
+ */
+import { bytesToHex } from "@event-anchoring/protocol";
+import { wireName } from "./answer-reader.ts";
+import { verifySignature } from "./crypto.ts";
+import { AnchoringError, InvalidInput, VerificationError } from "./errors.ts";
+import { bytes32, bytes64 } from "./inputs.ts";
+import type { Bytes32 } from "./inputs.ts";
+import { LocalKey } from "./local-key.ts";
+import { prepareClaimAnchor } from "./prepare-claim.ts";
+import { prepareEventAnchor } from "./prepare-event.ts";
+import { prepareGrantAnchor } from "./prepare-grant.ts";
+import { prepareRevocation } from "./prepare-revocation.ts";
+import type { PayloadToSign } from "./payload-to-sign.ts";
+import { readReceipt } from "./receipt.ts";
+import { verifyBundle } from "./verify-bundle.ts";
+import { verifyReceipt } from "./verify-receipt.ts";
+import { verifyTrustRoot } from "./verify-trust-root.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Wire names in this language's casing, at every depth. */
+function inCamelCase(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const renamed = Object.entries(value).map(([name, member]): [string, unknown] => [
+    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    inCamelCase(member),
+  ]);
+  return Object.fromEntries(renamed);
+}
+
+function shown({ role, hex, digest }: PayloadToSign): Fields {
+  return { [`${role}_payload`]: hex, [`${role}_digest`]: digest };
+}
+
+/** Whatever the types say, a line may hold anything: the prepare functions have to refuse it. */
+function contentOf(request: Fields): never {
+  return inCamelCase(request["input"]) as never;
+}
+
+function signatureIn(request: Fields, name: string): Uint8Array | null {
+  const given = request[name];
+  return given === undefined || given === null ? null : bytes64(name, given);
+}
+
+function prepareClaim(request: Fields): Fields {
+  const prepared = prepareClaimAnchor(contentOf(request));
+  const [first, second] = [signatureIn(request, "subject_signature"), signatureIn(request, "issuer_signature")];
+  return {
+    ...shown(prepared.subjectPayload),
+    ...(first === null ? {} : shown(prepared.issuerPayload(first))),
+    ...(first === null || second === null ? {} : { request: prepared.request(first, second) }),
+  };
+}
+
+function prepareGrant(request: Fields): Fields {
+  const prepared = prepareGrantAnchor(contentOf(request));
+  const [first, second] = [signatureIn(request, "grantor_signature"), signatureIn(request, "witness_signature")];
+  return {
+    ...shown(prepared.grantorPayload),
+    ...(first === null ? {} : shown(prepared.witnessPayload(first))),
+    ...(first === null || second === null ? {} : { request: prepared.request(first, second) }),
+  };
+}
+
+function prepareEvent(request: Fields): Fields {
+  const prepared = prepareEventAnchor(contentOf(request));
+  const signature = signatureIn(request, "actor_signature");
+  if (prepared.fields.actorPublicKey === null) return { request: prepared.request(signature) };
+  return { ...shown(prepared.actorPayload), ...(signature === null ? {} : { request: prepared.request(signature) }) };
+}
+
+function prepareRevoke(request: Fields): Fields {
+  const prepared = prepareRevocation(contentOf(request));
+  const signature = signatureIn(request, "revoker_signature");
+  if (prepared.fields.revokerPublicKey === null) return { request: prepared.request(signature) };
+  return { ...shown(prepared.revokerPayload), ...(signature === null ? {} : { request: prepared.request(signature) }) };
+}
+
+function hexField(request: Fields, name: string): Uint8Array {
+  const value = request[name];
+  if (typeof value !== "string" || !/^([0-9a-f]{2})*$/.test(value)) throw new InvalidInput(name, "expected hex");
+  return Uint8Array.from(Buffer.from(value, "hex"));
+}
+
+function sign(request: Fields): Fields {
+  const key = LocalKey.fromSeed(bytes32("seed", request["seed"]));
+  const signature = key.sign(hexField(request, "payload"));
+  key.destroy();
+  return { public_key: key.publicKeyHex, signature: bytesToHex(signature) };
+}
+
+function judgeSignature(request: Fields): Fields {
+  const publicKey = bytes32("public_key", request["public_key"]);
+  const signature = bytes64("signature", request["signature"]);
+  return { valid: verifySignature(publicKey, hexField(request, "payload"), signature) };
+}
+
+interface Expected {
+  readonly eventHash?: Bytes32;
+  readonly anchorId?: Bytes32;
+  readonly payload?: string;
+}
+
+function judgeReceipt(request: Fields): Fields {
+  const receipt = readReceipt(request["receipt"]);
+  const { eventHash, anchorId, payload } = (inCamelCase(request["expect"]) ?? {}) as Expected;
+  const documents = request["trust_roots"] as string[];
+  const trustRoot = verifyTrustRoot({ documents, pinnedRootThk: request["pinned_root_thk"] as string });
+  const check = {
+    trustRoot,
+    eventHash,
+    anchorId,
+    payload: payload === undefined ? undefined : hexField({ payload }, "payload"),
+  };
+  try {
+    const { supersededTrustRoot, originLost } = verifyReceipt(receipt, check);
+    const found = { superseded_trust_root: supersededTrustRoot, origin_lost: originLost };
+    return { verdict: "valid", step: null, code: null, ...found };
+  } catch (error) {
+    if (!(error instanceof VerificationError) || error.step === null) throw error;
+    const found = { superseded_trust_root: null, origin_lost: false };
+    return { verdict: "invalid", step: error.step, code: error.code, ...found };
+  }
+}
+
+interface Seen {
+  readonly version: number;
+  readonly rootThk: string;
+}
+
+function judgeBundle(request: Fields): Fields {
+  const { bundle } = request;
+  const { eventHash, anchorId } = (inCamelCase(request["expect"]) ?? {}) as Expected;
+  const check = {
+    pinnedRootThk: request["pinned_root_thk"] as string,
+    highestSeen: inCamelCase(request["highest_seen"]) as Seen | undefined,
+    eventHash,
+    anchorId,
+  };
+  try {
+    const verified = verifyBundle(typeof bundle === "string" ? bundle : JSON.stringify(bundle), check);
+    const { outcome, authorisedAtAction, authorisedNow, checks } = verified;
+    const notChecked = checks.filter(({ result }) => result === "not_checked").map(({ code }) => code);
+    const verdicts = { authorised_at_action: authorisedAtAction, authorised_now: authorisedNow };
+    return { outcome, ...verdicts, fails: null, not_checked: notChecked };
+  } catch (error) {
+    if (!(error instanceof VerificationError) || error.step === null) throw error;
+    const verdicts = { authorised_at_action: "unknown", authorised_now: "unknown" };
+    return { outcome: "invalid", ...verdicts, fails: error.step, not_checked: [] };
+  }
+}
+
+const OPERATIONS: ReadonlyMap<unknown, (request: Fields) => Fields> = new Map<unknown, (request: Fields) => Fields>([
+  ["prepare_claim", prepareClaim],
+  ["prepare_grant", prepareGrant],
+  ["prepare_event", prepareEvent],
+  ["prepare_revocation", prepareRevoke],
+  ["sign", sign],
+  ["verify_signature", judgeSignature],
+  ["verify_receipt", judgeReceipt],
+  ["verify_bundle", judgeBundle],
+]);
+
+/** The answer to one line. */
+export function crosscheck(line: string): string {
+  const request = JSON.parse(line) as Fields;
+  const operate = OPERATIONS.get(request["op"]);
+  if (operate === undefined) return JSON.stringify({ error: { code: "op_unknown" } });
+  try {
+    return JSON.stringify({ ok: operate(request) });
+  } catch (error) {
+    if (!(error instanceof AnchoringError)) throw error;
+    const field = error instanceof InvalidInput ? { field: wireName(error.field) } : {};
+    return JSON.stringify({ error: { code: error.code, ...field } });
+  }
+}

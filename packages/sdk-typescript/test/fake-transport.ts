@@ -1,0 +1,92 @@
+import type { Surroundings } from "../src/exchange.ts";
+import { Client, TransportFailure } from "../src/index.ts";
+import type { ClientOptions, Transport, TransportFailureKind, TransportRequest } from "../src/index.ts";
+
+/** What a fake endpoint does with one request. */
+export type Reaction =
+  | {
+      readonly status: number;
+      readonly json?: unknown;
+      readonly text?: string;
+      readonly headers?: Record<string, string>;
+    }
+  | { readonly fails: TransportFailureKind; readonly wasSent: boolean };
+
+/** Answers in order; the last one again and again. Remembers what was asked. */
+export class FakeTransport {
+  readonly requests: TransportRequest[] = [];
+  readonly #reactions: readonly Reaction[];
+
+  constructor(...reactions: readonly Reaction[]) {
+    this.#reactions = reactions;
+  }
+
+  readonly send: Transport = (request) => {
+    const reaction = this.#reactions[Math.min(this.requests.length, this.#reactions.length - 1)];
+    this.requests.push(request);
+    if (reaction === undefined) return Promise.reject(new Error("no reaction"));
+    if ("fails" in reaction) {
+      return Promise.reject(new TransportFailure(reaction.fails, reaction.fails, { wasSent: reaction.wasSent }));
+    }
+    const text = reaction.text ?? JSON.stringify(reaction.json);
+    const headers = { "x-request-id": request.headers["x-request-id"], ...reaction.headers };
+    return Promise.resolve({ status: reaction.status, headers, body: new TextEncoder().encode(text) });
+  };
+
+  get hosts(): string[] {
+    return this.requests.map(({ url }) => new URL(url).host);
+  }
+
+  /** The body of a request, parsed. */
+  body(at = 0): Record<string, unknown> {
+    return JSON.parse(this.requests[at]?.body ?? "null") as Record<string, unknown>;
+  }
+}
+
+/** A clock that stands still but for waiting, which takes no time. */
+export class FakeSurroundings implements Surroundings {
+  readonly waits: number[] = [];
+  #nowMs = 0;
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  wallClock(): number {
+    return Date.parse("2026-01-01T00:00:00Z") + this.#nowMs;
+  }
+
+  chance(): number {
+    return 1;
+  }
+
+  wait(ms: number): Promise<void> {
+    this.waits.push(ms);
+    this.#nowMs += ms;
+    return Promise.resolve();
+  }
+}
+
+export const ORIGIN = "0a".repeat(32);
+
+/** A client that speaks to a fake endpoint. */
+export function clientOf(
+  transport: FakeTransport,
+  options: Partial<ClientOptions> = {},
+): { client: Client; surroundings: FakeSurroundings } {
+  const surroundings = new FakeSurroundings();
+  const client = new Client({
+    endpoints: ["https://a.example", "https://b.example/base/", "https://c.example"],
+    apiKey: "ea_key",
+    originFingerprint: ORIGIN,
+    transport: transport.send,
+    surroundings: {
+      now: () => surroundings.now(),
+      wallClock: () => surroundings.wallClock(),
+      chance: () => surroundings.chance(),
+      wait: (ms) => surroundings.wait(ms),
+    },
+    ...options,
+  });
+  return { client, surroundings };
+}

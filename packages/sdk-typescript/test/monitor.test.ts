@@ -1,0 +1,207 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { bytesToHex } from "@event-anchoring/protocol";
+import {
+  Conflict,
+  FileMonitorStore,
+  MemoryMonitorStore,
+  Monitor,
+  NotFound,
+  Rollback,
+  SplitView,
+  VerificationError,
+} from "../src/index.ts";
+import type { LatestAnchor, MonitorStore, MonitoredService } from "../src/index.ts";
+import { ORIGIN_HEX, ceremony, checkpointOf, leafHashes, proofOf, strangers } from "./fake-log.ts";
+
+/** A service that shows a history, or whatever a test makes it show. */
+class FakeService {
+  hashes: Uint8Array[] = [];
+  cosigners = 2;
+  documents: string[] = [ceremony.document];
+  /** Instead of the proof that is right. */
+  proof: readonly Uint8Array[] | null = null;
+  proofInLatest = true;
+  isRollbackAdmitted = false;
+
+  get monitored(): MonitoredService {
+    return {
+      trustRoot: () => {
+        const chain = this.documents.map((document) => ({ version: 1, rootThk: "00".repeat(32), document }));
+        return Promise.resolve({ version: 1, rootThk: "00".repeat(32), document: "", chain, requestId: "r" });
+      },
+      latest: (question) => this.#latest(String(question?.originFingerprint), question?.fromSize),
+      consistency: ({ fromSize }) =>
+        Promise.resolve({
+          originFingerprint: ORIGIN_HEX,
+          from: { treeSize: fromSize, rootHash: "" },
+          to: { treeSize: this.hashes.length, rootHash: "", checkpoint: null },
+          proof: this.proof ?? proofOf(this.hashes, fromSize),
+          requestId: "r",
+        }),
+    };
+  }
+
+  async #latest(originFingerprint: string, fromSize: number | undefined) {
+    await Promise.resolve();
+    const context = { status: 404 };
+    if (originFingerprint !== ORIGIN_HEX || this.hashes.length < 2) throw new NotFound("no_anchor_yet", "", context);
+    const treeSize = this.hashes.length;
+    if (this.isRollbackAdmitted && fromSize !== undefined && fromSize > treeSize) {
+      throw new Conflict("from_size_ahead", "", { status: 409 });
+    }
+    const isShown = this.proofInLatest && fromSize !== undefined && fromSize <= treeSize;
+    const proof = isShown ? (this.proof ?? proofOf(this.hashes, fromSize)) : [];
+    const latest = {
+      originFingerprint,
+      treeSize,
+      checkpoint: checkpointOf(this.hashes, this.cosigners),
+      consistency: isShown ? { fromSize, treeSize, proof } : null,
+    };
+    return { ...latest, requestId: "r" } as LatestAnchor & { requestId: string };
+  }
+}
+
+function setup(store: MonitorStore = new MemoryMonitorStore()): { service: FakeService; monitor: Monitor } {
+  const service = new FakeService();
+  service.hashes = leafHashes(5);
+  const monitor = new Monitor({ client: service.monitored, store, pinnedRootThk: ceremony.rootThk });
+  return { service, monitor };
+}
+
+async function errorOf(call: Promise<unknown>): Promise<VerificationError> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof VerificationError) return error;
+    throw error;
+  }
+  throw new Error("it did not fail");
+}
+
+describe("a monitor", () => {
+  test.each([true, false])("follows a log that grows (proof in the answer: %p)", async (proofInLatest) => {
+    const { service, monitor } = setup();
+    service.proofInLatest = proofInLatest;
+    expect(await monitor.update()).toMatchObject([{ originFingerprint: ORIGIN_HEX, previousTreeSize: null }]);
+    for (const size of [5, 6, 8, 13]) {
+      service.hashes = leafHashes(size);
+      const [seen] = await monitor.update();
+      expect(seen?.checkpoint.treeSize).toBe(size);
+    }
+  });
+
+  test("an origin without an anchor is not there yet", async () => {
+    const { service, monitor } = setup();
+    service.hashes = [];
+    expect(await monitor.update()).toEqual([]);
+  });
+
+  test.each([
+    ["a smaller tree", (service: FakeService) => (service.hashes = leafHashes(4))],
+    ["an empty log", (service: FakeService) => (service.hashes = [])],
+    [
+      "a smaller tree, admitted",
+      (service: FakeService) => {
+        service.hashes = leafHashes(4);
+        service.isRollbackAdmitted = true;
+      },
+    ],
+  ] as [string, (service: FakeService) => void][])("raises on %s", async (_, change) => {
+    const { service, monitor } = setup();
+    await monitor.update();
+    change(service);
+    const error = await errorOf(monitor.update());
+    expect(error).toBeInstanceOf(Rollback);
+    expect(error.result).toMatchObject({ originFingerprint: ORIGIN_HEX, held: checkpointOf(leafHashes(5)) });
+  });
+
+  test.each([
+    ["another tree of the same size", 5, 3],
+    ["a tree that grew from another one", 9, 3],
+    ["a tree whose first leaf is another", 9, 0],
+  ])("raises on %s, with both as evidence, and keeps what it saw", async (_, size, forkAt) => {
+    const { service, monitor } = setup();
+    await monitor.update();
+    service.hashes = leafHashes(size, "other", forkAt);
+    const error = await errorOf(monitor.update());
+    expect(error).toBeInstanceOf(SplitView);
+    expect(error.result).toMatchObject({ held: checkpointOf(leafHashes(5)), latest: checkpointOf(service.hashes) });
+    service.hashes = leafHashes(9);
+    expect(await monitor.update()).toMatchObject([{ previousTreeSize: 5 }]);
+  });
+
+  test("raises on a proof that does not lead from one to the other", async () => {
+    const { service, monitor } = setup();
+    await monitor.update();
+    service.hashes = leafHashes(9);
+    service.proof = [new Uint8Array(32)];
+    expect(await errorOf(monitor.update())).toBeInstanceOf(SplitView);
+  });
+
+  test("raises on a checkpoint without a quorum", async () => {
+    const { service, monitor } = setup();
+    service.cosigners = 1;
+    expect((await errorOf(monitor.update())).code).toBe("quorum_not_met");
+  });
+
+  test("raises on the trust root of another cluster", async () => {
+    const { service, monitor } = setup();
+    service.documents = [strangers.document];
+    expect((await errorOf(monitor.update())).code).toBe("pin_mismatch");
+  });
+
+  test("raises when the trust root that it saw is gone", async () => {
+    const store = new MemoryMonitorStore();
+    const { monitor } = setup(store);
+    await store.save({ trustRoot: { version: 2, rootThk: "77".repeat(32) }, checkpoints: {} });
+    expect(await errorOf(monitor.update())).toBeInstanceOf(Rollback);
+    await store.save({ trustRoot: { version: 1, rootThk: "77".repeat(32) }, checkpoints: {} });
+    expect(await errorOf(monitor.update())).toBeInstanceOf(SplitView);
+  });
+
+  test("judges an EEA that came some other way", async () => {
+    const { service, monitor } = setup();
+    await monitor.update();
+    service.hashes = leafHashes(7);
+    const latest = await service.monitored.latest({ originFingerprint: ORIGIN_HEX });
+    expect(await monitor.observe(latest)).toMatchObject({ previousTreeSize: 5, checkpoint: { treeSize: 7 } });
+    service.hashes = leafHashes(6);
+    const older = await service.monitored.latest({ originFingerprint: ORIGIN_HEX });
+    expect(await errorOf(monitor.observe(older))).toBeInstanceOf(Rollback);
+  });
+});
+
+describe("a file store", () => {
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-monitor-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test("remembers over processes, privately", async () => {
+    const path = join(folder, "state.json");
+    const first = setup(new FileMonitorStore(path));
+    await first.monitor.update();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const second = setup(new FileMonitorStore(path));
+    second.service.hashes = leafHashes(6);
+    expect(await second.monitor.update()).toMatchObject([{ previousTreeSize: 5 }]);
+    const state = await new FileMonitorStore(path).load();
+    expect(state?.trustRoot).toEqual({ version: 1, rootThk: bytesToHex(ceremony.rootThk) });
+  });
+
+  test.each(["", "{", "[]", '{"trustRoot":{},"checkpoints":{}}', '{"trustRoot":null,"checkpoints":{}}'])(
+    "a damaged memory (%p) is never an empty one",
+    async (text) => {
+      const path = join(folder, "damaged.json");
+      writeFileSync(path, text);
+      expect((await errorOf(setup(new FileMonitorStore(path)).monitor.update())).code).toBe("monitor_state_malformed");
+    },
+  );
+
+  test("nothing was seen yet", async () => {
+    const path = join(folder, "none.json");
+    expect(await new FileMonitorStore(path).load()).toBeNull();
+    expect(existsSync(path)).toBe(false);
+  });
+});
