@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "client", doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "client"), doc = "Offline parts of the client of the event anchoring service.")]
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
@@ -24,6 +25,7 @@ mod signer;
 mod tags;
 mod trust_root;
 mod trust_root_chain;
+mod verify_checkpoint;
 mod verify_receipt;
 mod words;
 
@@ -59,9 +61,9 @@ pub use signer::{signer_fn, BoxFuture, LocalKey, Signer};
 pub use tags::{client_event_commit, operator_revoker, origin_fingerprint_of};
 pub use trust_root::{NodeStatus, OriginStatus, SignedTrustRoot, TrustRoot, TrustRootNode, TrustRootOrigin};
 pub use trust_root_chain::TrustRootChain;
+pub use verify_checkpoint::{verify_checkpoint, ReceiptRenewal, VerifiedCheckpoint};
 pub use verify_receipt::{
-    verify_checkpoint, verify_receipt, verify_receipt_with_renewal, Outcome, ReceiptExpectation, ReceiptRenewal,
-    ReceiptVerification, Step, VerifiedCheckpoint, RECEIPT_STEPS,
+    verify_receipt, verify_receipt_with_renewal, Outcome, ReceiptExpectation, ReceiptVerification, Step, RECEIPT_STEPS,
 };
 pub use words::{LeafKind, RevocationAuthority, RevocationReason};
 

@@ -1,17 +1,16 @@
-//! Verifies receipts and checkpoints offline, step by step. docs/PROTOCOL.md, "Receipt".
+//! Verifies receipts offline, step by step. docs/PROTOCOL.md, "Receipt".
 
-use crate::bytes::to_hex;
-use crate::checkpoint::{checkpoint_origin, read_checkpoint_note, Checkpoint, NotedCheckpoint};
+use crate::checkpoint::{read_checkpoint_note, Checkpoint};
 use crate::error::{Error, Result};
-use crate::hash::{AnchorId, Hash, OriginFingerprint};
+use crate::hash::{AnchorId, Hash};
 use crate::leaf::{anchor_id_of, Leaf};
-use crate::merkle::{verify_consistency, verify_inclusion};
-use crate::note::{verify_known_lines, VerifiedLine, Vkey, VkeyType};
+use crate::merkle::verify_inclusion;
+use crate::note::VerifiedLine;
 use crate::payloads::payload_of_leaf;
-use crate::policy::distinct_lines;
 use crate::receipt::Receipt;
-use crate::trust_root::{NodeStatus, OriginStatus, SignedTrustRoot, TrustRoot, TrustRootOrigin};
+use crate::trust_root::{refuse_unless, OriginStatus};
 use crate::trust_root_chain::TrustRootChain;
+use crate::verify_checkpoint::{find_origin, malformed_checkpoint, verify_lines, Judged, ReceiptRenewal};
 
 /// The steps in their order. A step after a failed one is `not_checked`.
 pub const RECEIPT_STEPS: [&str; 10] = [
@@ -87,15 +86,6 @@ impl ReceiptExpectation {
     pub fn payload(payload: impl Into<Vec<u8>>) -> Self {
         Self { payload: Some(payload.into()), ..Self::default() }
     }
-}
-
-/// A later checkpoint of the same origin, and the proof that the receipt's tree is the beginning of its tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReceiptRenewal {
-    /// The whole signed note.
-    pub checkpoint: String,
-    /// RFC 6962 consistency proof.
-    pub consistency: Vec<Hash>,
 }
 
 /// What verifying a receipt has shown.
@@ -179,14 +169,6 @@ fn known_code(code: &str) -> &'static str {
     FAILURE_CODES.iter().find(|known| **known == code).copied().unwrap_or("receipt_invalid")
 }
 
-fn refuse_unless(condition: bool, code: &'static str, detail: impl FnOnce() -> String) -> Result<()> {
-    if condition {
-        Ok(())
-    } else {
-        Err(Error::verification(code, detail()))
-    }
-}
-
 /// The steps that have a result. Each is begun once, in order.
 #[derive(Default)]
 struct Steps(Vec<Step>);
@@ -227,114 +209,6 @@ fn check_content(steps: &mut Steps, leaf: &Leaf, expect: &ReceiptExpectation) ->
         steps.pass("the leaf holds what was given");
     }
     Ok(())
-}
-
-/// The newest version must list the origin: it says which log key is right, and whether the origin is lost.
-fn find_origin<'a>(
-    newest: &'a TrustRoot,
-    fingerprint: &OriginFingerprint,
-    checkpoint: &Checkpoint,
-) -> Result<&'a TrustRootOrigin> {
-    let expected = checkpoint_origin(&newest.cluster_name, fingerprint);
-    refuse_unless(checkpoint.origin == expected, "origin_differs", || {
-        format!("the checkpoint is not of origin {expected}")
-    })?;
-    newest.origin(fingerprint).ok_or_else(|| {
-        let detail = format!("trust root {} does not list origin {expected}", newest.version);
-        Error::verification("origin_unknown", detail)
-    })
-}
-
-/// Verifies the lines of every key of any version held; one of the log key must be there.
-fn verify_lines(
-    noted: &NotedCheckpoint,
-    chain: &TrustRootChain,
-    origin: &TrustRootOrigin,
-) -> Result<Vec<VerifiedLine>> {
-    let nodes = chain.versions().flat_map(|version| version.trust_root.nodes.iter());
-    let known: Vec<&Vkey> = std::iter::once(&origin.log_vkey).chain(nodes.map(|node| &node.cosigner_vkey)).collect();
-    let verified = verify_known_lines(&noted.note, &known)?;
-    let is_logged = verified.iter().any(|line| line.vkey == origin.log_vkey);
-    refuse_unless(is_logged, "log_signature_missing", || format!("no signature line of {}", origin.log_vkey.name()))?;
-    Ok(verified)
-}
-
-/// Whether distinct good lines of this version's active nodes reach its quorum.
-fn meets(version: &SignedTrustRoot, origin: &OriginFingerprint, verified: &[VerifiedLine]) -> bool {
-    let root = &version.trust_root;
-    root.origin(origin).is_some() && distinct_lines(verified, &root.cosigners()).len() >= root.quorum
-}
-
-/// Drops lines of nodes that the newest version marks `distrusted`, whichever key they used.
-fn without_distrusted(newest: &TrustRoot, verified: &[VerifiedLine]) -> Vec<VerifiedLine> {
-    let distrusted = |line: &VerifiedLine| {
-        newest.nodes.iter().filter(|node| node.status == NodeStatus::Distrusted).any(|node| {
-            let key = &node.cosigner_vkey;
-            key.name() == line.vkey.name() || key.public_key() == line.vkey.public_key()
-        })
-    };
-    verified.iter().filter(|line| !distrusted(line)).cloned().collect()
-}
-
-/// A checkpoint that is judged, and by what.
-struct Judged<'a> {
-    noted: NotedCheckpoint,
-    chain: &'a TrustRootChain,
-    origin: &'a TrustRootOrigin,
-    verified: Vec<VerifiedLine>,
-}
-
-impl Judged<'_> {
-    fn meets(&self, version: &SignedTrustRoot, verified: &[VerifiedLine]) -> bool {
-        meets(version, &self.origin.origin_fingerprint, verified)
-    }
-
-    fn check_quorum(&self) -> Result<String> {
-        let cosigners = || self.verified.iter().filter(|line| line.vkey.key_type() == VkeyType::Cosignature);
-        let is_met = self.chain.versions().any(|version| self.meets(version, &self.verified));
-        refuse_unless(is_met, "quorum_not_met", || {
-            let quorum = self.chain.newest().trust_root.quorum;
-            format!("{} good cosignatures, a quorum is {quorum}", cosigners().count())
-        })?;
-        Ok(cosigners().map(|line| line.vkey.name()).collect::<Vec<_>>().join(", "))
-    }
-
-    /// Whether the renewal leads to a checkpoint that satisfies the newest version.
-    fn is_renewed(&self, renewal: &ReceiptRenewal) -> Result<bool> {
-        let later = read_checkpoint_note(&renewal.checkpoint).map_err(malformed_checkpoint)?;
-        let verified = verify_lines(&later, self.chain, self.origin)?;
-        let (old, new) = (&self.noted.checkpoint, &later.checkpoint);
-        let is_same_tree = new.origin == old.origin
-            && verify_consistency(old.tree_size, &old.root_hash, new.tree_size, &new.root_hash, &renewal.consistency);
-        Ok(is_same_tree && self.meets(self.chain.newest(), &verified))
-    }
-
-    /// The older version that alone is satisfied; `None` if the newest one is, directly or by renewal.
-    fn check_trust_root(&self, renewal: Option<&ReceiptRenewal>) -> Result<Option<u32>> {
-        let newest = self.chain.newest();
-        if self.meets(newest, &self.verified) {
-            return Ok(None);
-        }
-        if let Some(renewal) = renewal {
-            if self.is_renewed(renewal)? {
-                return Ok(None);
-            }
-        }
-        let trusted = without_distrusted(&newest.trust_root, &self.verified);
-        let satisfied = self.chain.versions().rev().find(|version| self.meets(version, &trusted));
-        match satisfied {
-            Some(version) => Ok(Some(version.trust_root.version)),
-            None => {
-                let version = newest.trust_root.version;
-                let detail = format!("the quorum needs a node that trust root {version} distrusts");
-                Err(Error::verification("cosigner_distrusted", detail))
-            }
-        }
-    }
-}
-
-fn malformed_checkpoint(error: Error) -> Error {
-    Error::verification("checkpoint_malformed", error.to_string())
 }
 
 fn trust_root_detail(chain: &TrustRootChain, superseded: Option<u32>, is_lost: bool) -> String {
@@ -383,7 +257,7 @@ fn run_steps(
     steps.pass(format!("leaf {index} of {tree_size}"));
     let is_included = verify_inclusion(&anchor_id, index, tree_size, &receipt.path, &root_hash);
     refuse_unless(is_included, "inclusion_wrong", || "the path does not lead from the leaf to the root hash".into())?;
-    steps.pass(format!("{} hashes lead to root {}", receipt.path.len(), to_hex(root_hash.as_bytes())));
+    steps.pass(format!("{} hashes lead to root {}", receipt.path.len(), root_hash));
     let verified = verify_lines(&noted, chain, origin)?;
     found.verified.clone_from(&verified);
     steps.pass(origin.log_vkey.name());
@@ -445,64 +319,4 @@ fn verify(
     }
     found.steps = steps.0;
     Ok(found)
-}
-
-/// A checkpoint that a quorum has cosigned.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct VerifiedCheckpoint {
-    /// Whose tree it is.
-    pub origin_fingerprint: OriginFingerprint,
-    /// Size and root.
-    pub checkpoint: Checkpoint,
-    /// Only this older version of the trust root is satisfied.
-    pub superseded_trust_root: Option<u32>,
-    /// As the newest trust root lists it.
-    pub origin_status: OriginStatus,
-    /// Good log and cosigner lines.
-    pub verified: Vec<VerifiedLine>,
-    /// When the quorum was complete, Unix seconds: the k-th smallest time of the cosignatures.
-    pub certified_at_s: Option<u64>,
-}
-
-/// The origin that a checkpoint is of, which the newest version must list.
-fn origin_of<'a>(newest: &'a TrustRoot, checkpoint: &Checkpoint) -> Result<&'a TrustRootOrigin> {
-    let TrustRoot { cluster_name, version, .. } = newest;
-    let name = &checkpoint.origin;
-    let is_of_cluster = name.strip_prefix(cluster_name.as_str()).is_some_and(|rest| rest.starts_with("/origin/"));
-    refuse_unless(is_of_cluster, "origin_differs", || format!("{name} is no origin of cluster {cluster_name}"))?;
-    let listed = newest.origins.iter().find(|origin| origin.log_vkey.name() == name);
-    listed.ok_or_else(|| Error::verification("origin_unknown", format!("trust root {version} does not list {name}")))
-}
-
-/// Verifies a signed checkpoint as [`verify_receipt`] does from its step `checkpoint` on, without a leaf. It may be
-/// attacker-controlled; whose tree it is, is in the answer.
-///
-/// # Errors
-/// The codes of those steps: `checkpoint_malformed`, `origin_differs`, `signature_invalid`, `quorum_not_met`, ….
-pub fn verify_checkpoint(note: &str, trust_roots: &TrustRootChain) -> Result<VerifiedCheckpoint> {
-    crate::ed25519::check_ed25519_canaries()?;
-    let noted = read_checkpoint_note(note).map_err(malformed_checkpoint)?;
-    let newest = trust_roots.newest();
-    let origin = origin_of(&newest.trust_root, &noted.checkpoint)?;
-    let verified = verify_lines(&noted, trust_roots, origin)?;
-    let judged = Judged { noted, chain: trust_roots, origin, verified };
-    judged.check_quorum()?;
-    let superseded_trust_root = judged.check_trust_root(None)?;
-    let judge = trust_roots
-        .versions()
-        .find(|version| Some(version.trust_root.version) == superseded_trust_root)
-        .unwrap_or(newest);
-    let counted = distinct_lines(&judged.verified, &judge.trust_root.cosigners());
-    let mut times: Vec<u64> = counted.iter().filter_map(|line| line.time_s).collect();
-    times.sort_unstable();
-    let certified_at_s = times.get(judge.trust_root.quorum.saturating_sub(1)).copied();
-    Ok(VerifiedCheckpoint {
-        origin_fingerprint: origin.origin_fingerprint,
-        origin_status: origin.status,
-        checkpoint: judged.noted.checkpoint,
-        superseded_trust_root,
-        verified: judged.verified,
-        certified_at_s,
-    })
 }

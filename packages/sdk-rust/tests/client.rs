@@ -73,7 +73,8 @@ async fn a_second_try_goes_to_the_next_endpoint_with_the_same_id() {
 
 #[tokio::test(start_paused = true)]
 async fn the_endpoint_that_answers_stays_the_first() {
-    let limits = example(&open_api().unwrap_or_else(|| json!(null)).clone(), "getLimits", "200");
+    let Some(open_api) = open_api() else { return };
+    let limits = example(&open_api, "getLimits", "200");
     let script = Script::new([Reply::Fails(TransportStage::NotSent), answer(200, &limits), answer(200, &limits)]);
     let client = script.client();
     client.limits().await.unwrap();

@@ -9,7 +9,7 @@ use crate::leaf::{anchor_id_of, Leaf};
 use crate::merkle::{verify_inclusion, Frontier};
 use crate::trust_root::OriginStatus;
 use crate::trust_root_chain::TrustRootChain;
-use crate::verify_receipt::{verify_checkpoint, VerifiedCheckpoint};
+use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
 
 /// A leaf that is in a certified tree.
 #[derive(Clone, Debug)]

@@ -20,7 +20,8 @@ use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
 use crate::leaf::Leaf;
 use crate::trust_root_chain::TrustRootChain;
-use crate::verify_receipt::{Outcome, Step, VerifiedCheckpoint};
+use crate::verify_checkpoint::VerifiedCheckpoint;
+use crate::verify_receipt::{Outcome, Step};
 use force::{check_link, judge_authority};
 use judge::{
     check_lineages, check_reference_kinds, check_subject_parent, completeness_of, judge_nested_signatures, judge_order,

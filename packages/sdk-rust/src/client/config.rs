@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -14,6 +14,7 @@ use super::{Client, Prefer, Shared};
 use crate::error::{Error, Result};
 use crate::hash::OriginFingerprint;
 use crate::input::read;
+use crate::trust_root_chain::TrustRootChain;
 
 /// How long one try may take. The service answers within its own limits, which are shorter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ pub struct ClientBuilder {
     endpoints: Vec<String>,
     api_key: Option<Zeroizing<String>>,
     origin_fingerprint: Option<Result<OriginFingerprint>>,
+    trust_roots: Option<TrustRootChain>,
     retry: RetryPolicy,
     timeouts: Timeouts,
     transport: Option<Arc<dyn Transport>>,
@@ -56,6 +58,7 @@ impl ClientBuilder {
             endpoints: Vec::new(),
             api_key: None,
             origin_fingerprint: None,
+            trust_roots: None,
             retry: RetryPolicy::default(),
             timeouts: Timeouts::default(),
             transport: None,
@@ -88,6 +91,14 @@ impl ClientBuilder {
         Error: From<H::Error>,
     {
         self.origin_fingerprint = Some(read("origin_fingerprint", origin_fingerprint));
+        self
+    }
+
+    /// Verifies every receipt of an answer before you see it, and that it records what was sent. The chain is continued
+    /// when the service has a newer trust root; it is never replaced.
+    #[must_use]
+    pub fn trust_roots(mut self, trust_roots: TrustRootChain) -> Self {
+        self.trust_roots = Some(trust_roots);
         self
     }
 
@@ -150,6 +161,7 @@ impl ClientBuilder {
                 preferred: AtomicUsize::new(0),
                 api_key: self.api_key,
                 origin_fingerprint: OnceCell::new_with(self.origin_fingerprint.transpose()?),
+                trust_roots: Mutex::new(self.trust_roots),
                 retry: self.retry,
                 timeouts: self.timeouts,
                 transport,

@@ -1,15 +1,17 @@
 //! The asynchronous client: one request is one call, over any of the endpoints.
 
 mod config;
+mod guard;
 mod monitor;
 mod operations;
 mod options;
+mod questions;
 mod retry;
 mod transport;
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -29,6 +31,7 @@ use crate::answers::Problem;
 use crate::bytes::to_hex;
 use crate::error::{Error, Result};
 use crate::hash::OriginFingerprint;
+use crate::trust_root_chain::TrustRootChain;
 use retry::{with_retries, Failed, Repeat};
 
 /// A client of one cluster. Cloning it is cheap, and clones share their connections.
@@ -48,6 +51,8 @@ struct Shared {
     api_key: Option<Zeroizing<String>>,
     /// Read once, and pinned.
     origin_fingerprint: OnceCell<OriginFingerprint>,
+    /// What receipts of answers are held against. It grows with the trust root.
+    trust_roots: Mutex<Option<TrustRootChain>>,
     retry: RetryPolicy,
     timeouts: Timeouts,
     transport: Arc<dyn Transport>,

@@ -14,7 +14,8 @@ use crate::hash::{Hash, OriginFingerprint};
 use crate::merkle::verify_consistency;
 use crate::signer::BoxFuture;
 use crate::trust_root_chain::TrustRootChain;
-use crate::verify_receipt::{verify_checkpoint, verify_receipt, ReceiptExpectation, VerifiedCheckpoint};
+use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
+use crate::verify_receipt::{verify_receipt, ReceiptExpectation};
 
 /// Where a [`Monitor`] keeps what it has seen. Whoever alters it can make the monitor forget, and nothing else.
 pub trait MonitorStore: Send + Sync {

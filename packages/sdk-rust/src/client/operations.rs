@@ -1,34 +1,26 @@
-//! Every operation of the API.
+//! The node itself, preparing, and writing.
 
 use serde_json::{json, Map, Value};
 
-use super::options::{check_prefer, target};
+use super::options::check_prefer;
 use super::retry::Repeat;
-use super::{
-    parse_answer, random_hex, BatchOptions, Call, Client, Effect, EventFilter, EventOptions, Page, TraceOptions,
-    VerifyItem, VerifyOptions,
-};
-use crate::answers::{
-    ActiveClaim, ActiveGrant, AnchorAnswer, Consistency, Created, CreatedBatch, Erased, EventList, Health, Latest,
-    Limits, Ready, Revoked, Trace, TrustRootAnswer, Verified, VerifiedBatch, VerifiedClaim, VerifiedGrant,
-};
+use super::{parse_answer, random_hex, BatchOptions, Call, Client, Effect, EventOptions};
+use crate::answers::{Created, CreatedBatch, Erased, Health, Limits, Ready, Revoked, TrustRootAnswer};
 use crate::bytes::from_base64_exact;
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash, OriginFingerprint, PublicKey};
 use crate::input::{read, ClaimInput, ClientEventId, Event, GrantInput, RevocationInput};
-use crate::merkle::verify_consistency;
 use crate::prepare::{
     prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, PreparedClaim, PreparedEvent,
     PreparedGrant, PreparedRevocation, Revocation, SignedClaim, SignedGrant,
 };
-use crate::receipt::Receipt;
 use crate::trust_root_chain::TrustRootChain;
 
 /// Of the API.
-const BATCH_ITEMS_MAX: usize = 1_000;
+pub(super) const BATCH_ITEMS_MAX: usize = 1_000;
 
 /// Reads an anchor id of the caller's.
-fn read_id<H>(anchor_id: H) -> Result<AnchorId>
+pub(super) fn read_id<H>(anchor_id: H) -> Result<AnchorId>
 where
     H: TryInto<Hash>,
     Error: From<H::Error>,
@@ -139,7 +131,8 @@ impl Client {
     /// `signature_invalid`, `claim_conflict`, … and `outcome_unknown`.
     pub async fn create_claim_anchor(&self, claim: &SignedClaim) -> Result<Created> {
         check_prefer(self.prefer)?;
-        self.call(&self.write("/v1/claim-anchors", claim.to_json())).await
+        let created = self.call(&self.write("/v1/claim-anchors", claim.to_json())).await?;
+        self.checked_created(created, claim).await
     }
 
     /// Registers a GrantAnchor.
@@ -148,7 +141,8 @@ impl Client {
     /// `signature_invalid`, `claim_not_in_force`, `depth_exceeded`, … and `outcome_unknown`.
     pub async fn create_grant_anchor(&self, grant: &SignedGrant) -> Result<Created> {
         check_prefer(self.prefer)?;
-        self.call(&self.write("/v1/grant-anchors", grant.to_json())).await
+        let created = self.call(&self.write("/v1/grant-anchors", grant.to_json())).await?;
+        self.checked_created(created, grant).await
     }
 
     /// Anchors an event that refers to nothing. A `client_event_id` is drawn for it.
@@ -186,7 +180,8 @@ impl Client {
         let (event, repeat, hint) = named(event)?;
         let origin = self.origin_of(std::slice::from_ref(&event)).await?;
         let write = self.write("/v1/event-anchors", event.to_request(&origin));
-        self.call(&Call { effect: Effect::Write(repeat), hint, ..write }).await
+        let created = self.call(&Call { effect: Effect::Write(repeat), hint, ..write }).await?;
+        self.checked_created(created, &event).await
     }
 
     /// Anchors up to 1,000 events at once, of which at most 256 may be signed. The answer is in their order, and an item
@@ -217,7 +212,8 @@ impl Client {
             hint: "; ask again with the same client_event_id for each event: what was recorded is replayed".into(),
             ..write
         };
-        self.call(&call).await
+        let batch = self.call(&call).await?;
+        self.checked_batch(batch, &events).await
     }
 
     /// Ends a claim, for good.
@@ -239,7 +235,8 @@ impl Client {
     async fn revoke(&self, family: &str, revocation: &Revocation) -> Result<Revoked> {
         check_prefer(self.prefer)?;
         let path = format!("/v1/{family}/{}/revoke", revocation.target_anchor_id());
-        self.call(&self.write(path, revocation.to_json())).await
+        let revoked = self.call(&self.write(path, revocation.to_json())).await?;
+        self.checked_revoked(revoked, revocation).await
     }
 
     /// Erases the clear text of a `client_event_id`. The event stays. It takes a key with the scope `admin`.
@@ -279,223 +276,4 @@ fn named(event: &Event) -> Result<(Event, Repeat, String)> {
     };
     let hint = format!("; ask again with the same client_event_id: {id:?}");
     Ok((event.clone().client_event_id(ClientEventId::Given(id)), Repeat::Freely, hint))
-}
-
-/// Reading. Answers are never older than any answer given before the request came.
-impl Client {
-    /// One anchor of any kind, with a receipt of now.
-    ///
-    /// # Errors
-    /// `anchor_not_found`.
-    pub async fn get_anchor<H>(&self, anchor_id: H) -> Result<AnchorAnswer>
-    where
-        H: TryInto<Hash>,
-        Error: From<H::Error>,
-    {
-        self.call(&self.get(format!("/v1/event-anchors/{}", read_id(anchor_id)?))).await
-    }
-
-    /// The receipt of an anchor, against the newest checkpoint. If it is not certified yet, the service waits for that.
-    /// The receipt is of the anchor that was asked for; [`verify_receipt`](crate::verify_receipt) proves the rest.
-    ///
-    /// # Errors
-    /// `anchor_not_found`, `certification_stalled`, `anchor_id_differs`.
-    pub async fn get_receipt<H>(&self, anchor_id: H) -> Result<Receipt>
-    where
-        H: TryInto<Hash>,
-        Error: From<H::Error>,
-    {
-        let anchor_id = read_id(anchor_id)?;
-        let receipt: Receipt = self.call(&self.get(format!("/v1/event-anchors/{anchor_id}/receipt"))).await?;
-        if receipt.anchor_id() != anchor_id {
-            return Err(Error::verification("anchor_id_differs", "the receipt is of another anchor"));
-        }
-        Ok(receipt)
-    }
-
-    /// The active claim of a pair.
-    ///
-    /// # Errors
-    /// `no_active_claim`, whose problem names the newest one, if there ever was one.
-    pub async fn get_claim_anchor<H>(&self, entity_fingerprint: H, attribute_type: u32) -> Result<ActiveClaim>
-    where
-        H: TryInto<Hash>,
-        Error: From<H::Error>,
-    {
-        let entity: Hash = read("entity_fingerprint", entity_fingerprint)?;
-        let query =
-            vec![("entity_fingerprint", Some(entity.to_hex())), ("attribute_type", Some(attribute_type.to_string()))];
-        self.call(&self.get(target("/v1/claim-anchors", query))).await
-    }
-
-    /// The grant in force from one entity to another.
-    ///
-    /// # Errors
-    /// `no_active_grant`, whose problem names the newest one, if there ever was one.
-    pub async fn get_grant_anchor<G, H>(&self, grantor_fingerprint: G, grantee_fingerprint: H) -> Result<ActiveGrant>
-    where
-        G: TryInto<Hash>,
-        H: TryInto<Hash>,
-        Error: From<G::Error> + From<H::Error>,
-    {
-        let grantor: Hash = read("grantor_fingerprint", grantor_fingerprint)?;
-        let grantee: Hash = read("grantee_fingerprint", grantee_fingerprint)?;
-        let query =
-            vec![("grantor_fingerprint", Some(grantor.to_hex())), ("grantee_fingerprint", Some(grantee.to_hex()))];
-        self.call(&self.get(target("/v1/grant-anchors", query))).await
-    }
-
-    /// Certified events, ascending by sequence.
-    ///
-    /// # Errors
-    /// `client_event_id_erased`, whose problem names the event.
-    pub async fn list_event_anchors(&self, filter: &EventFilter, page: &Page) -> Result<EventList> {
-        let (name, value) = filter.pair();
-        let limit = page.limit.map(|limit| limit.to_string());
-        let query = vec![(name, Some(value)), ("cursor", page.cursor.clone()), ("limit", limit)];
-        self.call(&self.get(target("/v1/event-anchors", query))).await
-    }
-
-    /// The latest certified anchor (EEA) of an origin; `None`: of the node that answers. With `from_size`, also the
-    /// proof that the tree of that size is its beginning. [`Monitor`](super::Monitor) checks all of it.
-    ///
-    /// # Errors
-    /// `no_anchor_yet`, `from_size_ahead`.
-    pub async fn latest(
-        &self,
-        origin_fingerprint: Option<&OriginFingerprint>,
-        from_size: Option<u64>,
-    ) -> Result<Latest> {
-        let query = vec![
-            ("origin_fingerprint", origin_fingerprint.map(Hash::to_hex)),
-            ("from_size", from_size.map(|size| size.to_string())),
-        ];
-        self.call(&self.get(target("/v1/event-anchors/latest", query))).await
-    }
-
-    /// Proof that the tree of `from_size` is the beginning of that of `to_size` (`None`: the newest certified one). The
-    /// proof is checked; that the roots are those of the cluster is for the caller to know.
-    ///
-    /// # Errors
-    /// `from_size_ahead`; `consistency_wrong` if the proof proves nothing.
-    pub async fn consistency(
-        &self,
-        origin_fingerprint: Option<&OriginFingerprint>,
-        from_size: u64,
-        to_size: Option<u64>,
-    ) -> Result<Consistency> {
-        let query = vec![
-            ("origin_fingerprint", origin_fingerprint.map(Hash::to_hex)),
-            ("from_size", Some(from_size.to_string())),
-            ("to_size", to_size.map(|size| size.to_string())),
-        ];
-        let answer: Consistency = self.call(&self.get(target("/v1/event-anchors/consistency", query))).await?;
-        let (from, to) = (&answer.from, &answer.to);
-        let proof = read_proof(&answer.proof)?;
-        let is_asked = from.tree_size == from_size && to_size.is_none_or(|size| size == to.tree_size);
-        if !is_asked || !verify_consistency(from.tree_size, &from.root_hash, to.tree_size, &to.root_hash, &proof) {
-            return Err(Error::verification(
-                "consistency_wrong",
-                "the proof does not lead from the one root to the other",
-            ));
-        }
-        Ok(answer)
-    }
-}
-
-/// Verifying and tracing: the service's own word. What needs no trust in it is the receipt beside it.
-impl Client {
-    /// Integrity and depth of an anchor of any kind.
-    ///
-    /// # Errors
-    /// `anchor_not_found`, `as_of_future`.
-    pub async fn verify_event_anchor<H>(&self, anchor_id: H, options: &VerifyOptions) -> Result<Verified>
-    where
-        H: TryInto<Hash>,
-        Error: From<H::Error>,
-    {
-        let mut body = verify_body(read_id(anchor_id)?, options);
-        if let Some(event_hash) = options.event_hash {
-            body.insert("event_hash".into(), event_hash.to_hex().into());
-        }
-        self.call(&self.question("/v1/event-anchors:verify", Value::Object(body))).await
-    }
-
-    /// Nested signatures, anchor and revocation state of a claim.
-    ///
-    /// # Errors
-    /// `anchor_not_found`, `wrong_kind`, `as_of_future`.
-    pub async fn verify_claim_anchor<H>(&self, anchor_id: H, options: &VerifyOptions) -> Result<VerifiedClaim>
-    where
-        H: TryInto<Hash>,
-        Error: From<H::Error>,
-    {
-        let body = verify_body(read_id(anchor_id)?, options);
-        self.call(&self.question("/v1/claim-anchors:verify", Value::Object(body))).await
-    }
-
-    /// Nested signatures, delegation chain and linked claims of a grant.
-    ///
-    /// # Errors
-    /// `anchor_not_found`, `wrong_kind`, `as_of_future`.
-    pub async fn verify_grant_anchor<H>(&self, anchor_id: H, options: &VerifyOptions) -> Result<VerifiedGrant>
-    where
-        H: TryInto<Hash>,
-        Error: From<H::Error>,
-    {
-        let mut body = verify_body(read_id(anchor_id)?, options);
-        if !options.trusted_roots.is_empty() {
-            body.insert("trusted_roots".into(), json!(options.trusted_roots));
-        }
-        self.call(&self.question("/v1/grant-anchors:verify", Value::Object(body))).await
-    }
-
-    /// Up to 1,000 anchors of any kind, in their order. Of the options only `as_of` is looked at.
-    ///
-    /// # Errors
-    /// `as_of_future`. An unknown id is the problem of its item.
-    pub async fn verify_event_anchors(&self, items: &[VerifyItem], options: &VerifyOptions) -> Result<VerifiedBatch> {
-        if items.is_empty() || items.len() > BATCH_ITEMS_MAX {
-            return Err(Error::invalid_input("anchors", "expected 1 to 1,000 of them"));
-        }
-        let anchors = items.iter().map(|VerifyItem { anchor_id, event_hash }| match event_hash {
-            None => json!({ "anchor_id": anchor_id }),
-            Some(event_hash) => json!({ "anchor_id": anchor_id, "event_hash": event_hash }),
-        });
-        let mut body = Map::new();
-        body.insert("anchors".into(), anchors.collect());
-        if let Some(as_of) = &options.as_of {
-            body.insert("as_of".into(), as_of.to_json());
-        }
-        let question = self.question("/v1/event-anchors:batchVerify", Value::Object(body));
-        self.call(&Call { timeout: self.shared.timeouts.batch, ..question }).await
-    }
-
-    /// From an anchor back to who acted, who delegated, and within what bounds.
-    ///
-    /// # Errors
-    /// `anchor_not_found`, `as_of_future`.
-    pub async fn trace<H>(&self, anchor_id: H, options: &TraceOptions) -> Result<Trace>
-    where
-        H: TryInto<Hash>,
-        Error: From<H::Error>,
-    {
-        let roots: Vec<String> = options.trusted_roots.iter().map(Hash::to_hex).collect();
-        let query = vec![
-            ("as_of", options.as_of.as_ref().map(super::Position::to_query)),
-            ("trusted_roots", (!roots.is_empty()).then(|| roots.join(","))),
-            ("cursor", options.page.cursor.clone()),
-            ("limit", options.page.limit.map(|limit| limit.to_string())),
-        ];
-        self.call(&self.get(target(&format!("/v1/event-anchors/{}/trace", read_id(anchor_id)?), query))).await
-    }
-}
-
-fn verify_body(anchor_id: AnchorId, options: &VerifyOptions) -> Map<String, Value> {
-    let mut body = Map::new();
-    body.insert("anchor_id".into(), anchor_id.to_hex().into());
-    if let Some(as_of) = &options.as_of {
-        body.insert("as_of".into(), as_of.to_json());
-    }
-    body
 }

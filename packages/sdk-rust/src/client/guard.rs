@@ -1,0 +1,141 @@
+//! Holds receipts of answers against the trust root, if the client was given one.
+
+use std::sync::PoisonError;
+
+use super::Client;
+use crate::answers::{Created, CreatedBatch, Revoked};
+use crate::error::{Error, Result};
+use crate::hash::AnchorId;
+use crate::input::Event;
+use crate::leaf::{Leaf, LeafBody};
+use crate::payloads::{claim_payload_of, grant_payload_of};
+use crate::prepare::{Revocation, SignedClaim, SignedGrant};
+use crate::receipt::Receipt;
+use crate::trust_root_chain::TrustRootChain;
+use crate::verify_receipt::{verify_receipt, ReceiptExpectation, ReceiptVerification};
+
+/// What a newer version of the trust root may put right: another node, another quorum.
+const CURED_BY_NEWER_TRUST_ROOT: [&str; 3] = ["quorum_not_met", "origin_unknown", "log_signature_missing"];
+
+/// A write, to be found again in the leaf that is said to record it.
+pub(super) trait Recorded {
+    fn is_recorded_by(&self, leaf: &Leaf) -> bool;
+}
+
+impl Recorded for SignedClaim {
+    fn is_recorded_by(&self, leaf: &Leaf) -> bool {
+        match &leaf.body {
+            LeafBody::Claim(body) => claim_payload_of(&leaf.header.origin_fingerprint, body) == self.payload(),
+            _ => false,
+        }
+    }
+}
+
+impl Recorded for SignedGrant {
+    fn is_recorded_by(&self, leaf: &Leaf) -> bool {
+        match &leaf.body {
+            LeafBody::Grant(body) => grant_payload_of(&leaf.header.origin_fingerprint, body) == self.payload(),
+            _ => false,
+        }
+    }
+}
+
+impl Recorded for Event {
+    /// A replay may be in another origin: that is no content of an event.
+    fn is_recorded_by(&self, leaf: &Leaf) -> bool {
+        let (event, actor) = match &leaf.body {
+            LeafBody::Event(event) => (event, None),
+            LeafBody::SignedEvent(event, actor) => (event, Some(actor.actor_public_key)),
+            _ => return false,
+        };
+        event.event_hash == self.event_hash
+            && event.semantic_anchor == self.semantic_anchor.hashes()
+            && actor == self.actor.as_ref().map(|actor| actor.public_key)
+    }
+}
+
+impl Recorded for Revocation {
+    fn is_recorded_by(&self, leaf: &Leaf) -> bool {
+        match &leaf.body {
+            LeafBody::Revocation(body) => self.is_content_of(body),
+            _ => false,
+        }
+    }
+}
+
+impl Client {
+    /// The newest trust root that receipts of answers are held against; `None`: the client was given none.
+    pub fn held_trust_roots(&self) -> Option<TrustRootChain> {
+        self.shared.trust_roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn hold(&self, newer: &TrustRootChain) {
+        *self.shared.trust_roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(newer.clone());
+    }
+
+    /// A receipt must be of the anchor that it stands beside, and valid if there is a trust root to judge it by.
+    pub(super) async fn check_receipt(&self, receipt: &Receipt, anchor_id: &AnchorId) -> Result<Option<Leaf>> {
+        if receipt.anchor_id() != *anchor_id {
+            return Err(Error::verification("anchor_id_differs", "the receipt is of another anchor"));
+        }
+        let Some(held) = self.held_trust_roots() else { return Ok(None) };
+        let judge = |chain: &TrustRootChain| -> Result<ReceiptVerification> {
+            verify_receipt(receipt, chain, &ReceiptExpectation::anchor(*anchor_id))?.require_valid()
+        };
+        match judge(&held) {
+            Ok(valid) => Ok(valid.leaf),
+            Err(error) if CURED_BY_NEWER_TRUST_ROOT.contains(&error.code()) => {
+                let newer = self.newer_trust_roots(&held).await?;
+                let Some(newer) = newer else { return Err(error) };
+                let valid = judge(&newer)?;
+                self.hold(&newer);
+                Ok(valid.leaf)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The chain with what the service has since added to it; `None`: nothing.
+    async fn newer_trust_roots(&self, held: &TrustRootChain) -> Result<Option<TrustRootChain>> {
+        let answer = self.trust_root().await?;
+        let place = answer.chain.iter().position(|version| version.root_thk == *held.newest().root_thk());
+        let Some(place) = place else { return Ok(None) };
+        let mut newer = answer.chain.iter().skip(place + 1).peekable();
+        if newer.peek().is_none() {
+            return Ok(None);
+        }
+        newer.try_fold(held.clone(), |chain, version| chain.extend(&version.document)).map(Some)
+    }
+
+    async fn check_record(&self, receipt: Option<&Receipt>, anchor_id: &AnchorId, sent: &impl Recorded) -> Result<()> {
+        let Some(receipt) = receipt else { return Ok(()) };
+        match self.check_receipt(receipt, anchor_id).await? {
+            Some(leaf) if !sent.is_recorded_by(&leaf) => {
+                Err(Error::verification("content_differs", "the leaf does not hold what was sent"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) async fn checked_created(&self, created: Created, sent: &impl Recorded) -> Result<Created> {
+        self.check_record(created.receipt.as_ref(), &created.anchor.anchor_id, sent).await?;
+        Ok(created)
+    }
+
+    pub(super) async fn checked_revoked(&self, revoked: Revoked, sent: &Revocation) -> Result<Revoked> {
+        self.check_record(revoked.receipt.as_ref(), &revoked.anchor.anchor_id, sent).await?;
+        Ok(revoked)
+    }
+
+    pub(super) async fn checked_batch(&self, batch: CreatedBatch, sent: &[Event]) -> Result<CreatedBatch> {
+        if batch.results.len() != sent.len() {
+            return Err(Error::response_invalid("the answer has another number of results than events were sent"));
+        }
+        for (result, event) in batch.results.iter().zip(sent) {
+            if let Some(anchor) = &result.anchor {
+                self.check_record(result.receipt.as_ref(), &anchor.anchor_id, event).await?;
+            }
+        }
+        Ok(batch)
+    }
+}

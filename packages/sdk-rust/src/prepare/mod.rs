@@ -1,0 +1,13 @@
+//! What is signed by whom, in which order, and what becomes of the signatures. No network, no clock.
+
+mod claim;
+mod event;
+mod grant;
+mod payload;
+mod revocation;
+
+pub use claim::{prepare_claim_anchor, PreparedClaim, SignedClaim};
+pub use event::{prepare_event_anchor, PreparedEvent};
+pub use grant::{prepare_grant_anchor, PreparedGrant, SignedGrant};
+pub use payload::{Payload, SignerRole};
+pub use revocation::{prepare_revocation, PreparedRevocation, Revocation};
