@@ -115,6 +115,54 @@ describe("anchorctl demo on a real cluster", () => {
   });
 });
 
+describe("records on a real cluster", () => {
+  const file = (name: string): string => join(home, name);
+  const hash = "5e".repeat(32);
+
+  test("are signed here, or in two places, and their receipts verify", async () => {
+    for (const name of ["subject", "issuer"]) expect((await run("keygen", file(name))).status).toBe(0);
+    const about = ["--entity", hash, "--attribute-type", "7", "--attribute-hash", hash];
+    const keys = ["--subject-key", file("subject"), "--issuer-key", file("issuer")];
+    const claim = await answerOf<{ anchor_id: string; origin_fingerprint: string }>("claim", ...about, ...keys);
+    expect(claim).toMatchObject({ replayed: false, receipt_verified: true });
+    const target = ["--target", claim.anchor_id, "--target-kind", "claim", "--origin", claim.origin_fingerprint];
+    const request = file("revocation.json");
+    await answerOf("prepare", "revocation", ...target, "--revoker", file("issuer.pub"), "--out", request);
+    expect((await run("sign", request, "--key", file("issuer"))).status).toBe(0);
+    expect(await answerOf("submit", request)).toMatchObject({ replayed: false, receipt_verified: true });
+    expect(await answerOf("submit", request)).toMatchObject({ replayed: true });
+    const receipt = file("claim.tlog-proof");
+    await answerOf("receipt", claim.anchor_id, "--out", receipt);
+    expect(await answerOf("receipt", "--renew", receipt)).toMatchObject({ renewed: true, receipt_verified: true });
+  });
+
+  test("of many files are anchored once, whatever is run twice", async () => {
+    const names = Array.from({ length: 30 }, (_, at) => file(`many-${at}.txt`));
+    for (const name of names) writeFileSync(name, name);
+    const many = ["anchor", ...names, "--report", file("report.jsonl")];
+    expect(await answerOf(...many)).toMatchObject({ anchored: 30, receipts_verified: true });
+    rmSync(`${names[3]}.tlog-proof`);
+    expect(await answerOf(...many)).toMatchObject({ anchored: 1, replayed: 1, skipped: 29 });
+  });
+
+  test("are watched, and every node is seen", async () => {
+    expect(await answerOf("latest")).toMatchObject({ receipt_verified: true });
+    const state = ["monitor", "--state", file("monitor.json")];
+    const first = await anchorctl(...state);
+    expect([first.status, first.stderr]).toEqual([0, ""]);
+    await answerOf("anchor", file("many-0.txt"), "--out", file("again.tlog-proof"));
+    const { status, stdout } = await anchorctl(...state);
+    expect([status, stdout]).toEqual([0, expect.stringContaining("every tree continues the one seen before")]);
+    const { nodes, root_thks: thks } = await answerOf<{ nodes: readonly object[]; root_thks: readonly string[] }>(
+      "status",
+    );
+    expect(thks).toHaveLength(1);
+    for (const node of nodes) {
+      expect(node).toMatchObject({ ready: true, certificate_expires_at: expect.stringMatching(/^20\d\d-/u) });
+    }
+  });
+});
+
 interface ListedKey {
   readonly key_id: string;
   readonly api_client_id: string;

@@ -32,8 +32,14 @@ export async function anchorctl(args: readonly string[], surroundings: Surroundi
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return report(error, args.includes("--json"), printer, new Printer(surroundings.stderr, surroundings.environment));
+    const isJson = args.includes("--json");
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.ok;
+      // What is wrong, and the help, stand on stderr already.
+      if (isJson) printer.json({ failure: "usage", detail: error.message.replace(/^error: /u, "") });
+      return EXIT.usage;
+    }
+    return report(error, isJson, printer, new Printer(surroundings.stderr, surroundings.environment));
   }
 }
 

@@ -27,7 +27,11 @@ afterEach(() => {
 
 const BATCH = "POST /v1/event-anchors/batch";
 const flags = (): readonly string[] => [
-  ...["--api-url", cluster.apiUrl, "--trust-root", join(home, "trust-root.txt"), "--json"],
+  "--api-url",
+  cluster.apiUrl,
+  "--trust-root",
+  join(home, "trust-root.txt"),
+  "--json",
 ];
 
 const anchor = (...args: readonly string[]): Promise<Run> =>

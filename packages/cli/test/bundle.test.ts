@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, anchorIdOf, base64ToBytes, bytesToHex, decodeLeaf, isZero } from "@event-anchoring/protocol";
-import type { ClaimLeaf, GrantLeaf, Leaf } from "@event-anchoring/protocol";
+import type { GrantLeaf, Leaf } from "@event-anchoring/protocol";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import type { Run } from "./run-anchorctl.ts";
 
@@ -140,8 +140,7 @@ function answer(path: string, query: URLSearchParams): object | Uint8Array | nul
   if (path === "/v1/claim-anchors") {
     const claims = ROWS.filter(
       ({ leaf }) =>
-        leaf.kind === LEAF_KIND.claim &&
-        bytesToHex((leaf as ClaimLeaf).entityFingerprint) === query.get("entity_fingerprint"),
+        leaf.kind === LEAF_KIND.claim && bytesToHex(leaf.entityFingerprint) === query.get("entity_fingerprint"),
     );
     const newest = claims.toSorted((a, b) => b.leaf.sequence - a.leaf.sequence)[0];
     return newest === undefined ? null : { anchor: anchorOf(newest), state: "active" };

@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 const KEY = { ANCHORCTL_API_KEY: "ank_test" };
-const flags = (): readonly string[] => [...["--api-url", cluster.apiUrl, "--trust-root", join(home, "trust-root.txt")]];
+const flags = (): readonly string[] => ["--api-url", cluster.apiUrl, "--trust-root", join(home, "trust-root.txt")];
 const monitor = (...args: readonly string[]): Promise<Run> =>
   runAnchorctl(home, ["monitor", "--state", state, ...flags(), ...args], KEY);
 

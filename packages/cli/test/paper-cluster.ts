@@ -32,6 +32,10 @@ import { holdCeremony } from "@event-anchoring/provision";
 
 export type Json = Readonly<Record<string, unknown>>;
 
+/** What a leaf holds besides its place. */
+type Content<Of> = Of extends Leaf ? Omit<Of, keyof LeafHeader> : never;
+type LeafContent = Content<Leaf>;
+
 export interface Reply {
   readonly status: number;
   readonly body: object;
@@ -100,7 +104,7 @@ export class PaperCluster {
     this.#server.closeAllConnections();
   }
 
-  append(body: Omit<Leaf, keyof LeafHeader>): string {
+  append(body: LeafContent): string {
     const parent = this.leaves.at(-1);
     const leaf = encodeLeaf({
       ...body,
@@ -109,7 +113,7 @@ export class PaperCluster {
       parentAnchorId: parent === undefined ? toAnchorId(ZERO_32) : anchorIdOf(parent, sha256),
       sequence: this.leaves.length,
       acceptedMs: ISSUED_S * 1000 + this.leaves.length,
-    } as Leaf);
+    });
     this.leaves.push(leaf);
     return bytesToHex(anchorIdOf(leaf, sha256));
   }
@@ -120,7 +124,7 @@ export class PaperCluster {
       eventHash,
       semanticAnchor: EMPTY_SEMANTIC_ANCHOR,
       clientEventCommit: ZERO_32,
-    } as Omit<Leaf, keyof LeafHeader>);
+    });
   }
 
   #hashAt = (level: number, index: number): Uint8Array => {
@@ -242,10 +246,10 @@ function rootOf(from: number, to: number, hashAt: (level: number, index: number)
 
 const idIn = (line: string): string => /([0-9a-f]{64})/u.exec(line)?.[1] ?? "";
 const bytes = (body: Json, name: string, length = 32): Uint8Array =>
-  body[name] === undefined ? new Uint8Array(length) : hexToBytes(String(body[name]), length);
+  body[name] === undefined ? new Uint8Array(length) : hexToBytes(body[name] as string, length);
 const count = (body: Json, name: string): number => Number(body[name] ?? 0);
 
-function claimOf(body: Json): Omit<Leaf, keyof LeafHeader> {
+function claimOf(body: Json): LeafContent {
   const claim: ClaimBody = {
     entityFingerprint: bytes(body, "entity_fingerprint"),
     attributeType: count(body, "attribute_type"),
@@ -257,10 +261,10 @@ function claimOf(body: Json): Omit<Leaf, keyof LeafHeader> {
     issuerPublicKey: bytes(body, "issuer_public_key"),
     issuerSignature: bytes(body, "issuer_signature", 64),
   };
-  return { kind: LEAF_KIND.claim, ...claim } as Omit<Leaf, keyof LeafHeader>;
+  return { kind: LEAF_KIND.claim, ...claim };
 }
 
-function grantOf(body: Json): Omit<Leaf, keyof LeafHeader> {
+function grantOf(body: Json): LeafContent {
   const grant: GrantBody = {
     grantorClaimRef: bytes(body, "grantor_claim_ref"),
     granteeClaimRef: bytes(body, "grantee_claim_ref"),
@@ -275,13 +279,13 @@ function grantOf(body: Json): Omit<Leaf, keyof LeafHeader> {
     witnessPublicKey: bytes(body, "witness_public_key"),
     witnessSignature: bytes(body, "witness_signature", 64),
   };
-  return { kind: LEAF_KIND.grant, ...grant } as Omit<Leaf, keyof LeafHeader>;
+  return { kind: LEAF_KIND.grant, ...grant };
 }
 
-function revocationOf(body: Json, target: string): Omit<Leaf, keyof LeafHeader> {
+function revocationOf(body: Json, target: string): LeafContent {
   return {
     kind: LEAF_KIND.revocation,
-    targetAnchorId: hexToBytes(target, 32),
+    targetAnchorId: toAnchorId(hexToBytes(target, 32)),
     reason: Math.max(
       0,
       REVOCATION_REASONS.findIndex((word) => word === body["reason"]),
@@ -291,7 +295,7 @@ function revocationOf(body: Json, target: string): Omit<Leaf, keyof LeafHeader> 
     authority: 1,
     revoker: bytes(body, "revoker_public_key"),
     signature: bytes(body, "revoker_signature", 64),
-  } as Omit<Leaf, keyof LeafHeader>;
+  };
 }
 
 async function readBody(request: IncomingMessage): Promise<Json> {
