@@ -2,7 +2,9 @@
  * One line of JSON in, one line out: what the tests ask of every SDK, so that each can check the others. Inputs have
  * the wire names of docs/API.md. It is no part of the published package.
  */
+import type { BundleVerification } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
+import type { ReceiptVerification } from "@event-anchoring/protocol";
 import { wireName } from "./answer-reader.ts";
 import { verifySignature } from "./crypto.ts";
 import { AnchoringError, InvalidInput, VerificationError } from "./errors.ts";
@@ -121,7 +123,8 @@ function judgeReceipt(request: Fields): Fields {
     return { verdict: "valid", step: null, code: null, ...found };
   } catch (error) {
     if (!(error instanceof VerificationError) || error.step === null) throw error;
-    const found = { superseded_trust_root: null, origin_lost: false };
+    const { originLost } = error.result as ReceiptVerification;
+    const found = { superseded_trust_root: null, origin_lost: originLost };
     return { verdict: "invalid", step: error.step, code: error.code, ...found };
   }
 }
@@ -141,16 +144,18 @@ function judgeBundle(request: Fields): Fields {
     anchorId,
   };
   try {
-    const verified = verifyBundle(typeof bundle === "string" ? bundle : JSON.stringify(bundle), check);
-    const { outcome, authorisedAtAction, authorisedNow, checks } = verified;
-    const notChecked = checks.filter(({ result }) => result === "not_checked").map(({ code }) => code);
-    const verdicts = { authorised_at_action: authorisedAtAction, authorised_now: authorisedNow };
-    return { outcome, ...verdicts, fails: null, not_checked: notChecked };
+    return bundleVerdict(verifyBundle(typeof bundle === "string" ? bundle : JSON.stringify(bundle), check), null);
   } catch (error) {
     if (!(error instanceof VerificationError) || error.step === null) throw error;
-    const verdicts = { authorised_at_action: "unknown", authorised_now: "unknown" };
-    return { outcome: "invalid", ...verdicts, fails: error.step, not_checked: [] };
+    return bundleVerdict(error.result as BundleVerification, error.step);
   }
+}
+
+function bundleVerdict(verification: BundleVerification, fails: string | null): Fields {
+  const { outcome, authorisedAtAction, authorisedNow, checks } = verification;
+  const notChecked = checks.filter(({ result }) => result === "not_checked").map(({ code }) => code);
+  const verdicts = { authorised_at_action: authorisedAtAction, authorised_now: authorisedNow };
+  return { outcome, ...verdicts, fails, not_checked: notChecked };
 }
 
 const OPERATIONS: ReadonlyMap<unknown, (request: Fields) => Fields> = new Map<unknown, (request: Fields) => Fields>([

@@ -1,0 +1,284 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createSigner } from "@event-anchoring/node-crypto";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { startTestCluster, until } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+import { CrosscheckProcess, availableSdks } from "./crosscheck-process.ts";
+
+// What one SDK prepares and signs, the others verify, and the service accepts. Each SDK is asked over JSON lines.
+
+const VECTORS = join(dirname(fileURLToPath(import.meta.url)), "..", "vectors");
+const { sdks, missing } = availableSdks();
+for (const reason of missing) process.stderr.write(`test/sdk/cross.test.ts goes without ${reason}\n`);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** How records of one kind are signed, in order. */
+const KINDS = {
+  claim: { op: "prepare_claim", roles: ["subject", "issuer"] },
+  grant: { op: "prepare_grant", roles: ["grantor", "witness"] },
+  event: { op: "prepare_event", roles: ["actor"] },
+  revocation: { op: "prepare_revocation", roles: ["revoker"] },
+} as const;
+
+type Kind = keyof typeof KINDS;
+
+interface Signed {
+  readonly request: Fields;
+  /** What each party signed, in order. */
+  readonly made: readonly { readonly publicKey: unknown; readonly payload: unknown; readonly signature: unknown }[];
+}
+
+class Key {
+  readonly seed = randomBytes(32).toString("hex");
+  readonly publicKey: string;
+
+  constructor() {
+    this.publicKey = bytesToHex(createSigner(Uint8Array.from(Buffer.from(this.seed, "hex"))).publicKey);
+  }
+}
+
+/** Prepares, signs and prepares on, until there is a request. */
+async function signWith(sdk: CrosscheckProcess, kind: Kind, input: Fields, keys: readonly Key[]): Promise<Signed> {
+  const { op, roles } = KINDS[kind];
+  const signatures: Record<string, unknown> = {};
+  const made = [];
+  for (const [at, role] of roles.entries()) {
+    const payload = (await sdk.want({ op, input, ...signatures }))[`${role}_payload`];
+    const answer = await sdk.want({ op: "sign", seed: keys[at]?.seed, payload });
+    signatures[`${role}_signature`] = answer["signature"];
+    made.push({ publicKey: answer["public_key"], payload, signature: answer["signature"] });
+  }
+  const { request } = await sdk.want({ op, input, ...signatures });
+  return { request: request as Fields, made };
+}
+
+const hash = (): string => randomBytes(32).toString("hex");
+
+interface Answer {
+  readonly status: number;
+  readonly body: {
+    readonly anchor: { readonly anchor_id: string; readonly origin_fingerprint: string };
+    readonly receipt: unknown;
+    readonly chain: readonly { readonly document: string }[];
+    readonly authorised_at_action: unknown;
+    readonly authorised_now: unknown;
+  };
+}
+
+describe("the SDKs among each other", () => {
+  const running = sdks.map((command) => new CrosscheckProcess(command));
+  let setup: TestCluster;
+  let origin: string;
+  let trust: { readonly trust_roots: readonly string[]; readonly pinned_root_thk: string };
+
+  const call = async (path: string, body?: Fields): Promise<Answer> => {
+    const response = await fetch(`${setup.cluster.file.nodes[0]?.api_url}${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${setup.apiKey}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Answer["body"] };
+  };
+
+  /** A busy node says so: it is asked again, and the same content is the same record. */
+  const post = (path: string, body: Fields): Promise<Answer> =>
+    until(`${path} is answered`, async () => {
+      const answer = await call(path, body);
+      return answer.status === 503 ? null : answer;
+    });
+
+  beforeAll(async () => {
+    setup = await startTestCluster();
+    await setup.leader();
+    const { nodes, trust_root: root } = setup.cluster.file;
+    origin = nodes[0]?.origin_fingerprint ?? "";
+    const { chain } = (await call("/v1/trust-root")).body;
+    trust = { trust_roots: chain.map(({ document }) => document), pinned_root_thk: root.root_thk };
+  }, 90_000);
+
+  afterAll(async () => {
+    running.forEach((sdk) => sdk.end());
+    await setup.cluster.erase();
+  }, 60_000);
+
+  /** Signed by one, verified by all. */
+  const signAndVerify = async (sdk: CrosscheckProcess, kind: Kind, input: Fields, keys: readonly Key[]) => {
+    const { request, made } = await signWith(sdk, kind, input, keys);
+    for (const other of running) {
+      for (const { publicKey, payload, signature } of made) {
+        const question = { op: "verify_signature", public_key: publicKey, payload, signature };
+        expect(await other.want(question)).toEqual({ valid: true });
+        const altered = `${String(payload).slice(0, -2)}${String(payload).endsWith("00") ? "01" : "00"}`;
+        expect(await other.want({ ...question, payload: altered })).toEqual({ valid: false });
+      }
+      expect((await signWith(other, kind, input, keys)).request).toEqual(request);
+    }
+    return { request, payload: made[0]?.payload };
+  };
+
+  /** All judge the receipt alike, as it is and for another content. */
+  const judgeReceipt = async (receipt: unknown, expected: Fields): Promise<void> => {
+    for (const sdk of running) {
+      const question = { op: "verify_receipt", receipt, ...trust };
+      const valid = { verdict: "valid", step: null, code: null, superseded_trust_root: null, origin_lost: false };
+      expect(await sdk.want({ ...question, expect: expected })).toEqual(valid);
+      const refused = await sdk.want({ ...question, expect: { event_hash: hash() } });
+      expect(refused).toMatchObject({ verdict: "invalid", step: "content", code: "content_differs" });
+    }
+  };
+
+  test.each(running.map((sdk) => ({ language: sdk.language, sdk })))(
+    "$language prepares and signs: the others verify, the service accepts",
+    async ({ sdk }) => {
+      const [deployer, agent, issuer] = [new Key(), new Key(), new Key()];
+      const claimOf = async (subject: Key): Promise<Answer["body"]> => {
+        const input = {
+          origin_fingerprint: origin,
+          entity_fingerprint: hash(),
+          attribute_type: "0x1001",
+          attribute_hash: hash(),
+          subject_public_key: subject.publicKey,
+          issuer_public_key: issuer.publicKey,
+          issued_at: 1_767_225_600_000,
+        };
+        const { request, payload } = await signAndVerify(sdk, "claim", input, [subject, issuer]);
+        const { status, body } = await post("/v1/claim-anchors", request);
+        expect(status).toBe(201);
+        await judgeReceipt(body.receipt, { payload, anchor_id: body.anchor.anchor_id });
+        return body;
+      };
+      const [grantor, grantee] = [await claimOf(deployer), await claimOf(agent)];
+
+      const grantInput = {
+        origin_fingerprint: origin,
+        grantor_claim_ref: grantor.anchor.anchor_id,
+        grantee_claim_ref: grantee.anchor.anchor_id,
+        scope_hash: hash(),
+        delegation_depth: 2,
+        grantor_public_key: deployer.publicKey,
+        witness_public_key: issuer.publicKey,
+      };
+      const granted = await signAndVerify(sdk, "grant", grantInput, [deployer, issuer]);
+      const grant = await post("/v1/grant-anchors", granted.request);
+      expect(grant.status).toBe(201);
+      await judgeReceipt(grant.body.receipt, { payload: granted.payload });
+
+      const eventHash = hash();
+      const eventInput = {
+        origin_fingerprint: origin,
+        event_hash: eventHash,
+        semantic_anchor: { iris_ref: grantee.anchor.anchor_id, grant_ref: grant.body.anchor.anchor_id, bond_ref: "" },
+        client_event_id: `cross ${sdk.language} ${eventHash.slice(0, 8)}`,
+        actor_public_key: agent.publicKey,
+      };
+      const acted = await signAndVerify(sdk, "event", eventInput, [agent]);
+      const event = await post("/v1/event-anchors", acted.request);
+      expect(event.status).toBe(201);
+      await judgeReceipt(event.body.receipt, { payload: acted.payload, event_hash: eventHash });
+
+      const revocationInput = {
+        target_origin_fingerprint: grantee.anchor.origin_fingerprint,
+        target_anchor_id: grantee.anchor.anchor_id,
+        reason: "key_compromise",
+        suspect_since: 1_767_225_600_000,
+        revoker_public_key: issuer.publicKey,
+      };
+      const revoked = await signAndVerify(sdk, "revocation", revocationInput, [issuer]);
+      const path = `/v1/claim-anchors/${grantee.anchor.anchor_id}/revoke`;
+      const revocation = await post(path, revoked.request);
+      expect(revocation.status).toBe(201);
+      await judgeReceipt(revocation.body.receipt, { payload: revoked.payload });
+
+      const trace = await call(`/v1/event-anchors/${event.body.anchor.anchor_id}/trace`);
+      expect(trace.body).toMatchObject({ authorised_at_action: true, authorised_now: false });
+    },
+    120_000,
+  );
+});
+
+interface PreparedVectors {
+  readonly [family: string]: {
+    readonly bad: readonly { readonly name: string; readonly field: string; readonly input: unknown }[];
+  };
+}
+
+interface BundleCase {
+  readonly name: string;
+  readonly pinned_root_thk: string;
+  readonly bundle?: unknown;
+  readonly expect?: unknown;
+  readonly highest_seen?: unknown;
+}
+
+function vectors(name: string): unknown {
+  return JSON.parse(readFileSync(join(VECTORS, `${name}.json`), "utf8"));
+}
+
+describe("the SDKs judge alike", () => {
+  const running = sdks.map((command) => new CrosscheckProcess(command));
+  afterAll(() => running.forEach((sdk) => sdk.end()));
+
+  /** The answers of all, which have to be that of the first. */
+  const answers = async (question: object): Promise<unknown[]> =>
+    Promise.all(running.map(async (sdk) => ({ sdk: sdk.language, answer: await sdk.ask(question) })));
+
+  const agreed = async (question: object): Promise<unknown> => {
+    const [first, ...others] = (await answers(question)) as { sdk: string; answer: unknown }[];
+    for (const other of others) expect(other).toEqual({ sdk: other.sdk, answer: first?.answer });
+    return first?.answer;
+  };
+
+  test.each([
+    ["claims", "prepare_claim"],
+    ["grants", "prepare_grant"],
+    ["events", "prepare_event"],
+    ["revocations", "prepare_revocation"],
+  ])(
+    "bad inputs of %s: the same refusal",
+    async (family, op) => {
+      const { bad } = (vectors("prepare") as PreparedVectors)[family] ?? { bad: [] };
+      expect(bad.length).toBeGreaterThan(40);
+      for (const { input, field } of bad) {
+        expect(await agreed({ op, input })).toEqual({ error: { code: "invalid_input", field } });
+      }
+    },
+    60_000,
+  );
+
+  test("good and bad receipts", async () => {
+    const {
+      good,
+      bad,
+      trust_roots: documents,
+      pinned_root_thk: pin,
+    } = vectors("receipt") as {
+      readonly good: readonly Fields[];
+      readonly bad: readonly Fields[];
+      readonly trust_roots: readonly string[];
+      readonly pinned_root_thk: string;
+    };
+    // A renewal is no part of the question.
+    for (const vector of [...good, ...bad].filter((each) => each["renewal"] === undefined)) {
+      const held = documents.slice(0, Number(vector["trust_root_versions"]));
+      const question = { receipt: vector["receipt"], expect: vector["expect"], trust_roots: held };
+      const answer = await agreed({ op: "verify_receipt", ...question, pinned_root_thk: pin });
+      const failure = vector["failure"] as { step: string; code: string } | null;
+      const expected = { verdict: vector["verdict"], step: failure?.step ?? null, code: failure?.code ?? null };
+      expect(answer).toMatchObject({ ok: expected });
+    }
+  }, 60_000);
+
+  test("good bundles", async () => {
+    const { good } = vectors("bundle") as { readonly good: readonly (BundleCase & Fields)[] };
+    for (const vector of good.filter(({ bundle }) => bundle !== undefined)) {
+      const { bundle, pinned_root_thk, expect: known, highest_seen } = vector;
+      const answer = await agreed({ op: "verify_bundle", bundle, pinned_root_thk, expect: known, highest_seen });
+      expect(answer).toMatchObject({ ok: { outcome: vector["outcome"] } });
+    }
+  }, 60_000);
+});

@@ -1,0 +1,100 @@
+/** An SDK of any language as a process that answers lines of JSON. */
+import { spawn, spawnSync } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const PACKAGES = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages");
+
+export interface SdkCommand {
+  readonly language: "TypeScript" | "Python" | "Rust";
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What an SDK answers to one line. */
+export interface CrosscheckAnswer {
+  readonly ok?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: string; readonly field?: string };
+}
+
+const TYPESCRIPT: SdkCommand = {
+  language: "TypeScript",
+  program: process.execPath,
+  args: [join(PACKAGES, "sdk-typescript", "bin", "crosscheck.js")],
+  environment: {},
+};
+
+function pythonCommand(): SdkCommand | null {
+  const source = join(PACKAGES, "sdk-python", "src");
+  const named = process.env["EVENT_ANCHORING_PYTHON"];
+  const candidates = [...(named === undefined ? [] : [named]), join(PACKAGES, "sdk-python", ".venv", "bin", "python")];
+  const environment = { PYTHONPATH: source, PYTHONDONTWRITEBYTECODE: "1" };
+  for (const program of [...candidates, "python3"]) {
+    if (program.includes("/") && !existsSync(program)) continue;
+    const options = { stdio: "ignore", env: { ...process.env, ...environment } } as const;
+    if (spawnSync(program, ["-c", "import event_anchoring._crosscheck"], options).status !== 0) continue;
+    return { language: "Python", program, args: ["-m", "event_anchoring._crosscheck"], environment };
+  }
+  return null;
+}
+
+function rustCommand(): SdkCommand | null {
+  const target = process.env["CARGO_TARGET_DIR"] ?? join(PACKAGES, "sdk-rust", "target");
+  const built = ["release", "debug"].map((profile) => join(target, profile, "examples", "crosscheck"));
+  const program = built.find((path) => existsSync(path));
+  return program === undefined ? null : { language: "Rust", program, args: [], environment: {} };
+}
+
+/** The SDKs that can be asked on this machine, and why the others cannot. */
+export function availableSdks(): { readonly sdks: readonly SdkCommand[]; readonly missing: readonly string[] } {
+  const [python, rust] = [pythonCommand(), rustCommand()];
+  return {
+    sdks: [TYPESCRIPT, ...(python === null ? [] : [python]), ...(rust === null ? [] : [rust])],
+    missing: [
+      ...(python === null ? ["Python: packages/sdk-python/ci.sh sets up an interpreter with what the SDK needs"] : []),
+      ...(rust === null ? ["Rust: `cargo build --example crosscheck` in packages/sdk-rust builds what is asked"] : []),
+    ],
+  };
+}
+
+/** Asks one SDK, line by line. */
+export class CrosscheckProcess {
+  readonly language: SdkCommand["language"];
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #waiting: { resolve(line: string): void; reject(error: Error): void }[] = [];
+  #stderr = "";
+
+  constructor(command: SdkCommand) {
+    this.language = command.language;
+    this.#child = spawn(command.program, command.args, { env: { ...process.env, ...command.environment } });
+    this.#child.stderr.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
+    createInterface({ input: this.#child.stdout }).on("line", (line) => this.#waiting.shift()?.resolve(line));
+    this.#child.on("close", (code) => {
+      const error = new Error(`the ${this.language} SDK ended with ${code}: ${this.#stderr.slice(-2000)}`);
+      this.#waiting.splice(0).forEach(({ reject }) => reject(error));
+    });
+  }
+
+  async ask(question: object): Promise<CrosscheckAnswer> {
+    const line = await new Promise<string>((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#child.stdin.write(`${JSON.stringify(question)}\n`);
+    });
+    return JSON.parse(line) as CrosscheckAnswer;
+  }
+
+  /** What was answered. @throws Error if it was refused */
+  async want(question: object): Promise<Readonly<Record<string, unknown>>> {
+    const { ok, error } = await this.ask(question);
+    if (ok === undefined) throw new Error(`the ${this.language} SDK refuses: ${JSON.stringify(error)}`);
+    return ok;
+  }
+
+  end(): void {
+    this.#child.stdin.end();
+  }
+}
