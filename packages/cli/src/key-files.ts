@@ -83,7 +83,10 @@ function derOf(pem: Buffer): Buffer | null {
   }
 }
 
-/** From 64 hex digits, a file with them, or an SPKI PEM file (`openssl pkey -pubout`). @throws CliError `key_malformed` */
+/**
+ * From 64 hex digits, a file with them, or an SPKI PEM file (`openssl pkey -pubout`).
+ * @throws CliError `key_malformed`
+ */
 export function readPublicKey(option: string, given: string): Uint8Array {
   if (HEX_32.test(given)) return hexToBytes(given.toLowerCase(), 32);
   if (!existsSync(given)) {

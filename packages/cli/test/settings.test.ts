@@ -89,7 +89,8 @@ describe("anchorctl completion", () => {
   /** What bash offers after these words. */
   function offered(script: string, words: readonly string[]): readonly string[] {
     const quoted = words.map((word) => `'${word}'`).join(" ");
-    const probe = `${script}\nCOMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _anchorctl; echo "\${COMPREPLY[@]}"`;
+    const typed = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}`;
+    const probe = `${script}\n${typed}; _anchorctl; echo "\${COMPREPLY[@]}"`;
     return spawnSync("bash", ["-c", probe], { encoding: "utf8" }).stdout.trim().split(" ");
   }
 

@@ -31,9 +31,9 @@ interface VerifyFlags extends CommonFlags, TrustFlags {
 }
 
 const BATCH_HELP = `
-Several files, a pattern in quotes ('logs/**/*.gz'), or --stdin (one path a line) are anchored in batches of up to 1,000.
-What became of each is appended to a report; the same command again with the same report goes on where it stopped, and
-anchors nothing twice.
+Several files, a pattern in quotes ('logs/**/*.gz'), or --stdin (one path a line) are anchored in batches of up to
+1,000. What became of each is appended to a report; the same command again with the same report goes on where it
+stopped, and anchors nothing twice.
 `;
 
 export function addAnchor(program: Command, context: CommandContext): void {

@@ -63,8 +63,8 @@ interface Run {
 }
 
 /**
- * `anchorctl anchor` of many files. Each has a client_event_id that follows from the report, the path and the content, so
- * that whatever became of an interrupted run, the next one anchors nothing twice.
+ * `anchorctl anchor` of many files. Each has a client_event_id that follows from the report, the path and the content,
+ * so that whatever became of an interrupted run, the next one anchors nothing twice.
  */
 export async function anchorFilesCommand(
   options: AnchorFilesOptions,
@@ -86,7 +86,8 @@ export async function anchorFilesCommand(
     }
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
-    const message = `${error.message}\n${totals.anchored} of ${files.length} files are anchored. The same command goes on.`;
+    const soFar = `${totals.anchored} of ${files.length} files are anchored. The same command goes on.`;
+    const message = `${error.message}\n${soFar}`;
     throw new CliError(EXIT.unavailable, error.code, message);
   } finally {
     progress.end();

@@ -40,9 +40,9 @@ interface Look {
 }
 
 /**
- * `anchorctl monitor`: asks every node for the newest tree of every origin, and for the proof that it continues the one
- * that was seen before, on whichever node. Exit `invalid` at the first rollback or split view; the notes that contradict
- * one another are kept beside the state, which stays as it was.
+ * `anchorctl monitor`: asks every node for the newest tree of every origin, and for the proof that it continues the
+ * one that was seen before, on whichever node. Exit `invalid` at the first rollback or split view; the notes that
+ * contradict one another are kept beside the state, which stays as it was.
  */
 export async function monitorCommand(options: MonitorOptions, target: Target, printer: Printer): Promise<ExitCode> {
   const held = trustChainOf(options.trust);

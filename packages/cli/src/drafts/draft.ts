@@ -96,7 +96,8 @@ export function requestOf(draft: Draft): { readonly path: string; readonly body:
 
 /** The draft with what its next signer needs, for people and other programs; a reader computes that anew. */
 export function formatDraft(draft: Draft): string {
-  return `${JSON.stringify({ format: FORMAT, kind: draft.kind, request: draft.fields, next: nextJson(draft) }, null, 2)}\n`;
+  const { kind, fields: request } = draft;
+  return `${JSON.stringify({ format: FORMAT, kind, request, next: nextJson(draft) }, null, 2)}\n`;
 }
 
 /** The next signature for --json. */
