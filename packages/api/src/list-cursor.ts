@@ -29,9 +29,13 @@ function refuse(detail: string): never {
   throw problemError("invalid_request", [{ parameter: "cursor", code: "wrong_format", detail }]);
 }
 
+/** More than a cluster will ever have, and few enough to count with. */
+const SEQUENCES_MAX = 2 ** 47;
+
 function readSequence(reader: ByteReader): number {
   try {
-    return reader.u64();
+    const sequence = reader.u64();
+    return sequence < SEQUENCES_MAX ? sequence : refuse("this is no cursor of a list");
   } catch (error) {
     if (error instanceof DecodeError) return refuse("this is no cursor of a list");
     throw error;

@@ -35,7 +35,8 @@ export async function loadRecords(
   ];
   const wanted = { claims: sequencesOf(LEAF_KIND.claim), grants: sequencesOf(LEAF_KIND.grant) };
   if (wanted.claims.length + wanted.grants.length === 0) return new LoadedRecords([], []);
-  const sequences = positions.map(({ sequence }) => sequence);
+  // A position before the first leaf has the sequence −1, and nothing is the newest there.
+  const sequences = positions.map(({ sequence }) => sequence).filter((sequence) => sequence >= 0);
   return (await read.select((reads) => reads.records(wanted, sequences))).records;
 }
 

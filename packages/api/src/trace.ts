@@ -109,7 +109,7 @@ async function loadPossibleParents(
 ): Promise<PossibleParents> {
   const root = grant === undefined ? undefined : chainOf(grant, records).links.at(-1);
   if (root === undefined) return { grants: [], records };
-  const { grants } = await read.select((reads) => reads.grantsTo(root.grantorLineage, asOf.sequence, CANDIDATES_MAX));
+  const { grants } = await read.select((reads) => reads.grantsTo(root.grantorLineage, asOf, CANDIDATES_MAX));
   const places = grants.map(({ sequence }) => ({ kind: LEAF_KIND.grant, sequence }));
   return { grants, records: await loadRecords(read, places, [asOf]) };
 }

@@ -220,11 +220,12 @@ export class FakeTables {
         .toSorted((a, b) => a.grantorLineage - b.grantorLineage || a.granteeLineage - b.granteeLineage);
       return this.#at({ grants: grants.slice(0, limit), newest: all.at(-1) ?? null });
     },
-    grantsTo: async (granteeLineage, upTo, limit) => {
+    grantsTo: async (granteeLineage, { sequence: upTo, timeMs }, limit) => {
       const grants = this.#records
         .addedGrants()
         .filter((grant) => grant.granteeLineage === granteeLineage && grant.sequence <= upTo)
-        .filter(({ supersededAt, revokedAt }) => (supersededAt ?? upTo + 1) > upTo && (revokedAt ?? upTo + 1) > upTo);
+        .filter(({ supersededAt, revokedAt }) => (supersededAt ?? upTo + 1) > upTo && (revokedAt ?? upTo + 1) > upTo)
+        .filter(({ notBefore, expiresAt }) => notBefore <= timeMs && (expiresAt === 0 || timeMs < expiresAt));
       return this.#at({ grants: grants.slice(0, limit) });
     },
     revocationsOf: async (targets, upTo, limit) => {

@@ -87,6 +87,13 @@ describe("verifying a claim", () => {
     expect(failing(await at(new Date(START_MS - 1).toISOString()))).toContain("exists");
   });
 
+  test("nothing exists before the first leaf", async () => {
+    const { status, json } = await verifyClaim({ anchor_id: claims.agent.anchor_id, as_of: "1970-01-01T00:00:00Z" });
+    const answer = verifiedClaimSchema.parse(json);
+    expect([status, answer.valid, answer.as_of.sequence]).toEqual([200, false, null]);
+    expect(failing(answer)).toContain("exists");
+  });
+
   test("a claim younger than as_of does not exist there", async () => {
     const as_of = claims.root.sequence;
     const answer = verifiedClaimSchema.parse((await verifyClaim({ anchor_id: claims.agent.anchor_id, as_of })).json);

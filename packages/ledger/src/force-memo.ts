@@ -5,13 +5,16 @@ import type { ForceFault } from "./in-force.ts";
 import type { GrantRecord, RecordBook } from "./records.ts";
 
 /**
- * Which grants are in force while one entry is decided: grants that share a long chain cost one walk of it. All of an
- * entry is judged at one time, so that a verdict stands until a record that it rests on ends.
+ * Which grants are in force while one entry is decided, and why others are not: grants that share a long chain cost
+ * one walk of it, whatever it leads to. All of an entry is judged at one time, so that a verdict stands until a record
+ * that it rests on ends; and a claim that puts an expired lineage into force again always ends the one before it.
  */
 export class ForceMemo {
   readonly #records: RecordBook;
   /** Sequences of grants that are in force, all that they hang on included. */
   readonly #inForce = new Set<number>();
+  /** By sequence, the first fault on the way from a grant to its root. */
+  readonly #faults = new Map<number, ForceFault>();
   #endingsSeen = 0;
 
   constructor(records: RecordBook) {
@@ -28,9 +31,11 @@ export class ForceMemo {
     const walked: number[] = [];
     const faults: ForceFault[] = [];
     for (let link: GrantRecord | null = grant; link !== null && !this.#inForce.has(link.sequence);) {
+      const known = this.#faults.get(link.sequence);
+      if (known !== undefined) return this.#remember(walked, known);
       const isComplete = addLinkFaults(link, at, this.#records, faults);
       const [first] = faults;
-      if (first !== undefined) return first;
+      if (first !== undefined) return this.#remember([...walked, link.sequence], first);
       const parent: GrantRecord | null = link.parent === null ? null : this.#records.grant(link.parent);
       if (!isComplete || (parent === null && link.parent !== null))
         throw new LedgerHaltError(
@@ -44,10 +49,16 @@ export class ForceMemo {
     return null;
   }
 
+  #remember(walked: readonly number[], fault: ForceFault): ForceFault {
+    for (const sequence of walked) this.#faults.set(sequence, fault);
+    return fault;
+  }
+
   #forgetWhatEnded(): void {
     const ended = this.#records.endedSince(this.#endingsSeen);
     this.#endingsSeen += ended.length;
     // Which grants rest on a claim is not remembered.
+    if (ended.some(({ kind }) => kind === "claim")) this.#faults.clear();
     if (ended.some(({ kind, sequence }) => kind === "claim" || this.#inForce.has(sequence))) this.#inForce.clear();
   }
 }

@@ -1,4 +1,4 @@
-import type { ApiKey, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/ledger";
+import type { AsOf, ApiKey, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/ledger";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { byteaArray, prefixArray } from "./binary-array.ts";
@@ -327,16 +327,16 @@ export class Reads {
   }
 
   /**
-   * Grants to a lineage that exist at sequence `upTo` and are themselves neither superseded nor revoked there,
-   * ascending by sequence.
+   * Grants to a lineage that are themselves neither superseded nor revoked at a position, and inside their windows,
+   * ascending by sequence. Of grantors only the 1,024 oldest lineages are looked at.
    * @param limit at most PAGE_ROWS_MAX are returned
    */
   async grantsTo(
     granteeLineage: number,
-    upTo: number,
+    at: AsOf,
     limit: number,
   ): Promise<AsOfApplied & { readonly grants: readonly GrantRecord[] }> {
-    const query = grantsToQuery(granteeLineage, upTo, pageOf(limit));
+    const query = grantsToQuery(granteeLineage, at, pageOf(limit));
     const { appliedIndex, rows } = await this.#records<RecordRow>(query, isRecord);
     return { appliedIndex, grants: rows.map(toGrantRecord) };
   }

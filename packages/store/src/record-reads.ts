@@ -1,6 +1,6 @@
 /** Questions of the api about claims, grants, revocations and what refers to them: one statement each. */
 import { LoadedRecords, claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
-import type { ClaimRecord, GrantRecord } from "@event-anchoring/ledger";
+import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bigintArray, prefixArray } from "./binary-array.ts";
 import type { Parameter } from "./connection.ts";
@@ -104,6 +104,9 @@ export function grantsBetweenQuery(
   };
 }
 
+/** Anybody can grant to anybody: how many grantors of one grantee are looked at, the oldest lineages first. */
+const GRANTOR_LINEAGES_MAX = 1024;
+
 /**
  * Grants to one lineage are visited by their grantors' lineages: of each only the newest can stand, however often it
  * was granted anew.
@@ -113,14 +116,16 @@ const GRANTS_TO = {
   text: withApplied(
     `SELECT 'grant' AS what, ${GRANT_BYTES} AS record
       FROM newest JOIN state.grants g ON g.sequence = newest.sequence ${GRANT_ANCHOR}
-      WHERE g.revoked_at IS NULL OR g.revoked_at > $2 ORDER BY g.sequence LIMIT $3`,
-    `WITH RECURSIVE grantors (lineage) AS (
-      (SELECT g.grantor_lineage FROM state.grants g WHERE g.grantee_lineage = $1 ORDER BY g.grantor_lineage LIMIT 1)
+      WHERE (g.revoked_at IS NULL OR g.revoked_at > $2) AND g.not_before_ms <= $4
+        AND (g.expires_ms = 0 OR g.expires_ms > $4) ORDER BY g.sequence LIMIT $3`,
+    `WITH RECURSIVE grantors (lineage, visited) AS (
+      (SELECT g.grantor_lineage, 1 FROM state.grants g WHERE g.grantee_lineage = $1
+        ORDER BY g.grantor_lineage LIMIT 1)
       UNION ALL
-      SELECT following.grantor_lineage FROM grantors, LATERAL (
+      SELECT following.grantor_lineage, grantors.visited + 1 FROM grantors, LATERAL (
         SELECT g.grantor_lineage FROM state.grants g
         WHERE g.grantee_lineage = $1 AND g.grantor_lineage > grantors.lineage ORDER BY g.grantor_lineage LIMIT 1
-      ) AS following
+      ) AS following WHERE grantors.visited < ${GRANTOR_LINEAGES_MAX}
     ),
     newest (sequence) AS (
       SELECT one.sequence FROM grantors, LATERAL (
@@ -132,8 +137,8 @@ const GRANTS_TO = {
   ),
 };
 
-export function grantsToQuery(granteeLineage: number, upTo: number, limit: number): RecordQuery {
-  return { statement: GRANTS_TO, values: [granteeLineage, upTo, limit] };
+export function grantsToQuery(granteeLineage: number, at: AsOf, limit: number): RecordQuery {
+  return { statement: GRANTS_TO, values: [granteeLineage, at.sequence, limit, at.timeMs] };
 }
 
 const REVOCATIONS_OF = {

@@ -117,7 +117,7 @@ const READS: [string, (reads: Reads) => Promise<unknown>][] = [
   ["records", (reads) => reads.records({ claims: [1], grants: [2] }, [3])],
   ["newestClaim", (reads) => reads.newestClaim(hash("x"), 1)],
   ["grantsBetween", (reads) => reads.grantsBetween(hash("x"), hash("y"), 5)],
-  ["grantsTo", (reads) => reads.grantsTo(1, 2, 5)],
+  ["grantsTo", (reads) => reads.grantsTo(1, { sequence: 2, timeMs: 1 }, 5)],
   ["revocationsOf", (reads) => reads.revocationsOf([1], 2, 5)],
   ["eventsBy event_hash", (reads) => reads.eventsBy({ by: "event_hash", eventHash: hash("x") }, -1, 5)],
   ["eventsBy iris_ref", (reads) => reads.eventsBy({ by: "iris_ref", sequence: 1 }, -1, 5)],

@@ -153,15 +153,19 @@ describe("grants to a lineage", () => {
     const grants = known.book.addedGrants();
     let longest = 0;
     for (const lineage of new Set(grants.map(({ granteeLineage }) => granteeLineage))) {
-      for (const { sequence: upTo } of positions()) {
-        const expected = grants.filter((one) => one.granteeLineage === lineage && standsAt(one, upTo));
-        expect((await reads.grantsTo(lineage, upTo, 100)).grants).toEqual(expected);
-        expect((await reads.grantsTo(lineage, upTo, 1)).grants).toEqual(expected.slice(0, 1));
+      for (const at of positions()) {
+        const isInWindow = ({ notBefore, expiresAt }: GrantRecord): boolean =>
+          notBefore <= at.timeMs && (expiresAt === 0 || at.timeMs < expiresAt);
+        const expected = grants.filter(
+          (one) => one.granteeLineage === lineage && standsAt(one, at.sequence) && isInWindow(one),
+        );
+        expect((await reads.grantsTo(lineage, at, 100)).grants).toEqual(expected);
+        expect((await reads.grantsTo(lineage, at, 1)).grants).toEqual(expected.slice(0, 1));
         longest = Math.max(longest, expected.length);
       }
     }
     expect(longest).toBeGreaterThan(1);
-    expect((await reads.grantsTo(999_999, 5, 5)).grants).toEqual([]);
+    expect((await reads.grantsTo(999_999, { sequence: 5, timeMs: 5 }, 5)).grants).toEqual([]);
   });
 });
 
