@@ -357,11 +357,12 @@ export class Nemesis {
     machine.losePower();
     machine.excuse = "corrupt_row";
     machine.database.corrupt(compacted.index + 1 + at);
+    const { repairs } = machine.database;
     machine.start();
     world.after(4000, () => {
       if (this.#isOver) return;
-      const { isCorrupt } = machine.database;
       const session = machine.node?.session ?? null;
+      const isCorrupt = machine.database.repairs === repairs;
       if (isCorrupt && session !== null && machine.process?.isPaused === false) {
         witness.fail("corruptionNeverLooksLikeAbsence", `${machine.name} serves with a corrupt row`);
       }

@@ -52,6 +52,7 @@ export class SimulatedDatabase {
   isFull = false;
   /** Multiplies latencies. */
   slowness = 1;
+  repairs = 0;
   /** Called once, when the next append has been sent and not been committed. */
   onNextAppend: (() => void) | null = null;
   /** Called once, when an append has replaced a suffix. */
@@ -111,10 +112,6 @@ export class SimulatedDatabase {
     this.#wal = image.wal;
   }
 
-  get isCorrupt(): boolean {
-    return this.#rows.some((row) => row.isCorrupt);
-  }
-
   /** Turns a bit in the row of one entry. */
   corrupt(index: RaftIndex): boolean {
     const row = this.#rows[index - this.#compacted.index - 1];
@@ -125,6 +122,7 @@ export class SimulatedDatabase {
 
   /** What a check of the pages, or another copy of them, brings back. */
   repair(): void {
+    this.repairs += 1;
     for (const row of this.#rows) row.isCorrupt = false;
   }
 
