@@ -12,7 +12,16 @@ import type { TestCluster } from "@event-anchoring/testkit";
 
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages", "sdk-rust");
 
-/** The test program of tests/cluster.rs that was built last, if ci.sh has built one. */
+/** When the sources were last changed, in ms. */
+function newestSource(folder: string): number {
+  const times = readdirSync(folder, { withFileTypes: true }).map((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? newestSource(path) : statSync(path).mtimeMs;
+  });
+  return Math.max(0, ...times);
+}
+
+/** The test program of tests/cluster.rs that was built last, if ci.sh has built one since the sources were changed. */
 function findTests(): string | null {
   const target = process.env["CARGO_TARGET_DIR"] ?? join(PACKAGE, "target");
   const folder = join(target, "debug", "deps");
@@ -21,7 +30,10 @@ function findTests(): string | null {
     .filter((name) => /^cluster-[0-9a-f]+$/.test(name))
     .map((name) => join(folder, name))
     .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
-  return programs[0] ?? null;
+  const newest = programs[0];
+  if (newest === undefined) return null;
+  const changed = Math.max(...["src", "tests", "examples"].map((name) => newestSource(join(PACKAGE, name))));
+  return statSync(newest).mtimeMs > changed ? newest : null;
 }
 
 const program = findTests();

@@ -154,7 +154,7 @@ fn origin_of<'a>(newest: &'a TrustRoot, checkpoint: &Checkpoint) -> Result<&'a T
     listed.ok_or_else(|| Error::verification("origin_unknown", format!("trust root {version} does not list {name}")))
 }
 
-/// Verifies a signed checkpoint as [`verify_receipt`] does from its step `checkpoint` on, without a leaf. It may be
+/// Verifies a signed checkpoint as [`verify_receipt`](crate::verify_receipt) does from its step `checkpoint` on, without a leaf. It may be
 /// attacker-controlled; whose tree it is, is in the answer.
 ///
 /// # Errors
