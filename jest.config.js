@@ -15,7 +15,12 @@ export default {
   testEnvironment: "node",
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   // Suites that take minutes each: npm run test:long.
-  testPathIgnorePatterns: ["/node_modules/", "<rootDir>/test/long/"],
+  testPathIgnorePatterns: [
+    "/node_modules/",
+    "<rootDir>/test/long/",
+    "<rootDir>/test/simulation/second-lives",
+    "<rootDir>/test/simulation/planted-bugs",
+  ],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
   testTimeout: 30000,
 };

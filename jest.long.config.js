@@ -7,6 +7,7 @@ export default {
     "<rootDir>/test/long/**/*.test.ts",
     "<rootDir>/test/cluster/races.test.ts",
     "<rootDir>/test/responsibility/**/*.test.ts",
+    "<rootDir>/test/simulation/**/*.test.ts",
   ],
   testPathIgnorePatterns: ["/node_modules/"],
   testTimeout: 600_000,
