@@ -15,16 +15,17 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Ask it with the `is_*` methods, or match on [`code`](Error::code), which is stable: the service's own code for
 /// what the service answers (`signature_invalid`, `claim_conflict`, …), and for the rest
 ///
-/// | code | is | means |
-/// |---|---|---|
-/// | `invalid_input` | [`is_invalid_input`](Error::is_invalid_input) | refused before anything was signed or sent; [`field`](Error::field) names the fault |
-/// | `connection_failed` | [`is_connection_failed`](Error::is_connection_failed) | no endpoint was reached: nothing was sent |
-/// | `timeout` | [`is_timeout`](Error::is_timeout) | no answer in time, of a request that changes nothing |
-/// | `outcome_unknown` | [`is_outcome_unknown`](Error::is_outcome_unknown) | a write may or may not have been recorded: ask again with the same `client_event_id` |
-/// | `response_invalid` | [`is_response_invalid`](Error::is_response_invalid) | an answer that is not the API's |
-/// | `signer_failed` | [`is_signer_failed`](Error::is_signer_failed) | a signer gave no signature, or a bad one |
-/// | `store_failed` | [`is_store_failed`](Error::is_store_failed) | the monitor could not load or save its state |
-/// | others | [`is_verification`](Error::is_verification) | something that was to be verified offline is not what it seems |
+/// | code | means |
+/// |---|---|
+/// | `invalid_input` | refused before anything was signed or sent; [`field`](Error::field) names the fault |
+/// | `connection_failed` | no connection, or one lost under a request that changes nothing |
+/// | `timeout` | no answer in time, of a request that changes nothing |
+/// | `outcome_unknown` | a write may be recorded or not: ask again with the same `client_event_id` |
+/// | `response_invalid` | an answer that is not the API's |
+/// | `signer_failed` | a signer gave no signature, or a bad one |
+/// | `store_failed` | the monitor could not load or save its state |
+/// | `http_<status>` | something on the way to the service has answered |
+/// | others | [`is_verification`](Error::is_verification): what was verified offline is not what it seems |
 ///
 /// Messages are for people and may change. They hold no key and no API key.
 pub struct Error(Box<Inner>);
@@ -142,7 +143,7 @@ impl Error {
         self.0.problem.is_some()
     }
 
-    /// No endpoint was reached. Nothing was sent.
+    /// No endpoint was reached, or the connection was lost under a request that changes nothing.
     pub fn is_connection_failed(&self) -> bool {
         self.0.kind == Kind::Connection
     }
