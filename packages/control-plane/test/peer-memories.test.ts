@@ -87,6 +87,31 @@ describe("what is remembered of a peer", () => {
   test("takes cosignatures inside certificates as the peer's own", () => {
     const cosignatures = [{ nodeId: "b", timeS: 1, signature: new Uint8Array(64) }];
     memories.onCertificate({ originFingerprint: ORIGIN, treeSize: 9, rootHash: root(9), cosignatures });
+    memories.settle();
+    expect(verdict()).toBe("amnesia");
+  });
+
+  test("asks a new life again that has signed for others while its hello travelled", () => {
+    const cosignatures = [{ nodeId: "b", timeS: 1, signature: new Uint8Array(64) }];
+    memories.onCertificate({ originFingerprint: ORIGIN, treeSize: 9, rootHash: root(9), cosignatures });
+    expect(verdict()).toBe("not_ready");
+    expect(verdict({ signed: [{ originFingerprint: ORIGIN, treeSize: 9, rootHash: root(9) }] })).toBe("accepted");
+  });
+
+  test("refuses a new life that does not say so in as long as any hello travels", () => {
+    const cosignatures = [{ nodeId: "b", timeS: 1, signature: new Uint8Array(64) }];
+    memories.onCertificate({ originFingerprint: ORIGIN, treeSize: 9, rootHash: root(9), cosignatures });
+    expect(verdict()).toBe("not_ready");
+    clock.advance(5000);
+    expect(verdict()).toBe("not_ready");
+    clock.advance(5000);
+    expect(verdict()).toBe("amnesia");
+  });
+
+  test("never asks again a new life that has lost what it told us itself", () => {
+    const cosignatures = [{ nodeId: "b", timeS: 1, signature: new Uint8Array(64) }];
+    memories.onCosignature("b", cosignature(6, 6));
+    memories.onCertificate({ originFingerprint: ORIGIN, treeSize: 9, rootHash: root(9), cosignatures });
     expect(verdict()).toBe("amnesia");
   });
 

@@ -17,6 +17,8 @@ const HELLO_TRAVEL_MAX_MS = 5000;
 
 interface Recollection {
   current: PeerMemory;
+  /** What the peer itself has told us: in a new incarnation it can only have done so once its hello was accepted. */
+  heard: PeerMemory;
   /** Who speaks in the incarnation of `current`; null: not heard since this node started. */
   lifeId: Uint8Array | null;
   /** As it was at the last turn of the page, and at the one before: at least one page is older than any hello. */
@@ -28,9 +30,13 @@ interface Recollection {
 /**
  * What this node remembers of each peer's promises, and whether a hello still knows them.
  *
- * A peer in a new incarnation is held against everything. One that opens another connection in the incarnation we
- * know may have acknowledged and signed more while its hello travelled, so it is held against what we knew before
- * that. A clone speaks in that incarnation too, and shows by its life id.
+ * A peer in a new incarnation is held against everything it has told us. One that opens another connection in the
+ * incarnation we know may have acknowledged and signed more while its hello travelled, so it is held against what we
+ * knew before that. A clone speaks in that incarnation too, and shows by its life id.
+ *
+ * What a certificate tells us of a peer in a new incarnation may be news of that very incarnation: it has signed for
+ * others while its hello to us travelled. Such a peer is asked again, without a verdict, until its hello says so too
+ * or we have known it for longer than any hello travels.
  */
 export class PeerMemories {
   readonly #clock: Clock;
@@ -64,7 +70,12 @@ export class PeerMemories {
       return { accepted: false, code: "stale_incarnation", detail };
     }
     const verdict = judgeHello(isKnownLife ? recollection.settled : recollection.current, hello);
-    if (!verdict.accepted) return verdict;
+    if (!verdict.accepted) {
+      const { heard, settled } = recollection;
+      const isOnlyNews = judgeHello(heard, hello).accepted && judgeHello(settled, hello).accepted;
+      if (isKnownLife || !isOnlyNews) return verdict;
+      return { accepted: false, code: "not_ready", detail: `say again what you have signed: ${verdict.detail}` };
+    }
     this.#update(hello.nodeId, (memory) => rememberHello(memory, hello));
     recollection.lifeId = lifeId;
     return verdict;
@@ -81,7 +92,8 @@ export class PeerMemories {
   /** Cosignatures that were verified here or recorded by the log. */
   onCertificate(certificate: Certificate): void {
     for (const { nodeId } of certificate.cosignatures) {
-      this.#update(nodeId, (memory) => rememberCosignature(memory, certificate));
+      const recollection = this.#of(nodeId);
+      recollection.current = rememberCosignature(recollection.current, certificate);
     }
   }
 
@@ -93,6 +105,7 @@ export class PeerMemories {
   #update(nodeId: string, change: (memory: PeerMemory) => PeerMemory): PeerMemory {
     const recollection = this.#of(nodeId);
     recollection.current = change(recollection.current);
+    recollection.heard = change(recollection.heard);
     return recollection.current;
   }
 
@@ -101,7 +114,7 @@ export class PeerMemories {
     let recollection = this.#peers.get(nodeId);
     if (recollection === undefined) {
       const empty = EMPTY_PEER_MEMORY;
-      recollection = { current: empty, lifeId: null, recent: empty, settled: empty, turnedMs: now };
+      recollection = { current: empty, heard: empty, lifeId: null, recent: empty, settled: empty, turnedMs: now };
       this.#peers.set(nodeId, recollection);
     }
     if (now - recollection.turnedMs >= HELLO_TRAVEL_MAX_MS) {
