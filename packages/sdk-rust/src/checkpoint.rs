@@ -17,8 +17,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Reads the three lines of a checkpoint text, signatures excluded. Extension lines are refused: nothing would check
-    /// them.
+    /// Reads the three lines of a checkpoint text, signatures excluded. Extension lines are refused: nothing would
+    /// check them.
     ///
     /// # Errors
     /// `checkpoint_malformed` or `checkpoint_extended`.

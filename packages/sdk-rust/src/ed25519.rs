@@ -147,8 +147,9 @@ pub fn check_ed25519_canaries() -> Result<()> {
     }
 }
 
-/// Whether a signature is good, by the one rule that the service, all its nodes and its SDKs share: canonical encodings,
-/// no point of small order, S below the group order, no multiplication by the cofactor. Stricter than most libraries.
+/// Whether a signature is good, by the one rule that the service, all its nodes and its SDKs share: canonical
+/// encodings, no point of small order, S below the group order, no multiplication by the cofactor. Stricter than most
+/// libraries.
 ///
 /// # Errors
 /// `ed25519_canary`: see [`check_ed25519_canaries`].

@@ -63,7 +63,8 @@ pub(crate) fn grant_payload(grant: &GrantContent<'_>) -> Vec<u8> {
     bytes
 }
 
-/// What the second signer signs, once the first has signed: its tag, the hash of the first payload, the first signature.
+/// What the second signer signs, once the first has signed: its tag, the hash of the first payload, the first
+/// signature.
 pub(crate) fn second_payload(name: &str, first_payload: &[u8], first_signature: &Signature) -> Vec<u8> {
     let mut bytes = tag(name);
     bytes.extend_from_slice(Hash::sha256(first_payload).as_bytes());

@@ -117,8 +117,8 @@ impl Draft {
 }
 
 impl TlogPolicy {
-    /// Reads a policy: `log`, `witness`, `group`, `quorum`; comments on lines of their own. URLs are accepted and dropped.
-    /// Names are defined before use and are members at most once; no key is listed twice.
+    /// Reads a policy: `log`, `witness`, `group`, `quorum`; comments on lines of their own. URLs are accepted and
+    /// dropped. Names are defined before use and are members at most once; no key is listed twice.
     ///
     /// # Errors
     /// `policy_malformed`, `policy_name_reused`, `policy_name_unknown`, `policy_key_reused`, `policy_threshold_invalid`
@@ -160,8 +160,8 @@ impl TlogPolicy {
         self.quorum.as_ref().is_none_or(|name| satisfied.contains(name.as_str()))
     }
 
-    /// Verifies the lines of a signed checkpoint by the keys of this policy alone, as a tool without a trust root would:
-    /// the lines of its witnesses must be good, and satisfy the quorum.
+    /// Verifies the lines of a signed checkpoint by the keys of this policy alone, as a tool without a trust root
+    /// would: the lines of its witnesses must be good, and satisfy the quorum.
     ///
     /// # Errors
     /// `quorum_not_met`, or why the note is refused.

@@ -16,7 +16,8 @@ pub fn origin_fingerprint_of(cluster_id: &Hash, first_cosigner_public_key: &Publ
     Hash::of_parts(&[&tag("origin"), cluster_id.as_bytes(), first_cosigner_public_key.as_bytes()])
 }
 
-/// What a leaf shows of a `client_event_id`: H(tag `client-event-id` ‖ salt ‖ id). Whoever knows id and salt can open it.
+/// What a leaf shows of a `client_event_id`: H(tag `client-event-id` ‖ salt ‖ id). Whoever knows id and salt can open
+/// it.
 pub fn client_event_commit(salt: &Hash, client_event_id: &str) -> Hash {
     Hash::of_parts(&[&tag("client-event-id"), salt.as_bytes(), client_event_id.as_bytes()])
 }

@@ -314,7 +314,8 @@ fn print_text(root: &TrustRoot, numbers: &RawNumbers) -> String {
 }
 
 impl TrustRoot {
-    /// Reads the text of one version, which may be attacker-controlled, and holds it against every rule of one document.
+    /// Reads the text of one version, which may be attacker-controlled, and holds it against every rule of one
+    /// document.
     ///
     /// # Errors
     /// The codes of docs/PROTOCOL.md, "Trust root", in its order.

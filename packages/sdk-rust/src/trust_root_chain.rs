@@ -62,8 +62,8 @@ impl TrustRootChain {
     /// Holds the chain against the highest version this verifier has ever seen and kept.
     ///
     /// # Errors
-    /// `rollback` if its newest version is lower; `fork` if it has another document for that version, or begins after it
-    /// and so cannot show that it has the same.
+    /// `rollback` if its newest version is lower; `fork` if it has another document for that version, or begins after
+    /// it and so cannot show that it has the same.
     pub fn check_against_seen(&self, version: u32, root_thk: &Hash) -> Result<()> {
         let newest = self.newest.trust_root.version;
         refuse_unless(newest >= version, "rollback", || format!("version {version} was seen, and this is {newest}"))?;

@@ -154,8 +154,8 @@ fn origin_of<'a>(newest: &'a TrustRoot, checkpoint: &Checkpoint) -> Result<&'a T
     listed.ok_or_else(|| Error::verification("origin_unknown", format!("trust root {version} does not list {name}")))
 }
 
-/// Verifies a signed checkpoint as [`verify_receipt`](crate::verify_receipt) does from its step `checkpoint` on, without a leaf. It may be
-/// attacker-controlled; whose tree it is, is in the answer.
+/// Verifies a signed checkpoint as [`verify_receipt`](crate::verify_receipt) does from its step `checkpoint` on,
+/// without a leaf. It may be attacker-controlled; whose tree it is, is in the answer.
 ///
 /// # Errors
 /// The codes of those steps: `checkpoint_malformed`, `origin_differs`, `signature_invalid`, `quorum_not_met`, ….

@@ -271,8 +271,9 @@ fn run_steps(
 
 /// Verifies that a leaf is in a tree that a quorum of the cluster has cosigned, without a network.
 ///
-/// The receipt may be attacker-controlled. The trust roots must not come from whoever gave the receipt, unless their pin
-/// was learnt elsewhere. Not verified are signatures *inside* the leaf, nor whether a claim or grant is still in force.
+/// The receipt may be attacker-controlled. The trust roots must not come from whoever gave the receipt, unless their
+/// pin was learnt elsewhere. Not verified are signatures *inside* the leaf, nor whether a claim or grant is still in
+/// force.
 ///
 /// # Errors
 /// `ed25519_canary` alone. An invalid receipt is an answer: see [`ReceiptVerification::require_valid`].

@@ -112,8 +112,8 @@ fn add_link_faults(grant: &GrantRecord, at: AsOf, records: &Records, faults: &mu
     add_party_faults(&grantee, at, records, faults) && has_grantor
 }
 
-/// Whether an act is covered at a position: the actor's claim and the grant are in force there, the grant with every link
-/// to its root, and the actor is whom it was granted to.
+/// Whether an act is covered at a position: the actor's claim and the grant are in force there, the grant with every
+/// link to its root, and the actor is whom it was granted to.
 pub(super) fn judge_authority(
     iris: &ClaimRecord,
     links: &[&GrantRecord],

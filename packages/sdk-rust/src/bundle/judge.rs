@@ -281,8 +281,8 @@ pub struct Completeness {
     pub to: u64,
 }
 
-/// Sequences count the leaves of all origins without gaps: whoever holds a leaf of every sequence holds every leaf. What
-/// is in a lost origin fills no gap, as another leaf may have taken its place. `None`: nothing is in view.
+/// Sequences count the leaves of all origins without gaps: whoever holds a leaf of every sequence holds every leaf.
+/// What is in a lost origin fills no gap, as another leaf may have taken its place. `None`: nothing is in view.
 pub(super) fn completeness_of(view: &View<'_>, leaves: &ProvedLeaves) -> Option<Completeness> {
     let in_view = || {
         let claims = view.claims.iter().map(|claim| claim.sequence);

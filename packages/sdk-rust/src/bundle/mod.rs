@@ -52,8 +52,8 @@ pub const BUNDLE_CHECKS: [&str; 12] = [
 pub enum BundleOutcome {
     /// Everything was proved.
     Valid,
-    /// Nothing is wrong, and something was not proved: it rests on the word of whoever made the bundle. Never show it as
-    /// valid.
+    /// Nothing is wrong, and something was not proved: it rests on the word of whoever made the bundle. Never show it
+    /// as valid.
     ValidAsStated,
     /// Something is wrong.
     Invalid,
@@ -198,8 +198,8 @@ struct JudgedBy {
     superseded: Option<u32>,
 }
 
-/// Verifies a bundle without a network. `Valid` says that its verdicts are right, not that they are yes: an act that was
-/// not authorised can be proved as well as one that was.
+/// Verifies a bundle without a network. `Valid` says that its verdicts are right, not that they are yes: an act that
+/// was not authorised can be proved as well as one that was.
 ///
 /// # Errors
 /// `ed25519_canary` alone. An invalid bundle is an answer: see [`BundleVerification::require_valid`].
@@ -332,8 +332,8 @@ fn check_endings(as_of: AsOf, complete: Option<Completeness>, ending: &str, chec
     }
 }
 
-/// Whether the position is one: its time is that of its leaf, or lies before the next leaf. A later time would hide what
-/// had happened by then.
+/// Whether the position is one: its time is that of its leaf, or lies before the next leaf. A later time would hide
+/// what had happened by then.
 fn check_window(
     as_of: AsOf,
     complete: Option<Completeness>,

@@ -26,8 +26,8 @@ pub struct AsOf {
     pub time_ms: u64,
 }
 
-/// Everything that a trace needs in one file, to be judged without asking anybody. Every part proves itself; the file as
-/// a whole is neither hashed nor signed. Read it with [`Bundle::parse`], judge it with
+/// Everything that a trace needs in one file, to be judged without asking anybody. Every part proves itself; the file
+/// as a whole is neither hashed nor signed. Read it with [`Bundle::parse`], judge it with
 /// [`verify_bundle`](crate::verify_bundle).
 #[derive(Clone, Debug)]
 pub struct Bundle {

@@ -116,8 +116,8 @@ pub struct Observation {
 /// Watches origins of one cluster. It trusts a pinned RootTHK and its own store, and no node.
 ///
 /// Errors that are evidence of misbehaviour are [verification errors](Error::is_verification): `rollback` (an older
-/// head or trust root), `split_view` (another tree than the one seen before), `fork` (another trust root), and the codes
-/// of receipts.
+/// head or trust root), `split_view` (another tree than the one seen before), `fork` (another trust root), and the
+/// codes of receipts.
 pub struct Monitor<S> {
     client: Client,
     pinned_root_thk: Hash,
@@ -137,8 +137,8 @@ impl<S: MonitorStore> Monitor<S> {
         Ok(Self { client, pinned_root_thk: crate::input::read("pinned_root_thk", pinned_root_thk)?, store })
     }
 
-    /// Looks at an origin once: fetches trust root and head, verifies both, holds them against what was seen before, and
-    /// remembers them. If it fails, nothing is remembered.
+    /// Looks at an origin once: fetches trust root and head, verifies both, holds them against what was seen before,
+    /// and remembers them. If it fails, nothing is remembered.
     ///
     /// # Errors
     /// See [`Monitor`]; also those of the connection and `no_anchor_yet`.

@@ -184,8 +184,8 @@ impl Client {
         self.checked_created(created, &event).await
     }
 
-    /// Anchors up to 1,000 events at once, of which at most 256 may be signed. The answer is in their order, and an item
-    /// may have been refused: look at each.
+    /// Anchors up to 1,000 events at once, of which at most 256 may be signed. The answer is in their order, and an
+    /// item may have been refused: look at each.
     ///
     /// # Errors
     /// `batch_refused` if it is atomic, `invalid_request` if one item is malformed, … and `outcome_unknown`.
@@ -263,7 +263,8 @@ impl Client {
     }
 }
 
-/// An event with the id that it will be known by, drawn if that is wanted; whether it may be sent twice; and what to say.
+/// An event with the id that it will be known by, drawn if that is wanted; whether it may be sent twice; and what to
+/// say.
 fn named(event: &Event) -> Result<(Event, Repeat, String)> {
     event.check()?;
     let id = match &event.client_event_id {

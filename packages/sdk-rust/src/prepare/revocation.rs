@@ -107,7 +107,8 @@ impl Revocation {
         Ok(Self { target_anchor_id, reason, suspect_since: None, issued_at: None, signer: None })
     }
 
-    /// Earlier acts accepted from then on (Unix milliseconds) are shown as suspect. For operators: otherwise it is signed.
+    /// Earlier acts accepted from then on (Unix milliseconds) are shown as suspect. For operators: otherwise it is
+    /// signed.
     ///
     /// # Errors
     /// `invalid_input` if it is too large, or the revocation is signed.

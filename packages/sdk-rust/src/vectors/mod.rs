@@ -1,5 +1,5 @@
-//! The shared vectors, good and bad, of `test/vectors` in the repository. A packaged crate has no vectors beside it: there
-//! these tests say so and pass.
+//! The shared vectors, good and bad, of `test/vectors` in the repository. A packaged crate has no vectors beside it:
+//! there these tests say so and pass.
 
 mod bundle;
 mod bytes;

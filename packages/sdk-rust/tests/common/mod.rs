@@ -72,8 +72,8 @@ pub fn answer(status: u16, body: &Value) -> Reply {
 
 pub fn problem(status: u16, code: &str) -> Reply {
     let body = serde_json::json!({
-        "type": format!("urn:event-anchoring:problem:{code}"), "title": "t", "status": status, "detail": "d", "code": code,
-        "request_id": "of-the-service",
+        "type": format!("urn:event-anchoring:problem:{code}"), "title": "t", "status": status, "detail": "d",
+        "code": code, "request_id": "of-the-service",
     });
     let mut headers = vec![("x-request-id".to_owned(), "of-the-service".to_owned())];
     if status == 429 || status == 503 {
