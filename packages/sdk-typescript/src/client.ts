@@ -404,7 +404,8 @@ export class Client {
     tile: { readonly level: number; readonly index: number; readonly width?: number | undefined },
     options: CallOptions = {},
   ): Promise<Uint8Array> {
-    const path = `${originPath(originFingerprint)}/${tilePath(count("level", tile.level), count("index", tile.index), tile.width)}`;
+    const place = tilePath(count("level", tile.level), count("index", tile.index), tile.width);
+    const path = `${originPath(originFingerprint)}/${place}`;
     return this.#caller.askBytes({ path, accept: "application/octet-stream" }, options);
   }
 

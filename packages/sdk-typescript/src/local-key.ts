@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { createPrivateKey, createPublicKey, randomBytes, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
@@ -90,7 +91,7 @@ export class LocalKey implements Signer {
     return this.publicKeyHex;
   }
 
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
+  [inspect.custom](): string {
     return this.toString();
   }
 

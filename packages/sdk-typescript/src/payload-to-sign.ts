@@ -3,7 +3,7 @@ import { sha256 } from "./crypto.ts";
 
 export type SignerRole = "subject" | "issuer" | "grantor" | "witness" | "actor" | "revoker";
 
-/** Exactly the bytes that one party signs, with Ed25519 and no hashing before it. docs/PROTOCOL.md, "What parties sign". */
+/** The bytes that one party signs, with Ed25519 and no hashing before it. docs/PROTOCOL.md, "What parties sign". */
 export class PayloadToSign {
   readonly role: SignerRole;
   /** Whose signature is wanted; null: not said. */

@@ -29,7 +29,7 @@ export type Outcome =
   | { readonly kind: "answered"; readonly status: number; readonly retryAfterMs: number | null }
   | { readonly kind: "failed"; readonly wasSent: boolean; readonly isFinal: boolean };
 
-/** What may be done with the call: sending it again has no further effect if it is a read, or known by id or content. */
+/** Whether it may be sent again: that has no further effect if it is a read, or known by id or content. */
 export interface RetrySituation {
   readonly isRepeatable: boolean;
   /** Tries made. */

@@ -100,7 +100,8 @@ async function readBody(response: Response): Promise<Uint8Array> {
 }
 
 /**
- * Requests by `fetch`. Redirects are not followed: an API key goes to the endpoint that was configured and nowhere else.
+ * Requests by `fetch`. Redirects are not followed: an API key goes to the endpoint that was configured, and nowhere
+ * else.
  * @param fetchFunction another `fetch`, of a proxy agent or a private CA, say. Default: the runtime's
  */
 export function fetchTransport(fetchFunction: typeof fetch = fetch): Transport {

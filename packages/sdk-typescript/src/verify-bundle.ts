@@ -64,7 +64,8 @@ function seenOf(seen: HighestSeen | null | undefined): { version: number; rootTh
  * made it, so never show it as valid. Both say that the verdicts `authorisedAtAction` and `authorisedNow` are right,
  * not that they are true.
  * @param source the text of the bundle, or its bytes; may be attacker-controlled
- * @throws VerificationError `bundle_…` if it is none; `bundle_invalid` with the check that fails in `step`; InvalidInput
+ * @throws VerificationError `bundle_…` if it is none; `bundle_invalid` with the check that fails in `step`;
+ * InvalidInput
  */
 export function verifyBundle(source: string | Uint8Array, check: BundleCheck): BundleVerification {
   const { anchorId, eventHash, highestSeen } = check;

@@ -132,7 +132,7 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
 
 /**
  * One more start. What the log holds beyond the file's last record of it is noted as well: a vote that was committed
- * just before a crash leaves again when its candidate asks again, and may not leave unremembered.
+ * right before a crash leaves again when its candidate asks again, and may not leave unremembered.
  */
 function nextIncarnation(promises: Promises, log: LoadedRaftLog): Promises {
   const last = log.entries.at(-1) ?? log.compacted;

@@ -162,9 +162,9 @@ export class Nemesis {
   }
 
   #harm(fault: Fault, machine: SimulatedMachine): void {
-    const { random, machines, network } = this.#options;
+    if (this.#harmLinks(fault, machine) || this.#harmDatabase(fault, machine)) return;
+    const { random, machines } = this.#options;
     const { database } = machine;
-    const other = random.pick(machines.filter((each) => each !== machine));
     switch (fault) {
       case "kill":
         machine.kill();
@@ -182,58 +182,6 @@ export class Nemesis {
       case "pause":
         machine.process?.pause();
         return this.#later(random.pick([200, 800, 2000, 6000]), () => machine.process?.resume());
-      case "cut":
-        return this.#links(
-          [
-            [machine, other],
-            [other, machine],
-          ],
-          { isCut: true },
-        );
-      case "cut_one_way":
-        return this.#links([[machine, other]], { isCut: true });
-      case "isolate":
-        return this.#links(pairsOf(machine, machines), { isCut: true });
-      case "partial":
-        return this.#links(
-          [
-            [machine, other],
-            [other, machine],
-          ],
-          { isClogged: true },
-        );
-      case "swizzle":
-        return this.#swizzle();
-      case "flaky":
-        return this.#links(allPairs(machines), {
-          loss: random.pick([0, 0.05, 0.2, 0.6]),
-          duplication: random.between(0, 0.3),
-          reorders: true,
-          maxMs: random.between(2, 60),
-        });
-      case "cosignatures_lost":
-        return this.#links(allPairs(machines), { losesCosignatures: true });
-      case "slow_link":
-        return this.#links([[machine, other]], { minMs: 20, maxMs: random.between(40, 400) });
-      case "reset":
-        return network.reset(machine.name, other.name);
-      case "slow_disk":
-        database.slowness = random.pick([10, 60, 400, 2000]);
-        for (let probe = 0; probe < 6; probe++) {
-          this.#options.world.after(random.between(0, 1500), () => this.#options.readThrough(machine));
-        }
-        return this.#later(random.between(500, 4000), () => (database.slowness = 1));
-      case "write_fault":
-        database.nextFault = random.pick(["refused", "lost_unknown", "done_unknown"]);
-        return;
-      case "disk_full":
-        database.isFull = true;
-        return this.#later(random.between(500, 4000), () => (database.isFull = false));
-      case "server_restart":
-        return database.restartServer();
-      case "server_stop":
-        database.stopServer();
-        return this.#later(random.between(300, 4000), () => database.startServer());
       case "clock":
         // A median of wrong clocks is wrong.
         if (machines.some(({ wallOffsetMs }) => wallOffsetMs !== 0)) return;
@@ -258,6 +206,91 @@ export class Nemesis {
         return this.#corrupt(machine);
       default:
         throw new Error(`${fault} spends an identity`);
+    }
+  }
+
+  /** @returns false if the fault is none of a link */
+  #harmLinks(fault: Fault, machine: SimulatedMachine): boolean {
+    const { random, machines, network } = this.#options;
+    const other = random.pick(machines.filter((each) => each !== machine));
+    switch (fault) {
+      case "cut":
+        this.#links(
+          [
+            [machine, other],
+            [other, machine],
+          ],
+          { isCut: true },
+        );
+        return true;
+      case "cut_one_way":
+        this.#links([[machine, other]], { isCut: true });
+        return true;
+      case "isolate":
+        this.#links(pairsOf(machine, machines), { isCut: true });
+        return true;
+      case "partial":
+        this.#links(
+          [
+            [machine, other],
+            [other, machine],
+          ],
+          { isClogged: true },
+        );
+        return true;
+      case "swizzle":
+        this.#swizzle();
+        return true;
+      case "flaky":
+        this.#links(allPairs(machines), {
+          loss: random.pick([0, 0.05, 0.2, 0.6]),
+          duplication: random.between(0, 0.3),
+          reorders: true,
+          maxMs: random.between(2, 60),
+        });
+        return true;
+      case "cosignatures_lost":
+        this.#links(allPairs(machines), { losesCosignatures: true });
+        return true;
+      case "slow_link":
+        this.#links([[machine, other]], { minMs: 20, maxMs: random.between(40, 400) });
+        return true;
+      case "reset":
+        network.reset(machine.name, other.name);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** @returns false if the fault is none of a database */
+  #harmDatabase(fault: Fault, machine: SimulatedMachine): boolean {
+    const { random } = this.#options;
+    const { database } = machine;
+    switch (fault) {
+      case "slow_disk":
+        database.slowness = random.pick([10, 60, 400, 2000]);
+        for (let probe = 0; probe < 6; probe++) {
+          this.#options.world.after(random.between(0, 1500), () => this.#options.readThrough(machine));
+        }
+        this.#later(random.between(500, 4000), () => (database.slowness = 1));
+        return true;
+      case "write_fault":
+        database.nextFault = random.pick(["refused", "lost_unknown", "done_unknown"]);
+        return true;
+      case "disk_full":
+        database.isFull = true;
+        this.#later(random.between(500, 4000), () => (database.isFull = false));
+        return true;
+      case "server_restart":
+        database.restartServer();
+        return true;
+      case "server_stop":
+        database.stopServer();
+        this.#later(random.between(300, 4000), () => database.startServer());
+        return true;
+      default:
+        return false;
     }
   }
 
