@@ -364,3 +364,24 @@ async fn queries_are_encoded() {
     let query = format!("/trace?as_of=2026-01-01T00%3A00%3A00%2B01%3A00&trusted_roots={one}%2C{two}");
     assert!(urls[1].ends_with(&query), "{}", urls[1]);
 }
+
+#[tokio::test]
+async fn the_log_is_read_as_tiles() {
+    let raw = |body: &[u8]| Reply::Answer(HttpResponse { status: 200, headers: Vec::new(), body: body.to_vec() });
+    let script = Script::new([raw(b"a note\n"), raw(&[7; 64]), raw(&[0, 1, 9]), raw(&[7; 64]), raw(&[0xff])]);
+    let client = script.client();
+    let origin = Hash::new([1; 32]);
+    assert_eq!(client.get_checkpoint(&origin).await.unwrap(), "a note\n");
+    assert_eq!(client.get_tile(&origin, 1, 1_234_067, 2).await.unwrap(), [Hash::new([7; 32]); 2]);
+    assert_eq!(client.get_entries(&origin, 0, 1).await.unwrap(), [vec![9]]);
+    assert!(client.get_tile(&origin, 0, 0, 256).await.unwrap_err().is_response_invalid());
+    assert!(client.get_checkpoint(&origin).await.unwrap_err().is_response_invalid());
+    let base = format!("https://a.example/v1/origins/{origin}");
+    let urls: Vec<String> = script.requests().into_iter().map(|request| request.url).collect();
+    assert_eq!(urls[0], format!("{base}/checkpoint"));
+    assert_eq!(urls[1], format!("{base}/tile/1/x001/x234/067.p/2"));
+    assert_eq!(urls[2], format!("{base}/tile/entries/000.p/1"));
+    assert_eq!(urls[3], format!("{base}/tile/0/000"));
+    assert_eq!(header(&script.requests()[0], "accept"), Some("text/plain"));
+    assert_eq!(client.get_entries(&origin, 0, 0).await.unwrap_err().field(), Some("width"));
+}

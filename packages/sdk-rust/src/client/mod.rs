@@ -7,6 +7,7 @@ mod operations;
 mod options;
 mod questions;
 mod retry;
+mod tiles;
 mod transport;
 
 use std::fmt;
