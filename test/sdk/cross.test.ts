@@ -7,6 +7,7 @@ import { createSigner } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { startTestCluster, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { changed } from "../../packages/sdk-typescript/test/vectors.ts";
 import { CrosscheckProcess, availableSdks } from "./crosscheck-process.ts";
 
 // What one SDK prepares and signs, the others verify, and the service accepts. Each SDK is asked over JSON lines.
@@ -71,7 +72,7 @@ interface Answer {
 }
 
 describe("the SDKs among each other", () => {
-  const running = sdks.map((command) => new CrosscheckProcess(command));
+  let running: readonly CrosscheckProcess[] = [];
   let setup: TestCluster;
   let origin: string;
   let trust: { readonly trust_roots: readonly string[]; readonly pinned_root_thk: string };
@@ -93,6 +94,7 @@ describe("the SDKs among each other", () => {
     });
 
   beforeAll(async () => {
+    running = sdks.map((command) => new CrosscheckProcess(command));
     setup = await startTestCluster();
     await setup.leader();
     const { nodes, trust_root: root } = setup.cluster.file;
@@ -132,9 +134,11 @@ describe("the SDKs among each other", () => {
     }
   };
 
-  test.each(running.map((sdk) => ({ language: sdk.language, sdk })))(
+  test.each(sdks.map(({ language }, at) => ({ language, at })))(
     "$language prepares and signs: the others verify, the service accepts",
-    async ({ sdk }) => {
+    async ({ at }) => {
+      const sdk = running[at];
+      if (sdk === undefined) throw new RangeError("every SDK was started");
       const [deployer, agent, issuer] = [new Key(), new Key(), new Key()];
       const claimOf = async (subject: Key): Promise<Answer["body"]> => {
         const input = {
@@ -220,7 +224,10 @@ function vectors(name: string): unknown {
 }
 
 describe("the SDKs judge alike", () => {
-  const running = sdks.map((command) => new CrosscheckProcess(command));
+  let running: readonly CrosscheckProcess[] = [];
+  beforeAll(() => {
+    running = sdks.map((command) => new CrosscheckProcess(command));
+  });
   afterAll(() => running.forEach((sdk) => sdk.end()));
 
   /** The answers of all, which have to be that of the first. */
@@ -279,6 +286,19 @@ describe("the SDKs judge alike", () => {
       const { bundle, pinned_root_thk, expect: known, highest_seen } = vector;
       const answer = await agreed({ op: "verify_bundle", bundle, pinned_root_thk, expect: known, highest_seen });
       expect(answer).toMatchObject({ ok: { outcome: vector["outcome"] } });
+    }
+  }, 60_000);
+
+  test("bad bundles", async () => {
+    const { bad, bundles } = vectors("bundle") as {
+      readonly bad: readonly (BundleCase & Fields)[];
+      readonly bundles: Readonly<Record<string, unknown>>;
+    };
+    for (const vector of bad) {
+      const { pinned_root_thk, expect: known, highest_seen, of, changes } = vector;
+      const bundle = vector.bundle ?? changed(bundles[String(of)], changes as { at: string; to?: unknown }[]);
+      const answer = await agreed({ op: "verify_bundle", bundle, pinned_root_thk, expect: known, highest_seen });
+      expect(answer).toMatchObject({ ok: { outcome: "invalid", fails: vector["fails"] } });
     }
   }, 60_000);
 });

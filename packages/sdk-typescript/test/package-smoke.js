@@ -1,0 +1,51 @@
+/**
+ * Uses the packed package as a program of its user would, on whatever Node runs it. Arguments: the unpacked package,
+ * the vectors of receipts, the vectors of prepared records, an answer of the service. Prints what went wrong.
+ */
+import { strictEqual, throws } from "node:assert";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { pathToFileURL } from "node:url";
+
+const [entry, receipts, prepared, answer] = process.argv.slice(2);
+const json = (path) => JSON.parse(readFileSync(path, "utf8"));
+const sdk = await import(pathToFileURL(entry).href);
+
+sdk.assertCanaries();
+
+const shared = json(receipts);
+const documents = shared.trust_roots.slice(0, 1);
+const trustRoot = sdk.verifyTrustRoot({ documents, pinnedRootThk: shared.pinned_root_thk });
+strictEqual(sdk.verifyReceipt(shared.good[0].receipt, { trustRoot }).supersededTrustRoot, null);
+const { step } = shared.bad[0].failure;
+throws(
+  () => sdk.verifyReceipt(shared.bad[0].receipt, { trustRoot }),
+  (error) => error.step === step,
+);
+
+const { input, ...wanted } = json(prepared).claims.good[0];
+const content = {
+  originFingerprint: input.origin_fingerprint,
+  entityFingerprint: input.entity_fingerprint,
+  attributeType: input.attribute_type,
+  attributeHash: input.attribute_hash,
+  subjectPublicKey: input.subject_public_key,
+  issuerPublicKey: input.issuer_public_key,
+};
+const claim = sdk.prepareClaimAnchor(content);
+strictEqual(claim.subjectPayload.hex, wanted.subject_payload);
+const first = sdk.LocalKey.fromSeed(wanted.subject_seed).sign(claim.subjectPayload.bytes);
+strictEqual(Buffer.from(first).toString("hex"), wanted.subject_signature);
+
+const server = createServer((request, response) => {
+  request.resume();
+  request.on("end", () => response.writeHead(201).end(readFileSync(answer)));
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const endpoint = `http://127.0.0.1:${server.address().port}`;
+const client = new sdk.Client({ endpoint, apiKey: "ea_key", originFingerprint: input.origin_fingerprint });
+const created = await client.createEventAnchor(json(answer).anchor.event_hash);
+strictEqual(created.anchor.anchorId, json(answer).anchor.anchor_id);
+server.close();
+server.closeAllConnections();
+process.stdout.write(`works on Node ${process.versions.node}\n`);
