@@ -26,7 +26,7 @@ function findNode18(): string | null {
   for (const candidate of [process.env["EVENT_ANCHORING_NODE18"], "node18"]) {
     if (candidate === undefined) continue;
     const { stdout } = spawnSync(candidate, ["--version"], { encoding: "utf8" });
-    if (stdout?.startsWith("v18.") === true) return candidate;
+    if (String(stdout).startsWith("v18.")) return candidate;
   }
   return null;
 }
