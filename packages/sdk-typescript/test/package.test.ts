@@ -25,8 +25,8 @@ const SMOKE = join(SDK, "test", "package-smoke.js");
 function findNode18(): string | null {
   for (const candidate of [process.env["EVENT_ANCHORING_NODE18"], "node18"]) {
     if (candidate === undefined) continue;
-    const { stdout } = spawnSync(candidate, ["--version"], { encoding: "utf8" });
-    if (String(stdout).startsWith("v18.")) return candidate;
+    const { error, stdout } = spawnSync(candidate, ["--version"], { encoding: "utf8" });
+    if (error === undefined && stdout.startsWith("v18.")) return candidate;
   }
   return null;
 }
