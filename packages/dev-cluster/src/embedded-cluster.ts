@@ -13,6 +13,7 @@ import { openPostgresInstallation } from "./postgres-installation.ts";
 import { LOOPBACK, choosePorts } from "./ports.ts";
 import type { NodePorts } from "./ports.ts";
 import { SupervisorLock } from "./supervisor-lock.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** What is told to the person who waits. */
 export interface Reporter {
@@ -33,6 +34,7 @@ export interface EmbeddedClusterOptions {
   readonly logEntriesKept?: number;
   /** Where the ports of a new cluster begin. Default 7301; clusters that start side by side need a place each. */
   readonly firstPort?: number;
+  readonly surroundings?: Surroundings;
   readonly reporter: Reporter;
 }
 
@@ -122,6 +124,7 @@ export class EmbeddedCluster {
             installation,
             postgresPort: FIRST_POSTGRES_PORT + i,
             logEntriesKept: options.logEntriesKept ?? null,
+            surroundings: options.surroundings ?? {},
             onPid: (name, pid) => {
               lock.record(`${node.nodeId} ${name}`, pid);
               publish();

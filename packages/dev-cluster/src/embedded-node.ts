@@ -16,6 +16,7 @@ import { RotatingLog } from "./rotating-log.ts";
 import { SupervisedPostgres } from "./supervised-postgres.ts";
 import { EXIT_FENCED, EXIT_HALTED, SupervisedProcess } from "./supervised-process.ts";
 import type { ProcessEnd } from "./supervised-process.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { writeAtomically } from "./write-atomically.ts";
 
 /** The three processes of a node, as cluster.json names them. */
@@ -32,6 +33,7 @@ export interface EmbeddedNodeOptions {
   readonly postgresPort: number;
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
+  readonly surroundings: Surroundings;
   readonly onPid: (process: ProcessName, pid: number | null) => void;
   /** A line for the person who watches. */
   readonly onTrouble: (message: string) => void;
@@ -52,7 +54,7 @@ export class EmbeddedNode {
 
   constructor(options: EmbeddedNodeOptions) {
     this.#options = options;
-    const { folder, node, installation } = options;
+    const { folder, node, installation, surroundings } = options;
     const log = (name: string): RotatingLog => new RotatingLog({ path: join(node.dir, "logs", `${name}.log`) });
     const [postgresLog, controlPlaneLog, apiLog] = [log("postgres"), log("control-plane"), log("api")];
     this.#logs = [postgresLog, controlPlaneLog, apiLog];
@@ -62,7 +64,10 @@ export class EmbeddedNode {
       dir: join(folder.postgresRoot, node.nodeId),
       socketDir: join(folder.socketRoot, "postgres"),
       port: options.postgresPort,
-      installation,
+      installation: {
+        ...installation,
+        environment: { ...installation.environment, ...surroundings.environment?.(node.nodeId, "postgres") },
+      },
       user: folder.postgresUser,
       bootstrapSql: [...ROLES_SQL, `CREATE DATABASE ${DATABASE} OWNER ${OWNER_ROLE};`],
       onLog: (chunk) => postgresLog.write(chunk),
@@ -73,7 +78,7 @@ export class EmbeddedNode {
       onEnd: (reason, restartInMs) => this.#say("postgres", `${reason}; next start in ${restartInMs} ms`),
     });
     const { cluster, ports, logEntriesKept } = options;
-    const input = { cluster, node, ports, postgres: server, socketDir, logEntriesKept };
+    const input = { cluster, node, ports, postgres: server, socketDir, logEntriesKept, surroundings };
     const controlPlaneFile = join(node.dir, "control-plane.json");
     const apiFile = join(node.dir, "api.json");
     this.#configs = new Map([
@@ -160,6 +165,7 @@ export class EmbeddedNode {
       name: `${this.id} ${packageName}`,
       script: processScript(packageName),
       args: ["--config", config],
+      environment: this.#options.surroundings.environment?.(this.id, name) ?? {},
       log,
       onPid: (pid) => this.#setPid(name, pid),
       onEnd: (end) => this.#say(name, this.#describe(end, log)),

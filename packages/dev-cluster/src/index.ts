@@ -11,6 +11,7 @@ export { EmbeddedCluster, NODES_DEFAULT, NODES_MAX } from "./embedded-cluster.ts
 export type { EmbeddedClusterOptions, Reporter } from "./embedded-cluster.ts";
 export type { EmbeddedNode, ProcessName } from "./embedded-node.ts";
 export { AlreadySupervisedError } from "./supervisor-lock.ts";
+export type { NetworkAddress, Surroundings } from "./surroundings.ts";
 export { START_HELP, startCommand } from "./start.ts";
 export { terminalReporter } from "./terminal-reporter.ts";
 export type { Terminal } from "./terminal-reporter.ts";

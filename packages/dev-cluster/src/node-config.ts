@@ -4,6 +4,7 @@ import { OWNER_ROLE, READER_ROLE } from "./postgres-roles.ts";
 import type { EmbeddedPostgres } from "./postgres.ts";
 import { LOOPBACK } from "./ports.ts";
 import type { NodePorts } from "./ports.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** The database that each node's own server holds. */
 export const DATABASE = "anchoring";
@@ -18,6 +19,7 @@ export interface NodeConfigInput {
   readonly socketDir: string;
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
+  readonly surroundings: Surroundings;
 }
 
 function portsOf(input: NodeConfigInput, nodeId: string): NodePorts {
@@ -39,7 +41,11 @@ export function controlPlaneConfig(input: NodeConfigInput): object {
     database_url: input.postgres.url(OWNER_ROLE, DATABASE),
     read_only_role: READER_ROLE,
     listen: { host: LOOPBACK, port: portsOf(input, node.nodeId).control },
-    peers: others.map(({ nodeId }) => ({ node_id: nodeId, host: LOOPBACK, port: portsOf(input, nodeId).control })),
+    peers: others.map(({ nodeId }) => {
+      const listening = { host: LOOPBACK, port: portsOf(input, nodeId).control };
+      const dialled = input.surroundings.dialledAddress?.(node.nodeId, nodeId, listening) ?? listening;
+      return { node_id: nodeId, host: dialled.host, port: dialled.port };
+    }),
     api_socket: join(input.socketDir, "control.sock"),
     metrics: null,
     log_level: "info",

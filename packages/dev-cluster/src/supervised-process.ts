@@ -29,6 +29,8 @@ export interface SupervisedProcessOptions {
   /** A JavaScript file and its arguments, run by this Node. */
   readonly script: string;
   readonly args: readonly string[];
+  /** Added to this process's own environment. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly log: RotatingLog;
   /** The process has a new id, or none (null). */
   readonly onPid: (pid: number | null) => void;
@@ -89,12 +91,12 @@ export class SupervisedProcess {
   }
 
   #launch(): void {
-    const { script, args, log } = this.#options;
+    const { script, args, environment, log } = this.#options;
     const startedAt = performance.now();
     const child = spawn(process.execPath, [...NODE_FLAGS, script, ...args], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       detached: true,
-      env: childEnvironment(),
+      env: { ...inheritedEnvironment(), ...environment },
     });
     this.#child = child;
     child.stdout?.on("data", (chunk: Uint8Array) => log.write(chunk));
@@ -126,7 +128,7 @@ export class SupervisedProcess {
 }
 
 /** Options meant for the supervisor's own Node (a debugger, a test runner's flags) are not passed on. */
-function childEnvironment(): NodeJS.ProcessEnv {
+function inheritedEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _ownOptions, NODE_CHANNEL_FD: _ownChannel, ...environment } = process.env;
   return environment;
 }

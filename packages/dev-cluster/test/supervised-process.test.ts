@@ -37,6 +37,7 @@ function supervise(...args: readonly string[]): SupervisedProcess {
     name: "n1 stand-in",
     script: CHILD,
     args,
+    environment: {},
     log,
     onPid: (pid) => pids.push(pid),
     onEnd: (end) => ends.push(end),
