@@ -7,7 +7,7 @@ import type { CommandContext, Surroundings } from "./command-lines/context.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
 import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
-import { addBundle, addLatest, addMonitor, addReceipt } from "./command-lines/receipts.ts";
+import { addBundle, addLatest, addMonitor, addPolicy, addReceipt } from "./command-lines/receipts.ts";
 import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/records.ts";
 import { addPrepare, addSign, addSubmit } from "./command-lines/split-signing.ts";
 import { Printer } from "./printer.ts";
@@ -71,6 +71,7 @@ function buildProgram(context: CommandContext): Command {
   addTrace(program, context);
   addLatest(program, context);
   addMonitor(program, context);
+  addPolicy(program, context);
   addClaim(program, context);
   addGrant(program, context);
   addRevoke(program, context);

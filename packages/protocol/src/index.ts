@@ -126,6 +126,8 @@ export { distinctPolicyLines, meetsQuorum } from "./quorum.ts";
 export type { QuorumPolicy, QuorumVerdict } from "./quorum.ts";
 export { PolicyError, formatPolicy, parsePolicy, satisfiesPolicy } from "./policy.ts";
 export type { PolicyCode, PolicyGroup, PolicyWitness, TlogPolicy } from "./policy.ts";
+export { POLICY_FORMATS, renderPolicy } from "./policy-rendering.ts";
+export type { PolicyFormat } from "./policy-rendering.ts";
 export { TrustRootError } from "./trust-root-error.ts";
 export type { TrustRootCode } from "./trust-root-error.ts";
 export { NODE_STATUSES, ORIGIN_STATUSES, formatTrustRootText } from "./trust-root-text.ts";

@@ -1,10 +1,12 @@
 /** Command lines about receipts, heads and bundles that a service gives out. */
 import { join } from "node:path";
+import { POLICY_FORMATS } from "@event-anchoring/protocol";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../cli-error.ts";
 import { bundleCommand } from "../commands/bundle.ts";
 import { latestCommand } from "../commands/latest.ts";
 import { monitorCommand } from "../commands/monitor.ts";
+import { policyCommand } from "../commands/policy.ts";
 import { receiptCommand } from "../commands/receipt.ts";
 import { assertAnchorId } from "../commands/trace.ts";
 import { Progress } from "../progress.ts";
@@ -95,6 +97,32 @@ export function addBundle(program: Command, context: CommandContext): void {
     const options = { anchorId, out, isSmall: flags.small === true, isJson: flags.json === true, trust };
     const progress = new Progress(context.surroundings.stderr);
     context.done(await bundleCommand(options, service, context.printer, progress));
+  });
+}
+
+interface PolicyFlags extends TrustFlags {
+  readonly format: string;
+  readonly out?: string;
+  readonly json?: true;
+}
+
+export function addPolicy(program: Command, context: CommandContext): void {
+  const command = program
+    .command("policy")
+    .description("print the quorum rule of the newest trust root as a policy file for tools of others")
+    .option("--format <format>", "tlog (C2SP, transparency-dev) or sigsum", "tlog")
+    .option("--out <file>", "where to write it (default: standard output)")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", HELP);
+  withTrustRoot(command).action((flags: PolicyFlags) => {
+    const format = POLICY_FORMATS.find((each) => each === flags.format);
+    if (format === undefined) {
+      throw new CliError(EXIT.usage, "format_invalid", `--format is tlog or sigsum, not: ${flags.format}`);
+    }
+    const { workingDir } = context.surroundings;
+    const out = flags.out ?? null;
+    const options = { ...trustOf(flags, context), format, out, isJson: flags.json === true, workingDir };
+    context.done(policyCommand(options, context.printer));
   });
 }
 
