@@ -46,6 +46,7 @@ async function serve(config: ControlPlaneConfig, identity: ReturnType<typeof loa
   await link.listen();
   const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);
   stopOn(() => node.stop());
+  process.on("SIGHUP", () => void node.reloadTls());
   await node.run();
   await link.close();
   scrapes?.close();

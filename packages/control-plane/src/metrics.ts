@@ -27,6 +27,11 @@ export function createMetrics(node: ControlPlaneNode): Registry {
     "When a quorum last confirmed that this node's trust root is the newest; 0 before the first time",
     () => node.rootSync.gauges().lastSuccessTimestampS,
   );
+  gauge(
+    "tls_certificate_expiry_timestamp_seconds",
+    "When the certificate that this node shows its peers expires; 0 while it has no network",
+    () => (node.network?.tlsExpiresMs() ?? 0) / 1000,
+  );
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
   gauge(

@@ -101,6 +101,15 @@ export class ControlPlaneNode {
     });
   }
 
+  /** Takes up new TLS files now. If they cannot be used, the old ones stay in use and the log says why. */
+  async reloadTls(): Promise<void> {
+    try {
+      await this.#network?.reloadTls();
+    } catch (error) {
+      this.#options.environment.logger.error("tls_reload_failed", { error });
+    }
+  }
+
   /** Lives until it is stopped, fenced or halted. */
   async run(): Promise<void> {
     const { logger } = this.#options.environment;

@@ -177,6 +177,8 @@ export interface PeerNetwork {
   setPeers(peers: readonly PeerAddress[]): void;
   /** Takes up new TLS files now; it also looks by itself every TLS_RELOAD_MS. @throws TlsMaterialError, the old stay */
   reloadTls(): Promise<void>;
+  /** When the certificate in use expires, Unix milliseconds; null before start(). */
+  tlsExpiresMs(): number | null;
   counters(): readonly TransportCounter[];
 }
 
@@ -207,4 +209,5 @@ export type TransportEvent =
 
 /** How long reconnects must have been refused before a follower hears of it. */
 export const REFUSED_AFTER_MS = 150;
-export const TLS_RELOAD_MS = 60_000;
+/** How often the TLS files are looked at: three calls of stat. */
+export const TLS_RELOAD_MS = 5000;

@@ -153,6 +153,10 @@ class MutualTlsNetwork implements PeerNetwork {
     this.#options.environment.logger.info("tls_reloaded", { expiresMs: material.expiresMs });
   }
 
+  tlsExpiresMs(): number | null {
+    return this.#material?.expiresMs ?? null;
+  }
+
   counters(): readonly TransportCounter[] {
     return this.#context.counters.list();
   }

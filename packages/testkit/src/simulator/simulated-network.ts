@@ -167,6 +167,10 @@ class Endpoint implements PeerNetwork {
 
   async reloadTls(): Promise<void> {}
 
+  tlsExpiresMs(): null {
+    return null;
+  }
+
   disconnect(nodeId: string): void {
     this.#endOutbound(nodeId, "disconnected");
     this.#inbound.get(nodeId)?.from.wireClosed(this.nodeId, this);
