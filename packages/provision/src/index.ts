@@ -24,6 +24,32 @@ export { createCluster, loadCertificateAuthority, loadCluster, renewTls } from "
 export type { NewCluster, ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
 export { PrivateFileError, makePrivateDirectory, readPrivateFile, readSeed, writePrivateFile } from "./files.ts";
 export type { PrivateFileCode } from "./files.ts";
+export { NodeCardError, formatNodeCard, parseNodeCard } from "./node-card.ts";
+export type { NodeCard } from "./node-card.ts";
+export {
+  NODE_KEY_NAMES,
+  discardRotation,
+  laterDocuments,
+  prepareNode,
+  prepareRotation,
+  readTrustRoots,
+  settleNode,
+  writeTrustRoots,
+} from "./node-identity.ts";
+export type { NodeKeyName, SettledNode } from "./node-identity.ts";
+export { PASSPHRASE_CHARACTERS_MIN, createRootKey, readRootKey } from "./root-key-file.ts";
+export type { DrawnRootKey } from "./root-key-file.ts";
+export {
+  TrustRootChangeError,
+  composeTrustRoot,
+  countSignatures,
+  formatProposal,
+  judgeProposal,
+  mergeProposals,
+  parseProposal,
+  signProposal,
+} from "./trust-root-change.ts";
+export type { SignatureCount, TrustRootChange, TrustRootProposal } from "./trust-root-change.ts";
 export {
   OperatorCallError,
   callOperator,
