@@ -2,6 +2,13 @@
 export { REFUSAL_CODES } from "./refusal-code.ts";
 export type { RefusalCode } from "./refusal-code.ts";
 export { FRAME_HEADER_BYTES, FrameSizeError, FrameSplitter, frameHeader, joinFrames } from "./frame-splitter.ts";
+export {
+  decodeMembership,
+  decodeTrustRootReadiness,
+  encodeMembership,
+  encodeTrustRootReadiness,
+} from "./membership.ts";
+export type { Member, Membership, TrustRootReadiness } from "./membership.ts";
 export { nodeStatusSchema } from "./node-status.ts";
 export type { NodeStatus, ServingState } from "./node-status.ts";
 export {

@@ -39,6 +39,7 @@ export {
 export type { NodeKeyName, SettledNode } from "./node-identity.ts";
 export { PASSPHRASE_CHARACTERS_MIN, createRootKey, readRootKey } from "./root-key-file.ts";
 export type { DrawnRootKey } from "./root-key-file.ts";
+export { proposeTrustRoot, readMembership, readTrustRootChain } from "./trust-root-calls.ts";
 export {
   TrustRootChangeError,
   composeTrustRoot,

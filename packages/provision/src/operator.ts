@@ -158,7 +158,7 @@ function withSecret<Drawn extends DrawnSecret>(drawn: Drawn): Drawn {
   return Object.defineProperty(drawn, "apiKey", { enumerable: false });
 }
 
-interface CallOptions {
+export interface CallOptions {
   readonly credential: OperatorCredential;
   readonly node: CalledNode;
   /** Default 10 s. */
@@ -197,7 +197,7 @@ export async function readNodeStatus(options: CallOptions): Promise<NodeStatus> 
   return decoded(() => decodeNodeStatus(answer));
 }
 
-function decoded<T>(decode: () => T): T {
+export function decoded<T>(decode: () => T): T {
   try {
     return decode();
   } catch (error) {
