@@ -4,10 +4,12 @@ import { StepClock } from "./doubles.ts";
 
 let clock: StepClock;
 let guard: ClockGuard;
+let voters: number;
 
 beforeEach(() => {
   clock = new StepClock();
-  guard = new ClockGuard(clock);
+  voters = 3;
+  guard = new ClockGuard(clock, () => voters);
 });
 
 /** Peers report clocks that differ from this node's by so much. */
@@ -41,15 +43,43 @@ describe("the clock guard", () => {
   test("believes reports for 2 s", () => {
     report(-6000, -6000);
     clock.advance(2000);
-    expect(guard.isSafe()).toBe(false);
+    expect(guard.aheadOfMedianMs()).toBe(6000);
     clock.advance(1);
-    expect(guard.isSafe()).toBe(true);
+    expect(guard.aheadOfMedianMs()).toBe(0);
   });
 
   test("forgets a peer that is gone", () => {
     report(-6000);
     guard.onPeerDown("peer-0");
+    expect(guard.aheadOfMedianMs()).toBe(0);
+  });
+
+  test.each<[number, number, boolean]>([
+    [1, 0, true],
+    [2, 0, false],
+    [2, 1, true],
+    [3, 0, false],
+    [3, 1, true],
+    [4, 1, false],
+    [4, 2, true],
+    [5, 1, false],
+    [5, 2, true],
+  ])("of %i voters, with %i others heard: may it stamp? %s", (count, heard, isSafe) => {
+    voters = count;
+    report(...Array.from({ length: heard }, () => 0));
+    expect(guard.isSafe()).toBe(isSafe);
+  });
+
+  test("lets no clock stamp that nobody has confirmed for 2 s, until one is heard again", () => {
+    report(0, 0);
+    clock.advance(2000);
     expect(guard.isSafe()).toBe(true);
+    clock.advance(1);
+    expect(guard.isSafe()).toBe(false);
+    report(0);
+    expect(guard.isSafe()).toBe(true);
+    guard.onPeerDown("peer-0");
+    expect(guard.isSafe()).toBe(false);
   });
 
   test("sees a jump of the own clock at once, without new reports", () => {

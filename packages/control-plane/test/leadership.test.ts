@@ -23,7 +23,8 @@ let leadership: Leadership;
 
 beforeEach(() => {
   clock = new StepClock();
-  guard = new ClockGuard(clock);
+  guard = new ClockGuard(clock, () => 2);
+  guard.onReport("b", clock.wallMs());
   uncovered = { leaves: 0, oldestMs: 0 };
   held = 0;
   recorded = 0;

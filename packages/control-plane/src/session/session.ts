@@ -85,7 +85,7 @@ export class Session {
     this.members = new Members(options.identity.trustRoot);
     for (const { trustRoot } of trustRootsOf(options.state)) this.members.learn(trustRoot);
     const { clock, random } = options.environment;
-    this.clockGuard = new ClockGuard(clock);
+    this.clockGuard = new ClockGuard(clock, () => this.#confState.voters.length);
     this.#memories = new PeerMemories(clock);
     this.#periodics = new Periodics(clock);
     this.contradictions = new Contradictions(() => this.trustRoot().quorum);

@@ -1,7 +1,8 @@
 import { decodeMessage, RaftEngine } from "raft-ts";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { CREATE_KEY, type ClientCounts, Clients } from "./clients.ts";
-import { FAULTS, type Fault, Nemesis } from "./nemesis.ts";
+import { FAULTS, type Fault } from "./faults.ts";
+import { Nemesis } from "./nemesis.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
 import { Seeded } from "./seeded.ts";
 import { simulatedIdentities } from "./simulated-ceremony.ts";
@@ -222,7 +223,6 @@ class Life {
         }
       },
       onDelivered: (from, to, frame, bytes) => {
-        if (frame.type === "clock") this.witness.onClockHeard(to);
         trace.mix(`${from}${to}${frame.type}`);
         trace.mixBytes(bytes);
       },

@@ -1,3 +1,4 @@
+import { type Fault, SPENDING } from "./faults.ts";
 import type { Seeded } from "./seeded.ts";
 import type { DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
@@ -22,57 +23,12 @@ export interface NemesisOptions {
   readonly pauseMs: number;
 }
 
-/** What may happen to a life. Each life draws which of these may happen to it. */
-export const FAULTS = [
-  "kill",
-  "power",
-  "power_everywhere",
-  "stop",
-  "pause",
-  "cut",
-  "cut_one_way",
-  "isolate",
-  "partial",
-  "swizzle",
-  "flaky",
-  "cosignatures_lost",
-  "slow_link",
-  "reset",
-  "slow_disk",
-  "write_fault",
-  "disk_full",
-  "server_restart",
-  "server_stop",
-  "clock",
-  "promise_fault",
-  "power_in_promise_write",
-  "power_in_append",
-  "depose",
-  "busy_leader_dies",
-  "stale_leader",
-  "corrupt_row",
-  "database_set_back",
-  "both_set_back",
-  "promise_file_lost",
-  "promise_file_set_back",
-  "clone",
-] as const;
-
-export type Fault = (typeof FAULTS)[number];
-
-/** These spend an identity: at most as many machines as the cluster can do without. */
-const SPENDING: ReadonlySet<Fault> = new Set([
-  "database_set_back",
-  "both_set_back",
-  "promise_file_lost",
-  "promise_file_set_back",
-  "clone",
-]);
-
 /** What only peers can tell is done while they are there and listen: what is not detectable otherwise is documented. */
 const CALM_BEFORE_MS = 2500;
 const FENCED_WITHIN_MS = 12_000;
 const HOUR_MS = 3_600_000;
+/** Reports of clocks count for 2 s. */
+const CLOCK_MEMORY_MS = 2500;
 
 /** Does harm, and undoes it after a while. */
 export class Nemesis {
@@ -83,6 +39,7 @@ export class Nemesis {
   #spent = 0;
   #isResting = false;
   #isOver = false;
+  #clocksRightFromMs = 0;
 
   constructor(options: NemesisOptions, kinds: readonly Fault[]) {
     this.#options = options;
@@ -183,10 +140,7 @@ export class Nemesis {
         machine.process?.pause();
         return this.#later(random.pick([200, 800, 2000, 6000]), () => machine.process?.resume());
       case "clock":
-        // A median of wrong clocks is wrong.
-        if (machines.some(({ wallOffsetMs }) => wallOffsetMs !== 0)) return;
-        machine.wallOffsetMs = random.pick([-HOUR_MS, -3000, 3000, 20_000, HOUR_MS]);
-        return this.#later(random.between(1000, 6000), () => (machine.wallOffsetMs = 0));
+        return this.#bendClock(machine);
       case "promise_fault":
         machine.volume.failsNext = true;
         return;
@@ -207,6 +161,16 @@ export class Nemesis {
       default:
         throw new Error(`${fault} spends an identity`);
     }
+  }
+
+  /** One clock at a time: a median of wrong clocks is wrong, and what was heard of one counts for a while. */
+  #bendClock(machine: SimulatedMachine): void {
+    const { random, world } = this.#options;
+    if (world.nowMs < this.#clocksRightFromMs) return;
+    const bentMs = random.between(1000, 6000);
+    this.#clocksRightFromMs = world.nowMs + bentMs + CLOCK_MEMORY_MS;
+    machine.wallOffsetMs = random.pick([-HOUR_MS, -3000, 3000, 20_000, HOUR_MS]);
+    this.#later(bentMs, () => (machine.wallOffsetMs = 0));
   }
 
   /** @returns false if the fault is none of a link */

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { FAULTS, type Fault } from "./nemesis.ts";
+import { FAULTS, type Fault } from "./faults.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { formatLine } from "./trace.ts";

@@ -63,10 +63,6 @@ export interface WitnessOptions {
 /** Entry stamps may be this far ahead of true time: the guard's bound, and what a report may be old. */
 const STAMP_AHEAD_MAX_MS = 5000 + 500;
 
-const CLOCK_REPORT_AGE_MAX_MS = 2000;
-/** What was stamped meanwhile may be committed, and stamps never go back. */
-const DEAF_EXCUSE_MS = 10_000;
-
 /**
  * Watches everything that leaves a node, becomes durable, or is told to a client, and holds it against sentences that
  * are always true. Each method named as a sentence throws nothing: it notes the first time it is broken.
@@ -90,7 +86,6 @@ export class Witness {
   readonly #leaves: Uint8Array[] = [];
   readonly #contents = new Set<string>();
   readonly #recorded = new Map<string, number>();
-  readonly #clocksHeard = new Map<string, { readonly atMs: number; readonly deafUntilMs: number }>();
   broken: Broken | null = null;
 
   constructor(options: WitnessOptions) {
@@ -157,24 +152,7 @@ export class Witness {
     );
   }
 
-  /** A node hears the clock of another one. */
-  onClockHeard(nodeId: string): void {
-    const nowMs = this.#options.nowMs();
-    const heard = this.#clocksHeard.get(nodeId);
-    const wasDeaf = heard === undefined || nowMs - heard.atMs > CLOCK_REPORT_AGE_MAX_MS;
-    this.#clocksHeard.set(nodeId, { atMs: nowMs, deafUntilMs: wasDeaf ? nowMs : (heard?.deafUntilMs ?? nowMs) });
-  }
-
-  /** Reports count for 2 s: of a leader that has heard none for longer nothing is said. */
-  #wasDeaf(term: number): boolean {
-    const heard = this.#clocksHeard.get(this.#leaders.get(term) ?? "");
-    const nowMs = this.#options.nowMs();
-    if (heard === undefined) return true;
-    return nowMs - heard.atMs > CLOCK_REPORT_AGE_MAX_MS || nowMs - heard.deafUntilMs < DEAF_EXCUSE_MS;
-  }
-
-  noEntryIsStampedFarAhead({ index, term, writes }: EntryDecision): void {
-    if (this.#wasDeaf(term)) return;
+  noEntryIsStampedFarAhead({ index, writes }: EntryDecision): void {
     const latest = WORLD_START_MS + this.#options.nowMs() + STAMP_AHEAD_MAX_MS;
     for (const { acceptedMs } of writes.leaves) {
       if (acceptedMs > latest) {

@@ -1,0 +1,46 @@
+/** What may happen to a life. Each life draws which of these may happen to it. */
+export const FAULTS = [
+  "kill",
+  "power",
+  "power_everywhere",
+  "stop",
+  "pause",
+  "cut",
+  "cut_one_way",
+  "isolate",
+  "partial",
+  "swizzle",
+  "flaky",
+  "cosignatures_lost",
+  "slow_link",
+  "reset",
+  "slow_disk",
+  "write_fault",
+  "disk_full",
+  "server_restart",
+  "server_stop",
+  "clock",
+  "promise_fault",
+  "power_in_promise_write",
+  "power_in_append",
+  "depose",
+  "busy_leader_dies",
+  "stale_leader",
+  "corrupt_row",
+  "database_set_back",
+  "both_set_back",
+  "promise_file_lost",
+  "promise_file_set_back",
+  "clone",
+] as const;
+
+export type Fault = (typeof FAULTS)[number];
+
+/** These spend an identity: at most as many machines as the cluster can do without. */
+export const SPENDING: ReadonlySet<Fault> = new Set([
+  "database_set_back",
+  "both_set_back",
+  "promise_file_lost",
+  "promise_file_set_back",
+  "clone",
+]);
