@@ -217,6 +217,13 @@ export const traceSchema = z
       actor_signature: checkResult.describe("not_checked: nobody has signed the event."),
     }),
     ...delegation,
+    lineage_claims: z
+      .array(anchorSchema)
+      .optional()
+      .describe(
+        "Of each lineage on the way, the newest claim at the event and at as_of, ascending by sequence, unless it is " +
+          "shown elsewhere. Absent: there is none.",
+      ),
     boundary: boundaryJson.nullable(),
     root_authority: checkResult.describe("not_checked unless trusted_roots are given."),
     possible_parents: z.array(hex32).describe("Grants in force under which the root grantor could stand."),

@@ -55,6 +55,8 @@ export { parseDigits } from "./fields.ts";
 export type { AsOf } from "./fields.ts";
 export { findJsonFault, jsonPointer, parseStrictJson } from "./json.ts";
 export type { JsonFault, JsonFaultCode, JsonValue } from "./json.ts";
+export { entriesPathSchema, originPathSchema, tilePathSchema } from "./log-requests.ts";
+export type { EntriesPath, OriginPath, TileIndex, TilePath } from "./log-requests.ts";
 export { DEFAULT_LIMIT_SETTINGS, LIMITS } from "./limits.ts";
 export type { LimitSettings } from "./limits.ts";
 export { parseBody, parsePath, parsePrefer, parseQuery } from "./parse.ts";

@@ -121,6 +121,12 @@ const LOOKUP_PROBLEMS = {
     detail: "Nothing but the genesis leaf is certified in this origin.",
     when: "The EEA of an origin is asked for before its first anchor is certified.",
   },
+  tile_not_found: {
+    status: 404,
+    title: "No such tile",
+    detail: "The certified tree of this origin does not reach that far.",
+    when: "A tile, or a partial one of that width, lies beyond the certified size.",
+  },
   no_active_claim: {
     status: 404,
     title: "No active ClaimAnchor",

@@ -10,7 +10,7 @@ import { emptyQuerySchema } from "./requests.ts";
 export type Scope = "read" | "write" | "revoke" | "admin";
 
 /** Where the reference lists a route. */
-export type RouteTag = "events" | "claims" | "grants" | "node" | "reference";
+export type RouteTag = "events" | "claims" | "grants" | "log" | "node" | "reference";
 
 export interface Route {
   /** Name of the operation, for handlers, metrics and generated clients. */
@@ -18,6 +18,8 @@ export interface Route {
   readonly method: "GET" | "POST";
   /** As on the wire: colons are literal, `{name}` is a parameter. */
   readonly path: string;
+  /** Whether the last parameter is all that is left of the path, slashes included. */
+  readonly isTail: boolean;
   readonly tag: RouteTag;
   readonly summary: string;
   /** Markdown. */
@@ -36,7 +38,7 @@ export interface Route {
   readonly isPreferring: boolean;
   /** Schemas of the good answers by status; null = not JSON. */
   readonly answers: Readonly<Record<number, z.ZodType | null>>;
-  /** What a good answer may be besides JSON, or instead of it: then its body is text of this type. */
+  /** What a good answer may be besides JSON, or instead of it: text, or bytes if the type is no `text/`. */
   readonly mediaTypes: readonly string[];
   /** What it can answer beyond what every route can. */
   readonly problems: readonly ProblemCode[];
@@ -78,6 +80,7 @@ export const VERIFY_PROBLEMS: readonly ProblemCode[] = [...READ_PROBLEMS, ...BOD
 
 interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summary" | "description" | "answers"> {
   readonly scopes?: Route["scopes"];
+  readonly isTail?: boolean;
   readonly pathSchema?: z.ZodType;
   readonly querySchema?: z.ZodType;
   readonly bodySchema?: z.ZodType;
@@ -92,6 +95,7 @@ interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summa
 export function route<const Row extends RouteRow>(row: Row): Route & Pick<Row, "id"> {
   return {
     scopes: null,
+    isTail: false,
     pathSchema: null,
     querySchema: emptyQuerySchema,
     bodySchema: null,

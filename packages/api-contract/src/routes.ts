@@ -2,6 +2,7 @@
  * Every public route, and nothing that serves it. The router is made of these rows, and so is the OpenAPI document.
  */
 import { EVENT_READS, EVENT_WRITES } from "./event-routes.ts";
+import { LOG_ROUTES } from "./log-routes.ts";
 import { healthSchema, limitsSchema, openApiSchema, readySchema, trustRootSchema } from "./node-answers.ts";
 import { CLAIM_ROUTES, GRANT_ROUTES } from "./record-routes.ts";
 import { docsAssetPathSchema } from "./requests.ts";
@@ -79,7 +80,14 @@ const PUBLIC_ROUTES = [
 ] as const;
 
 /** Fixed paths come before those with a parameter. */
-export const ROUTES = [...EVENT_WRITES, ...EVENT_READS, ...CLAIM_ROUTES, ...GRANT_ROUTES, ...PUBLIC_ROUTES] as const;
+export const ROUTES = [
+  ...EVENT_WRITES,
+  ...EVENT_READS,
+  ...CLAIM_ROUTES,
+  ...GRANT_ROUTES,
+  ...LOG_ROUTES,
+  ...PUBLIC_ROUTES,
+] as const;
 
 export type RouteId = (typeof ROUTES)[number]["id"];
 
@@ -93,8 +101,10 @@ export function routeOf(id: RouteId): Route {
 
 /**
  * A path in the router's own syntax. A colon begins a parameter there: unescaped, `/v1/event-anchors:verify` would
- * also match `/v1/event-anchorsXYZ` and swallow `:batchVerify`.
+ * also match `/v1/event-anchorsXYZ` and swallow `:batchVerify`. A star begins a parameter that takes slashes.
  */
-export function routerPath(path: string): string {
-  return path.replaceAll(":", "\\:").replaceAll(/\{([a-z_]+)\}/g, ":$1");
+export function routerPath({ path, isTail }: Pick<Route, "path" | "isTail">): string {
+  const escaped = path.replaceAll(":", "\\:");
+  const tailed = isTail ? escaped.replace(/\{([a-z_]+)\}$/, "*$1") : escaped;
+  return tailed.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 }

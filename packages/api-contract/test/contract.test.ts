@@ -62,11 +62,14 @@ describe("routes", () => {
     const placeOf = (wanted: string): number => ROUTES.findIndex(({ id }) => id === wanted);
     expect(placeOf("getLatestEventAnchor")).toBeLessThan(placeOf("getEventAnchor"));
     expect(placeOf("getConsistency")).toBeLessThan(placeOf("getEventAnchor"));
+    expect(placeOf("getEntries")).toBeLessThan(placeOf("getTile"));
   });
 
   test("colons are escaped and parameters are not", () => {
-    expect(routerPath("/v1/event-anchors:verify")).toBe("/v1/event-anchors\\:verify");
-    expect(routerPath("/v1/event-anchors/{anchor_id}/trace")).toBe("/v1/event-anchors/:anchor_id/trace");
+    const inRouter = (path: string, isTail = false): string => routerPath({ path, isTail });
+    expect(inRouter("/v1/event-anchors:verify")).toBe("/v1/event-anchors\\:verify");
+    expect(inRouter("/v1/event-anchors/{anchor_id}/trace")).toBe("/v1/event-anchors/:anchor_id/trace");
+    expect(inRouter("/v1/a/{b}/{rest_of_it}", true)).toBe("/v1/a/:b/*rest_of_it");
   });
 
   test("what needs no key is what authenticates itself or says nothing secret", () => {

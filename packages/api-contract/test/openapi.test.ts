@@ -108,7 +108,7 @@ describe.each(operations)("%s", (id, operation) => {
   test("every answer has an example that its schema takes", () => {
     for (const [status, { content }] of operation.answers) {
       for (const [type, media] of Object.entries(content)) {
-        if (type.startsWith("text/")) continue;
+        if (type.startsWith("text/") || type === "application/octet-stream") continue;
         const examples = Object.entries(media.examples ?? {});
         expect([status, type, examples.length > 0]).toEqual([status, type, true]);
         const validate = reader.validator(media.schema);
@@ -145,7 +145,7 @@ describe.each(operations)("%s", (id, operation) => {
       expect([name, isShown]).toEqual([name, true]);
       expect([name, example === undefined || reader.validator(schema)(example)]).toEqual([name, true]);
     }
-    const inPath = examplesIn("path");
+    const inPath = Object.fromEntries(Object.entries(examplesIn("path")).map(([name, value]) => [name, String(value)]));
     expect(parsePath(route.pathSchema ?? z.strictObject({}), inPath)).toMatchObject({ ok: true });
     const search = Object.entries(examplesIn("query")).map(([name, value]) => `${name}=${String(value)}`);
     expect(parseQuery(route.querySchema, search.join("&"))).toMatchObject({ ok: true });

@@ -27,6 +27,7 @@ import { requestIdOf } from "./request-id.ts";
 import { respondWithError, sendBytes, sendJson, sendText } from "./respond.ts";
 import type { Headers } from "./respond.ts";
 import { revokeClaimAnchor, revokeGrantAnchor } from "./revoke.ts";
+import { getCheckpoint, getEntries, getTile } from "./tiles.ts";
 import { traceEventAnchor } from "./trace.ts";
 import { getTrustRoot } from "./trust-roots.ts";
 import { verifyClaimAnchor, verifyGrantAnchor } from "./verify-records.ts";
@@ -52,6 +53,9 @@ const HANDLERS: Handlers = {
   getGrantAnchor,
   verifyGrantAnchor,
   revokeGrantAnchor,
+  getCheckpoint,
+  getEntries,
+  getTile,
   getTrustRoot,
   getLimits,
   getHealth,
@@ -144,6 +148,16 @@ function assertQuery({ querySchema }: Route, search: string): void {
   if (querySchema === emptyQuerySchema) parsed(parseQuery(emptyQuerySchema, search));
 }
 
+/**
+ * As the router decoded them. The segments of one that takes slashes are joined again; a slash that was encoded is not
+ * one of these, and stays encoded.
+ */
+function pathParametersOf({ params }: Request): Record<string, string> {
+  const joined = (value: string | string[]): string =>
+    typeof value === "string" ? value : value.map((segment) => segment.replaceAll("/", "%2F")).join("/");
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, joined(value)]));
+}
+
 /** Who calls, what is asked, what it takes, what is answered: the order of checks is part of the contract. */
 async function serve(
   route: Route & { readonly id: RouteId },
@@ -165,7 +179,7 @@ async function serve(
     route,
     caller,
     deadline,
-    pathParameters: request.params,
+    pathParameters: pathParametersOf(request),
     search,
     bodyText,
     isAsync,
@@ -182,10 +196,13 @@ function headerText(request: IncomingMessage, name: string): string | undefined 
   return Array.isArray(value) ? value.join(",") : value;
 }
 
-/** The methods of each path, in the order of the table: fixed paths come before those with a parameter. */
+/** The methods of each path of the router, in the order of the table: fixed paths come before those with a parameter. */
 function routesByPath(): Map<string, (Route & { readonly id: RouteId })[]> {
   const byPath = new Map<string, (Route & { readonly id: RouteId })[]>();
-  for (const route of ROUTES) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
+  for (const route of ROUTES) {
+    const path = routerPath(route);
+    byPath.set(path, [...(byPath.get(path) ?? []), route]);
+  }
   return byPath;
 }
 
@@ -211,11 +228,11 @@ export function createApp(dependencies: AppDependencies): Express {
         // It never rejects: whatever is thrown becomes the answer.
         void exchange.run(route.id, () => serve(route, request, response, dependencies));
       };
-      if (route.method === "GET") app.get(routerPath(path), handle);
-      else app.post(routerPath(path), handle);
+      if (route.method === "GET") app.get(path, handle);
+      else app.post(path, handle);
     }
     const headers = { Allow: allowHeader(routes) };
-    app.all(routerPath(path), (request: Request, response: Response) => {
+    app.all(path, (request: Request, response: Response) => {
       new Exchange(request, response, dependencies).fail(problemError("method_not_allowed"), headers);
     });
   }

@@ -81,6 +81,8 @@ export interface LoadedEvidence {
   readonly leaves: readonly StoredAnchor[];
   /** Ascending by sequence. */
   readonly revocations: readonly StoredAnchor[];
+  /** The records that are judged: those on the way, and of each lineage the newest claim at each position. */
+  readonly inView: RecordsInView;
 }
 
 async function loadLeaves(read: ConsistentRead, sequences: readonly number[]): Promise<StoredAnchor[]> {
@@ -116,7 +118,7 @@ export async function loadEvidence(
     loadLeaves(read, leavesInView(view, at)),
     loadRevocations(read, view, at),
   ]);
-  return { records, leaves, revocations };
+  return { records, leaves, revocations, inView: view };
 }
 
 /** The anchors of those ids that are there, which may be of any kind. */

@@ -94,6 +94,7 @@ export class NodeReads implements AnchorReads {
   readonly latestCertificate: AnchorReads["latestCertificate"] = async (...args) =>
     (await this.#opened()).latestCertificate(...args);
   readonly proofHashes: AnchorReads["proofHashes"] = async (...args) => (await this.#opened()).proofHashes(...args);
+  readonly tileHashes: AnchorReads["tileHashes"] = async (...args) => (await this.#opened()).tileHashes(...args);
   readonly position: AnchorReads["position"] = async () => (await this.#opened()).position();
   readonly sequenceAtOrBefore: AnchorReads["sequenceAtOrBefore"] = async (...args) =>
     (await this.#opened()).sequenceAtOrBefore(...args);

@@ -14,6 +14,7 @@ export type AnchorReads = Pick<
   | "grantsTo"
   | "revocationsOf"
   | "proofHashes"
+  | "tileHashes"
   | "latestCertificate"
   | "position"
   | "sequenceAtOrBefore"

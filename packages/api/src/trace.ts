@@ -6,7 +6,7 @@ import {
   parseQuery,
   traceQuerySchema,
 } from "@event-anchoring/api-contract";
-import type { TraceAnswer, TraceQuery } from "@event-anchoring/api-contract";
+import type { AnchorJson, TraceAnswer, TraceQuery } from "@event-anchoring/api-contract";
 import { TRACE_LIMITS, chainOf, parentViolations, traceEvent } from "@event-anchoring/ledger";
 import type {
   AnchorFact,
@@ -169,6 +169,21 @@ function traceJson(read: ConsistentRead, trace: Trace) {
   };
 }
 
+/** Claims that are judged beside those that the answer shows elsewhere: they stand for lineages that went on. */
+function lineageClaimsJson(
+  { inView, leaves }: LoadedEvidence,
+  { actor, delegation }: Trace,
+  anchor: StoredAnchor,
+  show: (stored: StoredAnchor) => AnchorJson,
+): Pick<TraceAnswer, "lineage_claims"> {
+  const elsewhere = [anchor, ...(actor.claim === null ? [] : [actor.claim])];
+  const named = delegation.hops.flatMap(({ grantorClaim, granteeClaim }) => [grantorClaim, granteeClaim]);
+  const shown = new Set([...elsewhere, ...named].map(({ anchorId }) => bytesToHex(anchorId)));
+  const sequences = new Set(inView.claims.map(({ sequence }) => sequence));
+  const others = leaves.filter(({ anchorId, sequence }) => sequences.has(sequence) && !shown.has(bytesToHex(anchorId)));
+  return others.length === 0 ? {} : { lineage_claims: others.map(show) };
+}
+
 /** The newest certified anchor of the origin, in brief. */
 async function eeaJson(read: ConsistentRead, { certificate }: ProvedAnchor): Promise<TraceAnswer["eea"]> {
   const { originFingerprint, treeSize, rootHash, certifiedAtS } = certificate;
@@ -254,6 +269,7 @@ export const traceEventAnchor: Handler = async (request, dependencies) => {
   const json: TraceAnswer = {
     anchor: show(anchor),
     ...traceJson(read, trace),
+    ...lineageClaimsJson(rows, trace, anchor, show),
     parents: { items: parents.page.map(show), next_cursor: lowest === 0 ? null : String(lowest) },
     eea,
     as_of: asOfAnswer(asOf),

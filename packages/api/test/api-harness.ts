@@ -68,6 +68,7 @@ export interface AnswerBody {
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  readonly bytes: Uint8Array;
   readonly text: string;
   /** null if the text is not JSON: reading a field of it then throws. */
   readonly json: AnswerBody;
@@ -118,10 +119,12 @@ function send(
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("end", () => {
-          const text = Buffer.concat(chunks).toString("utf8");
+          const bytes = Buffer.concat(chunks);
+          const text = bytes.toString("utf8");
           resolve({
             status: response.statusCode ?? 0,
             headers: response.headers,
+            bytes,
             text,
             json: parseJson(text),
           });

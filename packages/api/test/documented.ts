@@ -13,8 +13,10 @@ import type { Answer } from "./api-harness.ts";
 
 const PROBLEM_TYPE = "application/problem+json";
 
-function matches({ method, path }: Route, wantedMethod: string, wantedPath: string): boolean {
-  const pattern = path.replaceAll(/[.:]/g, "\\$&").replaceAll(/\{[a-z_]+\}/g, "[^/]+");
+function matches({ method, path, isTail }: Route, wantedMethod: string, wantedPath: string): boolean {
+  const escaped = path.replaceAll(/[.:]/g, "\\$&");
+  const tailed = isTail ? escaped.replace(/\{[a-z_]+\}$/, ".+") : escaped;
+  const pattern = tailed.replaceAll(/\{[a-z_]+\}/g, "[^/]+");
   return method === wantedMethod && new RegExp(`^${pattern}$`).test(wantedPath);
 }
 

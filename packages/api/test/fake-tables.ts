@@ -240,6 +240,12 @@ export class FakeTables {
       this.#at({
         hashAt: (origin: OriginFingerprint) => (level: number, index: number) => this.hashAt(origin, level, index),
       }),
+    tileHashes: async (origin, { level, index, width }) =>
+      this.#at({
+        hashes: Buffer.concat(
+          Array.from({ length: width }, (_, at) => this.hashAt(origin, level * 8, index * 256 + at)),
+        ),
+      }),
     latestCertificate: async (origin, { atLeastSize = 0 } = {}) => {
       const certificate = this.#certificates.get(bytesToHex(origin)) ?? null;
       return this.#at({ certificate: (certificate?.treeSize ?? 0) < atLeastSize ? null : certificate });

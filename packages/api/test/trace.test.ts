@@ -127,6 +127,21 @@ describe("what has become of an act", () => {
     expect(await trace(young)).toMatchObject({ authorised_at_action: true, reasons: [] });
   });
 
+  test("claims that a lineage went on to are listed: the newest at the act, and at as_of", async () => {
+    expect((await trace(lower)).lineage_claims).toBeUndefined();
+    const second = await claimed(harness, names.deployer, { issuedAt: 1 });
+    const event = await act(claims.agent, lower);
+    const third = await claimed(harness, names.deployer, { issuedAt: 2 });
+    const fourth = await claimed(harness, names.deployer, { issuedAt: 3 });
+    const { lineage_claims: listed, authorised_now: isAuthorised } = await trace(event);
+    expect(isAuthorised).toBe(true);
+    expect(listed).toEqual([{ ...second, state: "superseded" }, fourth]);
+    const { lineage_claims: before } = await trace(event, `as_of=${third.sequence}`);
+    expect(before).toEqual([{ ...second, state: "superseded" }, third]);
+    const [named] = (await trace(claims.deployer)).lineage_claims ?? [];
+    expect(named).toEqual(fourth);
+  });
+
   test("suspicion is shown and changes no verdict", async () => {
     const event = await act(claims.agent, lower);
     await revoke(lower, { suspect_since: event.accepted_ms });

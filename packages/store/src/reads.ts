@@ -28,6 +28,7 @@ import {
 import type { EventFilter, GrantBetweenRow, RecordQuery } from "./record-reads.ts";
 import { toClaimRecord, toGrantRecord } from "./record-rows.ts";
 import type { RecordRow } from "./record-rows.ts";
+import { loadHashRanges } from "./tree-hashes.ts";
 
 /** Every answer says how far the log was applied in the very snapshot that it was read from. */
 export interface AsOfApplied {
@@ -404,6 +405,19 @@ export class Reads {
    */
   async proofHashes(requests: readonly SubtreesOfOrigin[]): Promise<ProofHashes> {
     return loadProofHashes(this.#pool, requests);
+  }
+
+  /**
+   * The first `width` hashes of a tile, as they are served.
+   * @throws StoreError `out_of_order` if they are not complete in what is applied, or the origin is unknown
+   */
+  async tileHashes(
+    originFingerprint: OriginFingerprint,
+    { level, index, width }: { readonly level: number; readonly index: number; readonly width: number },
+  ): Promise<AsOfApplied & { readonly hashes: Uint8Array }> {
+    const ranges = [{ level, index, start: 0, end: width }];
+    const { appliedIndex, hashes } = await loadHashRanges(this.#pool, [{ originFingerprint, ranges }]);
+    return { appliedIndex, hashes: hashes[0]?.[0] ?? new Uint8Array(0) };
   }
 
   /** Every version, ascending. */

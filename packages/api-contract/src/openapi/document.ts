@@ -59,6 +59,7 @@ const TAGS: Readonly<Record<RouteTag, string>> = {
   events: "Event anchors; reading, verifying and tracing take anchors of every kind.",
   claims: "ClaimAnchors: identities.",
   grants: "GrantAnchors: delegations.",
+  log: "The tree of each origin as C2SP tlog-tiles.",
   node: "The node and its trust root. They need no key.",
   reference: "The API about itself. They need no key.",
 };
@@ -204,7 +205,8 @@ class DocumentBuilder {
     }
     for (const mediaType of route.mediaTypes) {
       const example = examples.texts?.[mediaType];
-      content[mediaType] = { schema: { type: "string" }, ...(example === undefined ? {} : { example }) };
+      const schema = mediaType.startsWith("text/") ? { type: "string" } : {};
+      content[mediaType] = { schema, ...(example === undefined ? {} : { example }) };
     }
     const isWrite = route.answers[201] !== undefined;
     return {

@@ -28,6 +28,16 @@ function health(shown: Shown): object {
   };
 }
 
+function ofLog({ origin, ledger }: Shown): Partial<Record<RouteId, RouteExamples>> {
+  const { checkpoint, treeSize } = ledger.heads.after;
+  const index = `000.p/${treeSize}`;
+  return {
+    getCheckpoint: { parameters: { origin_fingerprint: origin }, texts: { "text/plain": checkpoint } },
+    getEntries: { parameters: { origin_fingerprint: origin, index } },
+    getTile: { parameters: { origin_fingerprint: origin, level: 0, index } },
+  };
+}
+
 export function ofNode(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
   const { document, rootThk, version } = shown.ledger.trustRoot;
   const newest = { version, root_thk: bytesToHex(rootThk), document };
@@ -54,6 +64,7 @@ export function ofNode(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
         }),
       },
     },
+    ...ofLog(shown),
     getDocs: { texts: { "text/html": "<!doctype html>" } },
     getDocsAsset: { parameters: { asset: "swagger-ui.css" } },
   };

@@ -7,7 +7,7 @@ import type { Fields } from "../answer-fields.ts";
 /** @throws CliError `answer_malformed` */
 export function readWanted(trace: Fields): WantedOfTrace {
   const claim = fieldsOrNullAt(fieldsAt(trace, "actor"), "claim");
-  return wantedOfTrace({
+  const wanted = wantedOfTrace({
     anchor: tracedAnchor(fieldsAt(trace, "anchor")),
     actor: { claim: claim === null ? null : tracedAnchor(claim) },
     delegation: listAt(trace, "delegation", (hop) => ({
@@ -22,6 +22,10 @@ export function readWanted(trace: Fields): WantedOfTrace {
       exists: flagAt(item, "exists"),
     })),
   });
+  // The newest claims of lineages that went on: the service has judged by them, and so will whoever verifies.
+  const judged = trace["lineage_claims"] === undefined ? [] : listAt(trace, "lineage_claims", tracedAnchor);
+  const anchorIds = [...new Set([...wanted.anchorIds, ...judged.map(({ anchor_id: id }) => id)])];
+  return { ...wanted, anchorIds };
 }
 
 function tracedAnchor(anchor: Fields): TracedAnchor {

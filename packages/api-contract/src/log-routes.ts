@@ -1,0 +1,54 @@
+/** The log itself, as C2SP tlog-tiles: for whoever wants every leaf, and for tools that know nothing of this API. */
+import { entriesPathSchema, originPathSchema, tilePathSchema } from "./log-requests.ts";
+import { READ_PROBLEMS, route } from "./route.ts";
+
+const TILE =
+  "`{index}` is the rest of the path, and has slashes: `067`, `x001/x234/067`, `067.p/112`. Every other spelling is " +
+  "400. What the tile holds never changes, so a full one may be kept: it says `Cache-Control: private, immutable`.";
+
+/** Entries come before tiles: `entries` is no level. */
+export const LOG_ROUTES = [
+  route({
+    id: "getCheckpoint",
+    method: "GET",
+    path: "/v1/origins/{origin_fingerprint}/checkpoint",
+    tag: "log",
+    summary: "Read the newest certified checkpoint of an origin",
+    description:
+      "A C2SP signed note with the log's line and the cosignatures. Linearizable: never older than any answer given " +
+      "before the request came, on any node.",
+    scopes: ["read"],
+    pathSchema: originPathSchema,
+    answers: { 200: null },
+    mediaTypes: ["text/plain"],
+    problems: [...READ_PROBLEMS, "origin_unknown", "no_anchor_yet"],
+  }),
+  route({
+    id: "getEntries",
+    method: "GET",
+    path: "/v1/origins/{origin_fingerprint}/tile/entries/{index}",
+    isTail: true,
+    tag: "log",
+    summary: "Read an entry bundle: up to 256 leaves",
+    description: `Leaves 256 · N and after, each after its length as u16, up to the certified size.\n\n${TILE}`,
+    scopes: ["read"],
+    pathSchema: entriesPathSchema,
+    answers: { 200: null },
+    mediaTypes: ["application/octet-stream"],
+    problems: [...READ_PROBLEMS, "origin_unknown", "tile_not_found"],
+  }),
+  route({
+    id: "getTile",
+    method: "GET",
+    path: "/v1/origins/{origin_fingerprint}/tile/{level}/{index}",
+    isTail: true,
+    tag: "log",
+    summary: "Read a tile: up to 256 hashes",
+    description: `Hashes of 32 bytes, of perfect subtrees below the certified size.\n\n${TILE}`,
+    scopes: ["read"],
+    pathSchema: tilePathSchema,
+    answers: { 200: null },
+    mediaTypes: ["application/octet-stream"],
+    problems: [...READ_PROBLEMS, "origin_unknown", "tile_not_found"],
+  }),
+] as const;
