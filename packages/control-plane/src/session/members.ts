@@ -1,6 +1,8 @@
 import { type TrustRoot, type TrustRootNode, raftIdOf } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import type { ConfState, RaftId } from "raft-ts";
+import type { ConfState, RaftId, RawNode } from "raft-ts";
+
+const VERSION_BYTES = 4;
 
 /** Node ids and Raft ids, both ways: a Raft id is a hash of cluster and node id, and is never used again. */
 export class Members {
@@ -40,4 +42,24 @@ export function bootstrapConfState(root: TrustRoot, self: RaftId): ConfState {
     .sort((left, right) => (left < right ? -1 : 1));
   // A node that version 1 does not list as active waits, without a vote, until the group adds it.
   return root.version === 1 && voters.includes(self) ? { ...empty, voters } : empty;
+}
+
+/** The context of a membership change: the version of the trust root that it follows from, as u32. */
+export function membershipContext(version: number): Uint8Array {
+  const context = new Uint8Array(VERSION_BYTES);
+  new DataView(context.buffer).setUint32(0, version);
+  return context;
+}
+
+/** A committed membership change, to be put into force; null if it follows from another version than that in force. */
+export function changeInForce(
+  node: Pick<RawNode, "decodeConfChange">,
+  payload: Uint8Array,
+  version: number,
+): Uint8Array | null {
+  const { changes, context } = node.decodeConfChange(payload);
+  // What leaves a joint configuration is the engine's own and follows from nothing.
+  if (changes.length === 0) return payload;
+  const { buffer, byteOffset, length } = context;
+  return length === VERSION_BYTES && new DataView(buffer, byteOffset).getUint32(0) === version ? payload : null;
 }

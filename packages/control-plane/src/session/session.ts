@@ -24,7 +24,7 @@ import { LeaderQueue } from "../proposals/leader-queue.ts";
 import { Leadership } from "../proposals/leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
-import { Members } from "./members.ts";
+import { Members, changeInForce } from "./members.ts";
 import { ownHello } from "./own-hello.ts";
 import { PeerFrames } from "./peer-frames.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
@@ -303,7 +303,7 @@ export class Session {
       readLog: (from, to, maxBytes) => log.read(from, to, maxBytes),
       target: tables,
       applyConfChange: (payload) => {
-        this.#confState = node.applyConfChange(payload);
+        this.#confState = node.applyConfChange(changeInForce(node, payload, this.trustRoot().version));
         return this.#confState;
       },
       beforeAdvance: (decision) => {
