@@ -9,6 +9,8 @@ import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
 import { addBundle, addLatest, addMonitor, addPolicy, addReceipt } from "./command-lines/receipts.ts";
 import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/records.ts";
+import { addMember } from "./command-lines/member.ts";
+import { addRoot } from "./command-lines/root.ts";
 import { addPrepare, addSign, addSubmit } from "./command-lines/split-signing.ts";
 import { Printer } from "./printer.ts";
 import { readSettings } from "./settings.ts";
@@ -80,6 +82,8 @@ function buildProgram(context: CommandContext): Command {
   addSign(program, context);
   addSubmit(program, context);
   addKeys(program, context);
+  addRoot(program, context);
+  addMember(program, context);
   addStatus(program, context);
   addDemo(program, context);
   addCompletion(program, context);

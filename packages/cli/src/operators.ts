@@ -1,6 +1,5 @@
 /** An operator's calls to a cluster's control planes: which nodes, with which credential, until one has answered. */
 import { X509Certificate } from "node:crypto";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseIdentity } from "@event-anchoring/control-contract";
 import type { OperatorResult } from "@event-anchoring/control-contract";
@@ -18,7 +17,7 @@ import { CliError, EXIT } from "./cli-error.ts";
 import { openRunningCluster } from "./nearest-cluster.ts";
 import type { NearbyCluster } from "./nearest-cluster.ts";
 import { readText } from "./read-input.ts";
-import { loadTrustRoots } from "./trust-roots.ts";
+import { loadTrustRoots, trustRootFilesIn } from "./trust-roots.ts";
 
 export interface OperatorOptions {
   /** Files of the operator's certificate, its key and the cluster's CA; all three, or none to make one. */
@@ -50,9 +49,10 @@ const PEM_BYTES_MAX = 64 * 1024;
  */
 export async function openOperators(options: OperatorOptions): Promise<Operators> {
   const folder = folderOf(options);
-  const paths = options.trustRoots.length > 0 || folder === null ? options.trustRoots : [trustRootOf(folder)];
+  const given = options.trustRoots;
+  const paths = given.length > 0 || folder === null ? given : trustRootFilesIn(folder.folder);
   const { trustRoot } = loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir }).newest;
-  const nodes = options.nodes.length > 0 ? options.nodes.map(parseNodeAddress) : addressesOf(folder);
+  const nodes = options.nodes.length > 0 ? options.nodes.map(parseNodeAddress) : addressesOf(folder, trustRoot);
   const credential = await credentialOf(options, folder);
   if (!equalBytes(credential.clusterId, trustRoot.clusterId)) {
     const message = "the operator's certificate is for another cluster than the trust root";
@@ -69,8 +69,6 @@ function folderOf(options: OperatorOptions): NearbyCluster | null {
   return openRunningCluster(options.cluster, options.workingDir, instead);
 }
 
-const trustRootOf = ({ folder }: NearbyCluster): string => join(folder, "trust-root.txt");
-
 interface NodeAddress {
   readonly nodeId: string;
   readonly host: string;
@@ -86,8 +84,10 @@ function parseNodeAddress(text: string): NodeAddress {
   return { nodeId, host: host.replace(/^\[(.*)\]$/u, "$1"), port };
 }
 
-function addressesOf(folder: NearbyCluster | null): readonly NodeAddress[] {
-  const known = folder?.nodes ?? [];
+/** Those of the folder that the trust root lists as members: others have no word here. */
+function addressesOf(folder: NearbyCluster | null, { nodes }: TrustRoot): readonly NodeAddress[] {
+  const members = nodes.filter(({ status }) => status === "active" || status === "learner");
+  const known = (folder?.nodes ?? []).filter(({ id }) => members.some(({ nodeId }) => nodeId === id));
   const addresses = known.flatMap(({ id, controlAddress }) =>
     controlAddress === null ? [] : [parseNodeAddress(`${id}@${controlAddress}`)],
   );

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -31,7 +31,7 @@ export interface TrustRootOptions {
  * @throws CliError `invalid` when a document does not verify
  */
 export function loadTrustRoots(options: TrustRootOptions): TrustRootChain {
-  const paths = options.paths.length > 0 ? options.paths : [nearestTrustRoot(options.workingDir)];
+  const paths = options.paths.length > 0 ? options.paths : trustRootFilesIn(nearestFolder(options.workingDir));
   const documents = paths.map((path) => readText(path, DOCUMENT_BYTES_MAX));
   const [firstPath = "", first = ""] = [paths[0], documents[0]];
   const pinnedRootThk = pinOf(options.rootThk, firstPath) ?? ownRootThk(firstPath, first);
@@ -41,13 +41,24 @@ export function loadTrustRoots(options: TrustRootOptions): TrustRootChain {
   throw new CliError(EXIT.invalid, code, `the trust root ${paths[position] ?? ""} is not valid: ${detail} (${code})`);
 }
 
-function nearestTrustRoot(workingDir: string): string {
+/** Versions after the first stand beside it, a file each, as `anchorctl root submit` and `root fetch` write them. */
+const LATER_DOCUMENT = /^trust-root-([1-9][0-9]{0,9})\.txt$/u;
+
+/** The trust roots of a folder, oldest first. */
+export function trustRootFilesIn(folder: string): readonly string[] {
+  const versions = readdirSync(folder).flatMap((name) => {
+    const [, version] = LATER_DOCUMENT.exec(name) ?? [];
+    return version === undefined ? [] : [Number(version)];
+  });
+  const later = versions.toSorted((a, b) => a - b).map((version) => join(folder, `trust-root-${version}.txt`));
+  return [join(folder, "trust-root.txt"), ...later];
+}
+
+function nearestFolder(workingDir: string): string {
   const folder = findNearestCluster(workingDir);
-  if (folder === null) {
-    const message = "no trust root: give --trust-root <file>, or call from a folder with .anchoring in or above it";
-    throw new CliError(EXIT.usage, "trust_root_missing", message);
-  }
-  return join(folder, "trust-root.txt");
+  if (folder !== null) return folder;
+  const message = "no trust root: give --trust-root <file>, or call from a folder with .anchoring in or above it";
+  throw new CliError(EXIT.usage, "trust_root_missing", message);
 }
 
 /** The pin that was given or stands beside the document; null if there is none. */

@@ -249,7 +249,7 @@ describe("a list of API keys", () => {
 describe("unary calls", () => {
   test("of operators are for operators alone", () => {
     const operatorCalls = Object.values(UNARY_CALLS).filter(({ path }) => path.startsWith("/control/v1/operator/"));
-    expect(operatorCalls).toHaveLength(4);
+    expect(operatorCalls).toHaveLength(5);
     for (const { callers } of operatorCalls) expect(callers).toEqual(["operator"]);
   });
 

@@ -11,18 +11,11 @@ import {
   rotateKeyCommand,
 } from "../commands/keys.ts";
 import type { KeysOptions } from "../commands/keys.ts";
-import { openOperators } from "../operators.ts";
 import { parseDuration, parseExpiry } from "../time-options.ts";
-import { HELP, collect, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
-import type { CommandContext, CommonFlags, TimeoutFlags, TrustFlags } from "./context.ts";
-
-interface OperatorFlags extends CommonFlags, TrustFlags, TimeoutFlags {
-  readonly operatorCert?: string;
-  readonly operatorKey?: string;
-  readonly ca?: string;
-  readonly node: readonly string[];
-  readonly cluster?: string;
-}
+import { timeoutMsOf } from "./context.ts";
+import type { CommandContext } from "./context.ts";
+import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
+import type { OperatorFlags } from "./operator-flags.ts";
 
 interface CreateFlags extends OperatorFlags {
   readonly label: string;
@@ -37,14 +30,6 @@ interface RotateFlags extends OperatorFlags {
   readonly expires?: string;
 }
 
-const OPERATOR_TIMEOUT_S = 10;
-
-const OPERATOR_HELP = `
-Operators call the control planes, not the API. From a cluster folder everything is found there: its CA issues a
-certificate for the occasion. Elsewhere give certificate, key and CA (certificates of operators live a day at most),
-the nodes and the trust root.
-`;
-
 export function addKeys(program: Command, context: CommandContext): void {
   const keys = program.command("keys").description("create, list, revoke and rotate API keys");
   addCreate(keys, context);
@@ -53,34 +38,11 @@ export function addKeys(program: Command, context: CommandContext): void {
   addRotate(keys, context);
 }
 
-function withOperator(command: Command): Command {
-  return withTrustRoot(
-    command
-      .option("--cluster <folder>", "folder with cluster.json (default: the nearest .anchoring)")
-      .option("--operator-cert <file>", "operator's certificate, PEM")
-      .option("--operator-key <file>", "its private key, PEM, mode 600")
-      .option("--ca <file>", "certificate of the cluster's CA, PEM")
-      .option("--node <id@host:port>", "control plane of a node; may be repeated", collect, [])
-      .option("--timeout <seconds>", `how long to try, over all nodes (default: ${OPERATOR_TIMEOUT_S})`)
-      .option("--json", "print one JSON object"),
-  ).addHelpText("after", OPERATOR_HELP + HELP);
-}
-
 async function keysOptions(flags: OperatorFlags, context: CommandContext): Promise<KeysOptions> {
-  const { surroundings, printer, settings } = context;
-  const { stdout, workingDir } = surroundings;
-  const { environment, file } = settings();
-  const operators = await openOperators({
-    certificate: flags.operatorCert ?? null,
-    key: flags.operatorKey ?? null,
-    ca: flags.ca ?? null,
-    nodes: flags.node,
-    cluster: flags.cluster ?? environment.cluster ?? file.cluster,
-    ...trustOf(flags, context),
-    workingDir,
-  });
+  const { surroundings, printer } = context;
+  const { stdout } = surroundings;
   return {
-    operators,
+    operators: await operatorsOf(flags, context),
     timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S),
     isJson: flags.json === true,
     nowMs: Date.now(),

@@ -1,0 +1,29 @@
+/** Questions to the person at the terminal. */
+import { Writable } from "node:stream";
+import { createInterface } from "node:readline/promises";
+import { CliError, EXIT } from "./cli-error.ts";
+import type { Surroundings } from "./command-lines/context.ts";
+
+const SILENT = new Writable({ write: (_chunk, _encoding, done) => done() });
+
+/**
+ * Asks on standard error, so that standard output stays the result.
+ * @param options.isHidden what is typed is not shown
+ * @throws CliError `usage` with `instead` where nobody can be asked
+ */
+export async function askPerson(
+  surroundings: Surroundings,
+  question: string,
+  options: { readonly isHidden: boolean; readonly instead: string },
+): Promise<string> {
+  const { stdin, stderr } = surroundings;
+  if (stdin === undefined || !stderr.isTTY) throw new CliError(EXIT.usage, "nobody_to_ask", options.instead);
+  stderr.write(question);
+  const lines = createInterface({ input: stdin, output: SILENT, terminal: options.isHidden });
+  try {
+    return await lines.question("");
+  } finally {
+    lines.close();
+    if (options.isHidden) stderr.write("\n");
+  }
+}

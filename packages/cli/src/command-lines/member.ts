@@ -1,0 +1,130 @@
+/** Command lines of those who run nodes: joining, other keys, and who is in the group. */
+import type { Command } from "commander";
+import { NODE_KEY_NAMES } from "@event-anchoring/provision";
+import type { NodeKeyName } from "@event-anchoring/provision";
+import { CliError, EXIT } from "../cli-error.ts";
+import {
+  discardMemberCommand,
+  listMembersCommand,
+  prepareMemberCommand,
+  rotateMemberCommand,
+  settleMemberCommand,
+} from "../commands/member.ts";
+import { HELP, timeoutMsOf, withTrustRoot } from "./context.ts";
+import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
+import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
+import type { OperatorFlags } from "./operator-flags.ts";
+import { heldChain } from "./root.ts";
+
+interface IdentityFlags extends CommonFlags, TrustFlags {
+  readonly identity: string;
+}
+
+interface PrepareFlags extends IdentityFlags {
+  readonly logSeed: string;
+  readonly card?: string;
+}
+
+interface RotateFlags extends IdentityFlags {
+  readonly keys: string;
+  readonly card?: string;
+}
+
+export function addMember(program: Command, context: CommandContext): void {
+  const member = program.command("member").description("nodes: prepare one, rotate its keys, list the group");
+  addPrepare(member, context);
+  addRotate(member, context);
+  addSettle(member, context);
+  addDiscard(member, context);
+  addList(member, context);
+}
+
+function withIdentity(command: Command): Command {
+  return withTrustRoot(
+    command
+      .requiredOption("--identity <folder>", "the node's identity folder")
+      .option("--json", "print one JSON object"),
+  ).addHelpText("after", HELP);
+}
+
+const cardOf = (flags: { readonly card?: string }, nodeId: string): string => flags.card ?? `${nodeId}.card`;
+
+function addPrepare(member: Command, context: CommandContext): void {
+  const command = member
+    .command("prepare <node_id>")
+    .description("make the identity folder of a node that shall join, and its card")
+    .requiredOption("--log-seed <file>", "log.seed of a node of the cluster")
+    .option("--card <file>", "where the card goes (default: <node_id>.card)");
+  withIdentity(command).action(async (nodeId: string, flags: PrepareFlags) => {
+    const options = {
+      nodeId,
+      identityDir: flags.identity,
+      chain: heldChain(flags, context),
+      logSeed: flags.logSeed,
+      card: cardOf(flags, nodeId),
+      isJson: flags.json === true,
+    };
+    context.done(await prepareMemberCommand(options, context.printer));
+  });
+}
+
+function addRotate(member: Command, context: CommandContext): void {
+  const command = member
+    .command("rotate <node_id>")
+    .description("draw other keys for a node, beside those it uses, and write its new card")
+    .option("--keys <list>", "some of auth,cosigner", "cosigner")
+    .option("--card <file>", "where the card goes (default: <node_id>.card)");
+  withIdentity(command).action(async (nodeId: string, flags: RotateFlags) => {
+    const options = {
+      nodeId,
+      identityDir: flags.identity,
+      chain: heldChain(flags, context),
+      keys: keyNamesOf(flags.keys),
+      card: cardOf(flags, nodeId),
+      isJson: flags.json === true,
+    };
+    context.done(await rotateMemberCommand(options, context.printer));
+  });
+}
+
+function keyNamesOf(text: string): readonly NodeKeyName[] {
+  return text.split(",").map((word) => {
+    const name = NODE_KEY_NAMES.find((each) => each === word);
+    if (name !== undefined) return name;
+    throw new CliError(EXIT.usage, "keys_invalid", `--keys takes ${NODE_KEY_NAMES.join(",")}, or one of them`);
+  });
+}
+
+function addSettle(member: Command, context: CommandContext): void {
+  const command = member
+    .command("settle <node_id>")
+    .description("write the newest trust root into a node's folder; keys that it names take the old ones' place");
+  withIdentity(command).action(async (nodeId: string, flags: IdentityFlags) => {
+    const { identity: identityDir } = flags;
+    const options = { nodeId, identityDir, chain: heldChain(flags, context), isJson: flags.json === true };
+    context.done(await settleMemberCommand(options, context.printer));
+  });
+}
+
+function addDiscard(member: Command, context: CommandContext): void {
+  member
+    .command("discard")
+    .description("delete keys that were drawn by rotate and will not be used")
+    .requiredOption("--identity <folder>", "the node's identity folder")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", HELP)
+    .action(async (flags: IdentityFlags) => {
+      context.done(await discardMemberCommand(flags.identity, flags.json === true, context.printer));
+    });
+}
+
+function addList(member: Command, context: CommandContext): void {
+  const command = member
+    .command("list")
+    .description("the group as the leader sees it, beside what the trust root asks");
+  withOperator(command).action(async (flags: OperatorFlags) => {
+    const operators = await operatorsOf(flags, context);
+    const timeoutMs = timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S);
+    context.done(await listMembersCommand({ operators, timeoutMs, isJson: flags.json === true }, context.printer));
+  });
+}

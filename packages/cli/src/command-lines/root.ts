@@ -1,0 +1,243 @@
+/** Command lines of the holders of root keys: the trust root and its versions. */
+import type { Command } from "commander";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import type { TrustRootChange } from "@event-anchoring/provision";
+import { CliError, EXIT } from "../cli-error.ts";
+import { findNearestCluster } from "../nearest-cluster.ts";
+import { rootKeyCommand } from "../commands/root-key.ts";
+import {
+  caPinOf,
+  proposeCommand,
+  readNodeCard,
+  readRootVkey,
+  showNewestCommand,
+  showProposalCommand,
+  signRootCommand,
+} from "../commands/root-proposal.ts";
+import { fetchRootCommand, submitRootCommand } from "../commands/root-submit.ts";
+import { parseDuration, parseExpiry } from "../time-options.ts";
+import { loadTrustRoots } from "../trust-roots.ts";
+import { HELP, collect, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
+import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
+import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
+import type { OperatorFlags } from "./operator-flags.ts";
+
+interface InitFlags extends CommonFlags, TrustFlags {
+  readonly label: string;
+  readonly clusterName?: string;
+  readonly plain?: true;
+  readonly passphraseFile?: string;
+}
+
+interface ProposeFlags extends CommonFlags, TrustFlags {
+  readonly out: string;
+  readonly addLearner: readonly string[];
+  readonly addActive: readonly string[];
+  readonly promote: readonly string[];
+  readonly retire: readonly string[];
+  readonly distrust: readonly string[];
+  readonly newKeys: readonly string[];
+  readonly addRootKey: readonly string[];
+  readonly removeRootKey: readonly string[];
+  readonly rootThreshold?: string;
+  readonly addCa: readonly string[];
+  readonly removeCa: readonly string[];
+  readonly quorum?: string;
+  readonly expires?: string;
+  readonly loseOrigin: readonly string[];
+  readonly raiseEpoch?: true;
+}
+
+interface SignFlags extends CommonFlags, TrustFlags {
+  readonly key: string;
+  readonly passphraseFile?: string;
+  readonly expect?: string;
+}
+
+interface SubmitFlags extends OperatorFlags {
+  readonly wait: string | false;
+  readonly out?: string;
+}
+
+export function addRoot(program: Command, context: CommandContext): void {
+  const root = program.command("root").description("trust root: keys, versions, who is a node and who may cosign");
+  addInit(root, context);
+  addPropose(root, context);
+  addSignRoot(root, context);
+  addSubmitRoot(root, context);
+  addShow(root, context);
+  addFetch(root, context);
+}
+
+/** The versions that are held here, verified from their pin. */
+export function heldChain(flags: TrustFlags, context: CommandContext): TrustRootChain {
+  const { trustRoots: paths, rootThk } = trustOf(flags, context);
+  return loadTrustRoots({ paths, rootThk, workingDir: context.surroundings.workingDir });
+}
+
+function addInit(root: Command, context: CommandContext): void {
+  const command = root
+    .command("init <file>")
+    .description("draw the offline root key of one operator; do it on a machine without a network")
+    .requiredOption("--label <name>", "whose key it is: a–z, 0–9 and hyphens")
+    .option("--cluster-name <name>", "the cluster it is for (default: that of the trust root held here)")
+    .option("--passphrase-file <file>", "seal the key with the first line of a file (default: ask)")
+    .option("--plain", "do not seal it: the file alone is then the key")
+    .option("--json", "print one JSON object");
+  withTrustRoot(command)
+    .addHelpText("after", HELP)
+    .action(async (path: string, flags: InitFlags) => {
+      const clusterName = flags.clusterName ?? heldChain(flags, context).newest.trustRoot.clusterName;
+      const options = {
+        path,
+        label: flags.label,
+        clusterName,
+        isPlain: flags.plain === true,
+        passphraseFile: flags.passphraseFile ?? null,
+        isJson: flags.json === true,
+      };
+      context.done(await rootKeyCommand(options, context.surroundings, context.printer));
+    });
+}
+
+function addPropose(root: Command, context: CommandContext): void {
+  const command = root
+    .command("propose")
+    .description("write the next version: the newest one held here with the changes that are named")
+    .requiredOption("--out <file>", "where the proposal goes")
+    .option("--add-learner <card>", "a new node that first follows; may be repeated", collect, [])
+    .option("--add-active <card>", "a new node that votes and cosigns once it follows", collect, [])
+    .option("--promote <node>", "a learner becomes active", collect, [])
+    .option("--retire <node>", "a node leaves in good standing; its origin is closed", collect, [])
+    .option("--distrust <node>", "a node's keys may be in wrong hands", collect, [])
+    .option("--new-keys <card>", "a node has other keys", collect, [])
+    .option("--add-root-key <file>", "the .pub file of a new root key", collect, [])
+    .option("--remove-root-key <label>", "a root key that counts no more", collect, [])
+    .option("--root-threshold <n>", "how many root keys must sign")
+    .option("--add-ca <pin or certificate>", "an authority whose certificates are accepted", collect, [])
+    .option("--remove-ca <pin or certificate>", "one that is accepted no more", collect, [])
+    .option("--quorum <n>", "how many nodes must cosign")
+    .option("--expires <when>", "a duration such as 365d, or an RFC 3339 time (default: as long as before)")
+    .option("--lose-origin <fingerprint>", "after a restore: an origin that is never written again", collect, [])
+    .option("--raise-epoch", "after a restore of the whole cluster")
+    .option("--json", "print one JSON object");
+  withTrustRoot(command)
+    .addHelpText("after", HELP)
+    .action((flags: ProposeFlags) => {
+      const options = { chain: heldChain(flags, context), isJson: flags.json === true };
+      context.done(proposeCommand(changeOf(flags, Date.now()), flags.out, options, context.printer));
+    });
+}
+
+function changeOf(flags: ProposeFlags, nowMs: number): TrustRootChange {
+  const expiresMs = flags.expires === undefined ? null : parseExpiry("--expires", flags.expires, nowMs);
+  if (expiresMs === 0) throw new CliError(EXIT.usage, "expiry_invalid", "a trust root always expires");
+  return {
+    issuedS: Math.floor(nowMs / 1000),
+    ...(expiresMs === null ? {} : { expiresS: Math.floor(expiresMs / 1000) }),
+    learners: flags.addLearner.map(readNodeCard),
+    actives: flags.addActive.map(readNodeCard),
+    promote: flags.promote,
+    retire: flags.retire,
+    distrust: flags.distrust,
+    newKeys: flags.newKeys.map(readNodeCard),
+    addRootKeys: flags.addRootKey.map(readRootVkey),
+    removeRootKeys: flags.removeRootKey,
+    ...(flags.rootThreshold === undefined ? {} : { rootThreshold: countOf("--root-threshold", flags.rootThreshold) }),
+    addCas: flags.addCa.map(caPinOf),
+    removeCas: flags.removeCa.map(caPinOf),
+    ...(flags.quorum === undefined ? {} : { quorum: countOf("--quorum", flags.quorum) }),
+    loseOrigins: flags.loseOrigin,
+    raiseEpoch: flags.raiseEpoch === true,
+  };
+}
+
+function countOf(option: string, text: string): number {
+  if (/^[1-9][0-9]{0,3}$/u.test(text)) return Number(text);
+  throw new CliError(EXIT.usage, "count_invalid", `${option} takes a number from 1 on`);
+}
+
+function addSignRoot(root: Command, context: CommandContext): void {
+  const command = root
+    .command("sign <proposal>")
+    .description("show a proposal, ask, and add the signature of one root key; needs no network")
+    .requiredOption("--key <file>", "the root key")
+    .option("--passphrase-file <file>", "its passphrase is the first line of a file (default: ask)")
+    .option("--expect <RootTHK>", "sign without a question if the proposal has this RootTHK")
+    .option("--json", "print one JSON object");
+  withTrustRoot(command)
+    .addHelpText("after", HELP)
+    .action(async (path: string, flags: SignFlags) => {
+      const options = {
+        path,
+        key: flags.key,
+        passphraseFile: flags.passphraseFile ?? null,
+        expected: flags.expect?.replaceAll(" ", "").toLowerCase() ?? null,
+        chain: heldChain(flags, context),
+        isJson: flags.json === true,
+      };
+      context.done(await signRootCommand(options, context.surroundings, context.printer, context.aside));
+    });
+}
+
+function addSubmitRoot(root: Command, context: CommandContext): void {
+  const command = root
+    .command("submit <proposal...>")
+    .description("propose a version that is signed enough (copies signed apart are put together), and wait")
+    .option("--wait <duration>", "how long to wait until the group is as it asks", "2m")
+    .option("--no-wait", "do not wait for the group")
+    .option("--out <folder>", "folder that keeps the versions (default: the cluster folder, if there is one)");
+  withOperator(command).action(async (paths: readonly string[], flags: SubmitFlags) => {
+    const options = {
+      paths,
+      chain: heldChain(flags, context),
+      operators: await operatorsOf(flags, context),
+      timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S),
+      waitMs: flags.wait === false ? 0 : parseDuration("--wait", flags.wait),
+      folder: flags.out ?? keptIn(flags, context),
+      isJson: flags.json === true,
+    };
+    context.done(await submitRootCommand(options, context.printer, context.aside));
+  });
+}
+
+/** Where the versions that are judged by are kept, unless they were given one by one. */
+function keptIn(flags: OperatorFlags, context: CommandContext): string | null {
+  if (trustOf(flags, context).trustRoots.length > 0) return null;
+  return findNearestCluster(context.surroundings.workingDir);
+}
+
+function addShow(root: Command, context: CommandContext): void {
+  const command = root
+    .command("show [proposal]")
+    .description("draw a proposal, or the newest version held here, and what it changes")
+    .option("--json", "print one JSON object");
+  withTrustRoot(command)
+    .addHelpText("after", HELP)
+    .action((path: string | undefined, flags: CommonFlags & TrustFlags) => {
+      const options = { chain: heldChain(flags, context), isJson: flags.json === true };
+      const { printer } = context;
+      context.done(
+        path === undefined ? showNewestCommand(options, printer) : showProposalCommand(path, options, printer),
+      );
+    });
+}
+
+function addFetch(root: Command, context: CommandContext): void {
+  const command = root
+    .command("fetch")
+    .description("bring the versions held here up to the cluster's newest, verified from the pin")
+    .option("--out <folder>", "folder that keeps the versions (default: the cluster folder)");
+  withOperator(command).action(async (flags: OperatorFlags & { readonly out?: string }) => {
+    const folder = flags.out ?? keptIn(flags, context);
+    if (folder === null) throw new CliError(EXIT.usage, "folder_missing", "give --out: where the versions go");
+    const options = {
+      chain: heldChain(flags, context),
+      operators: await operatorsOf(flags, context),
+      timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S),
+      folder,
+      isJson: flags.json === true,
+    };
+    context.done(await fetchRootCommand(options, context.printer));
+  });
+}

@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { Member, Membership } from "@event-anchoring/control-contract";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import {
+  discardRotation,
+  formatNodeCard,
+  prepareNode,
+  prepareRotation,
+  readSeed,
+  settleNode,
+} from "@event-anchoring/provision";
+import type { NodeCard, NodeKeyName } from "@event-anchoring/provision";
+import { EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import type { Operators } from "../operators.ts";
+import type { Printer } from "../printer.ts";
+import { writeWhole } from "../read-input.ts";
+import { alignColumns } from "../table.ts";
+import { asUsage } from "./root-key.ts";
+import { membershipOf } from "./root-submit.ts";
+
+export interface MemberOptions {
+  readonly nodeId: string;
+  readonly identityDir: string;
+  readonly chain: TrustRootChain;
+  readonly isJson: boolean;
+}
+
+/** `anchorctl member prepare`: keys and trust roots of a node that shall join; its card is what the others need. */
+export async function prepareMemberCommand(
+  options: MemberOptions & { readonly logSeed: string; readonly card: string },
+  printer: Printer,
+): Promise<ExitCode> {
+  const { nodeId, identityDir, chain, logSeed, card: out } = options;
+  const card = await asUsage(async () => prepareNode({ identityDir, nodeId, chain, logSeed: await readSeed(logSeed) }));
+  writeCard(card, out, options.isJson, printer);
+  if (options.isJson) return EXIT.ok;
+  printer.check("warn", "still missing", `${join(identityDir, "ca.crt")}, tls.crt and tls.key, from the CA`);
+  printer.verdict("pass", `Next: anchorctl root propose --add-learner ${out}`);
+  return EXIT.ok;
+}
+
+/** `anchorctl member rotate`: other keys beside those in use. Nothing changes before a trust root names them. */
+export async function rotateMemberCommand(
+  options: MemberOptions & { readonly keys: readonly NodeKeyName[]; readonly card: string },
+  printer: Printer,
+): Promise<ExitCode> {
+  const { nodeId, identityDir, chain, keys, card: out } = options;
+  const card = await asUsage(() => prepareRotation({ identityDir, nodeId, chain, keys }));
+  writeCard(card, out, options.isJson, printer);
+  if (!options.isJson) printer.verdict("pass", `Next: anchorctl root propose --new-keys ${out}`);
+  return EXIT.ok;
+}
+
+/** `anchorctl member settle`: the node's folder follows the newest trust root; keys it no longer names go. */
+export async function settleMemberCommand(options: MemberOptions, printer: Printer): Promise<ExitCode> {
+  const { version, replaced, waiting } = await asUsage(() => settleNode(options));
+  if (options.isJson) {
+    printer.json({ version, replaced, waiting });
+    return EXIT.ok;
+  }
+  printer.check("pass", "trust roots", `up to version ${version}`);
+  for (const name of replaced) printer.check("pass", name, "the new key has taken the place of the old one");
+  for (const name of waiting) printer.check("warn", name, "drawn, and not named by any trust root yet");
+  return EXIT.ok;
+}
+
+/** `anchorctl member discard`: gives up keys that were drawn and will not be named. */
+export async function discardMemberCommand(identityDir: string, isJson: boolean, printer: Printer): Promise<ExitCode> {
+  const discarded = await asUsage(() => discardRotation(identityDir));
+  if (isJson) printer.json({ discarded });
+  else
+    printer.verdict("pass", discarded.length === 0 ? "There was nothing to discard." : `Gone: ${discarded.join(", ")}`);
+  return EXIT.ok;
+}
+
+/** `anchorctl member list`: the group as the leader sees it. Exit 4 while it is not as the trust root asks. */
+export async function listMembersCommand(
+  {
+    operators,
+    timeoutMs,
+    isJson,
+  }: { readonly operators: Operators; readonly timeoutMs: number; readonly isJson: boolean },
+  printer: Printer,
+): Promise<ExitCode> {
+  const membership = await membershipOf(operators, timeoutMs);
+  const { pending } = membership;
+  if (isJson) printer.json(membershipJson(membership));
+  else {
+    const rows = membership.members.map((member) => rowOf(member, membership));
+    for (const line of alignColumns([["node", "trust root", "group", "", "behind"], ...rows])) printer.line(line);
+    const { trustRootVersion: version } = membership;
+    if (pending === null) printer.verdict("pass", `The group is as trust-root version ${version} asks.`);
+    else printer.verdict("warn", `Version ${version} asks for more: ${pending}`);
+  }
+  return pending === null ? EXIT.ok : EXIT.unavailable;
+}
+
+function rowOf(member: Member, membership: Membership): readonly string[] {
+  const { nodeId, status, role, isLeader, isAlive } = member;
+  const behind = behindOf(member, membership);
+  const state = isLeader ? "leads" : role === "none" ? "" : isAlive === true ? "follows" : "is silent";
+  return [nodeId, status, role === "none" ? "–" : role, state, behind === null ? "" : `${behind} entries`];
+}
+
+function behindOf({ matchIndex }: Member, { lastIndex }: Membership): number | null {
+  return matchIndex === null ? null : Math.max(0, lastIndex - matchIndex);
+}
+
+function membershipJson(membership: Membership): object {
+  return {
+    leader: membership.nodeId,
+    trust_root_version: membership.trustRootVersion,
+    pending: membership.pending,
+    members: membership.members.map((member) => ({
+      node_id: member.nodeId,
+      status: member.status,
+      role: member.role,
+      leads: member.isLeader,
+      alive: member.isAlive,
+      behind: behindOf(member, membership),
+    })),
+  };
+}
+
+/** Cards are not secret, and not signed: the hash is what two people compare. */
+function writeCard(card: NodeCard, path: string, isJson: boolean, printer: Printer): void {
+  const text = formatNodeCard(card);
+  writeWhole(path, text);
+  const hash = createHash("sha256").update(text).digest("hex");
+  if (isJson) printer.json({ node_id: card.nodeId, card: path, sha256: hash });
+  else {
+    printer.check("pass", "card", path);
+    printer.check("skip", "SHA-256", `${hash}, to compare with whoever proposes`);
+  }
+}

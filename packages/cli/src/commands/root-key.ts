@@ -1,0 +1,78 @@
+import { PASSPHRASE_CHARACTERS_MIN, PrivateFileError, createRootKey } from "@event-anchoring/provision";
+import { formatVkey } from "@event-anchoring/protocol";
+import { askPerson } from "../ask-person.ts";
+import { CliError, EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import type { Surroundings } from "../command-lines/context.ts";
+import type { Printer } from "../printer.ts";
+import { readText } from "../read-input.ts";
+
+const PASSPHRASE_BYTES_MAX = 4096;
+
+export interface RootKeyOptions {
+  readonly path: string;
+  readonly label: string;
+  readonly clusterName: string;
+  /** Keep the key as it is, readable for whoever reads the file. */
+  readonly isPlain: boolean;
+  readonly passphraseFile: string | null;
+  readonly isJson: boolean;
+}
+
+/** `anchorctl root init`: draws the offline root key of one operator. Needs no network, and should have none. */
+export async function rootKeyCommand(
+  options: RootKeyOptions,
+  surroundings: Surroundings,
+  printer: Printer,
+): Promise<ExitCode> {
+  const { path, label, clusterName, isPlain, isJson } = options;
+  const passphrase = isPlain ? null : await newPassphrase(options.passphraseFile, surroundings);
+  const { vkey } = await asUsage(() => createRootKey({ path, clusterName, label, passphrase }));
+  if (isJson) {
+    printer.json({ name: vkey.name, vkey: formatVkey(vkey), path, sealed: !isPlain });
+    return EXIT.ok;
+  }
+  printer.check("pass", "root key", vkey.name);
+  printer.check(isPlain ? "warn" : "pass", "private", isPlain ? `${path}, not sealed` : `${path}, sealed`);
+  printer.check("skip", "public", `${path}.pub, for whoever proposes the next trust root:`);
+  printer.line(formatVkey(vkey));
+  return EXIT.ok;
+}
+
+/** Asked for twice, or the first line of a file. */
+async function newPassphrase(file: string | null, surroundings: Surroundings): Promise<string> {
+  if (file !== null) return passphraseOf(file);
+  const ask = (question: string): Promise<string> => askPassphrase(surroundings, question);
+  const first = await ask(`Passphrase for the new key (${PASSPHRASE_CHARACTERS_MIN} characters at least): `);
+  if ((await ask("Once more: ")) === first) return first;
+  throw new CliError(EXIT.usage, "passphrase_differs", "the two passphrases differ");
+}
+
+function askPassphrase(surroundings: Surroundings, question: string): Promise<string> {
+  const instead = "no terminal to ask for a passphrase: give --passphrase-file";
+  return askPerson(surroundings, question, { isHidden: true, instead });
+}
+
+function passphraseOf(file: string): string {
+  return readText(file, PASSPHRASE_BYTES_MAX).split(/\r?\n/u)[0] ?? "";
+}
+
+/** The passphrase of a key that is there. */
+export function existingPassphrase(
+  file: string | null,
+  keyPath: string,
+  surroundings: Surroundings,
+): () => Promise<string> {
+  return async () => (file === null ? askPassphrase(surroundings, `Passphrase of ${keyPath}: `) : passphraseOf(file));
+}
+
+/** What is wrong with a file or a value that the person gave. */
+export async function asUsage<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof PrivateFileError) throw new CliError(EXIT.usage, `file_${error.code}`, error.message, error);
+    if (error instanceof RangeError) throw new CliError(EXIT.usage, "value_invalid", error.message, error);
+    throw error;
+  }
+}
