@@ -1,19 +1,10 @@
 #!/usr/bin/env node
 // `npm run bench`: makes the build if it is missing or old, then measures.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { makeBuild } from "./build.js";
 
-const checkout = fileURLToPath(new URL("../../..", import.meta.url));
-const compiler = join(checkout, "node_modules/typescript/bin/tsc");
-const build = spawnSync(process.execPath, [compiler, "-b", "packages/testkit"], {
-  cwd: checkout,
-  stdio: ["ignore", 2, 2],
-});
-if (build.status !== 0) {
-  process.stderr.write("The build failed; the messages above say where.\n");
-  process.exit(1);
-}
-
+makeBuild();
 const { benchCommand } = await import("../dist/index.js");
-process.exitCode = await benchCommand(process.argv.slice(2), process.stdout, process.stderr);
+// The first Ctrl-C ends the run in order, with the figures there are by then; the second one ends it.
+const stop = new AbortController();
+process.once("SIGINT", () => stop.abort());
+process.exitCode = await benchCommand(process.argv.slice(2), process.stdout, process.stderr, stop.signal);

@@ -5,3 +5,11 @@ export function percentile(sorted: readonly number[], p: number): number {
   if (value === undefined) throw new RangeError("no values");
   return value;
 }
+
+/** The nearest-rank median of values in any order. */
+export function median(values: readonly number[]): number {
+  return percentile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+}

@@ -1,0 +1,105 @@
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { HttpResponseReader } from "./http-response-reader.ts";
+import type { HttpAnswer } from "./http-response-reader.ts";
+
+export interface HttpRequest {
+  readonly path: string;
+  /** JSON; null: a GET. */
+  readonly body: string | null;
+}
+
+export interface HttpConnectionOptions {
+  /** `http://host:port`. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Silence of the server after which a request is given up. */
+  readonly timeoutMs: number;
+}
+
+interface Asker {
+  readonly resolve: (answer: HttpAnswer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * One kept connection with one request under way: a client of the load. It does as little as it can for a request,
+ * because what it uses is taken from the processors that the measured servers run on.
+ */
+export class HttpConnection {
+  readonly #options: HttpConnectionOptions;
+  readonly #host: string;
+  readonly #port: number;
+  readonly #headers: string;
+  #reader = new HttpResponseReader();
+  #socket: Socket | null = null;
+  #asker: Asker | null = null;
+
+  constructor(options: HttpConnectionOptions) {
+    const { protocol, hostname, port, host } = new URL(options.url);
+    if (protocol !== "http:") throw new Error(`only http can be measured, not ${options.url}`);
+    this.#options = options;
+    this.#host = hostname;
+    this.#port = Number(port === "" ? 80 : port);
+    const lines = Object.entries({ host, ...options.headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.#headers = lines.join("");
+  }
+
+  get url(): string {
+    return this.#options.url;
+  }
+
+  /** @throws when no answer comes: connection refused or lost, silence, or what is no HTTP */
+  send({ path, body }: HttpRequest): Promise<HttpAnswer> {
+    if (this.#asker !== null) throw new Error("the answer to the request before has not come yet");
+    const socket = this.#socket ?? this.#open();
+    const request =
+      body === null
+        ? `GET ${path} HTTP/1.1\r\n${this.#headers}\r\n`
+        : `POST ${path} HTTP/1.1\r\n${this.#headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    return new Promise((resolve, reject) => {
+      this.#asker = { resolve, reject };
+      socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#lose(this.#socket, new Error("closed by the client"));
+  }
+
+  #open(): Socket {
+    const socket = connect({ host: this.#host, port: this.#port, noDelay: true });
+    socket.setTimeout(this.#options.timeoutMs);
+    socket.on("data", (part: Buffer) => this.#receive(socket, part));
+    socket.on("timeout", () => this.#lose(socket, new Error(`no answer in ${this.#options.timeoutMs} ms`)));
+    socket.on("error", (error) => this.#lose(socket, error));
+    socket.on("close", () => this.#lose(socket, new Error("the connection was closed")));
+    this.#socket = socket;
+    this.#reader = new HttpResponseReader();
+    return socket;
+  }
+
+  #receive(socket: Socket, part: Buffer): void {
+    if (socket !== this.#socket) return;
+    try {
+      const answer = this.#reader.push(part);
+      if (answer === null) return;
+      const asker = this.#asker;
+      this.#asker = null;
+      if (this.#reader.isLast) this.#lose(socket, new Error("the server ends the connection"));
+      asker?.resolve(answer);
+    } catch (error) {
+      this.#lose(socket, error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  /** The next request opens another connection. */
+  #lose(socket: Socket | null, reason: Error): void {
+    if (socket === null || socket !== this.#socket) return;
+    this.#socket = null;
+    socket.destroy();
+    const asker = this.#asker;
+    this.#asker = null;
+    asker?.reject(reason);
+  }
+}

@@ -1,0 +1,132 @@
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
+
+/** Processes of one kind, whose use of the machine is told together. */
+export interface ProcessGroup {
+  /** Such as `api`. */
+  readonly kind: string;
+  readonly pids: readonly number[];
+  /** Whether what they have started belongs to them: the backends of Postgres. */
+  readonly hasChildren: boolean;
+}
+
+/** The kind of the process that makes the load: the benchmark itself. */
+export const CLIENT = "client";
+
+/** What the machine has spent up to a moment, in milliseconds of processor time. */
+export interface CpuReading {
+  /** By kind, all processes of it. */
+  readonly ms: Readonly<Record<string, number>>;
+  /** Of the whole machine: everything that was not idle, with what its host took. */
+  readonly machineMs: number;
+  readonly cores: number;
+  readonly atMs: number;
+}
+
+/** USER_HZ, which Linux fixes at 100 for every program. */
+const MS_PER_TICK = 10;
+/** Fields of /proc/<pid>/stat, counted from the third, which follows the parenthesised name. */
+const PPID = 1;
+const UTIME = 11;
+const STIME = 12;
+const CUTIME = 13;
+const CSTIME = 14;
+
+/** The processes of a cluster and this one; those that are down, or on another machine, are left out. */
+export function clusterGroups(nodes: readonly ClusterFileNode[]): readonly ProcessGroup[] {
+  const of = (name: keyof ClusterFileNode["pids"]): readonly number[] =>
+    nodes.flatMap(({ pids }) => (pids[name] === null ? [] : [pids[name]]));
+  return [
+    { kind: "api", pids: of("api"), hasChildren: false },
+    { kind: "control_plane", pids: of("control_plane"), hasChildren: false },
+    { kind: "postgres", pids: of("postgres"), hasChildren: true },
+    ownGroup(),
+  ];
+}
+
+export function ownGroup(): ProcessGroup {
+  return { kind: CLIENT, pids: [process.pid], hasChildren: false };
+}
+
+/** Null where there is no /proc, or one of the processes is not there: the benchmark then does without. */
+export function readCpu(groups: readonly ProcessGroup[]): CpuReading | null {
+  if (process.platform !== "linux") return null;
+  const ms: Record<string, number> = {};
+  for (const { kind, pids, hasChildren } of groups) {
+    const each = pids.map((pid) => cpuMsOf(pid, hasChildren));
+    if (each.includes(null)) return null;
+    ms[kind] = each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+  }
+  return { ms, machineMs: machineMs(), cores: cpus().length, atMs: performance.now() };
+}
+
+/** Time of a process; with children also of those that live and of those that have ended. */
+function cpuMsOf(pid: number, hasChildren: boolean): number | null {
+  const own = statFields(pid);
+  if (own === null) return null;
+  if (!hasChildren) return sumOf(own, UTIME, STIME) * MS_PER_TICK;
+  const living = childrenOf(pid).flatMap((child) => {
+    const fields = statFields(child);
+    return fields === null ? [] : [sumOf(fields, UTIME, STIME)];
+  });
+  return (sumOf(own, UTIME, STIME, CUTIME, CSTIME) + living.reduce((sum, ticks) => sum + ticks, 0)) * MS_PER_TICK;
+}
+
+function sumOf(fields: readonly string[], ...places: readonly number[]): number {
+  return places.reduce((sum, place) => sum + Number(fields[place]), 0);
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const all = readdirSync("/proc").flatMap((name) => (/^\d+$/u.test(name) ? [Number(name)] : []));
+  return all.filter((each) => Number(statFields(each)?.[PPID]) === pid);
+}
+
+/** Idle and waiting for a disk are the fourth and fifth of the columns; guests, the last two, are counted already. */
+function machineMs(): number {
+  const [line = ""] = readFileSync("/proc/stat", "latin1").split("\n");
+  const columns = line.trim().split(/\s+/u).slice(1).map(Number);
+  return columns.slice(0, 8).reduce((sum, ticks, at) => (at === 3 || at === 4 ? sum : sum + ticks), 0) * MS_PER_TICK;
+}
+
+/** The largest resident set of any one process of each kind since `forgetPeaks`, in MB (10^6 bytes). */
+export function readPeaksMb(groups: readonly ProcessGroup[]): Readonly<Record<string, number>> | null {
+  if (process.platform !== "linux") return null;
+  return Object.fromEntries(
+    groups.map((group) => [group.kind, Math.max(0, ...membersOf(group).map((pid) => peakKb(pid) * 1.024e-3))]),
+  );
+}
+
+/** Lets the peaks begin anew. Where the system forbids it, they count from the start of each process. */
+export function forgetPeaks(groups: readonly ProcessGroup[]): void {
+  for (const pid of groups.flatMap(membersOf)) {
+    try {
+      writeFileSync(`/proc/${pid}/clear_refs`, "5");
+    } catch {
+      // Not ours, ended meanwhile, or no Linux: the peak since its start is what can be told.
+    }
+  }
+}
+
+function membersOf({ pids, hasChildren }: ProcessGroup): readonly number[] {
+  return hasChildren ? pids.flatMap((pid) => [pid, ...childrenOf(pid)]) : pids;
+}
+
+function peakKb(pid: number): number {
+  return Number(/^VmHWM:\s*(\d+) kB/mu.exec(readOfProcess(pid, "status") ?? "")?.[1] ?? 0);
+}
+
+function statFields(pid: number): readonly string[] | null {
+  const stat = readOfProcess(pid, "stat");
+  return stat === null ? null : stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** Null when the process has ended. */
+function readOfProcess(pid: number, name: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "latin1");
+  } catch {
+    // The process ended between the listing and the reading.
+    return null;
+  }
+}

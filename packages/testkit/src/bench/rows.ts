@@ -1,0 +1,135 @@
+/** What a benchmark came to, as `--json` prints it. Times are in milliseconds unless a name says otherwise. */
+
+export type Unit = "anchors" | "puts" | "requests" | "receipts";
+
+/** What was measured: this service, etcd beside it, or the offline verification of a client. */
+export type System = "anchoring" | "etcd" | "client";
+
+/** A figure that is aimed at, and whether this run has it. */
+export interface Goal {
+  readonly text: string;
+  readonly isMet: boolean;
+}
+
+export interface Usage {
+  /** Processor time for 1,000 of what was done, by kind of process, summed over all processes of the kind. */
+  readonly cpuMsPerThousand: Readonly<Record<string, number>>;
+  /** The largest resident set of one process of each kind, in MB (10^6 bytes). */
+  readonly peakMb: Readonly<Record<string, number>>;
+  /** Share of the machine's processors that others used meanwhile: above 0.05 the row says little. */
+  readonly otherShare: number;
+}
+
+/** Load of one kind for a while. */
+export interface LoadRow {
+  readonly type: "load";
+  readonly system: System;
+  readonly scenario: string;
+  readonly clients: number;
+  readonly unit: Unit;
+  readonly unitsPerRequest: number;
+  /** Not measured: until the rate was steady. */
+  readonly leadIn: { readonly seconds: number; readonly isSteady: boolean };
+  readonly seconds: number;
+  /** Good answers within `seconds`. */
+  readonly requests: number;
+  /** In units. */
+  readonly ratePerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Answers that were not what they should be, by status; `0` = no answer. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Null where the system does not tell. */
+  readonly usage: Usage | null;
+  readonly goals: readonly Goal[];
+  /** Rows of two systems with the same shape are compared. Null: nothing to compare with. */
+  readonly shape: string | null;
+}
+
+/** Something that takes its time, done once or several times. */
+export interface TimesRow {
+  readonly type: "times";
+  readonly scenario: string;
+  readonly measure: string;
+  readonly ms: readonly number[];
+  readonly goals: readonly Goal[];
+}
+
+export type Row = LoadRow | TimesRow;
+
+/** The same shape of load, on both systems. */
+export interface Ratio {
+  readonly shape: string;
+  readonly anchorsPerSecond: number;
+  readonly putsPerSecond: number;
+  /** Of the rates: above 1 the anchors are ahead. */
+  readonly rate: number;
+  /** Of the medians: below 1 the anchors are ahead. */
+  readonly p50: number;
+}
+
+export interface Machine {
+  readonly cores: number;
+  readonly model: string;
+  readonly memoryMb: number;
+  readonly node: string;
+  readonly platform: string;
+  /** The first line of `etcd --version`; null where there is none. */
+  readonly etcd: string | null;
+}
+
+export interface Report {
+  readonly format: 1;
+  /** RFC 3339. */
+  readonly measuredAt: string;
+  readonly machine: Machine;
+  readonly secondsEach: number;
+  readonly rows: readonly Row[];
+  readonly ratios: readonly Ratio[];
+  /** Of sampled answers, all receipts in them: every one verified offline. */
+  readonly receiptsVerified: number;
+}
+
+/** Every pair of rows with one shape, in the order of the anchors' rows. */
+export function ratiosOf(rows: readonly Row[]): readonly Ratio[] {
+  const loads = rows.flatMap((row) => (row.type === "load" && row.shape !== null ? [row] : []));
+  return loads.flatMap((anchors) => {
+    const puts = loads.find(({ system, shape }) => system === "etcd" && shape === anchors.shape);
+    if (anchors.system !== "anchoring" || puts === undefined || anchors.shape === null) return [];
+    return [ratioOf(anchors.shape, anchors, puts)];
+  });
+}
+
+/** The best rate of each, whatever the shape: batches here, puts or transactions there. Null unless both were run. */
+export function ratioOfBest(rows: readonly Row[]): Ratio | null {
+  const best = (system: System, unit: Unit): LoadRow | null => {
+    const loads = rows.flatMap((row) =>
+      row.type === "load" && row.system === system && row.unit === unit ? [row] : [],
+    );
+    return loads.toSorted((a, b) => b.ratePerSecond - a.ratePerSecond)[0] ?? null;
+  };
+  const anchors = best("anchoring", "anchors");
+  const puts = best("etcd", "puts");
+  if (anchors === null || puts === null) return null;
+  return ratioOf("the best of each, whatever the shape", anchors, puts);
+}
+
+function ratioOf(shape: string, anchors: LoadRow, puts: LoadRow): Ratio {
+  return {
+    shape,
+    anchorsPerSecond: anchors.ratePerSecond,
+    putsPerSecond: puts.ratePerSecond,
+    rate: anchors.ratePerSecond / puts.ratePerSecond,
+    p50: anchors.p50Ms / puts.p50Ms,
+  };
+}
+
+/** The largest share of the processors that others used in any row; 0 where nobody tells. */
+export function otherShareOf(rows: readonly Row[]): number {
+  return Math.max(0, ...rows.map((row) => (row.type === "load" ? (row.usage?.otherShare ?? 0) : 0)));
+}
+
+export function hasFailed(row: Row): boolean {
+  return row.type === "load" && (row.requests === 0 || Object.keys(row.failures).length > 0);
+}

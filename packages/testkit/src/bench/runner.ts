@@ -1,0 +1,168 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { EmbeddedCluster } from "@event-anchoring/dev-cluster";
+import { EtcdCluster } from "./etcd/etcd-cluster.ts";
+import { measureLoad } from "./measure-load.ts";
+import type { LoadFigures, MeasuredLoad, Sight } from "./measure-load.ts";
+import { MeasuredCluster } from "./measured-cluster.ts";
+import type { Progress } from "./progress.ts";
+import { LOAD_COLUMNS, TIMES_COLUMNS, loadCells, number, timesCells } from "./report-tables.ts";
+import type { LoadRow, Row } from "./rows.ts";
+import type { ClusterScenario, EtcdScenario, LoadScenario, PlannedLoad, Stage } from "./scenario.ts";
+import { singleEvents } from "./scenarios/events.ts";
+import { textLine } from "./table.ts";
+
+/** Until the hot paths of six new processes are compiled; before that a write costs twice the processor time. */
+const WARM_UP_MS_MAX = 20_000;
+const WARM_UP_CLIENTS = 64;
+
+/** Runs scenarios one after another, and shows each row as it comes. */
+export class Runner {
+  readonly rows: Row[] = [];
+  /** Some answers, as JSON text, whose receipts are to be verified. */
+  readonly samples: string[] = [];
+  readonly #stage: Stage;
+  readonly #isInterrupted: () => boolean;
+
+  constructor(stage: Stage, isInterrupted: () => boolean) {
+    this.#stage = stage;
+    this.#isInterrupted = isInterrupted;
+  }
+
+  async onCluster(cluster: MeasuredCluster, scenarios: readonly (LoadScenario | ClusterScenario)[]): Promise<void> {
+    const { progress } = this.#stage;
+    if (this.#stage.leadInMs > 0) await this.#warmUp(cluster);
+    for (const scenario of scenarios) {
+      if (this.#isInterrupted()) return;
+      if (scenario.kind === "load") this.#add([await this.#loadRow(scenario, cluster)]);
+      else if (scenario.needsOwn && cluster.own === null) {
+        progress.reporter.notice(`${scenario.name}: not with --cluster, it stops and starts nodes`);
+      } else this.#add(await scenario.run(cluster, this.#stage));
+    }
+  }
+
+  async onEtcd(scenarios: readonly EtcdScenario[]): Promise<void> {
+    const { reporter } = this.#stage.progress;
+    const etcd = await reporter.step("starting three members of etcd", () => EtcdCluster.start());
+    try {
+      for (const scenario of scenarios) {
+        if (this.#isInterrupted()) return;
+        this.#add([await this.#etcdRow(scenario, etcd)]);
+      }
+    } finally {
+      await reporter.step("stopping etcd", () => etcd.stop());
+    }
+  }
+
+  async #warmUp(cluster: MeasuredCluster): Promise<void> {
+    const leadInMs = Math.min(WARM_UP_MS_MAX, this.#stage.leadInMs * 2);
+    const planned: PlannedLoad = {
+      workload: singleEvents(cluster.origins),
+      unit: "anchors",
+      clients: WARM_UP_CLIENTS,
+      place: "all nodes",
+      hasReceipts: false,
+    };
+    await this.#figures("warming up", await onCluster(cluster, planned), { leadInMs, measureMs: 0 });
+  }
+
+  async #loadRow(scenario: LoadScenario, cluster: MeasuredCluster): Promise<LoadRow> {
+    const planned = await scenario.plan(cluster, this.#stage.progress);
+    const { name } = scenario;
+    const load = await onCluster(cluster, planned);
+    const onSample = planned.hasReceipts ? { onSample: (answer: string) => void this.samples.push(answer) } : {};
+    const figures = await this.#figures(name, { ...load, ...onSample }, this.#stage);
+    const { clients, unit, workload, goals = [], shape = null } = planned;
+    return {
+      type: "load",
+      system: "anchoring",
+      scenario: name,
+      clients,
+      unit,
+      unitsPerRequest: workload.unitsPerRequest,
+      ...figures,
+      goals: goals.map(({ text, isMet }) => ({ text, isMet: isMet(figures) })),
+      shape,
+    };
+  }
+
+  async #etcdRow({ name, plan }: EtcdScenario, etcd: EtcdCluster): Promise<LoadRow> {
+    const { shape, workload, clients, urls } = await plan(etcd);
+    const headers = { "content-type": "application/json" };
+    const load = { workload, clients, urls, headers, groups: etcd.groups };
+    const figures = await this.#figures(name, load, this.#stage);
+    const { unitsPerRequest } = workload;
+    return {
+      type: "load",
+      system: "etcd",
+      scenario: name,
+      clients,
+      unit: "puts",
+      unitsPerRequest,
+      ...figures,
+      goals: [],
+      shape,
+    };
+  }
+
+  async #figures(
+    name: string,
+    load: Omit<MeasuredLoad, "timing" | "onSight">,
+    timing: Pick<Stage, "leadInMs" | "measureMs">,
+  ): Promise<LoadFigures> {
+    const { progress } = this.#stage;
+    const rates: string[] = [];
+    let isLeadInShown = timing.leadInMs === 0;
+    const leadIn = (): string => `${name}: lead-in ${rates.join(" ")} /s`;
+    const onSight = (sight: Sight): void => {
+      if (sight.phase === "lead-in") rates.push(number(sight.ratePerSecond));
+      if (sight.phase === "measuring" && !isLeadInShown) {
+        progress.line(`  ${leadIn()}`);
+        isLeadInShown = true;
+      }
+      progress.state(
+        sight.phase === "preparing"
+          ? `${name}: ${sight.made.toLocaleString("en")} requests signed`
+          : sight.phase === "lead-in"
+            ? leadIn()
+            : `${name}: measuring, ${number(sight.ratePerSecond)} /s`,
+      );
+    };
+    const figures = await measureLoad({ ...load, timing, onSight });
+    if (!isLeadInShown) progress.line(`  ${leadIn()}`);
+    return figures;
+  }
+
+  #add(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const line =
+        row.type === "load" ? textLine(LOAD_COLUMNS, loadCells(row)) : textLine(TIMES_COLUMNS, timesCells(row));
+      this.#stage.progress.line(line);
+      this.rows.push(row);
+    }
+  }
+}
+
+/** A planned load with its servers and the processes behind them, as they are now. */
+export async function onCluster(
+  cluster: MeasuredCluster,
+  { workload, clients, place }: PlannedLoad,
+): Promise<Omit<MeasuredLoad, "timing" | "onSight">> {
+  return { workload, clients, urls: await cluster.urlsAt(place), headers: cluster.headers, groups: cluster.groups };
+}
+
+/** The running cluster of a folder, or one that is started for `use` and erased afterwards. */
+export async function withCluster<Result>(
+  folder: string | null,
+  { reporter }: Progress,
+  use: (cluster: MeasuredCluster) => Promise<Result>,
+): Promise<Result> {
+  if (folder !== null) return use(MeasuredCluster.running(folder));
+  const own = await EmbeddedCluster.start({ folder: mkdtempSync(join(tmpdir(), "anchoring-bench-")), reporter });
+  try {
+    return await use(MeasuredCluster.ofOwn(own));
+  } finally {
+    await reporter.step("stopping the cluster", () => own.erase());
+  }
+}

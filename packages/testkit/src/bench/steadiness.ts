@@ -1,0 +1,30 @@
+/** What one stretch of load came to. */
+export interface Stretch {
+  /** Things done in each second. */
+  readonly ratePerSecond: number;
+  /** Processor time of the measured processes for each thing done, in milliseconds; null where nobody tells. */
+  readonly cpuMsEach: number | null;
+}
+
+/** How many stretches in a row must be alike. */
+export const STRETCHES_ALIKE = 3;
+const SPREAD_MAX = 0.1;
+
+/**
+ * Whether a load has settled: the newest stretches are within 10 % of one another, in rate and in processor time for
+ * each thing done. The rate alone is no sign with few clients, who mostly wait, while the code they wait for is still
+ * being compiled.
+ */
+export function isSteady(stretches: readonly Stretch[]): boolean {
+  const newest = stretches.slice(-STRETCHES_ALIKE);
+  if (newest.length < STRETCHES_ALIKE) return false;
+  const costs = newest.flatMap(({ cpuMsEach }) => (cpuMsEach === null ? [] : [cpuMsEach]));
+  return spread(newest.map(({ ratePerSecond }) => ratePerSecond)) <= SPREAD_MAX && spread(costs) <= SPREAD_MAX;
+}
+
+/** From the smallest to the largest, as a share of the largest; 0 for none, 1 if the largest is 0. */
+export function spread(values: readonly number[]): number {
+  if (values.length === 0) return 0;
+  const largest = Math.max(...values);
+  return largest <= 0 ? 1 : (largest - Math.min(...values)) / largest;
+}
