@@ -18,7 +18,7 @@ export interface TestCluster {
 
 /** A real cluster in a folder of its own, with its processes run from the build. Call `cluster.erase()` in the end. */
 export async function startTestCluster(
-  options: Pick<EmbeddedClusterOptions, "logEntriesKept"> = {},
+  options: Pick<EmbeddedClusterOptions, "logEntriesKept" | "surroundings"> = {},
 ): Promise<TestCluster> {
   const notices: string[] = [];
   const reporter = {

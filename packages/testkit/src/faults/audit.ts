@@ -1,0 +1,154 @@
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  bytesToHex,
+  checkpointOrigin,
+  formatCheckpoint,
+  hexToBytes,
+  receiptFromJson,
+  toOriginFingerprint,
+  verifyCosignature,
+  verifyReceipt,
+} from "@event-anchoring/protocol";
+import type { Crypto, TrustRootChain } from "@event-anchoring/protocol";
+import { headsAt } from "../acknowledged.ts";
+import { trustRootsOf } from "../bench/verify-samples.ts";
+import { nodeFiles } from "../node-files.ts";
+import type { TestCluster } from "../test-cluster.ts";
+import { until } from "../until.ts";
+import { brokenPromises } from "./checks.ts";
+import type { AnchoredRecord, Recorder, SeenCosignature } from "./recorder.ts";
+import { rootsAt, storedLog } from "./stored-log.ts";
+import type { StoredLeaf } from "./stored-log.ts";
+
+/** What an audit has looked at, so that nobody takes an empty one for a good one. */
+export interface Audit {
+  /** A line for every promise that was not kept. */
+  readonly broken: readonly string[];
+  readonly anchored: number;
+  readonly leaves: number;
+  readonly cosignatures: number;
+  readonly heads: number;
+}
+
+const CAUGHT_UP_TIMEOUT_MS = 60_000;
+
+/**
+ * Holds everything that was said to anybody against what every node has in the end: nothing lost, nothing twice,
+ * nothing changed, nothing signed that is not there. The cluster is ready, and nobody writes any more.
+ */
+export async function audit(setup: TestCluster, recorder: Recorder): Promise<Audit> {
+  const { nodes } = setup.cluster.file;
+  const logs = await equalLogs(setup);
+  const [first = []] = logs;
+  const { cosignatures, heads, anchored } = recorder;
+  const trustRoots = trustRootsOf(setup.cluster.file.trust_root);
+  const tips = await Promise.all(nodes.map(({ id }) => headsAt(setup, id)));
+  const broken = [
+    ...brokenPromises(recorder),
+    ...logs.flatMap((log, at) => differentLeaves(nodes[at]?.id ?? "", first, log)),
+    ...tips.flatMap((tip, at) => (tip.join() === tips[0]?.join() ? [] : [`${nodes[at]?.id}: ${tip.join()}`])),
+    ...misplaced(first, anchored),
+    ...strangers(first, recorder.attempted),
+    ...unfoundedRoots(first, [...cosignatures, ...heads]),
+    ...badCosignatures(cosignatures, trustRoots),
+    ...badReceipts(anchored, trustRoots),
+  ];
+  return { broken, anchored: anchored.length, leaves: first.length, cosignatures: cosignatures.length, heads: heads.length };
+}
+
+/** Tables are written after an answer is given: a node may take a moment to have them all. */
+async function equalLogs(setup: TestCluster): Promise<readonly (readonly StoredLeaf[])[]> {
+  const urls = setup.cluster.file.nodes.map(({ id }) => nodeFiles(setup.cluster, id).databaseUrl);
+  return until(
+    "all nodes hold equally many leaves",
+    async () => {
+      const logs = await Promise.all(urls.map(storedLog));
+      return logs.every(({ length }) => length === logs[0]?.length) ? logs : null;
+    },
+    CAUGHT_UP_TIMEOUT_MS,
+  );
+}
+
+function differentLeaves(nodeId: string, first: readonly StoredLeaf[], own: readonly StoredLeaf[]): readonly string[] {
+  const at = own.findIndex(({ anchorId }, place) => anchorId !== first[place]?.anchorId);
+  return at < 0 ? [] : [`${nodeId} holds another leaf at sequence ${at} than the first node`];
+}
+
+/** Acknowledged, and not there in its place. */
+function misplaced(leaves: readonly StoredLeaf[], anchored: readonly AnchoredRecord[]): readonly string[] {
+  return anchored.flatMap(({ kind, content, anchorId, sequence, depth, originFingerprint }) => {
+    const leaf = leaves[sequence];
+    const isThere =
+      leaf !== undefined &&
+      leaf.anchorId === anchorId &&
+      leaf.depth === depth &&
+      leaf.originFingerprint === originFingerprint &&
+      leaf.content === `${kind} ${content}`;
+    return isThere ? [] : [`lost: ${kind} ${content}, acknowledged as ${anchorId} at sequence ${sequence}`];
+  });
+}
+
+/** There, and asked for by nobody, or there twice. */
+function strangers(leaves: readonly StoredLeaf[], attempted: ReadonlySet<string>): readonly string[] {
+  const seen = new Map<string, number>();
+  return leaves.flatMap(({ content, sequence }) => {
+    if (content === null) return [];
+    const before = seen.get(content);
+    seen.set(content, sequence);
+    if (before !== undefined) return [`doubled: ${content} at sequences ${before} and ${sequence}`];
+    return attempted.has(content) ? [] : [`nobody has sent what is at sequence ${sequence}: ${content}`];
+  });
+}
+
+type SaidRoot = Pick<SeenCosignature, "nodeId" | "originFingerprint" | "treeSize" | "rootHash">;
+
+/** Said of a tree, and not what the leaves come to. */
+function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly SaidRoot[]): readonly string[] {
+  const keyOf = ({ originFingerprint, treeSize }: SaidRoot): string => `${originFingerprint} ${treeSize}`;
+  const roots = rootsAt(leaves, new Set(said.map(keyOf)));
+  return said.flatMap((one) => {
+    const root = roots.get(keyOf(one));
+    return root === one.rootHash ? [] : [`${keyOf(one)}: ${one.nodeId} said ${one.rootHash}, the leaves ${root}`];
+  });
+}
+
+function badCosignatures(cosignatures: readonly SeenCosignature[], chain: TrustRootChain): readonly string[] {
+  const { clusterName, nodes } = chain.newest.trustRoot;
+  const keys = new Map(nodes.map(({ nodeId, cosignerVkey }) => [nodeId, cosignerVkey.publicKey]));
+  return cosignatures.flatMap(({ nodeId, originFingerprint, treeSize, rootHash, timeS, signature }) => {
+    const publicKey = keys.get(nodeId);
+    const origin = checkpointOrigin(clusterName, toOriginFingerprint(hexToBytes(originFingerprint, 32)));
+    const checkpointText = formatCheckpoint({ origin, treeSize, rootHash: hexToBytes(rootHash, 32) });
+    const isGood =
+      publicKey !== undefined &&
+      verifyCosignature({ timeS, signature, publicKey, checkpointText }, nodeCrypto.ed25519Verify);
+    return isGood ? [] : [`${nodeId} sent a bad signature over ${originFingerprint} at size ${treeSize}`];
+  });
+}
+
+function badReceipts(anchored: readonly AnchoredRecord[], trustRoots: TrustRootChain): readonly string[] {
+  const crypto = rememberingCrypto();
+  return anchored.flatMap(({ receipt: value, anchorId, kind, content }) => {
+    const { receipt } = receiptFromJson(value);
+    const event = kind === "event" || kind === "signed_event" ? { eventHash: hexToBytes(content, 32) } : {};
+    const expect = { anchorId: hexToBytes(anchorId, 32), ...event };
+    const { failure } = verifyReceipt({ receipt, trustRoots, expect }, crypto);
+    return failure === null ? [] : [`receipt of ${anchorId}: ${failure.step} ${failure.code}`];
+  });
+}
+
+/** Receipts of one batch carry one checkpoint: its signatures are verified once. */
+function rememberingCrypto(): Crypto {
+  const verdicts = new Map<string, boolean>();
+  return {
+    sha256: nodeCrypto.sha256,
+    ed25519Verify: (publicKey, message, signature) => {
+      const key = `${bytesToHex(publicKey)} ${bytesToHex(signature)} ${bytesToHex(nodeCrypto.sha256(message))}`;
+      const known = verdicts.get(key);
+      if (known !== undefined) return known;
+      const verdict = nodeCrypto.ed25519Verify(publicKey, message, signature);
+      verdicts.set(key, verdict);
+      return verdict;
+    },
+  };
+}
