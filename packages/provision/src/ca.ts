@@ -1,5 +1,6 @@
 import "reflect-metadata";
 import { X509Certificate as NodeX509Certificate, createHash, randomBytes, webcrypto } from "node:crypto";
+import { isIP } from "node:net";
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -7,6 +8,7 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
@@ -47,13 +49,22 @@ const USAGES: Readonly<Record<CertificateIdentity["role"], readonly ExtendedKeyU
   operator: [ExtendedKeyUsage.clientAuth],
 };
 
-/** Makes a new self-signed CA, ECDSA P-256. @param nowMs Unix milliseconds */
-export async function createCertificateAuthority(clusterName: string, nowMs: number): Promise<CertificateAuthority> {
+/**
+ * Makes a new self-signed CA, ECDSA P-256. Its name ends in digits of its own, so that a CA and its successor are told
+ * apart in any tool.
+ * @param nowMs Unix milliseconds
+ */
+export async function createCertificateAuthority(
+  clusterName: string,
+  nowMs: number,
+  purpose: "control plane" | "gateway" = "control plane",
+): Promise<CertificateAuthority> {
   cryptoProvider.set(webcrypto);
   const keys = await generateKeys();
+  const serial = serialNumber();
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
-    name: [{ CN: [`${clusterName} control plane CA`] }],
+    serialNumber: serial,
+    name: [{ CN: [`${clusterName} ${purpose} CA ${serial.slice(-8)}`] }],
     notBefore: new Date(nowMs - BACKDATED_MS),
     notAfter: new Date(nowMs + CA_LIFETIME_MS),
     signingAlgorithm: ECDSA_P256,
@@ -73,9 +84,24 @@ export function certificateAuthorityOf(authority: IssuedCertificate): Certificat
   return withUnprintableKey({ certificatePem, privateKeyPem, expiresMs, spkiSha256: spkiSha256Of(certificatePem) });
 }
 
+/** The certificates of a PEM file, each as PEM text. */
+export function splitCertificates(pem: string): string[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return blocks.map((block) => `${block}\n`);
+}
+
+/** @throws RangeError for what is no certificate */
+export function parseCertificate(certificatePem: string): NodeX509Certificate {
+  try {
+    return new NodeX509Certificate(certificatePem);
+  } catch (cause) {
+    throw new RangeError("this is no certificate in PEM", { cause });
+  }
+}
+
 /** SHA-256 of a certificate's SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). */
 export function spkiSha256Of(certificatePem: string): Uint8Array {
-  const spki = new NodeX509Certificate(certificatePem).publicKey.export({ type: "spki", format: "der" });
+  const spki = parseCertificate(certificatePem).publicKey.export({ type: "spki", format: "der" });
   return Uint8Array.from(createHash("sha256").update(spki).digest());
 }
 
@@ -90,13 +116,76 @@ export async function issueCertificate(
   lifetimeMs: number,
   nowMs: number,
 ): Promise<IssuedCertificate> {
+  return issueLeaf(authority, leafOf(identity), lifetimeMs, nowMs);
+}
+
+/**
+ * Issues a TLS server certificate for the names that clients connect to. For a gateway: not of the cluster's own CA,
+ * which signs nothing but identities.
+ * @param names host names and addresses, at least one
+ */
+export async function issueServerCertificate(
+  authority: IssuedCertificate,
+  names: readonly string[],
+  lifetimeMs: number,
+  nowMs: number,
+): Promise<IssuedCertificate> {
+  const [first] = names;
+  if (first === undefined) throw new RangeError("a server certificate has at least one name");
+  const alternatives = names.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value }) as const);
+  const leaf = { commonName: first, usages: [ExtendedKeyUsage.serverAuth], alternatives };
+  return issueLeaf(authority, leaf, lifetimeMs, nowMs);
+}
+
+/** A new key, and the request by which another CA issues the identity's certificate. Both are PEM text. */
+export async function requestCertificate(
+  identity: CertificateIdentity,
+): Promise<{ readonly requestPem: string; readonly privateKeyPem: string }> {
+  cryptoProvider.set(webcrypto);
+  const keys = await generateKeys();
+  const leaf = leafOf(identity);
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: [leaf.commonName] }],
+    keys,
+    signingAlgorithm: ECDSA_P256,
+    extensions: [
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([...leaf.usages]),
+      new SubjectAlternativeNameExtension([...leaf.alternatives]),
+    ],
+  });
+  const privateKeyPem = await privateKeyPemOf(keys);
+  return withUnprintableKey({ requestPem: `${request.toString("pem").trim()}\n`, privateKeyPem });
+}
+
+/** What is particular to a certificate that is no authority's. */
+interface Leaf {
+  readonly commonName: string;
+  readonly usages: readonly ExtendedKeyUsage[];
+  readonly alternatives: readonly { readonly type: "url" | "dns" | "ip"; readonly value: string }[];
+}
+
+function leafOf(identity: CertificateIdentity): Leaf {
+  return {
+    commonName: `${identity.role} ${identity.id}`,
+    usages: USAGES[identity.role],
+    alternatives: [{ type: "url", value: formatIdentity(identity) }],
+  };
+}
+
+async function issueLeaf(
+  authority: IssuedCertificate,
+  leaf: Leaf,
+  lifetimeMs: number,
+  nowMs: number,
+): Promise<IssuedCertificate> {
   if (!(lifetimeMs > 0)) throw new RangeError(`a lifetime is above 0 ms, not ${lifetimeMs}`);
   cryptoProvider.set(webcrypto);
   const issuer = new X509Certificate(authority.certificatePem);
   const keys = await generateKeys();
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
-    subject: [{ CN: [`${identity.role} ${identity.id}`] }],
+    subject: [{ CN: [leaf.commonName] }],
     issuer: issuer.subject,
     notBefore: new Date(nowMs - BACKDATED_MS),
     notAfter: new Date(Math.min(nowMs + lifetimeMs, issuer.notAfter.getTime())),
@@ -106,8 +195,8 @@ export async function issueCertificate(
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([...USAGES[identity.role]]),
-      new SubjectAlternativeNameExtension([{ type: "url", value: formatIdentity(identity) }]),
+      new ExtendedKeyUsageExtension([...leaf.usages]),
+      new SubjectAlternativeNameExtension([...leaf.alternatives]),
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
@@ -125,18 +214,22 @@ async function importPrivateKey(pem: string): Promise<webcrypto.CryptoKey> {
 }
 
 async function issued(certificate: X509Certificate, keys: webcrypto.CryptoKeyPair): Promise<IssuedCertificate> {
-  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
-  const lines = der.match(/.{1,64}/g) ?? [];
   return withUnprintableKey({
     certificatePem: `${certificate.toString("pem").trim()}\n`,
-    privateKeyPem: `-----BEGIN PRIVATE KEY-----\n${lines.join("\n")}\n-----END PRIVATE KEY-----\n`,
+    privateKeyPem: await privateKeyPemOf(keys),
     expiresMs: certificate.notAfter.getTime(),
   });
 }
 
+async function privateKeyPemOf(keys: webcrypto.CryptoKeyPair): Promise<string> {
+  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
+  const lines = der.match(/.{1,64}/g) ?? [];
+  return `-----BEGIN PRIVATE KEY-----\n${lines.join("\n")}\n-----END PRIVATE KEY-----\n`;
+}
+
 /** A secret that is not enumerable stays out of logs, JSON and spread copies that nobody meant to make. */
-function withUnprintableKey<T extends IssuedCertificate>(certificate: T): T {
-  return Object.defineProperty(certificate, "privateKeyPem", { enumerable: false });
+function withUnprintableKey<T extends { readonly privateKeyPem: string }>(made: T): T {
+  return Object.defineProperty(made, "privateKeyPem", { enumerable: false });
 }
 
 /** 127 random bits: positive, and unpredictable as CA/Browser rules want it. */

@@ -38,6 +38,8 @@ export interface CeremonyPlan {
   readonly rootThreshold: number;
   /** SHA-256 of the SubjectPublicKeyInfo of the control plane's CA. */
   readonly caSpkiSha256: Uint8Array;
+  /** The same of CAs that may follow it; pinned from the start, so that they can without a new trust root. */
+  readonly nextCaSpkiSha256?: readonly Uint8Array[];
   /** Unix seconds. */
   readonly issuedS: number;
   readonly expiresS: number;
@@ -158,7 +160,7 @@ function trustRootOf(
     issuedS: plan.issuedS,
     expiresS: plan.expiresS,
     rootKeys: { threshold: plan.rootThreshold, keys: roots.toSorted(byText) },
-    ca: [plan.caSpkiSha256],
+    ca: [plan.caSpkiSha256, ...(plan.nextCaSpkiSha256 ?? [])].toSorted(compareBytes),
     origins: origins.toSorted((a, b) => compareBytes(a.originFingerprint, b.originFingerprint)),
     nodes: members.toSorted((a, b) => (a.nodeId < b.nodeId ? -1 : 1)),
     quorum: plan.quorum,

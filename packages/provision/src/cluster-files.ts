@@ -1,9 +1,22 @@
 /** A cluster's files: what the ceremony leaves on disk, and how it is read back. */
+import { createPrivateKey } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { formatIdentity } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import type { CertificateIdentity } from "@event-anchoring/control-contract";
 import { bytesToHex, parseSignedTrustRoot } from "@event-anchoring/protocol";
 import type { SignedTrustRoot } from "@event-anchoring/protocol";
-import { NODE_TLS_LIFETIME_MS, certificateAuthorityOf, createCertificateAuthority, issueCertificate } from "./ca.ts";
+import {
+  NODE_TLS_LIFETIME_MS,
+  certificateAuthorityOf,
+  createCertificateAuthority,
+  issueCertificate,
+  parseCertificate,
+  requestCertificate,
+  spkiSha256Of,
+  splitCertificates,
+} from "./ca.ts";
 import type { CertificateAuthority, IssuedCertificate } from "./ca.ts";
 import { holdCeremony } from "./ceremony.ts";
 import type { Ceremony, NodeSecrets } from "./ceremony.ts";
@@ -31,6 +44,13 @@ export interface NewCluster {
   readonly rootThreshold?: number;
   /** Must not hold a cluster yet. */
   readonly outDir: string;
+  /**
+   * PEM of the CAs of somebody else, the first of which will issue: no CA is made, and each node gets a request in the
+   * place of a certificate. Default: a CA of the cluster's own.
+   */
+  readonly foreignAuthorities?: readonly string[];
+  /** Whether the CA's successor is made and pinned as well, as `ca/next.*`. Default false. */
+  readonly hasNextAuthority?: boolean;
   /** Default 1 year. */
   readonly tlsLifetimeMs?: number;
   /** Default 10 years. */
@@ -67,7 +87,8 @@ export interface ProvisionedCluster {
 /**
  * Makes a cluster below `outDir`: `ca/` and `root-keys/` (move both off the machine in production), `trust-root.txt`,
  * `root-thk.txt`, and one folder per node in `nodes/<node id>/` with identity/ (ca.crt, tls.crt, tls.key, auth.key,
- * cosigner.key, log.seed, trust-root.txt, root-thk.txt), promise/ and run/. Folders are 0700, files 0600.
+ * cosigner.key, log.seed, trust-root.txt, root-thk.txt), promise/ and run/. Folders are 0700, files 0600. With a CA of
+ * somebody else there is no `ca/ca.key`, and a node has tls.csr and tls.key.new until it is given its certificate.
  *
  * `trust-root.txt` is written last: a cluster without it was not finished, and its folder can be removed.
  * @throws PrivateFileError `exists`; RangeError or TrustRootError for a plan that no trust root may have
@@ -78,7 +99,9 @@ export async function createCluster(plan: NewCluster): Promise<ProvisionedCluste
     throw new PrivateFileError("exists", trustRootFile, "there is a cluster already");
   const nowMs = plan.nowMs ?? Date.now();
   const rootKeys = plan.rootKeys ?? 1;
-  const authority = await createCertificateAuthority(plan.clusterName, nowMs);
+  const authorities = await authoritiesOf(plan, nowMs);
+  const [caSpkiSha256, ...nextCaSpkiSha256] = authorities.certificates.map(spkiSha256Of);
+  if (caSpkiSha256 === undefined) throw new RangeError("a cluster has a CA");
   const issuedS = Math.floor(nowMs / 1000);
   const ceremony = holdCeremony({
     clusterName: plan.clusterName,
@@ -86,47 +109,83 @@ export async function createCluster(plan: NewCluster): Promise<ProvisionedCluste
     quorum: plan.quorum,
     rootKeys,
     rootThreshold: plan.rootThreshold ?? Math.floor(rootKeys / 2) + 1,
-    caSpkiSha256: authority.spkiSha256,
+    caSpkiSha256,
+    nextCaSpkiSha256,
     issuedS,
     expiresS: issuedS + (plan.trustRootLifetimeS ?? 10 * 365 * DAY_S),
   });
-  await writeOfflineFiles(plan.outDir, authority, ceremony);
+  await writeOfflineFiles(plan.outDir, authorities, ceremony);
   const lifetimeMs = plan.tlsLifetimeMs ?? NODE_TLS_LIFETIME_MS;
   for (const secrets of ceremony.nodes) {
+    await writeNodeFiles(plan.outDir, secrets, authorities, ceremony);
     const identity = { role: "node", clusterId: ceremony.clusterId, id: secrets.nodeId } as const;
-    const tls = await issueCertificate(authority, identity, lifetimeMs, nowMs);
-    await writeNodeFiles(plan.outDir, secrets, tls, authority, ceremony);
+    const { identityDir } = nodePaths(plan.outDir, secrets.nodeId);
+    if (authorities.issuing === null) await writeTlsRequest(identityDir, identity);
+    else await writeTls(identityDir, await issueCertificate(authorities.issuing, identity, lifetimeMs, nowMs));
   }
   await writePrivateFile(join(plan.outDir, "root-thk.txt"), `${bytesToHex(ceremony.rootThk)}\n`);
   await writePrivateFile(trustRootFile, ceremony.document);
   return loadCluster(plan.outDir);
 }
 
-async function writeOfflineFiles(outDir: string, authority: CertificateAuthority, ceremony: Ceremony): Promise<void> {
-  for (const dir of [outDir, join(outDir, "ca"), join(outDir, "root-keys"), join(outDir, "nodes")]) {
+/** The CAs that a new cluster pins. */
+interface PinnedAuthorities {
+  /** PEM, one each; the first one issues. */
+  readonly certificates: readonly string[];
+  /** Null: it is somebody else's. */
+  readonly issuing: CertificateAuthority | null;
+  readonly next: CertificateAuthority | null;
+}
+
+async function authoritiesOf(plan: NewCluster, nowMs: number): Promise<PinnedAuthorities> {
+  if (plan.foreignAuthorities !== undefined) {
+    return { certificates: plan.foreignAuthorities, issuing: null, next: null };
+  }
+  const issuing = await createCertificateAuthority(plan.clusterName, nowMs);
+  const next = plan.hasNextAuthority === true ? await createCertificateAuthority(plan.clusterName, nowMs) : null;
+  const certificates = [issuing.certificatePem, ...(next === null ? [] : [next.certificatePem])];
+  return { certificates, issuing, next };
+}
+
+async function writeOfflineFiles(outDir: string, authorities: PinnedAuthorities, ceremony: Ceremony): Promise<void> {
+  const caDir = join(outDir, "ca");
+  for (const dir of [outDir, caDir, join(outDir, "root-keys"), join(outDir, "nodes")]) {
     await makePrivateDirectory(dir);
   }
-  await writePrivateFile(join(outDir, "ca", "ca.crt"), authority.certificatePem);
-  await writePrivateFile(join(outDir, "ca", "ca.key"), authority.privateKeyPem);
+  const { certificates, issuing, next } = authorities;
+  await writePrivateFile(join(caDir, "ca.crt"), issuing?.certificatePem ?? certificates.join(""));
+  if (issuing !== null) await writePrivateFile(join(caDir, "ca.key"), issuing.privateKeyPem);
+  if (next !== null) await writeAuthority(caDir, "next", next);
   for (const key of ceremony.rootKeys) await writeSeed(join(outDir, "root-keys", `${key.label}.seed`), key.seed);
 }
 
 async function writeNodeFiles(
   outDir: string,
   secrets: NodeSecrets,
-  tls: IssuedCertificate,
-  authority: CertificateAuthority,
+  { certificates, issuing }: PinnedAuthorities,
   ceremony: Ceremony,
 ): Promise<void> {
   const { dir, identityDir } = nodePaths(outDir, secrets.nodeId);
   for (const path of [dir, identityDir, join(dir, "promise"), join(dir, "run")]) await makePrivateDirectory(path);
-  await writePrivateFile(join(identityDir, "ca.crt"), authority.certificatePem);
-  await writeTls(identityDir, tls);
+  await writePrivateFile(join(identityDir, "ca.crt"), issuing?.certificatePem ?? certificates.join(""));
   await writeSeed(join(identityDir, "auth.key"), secrets.authSeed);
   await writeSeed(join(identityDir, "cosigner.key"), secrets.cosignerSeed);
   await writeSeed(join(identityDir, "log.seed"), ceremony.logSeed);
   await writePrivateFile(join(identityDir, "trust-root.txt"), ceremony.document);
   await writePrivateFile(join(identityDir, "root-thk.txt"), `${bytesToHex(ceremony.rootThk)}\n`);
+}
+
+/** Writes `<name>.key` and `<name>.crt`. */
+export async function writeAuthority(caDir: string, name: string, authority: IssuedCertificate): Promise<void> {
+  await writePrivateFile(join(caDir, `${name}.key`), authority.privateKeyPem);
+  await writePrivateFile(join(caDir, `${name}.crt`), authority.certificatePem);
+}
+
+/** A new key as `tls.key.new`, and in `tls.csr` what somebody else's CA issues its certificate from. */
+async function writeTlsRequest(identityDir: string, identity: CertificateIdentity): Promise<void> {
+  const { requestPem, privateKeyPem } = await requestCertificate(identity);
+  await writePrivateFile(join(identityDir, "tls.key.new"), privateKeyPem);
+  await writePrivateFile(join(identityDir, "tls.csr"), requestPem);
 }
 
 /** The key goes first: a node that reloads in between sees that they do not belong together, and keeps what it has. */
@@ -135,7 +194,7 @@ async function writeTls(identityDir: string, tls: IssuedCertificate): Promise<vo
   await writePrivateFile(join(identityDir, "tls.crt"), tls.certificatePem);
 }
 
-function nodePaths(
+export function nodePaths(
   outDir: string,
   nodeId: string,
 ): Pick<ProvisionedNode, "dir" | "identityDir" | "promiseFile" | "runDir"> {
@@ -177,8 +236,7 @@ export async function renewTls(renewal: {
   readonly lifetimeMs?: number;
   readonly nowMs?: number;
 }): Promise<number> {
-  const { trustRoot } = await readTrustRoot(renewal.outDir);
-  const identity = { role: "node", clusterId: trustRoot.clusterId, id: renewal.nodeId } as const;
+  const identity = await nodeIdentity(renewal.outDir, renewal.nodeId);
   const authority = await loadCertificateAuthority(renewal.outDir);
   const lifetimeMs = renewal.lifetimeMs ?? NODE_TLS_LIFETIME_MS;
   const tls = await issueCertificate(authority, identity, lifetimeMs, renewal.nowMs ?? Date.now());
@@ -186,10 +244,43 @@ export async function renewTls(renewal: {
   return tls.expiresMs;
 }
 
+/** Asks somebody else's CA for a node's next certificate: tls.csr beside the files in use, which stay as they are. */
+export async function requestTls(outDir: string, nodeId: string): Promise<void> {
+  await writeTlsRequest(nodePaths(outDir, nodeId).identityDir, await nodeIdentity(outDir, nodeId));
+}
+
+/**
+ * Puts the certificate that was issued for `tls.csr` into use, with its key. A running node takes them up by itself.
+ * @returns when it expires, Unix milliseconds
+ * @throws PrivateFileError `missing` without an open request; `malformed` for a certificate that no node would accept
+ */
+export async function installTls(outDir: string, nodeId: string, certificatePem: string): Promise<number> {
+  const { identityDir } = nodePaths(outDir, nodeId);
+  const keyFile = join(identityDir, "tls.key.new");
+  const privateKeyPem = await readPrivateFile(keyFile);
+  const certificate = parseCertificate(certificatePem);
+  const urn = formatIdentity(await nodeIdentity(outDir, nodeId));
+  const caCertificates = splitCertificates(await readPrivateFile(join(identityDir, "ca.crt"))).map(parseCertificate);
+  const refuse = (detail: string): PrivateFileError =>
+    new PrivateFileError("malformed", keyFile, `the certificate does not fit: ${detail}`);
+  if (!certificate.checkPrivateKey(createPrivateKey(privateKeyPem))) throw refuse("it is for another key");
+  if (certificate.subjectAltName !== `URI:${urn}`) throw refuse(`its only name must be the URI ${urn}`);
+  const isIssued = caCertificates.some((ca) => certificate.checkIssued(ca) && certificate.verify(ca.publicKey));
+  if (!isIssued) throw refuse("none of the CAs in ca.crt has issued it");
+  await writeTls(identityDir, { certificatePem, privateKeyPem, expiresMs: 0 });
+  await Promise.all(["tls.key.new", "tls.csr"].map((name) => rm(join(identityDir, name), { force: true })));
+  return Date.parse(certificate.validTo);
+}
+
+async function nodeIdentity(outDir: string, nodeId: string): Promise<CertificateIdentity> {
+  const { trustRoot } = await readTrustRoot(outDir);
+  return { role: "node", clusterId: trustRoot.clusterId, id: nodeId };
+}
+
 /** @throws PrivateFileError */
-export async function loadCertificateAuthority(outDir: string): Promise<CertificateAuthority> {
-  const certificatePem = await readPrivateFile(join(outDir, "ca", "ca.crt"));
-  const privateKeyPem = await readPrivateFile(join(outDir, "ca", "ca.key"));
+export async function loadCertificateAuthority(outDir: string, name = "ca"): Promise<CertificateAuthority> {
+  const certificatePem = await readPrivateFile(join(outDir, "ca", `${name}.crt`));
+  const privateKeyPem = await readPrivateFile(join(outDir, "ca", `${name}.key`));
   return certificateAuthorityOf({ certificatePem, privateKeyPem, expiresMs: 0 });
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hexToBytes } from "@event-anchoring/protocol";
 
@@ -27,13 +28,14 @@ export async function makePrivateDirectory(path: string): Promise<void> {
 
 /**
  * Writes a file that only its owner can read, whole or not at all: temporary file, fsync, rename, fsync of the folder.
- * A reader sees the old file or the new one.
+ * A reader sees the old file or the new one. Written by root, it belongs to whoever the folder belongs to.
  */
 export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   const file = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
   try {
     await file.writeFile(content);
+    await giveToOwnerOf(dirname(path), file);
     await file.sync();
   } catch (error) {
     await unlink(temporary);
@@ -43,6 +45,13 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
   }
   await rename(temporary, path);
   await syncDirectory(dirname(path));
+}
+
+/** What root writes for a service of another account must be readable by it. */
+async function giveToOwnerOf(folder: string, file: FileHandle): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(folder);
+  await file.chown(uid, gid);
 }
 
 /** Reads a file that must be private. @throws PrivateFileError `missing`, `mode_too_wide` */

@@ -15,13 +15,38 @@ export {
   certificateAuthorityOf,
   createCertificateAuthority,
   issueCertificate,
+  issueServerCertificate,
+  requestCertificate,
   spkiSha256Of,
+  splitCertificates,
 } from "./ca.ts";
 export type { CertificateAuthority, IssuedCertificate } from "./ca.ts";
+export {
+  RolloverError,
+  forgetPreviousAuthority,
+  makeNextAuthority,
+  switchAuthority,
+  trustNextAuthority,
+} from "./authorities.ts";
+export type { RolloverCode } from "./authorities.ts";
+export { certsCommand } from "./certs/certs-command.ts";
+export type { CertsCommandName } from "./certs/certs-command.ts";
+export type { CertsTerminal } from "./certs/certs-arguments.ts";
 export { holdCeremony } from "./ceremony.ts";
 export type { Ceremony, CeremonyPlan, NodeSecrets, RootKey } from "./ceremony.ts";
-export { createCluster, loadCertificateAuthority, loadCluster, renewTls } from "./cluster-files.ts";
+export {
+  createCluster,
+  installTls,
+  loadCertificateAuthority,
+  loadCluster,
+  renewTls,
+  requestTls,
+} from "./cluster-files.ts";
 export type { NewCluster, ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
+export { writeContainerFiles } from "./container-files.ts";
+export { readGatewayHosts, writeGatewayFiles } from "./gateway-files.ts";
+export type { GatewayFiles } from "./gateway-files.ts";
+export { scramVerifier } from "./scram.ts";
 export { PrivateFileError, makePrivateDirectory, readPrivateFile, readSeed, writePrivateFile } from "./files.ts";
 export type { PrivateFileCode } from "./files.ts";
 export { NodeCardError, formatNodeCard, parseNodeCard } from "./node-card.ts";

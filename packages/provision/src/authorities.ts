@@ -1,0 +1,97 @@
+/**
+ * How one CA of the control plane follows another without a pause. The trust root pins both; then, each step on every
+ * node before the next begins: trust both, issue by the new one, forget the old one. docs/operating/certificates.md.
+ */
+import { X509Certificate } from "node:crypto";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { equalBytes, parseSignedTrustRoot } from "@event-anchoring/protocol";
+import { createCertificateAuthority, spkiSha256Of, splitCertificates } from "./ca.ts";
+import { loadCluster, nodePaths, writeAuthority } from "./cluster-files.ts";
+import { fileExists, readPrivateFile, writePrivateFile } from "./files.ts";
+
+/** What keeps a step from being taken; nothing was changed. */
+export type RolloverCode =
+  | "no_next"
+  | "next_exists"
+  | "next_not_pinned"
+  | "next_not_trusted"
+  | "not_switched"
+  | "still_in_use";
+
+export class RolloverError extends Error {
+  readonly code: RolloverCode;
+  constructor(code: RolloverCode, message: string) {
+    super(message);
+    this.name = "RolloverError";
+    this.code = code;
+  }
+}
+
+/** Makes `ca/next.*`, for the case that the trust root does not pin a successor yet. @returns its pin @throws RolloverError */
+export async function makeNextAuthority(outDir: string, nowMs: number): Promise<Uint8Array> {
+  const caDir = join(outDir, "ca");
+  if (await fileExists(join(caDir, "next.crt"))) throw new RolloverError("next_exists", "there is a next CA already");
+  const { clusterName } = await loadCluster(outDir);
+  const next = await createCertificateAuthority(clusterName, nowMs);
+  await writeAuthority(caDir, "next", next);
+  return next.spkiSha256;
+}
+
+/**
+ * Step 1: every node accepts certificates of both.
+ * @param trustRootDocument the newest trust root; default: the one in `outDir`
+ * @throws RolloverError
+ */
+export async function trustNextAuthority(outDir: string, trustRootDocument?: string): Promise<void> {
+  const current = await readPrivateFile(join(outDir, "ca", "ca.crt"));
+  const next = await readNext(outDir);
+  const cluster = await loadCluster(outDir);
+  const { trustRoot } = parseSignedTrustRoot(trustRootDocument ?? cluster.trustRootDocument, nodeCrypto.sha256);
+  const pin = spkiSha256Of(next);
+  if (!trustRoot.ca.some((pinned) => equalBytes(pinned, pin))) {
+    const hex = Buffer.from(pin).toString("hex");
+    throw new RolloverError("next_not_pinned", `the trust root does not pin the next CA (${hex}): sign one that does`);
+  }
+  for (const { identityDir } of cluster.nodes) await writePrivateFile(join(identityDir, "ca.crt"), current + next);
+}
+
+/** Step 2: what is issued from now on is issued by the next CA. The old one's key is kept as `ca/previous.*`. */
+export async function switchAuthority(outDir: string): Promise<void> {
+  const next = await readNext(outDir);
+  for (const { nodeId, identityDir } of (await loadCluster(outDir)).nodes) {
+    const trusted = splitCertificates(await readPrivateFile(join(identityDir, "ca.crt")));
+    if (!trusted.includes(next)) {
+      throw new RolloverError("next_not_trusted", `node ${nodeId} does not trust the next CA yet: take step 1 first`);
+    }
+  }
+  const caDir = join(outDir, "ca");
+  for (const ending of ["key", "crt"]) await rename(join(caDir, `ca.${ending}`), join(caDir, `previous.${ending}`));
+  for (const ending of ["key", "crt"]) await rename(join(caDir, `next.${ending}`), join(caDir, `ca.${ending}`));
+}
+
+/** Step 3, when all nodes have certificates of the new CA: nobody accepts the old one, and its files are deleted. */
+export async function forgetPreviousAuthority(outDir: string): Promise<void> {
+  const current = await readPrivateFile(join(outDir, "ca", "ca.crt"));
+  if (!(await fileExists(join(outDir, "ca", "previous.crt")))) {
+    throw new RolloverError("not_switched", "no CA has been replaced: take step 2 first");
+  }
+  const authority = new X509Certificate(current);
+  const { nodes } = await loadCluster(outDir);
+  for (const { nodeId } of nodes) {
+    const pem = await readPrivateFile(join(nodePaths(outDir, nodeId).identityDir, "tls.crt"));
+    const certificate = new X509Certificate(pem);
+    if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
+      throw new RolloverError("still_in_use", `node ${nodeId} has a certificate of the old CA: renew it first`);
+    }
+  }
+  for (const { identityDir } of nodes) await writePrivateFile(join(identityDir, "ca.crt"), current);
+  for (const ending of ["key", "crt"]) await rm(join(outDir, "ca", `previous.${ending}`), { force: true });
+}
+
+async function readNext(outDir: string): Promise<string> {
+  const path = join(outDir, "ca", "next.crt");
+  if (!(await fileExists(path))) throw new RolloverError("no_next", `there is no next CA (${path})`);
+  return readPrivateFile(path);
+}

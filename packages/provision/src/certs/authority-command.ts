@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { forgetPreviousAuthority, makeNextAuthority, switchAuthority, trustNextAuthority } from "../authorities.ts";
+import { CertsUsageError, OUT_DIR_DEFAULT } from "./certs-arguments.ts";
+import type { CertsTerminal } from "./certs-arguments.ts";
+
+const HELP = `Usage: node certs/authority.js <new|trust|switch|forget> [options]
+
+Replaces the CA of the control plane by its successor, under load. After each step wait until all nodes have taken it
+up: their log says tls_reloaded.
+
+  new       make the successor, if there is none; a trust root must pin it (its pin is printed)
+  trust     1. every node accepts certificates of both CAs
+  switch    2. what is issued from now on is issued by the successor; then: node certs/renew.js
+  forget    3. nobody accepts the old CA, and its key is deleted; then a trust root without its pin
+
+Options:
+  --out <folder>          the cluster's folder (default: ${OUT_DIR_DEFAULT})
+  --trust-root <file>     the newest signed trust root, if it is not the first one
+  --help                  print this
+`;
+
+export async function authorityCommand(args: readonly string[], terminal: CertsTerminal): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      out: { type: "string", default: OUT_DIR_DEFAULT },
+      "trust-root": { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    terminal.write(HELP);
+    return 0;
+  }
+  const { workingDir, nowMs } = terminal;
+  const outDir = resolve(workingDir, values.out);
+  const path = values["trust-root"];
+  const [step, ...others] = positionals;
+  if (others.length > 0) throw new CertsUsageError(HELP);
+  switch (step) {
+    case "new": {
+      const pin = Buffer.from(await makeNextAuthority(outDir, nowMs)).toString("hex");
+      terminal.write(`  The next CA is made. Have a trust root signed that pins it too:\n    ${pin}\n`);
+      return 0;
+    }
+    case "trust":
+      await trustNextAuthority(
+        outDir,
+        path === undefined ? undefined : await readFile(resolve(workingDir, path), "utf8"),
+      );
+      terminal.write(
+        "  1. Every node's ca.crt holds both CAs. When all logs say tls_reloaded: certs/authority.js switch\n",
+      );
+      return 0;
+    case "switch":
+      await switchAuthority(outDir);
+      terminal.write("  2. The next CA issues. Now: node certs/renew.js, and when all logs say tls_reloaded: forget\n");
+      return 0;
+    case "forget":
+      await forgetPreviousAuthority(outDir);
+      terminal.write("  3. The old CA is forgotten. Take its pin out of the next trust root.\n");
+      return 0;
+    default:
+      throw new CertsUsageError(HELP);
+  }
+}

@@ -1,0 +1,177 @@
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { splitCertificates } from "../ca.ts";
+import { createCluster } from "../cluster-files.ts";
+import type { ProvisionedCluster } from "../cluster-files.ts";
+import { giveContainerFiles, writeContainerFiles } from "../container-files.ts";
+import { fileExists, writePrivateFile } from "../files.ts";
+import { writeGatewayFiles } from "../gateway-files.ts";
+import {
+  CertsUsageError,
+  LIFETIME_DEFAULT,
+  OUT_DIR_DEFAULT,
+  dateText,
+  parseLifetime,
+  shortPath,
+} from "./certs-arguments.ts";
+import type { CertsTerminal } from "./certs-arguments.ts";
+
+const HELP = `Usage: node certs/ceremony.js [options]
+
+Makes a new cluster of three nodes for docker-compose.yml: cluster id, log seed, each node's keys, three root keys of
+which two sign, trust root version 1, the control plane's CA and its successor, certificates, database roles, and a
+certificate for the gateway.
+
+Options:
+  --out <folder>       where it goes; must not hold a cluster yet (default: ${OUT_DIR_DEFAULT})
+  --name <name>        cluster name, for good (default: anchoring.internal)
+  --host <name>        host name or address that clients use; may be repeated (default: localhost, 127.0.0.1)
+  --lifetime <time>    of the certificates (default: ${LIFETIME_DEFAULT})
+  --ca <file>          PEM of a CA of yours that will issue the nodes' certificates; further ones in it are pinned too
+  --env <file>         file for docker compose (default: .env)
+  --uid <number>       account of the containers; only root may choose (default: you; for root: 10001)
+  --help               print this
+`;
+
+const NODE_IDS = ["n1", "n2", "n3"] as const;
+const ROOT_KEYS = 3;
+const ROOT_THRESHOLD = 2;
+const QUORUM = 2;
+/** Of the containers where root holds the ceremony: no account of any common system. */
+const UID_DEFAULT = 10_001;
+const HOST_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+
+interface CeremonyOptions {
+  readonly outDir: string;
+  readonly clusterName: string;
+  readonly hosts: readonly string[];
+  readonly lifetimeMs: number;
+  /** PEM; null: the cluster gets a CA of its own. */
+  readonly foreignAuthorities: readonly string[] | null;
+  readonly envFile: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Everything that `docker compose up` needs. @throws PrivateFileError `exists` */
+export async function ceremonyCommand(args: readonly string[], terminal: CertsTerminal): Promise<number> {
+  const options = await parseOptions(args, terminal);
+  if (options === null) {
+    terminal.write(HELP);
+    return 0;
+  }
+  const { outDir, clusterName, hosts, lifetimeMs, foreignAuthorities, uid, gid } = options;
+  const cluster = await createCluster({
+    clusterName,
+    nodes: NODE_IDS.map((nodeId) => ({ nodeId, controlHost: `${nodeId}-control`, controlPort: 7400 })),
+    quorum: QUORUM,
+    rootKeys: ROOT_KEYS,
+    rootThreshold: ROOT_THRESHOLD,
+    outDir,
+    tlsLifetimeMs: lifetimeMs,
+    hasNextAuthority: true,
+    nowMs: terminal.nowMs,
+    ...(foreignAuthorities === null ? {} : { foreignAuthorities }),
+  });
+  await writeContainerFiles(cluster);
+  await writeGatewayFiles({ outDir, clusterName, hosts, lifetimeMs, nowMs: terminal.nowMs });
+  if (process.getuid?.() === 0) await giveContainerFiles(outDir, uid, gid);
+  await writeEnvironment(options, terminal.workingDir);
+  terminal.write(farewell(cluster, options, terminal));
+  return 0;
+}
+
+async function parseOptions(args: readonly string[], terminal: CertsTerminal): Promise<CeremonyOptions | null> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      out: { type: "string", default: OUT_DIR_DEFAULT },
+      name: { type: "string", default: "anchoring.internal" },
+      host: { type: "string", multiple: true, default: ["localhost", "127.0.0.1"] },
+      lifetime: { type: "string", default: LIFETIME_DEFAULT },
+      ca: { type: "string" },
+      env: { type: "string", default: ".env" },
+      uid: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return null;
+  const wrong = values.host.find((host) => isIP(host) === 0 && !HOST_NAME.test(host));
+  if (wrong !== undefined)
+    throw new CertsUsageError(`--host is a host name in lower case or an address, not: ${wrong}`);
+  const { workingDir } = terminal;
+  return {
+    outDir: resolve(workingDir, values.out),
+    clusterName: values.name,
+    hosts: values.host,
+    lifetimeMs: parseLifetime(values.lifetime),
+    foreignAuthorities: values.ca === undefined ? null : await readAuthorities(resolve(workingDir, values.ca)),
+    envFile: resolve(workingDir, values.env),
+    ...accountOf(values.uid),
+  };
+}
+
+async function readAuthorities(path: string): Promise<readonly string[]> {
+  const certificates = splitCertificates(await readFile(path, "utf8"));
+  if (certificates.length === 0) throw new CertsUsageError(`${path} holds no certificate in PEM`);
+  return certificates;
+}
+
+/** The containers run as whoever owns the files, and never as root. */
+function accountOf(given: string | undefined): { readonly uid: number; readonly gid: number } {
+  const own = process.getuid?.() ?? 0;
+  if (own !== 0) {
+    if (given !== undefined) throw new CertsUsageError("only root may give the files to another account (--uid)");
+    return { uid: own, gid: process.getgid?.() ?? own };
+  }
+  const uid = given === undefined ? UID_DEFAULT : Number(given);
+  if (!Number.isInteger(uid) || uid < 1) throw new CertsUsageError(`--uid is the number of an account, not: ${given}`);
+  return { uid, gid: uid };
+}
+
+/** Replaces what is ours in the file, and leaves the rest. */
+async function writeEnvironment({ envFile, outDir, uid, gid }: CeremonyOptions, workingDir: string): Promise<void> {
+  const folder = shortPath(outDir, workingDir);
+  const own = {
+    ANCHORING_UID: String(uid),
+    ANCHORING_GID: String(gid),
+    ANCHORING_DIR: folder.startsWith("/") ? folder : `./${folder}`,
+  };
+  const present = (await fileExists(envFile)) ? (await readFile(envFile, "utf8")).split("\n") : [];
+  const kept = present.filter((line) => line !== "" && !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
+  const lines = [...kept, ...Object.entries(own).map(([name, value]) => `${name}=${value}`), ""];
+  await writePrivateFile(envFile, lines.join("\n"));
+}
+
+function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, terminal: CertsTerminal): string {
+  const folder = shortPath(cluster.outDir, terminal.workingDir);
+  const rootKeys = join(folder, "root-keys");
+  const { foreignAuthorities, hosts, lifetimeMs } = options;
+  const expires = dateText(terminal.nowMs + lifetimeMs);
+  const [host = "localhost"] = hosts;
+  const certificates =
+    foreignAuthorities === null
+      ? `Certificates expire ${expires}: node certs/renew.js`
+      : `Have your CA issue ${join(folder, "nodes", "<id>", "identity", "tls.csr")} for each node, then:
+    node certs/install.js <id> <certificate>`;
+  return `
+  Cluster    ${cluster.clusterName}  ${cluster.clusterId}
+  RootTHK    ${cluster.rootThk}
+  Folder     ${folder}
+
+  ${certificates}
+
+  Next:
+    docker compose up --detach --wait
+    docker compose run --rm anchorctl keys create
+    curl --cacert ${join(folder, "gateway", "ca.crt")} https://${host}:8443/healthz
+
+  The three root keys in ${rootKeys} are demo keys: they, the CA's key in ${join(folder, "ca")}, and the keys of all nodes were
+  made on this machine. For production hold the ceremony on a machine without a network, with
+    node certs/ceremony.js --out /media/ceremony/cluster --host <public name>
+  and take apart what it made: each of root-keys/ to its own holder, ca/ to whoever renews certificates, nodes/<id>/ to
+  that node alone. docs/operating/install.md says it step by step. Publish the RootTHK: it is what verifiers pin.
+`;
+}

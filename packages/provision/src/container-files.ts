@@ -1,0 +1,132 @@
+/** Settings of the processes as docker-compose.yml runs them: what is where inside a container. */
+import { randomBytes } from "node:crypto";
+import { lchown, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
+import { makePrivateDirectory, writePrivateFile } from "./files.ts";
+import { scramVerifier } from "./scram.ts";
+
+const DATABASE = "anchoring";
+/** Owns the tables; of the control plane. */
+const OWNER_ROLE = "anchoring_owner";
+/** May read the state tables; of the api process. */
+const READER_ROLE = "anchoring_reader";
+
+/** Paths inside the containers, and ports on the networks between them. */
+const IDENTITY_DIR = "/identity";
+const PROMISE_FILE = "/promise/promise.bin";
+const RUN_DIR = "/run/anchoring/node";
+const CONTROL_SOCKET = `${RUN_DIR}/control.sock`;
+const POSTGRES_SOCKET_DIR = "/var/run/postgresql";
+const CONTROL_PORT = 7400;
+const API_PORT = 8080;
+const METRICS_PORT = 9100;
+/** Where docker-compose.yml publishes the first node's metrics, on loopback. */
+const PUBLISHED_METRICS_PORT = 9101;
+
+/** Names on the networks of docker-compose.yml: a process listens on one network by listening on its name there. */
+const controlHost = (nodeId: string): string => `${nodeId}-control`;
+const apiHost = (nodeId: string): string => `${nodeId}-api`;
+const metricsHost = (nodeId: string): string => `${nodeId}-metrics`;
+
+/**
+ * Writes, for each node, `control-plane.json`, `api.json` and `postgres/roles.sql` (two roles with passwords drawn here,
+ * of which Postgres is only given the verifiers), and `cluster.json` for anchorctl.
+ */
+export async function writeContainerFiles(cluster: ProvisionedCluster): Promise<void> {
+  for (const node of cluster.nodes) {
+    const passwords = { owner: drawPassword(), reader: drawPassword() };
+    const postgresDir = join(node.dir, "postgres");
+    await makePrivateDirectory(postgresDir);
+    await writePrivateFile(join(postgresDir, "roles.sql"), rolesSql(passwords.owner, passwords.reader));
+    await writeJson(join(node.dir, "control-plane.json"), controlPlaneConfig(cluster, node, passwords.owner));
+    await writeJson(join(node.dir, "api.json"), apiConfig(cluster, node, passwords.reader));
+  }
+  await writeJson(join(cluster.outDir, "cluster.json"), clusterFile(cluster));
+}
+
+/**
+ * Gives what containers are shown to the account they run as; only root can. The root keys are no container's, and stay
+ * with root.
+ */
+export async function giveContainerFiles(outDir: string, uid: number, gid: number): Promise<void> {
+  for (const name of ["ca", "gateway", "nodes"]) {
+    const folder = join(outDir, name);
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    for (const entry of entries) await lchown(join(entry.parentPath, entry.name), uid, gid);
+    await lchown(folder, uid, gid);
+  }
+  for (const name of ["cluster.json", "trust-root.txt", "root-thk.txt"]) await lchown(join(outDir, name), uid, gid);
+}
+
+function drawPassword(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+function databaseUrl(role: string, password: string): string {
+  const query = new URLSearchParams({ host: POSTGRES_SOCKET_DIR });
+  return `postgresql://${role}:${password}@localhost/${DATABASE}?${query.toString()}`;
+}
+
+/** Neither role has any right over the server. The superuser has no password: it is let in by its account alone. */
+function rolesSql(ownerPassword: string, readerPassword: string): string {
+  const limits = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS";
+  return [
+    `CREATE ROLE ${OWNER_ROLE} ${limits} PASSWORD '${scramVerifier(ownerPassword)}';`,
+    `CREATE ROLE ${READER_ROLE} ${limits} PASSWORD '${scramVerifier(readerPassword)}';`,
+    `CREATE DATABASE ${DATABASE} OWNER ${OWNER_ROLE};`,
+    `REVOKE ALL ON DATABASE ${DATABASE} FROM PUBLIC;`,
+    `GRANT CONNECT ON DATABASE ${DATABASE} TO ${READER_ROLE};`,
+    "ALTER ROLE postgres PASSWORD NULL;",
+    "",
+  ].join("\n");
+}
+
+function controlPlaneConfig(cluster: ProvisionedCluster, node: ProvisionedNode, password: string): object {
+  const others = cluster.nodes.filter(({ nodeId }) => nodeId !== node.nodeId);
+  return {
+    node_id: node.nodeId,
+    cluster_id: cluster.clusterId,
+    identity_dir: IDENTITY_DIR,
+    promise_file: PROMISE_FILE,
+    run_dir: RUN_DIR,
+    database_url: databaseUrl(OWNER_ROLE, password),
+    read_only_role: READER_ROLE,
+    listen: { host: controlHost(node.nodeId), port: CONTROL_PORT },
+    peers: others.map(({ nodeId }) => ({ node_id: nodeId, host: controlHost(nodeId), port: CONTROL_PORT })),
+    api_socket: CONTROL_SOCKET,
+  };
+}
+
+function apiConfig(cluster: ProvisionedCluster, node: ProvisionedNode, password: string): object {
+  return {
+    node_id: node.nodeId,
+    cluster_id: cluster.clusterId,
+    origin_fingerprint: node.originFingerprint,
+    identity_dir: IDENTITY_DIR,
+    database_url: databaseUrl(READER_ROLE, password),
+    control_socket: CONTROL_SOCKET,
+    listen: { host: apiHost(node.nodeId), port: API_PORT },
+    metrics: { host: metricsHost(node.nodeId), port: METRICS_PORT },
+  };
+}
+
+/** Addresses as the anchorctl container of docker-compose.yml sees them. No API key: `anchorctl keys create` makes it. */
+function clusterFile(cluster: ProvisionedCluster): object {
+  return {
+    state: "running",
+    api_key: null,
+    trust_root: { version: 1, root_thk: cluster.rootThk, document: cluster.trustRootDocument },
+    nodes: cluster.nodes.map(({ nodeId, originFingerprint }, at) => ({
+      id: nodeId,
+      api_url: `http://${apiHost(nodeId)}:${API_PORT}`,
+      metrics_url: `http://127.0.0.1:${PUBLISHED_METRICS_PORT + at}/metrics`,
+      control_address: `${controlHost(nodeId)}:${CONTROL_PORT}`,
+      origin_fingerprint: originFingerprint,
+    })),
+  };
+}
+
+async function writeJson(path: string, value: object): Promise<void> {
+  await writePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,53 @@
+/** What the gateway shows to clients. Nothing of it is known to the cluster, and nothing of the cluster to it. */
+import { join } from "node:path";
+import { certificateAuthorityOf, createCertificateAuthority, issueServerCertificate } from "./ca.ts";
+import type { CertificateAuthority } from "./ca.ts";
+import { writeAuthority } from "./cluster-files.ts";
+import { fileExists, makePrivateDirectory, readPrivateFile, writePrivateFile } from "./files.ts";
+
+export interface GatewayFiles {
+  /** Cluster folder; files go to `gateway/` below it. */
+  readonly outDir: string;
+  readonly clusterName: string;
+  /** Host names and addresses that clients connect to; requests for others are refused. */
+  readonly hosts: readonly string[];
+  readonly lifetimeMs: number;
+  readonly nowMs: number;
+}
+
+/**
+ * Writes `gateway/tls.pem` (certificate and key, as HAProxy wants them) and `gateway/hosts.txt`. The certificate is of a
+ * CA of its own, `gateway/ca.crt`, made at the first time: what clients trust until a public CA's is put in its place.
+ * @returns when the certificate expires, Unix milliseconds
+ */
+export async function writeGatewayFiles(files: GatewayFiles): Promise<number> {
+  const dir = join(files.outDir, "gateway");
+  await makePrivateDirectory(dir);
+  const authority = await gatewayAuthority(dir, files);
+  const tls = await issueServerCertificate(authority, files.hosts, files.lifetimeMs, files.nowMs);
+  await writePrivateFile(join(dir, "tls.pem"), tls.certificatePem + tls.privateKeyPem);
+  await writePrivateFile(join(dir, "hosts.txt"), files.hosts.map((host) => `${host}\n`).join(""));
+  return tls.expiresMs;
+}
+
+/** The hosts that the gateway was set up for. @throws PrivateFileError */
+export async function readGatewayHosts(outDir: string): Promise<readonly string[]> {
+  const text = await readPrivateFile(join(outDir, "gateway", "hosts.txt"));
+  return text.split("\n").filter((line) => line !== "");
+}
+
+async function gatewayAuthority(dir: string, { clusterName, nowMs }: GatewayFiles): Promise<CertificateAuthority> {
+  if (await fileExists(join(dir, "ca.key"))) {
+    const [certificatePem, privateKeyPem] = await Promise.all(
+      ["ca.crt", "ca.key"].map((name) => readPrivateFile(join(dir, name))),
+    );
+    return certificateAuthorityOf({
+      certificatePem: certificatePem ?? "",
+      privateKeyPem: privateKeyPem ?? "",
+      expiresMs: 0,
+    });
+  }
+  const authority = await createCertificateAuthority(clusterName, nowMs, "gateway");
+  await writeAuthority(dir, "ca", authority);
+  return authority;
+}
