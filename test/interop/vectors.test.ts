@@ -97,7 +97,7 @@ let go: GoVerifier;
 
 beforeAll(() => {
   if (lacking === null) go = new GoVerifier();
-}, 120_000);
+}, 300_000);
 
 afterAll(() => {
   if (lacking === null) go.end();

@@ -1,4 +1,4 @@
-/** The quorum rule of a trust root as a policy file that tools of others read. docs/PROTOCOL.md, "Quorum and policy". */
+/** The quorum rule of a trust root as a policy file that other tools read. docs/PROTOCOL.md, "Quorum and policy". */
 import { assertNever } from "./assert-never.ts";
 import { bytesToHex } from "./bytes.ts";
 import { formatVkey } from "./note.ts";
