@@ -41,7 +41,7 @@ const describeWithGo = lacking === null ? describe : describe.skip;
 if (lacking !== null) process.stderr.write(`test/interop/anchorctl.test.ts is skipped: ${lacking}\n`);
 
 const log = writeFreshLog();
-const home = mkdtempSync(join(tmpdir(), "anchoring-interop-"));
+let home: string;
 let go: GoVerifier;
 let receipt: string;
 let policy: string;
@@ -54,24 +54,27 @@ async function anchorctl(...args: readonly string[]): Promise<string> {
   return run.stdout;
 }
 
-const TRUST = ["--trust-root", join(home, "trust-root.txt"), "--root-thk", log.rootThk] as const;
+const trustRootPath = (): string => join(home, "trust-root.txt");
+const trust = (): readonly string[] => ["--trust-root", trustRootPath(), "--root-thk", log.rootThk];
 
 beforeAll(async () => {
   if (lacking !== null) return;
   go = new GoVerifier();
-  writeFileSync(TRUST[1], log.document);
+  home = mkdtempSync(join(tmpdir(), "anchoring-interop-"));
+  writeFileSync(trustRootPath(), log.document);
   const { apiUrl, server } = await log.serve();
   const path = join(home, "act.tlog-proof");
-  await anchorctl("receipt", log.actId, "--out", path, "--api-url", apiUrl, ...TRUST);
+  await anchorctl("receipt", log.actId, "--out", path, "--api-url", apiUrl, ...trust());
   server.close();
   server.closeAllConnections();
   receipt = readFileSync(path, "utf8");
-  policy = await anchorctl("policy", "--format", "tlog", ...TRUST);
-  sigsumPolicy = await anchorctl("policy", "--format", "sigsum", ...TRUST);
+  policy = await anchorctl("policy", "--format", "tlog", ...trust());
+  sigsumPolicy = await anchorctl("policy", "--format", "sigsum", ...trust());
 }, 300_000);
 
 afterAll(() => {
-  if (lacking === null) go.end();
+  if (lacking !== null) return;
+  go.end();
   rmSync(home, { recursive: true });
 });
 
@@ -231,7 +234,7 @@ describeWithGo("a bundle", () => {
   test("is accepted: trust root, checkpoints, single leaves, and the roots that ranges lead to", async () => {
     const path = join(home, "act.bundle.json");
     writeFileSync(path, log.bundle);
-    expect(JSON.parse(await anchorctl("verify", path, "--json", ...TRUST))).toMatchObject({ outcome: "valid" });
+    expect(JSON.parse(await anchorctl("verify", path, "--json", ...trust()))).toMatchObject({ outcome: "valid" });
     const found = await judge(bundle);
     expect(found).toMatchObject({ accepted: true });
     expect(found.leaves).toBeGreaterThan(300);
