@@ -21,7 +21,7 @@ const BUSY_ALREADY = 0.25;
 /**
  * The command behind `npm run bench`.
  * @param signal ends the run after the measurement under way; what there is by then is reported
- * @returns the exit code: 1 if a request failed, 2 for a call that makes no sense
+ * @returns the exit code: 1 if a request or a scenario failed, 2 for a call that makes no sense
  * @throws when a sampled receipt does not verify
  */
 export async function benchCommand(
@@ -52,7 +52,7 @@ export async function benchCommand(
   const report = await measure(options, scenarios, progress, () => signal?.aborted === true);
   show(report, progress);
   if (options.isJson) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  return report.rows.some(hasFailed) ? 1 : 0;
+  return report.failed.length > 0 || report.rows.some(hasFailed) ? 1 : 0;
 }
 
 async function measure(
@@ -86,6 +86,7 @@ async function measure(
     machine: thisMachine(etcd),
     secondsEach: measureMs / 1000,
     rows,
+    failed: runner.failed,
     ratios: ratiosOf(rows),
     receiptsVerified,
   };
@@ -95,4 +96,5 @@ function show(report: Report, progress: Progress): void {
   for (const table of tablesOf(report)) progress.line(`\n${textTable(table)}`);
   progress.line(`\n${report.receiptsVerified} receipts of sampled answers verified offline`);
   for (const warning of warningsOf(report)) progress.reporter.notice(warning);
+  for (const { scenario, reason } of report.failed) progress.line(`${scenario}: ${reason}`);
 }

@@ -1,8 +1,10 @@
 /** Parties, their claims and grants between them: what scenarios about responsibility begin with. */
 import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import { AnchoringClient, expectOk } from "../anchoring-client.ts";
+import type { Answer } from "../anchoring-client.ts";
 import { partyOf, signClaim, signGrant } from "../party.ts";
 import type { Party } from "../party.ts";
 import { claimBody, grantBody } from "../request-bodies.ts";
@@ -77,6 +79,19 @@ export async function withFirstNode<Result>(
   }
 }
 
+const PATIENCE_MS = 60_000;
+
+/** What is made before a measurement is asked for again while the answer is 503. @throws for every other refusal */
+export async function preparing<Body>(ask: () => Promise<Answer<Body>>): Promise<Body> {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer.ok || answer.status !== 503 || performance.now() > giveUpAt) return expectOk(answer);
+    await delay(PAUSE_AFTER_503_MS);
+  }
+}
+
+const PAUSE_AFTER_503_MS = 100;
 const REGISTERED_AT_ONCE = 16;
 
 /** Makes so many parties and claims for them. */
@@ -87,7 +102,8 @@ export async function register(cluster: MeasuredCluster, count: number): Promise
     while (registered.length < count) {
       const some = Array.from({ length: Math.min(REGISTERED_AT_ONCE, count - registered.length) }, async () => {
         const party = newParty();
-        const { anchor } = expectOk(await client.createClaim(newClaimBody(origin, party, issuer)));
+        const body = newClaimBody(origin, party, issuer);
+        const { anchor } = await preparing(() => client.createClaim(body));
         return { party, claim: toAnchorId(hexToBytes(anchor.anchor_id, 32)) };
       });
       registered.push(...(await Promise.all(some)));

@@ -58,6 +58,12 @@ export interface TimesRow {
 
 export type Row = LoadRow | TimesRow;
 
+/** A scenario that came to nothing. */
+export interface Failed {
+  readonly scenario: string;
+  readonly reason: string;
+}
+
 /** The same shape of load, on both systems. */
 export interface Ratio {
   readonly shape: string;
@@ -86,6 +92,7 @@ export interface Report {
   readonly machine: Machine;
   readonly secondsEach: number;
   readonly rows: readonly Row[];
+  readonly failed: readonly Failed[];
   readonly ratios: readonly Ratio[];
   /** Of sampled answers, all receipts in them: every one verified offline. */
   readonly receiptsVerified: number;

@@ -8,7 +8,7 @@ import type { LoadFigures, MeasuredLoad, Sight } from "./measure-load.ts";
 import { MeasuredCluster } from "./measured-cluster.ts";
 import type { Progress } from "./progress.ts";
 import { LOAD_COLUMNS, TIMES_COLUMNS, loadCells, number, timesCells } from "./report-tables.ts";
-import type { LoadRow, Row } from "./rows.ts";
+import type { Failed, LoadRow, Row } from "./rows.ts";
 import type { ClusterScenario, EtcdScenario, LoadScenario, PlannedLoad, Stage } from "./scenario.ts";
 import { singleEvents } from "./scenarios/events.ts";
 import { textLine } from "./table.ts";
@@ -20,6 +20,7 @@ const WARM_UP_CLIENTS = 64;
 /** Runs scenarios one after another, and shows each row as it comes. */
 export class Runner {
   readonly rows: Row[] = [];
+  readonly failed: Failed[] = [];
   /** Some answers, as JSON text, whose receipts are to be verified. */
   readonly samples: string[] = [];
   readonly #stage: Stage;
@@ -35,10 +36,13 @@ export class Runner {
     if (this.#stage.leadInMs > 0) await this.#warmUp(cluster);
     for (const scenario of scenarios) {
       if (this.#isInterrupted()) return;
-      if (scenario.kind === "load") this.#add([await this.#loadRow(scenario, cluster)]);
-      else if (scenario.needsOwn && cluster.own === null) {
+      if (scenario.kind === "cluster" && scenario.needsOwn && cluster.own === null) {
         progress.reporter.notice(`${scenario.name}: not with --cluster, it stops and starts nodes`);
-      } else this.#add(await scenario.run(cluster, this.#stage));
+        continue;
+      }
+      await this.#attempt(scenario.name, async () =>
+        scenario.kind === "load" ? [await this.loadRow(scenario, cluster)] : scenario.run(cluster, this.#stage),
+      );
     }
   }
 
@@ -48,7 +52,7 @@ export class Runner {
     try {
       for (const scenario of scenarios) {
         if (this.#isInterrupted()) return;
-        this.#add([await this.#etcdRow(scenario, etcd)]);
+        await this.#attempt(scenario.name, async () => [await this.#etcdRow(scenario, etcd)]);
       }
     } finally {
       await reporter.step("stopping etcd", () => etcd.stop());
@@ -67,12 +71,17 @@ export class Runner {
     await this.#figures("warming up", await onCluster(cluster, planned), { leadInMs, measureMs: 0 });
   }
 
-  async #loadRow(scenario: LoadScenario, cluster: MeasuredCluster): Promise<LoadRow> {
+  /** @param beforeMeasure between the lead-in and what is measured, while the load goes on */
+  async loadRow(
+    scenario: LoadScenario,
+    cluster: MeasuredCluster,
+    beforeMeasure: () => Promise<void> = async () => {},
+  ): Promise<LoadRow> {
     const planned = await scenario.plan(cluster, this.#stage.progress);
     const { name } = scenario;
     const load = await onCluster(cluster, planned);
     const onSample = planned.hasReceipts ? { onSample: (answer: string) => void this.samples.push(answer) } : {};
-    const figures = await this.#figures(name, { ...load, ...onSample }, this.#stage);
+    const figures = await this.#figures(name, { ...load, ...onSample, beforeMeasure }, this.#stage);
     const { clients, unit, workload, goals = [], shape = null } = planned;
     return {
       type: "load",
@@ -134,7 +143,17 @@ export class Runner {
     return figures;
   }
 
-  #add(rows: readonly Row[]): void {
+  /** One scenario that fails does not take the figures of the others with it. */
+  async #attempt(name: string, run: () => Promise<readonly Row[]>): Promise<void> {
+    let rows: readonly Row[];
+    try {
+      rows = await run();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.failed.push({ scenario: name, reason });
+      this.#stage.progress.reporter.notice(`${name}: ${reason}`);
+      return;
+    }
     for (const row of rows) {
       const line =
         row.type === "load" ? textLine(LOAD_COLUMNS, loadCells(row)) : textLine(TIMES_COLUMNS, timesCells(row));

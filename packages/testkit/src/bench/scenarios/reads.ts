@@ -1,12 +1,11 @@
 /** Linearizable reads, and what the service verifies and traces when it is asked. */
 import { randomBytes } from "node:crypto";
 import { bytesToHex, hexToBytes, toAnchorId } from "@event-anchoring/protocol";
-import { expectOk } from "../../anchoring-client.ts";
 import { partyOf } from "../../party.ts";
 import type { HttpRequest } from "../http-connection.ts";
 import type { Workload } from "../load-generator.ts";
 import type { MeasuredCluster, Place } from "../measured-cluster.ts";
-import { NO_GRANT, newGrantBody, register, withFirstNode } from "../parties.ts";
+import { NO_GRANT, newGrantBody, preparing, register, withFirstNode } from "../parties.ts";
 import { medianAtMost } from "../scenario.ts";
 import type { LoadGoal, LoadScenario } from "../scenario.ts";
 import { clientsAt } from "./events.ts";
@@ -80,7 +79,7 @@ async function traceUnderChain(cluster: MeasuredCluster): Promise<readonly HttpR
 async function someEvents(cluster: MeasuredCluster): Promise<readonly string[]> {
   const events = Array.from({ length: EVENTS }, () => ({ event_hash: randomHash() }));
   return withFirstNode(cluster, 1, async (client, origin) => {
-    const { results } = expectOk(await client.createEvents({ origin_fingerprint: origin, events }));
+    const { results } = await preparing(() => client.createEvents({ origin_fingerprint: origin, events }));
     return results.map(({ anchor }) => anchor?.anchor_id ?? "");
   });
 }
@@ -95,16 +94,15 @@ async function chainOf(cluster: MeasuredCluster): Promise<{ readonly grant: stri
       const grantee = parties[link + 1];
       if (grantee === undefined) break;
       const body = newGrantBody({ origin, grantor, grantee, parent, depth: CHAIN_LINKS - link }, witness);
-      parent = toAnchorId(hexToBytes(expectOk(await client.createGrant(body)).anchor.anchor_id, 32));
+      const { anchor } = await preparing(() => client.createGrant(body));
+      parent = toAnchorId(hexToBytes(anchor.anchor_id, 32));
     }
     const grant = bytesToHex(parent);
     const agent = parties.at(-1)?.claim ?? NO_GRANT;
-    const event = await client.createEvent({
-      origin_fingerprint: origin,
-      event_hash: randomHash(),
-      semantic_anchor: { iris_ref: bytesToHex(agent), grant_ref: grant },
-    });
-    return { grant, event: expectOk(event).anchor.anchor_id };
+    const semanticAnchor = { iris_ref: bytesToHex(agent), grant_ref: grant };
+    const event = { origin_fingerprint: origin, event_hash: randomHash(), semantic_anchor: semanticAnchor };
+    const { anchor } = await preparing(() => client.createEvent(event));
+    return { grant, event: anchor.anchor_id };
   });
 }
 
