@@ -47,6 +47,7 @@ python=.venv/bin/python
 "$python" -m ruff check .
 "$python" scripts/make_sync.py --check
 "$python" -m mypy
+"$python" -m pyright --warnings
 "$python" -m pytest -q
 
 oldest=$(find_python '(3, 9)' '(3, 10)' python3.9 "${pyenv_versions[@]}")
@@ -62,5 +63,21 @@ fi
 rm -rf dist
 "$python" -m build --outdir dist .
 "$python" scripts/check_packages.py dist
-"$python" -m pdoc --docformat google --output-directory dist/docs event_anchoring
+# Installed into an empty project, from the wheel and from what is built of the sdist.
+for package in dist/*.whl dist/*.tar.gz; do
+  project=$(mktemp -d)
+  "$python" -m venv "$project/.venv"
+  "$project/.venv/bin/python" -m pip install "$package"
+  (cd "$project" && .venv/bin/python -I -W error -c "
+import event_anchoring
+from event_anchoring import Client, LocalKey, prepare_event_anchor
+event_anchoring.verify_signature.check_canaries()
+with LocalKey.generate() as actor, Client('http://127.0.0.1:9', origin_fingerprint='07' * 32) as client:
+    prepared = client.prepare_event_anchor('ab' * 32, actor_public_key=actor.public_key)
+    assert prepared.request(actor.sign(prepared.actor_payload.payload))['actor_public_key'] == actor.public_key.hex()
+print('installed', event_anchoring.__version__)")
+  rm -rf "$project"
+done
+"$python" -W error -m pdoc --docformat google --output-directory dist/docs \
+  event_anchoring event_anchoring.asynchronous event_anchoring.synchronous event_anchoring.tiles
 echo 'sdk-python: passed'

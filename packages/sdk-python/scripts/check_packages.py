@@ -13,8 +13,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 def wheel_faults(path: Path) -> List[str]:
     """Sources, type marker, licence and metadata, and no tests."""
-    sources = {f"event_anchoring/{each.name}" for each in (PACKAGE / "src" / "event_anchoring").iterdir()}
-    sources = {each for each in sources if not each.endswith("__pycache__")}
+    root = PACKAGE / "src"
+    files = [each for each in (root / "event_anchoring").rglob("*") if each.is_file()]
+    sources = {each.relative_to(root).as_posix() for each in files if "__pycache__" not in each.parts}
     with zipfile.ZipFile(path) as wheel:
         names = set(wheel.namelist())
         metadata = next(wheel.read(name).decode() for name in names if name.endswith(".dist-info/METADATA"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
@@ -32,7 +33,7 @@ def examples(path: str, method: str, status: int) -> Dict[str, Any]:
 
 def example(path: str, method: str = "get", status: int = 200, name: Optional[str] = None) -> Any:
     found = examples(path, method, status)
-    return found[name] if name is not None else next(iter(found.values()))
+    return copy.deepcopy(found[name] if name is not None else next(iter(found.values())))
 
 
 def answer(body: Any, status: int = 200, **headers: str) -> Response:

@@ -131,13 +131,13 @@ def test_whatever_an_answer_holds_only_our_errors_are_raised(name: str, of_class
 
 @pytest.mark.parametrize("junk", JUNK, ids=repr)
 def test_problems_are_read_from_anything(junk: Any) -> None:
-    found = problem_of(answer(junk, 418))
+    found = problem_of(answer(junk, 418), None)
     assert found.code == "http_418"
     bent = {"code": "wrong_kind", "detail": junk, "title": junk, "errors": junk, "request_id": junk}
-    assert problem_of(answer(bent, 409)).code == "wrong_kind"
-    assert problem_of(answer({"code": junk}, 409)).status == 409
+    assert problem_of(answer(bent, 409), None).code == "wrong_kind"
+    assert problem_of(answer({"code": junk}, 409), None).status == 409
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"[" * 100_000, b"NaN", b'{"a":1'])
 def test_problems_of_something_in_between(body: bytes) -> None:
-    assert problem_of(answer(body, 502)).code == "http_502"
+    assert problem_of(answer(body, 502), None).code == "http_502"

@@ -1,4 +1,4 @@
-"""Every operation of both clients, over fake transports."""
+"""Writing with both clients over fake transports: configuration, signers, bad input, hostile answers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import pytest
 
 from event_anchoring import (
+    ApiProblem,
     AsyncClient,
     CallbackSigner,
     Client,
@@ -18,16 +19,18 @@ from event_anchoring import (
     InvalidInput,
     LocalKey,
     OutcomeUnknown,
-    Receipt,
+    RetryPolicy,
     SigningFailed,
     UnexpectedAnswer,
     VerificationError,
     Wait,
-    models,
+    verify_receipt,
     verify_trust_root,
 )
 
 from .fakes import AsyncFakeTransport, FakeTransport, answer, example, examples, problem
+from .ledger import batch, recorded
+from .vectors import load
 
 ID = "ab" * 32
 HEALTH = example("/healthz")
@@ -38,227 +41,14 @@ TRUST = example("/v1/trust-root")
 
 Use = Callable[[Any], Any]
 
-#: Name, the answer's route, method and status, how the client is used, what is sent, the type that comes back.
-CALLS: List[Tuple[str, str, str, int, Use, str, Any]] = [
-    ("healthz", "/healthz", "get", 200, lambda c: c.healthz(), "GET /healthz", models.Health),
-    ("readyz", "/readyz", "get", 200, lambda c: c.readyz(), "GET /readyz", models.Ready),
-    ("not ready", "/readyz", "get", 503, lambda c: c.readyz(), "GET /readyz", models.Ready),
-    ("limits", "/v1/limits", "get", 200, lambda c: c.limits(), "GET /v1/limits", models.Limits),
-    (
-        "trust_root",
-        "/v1/trust-root",
-        "get",
-        200,
-        lambda c: c.trust_root(),
-        "GET /v1/trust-root",
-        models.TrustRootAnswer,
-    ),
-    (
-        "create_event_anchor",
-        "/v1/event-anchors",
-        "post",
-        201,
-        lambda c: c.create_event_anchor(EVENT_HASH),
-        "POST /v1/event-anchors",
-        models.Created,
-    ),
-    (
-        "create_event_anchors",
-        "/v1/event-anchors/batch",
-        "post",
-        200,
-        lambda c: c.create_event_anchors([EventInput(EVENT_HASH)]),
-        "POST /v1/event-anchors/batch",
-        models.CreatedBatch,
-    ),
-    (
-        "revoke_claim_anchor",
-        "/v1/claim-anchors/{anchor_id}/revoke",
-        "post",
-        201,
-        lambda c: c.revoke_claim_anchor(ID, reason="key_compromise"),
-        f"POST /v1/claim-anchors/{ID}/revoke",
-        models.Revoked,
-    ),
-    (
-        "revoke_grant_anchor",
-        "/v1/grant-anchors/{anchor_id}/revoke",
-        "post",
-        201,
-        lambda c: c.revoke_grant_anchor(bytes.fromhex(ID)),
-        f"POST /v1/grant-anchors/{ID}/revoke",
-        models.Revoked,
-    ),
-    (
-        "erase_client_event_id",
-        "/v1/event-anchors/{anchor_id}/erase-client-event-id",
-        "post",
-        200,
-        lambda c: c.erase_client_event_id(ID),
-        f"POST /v1/event-anchors/{ID}/erase-client-event-id",
-        models.Erased,
-    ),
-    (
-        "get_anchor",
-        "/v1/event-anchors/{anchor_id}",
-        "get",
-        200,
-        lambda c: c.get_anchor(ID.upper()),
-        f"GET /v1/event-anchors/{ID}",
-        models.FoundAnchor,
-    ),
-    (
-        "get_receipt",
-        "/v1/event-anchors/{anchor_id}/receipt",
-        "get",
-        200,
-        lambda c: c.get_receipt(ID),
-        f"GET /v1/event-anchors/{ID}/receipt",
-        Receipt,
-    ),
-    (
-        "get_claim_anchor",
-        "/v1/claim-anchors",
-        "get",
-        200,
-        lambda c: c.get_claim_anchor(ID, "0x1001"),
-        f"GET /v1/claim-anchors?entity_fingerprint={ID}&attribute_type=4097",
-        models.ActiveClaim,
-    ),
-    (
-        "get_grant_anchor",
-        "/v1/grant-anchors",
-        "get",
-        200,
-        lambda c: c.get_grant_anchor(ID, ID),
-        f"GET /v1/grant-anchors?grantor_fingerprint={ID}&grantee_fingerprint={ID}",
-        models.ActiveGrant,
-    ),
-    (
-        "list_event_anchors",
-        "/v1/event-anchors",
-        "get",
-        200,
-        lambda c: c.list_event_anchors(client_event_id="a b+c/é"[:6] + "&", limit=7),
-        "GET /v1/event-anchors?client_event_id=a%20b%2Bc%2F%26&limit=7",
-        models.EventList,
-    ),
-    (
-        "latest",
-        "/v1/event-anchors/latest",
-        "get",
-        200,
-        lambda c: c.latest(origin_fingerprint=ID, from_size=3),
-        f"GET /v1/event-anchors/latest?origin_fingerprint={ID}&from_size=3",
-        models.Latest,
-    ),
-    (
-        "consistency",
-        "/v1/event-anchors/consistency",
-        "get",
-        200,
-        lambda c: c.consistency(3, to_size=5),
-        "GET /v1/event-anchors/consistency?from_size=3&to_size=5",
-        models.Consistency,
-    ),
-    (
-        "verify_event_anchor",
-        "/v1/event-anchors:verify",
-        "post",
-        200,
-        lambda c: c.verify_event_anchor(ID, event_hash=ID, as_of=9),
-        "POST /v1/event-anchors:verify",
-        models.Verified,
-    ),
-    (
-        "verify_event_anchors",
-        "/v1/event-anchors:batchVerify",
-        "post",
-        200,
-        lambda c: c.verify_event_anchors([ID, (ID, ID)]),
-        "POST /v1/event-anchors:batchVerify",
-        models.VerifiedBatch,
-    ),
-    (
-        "verify_claim_anchor",
-        "/v1/claim-anchors:verify",
-        "post",
-        200,
-        lambda c: c.verify_claim_anchor(ID, as_of="2026-01-01T00:00:00Z"),
-        "POST /v1/claim-anchors:verify",
-        models.VerifiedClaim,
-    ),
-    (
-        "verify_grant_anchor",
-        "/v1/grant-anchors:verify",
-        "post",
-        200,
-        lambda c: c.verify_grant_anchor(ID, trusted_roots=[ID]),
-        "POST /v1/grant-anchors:verify",
-        models.VerifiedGrant,
-    ),
-    (
-        "trace",
-        "/v1/event-anchors/{anchor_id}/trace",
-        "get",
-        200,
-        lambda c: c.trace(ID, as_of="2026-01-01T00:00:00+01:00", trusted_roots=[ID, ID], cursor="5", limit=2),
-        f"GET /v1/event-anchors/{ID}/trace?as_of=2026-01-01T00%3A00%3A00%2B01%3A00"
-        f"&trusted_roots={ID}%2C{ID}&cursor=5&limit=2",
-        models.Trace,
-    ),
-]
-CALLS = [
-    (*call[:4], (lambda c: c.list_event_anchors(client_event_id="a b+c/&", limit=7)), *call[5:])
-    if call[0] == "list_event_anchors"
-    else call
-    for call in CALLS
-]
-
 
 def client(*script: Any, **options: Any) -> Tuple[Client, FakeTransport]:
     transport = FakeTransport(list(script))
     return Client("http://node", "key", origin_fingerprint=ORIGIN, transport=transport, **options), transport
 
 
-@pytest.mark.parametrize("call", CALLS, ids=[call[0] for call in CALLS])
-@pytest.mark.parametrize("is_async", [False, True], ids=["Client", "AsyncClient"])
-def test_operation(call: Any, is_async: bool) -> None:
-    _, path, method, status, use, sent, of_type = call
-    body = example(path, method, status)
-    if is_async:
-        transport = AsyncFakeTransport(answer(body, status))
-
-        async def run() -> Any:
-            async with AsyncClient(
-                "http://node", "key", origin_fingerprint=ORIGIN, transport=transport
-            ) as asynchronous:
-                return await use(asynchronous)
-
-        result, fake = asyncio.run(run()), transport.fake
-    else:
-        synchronous, fake = client(answer(body, status))
-        with synchronous:
-            result = use(synchronous)
-    assert isinstance(result, of_type)
-    assert fake.is_closed
-    ((endpoint, request),) = fake.sent
-    assert endpoint == "http://node"
-    assert f"{request.method} {request.target}" == sent
-    headers = dict(request.headers)
-    needs_no_key = request.target in ("/healthz", "/readyz", "/v1/limits", "/v1/trust-root")
-    assert headers.get("Authorization") == (None if needs_no_key else "Bearer key")
-    assert (request.body is None) == (method == "get")
-
-
-def test_bodies() -> None:
-    used, transport = client(answer(example("/v1/event-anchors:batchVerify", "post")))
-    used.verify_event_anchors([ID, (bytes.fromhex(ID), ID)], as_of=3)
-    assert transport.bodies() == [{"anchors": [{"anchor_id": ID}, {"anchor_id": ID, "event_hash": ID}], "as_of": 3}]
-
-
 def test_the_origin_is_asked_for_once_and_kept() -> None:
-    transport = FakeTransport([answer(HEALTH), answer(CREATED_EVENT, 201)])
+    transport = FakeTransport([answer(HEALTH), recorded])
     with Client(["http://a", "http://b"], "key", transport=transport) as used:
         assert used.origin_fingerprint is None
         used.create_event_anchor(EVENT_HASH)
@@ -269,7 +59,7 @@ def test_the_origin_is_asked_for_once_and_kept() -> None:
 
 
 def test_an_event_gets_an_id_unless_it_is_forbidden() -> None:
-    used, transport = client(answer(CREATED_EVENT, 201))
+    used, transport = client(recorded)
     used.create_event_anchor(EVENT_HASH)
     used.create_event_anchor(EVENT_HASH)
     used.create_event_anchor(EVENT_HASH, client_event_id="mine")
@@ -282,7 +72,7 @@ def test_an_event_gets_an_id_unless_it_is_forbidden() -> None:
 
 
 def test_a_signed_batch() -> None:
-    used, transport = client(answer(example("/v1/event-anchors/batch", "post")))
+    used, transport = client(recorded)
     with LocalKey("61" * 32) as key:
         used.create_event_anchors([EventInput(ID, actor=key), EventInput(ID, {"iris_ref": ID}, None)], atomic=True)
     (body,) = transport.bodies()
@@ -298,8 +88,7 @@ GRANT: Dict[str, Any] = {"grantor_claim_ref": ID, "grantee_claim_ref": ID, "scop
 
 
 def test_signers_and_signatures_make_the_same_request() -> None:
-    body = example("/v1/claim-anchors", "post", 201)
-    used, transport = client(answer(body, 201))
+    used, transport = client(recorded)
     with LocalKey("61" * 32) as subject, LocalKey("62" * 32) as issuer:
         used.create_claim_anchor(**CLAIM, subject=subject, issuer=CallbackSigner(issuer.public_key, issuer.sign))
         prepared = used.prepare_claim_anchor(
@@ -314,7 +103,7 @@ def test_signers_and_signatures_make_the_same_request() -> None:
 
 
 def test_an_async_client_awaits_signers() -> None:
-    transport = AsyncFakeTransport(answer(example("/v1/grant-anchors", "post", 201), 201))
+    transport = AsyncFakeTransport(recorded)
     grantor, witness = LocalKey("61" * 32), LocalKey("63" * 32)
 
     async def sign(payload: bytes) -> bytes:
@@ -392,67 +181,111 @@ def test_a_signer_that_signs_something_else() -> None:
     assert transport.sent == []
 
 
-def test_what_a_signer_raises_is_the_callers() -> None:
-    used, transport = client(answer(CREATED_EVENT, 201))
-
+def locked_hsm() -> CallbackSigner:
     def sign(payload: bytes) -> bytes:
         raise PermissionError("the HSM is locked")
 
-    with pytest.raises(PermissionError, match="locked"):
-        used.create_event_anchor(ID, actor=CallbackSigner("61" * 32, sign))
+    return CallbackSigner("61" * 32, sign)
+
+
+def test_a_signer_that_raises() -> None:
+    used, transport = client(recorded)
+    with pytest.raises(SigningFailed, match="PermissionError") as caught:
+        used.create_event_anchor(ID, actor=locked_hsm())
+    assert isinstance(caught.value.__cause__, PermissionError)
     assert transport.sent == []
+
+
+def test_an_awaited_signer_that_raises() -> None:
+    transport = AsyncFakeTransport(recorded)
+
+    async def run() -> None:
+        async with AsyncClient("http://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
+            await used.create_event_anchor(ID, actor=locked_hsm())
+
+    with pytest.raises(SigningFailed, match="PermissionError"):
+        asyncio.run(run())
+    assert transport.fake.sent == []
 
 
 def test_a_revocation_is_signed_over_the_targets_origin() -> None:
     target = example("/v1/event-anchors/{anchor_id}")
-    used, transport = client(answer(target), answer(example("/v1/claim-anchors/{anchor_id}/revoke", "post", 201), 201))
+    used, transport = client(answer(target), recorded)
     with LocalKey("61" * 32) as key:
-        used.revoke_claim_anchor(ID, revoker=key)
+        revoked = used.revoke_claim_anchor(target["anchor"]["anchor_id"], revoker=key, reason="key_compromise")
+    assert (revoked.anchor.reason, revoked.anchor.revoker) == ("key_compromise", key.public_key.hex())
     assert [request.method for _, request in transport.sent] == ["GET", "POST"]
     assert transport.bodies()[1]["revoker_public_key"] == key.public_key.hex()
 
 
 def test_wait_is_preferred_and_given_time() -> None:
-    used, transport = client(answer(CREATED_EVENT, 201))
+    used, transport = client(recorded)
     used.create_event_anchor(ID, wait=Wait(30, respond_async=True))
     ((_, request),) = transport.sent
     assert dict(request.headers)["Prefer"] == "wait=30, respond-async"
     assert request.timeout_s >= 30.25
 
 
-def test_pages_are_followed() -> None:
-    page = example("/v1/event-anchors")
-    used, transport = client(answer({**page, "next_cursor": "abc"}), answer({**page, "next_cursor": None}))
-    anchors = list(used.iterate_event_anchors(event_hash=ID))
-    assert len(anchors) == 2 * len(page["items"])
-    assert "cursor=abc" in transport.sent[1][1].target
-
-
 def chain() -> Any:
     return verify_trust_root([each["document"] for each in TRUST["chain"]], TRUST["chain"][0]["root_thk"])
 
 
+REFS = CREATED_EVENT["anchor"]["semantic_anchor"]
+
+
 def test_receipts_are_verified_against_a_trust_root() -> None:
     used, _ = client(answer(CREATED_EVENT, 201), trust_root=chain())
-    assert used.create_event_anchor(EVENT_HASH).receipt is not None
+    assert used.create_event_anchor(EVENT_HASH, semantic_anchor=REFS).receipt is not None
 
 
-@pytest.mark.parametrize("field", ["leaf", "inclusion", "checkpoint", "another event"])
-def test_receipts_that_prove_nothing_are_refused(field: str) -> None:
-    body = json.loads(json.dumps(CREATED_EVENT))
-    event_hash = EVENT_HASH
-    if field == "another event":
-        event_hash = ID
-    elif field == "inclusion":
-        body["receipt"]["inclusion"].reverse()
-    else:
-        text = body["receipt"][field]
-        body["receipt"][field] = (
-            text.replace("A", "B", 1) if field == "leaf" else re.sub(r"\n\d+\n", "\n9\n", text, count=1)
-        )
-    used, _ = client(answer(body, 201), trust_root=chain())
-    with pytest.raises((VerificationError, UnexpectedAnswer)):
-        used.create_event_anchor(event_hash)
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"inclusion": []}, "inclusion_wrong"),
+        ({"anchor_id": ID}, "anchor_id_differs"),
+        ({"leaf": example("/v1/claim-anchors", "post", 201)["receipt"]["leaf"]}, "anchor_id_differs"),
+        (
+            {"checkpoint": re.sub(r"\n\d+\n", "\n9\n", CREATED_EVENT["receipt"]["checkpoint"], count=1)},
+            "tree_size_differs",
+        ),
+        ({"checkpoint": CREATED_EVENT["receipt"]["checkpoint"].rsplit("\u2014", 2)[0]}, "quorum_not_met"),
+    ],
+)
+def test_receipts_that_prove_nothing_are_refused(change: Any, code: str) -> None:
+    body = {**CREATED_EVENT, "receipt": {**CREATED_EVENT["receipt"], **change}}
+    used, _ = client(answer(body, 201), answer(TRUST), trust_root=chain())
+    with pytest.raises(VerificationError) as caught:
+        used.create_event_anchor(EVENT_HASH, semantic_anchor=REFS)
+    assert caught.value.code == code
+
+
+def test_a_newer_trust_root_is_followed() -> None:
+    vectors = load("receipt")
+    first = verify_trust_root(vectors["trust_roots"][:1], vectors["pinned_root_thk"])
+    both = verify_trust_root(vectors["trust_roots"][:2], vectors["pinned_root_thk"])
+
+    def is_good(receipt: Any, held: Any) -> bool:
+        try:
+            return bool(verify_receipt(receipt, held).leaf)
+        except VerificationError:
+            return False
+
+    receipts = [each["receipt"] for each in (*vectors["good"], *vectors["bad"])]
+    receipt = next(each for each in receipts if is_good(each, both) and not is_good(each, first))
+    versions = [
+        {"version": version.version, "root_thk": version.root_thk.hex(), "document": document}
+        for version, document in zip(both.versions, vectors["trust_roots"])
+    ]
+    script = [answer(receipt), answer({**versions[1], "chain": versions}), answer(receipt)]
+    used, transport = client(*script, trust_root=first)
+    used.get_receipt(receipt["anchor_id"])
+    used.get_receipt(receipt["anchor_id"])
+    assert [request.target for _, request in transport.sent][1] == "/v1/trust-root"
+    assert len(transport.sent) == 3
+    # Documents that do not go on from the held one are not looked at.
+    stubborn, _ = client(answer(receipt), answer(TRUST), trust_root=first)
+    with pytest.raises(VerificationError):
+        stubborn.get_receipt(receipt["anchor_id"])
 
 
 @pytest.mark.parametrize(
@@ -484,6 +317,11 @@ def test_the_api_key_is_never_shown() -> None:
     used = Client(["https://a/base/", "https://b"], "secret-key", transport=FakeTransport([]))
     assert repr(used) == "<Client https://a/base, https://b>"
     assert "secret-key" not in repr(used._session)
+    asking = FakeTransport([answer(CREATED_EVENT)])
+    with pytest.raises(VerificationError):
+        Client("https://a", "secret-key", transport=asking).get_anchor(ID)
+    assert "secret-key" in str(asking.sent[0][1].headers)
+    assert "secret-key" not in repr(asking.sent[0][1])
 
 
 def test_calls_that_need_a_key_say_so() -> None:
@@ -492,20 +330,57 @@ def test_calls_that_need_a_key_say_so() -> None:
     assert caught.value.field == "api_key"
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"[]", b"null", b"{}", b'{"anchor":1}', b"[" * 99_999])
+NO_ANSWERS = [b"", b"<html>", b"\xff", b"[]", b"null", b"{}", b'{"anchor":1}', b"[" * 99_999, b"1" * 10_000_000]
+
+
+@pytest.mark.parametrize("body", NO_ANSWERS, ids=lambda body: repr(body[:12]))
 def test_answers_that_are_none(body: bytes) -> None:
-    used, _ = client(answer(body, 201))
+    used, transport = client(answer(body))
     with pytest.raises(UnexpectedAnswer) as caught:
-        used.create_event_anchor(ID)
+        used.healthz()
     assert caught.value.request_id == "from-the-service"
+    # A write may be recorded for all that: the id to ask again with is told.
+    with pytest.raises(OutcomeUnknown) as unknown:
+        used.create_event_anchor(ID)
+    assert unknown.value.client_event_id == transport.bodies()[1]["client_event_id"]
+    assert isinstance(unknown.value.__cause__, UnexpectedAnswer)
+    assert len(transport.sent) == 2
 
 
-@pytest.mark.parametrize("status", [204, 301, 302, 307])
-def test_redirects_and_empty_answers_are_none(status: int) -> None:
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_no_answers(status: int) -> None:
     used, transport = client(answer(b"", status, location="http://elsewhere"))
-    with pytest.raises(UnexpectedAnswer):
-        used.get_anchor(ID)
-    assert len(transport.sent) == 1
+    for use in (lambda: used.get_anchor(ID), lambda: used.create_event_anchor(ID)):
+        with pytest.raises(UnexpectedAnswer):
+            use()
+    assert [endpoint for endpoint, _ in transport.sent] == ["http://node"] * 2
+
+
+def test_an_api_key_that_is_echoed_is_not_repeated() -> None:
+    said = "you sent Bearer s3cret-key\x1b[2J" + "x" * 5000
+    body = {"code": "invalid_request", "detail": said, "title": said, "errors": [{"detail": said}], "s3cret-key": said}
+    for status in (400, 500):
+        used = Client(
+            "http://node", "s3cret-key", origin_fingerprint=ORIGIN, transport=FakeTransport([answer(body, status)])
+        )
+        used._session.retry = RetryPolicy(attempts_max=1)
+        with pytest.raises(ApiProblem) as caught:
+            used.get_anchor(ID)
+        error = caught.value
+        assert "s3cret" not in f"{error} {error!r} {error.title} {error.errors} {error.members}"
+        assert "<API_KEY>" in error.message
+        assert "\x1b" not in str(error)
+        assert len(str(error)) < 1200
+        with pytest.raises((ApiProblem, OutcomeUnknown)) as caught_again:
+            used.create_event_anchor(ID)
+        assert "s3cret" not in str(caught_again.value)
+
+
+def test_a_request_id_that_is_none() -> None:
+    used, transport = client(answer(b"", 200, x_request_id="\x1b[2J" + "y" * 9999))
+    with pytest.raises(UnexpectedAnswer) as caught:
+        used.healthz()
+    assert caught.value.request_id == dict(transport.sent[0][1].headers)["X-Request-Id"]
 
 
 def test_an_atomic_batch_that_is_refused() -> None:
@@ -521,6 +396,18 @@ def test_an_atomic_batch_that_is_refused() -> None:
 def test_the_outcome_of_a_batch() -> None:
     used, transport = client(problem("outcome_unknown", 503), retry=None)
     used._session.retry = type(used._session.retry)(attempts_max=1)
-    with pytest.raises(OutcomeUnknown, match="replayed"):
-        used.create_event_anchors([EventInput(ID)])
+    with pytest.raises(OutcomeUnknown, match=r"the same client_event_ids: .*replayed") as caught:
+        used.create_event_anchors([EventInput(ID), EventInput(ID, client_event_id="mine")])
     assert len(transport.sent) == 1
+    ids = [each["client_event_id"] for each in transport.bodies()[0]["events"]]
+    assert list(caught.value.client_event_ids) == ids
+    assert (ids[1], caught.value.client_event_id) == ("mine", None)
+
+
+def test_a_batch_that_is_answered_in_part() -> None:
+    def forgetful(request: Any) -> Any:
+        return answer(batch({**json.loads(request.body), "events": []}))
+
+    used, _ = client(forgetful)
+    with pytest.raises(OutcomeUnknown, match="1 events were sent"):
+        used.create_event_anchors([EventInput(ID)])

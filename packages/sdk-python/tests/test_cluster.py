@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -32,9 +33,12 @@ from event_anchoring import (
     Unprocessable,
     Wait,
     models,
+    verify_checkpoint,
     verify_receipt,
     verify_trust_root,
 )
+from event_anchoring.leaf import anchor_id_of
+from event_anchoring.tiles import TILE_WIDTH
 
 PATH = os.environ.get("EVENT_ANCHORING_CLUSTER")
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -219,6 +223,43 @@ def test_example(name: str, tmp_path: Path) -> None:
         assert "at the time of the act: True - signed: pass" in done.stdout
         assert done.stdout.splitlines()[-2].endswith("at action: True now: False")
         assert done.stdout.splitlines()[-1].endswith("at action: False now: False")
+
+
+def test_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    endpoints = [node["api_url"] for node in CLUSTER["nodes"]]
+    for placeholder, value in (
+        ('["https://n1.example", "https://n2.example"]', repr(endpoints)),
+        ('"https://n1.example"', repr(endpoints[0])),
+        ("<API_KEY>", CLUSTER["api_key"]),
+        ("<RootTHK that you were given>", CLUSTER["trust_root"]["root_thk"]),
+        ("order-4711", token_hex(8)),
+    ):
+        assert placeholder in readme
+        readme = readme.replace(placeholder, value)
+    snippets = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    first: Dict[str, Any] = {}
+    for snippet in snippets:
+        names: Dict[str, Any] = {}
+        exec(snippet, names)
+        first = first or names
+    assert first["created"].receipt.text().startswith("c2sp.org/tlog-proof@v1")
+    assert capsys.readouterr().err == ""
+
+
+def test_the_log_itself(client: Client, chain: TrustRootChain) -> None:
+    created = client.create_event_anchor(token_bytes(32)).anchor
+    try:
+        note = client.get_checkpoint(created.origin_fingerprint)
+    except NotFound as missing:
+        pytest.skip(f"this service has no tiles: {missing.code}")
+    size = verify_checkpoint(note, chain).checkpoint.tree_size
+    bundle, place = divmod(created.depth, TILE_WIDTH)
+    width = min(TILE_WIDTH, size - bundle * TILE_WIDTH)
+    leaves = client.get_entries(created.origin_fingerprint, bundle, width=width)
+    hashes = client.get_tile(created.origin_fingerprint, 0, bundle, width=width)
+    assert [anchor_id_of(each) for each in leaves] == list(hashes)
+    assert hashes[place].hex() == created.anchor_id
 
 
 def test_a_delegation_read_back(client: Client) -> None:

@@ -320,3 +320,13 @@ def test_superseded_receipt_is_refused_where_the_newest_is_required() -> None:
     with refusal("trust_root_superseded") as caught:
         verify_case({**case, "expect": {**case["expect"], "require_current": True}})
     assert caught.value.step == "trust_root"
+
+
+def test_a_chain_may_be_pinned_at_any_version() -> None:
+    case = next(each for each in load("trust-root")["chains"]["good"] if len(each["documents"]) > 1)
+    whole = verify_trust_root(case["documents"], case["pinned_root_thk"])
+    later = verify_trust_root(case["documents"], whole.newest.root_thk)
+    assert [version.version for version in later.versions] == [whole.newest.version]
+    with pytest.raises(VerificationError) as caught:
+        verify_trust_root(case["documents"], bytes(32))
+    assert caught.value.code == "pin_mismatch"

@@ -3,14 +3,17 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+from base64 import b64encode
 from pathlib import Path
 from typing import Any, List, Sequence, Tuple
 
 import pytest
 
 from event_anchoring import (
+    ApiProblem,
     AsyncClient,
     Client,
+    Evidence,
     FileStore,
     LocalKey,
     MemoryStore,
@@ -35,7 +38,8 @@ from event_anchoring.notes import (
     make_vkey,
 )
 
-from .fakes import AsyncFakeTransport, FakeTransport, answer, example
+from .fakes import AsyncFakeTransport, FakeTransport, answer, example, problem
+from .ledger import event, leaf_bytes
 from .vectors import load
 
 NAME = "anchor.example/monitored"
@@ -170,33 +174,90 @@ def test_a_checkpoint_without_a_quorum_is_not_remembered(store: Any, cosigners: 
     assert monitor.head(ORIGIN) is None
 
 
-def latest(leaves: Sequence[bytes], proof: Sequence[bytes] = (), **changed: Any) -> Any:
-    from base64 import b64encode
+def event_log(size: int, event_hash: str = "ab" * 32) -> Tuple[Any, List[bytes]]:
+    """The last anchor of a log of events, and the ids of all."""
+    anchor, ids = None, [leaf_hash(b"genesis")]
+    for depth in range(1, size):
+        body = {"origin_fingerprint": ORIGIN.hex(), "event_hash": event_hash}
+        anchor = event(body, depth=depth, parent_anchor_id=ids[-1].hex())
+        ids.append(bytes.fromhex(anchor["anchor_id"]))
+    return anchor, ids
 
-    body = {**example("/v1/event-anchors/latest"), "checkpoint": signed(leaves), **changed}
-    body["consistency"] = {
-        "from_size": 1,
-        "tree_size": len(leaves),
-        "proof": [b64encode(each).decode() for each in proof],
+
+def latest(size: int, proof: Sequence[bytes] = (), event_hash: str = "ab" * 32) -> Any:
+    """What a service answers whose log is so long; the receipt holds together, and proves nothing."""
+    anchor, ids = event_log(size, event_hash)
+    note = signed(ids)
+    receipt = {
+        "anchor_id": anchor["anchor_id"],
+        "leaf": b64encode(leaf_bytes(anchor)).decode(),
+        "index": size - 1,
+        "tree_size": size,
+        "inclusion": [],
+        "checkpoint": note,
+        "trust_root_version": 1,
     }
-    return answer(body)
+    head = {"origin_fingerprint": ORIGIN.hex(), "depth": size - 1, "tree_size": size, "root_hash": root_of(ids).hex()}
+    hashes = [b64encode(each).decode() for each in proof]
+    consistency = {"from_size": 1, "tree_size": size, "proof": hashes}
+    parts = {"anchor": anchor, "checkpoint": note, "receipt": receipt, "consistency": consistency}
+    return answer({**example("/v1/event-anchors/latest"), **head, **parts})
+
+
+def proof_from_3() -> List[bytes]:
+    _, ids = event_log(4)
+    return [ids[2], ids[3], interior_hash(ids[0], ids[1])]
 
 
 def test_asking_a_service() -> None:
-    transport = FakeTransport([latest(FOUR[:3]), latest(FOUR, FROM_3), latest(FOUR[:3])])
+    transport = FakeTransport([latest(3), latest(4, proof_from_3()), latest(3)])
     monitor = Monitor(CHAIN)
     with Client("http://a", "key", transport=transport) as client:
         monitor.check(client, ORIGIN)
         assert monitor.check(client, ORIGIN).checkpoint.tree_size == 4
-        with pytest.raises(Rollback):
+        with pytest.raises(Rollback) as caught:
             monitor.check(client, ORIGIN)
     assert [request.target.split("&")[1:] for _, request in transport.sent] == [[], ["from_size=3"], ["from_size=4"]]
+    head = monitor.head(ORIGIN)
+    assert head is not None
+    assert caught.value.result == Evidence(ORIGIN, head.checkpoint, signed(event_log(3)[1]))
+
+
+def test_a_service_that_shows_another_history() -> None:
+    transport = FakeTransport([latest(3), latest(4, proof_from_3(), event_hash="cd" * 32)])
+    monitor = Monitor(CHAIN)
+    client = Client("http://a", "key", transport=transport)
+    monitor.check(client, ORIGIN)
+    with pytest.raises(SplitView) as caught:
+        monitor.check(client, ORIGIN)
+    assert isinstance(caught.value.result, Evidence)
+    assert caught.value.result.shown == signed(event_log(4, "cd" * 32)[1])
+
+
+@pytest.mark.parametrize("code", ["from_size_ahead", "no_anchor_yet"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["check", "check_async"])
+def test_a_service_that_knows_less_than_was_seen(code: str, is_async: bool) -> None:
+    monitor = Monitor(CHAIN)
+    monitor.accept(signed(FOUR))
+    refusal = problem(code, 404 if code == "no_anchor_yet" else 400)
+
+    async def run() -> None:
+        async with AsyncClient("http://a", "key", transport=AsyncFakeTransport(refusal)) as client:
+            await monitor.check_async(client, ORIGIN)
+
+    def use() -> None:
+        monitor.check(Client("http://a", "key", transport=FakeTransport([refusal])), ORIGIN)
+
+    with pytest.raises(Rollback) as caught:
+        asyncio.run(run()) if is_async else use()
+    assert caught.value.result == Evidence(ORIGIN, signed(FOUR), None)
+    # Of an origin that was never seen it says nothing.
+    with pytest.raises(ApiProblem):
+        Monitor(CHAIN).check(Client("http://a", "key", transport=FakeTransport([refusal])), ORIGIN)
 
 
 def test_asking_a_service_without_blocking() -> None:
-    transport = AsyncFakeTransport(
-        answer({**example("/healthz"), "origin_fingerprint": ORIGIN.hex()}), latest(FOUR[:3])
-    )
+    transport = AsyncFakeTransport(answer({**example("/healthz"), "origin_fingerprint": ORIGIN.hex()}), latest(3))
     monitor = Monitor(CHAIN)
 
     async def run() -> int:
@@ -208,7 +269,7 @@ def test_asking_a_service_without_blocking() -> None:
 
 def test_the_head_of_another_origin_is_no_answer() -> None:
     monitor = Monitor(CHAIN)
-    client = Client("http://a", "key", transport=FakeTransport([latest(FOUR)]))
+    client = Client("http://a", "key", transport=FakeTransport([latest(4)]))
     with pytest.raises(VerificationError) as caught:
         monitor.check(client, ORIGINS["b"])
     assert caught.value.code == "origin_differs"
@@ -242,9 +303,11 @@ def test_the_file_is_the_owners_and_is_replaced_whole(tmp_path: Path) -> None:
         b"[]",
         b"{}",
         b"[" * 100_000,
-        b'{"format":"event-anchoring/monitor/2","heads":{}}',
-        b'{"format":"event-anchoring/monitor/1","heads":{"ab":{}}}',
-        b'{"format":"event-anchoring/monitor/1","heads":{},"trust_root":{"version":true,"root_thk":""}}',
+        b'{"format":"event-anchoring/monitor/2","checkpoints":{}}',
+        b'{"format":"event-anchoring/monitor/1","checkpoints":{"ab":{}}}',
+        b'{"format":"event-anchoring/monitor/1","checkpoints":{"' + b"ab" * 32 + b'":"no note"}}',
+        b'{"format":"event-anchoring/monitor/1","checkpoints":{},"trust_root":{"version":true,"root_thk":""}}',
+        b'{"format":"event-anchoring/monitor/1","checkpoints":{},"trust_root":[]}',
     ],
 )
 def test_a_damaged_memory_is_not_taken_for_none(tmp_path: Path, damage: bytes) -> None:
@@ -260,7 +323,7 @@ def test_a_cut_file_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "monitor.json"
     Monitor(CHAIN, FileStore(path)).accept(signed(FOUR))
     whole = path.read_bytes()
-    assert json.loads(whole)["heads"]
+    assert json.loads(whole)["checkpoints"]
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(VerificationError):
         Monitor(CHAIN, FileStore(path))

@@ -21,13 +21,16 @@ from event_anchoring import (
     RateLimited,
     RetryPolicy,
     TimedOut,
+    TransportFailure,
     Unauthorized,
     Unavailable,
+    UnexpectedAnswer,
     Unprocessable,
 )
 
-from .fakes import FakeTransport, answer, example, lost, problem, timed_out, unreachable
-from .test_client import CLAIM, CREATED_EVENT, HEALTH, ID, ORIGIN
+from .fakes import FakeTransport, answer, lost, problem, timed_out, unreachable
+from .ledger import recorded
+from .test_client import CLAIM, HEALTH, ID, ORIGIN
 
 ENDPOINTS = ["http://a", "http://b", "http://c"]
 
@@ -38,7 +41,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.slept: List[float] = []
-        monkeypatch.setattr("event_anchoring.client.time.sleep", self.sleep)
+        monkeypatch.setattr("event_anchoring.synchronous.base.time.sleep", self.sleep)
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -76,7 +79,7 @@ def test_a_read_fails_over(clock: Clock, failure: Any) -> None:
 
 @pytest.mark.parametrize("failure", [unreachable, *DOUBTS, lambda: problem("overloaded", 503)])
 def test_an_event_with_an_id_is_sent_again_with_the_same(clock: Clock, failure: Any) -> None:
-    used, transport = client(clock, failure(), failure(), answer(CREATED_EVENT, 201))
+    used, transport = client(clock, failure(), failure(), recorded)
     used.create_event_anchor(ID)
     first, second, third = transport.bodies()
     assert first == second == third
@@ -86,7 +89,7 @@ def test_an_event_with_an_id_is_sent_again_with_the_same(clock: Clock, failure: 
 
 @pytest.mark.parametrize("failure", DOUBTS)
 def test_an_event_without_an_id_is_not_sent_again(clock: Clock, failure: Any) -> None:
-    used, transport = client(clock, failure(), answer(CREATED_EVENT, 201))
+    used, transport = client(clock, failure(), recorded)
     with pytest.raises(OutcomeUnknown, match="no client_event_id") as caught:
         used.create_event_anchor(ID, client_event_id=None)
     assert caught.value.client_event_id is None
@@ -95,7 +98,7 @@ def test_an_event_without_an_id_is_not_sent_again(clock: Clock, failure: Any) ->
 
 @pytest.mark.parametrize("code", ["overloaded", "no_leader", "unavailable"])
 def test_an_event_without_an_id_is_not_sent_again_after_503(clock: Clock, code: str) -> None:
-    used, transport = client(clock, problem(code, 503), answer(CREATED_EVENT, 201))
+    used, transport = client(clock, problem(code, 503), recorded)
     with pytest.raises(Unavailable) as caught:
         used.create_event_anchor(ID, client_event_id=None)
     assert caught.value.code == code
@@ -104,14 +107,13 @@ def test_an_event_without_an_id_is_not_sent_again_after_503(clock: Clock, code: 
 
 @pytest.mark.parametrize("failure", [unreachable, lambda: problem("rate_limited", 429)])
 def test_what_was_not_taken_is_sent_again_even_so(clock: Clock, failure: Any) -> None:
-    used, transport = client(clock, failure(), answer(CREATED_EVENT, 201))
+    used, transport = client(clock, failure(), recorded)
     used.create_event_anchor(ID, client_event_id=None)
     assert len(transport.sent) == 2
 
 
 def test_claims_are_known_by_their_content(clock: Clock) -> None:
-    body = example("/v1/claim-anchors", "post", 201)
-    used, transport = client(clock, lost(), answer(body, 201))
+    used, transport = client(clock, lost(), recorded)
     with LocalKey("61" * 32) as subject, LocalKey("62" * 32) as issuer:
         used.create_claim_anchor(**CLAIM, subject=subject, issuer=issuer)
     first, second = transport.bodies()
@@ -137,6 +139,32 @@ def test_a_doubt_is_not_forgotten_by_what_came_after(clock: Clock) -> None:
     used, _ = client(clock, lost(), problem("overloaded", 503), attempts_max=4)
     with pytest.raises(OutcomeUnknown):
         used.create_event_anchor(ID)
+
+
+@pytest.mark.parametrize("status", [302, 401, 403, 408, 429])
+def test_a_refusal_that_has_not_looked_does_not_end_a_doubt(clock: Clock, status: int) -> None:
+    used, _ = client(clock, lost(), problem("rate_limited", status), attempts_max=2)
+    with pytest.raises(OutcomeUnknown) as caught:
+        used.create_event_anchor(ID)
+    assert caught.value.client_event_id
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 422])
+def test_a_refusal_by_the_ledger_ends_a_doubt(clock: Clock, status: int) -> None:
+    used, _ = client(clock, lost(), problem("claim_conflict", status))
+    with pytest.raises(ApiProblem):
+        used.create_event_anchor(ID)
+
+
+@pytest.mark.parametrize("failure", [None, 204])
+def test_what_is_no_answer_is_asked_for_once(clock: Clock, failure: Any) -> None:
+    too_large = TransportFailure("too large", was_sent=True, is_final=True)
+    used, transport = client(clock, too_large if failure is None else answer(b"", failure))
+    with pytest.raises(UnexpectedAnswer):
+        used.healthz()
+    with pytest.raises(OutcomeUnknown):
+        used.create_event_anchor(ID)
+    assert len(transport.sent) == 2
 
 
 def test_nothing_reached_is_no_doubt(clock: Clock) -> None:
@@ -175,7 +203,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("status", "code", "of_class"), REFUSALS)
 def test_other_refusals_are_final(clock: Clock, status: int, code: str, of_class: Any) -> None:
-    used, transport = client(clock, problem(code, status), answer(CREATED_EVENT, 201))
+    used, transport = client(clock, problem(code, status), recorded)
     with pytest.raises(of_class) as caught:
         used.create_event_anchor(ID)
     assert type(caught.value) is of_class

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, Optional
 
@@ -14,9 +15,10 @@ def load(name: str) -> Any:
 
 
 def load_public(name: str) -> Optional[Any]:
-    """Public vectors beside the checkout; None if they are not there."""
-    path = ROOT.parent / "shared" / "vectors" / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    """Public collections, where EVENT_ANCHORING_PUBLIC_VECTORS names their folder; else None."""
+    folder = os.environ.get("EVENT_ANCHORING_PUBLIC_VECTORS")
+    path = None if folder is None else Path(folder) / f"{name}.json"
+    return None if path is None or not path.exists() else json.loads(path.read_text(encoding="utf-8"))
 
 
 def openapi() -> Any:

@@ -6,7 +6,8 @@
         created = client.create_event_anchor(sha256_of_the_event)
         created.receipt.text()      # keep it: it verifies offline, years later
 
-- `Client` and `AsyncClient`: every route of the API, the same methods in both.
+- `Client` and `AsyncClient`: every route of the API, the same methods in both, from the modules of `synchronous` and
+  `asynchronous`.
 - `prepare_claim_anchor`, `prepare_grant_anchor`, `prepare_event_anchor`, `prepare_revocation`: the exact bytes that
   each party signs, offline. `LocalKey`, `CallbackSigner`: who signs them.
 - `verify_trust_root`, `verify_receipt`, `verify_checkpoint`, `verify_consistency`, `verify_bundle`, `Monitor`: without
@@ -28,12 +29,11 @@ from __future__ import annotations
 from . import errors, leaf, models
 from ._bundle_text import Bundle, parse_bundle
 from ._exchange import RetryPolicy
-from ._operations import AUTO, EventInput, Wait
+from ._options import AUTO, EventInput, Wait
 from ._tags import client_event_commit
 from ._version import __version__
-from .async_client import AsyncClient
+from .asynchronous.client import AsyncClient
 from .bundle import BundleVerification, Completeness, verify_bundle
-from .client import Client
 from .ed25519 import verify_signature
 from .errors import (
     AnchoringError,
@@ -57,7 +57,7 @@ from .errors import (
     VerificationError,
 )
 from .leaf import SemanticHashes, decode_leaf
-from .monitor import FileStore, MemoryStore, Monitor, MonitorState, MonitorStore
+from .monitor import Evidence, FileStore, MemoryStore, Monitor, MonitorState, MonitorStore
 from .notes import Checkpoint
 from .prepare import (
     Payload,
@@ -80,6 +80,7 @@ from .receipt import (
     verify_receipt,
 )
 from .signing import CallbackSigner, LocalKey, Signer
+from .synchronous.client import Client
 from .transport import AsyncTransport, Request, Response, Transport, TransportFailure
 from .trust_root import (
     TrustRoot,
@@ -107,6 +108,7 @@ __all__ = [
     "Conflict",
     "ConnectionFailed",
     "EventInput",
+    "Evidence",
     "FileStore",
     "Forbidden",
     "InvalidInput",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing
 from typing import Any, Callable, Dict, List, Mapping, Tuple, Type, TypeVar, Union
 
 from . import models
 from ._bytes import base64_to_bytes
+from ._shown import check_anchor
 from .errors import UnexpectedAnswer, VerificationError
 from .proof import Receipt, receipt_from_json
 
@@ -64,6 +66,17 @@ def _decode_hash(value: object, where: str) -> bytes:
         raise _wrong(where, "base64 of 32 bytes") from error
 
 
+def _hex_decoder(length: int) -> Decoder:
+    pattern = re.compile(f"[0-9a-f]{{{2 * length}}}")
+
+    def read(value: object, where: str) -> str:
+        if not isinstance(value, str) or pattern.fullmatch(value) is None:
+            raise _wrong(where, f"lower-case hex of {length} bytes")
+        return value
+
+    return read
+
+
 def _decode_members(value: object, where: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise _wrong(where, "object")
@@ -82,7 +95,9 @@ def _decode_anchor(value: object, where: str) -> object:
     kind = _decode_str(members.get("kind"), f"{where}.kind")
     of_kind = _ANCHORS.get(kind)
     if of_kind is not None:
-        return _dataclass_decoder(of_kind)(members, where)
+        anchor: models.AnchorBase = _dataclass_decoder(of_kind)(members, where)
+        check_anchor(anchor, where)
+        return anchor
     known = {each.name: members.get(each.name) for each in dataclasses.fields(models.AnchorBase)}
     return _dataclass_decoder(models.UnknownAnchor)({**known, "members": dict(members)}, where)
 
@@ -116,6 +131,8 @@ _PLAIN: Dict[object, Decoder] = {
     float: _decode_float,
     bool: _decode_bool,
     bytes: _decode_hash,
+    models.Hex32: _hex_decoder(32),
+    models.Hex64: _hex_decoder(64),
     Receipt: _decode_receipt,
     models.Anchor: _decode_anchor,
     models.AnyEventAnchor: _decode_own_anchor(models.EventAnchor),
@@ -148,7 +165,7 @@ def _dataclass_decoder(of_class: Any) -> Decoder:  # noqa: ANN401
 
 
 def _make_decoder(of_class: Any) -> Decoder:  # noqa: ANN401
-    hints = typing.get_type_hints(of_class)
+    hints = typing.get_type_hints(of_class, include_extras=True)
     parts: List[Tuple[str, str, bool, Decoder]] = []
     for each in dataclasses.fields(of_class):
         has_default = each.default is not dataclasses.MISSING or each.default_factory is not dataclasses.MISSING

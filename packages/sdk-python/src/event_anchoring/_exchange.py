@@ -9,13 +9,13 @@ from __future__ import annotations
 import email.utils
 import json
 import random
+import re
 import time
 import uuid
 from dataclasses import dataclass, field
 from typing import Callable, Dict, Generator, List, Mapping, NoReturn, Optional, Tuple, TypeVar, Union
 
 from .errors import (
-    AnchoringError,
     ApiProblem,
     ConnectionFailed,
     InvalidInput,
@@ -29,6 +29,12 @@ from .transport import Request, Response, TransportFailure
 from .trust_root import TrustRootChain
 
 T = TypeVar("T")
+
+_INTEGER_DIGITS_MAX = 32
+_TEXT_CHARS_MAX = 1000
+#: What is shorter is no secret, and may be part of any word.
+_SECRET_CHARS_MIN = 8
+_REQUEST_ID = re.compile(r"[!-~]{1,128}")
 
 
 @dataclass(frozen=True)
@@ -133,14 +139,14 @@ class Call:
     Attributes:
         is_write: it may have an effect.
         is_repeatable: sending it again has no further effect: a read, or a write that the ledger knows again.
-        client_event_id: of an event, to be told when its outcome is unknown.
+        client_event_ids: of the events in it, to be told when their outcome is unknown; none for other records.
     """
 
     request: Request
     is_write: bool
     is_repeatable: bool
     request_id: str
-    client_event_id: Optional[str] = None
+    client_event_ids: Tuple[Optional[str], ...] = ()
     answers: Tuple[int, ...] = (200, 201, 202)
 
 
@@ -159,30 +165,40 @@ def exchange(session: Session, call: Call) -> Operation[Response]:
         attempt += 1
         endpoint = session.endpoint()
         outcome = yield from send(Send(endpoint, call.request))
-        if not _is_worth_another_try(outcome, call):
-            return _answer(outcome)
+        if isinstance(outcome, Response) and outcome.status in call.answers:
+            return outcome
         in_doubt = in_doubt or _leaves_doubt(outcome)
         is_rate_limited = isinstance(outcome, Response) and outcome.status == 429
-        if not is_rate_limited:
+        if _is_about_endpoint(outcome):
             session.move_on(endpoint)
         is_allowed = call.is_repeatable or is_rate_limited or not _was_sent(outcome)
+        is_allowed = is_allowed and _is_worth_another_try(outcome)
         delay = max(session.retry.delay_s(attempt, session.chance()), _retry_after(outcome) or 0.0)
         is_in_budget = session.clock() - started + delay <= session.retry.total_s
         if not (is_allowed and is_in_budget and attempt < session.retry.attempts_max):
-            _fail(outcome, call, in_doubt=in_doubt, attempts=attempt)
+            _fail(session, outcome, call, in_doubt=in_doubt, attempts=attempt)
         yield Sleep(delay)
 
 
-def _is_worth_another_try(outcome: Union[Response, TransportFailure], call: Call) -> bool:
+def _is_worth_another_try(outcome: Union[Response, TransportFailure]) -> bool:
     if isinstance(outcome, TransportFailure):
-        return True
-    return outcome.status not in call.answers and (outcome.status == 429 or outcome.status >= 500)
+        return not outcome.is_final
+    return outcome.status in (429, 500, 502, 503, 504)
 
 
-def _answer(outcome: Union[Response, TransportFailure]) -> Response:
+def _is_about_endpoint(outcome: Union[Response, TransportFailure]) -> bool:
+    """Whether another endpoint may do better. 429 is about the API key, any other 4xx about the request."""
+    return isinstance(outcome, TransportFailure) or outcome.status >= 500
+
+
+def _is_decisive(outcome: Union[Response, TransportFailure]) -> bool:
+    """Refusals that say that no earlier try of the same call was recorded either.
+
+    The ledger looks for a replay before it gives one of these. 401, 403, 408 and 429 come before it has looked.
+    """
     if isinstance(outcome, TransportFailure):
-        raise outcome
-    return outcome
+        return False
+    return 400 <= outcome.status < 500 and outcome.status not in (401, 403, 408, 429)
 
 
 def _was_sent(outcome: Union[Response, TransportFailure]) -> bool:
@@ -194,33 +210,48 @@ def _leaves_doubt(outcome: Union[Response, TransportFailure]) -> bool:
     if isinstance(outcome, TransportFailure):
         return outcome.was_sent
     if outcome.status == 503:
-        return problem_of(outcome).code == "outcome_unknown"
-    return outcome.status >= 500
+        return problem_of(outcome, None).code == "outcome_unknown"
+    # A success that is no answer of the API may have been one.
+    return outcome.status >= 500 or 200 <= outcome.status < 300
 
 
-def _fail(outcome: Union[Response, TransportFailure], call: Call, *, in_doubt: bool, attempts: int) -> NoReturn:
+def ask_again(call: Call) -> str:
+    """What to do about a write whose outcome is not known."""
+    replayed = "what was recorded is replayed, not recorded twice"
+    if not call.is_repeatable:
+        return "it has no client_event_id, so asking again may record it a second time"
+    if len(call.client_event_ids) > 1:
+        return f"ask again with the same client_event_ids: {replayed}"
+    if call.client_event_ids:
+        return f"ask again with the same client_event_id, {call.client_event_ids[0]!r}: {replayed}"
+    return f"ask again with the same content: {replayed}"
+
+
+def _fail(
+    session: Session, outcome: Union[Response, TransportFailure], call: Call, *, in_doubt: bool, attempts: int
+) -> NoReturn:
     tries = "one try" if attempts == 1 else f"{attempts} tries"
-    said = str(outcome) if isinstance(outcome, TransportFailure) else str(problem_of(outcome))
-    if call.is_write and in_doubt:
-        again = "ask again with the same content: what was recorded is replayed, not recorded twice"
-        if call.client_event_id is not None:
-            again = f"ask again with the same client_event_id, {call.client_event_id!r}"
-        elif not call.is_repeatable:
-            again = "it has no client_event_id, so asking again may record it a second time"
-        message = f"whether this was recorded is not known after {tries} ({said}); {again}"
+    problem = problem_of(outcome, session.api_key) if isinstance(outcome, Response) else None
+    cause = outcome if isinstance(outcome, TransportFailure) else problem
+    if call.is_write and in_doubt and not _is_decisive(outcome):
+        message = f"whether this was recorded is not known after {tries} ({cause}); {ask_again(call)}"
         raise OutcomeUnknown(
             message,
-            client_event_id=call.client_event_id,
+            client_event_ids=call.client_event_ids,
             request_id=call.request_id,
             retry_after=_retry_after(outcome),
-        )
+        ) from cause
     if isinstance(outcome, Response):
-        raise problem_of(outcome)
+        if outcome.status >= 400 and problem is not None:
+            raise problem
+        raise UnexpectedAnswer(f"status {outcome.status} is no answer of the API", request_id=call.request_id)
+    if outcome.is_final:
+        raise UnexpectedAnswer(str(outcome), request_id=call.request_id) from outcome
     if not outcome.was_sent:
-        raise ConnectionFailed(f"no endpoint could be reached in {tries}: {said}") from outcome
+        raise ConnectionFailed(f"no endpoint could be reached in {tries}: {outcome}") from outcome
     if outcome.is_timeout:
-        raise TimedOut(f"no answer in {tries}: {said}", request_id=call.request_id) from outcome
-    raise ConnectionFailed(f"the connection was lost in {tries}: {said}") from outcome
+        raise TimedOut(f"no answer in {tries}: {outcome}", request_id=call.request_id) from outcome
+    raise ConnectionFailed(f"the connection was lost in {tries}: {outcome}") from outcome
 
 
 def _retry_after(outcome: Union[Response, TransportFailure]) -> Optional[float]:
@@ -242,28 +273,58 @@ def _reject_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON")
 
 
+def _read_int(digits: str) -> int:
+    # No integer of the API has more digits, and some versions of Python take minutes for a long one.
+    if len(digits) > _INTEGER_DIGITS_MAX:
+        raise ValueError("an integer without end")
+    return int(digits)
+
+
 def parse_json(body: bytes) -> object:
     """Raises ValueError for what is no JSON, too deep, or not UTF-8."""
     try:
-        parsed: object = json.loads(body.decode("utf-8"), parse_constant=_reject_constant)
+        parsed: object = json.loads(body.decode("utf-8"), parse_constant=_reject_constant, parse_int=_read_int)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     return parsed
 
 
-def problem_of(response: Response) -> ApiProblem:
+def _without_key(value: object, api_key: Optional[str]) -> object:
+    """The same without the API key: whoever answers knows it, and an error's text ends up in logs."""
+    if api_key is None or len(api_key) < _SECRET_CHARS_MIN:
+        return value
+    if isinstance(value, str):
+        return value.replace(api_key, "<API_KEY>")
+    if isinstance(value, dict):
+        return {_without_key(name, api_key): _without_key(member, api_key) for name, member in value.items()}
+    return [_without_key(each, api_key) for each in value] if isinstance(value, list) else value
+
+
+def _text(value: object) -> str:
+    """What a person is shown of a text that a stranger may have written: one line, and not without end."""
+    shown = value[:_TEXT_CHARS_MAX] if isinstance(value, str) else ""
+    return "".join(each if each.isprintable() else " " for each in shown)
+
+
+def request_id_of(response: Response) -> Optional[str]:
+    """The `X-Request-Id` of an answer, if it is one."""
+    found = response.headers.get("x-request-id", "")
+    return found if _REQUEST_ID.fullmatch(found) is not None else None
+
+
+def problem_of(response: Response, api_key: Optional[str]) -> ApiProblem:
     """The problem that a refusal is, also where something in between has answered for the service."""
-    request_id = response.headers.get("x-request-id")
+    request_id = request_id_of(response)
     retry_after = _retry_after(response)
     of_status = problem_class(response.status)
     try:
-        parsed = parse_json(response.body)
-    except ValueError:
+        parsed = _without_key(parse_json(response.body), api_key)
+    except (ValueError, RecursionError):
         # Not of the service: a proxy's page, say. The status is what is left.
         parsed = None
     members: Dict[str, object] = parsed if isinstance(parsed, dict) else {}
-    code = members.get("code")
-    if not isinstance(code, str) or not code:
+    code = _text(members.get("code"))
+    if not code:
         return of_status(
             f"http_{response.status}",
             f"status {response.status} without a problem",
@@ -287,34 +348,19 @@ def problem_of(response: Response) -> ApiProblem:
     )
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def read_answer(call: Call, response: Response) -> object:
-    """The parsed body of an answer.
+def read_answer(response: Response, read: Callable[[object], T]) -> T:
+    """What the body of an answer says.
 
     Raises:
-        ApiProblem: the service refused.
         UnexpectedAnswer: it is not of the API.
     """
-    request_id = response.headers.get("x-request-id", call.request_id)
-    if response.status not in call.answers:
-        if response.status >= 400:
-            raise problem_of(response)
-        raise UnexpectedAnswer(f"status {response.status} is no answer to this", request_id=request_id)
+    request_id = request_id_of(response)
     try:
-        return parse_json(response.body)
+        return read(parse_json(response.body))
     except ValueError as error:
         raise UnexpectedAnswer("the answer is no JSON", request_id=request_id) from error
-
-
-def reading(response: Response, read: Callable[[], T]) -> T:
-    """Adds the request id to what a decoder refuses."""
-    try:
-        return read()
-    except AnchoringError as error:
-        error.request_id = error.request_id or response.headers.get("x-request-id")
+    except UnexpectedAnswer as error:
+        error.request_id = error.request_id or request_id
         raise
 
 

@@ -5,7 +5,7 @@ Match on the class or on `code`, which is stable; messages are for people and ma
     AnchoringError
     ├── InvalidInput            a value of yours, refused before anything was signed or sent; `field` names it
     ├── SigningFailed           a signer answered with no signature, or with one that its public key refuses
-    ├── ConnectionFailed        no endpoint could be reached: nothing was sent
+    ├── ConnectionFailed        no endpoint could be reached: nothing was recorded
     ├── TimedOut                a read was not answered in time
     ├── OutcomeUnknown          a write was sent and may have been recorded: ask again, the same `client_event_id`
     ├── UnexpectedAnswer        an answer that is not of the API
@@ -76,7 +76,7 @@ class SigningFailed(AnchoringError):
 
 
 class ConnectionFailed(AnchoringError):
-    """No endpoint could be reached. Nothing was sent, so nothing was recorded."""
+    """No endpoint could be reached, or a connection was lost during a read. Nothing was recorded."""
 
     def __init__(self, message: str, *, retry_after: Optional[float] = None) -> None:
         super().__init__("connection_failed", message, retry_after=retry_after)
@@ -97,19 +97,21 @@ class OutcomeUnknown(AnchoringError):
     be a second event.
 
     Attributes:
-        client_event_id: of the event, if it has one; of a batch, None.
+        client_event_id: of the event; None for a batch, for records that are known by their content, and without one.
+        client_event_ids: of the events of a batch, in their order; of one event its own; of other records none.
     """
 
     def __init__(
         self,
         message: str,
         *,
-        client_event_id: Optional[str] = None,
+        client_event_ids: Tuple[Optional[str], ...] = (),
         request_id: Optional[str] = None,
         retry_after: Optional[float] = None,
     ) -> None:
         super().__init__("outcome_unknown", message, request_id=request_id, retry_after=retry_after)
-        self.client_event_id = client_event_id
+        self.client_event_ids = client_event_ids
+        self.client_event_id = client_event_ids[0] if len(client_event_ids) == 1 else None
 
 
 class UnexpectedAnswer(AnchoringError):

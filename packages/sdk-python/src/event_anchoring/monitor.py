@@ -15,32 +15,51 @@ from typing import TYPE_CHECKING, Dict, Mapping, Optional, Protocol, Sequence, U
 
 from ._bytes import INTEGER_MAX, hex_to_bytes
 from ._inputs import Bytes32, bytes32
-from .errors import InvalidInput, Rollback, SplitView, VerificationError
+from .errors import AnchoringError, ApiProblem, InvalidInput, Rollback, SplitView, VerificationError
 from .merkle import is_consistent
-from .receipt import CheckpointVerification, verify_checkpoint
+from .models import Latest
+from .receipt import CheckpointVerification, read_noted_checkpoint, verify_checkpoint
 from .trust_root import TrustRootChain, check_not_older
 
 if TYPE_CHECKING:
-    from .async_client import AsyncClient
-    from .client import Client
+    from .asynchronous.client import AsyncClient
+    from .synchronous.client import Client
 
 _FORMAT = "event-anchoring/monitor/1"
 
 
 @dataclass(frozen=True)
 class Head:
-    """The last head that was seen of an origin."""
+    """The last head that was accepted of an origin. `checkpoint` is its signed note: evidence, if another comes up."""
 
     tree_size: int
     root_hash: bytes
+    checkpoint: str
+
+
+@dataclass(frozen=True)
+class SeenTrustRoot:
+    """The highest version that was seen."""
+
+    version: int
+    root_thk: bytes
 
 
 @dataclass(frozen=True)
 class MonitorState:
-    """All that a monitor remembers: heads by origin fingerprint, and the highest trust root."""
+    """All that a monitor remembers: the signed note of the last head by origin fingerprint, and the trust root."""
 
-    heads: Mapping[bytes, Head]
-    trust_root: Optional[Head] = None
+    checkpoints: Mapping[bytes, str]
+    trust_root: Optional[SeenTrustRoot] = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a Rollback or a SplitView is about: the note that was kept, and the one shown now; None: none is shown."""
+
+    origin_fingerprint: bytes
+    kept: str
+    shown: Optional[str]
 
 
 class MonitorStore(Protocol):
@@ -85,13 +104,10 @@ class FileStore:
 
     def save(self, state: MonitorState) -> None:
         """Writes a file beside it and renames that."""
-        heads = {
-            origin.hex(): {"tree_size": head.tree_size, "root_hash": head.root_hash.hex()}
-            for origin, head in sorted(state.heads.items())
-        }
+        notes = {origin.hex(): note for origin, note in sorted(state.checkpoints.items())}
         seen = state.trust_root
-        root = None if seen is None else {"version": seen.tree_size, "root_thk": seen.root_hash.hex()}
-        text = json.dumps({"format": _FORMAT, "heads": heads, "trust_root": root}, indent=1)
+        root = None if seen is None else {"version": seen.version, "root_thk": seen.root_thk.hex()}
+        text = json.dumps({"format": _FORMAT, "checkpoints": notes, "trust_root": root}, indent=1)
         descriptor, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -104,28 +120,33 @@ class FileStore:
             raise
 
 
-def _read_head(value: object, size: str, root: str) -> Head:
-    if not isinstance(value, dict):
-        raise ValueError("not an object")
-    number, text = value.get(size), value.get(root)
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= INTEGER_MAX:
-        raise ValueError(f"{size} is no integer above 0")
+def _read_trust_root(value: object) -> Optional[SeenTrustRoot]:
+    if value is None:
+        return None
+    members = value if isinstance(value, dict) else {}
+    version, text = members.get("version"), members.get("root_thk")
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 < version <= INTEGER_MAX:
+        raise ValueError("version is no integer above 0")
     if not isinstance(text, str):
-        raise ValueError(f"{root} is no text")
-    return Head(number, hex_to_bytes(text, 32))
+        raise ValueError("root_thk is no text")
+    return SeenTrustRoot(version, hex_to_bytes(text, 32))
+
+
+def _head_of(note: object) -> Head:
+    if not isinstance(note, str):
+        raise ValueError("a checkpoint is no text")
+    checkpoint = read_noted_checkpoint(note)[1]
+    return Head(checkpoint.tree_size, checkpoint.root_hash, note)
 
 
 def _read_state(text: bytes) -> MonitorState:
     try:
         parsed = json.loads(text.decode("utf-8"))
-        if not isinstance(parsed, dict) or parsed.get("format") != _FORMAT or not isinstance(parsed.get("heads"), dict):
+        notes = parsed.get("checkpoints") if isinstance(parsed, dict) else None
+        if not isinstance(notes, dict) or parsed.get("format") != _FORMAT:
             raise ValueError(f"not of format {_FORMAT}")
-        heads = {
-            hex_to_bytes(origin, 32): _read_head(head, "tree_size", "root_hash")
-            for origin, head in parsed["heads"].items()
-        }
-        seen = parsed.get("trust_root")
-        return MonitorState(heads, None if seen is None else _read_head(seen, "version", "root_thk"))
+        checkpoints = {hex_to_bytes(origin, 32): _head_of(note).checkpoint for origin, note in notes.items()}
+        return MonitorState(checkpoints, _read_trust_root(parsed.get("trust_root")))
     except (ValueError, RecursionError, VerificationError) as error:
         raise VerificationError("monitor_state_malformed", f"the state of the monitor is damaged: {error}") from error
 
@@ -149,9 +170,10 @@ class Monitor:
         self._trust_root = trust_root
         self._store: MonitorStore = MemoryStore() if store is None else store
         loaded = self._store.load()
-        self._heads: Dict[bytes, Head] = {} if loaded is None else dict(loaded.heads)
+        kept = {} if loaded is None else loaded.checkpoints
+        self._heads: Dict[bytes, Head] = {origin: _head_of(note) for origin, note in kept.items()}
         if loaded is not None and loaded.trust_root is not None:
-            check_not_older(trust_root, loaded.trust_root.tree_size, loaded.trust_root.root_hash)
+            check_not_older(trust_root, loaded.trust_root.version, loaded.trust_root.root_thk)
         self._save()
 
     def head(self, origin_fingerprint: Bytes32) -> Optional[Head]:
@@ -166,64 +188,90 @@ class Monitor:
             proof: that the head remembered is the beginning of it; empty for the first one, and for the same one.
 
         Raises:
-            Rollback: the tree is smaller than the one remembered, code `rollback`.
-            SplitView: it is not a continuation of the one remembered, code `split_view`.
+            Rollback: the tree is smaller than the one remembered, code `rollback`. `result` is the Evidence.
+            SplitView: it is not a continuation of the one remembered, code `split_view`. `result` is the Evidence.
             VerificationError: the checkpoint is not good, as verify_checkpoint has it.
         """
-        verified = verify_checkpoint(checkpoint, self._trust_root)
-        found = verified.checkpoint
-        old = self._heads.get(verified.origin_fingerprint)
+        return self._accept(verify_checkpoint(checkpoint, self._trust_root), checkpoint, proof)
+
+    def _accept(self, verified: CheckpointVerification, note: str, proof: Sequence[bytes]) -> CheckpointVerification:
+        found, origin = verified.checkpoint, verified.origin_fingerprint
+        old, new = self._heads.get(origin), Head(found.tree_size, found.root_hash, note)
         if old is not None:
-            _check_continues(old, Head(found.tree_size, found.root_hash), proof, found.origin)
-        if old is None or found.tree_size > old.tree_size:
-            self._heads[verified.origin_fingerprint] = Head(found.tree_size, found.root_hash)
+            _check_continues(old, new, proof, found.origin, Evidence(origin, old.checkpoint, note))
+        if old is None or new.tree_size > old.tree_size:
+            self._heads[origin] = new
             self._save()
         return verified
 
     def _save(self) -> None:
         newest = self._trust_root.newest
-        self._store.save(MonitorState(dict(self._heads), Head(newest.version, newest.root_thk)))
+        notes = {origin: head.checkpoint for origin, head in self._heads.items()}
+        self._store.save(MonitorState(notes, SeenTrustRoot(newest.version, newest.root_thk)))
 
     def check(self, client: Client, origin_fingerprint: Optional[Bytes32] = None) -> CheckpointVerification:
-        """Asks for the latest head of an origin and accepts it; None: of the node that answers."""
-        origin = client.healthz().origin_fingerprint if origin_fingerprint is None else origin_fingerprint
-        old = self.head(origin)
-        latest = client.latest(origin_fingerprint=origin, from_size=None if old is None else old.tree_size)
-        return self._accept_latest(bytes32("origin_fingerprint", origin), latest.checkpoint, _proof_of(latest))
+        """Asks for the latest head of an origin and accepts it; None: of the node that answers. Raises as accept."""
+        given = client.healthz().origin_fingerprint if origin_fingerprint is None else origin_fingerprint
+        origin = bytes32("origin_fingerprint", given)
+        try:
+            latest = client.latest(origin_fingerprint=origin, from_size=self._size(origin))
+        except ApiProblem as problem:
+            raise self._refused(origin, problem) from problem
+        return self._accept_latest(origin, latest)
 
     async def check_async(
         self, client: AsyncClient, origin_fingerprint: Optional[Bytes32] = None
     ) -> CheckpointVerification:
         """As check, with an AsyncClient."""
-        origin = (await client.healthz()).origin_fingerprint if origin_fingerprint is None else origin_fingerprint
-        old = self.head(origin)
-        latest = await client.latest(origin_fingerprint=origin, from_size=None if old is None else old.tree_size)
-        return self._accept_latest(bytes32("origin_fingerprint", origin), latest.checkpoint, _proof_of(latest))
+        given = (await client.healthz()).origin_fingerprint if origin_fingerprint is None else origin_fingerprint
+        origin = bytes32("origin_fingerprint", given)
+        try:
+            latest = await client.latest(origin_fingerprint=origin, from_size=self._size(origin))
+        except ApiProblem as problem:
+            raise self._refused(origin, problem) from problem
+        return self._accept_latest(origin, latest)
 
-    def _accept_latest(self, origin: bytes, checkpoint: str, proof: Sequence[bytes]) -> CheckpointVerification:
+    def _size(self, origin: bytes) -> Optional[int]:
+        head = self._heads.get(origin)
+        return None if head is None else head.tree_size
+
+    def _refused(self, origin: bytes, problem: ApiProblem) -> AnchoringError:
+        """A service that knows less than was seen has gone back, however it says so."""
+        head = self._heads.get(origin)
+        if head is None or problem.code not in ("from_size_ahead", "no_anchor_yet"):
+            return problem
+        message = f"origin {origin.hex()} had {head.tree_size} leaves, and the service knows less of it"
+        return Rollback("rollback", message, result=Evidence(origin, head.checkpoint, None))
+
+    def _accept_latest(self, origin: bytes, latest: Latest) -> CheckpointVerification:
         # What was asked for is looked at before anything is remembered.
-        verified = verify_checkpoint(checkpoint, self._trust_root)
+        verified = verify_checkpoint(latest.checkpoint, self._trust_root)
         if verified.origin_fingerprint != origin:
             raise VerificationError("origin_differs", "the checkpoint is of another origin than was asked for")
-        return self.accept(checkpoint, proof)
+        return self._accept(verified, latest.checkpoint, () if latest.consistency is None else latest.consistency.proof)
 
 
-def _proof_of(latest: object) -> Sequence[bytes]:
-    consistency = getattr(latest, "consistency", None)
-    return () if consistency is None else consistency.proof
-
-
-def _check_continues(old: Head, new: Head, proof: Sequence[bytes], origin: str) -> None:
+def _check_continues(old: Head, new: Head, proof: Sequence[bytes], origin: str, evidence: Evidence) -> None:
     if new.tree_size < old.tree_size:
-        raise Rollback("rollback", f"{origin} had {old.tree_size} leaves, and is shown with {new.tree_size}")
+        message = f"{origin} had {old.tree_size} leaves, and is shown with {new.tree_size}"
+        raise Rollback("rollback", message, result=evidence)
     if new.tree_size == old.tree_size:
         if new.root_hash != old.root_hash:
-            raise SplitView("split_view", f"{origin} is shown with two roots at {old.tree_size} leaves")
+            message = f"{origin} is shown with two roots at {old.tree_size} leaves"
+            raise SplitView("split_view", message, result=evidence)
         return
     if not is_consistent(old.tree_size, old.root_hash, new.tree_size, new.root_hash, proof):
-        raise SplitView(
-            "split_view", f"{origin}: the tree of {old.tree_size} leaves does not begin that of {new.tree_size}"
-        )
+        message = f"{origin}: the tree of {old.tree_size} leaves does not begin that of {new.tree_size}"
+        raise SplitView("split_view", message, result=evidence)
 
 
-__all__ = ["FileStore", "Head", "MemoryStore", "Monitor", "MonitorState", "MonitorStore"]
+__all__ = [
+    "Evidence",
+    "FileStore",
+    "Head",
+    "MemoryStore",
+    "Monitor",
+    "MonitorState",
+    "MonitorStore",
+    "SeenTrustRoot",
+]

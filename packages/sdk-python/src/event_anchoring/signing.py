@@ -145,9 +145,18 @@ def checked_signature(role: str, public_key: bytes, payload: bytes, signature: o
     return good
 
 
+def _refused(error: Exception) -> SigningFailed:
+    return SigningFailed(f"the signer gave no signature ({type(error).__name__})")
+
+
 def sign_now(signer: Signer, payload: bytes) -> bytes:
-    """Asks a signer that does not have to be awaited. Raises SigningFailed for one that does."""
-    answer = signer.sign(payload)
+    """Asks a signer that does not have to be awaited. Raises SigningFailed, also for one that does."""
+    try:
+        answer = signer.sign(payload)
+    except SigningFailed:
+        raise
+    except Exception as error:
+        raise _refused(error) from error
     if isinstance(answer, (bytes, bytearray)):
         return bytes(answer)
     if inspect.iscoroutine(answer):
@@ -157,6 +166,14 @@ def sign_now(signer: Signer, payload: bytes) -> bytes:
 
 
 async def sign_later(signer: Signer, payload: bytes) -> bytes:
-    """Asks a signer, and awaits it if that is its way."""
-    answer = signer.sign(payload)
-    return await answer if inspect.isawaitable(answer) else bytes(answer)
+    """Asks a signer, and awaits it if that is its way. Raises SigningFailed."""
+    try:
+        answer = signer.sign(payload)
+        made = await answer if inspect.isawaitable(answer) else answer
+    except SigningFailed:
+        raise
+    except Exception as error:
+        raise _refused(error) from error
+    if isinstance(made, (bytes, bytearray)):
+        return bytes(made)
+    raise SigningFailed("the signer gave no bytes")

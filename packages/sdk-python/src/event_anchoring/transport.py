@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import ssl
+import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Protocol, Tuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Protocol, Tuple
 
 if TYPE_CHECKING:
     import httpx2 as httpx
@@ -16,12 +19,15 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request. `target` is path and query; `timeout_s` is for the whole exchange."""
+    """One HTTP request. `target` is path and query; `timeout_s` is for the whole exchange.
+
+    One of the headers is the API key: they are not printed, and should not be logged.
+    """
 
     method: str
     target: str
-    headers: Tuple[Tuple[str, str], ...]
-    body: Optional[bytes]
+    headers: Tuple[Tuple[str, str], ...] = field(repr=False)
+    body: Optional[bytes] = field(repr=False)
     timeout_s: float
 
 
@@ -40,12 +46,14 @@ class TransportFailure(Exception):
     Attributes:
         was_sent: the request, or a part of it, may have reached the other side.
         is_timeout: it took too long.
+        is_final: asking again, or somebody else, makes no sense: what came is no answer of this API.
     """
 
-    def __init__(self, message: str, *, was_sent: bool, is_timeout: bool = False) -> None:
+    def __init__(self, message: str, *, was_sent: bool, is_timeout: bool = False, is_final: bool = False) -> None:
         super().__init__(message)
         self.was_sent = was_sent
         self.is_timeout = is_timeout
+        self.is_final = is_final
 
 
 class Transport(Protocol):
@@ -89,12 +97,15 @@ def _failure_of(error: Exception, library: Any) -> TransportFailure:  # noqa: AN
     return TransportFailure(message, was_sent=not isinstance(error, before), is_timeout=is_timeout)
 
 
-class _Collector:
-    """Collects a body within bounds of size and time."""
+def _client_options(ssl_context: Optional[ssl.SSLContext]) -> Dict[str, Any]:
+    return {"verify": True if ssl_context is None else ssl_context, "follow_redirects": False}
 
-    def __init__(self, response: httpx.Response, deadline: float) -> None:
+
+class _Collector:
+    """Collects a body of bounded size."""
+
+    def __init__(self, response: httpx.Response) -> None:
         self._response = response
-        self._deadline = deadline
         self._chunks: List[bytes] = []
         self._length = 0
 
@@ -102,19 +113,90 @@ class _Collector:
         self._length += len(chunk)
         self._chunks.append(chunk)
         if self._length > ANSWER_BYTES_MAX:
-            raise TransportFailure(f"an answer of more than {ANSWER_BYTES_MAX} bytes", was_sent=True)
-        if time.monotonic() > self._deadline:
-            raise TransportFailure("the answer did not end in time", was_sent=True, is_timeout=True)
+            raise TransportFailure(f"an answer of more than {ANSWER_BYTES_MAX} bytes", was_sent=True, is_final=True)
 
     def finish(self) -> Response:
         if self._response.headers.get("content-encoding", "identity") != "identity":
-            raise TransportFailure("an answer with a content encoding that was not asked for", was_sent=True)
+            message = "an answer with a content encoding that was not asked for"
+            raise TransportFailure(message, was_sent=True, is_final=True)
         headers = {name.lower(): value for name, value in self._response.headers.items()}
         return Response(self._response.status_code, headers, b"".join(self._chunks))
 
 
 def _headers(request: Request) -> List[Tuple[str, str]]:
     return [*request.headers, ("Accept-Encoding", "identity")]
+
+
+def _too_late() -> TransportFailure:
+    return TransportFailure("the answer did not end in time", was_sent=True, is_timeout=True)
+
+
+class _Deadline(threading.local):
+    """When the request that this thread is sending has to end."""
+
+    at = math.inf
+
+    def left(self, timeout: Optional[float]) -> float:
+        left = self.at - time.monotonic()
+        if left <= 0:
+            raise _too_late()
+        return left if timeout is None else min(timeout, left)
+
+
+class _BoundStream:
+    """A connection that ends with the time of the request.
+
+    The library bounds each read, and there is no end of them in an answer that comes byte by byte.
+    """
+
+    def __init__(self, stream: Any, deadline: _Deadline) -> None:  # noqa: ANN401
+        self._stream = stream
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: Optional[float] = None) -> bytes:
+        found: bytes = self._stream.read(max_bytes, timeout=self._deadline.left(timeout))
+        return found
+
+    def write(self, buffer: bytes, timeout: Optional[float] = None) -> None:
+        self._stream.write(buffer, timeout=self._deadline.left(timeout))
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: Optional[str] = None, timeout: Optional[float] = None
+    ) -> _BoundStream:
+        left = self._deadline.left(timeout)
+        return _BoundStream(self._stream.start_tls(ssl_context, server_hostname, timeout=left), self._deadline)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, name: str) -> object:
+        found: object = self._stream.get_extra_info(name)
+        return found
+
+
+class _BoundBackend:
+    """Makes such connections."""
+
+    def __init__(self, backend: Any, deadline: _Deadline) -> None:  # noqa: ANN401
+        self._backend = backend
+        self._deadline = deadline
+
+    def connect_tcp(self, *arguments: Any, **options: Any) -> _BoundStream:  # noqa: ANN401
+        return _BoundStream(self._backend.connect_tcp(*arguments, **options), self._deadline)
+
+    def connect_unix_socket(self, *arguments: Any, **options: Any) -> _BoundStream:  # noqa: ANN401
+        return _BoundStream(self._backend.connect_unix_socket(*arguments, **options), self._deadline)
+
+    def sleep(self, seconds: float) -> None:
+        self._backend.sleep(seconds)
+
+
+def _bind(client: Any, deadline: _Deadline) -> None:  # noqa: ANN401
+    # There is no public way to hand a network backend through the library. Tests with a slow server hold this to it.
+    for transport in (client._transport, *client._mounts.values()):
+        pool = None if transport is None else transport._pool
+        if pool is not None:
+            pool._network_backend = _BoundBackend(pool._network_backend, deadline)
 
 
 class HttpTransport:
@@ -128,19 +210,20 @@ class HttpTransport:
     def __init__(self, *, ssl_context: Optional[ssl.SSLContext] = None, connect_timeout_s: float = 3.0) -> None:
         self._library = _library()
         self._connect_timeout_s = connect_timeout_s
-        verify = True if ssl_context is None else ssl_context
-        self._client: httpx.Client = self._library.Client(verify=verify, follow_redirects=False)
+        self._deadline = _Deadline()
+        self._client: httpx.Client = self._library.Client(**_client_options(ssl_context))
+        _bind(self._client, self._deadline)
 
     def send(self, endpoint: str, request: Request) -> Response:
         """Sends one request."""
-        deadline = time.monotonic() + request.timeout_s
+        self._deadline.at = time.monotonic() + request.timeout_s
         timeout = self._library.Timeout(request.timeout_s, connect=min(self._connect_timeout_s, request.timeout_s))
         url = endpoint + request.target
         try:
             with self._client.stream(
                 request.method, url, content=request.body, headers=_headers(request), timeout=timeout
             ) as response:
-                collector = _Collector(response, deadline)
+                collector = _Collector(response)
                 for chunk in response.iter_raw():
                     collector.add(chunk)
                 return collector.finish()
@@ -158,24 +241,27 @@ class AsyncHttpTransport:
     def __init__(self, *, ssl_context: Optional[ssl.SSLContext] = None, connect_timeout_s: float = 3.0) -> None:
         self._library = _library()
         self._connect_timeout_s = connect_timeout_s
-        verify = True if ssl_context is None else ssl_context
-        self._client: httpx.AsyncClient = self._library.AsyncClient(verify=verify, follow_redirects=False)
+        self._client: httpx.AsyncClient = self._library.AsyncClient(**_client_options(ssl_context))
 
     async def send(self, endpoint: str, request: Request) -> Response:
         """Sends one request."""
-        deadline = time.monotonic() + request.timeout_s
-        timeout = self._library.Timeout(request.timeout_s, connect=min(self._connect_timeout_s, request.timeout_s))
-        url = endpoint + request.target
         try:
-            async with self._client.stream(
-                request.method, url, content=request.body, headers=_headers(request), timeout=timeout
-            ) as response:
-                collector = _Collector(response, deadline)
-                async for chunk in response.aiter_raw():
-                    collector.add(chunk)
-                return collector.finish()
+            return await asyncio.wait_for(self._send(endpoint, request), request.timeout_s)
+        except asyncio.TimeoutError as error:
+            raise _too_late() from error
         except (self._library.HTTPError, self._library.InvalidURL, self._library.StreamError) as error:
             raise _failure_of(error, self._library) from error
+
+    async def _send(self, endpoint: str, request: Request) -> Response:
+        timeout = self._library.Timeout(request.timeout_s, connect=min(self._connect_timeout_s, request.timeout_s))
+        url = endpoint + request.target
+        async with self._client.stream(
+            request.method, url, content=request.body, headers=_headers(request), timeout=timeout
+        ) as response:
+            collector = _Collector(response)
+            async for chunk in response.aiter_raw():
+                collector.add(chunk)
+            return collector.finish()
 
     async def close(self) -> None:
         """Closes all connections."""

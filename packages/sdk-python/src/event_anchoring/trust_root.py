@@ -407,14 +407,22 @@ def _check_successor(versions: Sequence[TrustRoot], after: TrustRoot, signed: Si
     _check_signatures(signed, [before, after])
 
 
+def _is_pinned(note: str, pinned: bytes) -> bool:
+    try:
+        return _parse_signed(note)[0].root_thk == pinned
+    except VerificationError:
+        # None of ours, or none at all: if it is the only one, its fault is told below.
+        return False
+
+
 def verify_trust_root(documents: Sequence[str], pin: Union[bytes, str]) -> TrustRootChain:
     """Verifies signed documents, which may be an attacker's, from the one whose RootTHK is pinned.
 
     Expiry is not judged: it needs a clock, and never invalidates a version of a chain.
 
     Args:
-        documents: whole signed notes in ascending order; the first is the pinned one. `TrustRootAnswer.documents` has
-            them as the service serves them.
+        documents: whole signed notes in ascending order. `TrustRootAnswer.documents` has them as the service serves
+            them. Those before the pinned one are not looked at.
         pin: RootTHK learnt out of band, or that of a version verified earlier: 32 bytes or 64 hex digits.
 
     Raises:
@@ -423,11 +431,12 @@ def verify_trust_root(documents: Sequence[str], pin: Union[bytes, str]) -> Trust
     pinned = bytes32("pin", pin)
     if not documents:
         raise VerificationError("chain_empty", "there is no document")
-    first, signed = _parse_signed(documents[0])
+    start = next((place for place, note in enumerate(documents) if _is_pinned(note, pinned)), 0)
+    first, signed = _parse_signed(documents[start])
     _refuse_unless(first.root_thk == pinned, "pin_mismatch", f"the first document has RootTHK {first.root_thk.hex()}")
     _check_signatures(signed, [first])
     versions = [first]
-    for note in documents[1:]:
+    for note in documents[start + 1 :]:
         root, signed = _parse_signed(note)
         _check_successor(versions, root, signed)
         versions.append(root)

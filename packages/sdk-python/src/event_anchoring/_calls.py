@@ -1,0 +1,101 @@
+"""From a route to a typed answer: what all operations have in common."""
+
+from __future__ import annotations
+
+import json
+from typing import Callable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+from urllib.parse import quote
+
+from ._decode import decode
+from ._exchange import Call, Operation, Session, ask_again, exchange, new_request_id, read_answer
+from ._options import Wait
+from ._version import __version__
+from .errors import InvalidInput, OutcomeUnknown, UnexpectedAnswer
+from .transport import Request, Response
+
+T = TypeVar("T")
+Query = Sequence[Tuple[str, Union[str, int, None]]]
+
+
+def target_of(path: str, query: Query = ()) -> str:
+    """A path and its query. Everything but unreserved characters is encoded; what is None is left out."""
+    parts = [f"{name}={quote(str(value), safe='')}" for name, value in query if value is not None]
+    return path + ("?" + "&".join(parts) if parts else "")
+
+
+def make_call(
+    session: Session,
+    method: str,
+    target: str,
+    body: Optional[Mapping[str, object]] = None,
+    *,
+    is_write: bool = False,
+    is_repeatable: bool = True,
+    client_event_ids: Tuple[Optional[str], ...] = (),
+    wait: Optional[Wait] = None,
+    needs_key: bool = True,
+    is_batch: bool = False,
+    accept: str = "application/json",
+    answers: Tuple[int, ...] = (200, 201, 202),
+) -> Call:
+    """A call with its headers. Raises InvalidInput if it needs an API key and there is none."""
+    request_id = new_request_id()
+    headers: List[Tuple[str, str]] = [
+        ("Accept", accept),
+        ("User-Agent", f"event-anchoring-python/{__version__}"),
+        ("X-Request-Id", request_id),
+    ]
+    if needs_key:
+        if session.api_key is None:
+            raise InvalidInput("api_key", "this call needs an API key")
+        headers.append(("Authorization", f"Bearer {session.api_key}"))
+    encoded = None if body is None else json.dumps(body, separators=(",", ":")).encode("ascii")
+    if encoded is not None:
+        headers.append(("Content-Type", "application/json"))
+    prefer = None if wait is None else wait.header()
+    if prefer is not None:
+        headers.append(("Prefer", prefer))
+    timeout_s = session.batch_timeout_s if is_batch else session.timeout_s
+    if wait is not None and wait.seconds is not None:
+        timeout_s = max(timeout_s, wait.seconds + 5.0)
+    request = Request(method, target, tuple(headers), encoded, timeout_s)
+    return Call(request, is_write, is_repeatable, request_id, client_event_ids, answers)
+
+
+def ask(session: Session, call: Call, read: Callable[[object], T]) -> Operation[T]:
+    """Makes a call whose answer is JSON.
+
+    Raises:
+        UnexpectedAnswer: nobody can tell what was answered.
+        OutcomeUnknown: the same of a write, which may be recorded for all that.
+    """
+    response: Response = yield from exchange(session, call)
+    try:
+        return read_answer(response, read)
+    except UnexpectedAnswer as error:
+        error.request_id = error.request_id or call.request_id
+        if not call.is_write:
+            raise
+        message = f"{error.message}, so whether this was recorded is not known; {ask_again(call)}"
+        raise OutcomeUnknown(message, client_event_ids=call.client_event_ids, request_id=error.request_id) from error
+
+
+def ask_bytes(session: Session, path: str, accept: str) -> Operation[bytes]:
+    """Makes a call whose answer is no JSON."""
+    call = make_call(session, "GET", path, accept=accept, answers=(200,))
+    response: Response = yield from exchange(session, call)
+    return response.body
+
+
+def get(session: Session, of_class: Type[T], path: str, query: Query = (), *, needs_key: bool = True) -> Operation[T]:
+    """A GET."""
+    call = make_call(session, "GET", target_of(path, query), needs_key=needs_key)
+    return (yield from ask(session, call, lambda body: decode(of_class, body)))
+
+
+def question(
+    session: Session, of_class: Type[T], path: str, body: Mapping[str, object], *, is_batch: bool = False
+) -> Operation[T]:
+    """A POST that changes nothing."""
+    call = make_call(session, "POST", path, body, is_batch=is_batch)
+    return (yield from ask(session, call, lambda answer: decode(of_class, answer)))

@@ -1,0 +1,71 @@
+"""Holds an answer against what was asked for or sent, and its receipt against the trust root of the client."""
+
+from __future__ import annotations
+
+from typing import Mapping, Optional, Tuple
+
+from . import models
+from ._calls import get
+from ._exchange import Operation, Session
+from .errors import VerificationError
+from .leaf import anchor_id_of
+from .proof import Receipt
+from .receipt import verify_receipt
+from .trust_root import extend_trust_root
+
+#: What a newer version of the trust root may put right: another node, another quorum.
+_CURED_BY_NEWER_TRUST_ROOT = ("quorum_not_met", "origin_unknown", "log_signature_missing")
+
+
+def hold_id(anchor: models.AnchorBase, asked: bytes) -> None:
+    """Raises VerificationError `anchor_id_differs`."""
+    if anchor.anchor_id != asked.hex():
+        raise VerificationError("anchor_id_differs", f"the answer is about {anchor.anchor_id}, not {asked.hex()}")
+
+
+def hold_content(anchor: object, sent: Mapping[str, object]) -> None:
+    """Raises VerificationError `content_differs` unless the anchor shows these members, as the wire has them."""
+    for name, value in sent.items():
+        if getattr(anchor, name) != value:
+            raise VerificationError("content_differs", f"{name} is not what was sent, or asked for")
+
+
+def hold_origin(origin_fingerprint: str, asked: Optional[bytes]) -> None:
+    """Raises VerificationError `origin_differs`."""
+    if asked is not None and origin_fingerprint != asked.hex():
+        raise VerificationError("origin_differs", f"the answer is about origin {origin_fingerprint}")
+
+
+def hold_receipt(session: Session, anchor_id: str, receipt: Optional[Receipt]) -> Operation[None]:
+    """A receipt is of the anchor that it stands beside, and good if there is a trust root to judge it by.
+
+    Raises:
+        VerificationError: `anchor_id_differs`, and the codes of verify_receipt.
+    """
+    if receipt is None:
+        return
+    own = bytes.fromhex(anchor_id)
+    if receipt.anchor_id != own or anchor_id_of(receipt.leaf) != own:
+        raise VerificationError("anchor_id_differs", f"the receipt is not one of {anchor_id}")
+    if session.trust_root is None:
+        return
+    try:
+        verify_receipt(receipt, session.trust_root, anchor_id=own)
+    except VerificationError as error:
+        if error.code not in _CURED_BY_NEWER_TRUST_ROOT or not (yield from _follow_trust_root(session)):
+            raise
+        verify_receipt(receipt, session.trust_root, anchor_id=own)
+
+
+def _follow_trust_root(session: Session) -> Operation[bool]:
+    """Continues the chain that is held with what the service has since added to it; False: nothing."""
+    held = session.trust_root
+    if held is None:
+        return False
+    answer = yield from get(session, models.TrustRootAnswer, "/v1/trust-root", needs_key=False)
+    thks = [version.root_thk for version in answer.chain]
+    own = held.newest.root_thk.hex()
+    added: Tuple[str, ...] = answer.documents[thks.index(own) + 1 :] if own in thks else ()
+    if added:
+        session.trust_root = extend_trust_root(held, added)
+    return bool(added)

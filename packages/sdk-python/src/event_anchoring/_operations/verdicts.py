@@ -1,0 +1,116 @@
+"""The service's own word: verification and traces."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Sequence, Type, TypeVar, Union
+
+from .. import _inputs as inputs
+from .. import models
+from .._calls import Query, get, question
+from .._exchange import Operation, Session
+from .._held import hold_id, hold_receipt
+from .._inputs import AsOf, Bytes32
+from .._options import VerifyItem
+from ..errors import InvalidInput, UnexpectedAnswer
+
+#: As the API has it.
+_TRUSTED_ROOTS_MAX = 32
+VerdictT = TypeVar("VerdictT", bound=Union[models.Verified, models.VerifiedClaim, models.VerifiedGrant])
+
+
+def _roots(trusted_roots: Optional[Sequence[Bytes32]]) -> Optional[List[str]]:
+    if trusted_roots is None:
+        return None
+    return [each.hex() for each in inputs.claim_list("trusted_roots", trusted_roots, _TRUSTED_ROOTS_MAX)]
+
+
+def _verify(
+    session: Session,
+    of_class: Type[VerdictT],
+    path: str,
+    anchor_id: Bytes32,
+    as_of: Optional[AsOf],
+    more: Dict[str, object],
+) -> Operation[VerdictT]:
+    own = inputs.bytes32("anchor_id", anchor_id)
+    position = {} if as_of is None else {"as_of": inputs.as_of(as_of)}
+    found = yield from question(session, of_class, path, {"anchor_id": own.hex(), **position, **more})
+    hold_id(found.anchor, own)
+    yield from hold_receipt(session, found.anchor.anchor_id, found.receipt)
+    return found
+
+
+def verify_event(
+    session: Session, anchor_id: Bytes32, *, event_hash: Optional[Bytes32], as_of: Optional[AsOf]
+) -> Operation[models.Verified]:
+    """POST /v1/event-anchors:verify."""
+    more: Dict[str, object] = {}
+    if event_hash is not None:
+        more["event_hash"] = inputs.path_id("event_hash", event_hash)
+    return (yield from _verify(session, models.Verified, "/v1/event-anchors:verify", anchor_id, as_of, more))
+
+
+def verify_claim(session: Session, anchor_id: Bytes32, *, as_of: Optional[AsOf]) -> Operation[models.VerifiedClaim]:
+    """POST /v1/claim-anchors:verify."""
+    return (yield from _verify(session, models.VerifiedClaim, "/v1/claim-anchors:verify", anchor_id, as_of, {}))
+
+
+def verify_grant(
+    session: Session,
+    anchor_id: Bytes32,
+    *,
+    as_of: Optional[AsOf],
+    trusted_roots: Optional[Sequence[Bytes32]],
+) -> Operation[models.VerifiedGrant]:
+    """POST /v1/grant-anchors:verify."""
+    roots = _roots(trusted_roots)
+    more: Dict[str, object] = {} if roots is None else {"trusted_roots": roots}
+    return (yield from _verify(session, models.VerifiedGrant, "/v1/grant-anchors:verify", anchor_id, as_of, more))
+
+
+def _verify_item(place: int, item: VerifyItem) -> Dict[str, object]:
+    anchor_id, event_hash = item if isinstance(item, tuple) else (item, None)
+    body: Dict[str, object] = {"anchor_id": inputs.path_id(f"anchors[{place}].anchor_id", anchor_id)}
+    if event_hash is not None:
+        body["event_hash"] = inputs.path_id(f"anchors[{place}].event_hash", event_hash)
+    return body
+
+
+def verify_events(
+    session: Session, anchors: Sequence[VerifyItem], *, as_of: Optional[AsOf]
+) -> Operation[models.VerifiedBatch]:
+    """POST /v1/event-anchors:batchVerify."""
+    items = [_verify_item(place, item) for place, item in enumerate(anchors)]
+    if not items:
+        raise InvalidInput("anchors", "expected at least one")
+    body: Dict[str, object] = {"anchors": items}
+    if as_of is not None:
+        body["as_of"] = inputs.as_of(as_of)
+    found = yield from question(session, models.VerifiedBatch, "/v1/event-anchors:batchVerify", body, is_batch=True)
+    if [result.anchor_id for result in found.results] != [item["anchor_id"] for item in items]:
+        raise UnexpectedAnswer("the results are not of the anchors that were asked for, in their order")
+    return found
+
+
+def trace(
+    session: Session,
+    anchor_id: Bytes32,
+    *,
+    as_of: Optional[AsOf],
+    trusted_roots: Optional[Sequence[Bytes32]],
+    cursor: Optional[str],
+    limit: Optional[int],
+) -> Operation[models.Trace]:
+    """GET /v1/event-anchors/{anchor_id}/trace."""
+    own = inputs.bytes32("anchor_id", anchor_id)
+    roots = _roots(trusted_roots)
+    query: Query = (
+        ("as_of", None if as_of is None else inputs.as_of(as_of)),
+        ("trusted_roots", None if roots is None else ",".join(roots)),
+        ("cursor", None if cursor is None else inputs.cursor(cursor)),
+        ("limit", None if limit is None else inputs.integer("limit", limit, minimum=1)),
+    )
+    found = yield from get(session, models.Trace, f"/v1/event-anchors/{own.hex()}/trace", query)
+    hold_id(found.anchor, own)
+    yield from hold_receipt(session, found.anchor.anchor_id, found.receipt)
+    return found

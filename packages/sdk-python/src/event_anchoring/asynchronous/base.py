@@ -1,0 +1,87 @@
+"""What the operations of a client run on."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from types import TracebackType
+from typing import Optional, Sequence, Type, TypeVar, Union
+
+from .._config import make_session
+from .._exchange import Operation, Outcome, RetryPolicy, Send, Sleep
+from .._inputs import Bytes32
+from ..signing import sign_later
+from ..transport import AsyncHttpTransport, AsyncTransport, TransportFailure
+from ..trust_root import TrustRootChain
+
+T = TypeVar("T")
+ClientT = TypeVar("ClientT", bound="AsyncClientBase")
+
+
+class AsyncClientBase:
+    """Settings, connections, and the loop that an operation runs in."""
+
+    def __init__(
+        self,
+        endpoints: Union[str, Sequence[str]],
+        api_key: Optional[str] = None,
+        *,
+        origin_fingerprint: Optional[Bytes32] = None,
+        trust_root: Optional[TrustRootChain] = None,
+        retry: Optional[RetryPolicy] = None,
+        timeout_s: float = 10.0,
+        batch_timeout_s: float = 20.0,
+        ssl_context: Optional[ssl.SSLContext] = None,
+        transport: Optional[AsyncTransport] = None,
+    ) -> None:
+        self._session = make_session(
+            endpoints, api_key, origin_fingerprint, trust_root, retry, timeout_s, batch_timeout_s
+        )
+        self._transport: AsyncTransport = (
+            AsyncHttpTransport(ssl_context=ssl_context) if transport is None else transport
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(self._session.endpoints)}>"
+
+    async def __aenter__(self: ClientT) -> ClientT:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._transport.close()
+
+    async def _run(self, operation: Operation[T]) -> T:
+        outcome: Outcome = None
+        try:
+            while True:
+                effect = operation.send(outcome)
+                if isinstance(effect, Send):
+                    try:
+                        outcome = await self._transport.send(effect.endpoint, effect.request)
+                    except TransportFailure as failure:
+                        outcome = failure
+                elif isinstance(effect, Sleep):
+                    await asyncio.sleep(effect.seconds)
+                    outcome = None
+                else:
+                    outcome = await sign_later(effect.signer, effect.payload)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            operation.close()
+
+    @property
+    def origin_fingerprint(self) -> Optional[str]:
+        """Where this client writes, in hex; None as long as it has not asked."""
+        origin = self._session.origin_fingerprint
+        return None if origin is None else origin.hex()

@@ -1,0 +1,128 @@
+"""What a node says of itself, and the trust root as it is served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+from .hexes import Hex32
+
+
+@dataclass(frozen=True)
+class TrustRootDocument:
+    """One version of the trust root, as the service serves it: verify it with verify_trust_root."""
+
+    version: int
+    root_thk: Hex32
+    document: str
+
+
+@dataclass(frozen=True)
+class TrustRootAnswer:
+    """The chain of trust-root documents. Nothing in it is verified."""
+
+    version: int
+    root_thk: Hex32
+    document: str
+    chain: Tuple[TrustRootDocument, ...]
+
+    @property
+    def documents(self) -> Tuple[str, ...]:
+        """The signed notes, oldest first: what verify_trust_root takes, with a pin learnt elsewhere."""
+        return tuple(each.document for each in self.chain)
+
+
+@dataclass(frozen=True)
+class RootSync:
+    """Whether a quorum has confirmed that this node's trust root is the newest (Prime RootTHK)."""
+
+    role: str
+    version: int
+    root_thk: Optional[Hex32]
+    prime_version: Optional[int]
+    in_sync: bool
+    last_success_at: Optional[str]
+    age_seconds: Optional[float]
+    expires_at: Optional[str]
+    last_error: Optional[str]
+
+
+@dataclass(frozen=True)
+class RaftStatus:
+    """Where a node stands in consensus."""
+
+    role: str
+    term: int
+    leader: Optional[str]
+    commit_index: int
+    applied_index: int
+
+
+@dataclass(frozen=True)
+class Versions:
+    """What a node runs."""
+
+    api_contract: str
+    locked_code: str
+    service: str
+
+
+@dataclass(frozen=True)
+class Health:
+    """A node's health. `status` is `ok`, `degraded` or `error`; `origin_fingerprint` names the target of writes."""
+
+    status: str
+    node_id: str
+    cluster_id: Hex32
+    origin_fingerprint: Hex32
+    prime_root_thk: RootSync
+    raft: RaftStatus
+    versions: Versions
+
+
+@dataclass(frozen=True)
+class ReadyCheck:
+    """One check of readiness: `pass` or `fail`."""
+
+    check: str
+    result: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Whether a node serves, and what is missing if not."""
+
+    ready: bool
+    checks: Tuple[ReadyCheck, ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of the service; maxima are inclusive."""
+
+    body_bytes_max: int
+    batch_body_bytes_max: int
+    batch_items_max: int
+    batch_signed_items_max: int
+    client_event_id_chars_max: int
+    json_depth_max: int
+    write_timeout_ms: int
+    read_timeout_ms: int
+    batch_timeout_ms: int
+    prefer_wait_seconds_min: int
+    prefer_wait_seconds_max: int
+    timeout_grace_ms: int
+    list_items_max: int
+    trace_parents_max: int
+    trace_delegation_max: int
+    delegation_links_max: int
+    possible_parents_max: int
+    trusted_roots_max: int
+    header_bytes_max: int
+    headers_max: int
+    target_bytes_max: int
+    integer_max: int
+    attribute_type_max: int
+    delegation_depth_max: int
+    key_requests_per_second: Optional[float] = None

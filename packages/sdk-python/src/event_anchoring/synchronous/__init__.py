@@ -1,0 +1,1 @@
+"""The synchronous client: made from `asynchronous` by scripts/make_sync.py."""

@@ -1,0 +1,369 @@
+"""Every operation of both clients: what is sent, what comes back; answers about something else are refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any, Callable, List
+
+import pytest
+
+from event_anchoring import AsyncClient, Client, Receipt, UnexpectedAnswer, VerificationError, models
+
+from .fakes import AsyncFakeTransport, answer, example
+from .ledger import event, recorded
+from .test_client import ID, ORIGIN, client
+
+ZERO = "00" * 32
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operation: how it is used to ask for what an example of its route answers, and what it sends then."""
+
+    name: str
+    path: str
+    use: Callable[[Any, Any], Any]
+    sent: Callable[[Any], str]
+    of_type: Any
+    method: str = "get"
+    status: int = 200
+
+    def body(self) -> Any:
+        return example(self.path, self.method, self.status)
+
+
+def own_id(body: Any) -> str:
+    return str(body["anchor"]["anchor_id"])
+
+
+EVENTS = "/v1/event-anchors"
+CASES: List[Case] = [
+    Case("healthz", "/healthz", lambda c, b: c.healthz(), lambda b: "/healthz", models.Health),
+    Case("readyz", "/readyz", lambda c, b: c.readyz(), lambda b: "/readyz", models.Ready),
+    Case("not ready", "/readyz", lambda c, b: c.readyz(), lambda b: "/readyz", models.Ready, status=503),
+    Case("limits", "/v1/limits", lambda c, b: c.limits(), lambda b: "/v1/limits", models.Limits),
+    Case(
+        "trust_root", "/v1/trust-root", lambda c, b: c.trust_root(), lambda b: "/v1/trust-root", models.TrustRootAnswer
+    ),
+    Case(
+        "erase_client_event_id",
+        EVENTS + "/{anchor_id}/erase-client-event-id",
+        lambda c, b: c.erase_client_event_id(own_id(b)),
+        lambda b: f"{EVENTS}/{own_id(b)}/erase-client-event-id",
+        models.Erased,
+        "post",
+    ),
+    Case(
+        "get_anchor",
+        EVENTS + "/{anchor_id}",
+        lambda c, b: c.get_anchor(own_id(b).upper()),
+        lambda b: f"{EVENTS}/{own_id(b)}",
+        models.FoundAnchor,
+    ),
+    Case(
+        "get_receipt",
+        EVENTS + "/{anchor_id}/receipt",
+        lambda c, b: c.get_receipt(b["anchor_id"]),
+        lambda b: f"{EVENTS}/{b['anchor_id']}/receipt",
+        Receipt,
+    ),
+    Case(
+        "get_claim_anchor",
+        "/v1/claim-anchors",
+        lambda c, b: c.get_claim_anchor(b["anchor"]["entity_fingerprint"], hex(b["anchor"]["attribute_type"])),
+        lambda b: (
+            f"/v1/claim-anchors?entity_fingerprint={b['anchor']['entity_fingerprint']}"
+            f"&attribute_type={b['anchor']['attribute_type']}"
+        ),
+        models.ActiveClaim,
+    ),
+    Case(
+        "get_grant_anchor",
+        "/v1/grant-anchors",
+        lambda c, b: c.get_grant_anchor(ID, ID),
+        lambda b: f"/v1/grant-anchors?grantor_fingerprint={ID}&grantee_fingerprint={ID}",
+        models.ActiveGrant,
+    ),
+    Case(
+        "list_event_anchors",
+        EVENTS,
+        lambda c, b: c.list_event_anchors(
+            grant_ref=b["items"][0]["semantic_anchor"]["grant_ref"], cursor="a-b", limit=7
+        ),
+        lambda b: f"{EVENTS}?grant_ref={b['items'][0]['semantic_anchor']['grant_ref']}&cursor=a-b&limit=7",
+        models.EventList,
+    ),
+    Case(
+        "latest",
+        EVENTS + "/latest",
+        lambda c, b: c.latest(origin_fingerprint=b["origin_fingerprint"], from_size=3),
+        lambda b: f"{EVENTS}/latest?origin_fingerprint={b['origin_fingerprint']}&from_size=3",
+        models.Latest,
+    ),
+    Case(
+        "consistency",
+        EVENTS + "/consistency",
+        lambda c, b: c.consistency(b["from"]["tree_size"], to_size=b["to"]["tree_size"]),
+        lambda b: f"{EVENTS}/consistency?from_size={b['from']['tree_size']}&to_size={b['to']['tree_size']}",
+        models.Consistency,
+    ),
+    Case(
+        "verify_event_anchor",
+        EVENTS + ":verify",
+        lambda c, b: c.verify_event_anchor(own_id(b), event_hash=ID, as_of=9),
+        lambda b: EVENTS + ":verify",
+        models.Verified,
+        "post",
+    ),
+    Case(
+        "verify_event_anchors",
+        EVENTS + ":batchVerify",
+        lambda c, b: c.verify_event_anchors([(each["anchor_id"], ID) for each in b["results"]]),
+        lambda b: EVENTS + ":batchVerify",
+        models.VerifiedBatch,
+        "post",
+    ),
+    Case(
+        "verify_claim_anchor",
+        "/v1/claim-anchors:verify",
+        lambda c, b: c.verify_claim_anchor(own_id(b), as_of="2026-01-01T00:00:00Z"),
+        lambda b: "/v1/claim-anchors:verify",
+        models.VerifiedClaim,
+        "post",
+    ),
+    Case(
+        "verify_grant_anchor",
+        "/v1/grant-anchors:verify",
+        lambda c, b: c.verify_grant_anchor(own_id(b), trusted_roots=[ID]),
+        lambda b: "/v1/grant-anchors:verify",
+        models.VerifiedGrant,
+        "post",
+    ),
+    Case(
+        "trace",
+        EVENTS + "/{anchor_id}/trace",
+        lambda c, b: c.trace(own_id(b), as_of="2026-01-01T00:00:00+01:00", trusted_roots=[ID, ID], cursor="5", limit=2),
+        lambda b: (
+            f"{EVENTS}/{own_id(b)}/trace?as_of=2026-01-01T00%3A00%3A00%2B01%3A00"
+            f"&trusted_roots={ID}%2C{ID}&cursor=5&limit=2"
+        ),
+        models.Trace,
+    ),
+]
+
+
+def run(case: Case, body: Any, is_async: bool) -> Any:
+    """The result, and what was sent."""
+    if not is_async:
+        used, fake = client(answer(body, case.status))
+        with used:
+            return case.use(used, case.body()), fake
+    transport = AsyncFakeTransport(answer(body, case.status))
+
+    async def use() -> Any:
+        async with AsyncClient("http://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
+            return await case.use(used, case.body())
+
+    return asyncio.run(use()), transport.fake
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize("is_async", [False, True], ids=["Client", "AsyncClient"])
+def test_operation(case: Case, is_async: bool) -> None:
+    result, fake = run(case, case.body(), is_async)
+    assert isinstance(result, case.of_type)
+    assert fake.is_closed
+    ((endpoint, request),) = fake.sent
+    assert endpoint == "http://node"
+    assert (request.method, request.target) == (case.method.upper(), case.sent(case.body()))
+    headers = dict(request.headers)
+    needs_no_key = request.target in ("/healthz", "/readyz", "/v1/limits", "/v1/trust-root")
+    assert headers.get("Authorization") == (None if needs_no_key else "Bearer key")
+    assert (request.body is None) == (case.method == "get")
+
+
+def test_every_case_has_a_method_and_every_method_a_case() -> None:
+    methods = {name for name in dir(Client) if not name.startswith("_") and callable(getattr(Client, name))}
+    others = {"close", "iterate_event_anchors", "get_checkpoint", "get_tile", "get_entries"}
+    others |= {name for name in methods if name.startswith(("prepare_", "create_", "revoke_"))}
+    assert methods - others == {case.name for case in CASES} - {"not ready"}
+    assert methods == {
+        name for name in dir(AsyncClient) if not name.startswith("_") and callable(getattr(AsyncClient, name))
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "get_anchor",
+        "erase_client_event_id",
+        "verify_event_anchor",
+        "verify_claim_anchor",
+        "verify_grant_anchor",
+        "trace",
+    ],
+)
+def test_an_answer_about_another_anchor(name: str) -> None:
+    case = next(each for each in CASES if each.name == name)
+    asked = case.body()
+    asked["anchor"]["anchor_id"] = ID
+    used, _ = client(answer(case.body()))
+    with pytest.raises(VerificationError) as caught:
+        case.use(used, asked)
+    assert caught.value.code == "anchor_id_differs"
+
+
+@pytest.mark.parametrize(
+    ("use", "path", "code"),
+    [
+        (lambda c: c.get_receipt(ID), EVENTS + "/{anchor_id}/receipt", "anchor_id_differs"),
+        (lambda c: c.get_claim_anchor(ID, 4097), "/v1/claim-anchors", "content_differs"),
+        (lambda c: c.list_event_anchors(event_hash=ID), EVENTS, "content_differs"),
+        (lambda c: c.list_event_anchors(iris_ref=ID), EVENTS, "content_differs"),
+        (lambda c: c.list_event_anchors(client_event_id="other"), EVENTS, "content_differs"),
+        (lambda c: c.latest(origin_fingerprint=ID), EVENTS + "/latest", "origin_differs"),
+        (lambda c: c.consistency(6, origin_fingerprint=ID), EVENTS + "/consistency", "origin_differs"),
+        (lambda c: c.consistency(5), EVENTS + "/consistency", "inconsistent"),
+        (lambda c: c.consistency(6, to_size=7), EVENTS + "/consistency", "inconsistent"),
+    ],
+)
+def test_an_answer_to_another_question(use: Any, path: str, code: str) -> None:
+    used, _ = client(answer(example(path)))
+    with pytest.raises(VerificationError) as caught:
+        use(used)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"depth": 6},
+        {"tree_size": 9},
+        {"root_hash": ZERO},
+        {"origin_fingerprint": ZERO},
+        {"checkpoint": "no note"},
+    ],
+    ids=str,
+)
+def test_a_head_whose_parts_are_not_of_one_tree(changed: Any) -> None:
+    used, _ = client(answer({**example(EVENTS + "/latest"), **changed}))
+    with pytest.raises(UnexpectedAnswer):
+        used.latest()
+
+
+def test_a_proof_that_proves_nothing() -> None:
+    body = example(EVENTS + "/consistency")
+    used, _ = client(answer({**body, "proof": body["proof"][::-1]}))
+    with pytest.raises(VerificationError, match="does not lead"):
+        used.consistency(body["from"]["tree_size"])
+
+
+def test_results_in_another_order() -> None:
+    body = example(EVENTS + ":batchVerify", "post")
+    asked = [each["anchor_id"] for each in body["results"]]
+    used, _ = client(answer(body))
+    with pytest.raises(UnexpectedAnswer):
+        used.verify_event_anchors(asked[::-1])
+
+
+@pytest.mark.parametrize(
+    "field", ["depth", "sequence", "accepted_ms", "accepted_at", "origin_fingerprint", "event_hash"]
+)
+def test_an_anchor_that_shows_something_else_than_it_hashes_to(field: str) -> None:
+    body = example(EVENTS + "/{anchor_id}")
+    value = body["anchor"][field]
+    lie = value + 1 if isinstance(value, int) else value.replace("2026", "2025") if "T" in value else ZERO
+    body["anchor"][field] = lie
+    used, _ = client(answer(body))
+    with pytest.raises(UnexpectedAnswer, match="hash"):
+        used.get_anchor(body["anchor"]["anchor_id"])
+
+
+def test_the_log_as_tiles() -> None:
+    note = example(EVENTS + "/latest")["checkpoint"]
+    used, transport = client(
+        answer(note.encode()),
+        answer(b"\7" * 64),
+        answer(b"\0\1\x09"),
+        answer(b"\7" * 64),
+        answer(b"\0"),
+        answer(note.encode()),
+    )
+    assert used.get_checkpoint(ORIGIN) == note
+    assert used.get_tile(ORIGIN, 1, 1_234_067, width=2) == (b"\7" * 32,) * 2
+    assert used.get_entries(ORIGIN, 0, width=1) == (b"\x09",)
+    with pytest.raises(UnexpectedAnswer):
+        used.get_tile(ORIGIN, 0, 0)
+    with pytest.raises(UnexpectedAnswer):
+        used.get_entries(ORIGIN, 0, width=1)
+    with pytest.raises(VerificationError) as caught:
+        used.get_checkpoint(ID)
+    assert caught.value.code == "origin_differs"
+    targets = [request.target for _, request in transport.sent]
+    base = f"/v1/origins/{ORIGIN}"
+    assert targets[:4] == [
+        f"{base}/checkpoint",
+        f"{base}/tile/1/x001/x234/067.p/2",
+        f"{base}/tile/entries/000.p/1",
+        f"{base}/tile/0/000",
+    ]
+    assert dict(transport.sent[0][1].headers)["Accept"] == "text/plain"
+
+
+LIES = [
+    ({"event_hash": ZERO}, "content_differs"),
+    ({"semantic_anchor": None}, "content_differs"),
+    ({"semantic_anchor": {"iris_ref": ID, "bond_ref": ID}}, "content_differs"),
+    ({"actor_public_key": ID, "actor_signature": ID + ID}, "content_differs"),
+]
+
+
+@pytest.mark.parametrize(("lie", "code"), LIES, ids=[str(lie)[:30] for lie, _ in LIES])
+def test_a_service_that_records_another_event(lie: Any, code: str) -> None:
+    def lying(request: Any) -> Any:
+        return answer({"anchor": event({**json.loads(request.body), **lie}), "receipt": None, "replayed": False}, 202)
+
+    used, _ = client(lying)
+    with pytest.raises(VerificationError) as caught:
+        used.create_event_anchor("cd" * 32, semantic_anchor={"iris_ref": ID})
+    assert caught.value.code == code
+
+
+def test_a_replay_may_be_in_another_origin() -> None:
+    def replaying(request: Any) -> Any:
+        body = {**json.loads(request.body), "origin_fingerprint": ID}
+        return answer({"anchor": event(body), "receipt": None, "replayed": True}, 200)
+
+    used, _ = client(replaying)
+    assert used.create_event_anchor(ID).anchor.origin_fingerprint == ID
+
+
+def test_pages_are_followed() -> None:
+    page = {"certified": [], "items": [event({"origin_fingerprint": ORIGIN, "event_hash": ID})]}
+    used, transport = client(answer({**page, "next_cursor": "abc"}), answer({**page, "next_cursor": None}))
+    assert len(list(used.iterate_event_anchors(event_hash=ID))) == 2
+    assert "cursor=abc" in transport.sent[1][1].target
+
+
+def test_queries_are_encoded() -> None:
+    used, transport = client(answer({"certified": [], "items": [], "next_cursor": None}))
+    used.list_event_anchors(client_event_id="a b+c/&")
+    assert transport.sent[0][1].target == "/v1/event-anchors?client_event_id=a%20b%2Bc%2F%26"
+
+
+def test_bodies() -> None:
+    body = example(EVENTS + ":batchVerify", "post")
+    first, *rest = [each["anchor_id"] for each in body["results"]]
+    used, transport = client(answer(body))
+    used.verify_event_anchors([(bytes.fromhex(first), ID), *rest], as_of=3)
+    anchors = [{"anchor_id": first, "event_hash": ID}, *({"anchor_id": each} for each in rest)]
+    assert transport.bodies() == [{"anchors": anchors, "as_of": 3}]
+
+
+def test_what_is_recorded_is_what_was_sent() -> None:
+    used, transport = client(recorded)
+    created = used.create_event_anchor(ID, semantic_anchor={"iris_ref": ID, "bond_ref": ""})
+    assert created.anchor.event_hash == ID
+    assert transport.bodies()[0]["semantic_anchor"] == {"iris_ref": ID}
