@@ -324,9 +324,9 @@ def test_superseded_receipt_is_refused_where_the_newest_is_required() -> None:
 
 def test_a_chain_may_be_pinned_at_any_version() -> None:
     case = next(each for each in load("trust-root")["chains"]["good"] if len(each["documents"]) > 1)
-    whole = verify_trust_root(case["documents"], case["pinned_root_thk"])
-    later = verify_trust_root(case["documents"], whole.newest.root_thk)
+    whole = trust_root.verify_trust_root(case["documents"], case["pinned_root_thk"])
+    later = trust_root.verify_trust_root(case["documents"], whole.newest.root_thk)
     assert [version.version for version in later.versions] == [whole.newest.version]
     with pytest.raises(VerificationError) as caught:
-        verify_trust_root(case["documents"], bytes(32))
+        trust_root.verify_trust_root(case["documents"], bytes(32))
     assert caught.value.code == "pin_mismatch"
