@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createSigner, nodeCrypto, type Signer } from "@event-anchoring/node-crypto";
 import {
@@ -9,6 +9,7 @@ import {
   equalBytes,
   hexToBytes,
   logKeySeed,
+  originFingerprintOf,
   raftIdOf,
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
@@ -31,44 +32,108 @@ export interface NodeIdentity {
   readonly logSignerOf: (origin: OriginFingerprint) => Signer;
   /** The trust root this node was set up with, checked against its pin. */
   readonly configured: { readonly document: string; readonly version: number; readonly rootThk: Uint8Array };
+  /** That of `configured`. */
   readonly trustRoot: TrustRoot;
+  /** Documents of later versions that stand beside it, oldest first. */
+  readonly laterTrustRoots?: readonly string[];
+  /** A key of this node beside the two above, for a trust root that names another one; null: it is not here. */
+  readonly otherSigner?: (name: KeyName, publicKey: Uint8Array) => Signer | null;
 }
 
-/** Reads and checks the identity files of `directory`. @throws IdentityError */
+export type KeyName = "auth" | "cosigner";
+
+const LATER_DOCUMENT = /^trust-root-([1-9][0-9]{0,9})\.txt$/u;
+
+/**
+ * Reads and checks the identity files of `directory`. A node that no trust root there lists yet may start: it waits
+ * until one does.
+ * @throws IdentityError
+ */
 export function loadIdentity(directory: string, nodeId: string): NodeIdentity {
   const document = readOwn(join(directory, "trust-root.txt"));
+  const laterTrustRoots = laterDocuments(directory);
   const pin = readHex32(join(directory, "root-thk.txt"));
-  const verified = verifyTrustRootChain({ documents: [document], pinnedRootThk: pin }, nodeCrypto);
+  const documents = [document, ...laterTrustRoots];
+  const verified = verifyTrustRootChain({ documents, pinnedRootThk: pin }, nodeCrypto);
   if (verified.result === "refused") {
-    throw new IdentityError(`trust-root.txt is refused: ${verified.code}: ${verified.detail}`);
+    const { position, code, detail } = verified;
+    const which = position === 0 ? "trust-root.txt" : `the trust root ${position} versions after trust-root.txt`;
+    throw new IdentityError(`${which} is refused: ${code}: ${detail}`);
   }
-  const root = verified.chain.newest.trustRoot;
-  const line = root.nodes.find((node) => node.nodeId === nodeId);
-  if (line === undefined) throw new IdentityError(`the trust root lists no node ${nodeId}`);
+  const [first, newest] = [verified.chain.versions[0] ?? verified.chain.newest, verified.chain.newest];
+  const root = first.trustRoot;
+  const line = newest.trustRoot.nodes.find((node) => node.nodeId === nodeId);
   const authSigner = createSigner(readHex32(join(directory, "auth.key")));
   const cosigner = createSigner(readHex32(join(directory, "cosigner.key")));
-  assertKeys(line, authSigner, cosigner);
+  const otherSigner = nextSigners(directory);
+  const own = { auth: authSigner, cosigner };
+  if (line === undefined) refuseForeignKeys(newest.trustRoot, own);
+  else assertKeys(line, own, otherSigner);
   const logSeed = readHex32(join(directory, "log.seed"));
   return {
     nodeId,
     clusterId: root.clusterId,
     raftId: raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256),
-    originFingerprint: line.originFingerprint,
+    originFingerprint:
+      line?.originFingerprint ?? originFingerprintOf(root.clusterId, cosigner.publicKey, nodeCrypto.sha256),
     authSigner,
     cosigner,
     logSignerOf: logSigners(logSeed),
     configured: { document, version: root.version, rootThk: pin },
     trustRoot: root,
+    laterTrustRoots,
+    otherSigner,
   };
 }
 
-function assertKeys(line: TrustRootNode, authSigner: Signer, cosigner: Signer): void {
-  if (!equalBytes(line.authPublicKey, authSigner.publicKey)) {
-    throw new IdentityError("auth.key is not the key the trust root gives this node");
+/** Later versions stand beside the pinned one, a file each. */
+function laterDocuments(directory: string): readonly string[] {
+  const versions = readdirSync(directory).flatMap((name) => {
+    const [, version] = LATER_DOCUMENT.exec(name) ?? [];
+    return version === undefined ? [] : [Number(version)];
+  });
+  return versions.toSorted((a, b) => a - b).map((version) => readOwn(join(directory, `trust-root-${version}.txt`)));
+}
+
+/** Keys that were drawn for a rotation; looked for when a trust root names one, so that no restart is needed. */
+function nextSigners(directory: string): (name: KeyName, publicKey: Uint8Array) => Signer | null {
+  const held = new Map<string, Signer>();
+  return (name, publicKey) => {
+    const key = `${name} ${bytesToHex(publicKey)}`;
+    const known = held.get(key);
+    if (known !== undefined) return known;
+    // After it was settled the key has the name of the one before.
+    for (const file of [`${name}.next.key`, `${name}.key`]) {
+      const path = join(directory, file);
+      if (!existsSync(path)) continue;
+      const signer = createSigner(readHex32(path));
+      if (!equalBytes(signer.publicKey, publicKey)) continue;
+      held.set(key, signer);
+      return signer;
+    }
+    return null;
+  };
+}
+
+function assertKeys(
+  line: TrustRootNode,
+  own: Readonly<Record<KeyName, Signer>>,
+  otherSigner: (name: KeyName, publicKey: Uint8Array) => Signer | null,
+): void {
+  const named = { auth: line.authPublicKey, cosigner: line.cosignerVkey.publicKey };
+  for (const name of ["auth", "cosigner"] as const) {
+    const isHere = equalBytes(named[name], own[name].publicKey) || otherSigner(name, named[name]) !== null;
+    if (!isHere) throw new IdentityError(`${name}.key is not the key the trust root gives this node`);
   }
-  if (!equalBytes(line.cosignerVkey.publicKey, cosigner.publicKey)) {
-    throw new IdentityError("cosigner.key is not the key the trust root gives this node");
-  }
+}
+
+/** A node that waits to be listed has keys that nobody else is listed with. */
+function refuseForeignKeys({ nodes }: TrustRoot, own: Readonly<Record<KeyName, Signer>>): void {
+  const owner = nodes.find(
+    ({ cosignerVkey, authPublicKey }) =>
+      equalBytes(cosignerVkey.publicKey, own.cosigner.publicKey) || equalBytes(authPublicKey, own.auth.publicKey),
+  );
+  if (owner !== undefined) throw new IdentityError(`the keys are those of node ${owner.nodeId}`);
 }
 
 function logSigners(logSeed: Uint8Array): (origin: OriginFingerprint) => Signer {

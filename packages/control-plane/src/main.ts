@@ -7,6 +7,7 @@ import { LocalLink } from "./local/local-link.ts";
 import { localRequests } from "./local/local-requests.ts";
 import { systemMachine } from "./machine.ts";
 import { createMetrics, listenForScrapes } from "./metrics.ts";
+import { PeerWatch } from "./membership/watch-peers.ts";
 import { ControlPlaneNode } from "./node.ts";
 import { type StopReason, writeStopped } from "./stopped-file.ts";
 import { systemEnvironment } from "./system-environment.ts";
@@ -22,10 +23,14 @@ async function main(): Promise<void> {
   if (bytesToHex(identity.clusterId) !== config.cluster_id) {
     throw new ConfigError("cluster_id is not that of the trust root");
   }
-  await serve(config, identity);
+  await serve(values.config, config, identity);
 }
 
-async function serve(config: ControlPlaneConfig, identity: ReturnType<typeof loadIdentity>): Promise<void> {
+async function serve(
+  configPath: string,
+  config: ControlPlaneConfig,
+  identity: ReturnType<typeof loadIdentity>,
+): Promise<void> {
   const environment = systemEnvironment(config.log_level, config.node_id);
   mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
   chmodSync(config.run_dir, 0o700);
@@ -46,7 +51,11 @@ async function serve(config: ControlPlaneConfig, identity: ReturnType<typeof loa
   await link.listen();
   const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);
   stopOn(() => node.stop());
-  process.on("SIGHUP", () => void node.reloadTls());
+  const peers = new PeerWatch({ environment, configPath, config, onPeers: (listed) => node.setPeers(listed) });
+  process.on("SIGHUP", () => {
+    peers.look();
+    void node.reloadTls();
+  });
   await node.run();
   await link.close();
   scrapes?.close();

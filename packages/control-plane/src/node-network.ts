@@ -7,7 +7,9 @@ import type { NodeIdentity } from "./identity.ts";
 import type { Machine } from "./machine.ts";
 import type { Session } from "./session/session.ts";
 import type { SnapshotExporter } from "./snapshot-transfer.ts";
-import type { PeerNetwork } from "./transport/network-types.ts";
+import type { KnownTrustRoot } from "./membership/known-trust-root.ts";
+import { authUnder } from "./membership/own-keys.ts";
+import type { PeerAddress, PeerNetwork } from "./transport/network-types.ts";
 import { trustRootDocuments, unaryHandlers } from "./unary-handlers.ts";
 
 export interface NodeNetworkOptions {
@@ -15,6 +17,8 @@ export interface NodeNetworkOptions {
   readonly config: ControlPlaneConfig;
   readonly createNetwork: Machine["createNetwork"];
   readonly identity: NodeIdentity;
+  readonly known: KnownTrustRoot;
+  readonly peers: readonly PeerAddress[];
   readonly incarnation: number;
   /** null before the session is made, and after it ended: peers are then answered with what is configured. */
   readonly session: () => Session | null;
@@ -25,13 +29,15 @@ export interface NodeNetworkOptions {
 
 /** The node's place in the private network: who it is, whom it knows, and where what arrives goes. */
 export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
-  const { environment, config, identity, session } = options;
-  const root = (): TrustRoot => session()?.trustRoot() ?? identity.trustRoot;
-  return options.createNetwork({
+  const { environment, config, identity, session, known } = options;
+  const network: PeerNetwork = options.createNetwork({
     self: {
       nodeId: identity.nodeId,
       clusterId: identity.clusterId,
-      authSigner: identity.authSigner,
+      // A rotation takes effect with the version that names the new key.
+      get authSigner() {
+        return authUnder(identity, known.newest) ?? identity.authSigner;
+      },
       incarnation: options.incarnation,
     },
     tls: {
@@ -40,19 +46,31 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
       keyFile: join(config.identity_dir, "tls.key"),
     },
     listen: config.listen,
-    peers: config.peers.map(({ node_id: nodeId, host, port }) => ({ nodeId, host, port })),
+    peers: options.peers,
     hello: () => session()?.hello() ?? null,
     judgeHello: (peer) =>
       session()?.judgeHello(peer) ?? { accepted: false, code: "not_ready", detail: "this node is loading" },
     onHelloRefused: options.onRefused,
-    authKeyOf: (nodeId) => root().nodes.find((node) => node.nodeId === nodeId)?.authPublicKey ?? null,
+    authKeyOf: (nodeId) => authKeyOf(known.newest, nodeId),
     trustRootChain: () => trustRootDocuments(options),
-    trustRootVersion: () => root().version,
-    caSpkiPins: () => root().ca,
+    trustRootVersion: () => known.newest.version,
+    caSpkiPins: () => known.newest.ca,
     onFrame: (from, _lane, frame) => session()?.onFrame(from, frame),
     onPeerUp: (nodeId) => session()?.onPeerUp(nodeId),
     onPeerDown: (nodeId, { refusedReconnects }) => session()?.onPeerDown(nodeId, refusedReconnects),
-    unary: unaryHandlers({ ...options, clock: environment.clock }),
+    unary: unaryHandlers({
+      ...options,
+      clock: environment.clock,
+      logger: environment.logger,
+      call: (to, path, body, bounds) => network.call(to, path, body, bounds),
+    }),
     environment,
   });
+  return network;
+}
+
+/** Of a retired node too, so that it can be told; whoever is distrusted is nobody. */
+function authKeyOf({ nodes }: TrustRoot, nodeId: string): Uint8Array | null {
+  const line = nodes.find((node) => node.nodeId === nodeId);
+  return line === undefined || line.status === "distrusted" ? null : line.authPublicKey;
 }

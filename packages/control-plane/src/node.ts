@@ -1,6 +1,6 @@
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
 import { LedgerHaltError, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
-import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
 import { StoreError } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
@@ -11,6 +11,7 @@ import { judgeRoots } from "./promises/fencing.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { bootstrapConfState } from "./session/members.ts";
 import type { Machine } from "./machine.ts";
+import { KnownTrustRoot, contradictionOf } from "./membership/known-trust-root.ts";
 import { openNetwork } from "./node-network.ts";
 import { PayloadCache } from "./raft/payload-cache.ts";
 import { PromiseFileError, type Promises } from "./promises/promise-file.ts";
@@ -23,8 +24,9 @@ import { nodeStatus } from "./status.ts";
 import type { StopReason } from "./stopped-file.ts";
 import { EXIT_FENCED, EXIT_HALTED } from "./stopped-file.ts";
 import type { OpenStorage } from "./storage.ts";
+import { peersOf } from "./membership/watch-peers.ts";
 import { createRootSync } from "./root-sync/root-sync.ts";
-import type { PeerNetwork } from "./transport/network-types.ts";
+import type { PeerAddress, PeerNetwork } from "./transport/network-types.ts";
 
 const RELOAD_DELAY_MIN_MS = 100;
 const RELOAD_DELAY_MAX_MS = 2000;
@@ -56,6 +58,8 @@ export class ControlPlaneNode {
   readonly decisions = new DecisionCounts();
   readonly rootSync: ReturnType<typeof createRootSync>;
   readonly snapshots: SnapshotExporter;
+  readonly known: KnownTrustRoot;
+  #peers: readonly PeerAddress[];
   #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };
   #session: Session | null = null;
   #network: PeerNetwork | null = null;
@@ -67,8 +71,10 @@ export class ControlPlaneNode {
 
   constructor(options: NodeOptions) {
     this.#options = options;
-    const { environment, identity, machine } = options;
+    const { environment, identity, machine, config } = options;
     const { clock, logger, verify } = environment;
+    this.#peers = peersOf(config);
+    this.known = new KnownTrustRoot(identity, (root) => this.#onKnown(root));
     this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: machine.crypto });
     this.snapshots = new SnapshotExporter({
       exportSnapshot: () => machine.exportSnapshot(),
@@ -80,6 +86,8 @@ export class ControlPlaneNode {
       identity,
       session: () => this.#session,
       network: () => this.#network,
+      peers: () => this.#peers,
+      learn: (documents) => this.known.learn(documents),
     });
   }
 
@@ -99,6 +107,20 @@ export class ControlPlaneNode {
       primeRootThk: this.rootSync.summary(),
       incarnation: this.#incarnation,
     });
+  }
+
+  /** Who is dialled from now on, and where. */
+  setPeers(peers: readonly PeerAddress[]): void {
+    this.#peers = peers;
+    this.#network?.setPeers(peers);
+    this.#options.environment.logger.info("peers_set", { peers: peers.map(({ nodeId }) => nodeId) });
+  }
+
+  /** A newer trust root is known: its nodes may be talked to, and its authorities may be others. */
+  #onKnown(root: TrustRoot): void {
+    this.#options.environment.logger.info("trust_root_known", { version: root.version });
+    this.#session?.members.learn(root);
+    void this.reloadTls();
   }
 
   /** Takes up new TLS files now. If they cannot be used, the old ones stay in use and the log says why. */
@@ -216,6 +238,8 @@ export class ControlPlaneNode {
       environment,
       config,
       identity,
+      known: this.known,
+      peers: this.#peers,
       incarnation,
       session: () => this.#session,
       status: () => this.status(),
@@ -225,12 +249,18 @@ export class ControlPlaneNode {
   }
 
   #onHelloRefused(peer: string, refusal: HelloRefusal, end: (reason: LifeEnd) => void): void {
-    this.#options.environment.logger.error("hello_refused", { peer, code: refusal.code, detail: refusal.detail });
+    const { environment, identity } = this.#options;
+    environment.logger.error("hello_refused", { peer, code: refusal.code, detail: refusal.detail });
+    if (refusal.trustRootChain !== undefined) this.known.learn(refusal.trustRootChain);
     if (refusal.code === "amnesia" || refusal.code === "stale_incarnation") {
       end({ kind: "fenced", code: "peer_remembers_more", detail: `${peer}: ${refusal.code}: ${refusal.detail}` });
-    } else if (refusal.code === "retired") {
-      end({ kind: "fenced", code: "retired", detail: `${peer}: ${refusal.detail}` });
     }
+    // A peer's word is not enough: the chain it sent must say so.
+    const { newest } = this.known;
+    const status = newest.nodes.find(({ nodeId }) => nodeId === identity.nodeId)?.status;
+    if (status !== "retired" && status !== "distrusted") return;
+    const detail = `trust-root version ${newest.version} says that ${identity.nodeId} is ${status}`;
+    end({ kind: "fenced", code: "retired", detail });
   }
 
   async #openSession(
@@ -242,9 +272,10 @@ export class ControlPlaneNode {
     const { environment, config, identity, machine } = this.#options;
     const { loadedLog, loadedLedger } = storage;
     const state = restoreLedgerState(loadedLedger.ledger, this.signatures.crypto);
-    this.#assertConfiguredRoot(trustRootsOf(state));
+    const contradiction = contradictionOf(identity, trustRootsOf(state));
+    if (contradiction !== null) throw new WrongRootError(contradiction);
     await this.#assertPromisedRoots(storage, promises);
-    const confState = loadedLedger.confState ?? bootstrapConfState(identity.trustRoot, identity.raftId);
+    const confState = loadedLedger.confState ?? bootstrapConfState(identity.trustRoot);
     const { compacted, entries } = loadedLog;
     const lastIndex = entries.at(-1)?.index ?? compacted.index;
     const commit = Math.max(loadedLog.commitHint, loadedLedger.appliedIndex, compacted.index);
@@ -269,6 +300,7 @@ export class ControlPlaneNode {
     return new Session({
       environment,
       identity,
+      known: this.known,
       signatures: this.signatures,
       decisions: this.decisions,
       node,
@@ -286,16 +318,6 @@ export class ControlPlaneNode {
       pinnedIndex: () => this.snapshots.pinnedIndex,
       onEnd: end,
     });
-  }
-
-  #assertConfiguredRoot(applied: ReturnType<typeof trustRootsOf>): void {
-    const { configured } = this.#options.identity;
-    if (applied.length === 0) return;
-    const same = applied.find(({ trustRoot }) => trustRoot.version === configured.version);
-    if (same === undefined || !equalBytes(same.rootThk, configured.rootThk)) {
-      const found = same === undefined ? "missing" : bytesToHex(same.rootThk);
-      throw new WrongRootError(`configured is version ${configured.version}; in the log it is ${found}`);
-    }
   }
 
   /** Heads that this database has already reached; later ones are judged when their certify point comes. */
@@ -321,10 +343,10 @@ export class ControlPlaneNode {
     session: Session,
     promises: Promises,
   ): Promise<LifeEnd> {
-    const { environment, config, identity, machine } = this.#options;
+    const { environment, identity, machine } = this.#options;
     this.#serving = { state: "unavailable", failing: [{ check: "catching_up", detail: "fetching a peer's state" }] };
     const leader = session.leaderNodeId();
-    const peers = config.peers.map(({ node_id: nodeId }) => nodeId);
+    const peers = this.#peers.map(({ nodeId }) => nodeId);
     await session.drained();
     await storage.close();
     await installFromPeers({

@@ -1,6 +1,4 @@
 import {
-  type NodeStatus,
-  type OperatorResult,
   type ApiKeyList,
   UNARY_CALLS,
   apiKeyListOf,
@@ -10,45 +8,24 @@ import {
   decodeRotateApiKey,
   encodeApiKeyList,
   encodeNodeStatus,
-  encodeOperatorResult,
   encodePrimeRootThk,
   encodeTrustRootChain,
-  operatorResultStatus,
 } from "@event-anchoring/control-contract";
 import { type Command, trustRootsOf } from "@event-anchoring/ledger";
-import { DecodeError, assertNever } from "@event-anchoring/protocol";
-import type { Clock } from "./environment.ts";
-import type { NodeIdentity } from "./identity.ts";
-import type { SubmissionResult } from "./proposals/proposals.ts";
-import type { Session } from "./session/session.ts";
-import type { SnapshotExporter } from "./snapshot-transfer.ts";
+import { DecodeError } from "@event-anchoring/protocol";
+import { membership, proposeTrustRoot, trustRootReadiness } from "./membership/trust-root-handlers.ts";
 import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "./transport/network-types.ts";
-
-/** How long an operator's call, and a confirmation by a read-index round, may take. */
-const OPERATOR_DEADLINE_MS = 10_000;
-const CONFIRM_DEADLINE_MS = 2000;
-
-export interface UnaryView {
-  readonly clock: Clock;
-  readonly identity: NodeIdentity;
-  readonly session: () => Session | null;
-  readonly status: () => NodeStatus;
-  readonly snapshots: SnapshotExporter;
-}
-
-const RETRY_AFTER_MS = 1000;
-
-const NOT_NOW: UnaryAnswer = { status: 503, body: new Uint8Array() };
-const FORBIDDEN: UnaryAnswer = { status: 403, body: new Uint8Array() };
-/** The body is not what the call takes. */
-const MALFORMED: UnaryAnswer = { status: 400, body: new Uint8Array() };
-
-const NOT_SERVING = {
-  outcome: "refused",
-  code: "unavailable",
-  detail: "the node is not serving",
-  retryAfterMs: RETRY_AFTER_MS,
-} as const;
+import {
+  FORBIDDEN,
+  MALFORMED,
+  NOT_NOW,
+  NOT_SERVING,
+  RETRY_AFTER_MS,
+  type UnaryView,
+  answer,
+  confirmed,
+  submitted,
+} from "./unary-common.ts";
 
 /** What this node answers on its private listener, by path. */
 export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHandler>> {
@@ -63,6 +40,9 @@ export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHan
     [UNARY_CALLS.rotate_api_key.path]: (request) =>
       write(view, request, (body, operator) => ({ kind: "rotate_api_key", operator, ...decodeRotateApiKey(body) })),
     [UNARY_CALLS.list_api_keys.path]: (request) => listApiKeys(view, request),
+    [UNARY_CALLS.propose_trust_root.path]: (request) => proposeTrustRoot(view, request),
+    [UNARY_CALLS.trust_root_readiness.path]: async (request) => trustRootReadiness(view, request),
+    [UNARY_CALLS.membership.path]: async () => membership(view),
     [UNARY_CALLS.snapshot_manifest.path]: (request) => view.snapshots.manifest(request),
     [UNARY_CALLS.snapshot_chunk.path]: (request) => view.snapshots.chunk(request),
   };
@@ -92,18 +72,6 @@ async function primeRootThk(view: UnaryView, request: UnaryRequest): Promise<Una
   return { status: 200, body };
 }
 
-/** A log index that a quorum confirmed after this call, and that is applied here; null if that was not so in time. */
-export function confirmed(session: Session, clock: Clock, signal: AbortSignal): Promise<number | null> {
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(null), { once: true });
-    session.read({
-      origins: "none",
-      deadlineMs: clock.monotonicMs() + CONFIRM_DEADLINE_MS,
-      respond: (answer) => resolve(answer.type === "ready_to_read" ? answer.readIndex : null),
-    });
-  });
-}
-
 /** Of an operator's body. @throws DecodeError */
 type OperatorCommand = (body: Uint8Array, operator: string) => Command;
 
@@ -115,16 +83,7 @@ async function write(view: UnaryView, request: UnaryRequest, commandOf: Operator
   const command = parsed(() => commandOf(request.body, from.operatorId));
   if (command === null) return MALFORMED;
   if (session === null) return answer(NOT_SERVING);
-  const result = await new Promise<SubmissionResult>((respond) => {
-    session.submit({
-      command,
-      answer: "certified",
-      deadlineMs: view.clock.monotonicMs() + OPERATOR_DEADLINE_MS,
-      isHousekeeping: false,
-      respond,
-    });
-  });
-  return answer(operatorResult(result));
+  return answer(await submitted(session, view.clock, command));
 }
 
 function parsed<T>(decode: () => T): T | null {
@@ -151,26 +110,4 @@ async function listApiKeys(view: UnaryView, { from, signal }: UnaryRequest): Pro
 
 function listed(list: ApiKeyList): UnaryAnswer {
   return { status: apiKeyListStatus(list), body: encodeApiKeyList(list) };
-}
-
-function operatorResult(result: SubmissionResult): OperatorResult {
-  if (result.kind === "refused") {
-    return { outcome: "refused", code: result.code, detail: result.detail, retryAfterMs: RETRY_AFTER_MS };
-  }
-  const { outcome } = result;
-  switch (outcome.kind) {
-    case "applied":
-    case "unchanged":
-      return { outcome: outcome.kind };
-    case "rejected":
-      return { outcome: "rejected", code: outcome.rejection.code, detail: outcome.rejection.detail };
-    case "records":
-      throw new Error("an operator's command appends nothing");
-    default:
-      return assertNever(outcome);
-  }
-}
-
-function answer(result: OperatorResult): UnaryAnswer {
-  return { status: operatorResultStatus(result), body: encodeOperatorResult(result) };
 }

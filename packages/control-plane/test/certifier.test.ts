@@ -63,7 +63,7 @@ class Replica {
       crypto: nodeCrypto,
       state: this.state,
       nodeId,
-      cosigner: identity.cosigner,
+      cosignerUnder: () => identity.cosigner,
       logSignerOf: identity.logSignerOf,
       promises: {
         headOf: (origin) => this.heads.get(bytesToHex(origin)) ?? null,

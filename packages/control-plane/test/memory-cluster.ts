@@ -16,6 +16,7 @@ import { type Entry, type HardState, RaftEngine, type RaftIndex } from "raft-ts"
 import { DecisionCounts } from "../src/decision-counts.ts";
 import type { Environment, Timer, VerifyAsync } from "../src/environment.ts";
 import type { NodeIdentity } from "../src/identity.ts";
+import { KnownTrustRoot } from "../src/membership/known-trust-root.ts";
 import { bootstrapConfState } from "../src/session/members.ts";
 import { PayloadCache } from "../src/raft/payload-cache.ts";
 import type { Promises } from "../src/promises/promise-file.ts";
@@ -203,7 +204,7 @@ export class MemoryCluster {
     node.tables = new MemoryTables();
     node.cache = new PayloadCache();
     node.end = null;
-    const confState = bootstrapConfState(node.identity.trustRoot, node.identity.raftId);
+    const confState = bootstrapConfState(node.identity.trustRoot);
     const hardState = { ...(node.log.hardState ?? { term: 0, vote: 0n }), commit: node.log.commit };
     const entries = node.log.entries.map(({ index, term, type, payload }) => ({
       index,
@@ -223,6 +224,7 @@ export class MemoryCluster {
     node.session = new Session({
       environment,
       identity: node.identity,
+      known: new KnownTrustRoot(node.identity, () => {}),
       signatures: node.signatures,
       decisions: node.decisions,
       node: raw,

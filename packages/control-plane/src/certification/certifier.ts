@@ -43,7 +43,8 @@ export interface CertifierOptions {
   readonly crypto: Crypto;
   readonly state: LedgerState;
   readonly nodeId: string;
-  readonly cosigner: Signer;
+  /** The key that this trust root names; null: it is not here, and nothing that it judges is signed. */
+  readonly cosignerUnder: (root: TrustRoot) => Signer | null;
   readonly logSignerOf: (origin: OriginFingerprint) => Signer;
   readonly promises: {
     headOf(origin: OriginFingerprint): SignedHead | null;
@@ -308,7 +309,10 @@ export class Certifier {
       const certification = this.#of(point.originFingerprint);
       if (origin === undefined) continue;
       if (point.treeSize <= (certification.held?.treeSize ?? 0)) certification.unsigned = point;
-      else signed.push(this.#sign(origin, point));
+      else {
+        const cosignature = this.#sign(origin, point);
+        if (cosignature !== null) signed.push(cosignature);
+      }
     }
     if (signed.length > 0) this.#options.broadcast(signed);
     for (const { originFingerprint, treeSize } of signed) {
@@ -317,11 +321,13 @@ export class Certifier {
     }
   }
 
-  /** Only what the promise file holds. */
-  #sign(origin: OriginState, point: OwnPoint): PeerCosignature {
+  /** Only what the promise file holds; null without the key for it. */
+  #sign(origin: OriginState, point: OwnPoint): PeerCosignature | null {
     const { originFingerprint, treeSize, rootHash, timeS, raftIndex, effect } = point;
     const root = this.#judge(origin, treeSize);
-    const signature = signHead(root, originFingerprint, point, timeS, this.#options.cosigner);
+    const cosigner = this.#options.cosignerUnder(root);
+    if (cosigner === null) return null;
+    const signature = signHead(root, originFingerprint, point, timeS, cosigner);
     const cosignature = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex, effect };
     point.cosignature = cosignature;
     this.#of(originFingerprint).lastOwn = cosignature;

@@ -1,4 +1,6 @@
 import {
+  type ConfChange,
+  ConfChangeRefusedError,
   type Entry,
   type EntryMeta,
   type InboundMessage,
@@ -70,6 +72,20 @@ export class Driver {
         index = node.propose(payload).index;
       } catch (error) {
         if (!(error instanceof ProposalDroppedError) && !(error instanceof NotLeaderError)) throw error;
+      }
+    });
+    return this.#isStopped ? null : index;
+  }
+
+  /** As propose, for a membership change; null also while an earlier one is not applied. */
+  proposeConfChange(change: ConfChange): RaftIndex | null {
+    let index: RaftIndex | null = null;
+    this.#call((node) => {
+      try {
+        index = node.proposeConfChange(change).index;
+      } catch (error) {
+        const isNotNow = error instanceof ProposalDroppedError || error instanceof ConfChangeRefusedError;
+        if (!isNotNow && !(error instanceof NotLeaderError)) throw error;
       }
     });
     return this.#isStopped ? null : index;

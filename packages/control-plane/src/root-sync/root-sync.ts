@@ -5,16 +5,21 @@ import type { Environment } from "../environment.ts";
 import type { NodeIdentity } from "../identity.ts";
 import type { Session } from "../session/session.ts";
 import { type OwnTrustRoot, type PrimeAnswer, RootSync } from "./sync-monitor.ts";
-import type { PeerNetwork } from "../transport/network-types.ts";
-import { confirmed } from "../unary-handlers.ts";
+import type { PeerAddress, PeerNetwork } from "../transport/network-types.ts";
+import { confirmed } from "../unary-common.ts";
 
 const CALL_TIMEOUT_MS = 3000;
+/** Together with a failed attempt within the time of one. */
+const LEARN_TIMEOUT_MS = 500;
 
 export interface RootSyncView {
   readonly environment: Environment;
   readonly identity: NodeIdentity;
   readonly session: () => Session | null;
   readonly network: () => PeerNetwork | null;
+  readonly peers: () => readonly PeerAddress[];
+  /** Verifies documents from the pin, and keeps what is newer. */
+  readonly learn: (documents: readonly string[]) => boolean;
 }
 
 /** The sync monitor of this node: asks the current leader, or a quorum if this node leads. */
@@ -23,7 +28,14 @@ export function createRootSync(view: RootSyncView): RootSync {
   return new RootSync({
     clock,
     own: () => ownTrustRoot(view),
-    fetchPrime: (ownVersion, signal) => fetchPrime(view, ownVersion, signal),
+    fetchPrime: async (ownVersion, signal) => {
+      try {
+        return await fetchPrime(view, ownVersion, signal);
+      } catch (error) {
+        await learnFromPeers(view, signal);
+        throw error;
+      }
+    },
     verifyChain: (documents) => verifySuccessors(view, documents),
     onAttempt: (error) => {
       if (error !== null) logger.warn("root_sync_failed", { code: error.code, detail: error.detail });
@@ -72,6 +84,26 @@ async function fetchPrime(view: RootSyncView, ownVersion: number, signal: AbortS
   const chain = await network.call(leader, UNARY_CALLS.trust_root.path, null, options);
   if (chain.status !== 200) throw new Error(`${leader} answered ${chain.status} for its trust roots`);
   return { ...prime, chain: decodeTrustRootChain(chain.body).slice(ownVersion) };
+}
+
+/**
+ * A node that slept through a rotation knows nobody's key any more. A chain of trust roots proves itself, whoever sends
+ * it, so any peer may give it.
+ */
+async function learnFromPeers(view: RootSyncView, signal: AbortSignal): Promise<void> {
+  const network = view.network();
+  if (network === null) return;
+  const { logger } = view.environment;
+  const asked = view.peers().map(async ({ nodeId }) => {
+    const options = { timeoutMs: LEARN_TIMEOUT_MS, signal };
+    const answer = await network.call(nodeId, UNARY_CALLS.trust_root.path, null, options);
+    if (answer.status === 200 && view.learn(decodeTrustRootChain(answer.body))) {
+      logger.info("trust_root_learnt", { from: nodeId });
+    }
+  });
+  for (const result of await Promise.allSettled(asked)) {
+    if (result.status === "rejected") logger.debug("trust_root_not_learnt", { reason: String(result.reason) });
+  }
 }
 
 function verifySuccessors(view: RootSyncView, documents: readonly string[]): ReturnType<RootSyncOptionsVerify> {

@@ -34,14 +34,15 @@ export class Members {
 }
 
 /** The membership that an empty log starts with: the active nodes of version 1, ascending by Raft id. */
-export function bootstrapConfState(root: TrustRoot, self: RaftId): ConfState {
+export function bootstrapConfState(root: TrustRoot): ConfState {
   const empty: ConfState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
   const active = root.nodes.filter((node: TrustRootNode) => node.status === "active");
   const voters = active
     .map(({ nodeId }) => raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256))
     .sort((left, right) => (left < right ? -1 : 1));
-  // A node that version 1 does not list as active waits, without a vote, until the group adds it.
-  return root.version === 1 && voters.includes(self) ? { ...empty, voters } : empty;
+  // A node that version 1 does not list waits, knowing who votes but without a vote, until the group adds it: the log
+  // that it will be sent begins with these members. From a later version it knows nobody, and needs a snapshot.
+  return root.version === 1 ? { ...empty, voters } : empty;
 }
 
 /** The context of a membership change: the version of the trust root that it follows from, as u32. */

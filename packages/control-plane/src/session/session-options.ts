@@ -6,6 +6,7 @@ import type { SignatureVerifier } from "../signatures/signature-verifier.ts";
 import type { ConfState, HardState, RaftIndex, RaftPanicError, RawNode, SnapshotMeta } from "raft-ts";
 import type { ApplyTarget } from "../raft/applier.ts";
 import type { Environment } from "../environment.ts";
+import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import type { NodeIdentity } from "../identity.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
@@ -33,6 +34,8 @@ export interface SessionNetwork {
 export interface SessionOptions {
   readonly environment: Environment;
   readonly identity: NodeIdentity;
+  /** Of the process: what is learnt outlives a session. */
+  readonly known: KnownTrustRoot;
   /** Of the process: verdicts outlive a session. */
   readonly signatures: SignatureVerifier;
   /** Of the process. */

@@ -7,8 +7,8 @@ import {
   type LedgerState,
   trustRootsOf,
 } from "@event-anchoring/ledger";
-import { type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { type ConfState, type EntryId, type SoftState, RaftPanicError } from "raft-ts";
+import type { OriginFingerprint, TrustRoot } from "@event-anchoring/protocol";
+import { type EntryId, type SoftState, RaftPanicError } from "raft-ts";
 import { Applier } from "../raft/applier.ts";
 import { Certifier, type HeldCertificate } from "../certification/certifier.ts";
 import { ClockGuard } from "./clock-guard.ts";
@@ -24,27 +24,22 @@ import { LeaderQueue } from "../proposals/leader-queue.ts";
 import { Leadership } from "../proposals/leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
-import { Members, changeInForce } from "./members.ts";
+import { Members } from "./members.ts";
 import { ownHello } from "./own-hello.ts";
 import { PeerFrames } from "./peer-frames.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
 import { Periodics } from "./periodics.ts";
+import { PERIOD_MS, STALLED_MAX_MS } from "./periods.ts";
 import { Proposals, type Submission } from "../proposals/proposals.ts";
+import { recallPeers } from "../promises/recall-peers.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
+import { contradictionOf } from "../membership/known-trust-root.ts";
+import { SessionMembership } from "../membership/session-membership.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import { NO_RAFT } from "../status.ts";
 import { transferTarget } from "./transfer-target.ts";
 
 export type { SessionEnd, SessionNetwork, SessionOptions } from "./session-options.ts";
-
-const TICK_MS = 100;
-/** Deadlines are looked at this often; an answer is late by no more. */
-const SWEEP_MS = 25;
-const RESEND_UNCOVERED_MS = 50;
-const CLOCK_REPORT_MS = 1000;
-/** A leader that has not applied its own entry for this long looks for a healthier one: its disk may hang. */
-const STALLED_MAX_MS = 2000;
-const STALLED_LOOK_MS = 500;
 
 /**
  * One life of a node between two loads from disk: the engine, its lanes, and all that hangs on them.
@@ -57,6 +52,7 @@ export class Session {
   readonly certifier: Certifier;
   readonly clockGuard: ClockGuard;
   readonly members: Members;
+  readonly membership: SessionMembership;
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
   readonly contradictions: Contradictions;
@@ -73,7 +69,6 @@ export class Session {
   readonly #leadership: Leadership;
   readonly compaction: LogCompaction;
   readonly #periodics: Periodics;
-  #confState: ConfState;
   #leader: bigint = 0n;
   #role: SoftState["role"] = "follower";
   #isEnded = false;
@@ -81,11 +76,12 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.state = options.state;
-    this.#confState = options.confState;
     this.members = new Members(options.identity.trustRoot);
-    for (const { trustRoot } of trustRootsOf(options.state)) this.members.learn(trustRoot);
+    options.known.learn(trustRootsOf(options.state).map(({ note }) => note));
+    for (const trustRoot of options.known.versions) this.members.learn(trustRoot);
+    this.membership = this.#makeMembership();
     const { clock, random } = options.environment;
-    this.clockGuard = new ClockGuard(clock, () => this.#confState.voters.length);
+    this.clockGuard = new ClockGuard(clock, () => this.membership.confState.voters.length);
     this.#memories = new PeerMemories(clock);
     this.#periodics = new Periodics(clock);
     this.contradictions = new Contradictions(() => this.trustRoot().quorum);
@@ -105,11 +101,8 @@ export class Session {
     this.#driver = this.#makeDriver();
     this.compaction = this.#makeCompaction();
     random.fill(this.#lifeId);
-    this.#rounds = new ReadRounds({
-      clock,
-      lifeId: this.#lifeId,
-      readIndex: (context) => this.#driver.readIndex(context),
-    });
+    const readIndex = (context: Uint8Array): void => this.#driver.readIndex(context);
+    this.#rounds = new ReadRounds({ clock, lifeId: this.#lifeId, readIndex });
     this.#reads = new LinearizableReads({
       clock,
       state: this.state,
@@ -129,23 +122,24 @@ export class Session {
 
   /** Ticks begin, and what was promised before is said again. */
   start(): void {
-    this.#recallPeers();
+    recallPeers(this.#options.promises.current, this.members, this.#memories);
     for (const certificate of this.#options.recorded) this.#onRecorded(certificate);
     this.#memories.settle();
     const { appliedIndex, appliedTerm, effect } = this.state;
     this.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect, isEmpty: false });
-    this.#every(TICK_MS, () => this.#driver.tick());
-    this.#every(SWEEP_MS, () => {
+    this.#every(PERIOD_MS.tick, () => this.#driver.tick());
+    this.#every(PERIOD_MS.sweep, () => {
       this.proposals.sweep();
       this.#reads.sweep();
       this.leaderQueue.pump();
       this.compaction.sweep();
     });
-    this.#every(RESEND_UNCOVERED_MS, () => this.certifier.resendUncovered(RESEND_UNCOVERED_MS));
-    this.#every(CLOCK_REPORT_MS, () => this.#reportClock());
-    this.#every(STALLED_LOOK_MS, () => {
+    this.#every(PERIOD_MS.resendUncovered, () => this.certifier.resendUncovered(PERIOD_MS.resendUncovered));
+    this.#every(PERIOD_MS.clockReport, () => this.#reportClock());
+    this.#every(PERIOD_MS.stalledLook, () => {
       if (this.leaderQueue.oldestUnderWayMs > STALLED_MAX_MS) this.transferLeadership();
     });
+    this.#every(PERIOD_MS.membershipLook, () => this.isLeader() && this.membership.look());
     this.#driver.drain();
   }
 
@@ -194,7 +188,7 @@ export class Session {
   }
 
   judgeHello(hello: Hello): HelloVerdict {
-    return this.#frames.judgeHello(hello);
+    return this.membership.judgeHello(hello) ?? this.#frames.judgeHello(hello);
   }
 
   /** The newest applied version, or the one this node was set up with. */
@@ -220,8 +214,7 @@ export class Session {
   /** Hands leadership to the most advanced other voter, if this node leads. */
   transferLeadership(): void {
     if (!this.isLeader()) return;
-    const isReachable = (peer: bigint): boolean => this.#options.network.isConnected(this.members.nodeIdOf(peer) ?? "");
-    const target = transferTarget(this.#driver.node.status(), isReachable);
+    const target = transferTarget(this.#driver.node.status(), (peer) => this.membership.mayLead(peer));
     if (target !== null) this.#driver.transferLeader(target);
   }
 
@@ -294,7 +287,7 @@ export class Session {
   }
 
   #makeApply(): (entries: Parameters<Applier["apply"]>[0]) => Promise<void> {
-    const { node, cache, log, tables, signatures, promises } = this.#options;
+    const { cache, log, tables, signatures, promises } = this.#options;
     const applier = new Applier({
       state: this.state,
       crypto: signatures.crypto,
@@ -302,10 +295,7 @@ export class Session {
       arrivals: this.#arrivals,
       readLog: (from, to, maxBytes) => log.read(from, to, maxBytes),
       target: tables,
-      applyConfChange: (payload) => {
-        this.#confState = node.applyConfChange(changeInForce(node, payload, this.trustRoot().version));
-        return this.#confState;
-      },
+      applyConfChange: (payload) => this.membership.applyConfChange(payload),
       beforeAdvance: (decision) => {
         for (const certificate of decision.writes.certificates) this.#onRecorded(certificate);
       },
@@ -343,9 +333,26 @@ export class Session {
       onCompacted: ({ index }) => {
         if (this.#isEnded) return;
         cache.forget(index);
-        node.mirrorCompact(index, this.#confState);
+        node.mirrorCompact(index, this.membership.confState);
       },
       onFailure: (error) => this.#fail(error),
+    });
+  }
+
+  #makeMembership(): SessionMembership {
+    const { environment, identity, node, confState, known, network } = this.#options;
+    return new SessionMembership({
+      environment,
+      identity,
+      node,
+      confState,
+      members: this.members,
+      known,
+      applied: () => this.state.trustRootChain?.newest.trustRoot ?? null,
+      propose: (change) => this.#driver.proposeConfChange(change),
+      transferLeadership: () => this.transferLeadership(),
+      network,
+      onRetired: (detail) => this.#fence("retired", detail),
     });
   }
 
@@ -357,10 +364,10 @@ export class Session {
       crypto: signatures.crypto,
       state: this.state,
       nodeId: identity.nodeId,
-      cosigner: identity.cosigner,
+      cosignerUnder: (root) => this.membership.cosignerUnder(root),
       logSignerOf: identity.logSignerOf,
       promises,
-      maySign: () => this.#maySign(),
+      maySign: () => this.membership.maySign(),
       broadcast: (items) => this.#broadcast({ type: "cosignatures", items }),
       sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
       onCertificate: (certificate) => {
@@ -412,7 +419,11 @@ export class Session {
       proposals: this.proposals,
       leaderQueue: this.leaderQueue,
       selfNodeId: identity.nodeId,
-      view: () => ({ status: node.basicStatus(), confState: this.#confState, termAt: (index) => node.termAt(index) }),
+      view: () => ({
+        status: node.basicStatus(),
+        confState: this.membership.confState,
+        termAt: (index) => node.termAt(index),
+      }),
       step: (message) => this.#driver.step(message),
       onEvidence: (detail) => this.#fence("impossible_message", detail),
     });
@@ -424,6 +435,7 @@ export class Session {
     if (this.#role !== soft.role) {
       this.#role = soft.role;
       this.#leadership.onRoleChange();
+      this.membership.onRoleChange();
       this.leaderQueue.onLeadership(soft.role === "leader");
     }
     if (hadLeader === soft.leader) return;
@@ -440,6 +452,8 @@ export class Session {
 
   #onApplied({ index, term }: EntryId): void {
     if (this.#isEnded) return;
+    this.membership.onApplied();
+    if (this.#isEnded) return;
     this.#reads.onApplied();
     this.leaderQueue.onApplied(index);
     if (this.isLeader()) this.#leadership.onApplied(term, this.#driver.node.basicStatus().term);
@@ -452,27 +466,13 @@ export class Session {
     this.certifier.onRecorded(certificate);
   }
 
-  #recallPeers(): void {
-    for (const [key, kept] of this.#options.promises.current.peers) {
-      const nodeId = this.members.nodeIdOf(BigInt(`0x${key}`));
-      if (nodeId !== null) this.#memories.recall(nodeId, kept);
-    }
-  }
-
   #onTrustRoot(): void {
-    for (const { trustRoot } of trustRootsOf(this.state)) this.members.learn(trustRoot);
-    const { configured } = this.#options.identity;
-    const same = trustRootsOf(this.state).find(({ trustRoot }) => trustRoot.version === configured.version);
-    if (same !== undefined && !equalBytes(same.rootThk, configured.rootThk)) {
-      const detail = `version ${configured.version} in the log is ${bytesToHex(same.rootThk)}`;
-      this.#end({ kind: "halted", code: "wrong_root_thk", detail });
-    }
-  }
-
-  #maySign(): boolean {
-    const { identity } = this.#options;
-    const line = this.trustRoot().nodes.find(({ nodeId }) => nodeId === identity.nodeId);
-    return line?.status === "active" && this.#confState.voters.includes(identity.raftId);
+    const { versions } = this.state.trustRootChain ?? { versions: [] };
+    for (const { trustRoot } of versions) this.members.learn(trustRoot);
+    this.#options.known.learn(versions.map(({ note }) => note));
+    this.membership.onTrustRoot(versions.at(-2)?.trustRoot ?? null, this.trustRoot());
+    const contradiction = contradictionOf(this.#options.identity, versions);
+    if (contradiction !== null) this.#end({ kind: "halted", code: "wrong_root_thk", detail: contradiction });
   }
 
   #onContradiction(from: string, detail: string): void {

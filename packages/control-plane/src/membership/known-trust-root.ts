@@ -1,0 +1,88 @@
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  NoteError,
+  type SignedTrustRoot,
+  type TrustRoot,
+  type TrustRootChain,
+  TrustRootError,
+  bytesToHex,
+  equalBytes,
+  extendTrustRootChain,
+  parseSignedTrustRoot,
+  verifyTrustRootChain,
+} from "@event-anchoring/protocol";
+import type { NodeIdentity } from "../identity.ts";
+
+/**
+ * The newest trust root that this node has verified, from its pin on: what it was set up with, what its log carries, or
+ * what a peer has shown it. It says whom to talk to; what counts for deciding and signing is the version in the log.
+ */
+export class KnownTrustRoot {
+  readonly #onNewer: (root: TrustRoot) => void;
+  #chain: TrustRootChain;
+
+  /** @param onNewer called after each step to a newer version */
+  constructor(identity: Pick<NodeIdentity, "configured" | "laterTrustRoots">, onNewer: (root: TrustRoot) => void) {
+    const { configured, laterTrustRoots = [] } = identity;
+    const documents = [configured.document, ...laterTrustRoots];
+    const verified = verifyTrustRootChain({ documents, pinnedRootThk: configured.rootThk }, nodeCrypto);
+    if (verified.result === "refused") throw new Error(`the configured trust root is refused: ${verified.code}`);
+    this.#chain = verified.chain;
+    this.#onNewer = onNewer;
+  }
+
+  get newest(): TrustRoot {
+    return this.#chain.newest.trustRoot;
+  }
+
+  /** Every version held, oldest first. */
+  get versions(): readonly TrustRoot[] {
+    return this.#chain.versions.map(({ trustRoot }) => trustRoot);
+  }
+
+  get documents(): readonly string[] {
+    return this.#chain.versions.map(({ note }) => note);
+  }
+
+  /**
+   * Takes documents, oldest first, that may be attacker-controlled: those above the newest version are verified as its
+   * successors, the others are passed over.
+   * @returns whether anything was learnt
+   */
+  learn(documents: readonly string[]): boolean {
+    const before = this.#chain;
+    for (const document of documents) {
+      const version = versionOf(document);
+      if (version === null || version <= this.newest.version) continue;
+      const extended = extendTrustRootChain(this.#chain, document, nodeCrypto);
+      if (extended.result === "refused") break;
+      this.#chain = extended.chain;
+    }
+    if (this.#chain === before) return false;
+    this.#onNewer(this.newest);
+    return true;
+  }
+}
+
+/** How the versions of a log contradict the one that this node was set up with; null: they do not. */
+export function contradictionOf(
+  { configured }: Pick<NodeIdentity, "configured">,
+  applied: readonly SignedTrustRoot[],
+): string | null {
+  const newest = applied.at(-1)?.trustRoot.version ?? 0;
+  // A node that joins late is set up with a version that it has yet to reach.
+  if (newest < configured.version) return null;
+  const same = applied.find(({ trustRoot }) => trustRoot.version === configured.version);
+  if (same !== undefined && equalBytes(same.rootThk, configured.rootThk)) return null;
+  const found = same === undefined ? "missing" : bytesToHex(same.rootThk);
+  return `configured is version ${configured.version}; in the log it is ${found}`;
+}
+
+function versionOf(document: string): number | null {
+  try {
+    return parseSignedTrustRoot(document, nodeCrypto.sha256).trustRoot.version;
+  } catch (error) {
+    if (error instanceof TrustRootError || error instanceof NoteError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,184 @@
+import type { Hello, HelloVerdict, Membership } from "@event-anchoring/control-contract";
+import type { Signer } from "@event-anchoring/node-crypto";
+import { type TrustRoot, type TrustRootNode, equalBytes } from "@event-anchoring/protocol";
+import type { ConfChange, ConfState, RaftId, RaftIndex, RawNode } from "raft-ts";
+import type { Environment } from "../environment.ts";
+import type { NodeIdentity } from "../identity.ts";
+import type { SessionNetwork } from "../session/session-options.ts";
+import { type Members, changeInForce } from "../session/members.ts";
+import type { KnownTrustRoot } from "./known-trust-root.ts";
+import { MembershipKeeper } from "./membership-keeper.ts";
+import { isVoter, listedNodes, refusalOf } from "./membership-plan.ts";
+import { cosignerUnder, missingKeyUnder } from "./own-keys.ts";
+
+export interface SessionMembershipOptions {
+  readonly environment: Environment;
+  readonly identity: NodeIdentity;
+  readonly node: RawNode;
+  /** As it is at the session's applied index. */
+  readonly confState: ConfState;
+  readonly members: Members;
+  readonly known: KnownTrustRoot;
+  /** The newest applied version; null before genesis. */
+  readonly applied: () => TrustRoot | null;
+  readonly propose: (change: ConfChange) => RaftIndex | null;
+  readonly transferLeadership: () => void;
+  readonly network: Pick<SessionNetwork, "isConnected" | "disconnect">;
+  /** This node is no member any more, and by the trust root never will be again. */
+  readonly onRetired: (detail: string) => void;
+}
+
+/** Who is in the group, as one session knows it: changes put into force, and what follows from them. */
+export class SessionMembership {
+  readonly #options: SessionMembershipOptions;
+  readonly #keeper: MembershipKeeper;
+  #confState: ConfState;
+  /** Members before the changes whose entries are not in the database yet. */
+  #before: ConfState | null = null;
+  #saidMissing = "";
+
+  constructor(options: SessionMembershipOptions) {
+    this.#options = options;
+    this.#confState = options.confState;
+    const { environment, identity, members } = options;
+    this.#keeper = new MembershipKeeper({
+      clock: environment.clock,
+      logger: environment.logger,
+      self: { nodeId: identity.nodeId, raftId: identity.raftId },
+      members,
+      trustRoot: options.applied,
+      confState: () => this.#confState,
+      status: () => options.node.status(),
+      propose: options.propose,
+      transferLeadership: options.transferLeadership,
+    });
+  }
+
+  get confState(): ConfState {
+    return this.#confState;
+  }
+
+  view(): Membership {
+    return this.#keeper.view();
+  }
+
+  onRoleChange(): void {
+    this.#keeper.onRoleChange();
+  }
+
+  /** Called every little while; only a leader does something. */
+  look(): void {
+    this.#keeper.look();
+  }
+
+  /** A committed change: put into force, or refused by every replica alike. */
+  applyConfChange(payload: Uint8Array): ConfState {
+    const { node, members, identity, environment } = this.#options;
+    const root = this.#options.applied() ?? identity.trustRoot;
+    const listed = listedNodes(root, (nodeId) => members.raftIdOf(nodeId));
+    const isOfVersion = changeInForce(node, payload, root.version) !== null;
+    const refusal = isOfVersion
+      ? refusalOf(node.decodeConfChange(payload), listed, this.#confState)
+      : `it does not follow from trust-root version ${root.version}`;
+    if (refusal !== null) environment.logger.warn("membership_change_refused", { reason: refusal });
+    this.#before ??= this.#confState;
+    this.#confState = node.applyConfChange(refusal === null ? payload : null);
+    return this.#confState;
+  }
+
+  /** An entry is in the database: whoever has left by it is left alone now, this node included. */
+  onApplied(): void {
+    const before = this.#before;
+    if (before === null) return;
+    this.#before = null;
+    const { node, identity, members, network, environment } = this.#options;
+    environment.logger.info("membership", { ...namesOf(this.#confState, members) });
+    // Whoever falls behind the log is told of the members as they are now, the newest one included.
+    const compactedTo = node.basicStatus().firstIndex - 1;
+    if (compactedTo > 0) node.mirrorCompact(compactedTo, this.#confState);
+    const after = allOf(this.#confState);
+    const gone = allOf(before).filter((id) => !after.includes(id));
+    for (const id of gone) {
+      const nodeId = members.nodeIdOf(id);
+      if (id !== identity.raftId && nodeId !== null) network.disconnect(nodeId, "it has left the group");
+    }
+    if (gone.includes(identity.raftId)) this.#options.onRetired(this.#leftBecause());
+  }
+
+  #leftBecause(): string {
+    const { applied, identity } = this.#options;
+    const root = applied() ?? identity.trustRoot;
+    const { nodeId } = identity;
+    return `trust-root version ${root.version} says that ${nodeId} is ${this.#lineOf(nodeId)?.status ?? "no node"}`;
+  }
+
+  /** Whether this node's cosignatures count, now that the group is as it is. */
+  maySign(): boolean {
+    const { identity } = this.#options;
+    const isActive = this.#lineOf(identity.nodeId)?.status === "active";
+    return isActive && isVoter(this.#confState, identity.raftId);
+  }
+
+  /** Whether leadership may be handed to that voter: it can be reached, and the trust root does not ask it to go. */
+  mayLead(peer: RaftId): boolean {
+    const { members, network } = this.#options;
+    const nodeId = members.nodeIdOf(peer);
+    if (nodeId === null || !network.isConnected(nodeId)) return false;
+    const status = this.#lineOf(nodeId)?.status;
+    return status !== "retired" && status !== "distrusted";
+  }
+
+  /** The key to cosign with under the version that judges; null: it is not here, and nothing is signed. */
+  cosignerUnder(root: TrustRoot): Signer | null {
+    const { identity, environment } = this.#options;
+    const signer = cosignerUnder(identity, root);
+    const missing = signer === null ? missingKeyUnder(identity, root) : null;
+    if (missing !== null && this.#saidMissing !== missing) {
+      environment.logger.error("key_missing", { version: root.version, reason: missing });
+      this.#saidMissing = missing;
+    }
+    return signer;
+  }
+
+  /** Who has left is told so, with what proves it; null: nothing speaks against that node. */
+  judgeHello({ nodeId }: Hello): HelloVerdict | null {
+    const status = this.#lineOf(nodeId)?.status;
+    if (status !== "retired" && status !== "distrusted") return null;
+    const raftId = this.#options.members.raftIdOf(nodeId);
+    const isMember = raftId !== null && allOf(this.#confState).includes(raftId);
+    if (isMember && status === "retired") return null;
+    const detail = `${nodeId} is ${status} since trust-root version ${this.#options.applied()?.version ?? 1} or before`;
+    return { accepted: false, code: "retired", detail, trustRootChain: this.#options.known.documents };
+  }
+
+  /** A newer version is in force. */
+  onTrustRoot(before: TrustRoot | null, after: TrustRoot): void {
+    for (const { nodeId, status, authPublicKey } of after.nodes) {
+      const old = before?.nodes.find((node) => node.nodeId === nodeId);
+      if (old === undefined || nodeId === this.#options.identity.nodeId) continue;
+      const hasOtherKey = !equalBytes(old.authPublicKey, authPublicKey);
+      const isOut = status === "distrusted" && old.status !== "distrusted";
+      if (isOut || hasOtherKey) this.#options.network.disconnect(nodeId, `trust-root version ${after.version}`);
+    }
+    const missing = missingKeyUnder(this.#options.identity, after);
+    if (missing === null || this.#lineOf(this.#options.identity.nodeId) === undefined) return;
+    this.#options.environment.logger.error("key_missing", { version: after.version, reason: missing });
+  }
+
+  #lineOf(nodeId: string): TrustRootNode | undefined {
+    return this.#options.applied()?.nodes.find((node) => node.nodeId === nodeId);
+  }
+}
+
+function allOf({ voters, votersOutgoing, learners, learnersNext }: ConfState): readonly bigint[] {
+  return [...voters, ...votersOutgoing, ...learners, ...learnersNext];
+}
+
+function namesOf(conf: ConfState, members: Members): Readonly<Record<string, readonly string[]>> {
+  const names = (ids: readonly bigint[]): readonly string[] => ids.map((id) => members.nodeIdOf(id) ?? id.toString(16));
+  return {
+    voters: names(conf.voters),
+    outgoing: names(conf.votersOutgoing),
+    learners: [...names(conf.learners), ...names(conf.learnersNext)],
+  };
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import type { ControlPlaneConfig } from "../config.ts";
+import { ConfigError, loadConfig } from "../config.ts";
+import type { Environment } from "../environment.ts";
+import type { PeerAddress } from "../transport/network-types.ts";
+
+/** How often the settings are looked at for other peers. */
+const LOOK_MS = 5000;
+
+export interface PeerWatchOptions {
+  readonly environment: Pick<Environment, "clock" | "logger">;
+  readonly configPath: string;
+  readonly config: ControlPlaneConfig;
+  readonly onPeers: (peers: readonly PeerAddress[]) => void;
+}
+
+/** The peers of a control plane's settings. */
+export function peersOf({ peers }: ControlPlaneConfig): readonly PeerAddress[] {
+  return peers.map(({ node_id: nodeId, host, port }) => ({ nodeId, host, port }));
+}
+
+/**
+ * Follows the list of peers in the settings file, so that nobody restarts a node because another one joins. Everything
+ * else in the file counts from the next start on. A file that cannot be used is reported, and changes nothing.
+ */
+export class PeerWatch {
+  readonly #options: PeerWatchOptions;
+  #seen: string;
+  #peers: string;
+
+  constructor(options: PeerWatchOptions) {
+    this.#options = options;
+    this.#seen = textOf(options.configPath);
+    this.#peers = JSON.stringify(peersOf(options.config));
+    this.#wait();
+  }
+
+  /** Looks now. */
+  look(): void {
+    const { configPath, environment, onPeers } = this.#options;
+    const text = textOf(configPath);
+    if (text === this.#seen) return;
+    this.#seen = text;
+    try {
+      const peers = peersOf(loadConfig(configPath));
+      const printed = JSON.stringify(peers);
+      if (printed === this.#peers) return;
+      this.#peers = printed;
+      onPeers(peers);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      environment.logger.error("settings_refused", { reason: error.message });
+    }
+  }
+
+  #wait(): void {
+    this.#options.environment.clock.startTimer(LOOK_MS, () => {
+      this.look();
+      this.#wait();
+    });
+  }
+}
+
+/** Empty for a file that is not there: it may be on its way. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (typeof error === "object" && error !== null && "code" in error) return "";
+    throw error;
+  }
+}

@@ -1,0 +1,13 @@
+/** How often a session does what it does by the clock, milliseconds. */
+export const PERIOD_MS = {
+  tick: 100,
+  /** Deadlines are looked at this often; an answer is late by no more. */
+  sweep: 25,
+  resendUncovered: 50,
+  clockReport: 1000,
+  stalledLook: 500,
+  membershipLook: 250,
+} as const;
+
+/** A leader that has not applied its own entry for this long looks for a healthier one: its disk may hang. */
+export const STALLED_MAX_MS = 2000;

@@ -1,0 +1,92 @@
+/** What the handlers of unary calls share: what they see of the node, and how they answer. */
+import {
+  type NodeStatus,
+  type OperatorResult,
+  encodeOperatorResult,
+  operatorResultStatus,
+} from "@event-anchoring/control-contract";
+import type { Command } from "@event-anchoring/ledger";
+import { assertNever } from "@event-anchoring/protocol";
+import type { Clock, Logger } from "./environment.ts";
+import type { NodeIdentity } from "./identity.ts";
+import type { SubmissionResult } from "./proposals/proposals.ts";
+import type { Session } from "./session/session.ts";
+import type { SnapshotExporter } from "./snapshot-transfer.ts";
+import type { PeerNetwork, UnaryAnswer } from "./transport/network-types.ts";
+
+/** How long an operator's call, and a confirmation by a read-index round, may take. */
+const OPERATOR_DEADLINE_MS = 10_000;
+const CONFIRM_DEADLINE_MS = 2000;
+
+export const RETRY_AFTER_MS = 1000;
+
+export interface UnaryView {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly identity: NodeIdentity;
+  readonly session: () => Session | null;
+  readonly status: () => NodeStatus;
+  readonly snapshots: SnapshotExporter;
+  /** A call to a peer. @throws PeerCallError */
+  readonly call: PeerNetwork["call"];
+}
+
+export const NOT_NOW: UnaryAnswer = { status: 503, body: new Uint8Array() };
+export const FORBIDDEN: UnaryAnswer = { status: 403, body: new Uint8Array() };
+/** The body is not what the call takes. */
+export const MALFORMED: UnaryAnswer = { status: 400, body: new Uint8Array() };
+
+export const NOT_SERVING = {
+  outcome: "refused",
+  code: "unavailable",
+  detail: "the node is not serving",
+  retryAfterMs: RETRY_AFTER_MS,
+} as const;
+
+/** A log index that a quorum confirmed after this call, and that is applied here; null if that was not so in time. */
+export function confirmed(session: Session, clock: Clock, signal: AbortSignal): Promise<number | null> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+    session.read({
+      origins: "none",
+      deadlineMs: clock.monotonicMs() + CONFIRM_DEADLINE_MS,
+      respond: (answer) => resolve(answer.type === "ready_to_read" ? answer.readIndex : null),
+    });
+  });
+}
+
+/** Resolves once the command is decided, or given up. */
+export async function submitted(session: Session, clock: Clock, command: Command): Promise<OperatorResult> {
+  const result = await new Promise<SubmissionResult>((respond) => {
+    session.submit({
+      command,
+      answer: "certified",
+      deadlineMs: clock.monotonicMs() + OPERATOR_DEADLINE_MS,
+      isHousekeeping: false,
+      respond,
+    });
+  });
+  return operatorResult(result);
+}
+
+function operatorResult(result: SubmissionResult): OperatorResult {
+  if (result.kind === "refused") {
+    return { outcome: "refused", code: result.code, detail: result.detail, retryAfterMs: RETRY_AFTER_MS };
+  }
+  const { outcome } = result;
+  switch (outcome.kind) {
+    case "applied":
+    case "unchanged":
+      return { outcome: outcome.kind };
+    case "rejected":
+      return { outcome: "rejected", code: outcome.rejection.code, detail: outcome.rejection.detail };
+    case "records":
+      throw new Error("an operator's command appends nothing");
+    default:
+      return assertNever(outcome);
+  }
+}
+
+export function answer(result: OperatorResult): UnaryAnswer {
+  return { status: operatorResultStatus(result), body: encodeOperatorResult(result) };
+}
