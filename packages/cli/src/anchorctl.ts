@@ -37,12 +37,20 @@ export async function anchorctl(args: readonly string[], surroundings: Surroundi
     const isJson = args.includes("--json");
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
-      // What is wrong, and the help, stand on stderr already.
-      if (isJson) printer.json({ failure: "usage", detail: error.message.replace(/^error: /u, "") });
+      // What is wrong stands on stderr already.
+      if (isJson) printer.json({ failure: "usage", detail: usageFault(error.message) });
       return EXIT.usage;
     }
     return report(error, isJson, printer, new Printer(surroundings.stderr, surroundings.environment));
   }
+}
+
+/** What commander says of a command line, on one line. */
+function usageFault(text: string): string {
+  return text
+    .trim()
+    .replace(/^error: /u, "")
+    .replaceAll(/\s*\n\s*/gu, " ");
 }
 
 function report(error: unknown, isJson: boolean, stdout: Printer, stderr: Printer): ExitCode {
@@ -64,7 +72,6 @@ function buildProgram(context: CommandContext): Command {
       writeOut: (text) => surroundings.stdout.write(text),
       writeErr: (text) => surroundings.stderr.write(text),
     })
-    .showHelpAfterError()
     .addHelpText("after", HELP);
   addAnchor(program, context);
   addVerify(program, context);
@@ -87,5 +94,14 @@ function buildProgram(context: CommandContext): Command {
   addStatus(program, context);
   addDemo(program, context);
   addCompletion(program, context);
+  sayOnOneLine(program, "anchorctl");
   return program;
+}
+
+/** What is wrong with a command line takes one line; the help is a page, and stands where it is asked for. */
+function sayOnOneLine(command: Command, name: string): void {
+  command.configureOutput({
+    outputError: (text, write) => write(`anchorctl: ${usageFault(text)}; see ${name} --help\n`),
+  });
+  for (const each of command.commands) sayOnOneLine(each, `${name} ${each.name()}`);
 }

@@ -42,8 +42,12 @@ export class BatchReport {
     );
   }
 
-  /** Null: there is none yet. @throws CliError `report_malformed` */
-  static open(path: string): BatchReport | null {
+  /**
+   * Null: there is none yet.
+   * @param act what all events of the run say, as JSON
+   * @throws CliError `report_malformed`; `report_differs` for a report of a run that said something else
+   */
+  static open(path: string, act: object): BatchReport | null {
     if (!existsSync(path)) return null;
     const text = readText(path, REPORT_BYTES_MAX);
     const [first, ...rest] = text.split("\n").filter((line) => line !== "");
@@ -51,18 +55,19 @@ export class BatchReport {
     if (header === null) {
       throw new CliError(EXIT.usage, "report_malformed", `${path} is no report of anchorctl anchor (${REPORT_FORMAT})`);
     }
+    if (header.act !== JSON.stringify(act)) {
+      const message = `${path} is of a run with other references or another actor: give another --report`;
+      throw new CliError(EXIT.usage, "report_differs", message);
+    }
     // A run that was killed may have left half a line: it starts a new one, and the half says nothing.
     if (!text.endsWith("\n")) append(path, "\n");
     return new BatchReport(path, header, rest.flatMap(lineOf));
   }
 
-  static begin(path: string, originFingerprint: string): BatchReport {
-    const header = { run: randomUUID(), originFingerprint };
-    append(
-      path,
-      `${JSON.stringify({ format: REPORT_FORMAT, run: header.run, origin_fingerprint: originFingerprint })}\n`,
-    );
-    return new BatchReport(path, header, []);
+  static begin(path: string, originFingerprint: string, act: object): BatchReport {
+    const run = randomUUID();
+    append(path, `${JSON.stringify({ format: REPORT_FORMAT, run, origin_fingerprint: originFingerprint, ...act })}\n`);
+    return new BatchReport(path, { run, originFingerprint, act: JSON.stringify(act) }, []);
   }
 
   /** Whether a file with this content was anchored, and its receipt is still there. */
@@ -79,6 +84,8 @@ export class BatchReport {
 interface Header {
   readonly run: string;
   readonly originFingerprint: string;
+  /** What the events say beside their hashes, as JSON. */
+  readonly act: string;
 }
 
 function append(path: string, text: string): void {
@@ -101,7 +108,12 @@ function jsonOf(line: string): unknown {
 function headerOf(value: unknown): Header | null {
   if (!isRecord(value) || value.format !== REPORT_FORMAT) return null;
   const { run, origin_fingerprint: originFingerprint } = value;
-  return typeof run === "string" && typeof originFingerprint === "string" ? { run, originFingerprint } : null;
+  const act = {
+    semantic_anchor: value.semantic_anchor ?? null,
+    actor_public_key: value.actor_public_key ?? null,
+  };
+  if (typeof run !== "string" || typeof originFingerprint !== "string") return null;
+  return { run, originFingerprint, act: JSON.stringify(act) };
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);

@@ -41,12 +41,12 @@ export function certifiedAtS(verification: ReceiptVerification, chain: TrustRoot
   return times.toSorted((a, b) => a - b)[chain.newest.trustRoot.quorum - 1] ?? null;
 }
 
-/** Every step with its result, each cosignature on its own line. @param content what the event is the hash of */
+/** Every step with its result, each cosignature on its own line. @param content what the leaf was compared with */
 export function printSteps(
   printer: Printer,
   verification: ReceiptVerification,
   chain: TrustRootChain,
-  content = "this file",
+  content = "the SHA-256 of this file",
 ): void {
   for (const { code, result, detail } of verification.steps) {
     printer.check(
@@ -74,7 +74,7 @@ function passDetail(
   if (code === "leaf" && leaf !== null) {
     return `depth ${leaf.depth} of its origin, sequence ${leaf.sequence}, accepted ${isoMs(leaf.acceptedMs)}`;
   }
-  if (code === "content") return `the leaf holds the SHA-256 of ${content}`;
+  if (code === "content") return `the leaf holds ${content}`;
   if (code === "cosignatures")
     return `${cosignersOf(verification).length} good, ${trustRoot.quorum} of ${active} needed`;
   if (code === "trust_root") return `version ${trustRoot.version}, root_thk ${bytesToHex(rootThk)}`;

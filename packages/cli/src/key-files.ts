@@ -34,6 +34,10 @@ export function readSigner(path: string): Signer {
 }
 
 function readPrivate(path: string): Buffer {
+  // Its hex digits could pass for a seed: a private key that everybody knows.
+  if (path.endsWith(".pub")) {
+    throw new CliError(EXIT.usage, "key_malformed", `${path} is a public key: the private one is needed`);
+  }
   try {
     const file = openSync(path, "r");
     try {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { createReadStream, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, createReadStream, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CliError, EXIT } from "./cli-error.ts";
 
@@ -28,6 +29,21 @@ export function readText(path: string, bytesMax: number): string {
   }
 }
 
+/**
+ * Asked before something is done that a file is to witness: a place that cannot be written to is no surprise then.
+ * @throws CliError `cannot_write`
+ */
+export function assertWritable(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw new CliError(EXIT.usage, "cannot_write", `cannot write ${path}: it is a folder`);
+  }
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw asCliError(path, "write", error);
+  }
+}
+
 /** Writes a file whole or not at all: an earlier one stays until the new one is complete. */
 export function writeWhole(path: string, content: string | Uint8Array): void {
   const partial = `${path}.${process.pid}.tmp`;
@@ -51,6 +67,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** What the system says, in plain words. Other errors as they are. */
 export function asCliError(path: string, verb: "read" | "write", error: unknown): unknown {
   if (error instanceof CliError || !(typeof error === "object" && error !== null && "code" in error)) return error;
-  const reason = REASONS[String(error.code)] ?? String(error.code);
+  const isFolderMissing = verb === "write" && error.code === "ENOENT";
+  const reason = isFolderMissing ? "there is no such folder" : (REASONS[String(error.code)] ?? String(error.code));
   return new CliError(EXIT.usage, `cannot_${verb}`, `cannot ${verb} ${path}: ${reason}`, error);
 }

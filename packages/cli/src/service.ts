@@ -198,9 +198,16 @@ export function expectStatus(answer: Answer, ...statuses: readonly number[]): An
   if (statuses.includes(answer.status)) return answer;
   const code = typeof answer.body.code === "string" ? answer.body.code : `status_${answer.status}`;
   const errors: readonly unknown[] = Array.isArray(answer.body.errors) ? answer.body.errors : [];
-  const pointed = errors.flatMap((error) =>
-    isRecord(error) && typeof error.pointer === "string" ? [` [${error.pointer}: ${String(error.detail)}]`] : [],
-  );
-  const message = `${answer.apiUrl} refused: ${problemText(answer)}${pointed.join("")}`;
-  throw new CliError(EXIT.refused, code, message);
+  const faults = errors.flatMap((error) => faultText(error, answer.body.detail));
+  // What the faults say, the problem itself need not point at.
+  const said = faults.length > 0 && code === "invalid_request" ? code : problemText(answer);
+  throw new CliError(EXIT.refused, code, `${answer.apiUrl} refused: ${[said, ...faults].join("; ")}`);
+}
+
+/** One fault of a problem: where, and what, unless the problem has said it. */
+function faultText(error: unknown, detail: unknown): readonly string[] {
+  if (!isRecord(error)) return [];
+  const where = typeof error.pointer === "string" ? error.pointer : error.parameter;
+  if (typeof where !== "string") return [];
+  return [error.detail === detail ? `at ${where}` : `${where}: ${String(error.detail)}`];
 }

@@ -13,7 +13,7 @@ import type { Draft } from "./drafts/draft.ts";
 import { payloadOf } from "./drafts/payload-of.ts";
 import { isRecord } from "./nearest-cluster.ts";
 import type { Printer } from "./printer.ts";
-import { writeWhole } from "./read-input.ts";
+import { assertWritable, writeWhole } from "./read-input.ts";
 import { expectStatus } from "./service.ts";
 import type { Answer, Service } from "./service.ts";
 
@@ -107,6 +107,7 @@ export async function submitAndPrint(
   { trust, out, isJson, draftPath }: SubmitOptions,
   printer: Printer,
 ): Promise<void> {
+  if (out !== null) assertWritable(out);
   const submitted = await submitOrKeep(draft, service, trust, draftPath);
   const { anchorId, sequence, isReplayed, stated, checked } = submitted;
   if (out !== null) writeWhole(out, formatProof(stated.receipt));
@@ -117,9 +118,15 @@ export async function submitAndPrint(
   const verb = isReplayed ? "was recorded before" : "recorded";
   printer.check("pass", draft.kind, `${verb}: ${anchorId}, sequence ${sequence}`);
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
-  else printSteps(printer, checked.verification, checked.chain, "this request");
+  else printSteps(printer, checked.verification, checked.chain, contentOf(draft));
   const where = out === null ? `anchorctl receipt ${anchorId} fetches its receipt` : `Receipt written to ${out}`;
   printer.verdict("pass", `${where}.`);
+}
+
+/** What the leaf was compared with. */
+function contentOf({ kind, fields }: Draft): string {
+  const isHashAlone = kind === "event" && fields["actor_signature"] === undefined;
+  return isHashAlone ? "the event hash of this request" : "what this request says, as it was signed";
 }
 
 /** A request whose outcome is unknown is kept, so that exactly the same one can be sent again. */

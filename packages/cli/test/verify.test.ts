@@ -93,7 +93,7 @@ describe("anchorctl verify", () => {
       if (exitCode !== 1 || !/NOT VALID/u.test(stdout + stderr)) survivors.push(position);
     }
     expect(survivors).toEqual([]);
-  });
+  }, 120_000);
 
   test("fails after any one byte of the trust root is changed, its signature included", async () => {
     const text = maker.trustRootDocument;
@@ -104,7 +104,7 @@ describe("anchorctl verify", () => {
       if (exitCode !== 1 || !/NOT VALID: the trust root/u.test(stderr)) survivors.push(position);
     }
     expect(survivors).toEqual([]);
-  });
+  }, 120_000);
 
   test.each([
     [

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { demoCommand } from "../commands/demo.ts";
 import { traceCommand } from "../commands/trace.ts";
-import { HELP, collect, targetOf, timeoutMsOf, trustOf, withTarget, withTimeout, withTrustRoot } from "./context.ts";
+import { HELP, repeatable, targetOf, timeoutMsOf, trustOf, withTarget, withTimeout, withTrustRoot } from "./context.ts";
 import type { CommandContext, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
 interface TraceFlags extends TargetFlags, TimeoutFlags {
@@ -18,7 +18,7 @@ export function addTrace(program: Command, context: CommandContext): void {
     .command("trace <anchor_id>")
     .description("show who acted, who delegated, and whether it was authorised")
     .option("--as-of <position>", "a sequence or an RFC 3339 time; what counts as now (default: the newest)")
-    .option("--trusted-root <anchor_id>", "claim that a root grant may be by; may be repeated", collect, [])
+    .addOption(repeatable("--trusted-root <anchor_id>", "claim that a root grant may be by; may be repeated"))
     .option("--json", "print the service's answer as it is")
     .addHelpText("after", HELP);
   withTimeout(withTarget(command)).action(async (anchorId: string, flags: TraceFlags) => {

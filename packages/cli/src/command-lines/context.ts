@@ -1,5 +1,7 @@
 /** What every command line shares: options that mean the same everywhere, and where results go. */
 import type { Readable } from "node:stream";
+import { join } from "node:path";
+import { Option } from "commander";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
@@ -74,10 +76,22 @@ export interface TimeoutFlags {
 
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
 
+/** An option that may be given more than once, and need not be given. */
+export function repeatable(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(collect).default([], "none");
+}
+
+const CLUSTER = ["--cluster <folder>", "folder with cluster.json (default: the nearest .anchoring)"] as const;
+
 export function withTarget(command: Command): Command {
   return command
-    .option("--api-url <address>", "base address of a node; may be repeated", collect, [])
-    .option("--cluster <folder>", "folder with cluster.json (default: the nearest .anchoring)");
+    .addOption(repeatable("--api-url <address>", "base address of a node; may be repeated"))
+    .option(...CLUSTER);
+}
+
+/** For what asks nobody: only the trust root is taken from there. */
+export function withCluster(command: Command): Command {
+  return command.option(...CLUSTER);
 }
 
 /** For what is written: where to. */
@@ -87,7 +101,7 @@ export function withOrigin(command: Command): Command {
 
 export function withTrustRoot(command: Command): Command {
   return command
-    .option("--trust-root <file>", "signed trust root; repeat for later versions, oldest first", collect, [])
+    .addOption(repeatable("--trust-root <file>", "signed trust root; repeat for later versions, oldest first"))
     .option("--root-thk <hex>", "pinned hash of the first trust root (default: root-thk.txt beside it, if there)");
 }
 
@@ -117,6 +131,15 @@ export function trustOf(flags: TrustFlags, { settings }: CommandContext): TrustC
     if (trustRoots.length > 0) return { trustRoots, rootThk: pins[0] ?? null };
   }
   return { trustRoots: [], rootThk: pins[0] ?? null };
+}
+
+/** For commands that ask nobody: where no trust root is named, that of the cluster folder that is. */
+export function offlineTrustOf(flags: TrustFlags & Pick<TargetFlags, "cluster">, context: CommandContext): TrustChoice {
+  const choice = trustOf(flags, context);
+  const { environment, file } = context.settings();
+  const cluster = flags.cluster ?? environment.cluster ?? file.cluster;
+  if (choice.trustRoots.length > 0 || cluster === null) return choice;
+  return { ...choice, trustRoots: [join(cluster, "trust-root.txt")] };
 }
 
 /** @returns milliseconds @throws CliError `usage` */

@@ -7,15 +7,31 @@ import { statusCommand } from "../commands/status.ts";
 import { assertAnchorId } from "../commands/trace.ts";
 import { looksLikeBundle, verifyBundleCommand } from "../commands/verify-bundle.ts";
 import { verifyCommand } from "../commands/verify.ts";
+import { actOf } from "../event-act.ts";
 import { expandPatterns, isPattern } from "../file-patterns.ts";
+import { readSigner } from "../key-files.ts";
 import { Progress } from "../progress.ts";
 import { readPathList } from "../read-path-list.ts";
-import { HELP, targetOf, timeoutMsOf, trustOf, withOrigin, withTarget, withTimeout, withTrustRoot } from "./context.ts";
+import {
+  HELP,
+  offlineTrustOf,
+  targetOf,
+  timeoutMsOf,
+  trustOf,
+  withCluster,
+  withOrigin,
+  withTarget,
+  withTimeout,
+  withTrustRoot,
+} from "./context.ts";
 import type { CommandContext, CommonFlags, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
+import { semanticAnchorFields, withReferences } from "./record-flags.ts";
+import type { ReferenceFlags } from "./record-flags.ts";
 
 const CHECK_EVENT_ID = /^[\x20-\x7e]{1,128}$/u;
 
-interface AnchorFlags extends TargetFlags, TrustFlags, TimeoutFlags {
+interface AnchorFlags extends TargetFlags, TrustFlags, TimeoutFlags, ReferenceFlags {
+  readonly actorKey?: string;
   readonly eventId?: string;
   readonly out?: string;
   readonly stdin?: true;
@@ -24,6 +40,7 @@ interface AnchorFlags extends TargetFlags, TrustFlags, TimeoutFlags {
 }
 
 interface VerifyFlags extends CommonFlags, TrustFlags {
+  readonly cluster?: string;
   readonly proof?: string;
   readonly bundle?: string;
   readonly anchorId?: string;
@@ -34,6 +51,9 @@ const BATCH_HELP = `
 Several files, a pattern in quotes ('logs/**/*.gz'), or --stdin (one path a line) are anchored in batches of up to
 1,000. What became of each is appended to a report; the same command again with the same report goes on where it
 stopped, and anchors nothing twice.
+
+The references say on whose behalf an act is done, and are the same for all files. With --actor-key the event bears the
+signature of who acts: the private key of the claim in --iris-ref, mode 600. The service never sees it.
 `;
 
 export function addAnchor(program: Command, context: CommandContext): void {
@@ -46,13 +66,16 @@ export function addAnchor(program: Command, context: CommandContext): void {
     .option("--stdin", "read paths from standard input, one a line")
     .option("-0, --null", "paths on standard input end in NUL")
     .option("--report <file>", "report of many files (default: anchorctl-report.jsonl)")
+    .option("--actor-key <file>", "private key of who acts, who signs the event (default: nobody signs)")
     .option("--json", "print one JSON object")
     .addHelpText("after", BATCH_HELP + HELP);
-  withTimeout(withTrustRoot(withOrigin(withTarget(command)))).action(
+  withTimeout(withTrustRoot(withOrigin(withTarget(withReferences(command))))).action(
     async (given: readonly string[], flags: AnchorFlags) => {
       const timeoutMs = timeoutMsOf(flags, context);
+      const actor = flags.actorKey === undefined ? null : readSigner(flags.actorKey);
       const common = {
         ...trustOf(flags, context),
+        act: actOf(semanticAnchorFields(flags), actor),
         timeoutMs,
         isJson: flags.json === true,
         workingDir: surroundings.workingDir,
@@ -108,9 +131,9 @@ export function addVerify(program: Command, context: CommandContext): void {
     .option("--require-current", "fail if only an older trust root is satisfied")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
-  withTrustRoot(command).action(async (file: string | undefined, flags: VerifyFlags) => {
+  withCluster(withTrustRoot(command)).action(async (file: string | undefined, flags: VerifyFlags) => {
     const { workingDir } = surroundings;
-    const common = { ...trustOf(flags, context), isJson: flags.json === true, workingDir };
+    const common = { ...offlineTrustOf(flags, context), isJson: flags.json === true, workingDir };
     const isBundleItself =
       file !== undefined && flags.bundle === undefined && flags.proof === undefined && looksLikeBundle(file);
     const bundle = isBundleItself ? file : flags.bundle;

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { openOperators } from "../operators.ts";
 import type { Operators } from "../operators.ts";
-import { HELP, collect, trustOf, withTrustRoot } from "./context.ts";
+import { HELP, repeatable, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
 export interface OperatorFlags extends CommonFlags, TrustFlags, TimeoutFlags {
@@ -28,7 +28,7 @@ export function withOperator(command: Command): Command {
       .option("--operator-cert <file>", "operator's certificate, PEM")
       .option("--operator-key <file>", "its private key, PEM, mode 600")
       .option("--ca <file>", "certificate of the cluster's CA, PEM")
-      .option("--node <id@host:port>", "control plane of a node; may be repeated", collect, [])
+      .addOption(repeatable("--node <id@host:port>", "control plane of a node; may be repeated"))
       .option("--timeout <seconds>", `how long to try, over all nodes (default: ${OPERATOR_TIMEOUT_S})`)
       .option("--json", "print one JSON object"),
   ).addHelpText("after", OPERATOR_HELP + HELP);

@@ -15,7 +15,18 @@ import { stateHome } from "../settings.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
 import { parseDuration } from "../time-options.ts";
-import { HELP, targetOf, timeoutMsOf, trustOf, withOrigin, withTarget, withTimeout, withTrustRoot } from "./context.ts";
+import {
+  HELP,
+  offlineTrustOf,
+  targetOf,
+  timeoutMsOf,
+  trustOf,
+  withCluster,
+  withOrigin,
+  withTarget,
+  withTimeout,
+  withTrustRoot,
+} from "./context.ts";
 import type { CommandContext, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
 interface ReadingFlags extends TargetFlags, TrustFlags, TimeoutFlags {}
@@ -101,6 +112,7 @@ export function addBundle(program: Command, context: CommandContext): void {
 }
 
 interface PolicyFlags extends TrustFlags {
+  readonly cluster?: string;
   readonly format: string;
   readonly out?: string;
   readonly json?: true;
@@ -114,14 +126,14 @@ export function addPolicy(program: Command, context: CommandContext): void {
     .option("--out <file>", "where to write it (default: standard output)")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
-  withTrustRoot(command).action((flags: PolicyFlags) => {
+  withCluster(withTrustRoot(command)).action((flags: PolicyFlags) => {
     const format = POLICY_FORMATS.find((each) => each === flags.format);
     if (format === undefined) {
       throw new CliError(EXIT.usage, "format_invalid", `--format is tlog or sigsum, not: ${flags.format}`);
     }
     const { workingDir } = context.surroundings;
     const out = flags.out ?? null;
-    const options = { ...trustOf(flags, context), format, out, isJson: flags.json === true, workingDir };
+    const options = { ...offlineTrustOf(flags, context), format, out, isJson: flags.json === true, workingDir };
     context.done(policyCommand(options, context.printer));
   });
 }

@@ -11,6 +11,8 @@ import type { ReportLine } from "../batch-report.ts";
 import { judgeReceipt, parseStated, trustChainOf } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
+import { actJson, assertRecorded, eventBody } from "../event-act.ts";
+import type { Act } from "../event-act.ts";
 import { isRecord } from "../nearest-cluster.ts";
 import { originToWrite } from "../origin.ts";
 import type { Printer } from "../printer.ts";
@@ -24,6 +26,8 @@ import type { Target } from "../target.ts";
 export interface AnchorFilesOptions {
   /** As they were given; a receipt goes beside each. */
   readonly files: readonly string[];
+  /** The same for all of them. */
+  readonly act: Act;
   readonly report: string;
   readonly trustRoots: readonly string[];
   readonly rootThk: string | null;
@@ -33,6 +37,7 @@ export interface AnchorFilesOptions {
 }
 
 const BATCH_MAX = 1000;
+const SIGNED_BATCH_MAX = 256;
 /** From this status on an item may be tried again. */
 const NOT_NOW_STATUSES: readonly number[] = [429, 500, 502, 503, 504];
 
@@ -76,13 +81,16 @@ export async function anchorFilesCommand(
   const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs });
   const chain = trustChainOf({ ...options, clusterFolder: target.clusterFolder });
   const reportPath = resolve(workingDir, path);
-  const report = BatchReport.open(reportPath) ?? BatchReport.begin(reportPath, await originToWrite(service, target));
+  const act = actJson(options.act);
+  const report =
+    BatchReport.open(reportPath, act) ?? BatchReport.begin(reportPath, await originToWrite(service, target), act);
   const totals: Totals = { anchored: 0, replayed: 0, skipped: 0, refused: 0, unavailable: 0, unreadable: 0 };
   const run: Run = { options, service, report, chain, crypto: rememberVerdicts(nodeCrypto), progress, totals };
   try {
-    for (let from = 0; from < files.length; from += BATCH_MAX) {
-      await anchorBatch(run, await hashBatch(run, files.slice(from, from + BATCH_MAX)));
-      progress.say(`anchored ${Math.min(from + BATCH_MAX, files.length)} of ${files.length} files`);
+    const batchMax = options.act.actor === null ? BATCH_MAX : SIGNED_BATCH_MAX;
+    for (let from = 0; from < files.length; from += batchMax) {
+      await anchorBatch(run, await hashBatch(run, files.slice(from, from + batchMax)));
+      progress.say(`anchored ${Math.min(from + batchMax, files.length)} of ${files.length} files`);
     }
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
@@ -125,9 +133,17 @@ function eventIdOf(run: string, file: string, eventHash: string): string {
 
 async function anchorBatch(run: Run, files: readonly HashedFile[]): Promise<void> {
   if (files.length === 0) return;
-  const { service, report } = run;
-  const events = files.map(({ eventHash, eventId }) => ({ event_hash: eventHash, client_event_id: eventId }));
-  const body = { origin_fingerprint: report.originFingerprint, events };
+  const { options, service, report } = run;
+  const { originFingerprint } = report;
+  const events = files.map(({ eventHash, eventId: clientEventId }) => {
+    const { origin_fingerprint: _origin, ...item } = eventBody(options.act, {
+      originFingerprint,
+      eventHash,
+      clientEventId,
+    });
+    return item;
+  });
+  const body = { origin_fingerprint: originFingerprint, events };
   const question = {
     method: "POST",
     path: "/v1/event-anchors/batch",
@@ -156,7 +172,7 @@ async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result
   const anchorId = hashAt(fieldsAt(result, "anchor"), "anchor_id");
   const stated = isRecord(result["receipt"]) ? parseStated(result["receipt"]) : await fetchReceipt(service, anchorId);
   const expect = { eventHash: hexToBytes(eventHash, 32), anchorId: hexToBytes(anchorId, 32) };
-  if (chain !== null) judgeReceipt(stated, expect, chain, crypto);
+  if (chain !== null) assertRecorded(options.act, judgeReceipt(stated, expect, chain, crypto).leaf);
   const receipt = `${resolve(options.workingDir, file)}.tlog-proof`;
   writeWhole(receipt, formatProof(stated.receipt));
   totals.anchored += 1;

@@ -5,11 +5,13 @@ import { checkReceipt, parseStated } from "../check-receipt.ts";
 import type { CheckedReceipt } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
+import { actJson, assertRecorded, eventBody } from "../event-act.ts";
+import type { Act } from "../event-act.ts";
 import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
 import { isRecord } from "../nearest-cluster.ts";
 import { originToWrite } from "../origin.ts";
 import type { Printer } from "../printer.ts";
-import { hashFile, writeWhole } from "../read-input.ts";
+import { assertWritable, hashFile, writeWhole } from "../read-input.ts";
 import { Service, expectStatus } from "../service.ts";
 import type { Answer } from "../service.ts";
 import { apiKeyOf } from "../target.ts";
@@ -17,6 +19,7 @@ import type { Target } from "../target.ts";
 
 export interface AnchorOptions {
   readonly file: string;
+  readonly act: Act;
   /** Names the event for repetitions; null: a new random one. */
   readonly eventId: string | null;
   /** Where the receipt goes; null: beside the file. */
@@ -35,14 +38,21 @@ export interface AnchorOptions {
 export async function anchorCommand(options: AnchorOptions, target: Target, printer: Printer): Promise<ExitCode> {
   const apiKey = apiKeyOf(target);
   const eventHash = await hashFile(options.file);
+  const out = options.out ?? `${options.file}.tlog-proof`;
+  assertWritable(out);
   const eventId = options.eventId ?? `anchorctl-${randomUUID()}`;
   const service = new Service({ apiUrls: target.apiUrls, apiKey, timeoutMs: options.timeoutMs });
-  const answer = await ask(service, target, eventHash, eventId);
+  const body = eventBody(options.act, {
+    originFingerprint: await originToWrite(service, target),
+    eventHash: bytesToHex(eventHash),
+    clientEventId: eventId,
+  });
+  const answer = await ask(service, body, eventId);
   const isReplayed = answer.body.replayed === true;
   const stated = await receiptOf(service, answer, eventId);
   const expect = { eventHash, anchorId: stated.anchorId };
   const checked = checkReceipt(stated, expect, { ...options, clusterFolder: target.clusterFolder });
-  const out = options.out ?? `${options.file}.tlog-proof`;
+  if (checked !== null) assertRecorded(options.act, checked.verification.leaf);
   writeWhole(out, formatProof(stated.receipt));
   const result = { ...options, out, eventHash, eventId, isReplayed, apiUrl: answer.apiUrl, stated, checked };
   if (options.isJson) printer.json(asJson(result));
@@ -52,6 +62,7 @@ export async function anchorCommand(options: AnchorOptions, target: Target, prin
 
 interface Result {
   readonly file: string;
+  readonly act: Act;
   readonly out: string;
   readonly eventHash: Uint8Array;
   readonly eventId: string;
@@ -61,13 +72,8 @@ interface Result {
   readonly checked: CheckedReceipt | null;
 }
 
-/** The origin stays the same over all repetitions. */
-async function ask(service: Service, target: Target, eventHash: Uint8Array, eventId: string): Promise<Answer> {
-  const body = {
-    origin_fingerprint: await originToWrite(service, target),
-    event_hash: bytesToHex(eventHash),
-    client_event_id: eventId,
-  };
+/** The body stays the same over all repetitions. */
+async function ask(service: Service, body: object, eventId: string): Promise<Answer> {
   try {
     return expectStatus(await service.ask({ method: "POST", path: "/v1/event-anchors", body }), 200, 201, 202);
   } catch (error) {
@@ -100,6 +106,7 @@ function print(printer: Printer, result: Result): void {
   printer.line(`${result.file}  SHA-256 ${bytesToHex(result.eventHash)}`);
   const verb = result.isReplayed ? "was anchored before; this is its receipt" : "anchored";
   printer.check("pass", "anchor", `${verb}: ${bytesToHex(result.stated.anchorId)}`);
+  printAct(printer, result.act);
   if (checked === null) {
     printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
   } else {
@@ -116,6 +123,14 @@ function print(printer: Printer, result: Result): void {
   );
 }
 
+function printAct(printer: Printer, act: Act): void {
+  const { semantic_anchor: references, actor_public_key: actor } = actJson(act);
+  for (const [name, value] of Object.entries(references ?? {})) {
+    printer.check("skip", name.replaceAll("_", " "), String(value));
+  }
+  if (actor !== null) printer.check("pass", "signed", `by the actor, key ${actor}`);
+}
+
 function asJson(result: Result): object {
   const { stated, checked } = result;
   const leaf: Leaf | null = checked?.verification.leaf ?? null;
@@ -123,6 +138,7 @@ function asJson(result: Result): object {
     file: result.file,
     event_hash: bytesToHex(result.eventHash),
     client_event_id: result.eventId,
+    ...actJson(result.act),
     replayed: result.isReplayed,
     anchor_id: bytesToHex(stated.anchorId),
     origin_fingerprint: leaf === null ? null : bytesToHex(leaf.originFingerprint),

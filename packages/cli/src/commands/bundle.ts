@@ -4,7 +4,7 @@ import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Printer } from "../printer.ts";
 import type { Progress } from "../progress.ts";
-import { writeWhole } from "../read-input.ts";
+import { assertWritable, writeWhole } from "../read-input.ts";
 import type { Service } from "../service.ts";
 import { trustChainOf } from "../check-receipt.ts";
 import type { TrustOptions } from "../check-receipt.ts";
@@ -34,6 +34,7 @@ export async function bundleCommand(
   if (held === null) {
     throw new CliError(EXIT.usage, "trust_root_missing", "no trust root to judge the bundle by: give --trust-root");
   }
+  assertWritable(out);
   const bundle = await collectBundle({ anchorId, isSmall, held }, service, progress).finally(() => progress.end());
   const verification = judgeBundle(bundle, held, {});
   const isInvalid = verification.outcome === "invalid";

@@ -162,7 +162,7 @@ class Stage {
     if (checked === null) {
       this.#printer.check("warn", "receipt", "not checked: there is no trust root here (--trust-root)");
     } else {
-      printSteps(this.#printer, checked.verification, checked.chain, "the words in quotes");
+      printSteps(this.#printer, checked.verification, checked.chain, "the SHA-256 of the words in quotes");
     }
     return checked;
   }

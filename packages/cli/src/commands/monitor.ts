@@ -148,7 +148,7 @@ function report({ alarms, silent, origins, state }: Look, options: MonitorOption
     return;
   }
   for (const { originFingerprint, treeSize, grownBy } of origins) {
-    const grown = grownBy === 0 ? "as before" : `${grownBy} more`;
+    const grown = grownBy === treeSize ? "seen for the first time" : grownBy === 0 ? "as before" : `${grownBy} more`;
     printer.check("pass", "consistent", `${originFingerprint}  ${treeSize} leaves, ${grown}`);
   }
   for (const reason of silent) printer.check("warn", "not asked", reason);
@@ -156,6 +156,16 @@ function report({ alarms, silent, origins, state }: Look, options: MonitorOption
     printer.check("fail", code.replaceAll("_", " "), `${originFingerprint ?? "trust root"} at ${apiUrl}: ${detail}`);
   }
   const at = new Date().toISOString();
-  if (alarms.length === 0) printer.verdict("pass", `${at}: every tree continues the one seen before.`);
-  else printer.verdict("fail", `${at}: ALARM. ${evidencePath === null ? "" : `Evidence: ${evidencePath}`}`);
+  if (alarms.length > 0) {
+    const evidence = evidencePath === null ? "" : ` The signed notes are kept in ${evidencePath}.`;
+    printer.verdict("fail", `${at}: ALARM. Do not trust this service until it is explained.${evidence}`);
+  } else if (origins.length === 0) {
+    printer.verdict("warn", `${at}: there is nothing to watch yet: no tree could be seen.`);
+  } else {
+    const isFirst = origins.every(({ treeSize, grownBy }) => treeSize === grownBy);
+    const seen = isFirst
+      ? "what was seen is remembered, and the next look compares"
+      : "every tree continues the one seen";
+    printer.verdict("pass", `${at}: ${seen}.`);
+  }
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { BUNDLE_FORMAT, BUNDLE_LIMITS, BundleError, parseBundle, verifyBundle } from "@event-anchoring/ledger";
 import type { Bundle, BundleOutcome, BundleVerification } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -37,8 +37,13 @@ export const BUNDLE_EXITS: Readonly<Record<BundleOutcome, ExitCode>> = {
   invalid: EXIT.invalid,
 };
 
-/** Whether a file begins as a bundle does; false for one that cannot be read. */
+const BUNDLE_ENDING = ".bundle.json";
+const RECEIPT_ENDING = ".tlog-proof";
+
+/** Whether a file is called or begins as a bundle does, unless it was anchored itself. */
 export function looksLikeBundle(path: string): boolean {
+  if (existsSync(`${path}${RECEIPT_ENDING}`)) return false;
+  if (path.endsWith(BUNDLE_ENDING)) return true;
   try {
     const file = openSync(path, "r");
     try {

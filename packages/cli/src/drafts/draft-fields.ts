@@ -24,7 +24,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 
 const hash: Read = (value, name) => {
   if (typeof value === "string" && HEX_32.test(value)) return value.toLowerCase();
-  throw invalid(name, "is 64 hex digits");
+  throw invalid(name, "must be 64 hex digits");
 };
 
 const optionalHash: Read = (value, name) => (isAbsent(value) ? undefined : hash(value, name));
@@ -39,14 +39,14 @@ const reference: Read = (value, name) => {
 const signature: Read = (value, name) => {
   if (isAbsent(value)) return undefined;
   if (typeof value === "string" && HEX_64.test(value)) return value.toLowerCase();
-  throw invalid(name, "is 128 hex digits");
+  throw invalid(name, "must be 128 hex digits");
 };
 
 const integerUpTo =
   (max: number): Read =>
   (value, name) => {
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= max) return value;
-    throw invalid(name, `is a whole number from 0 to ${max}`);
+    throw invalid(name, `must be a whole number from 0 to ${max}`);
   };
 
 const u32 = integerUpTo(U32_MAX);
@@ -63,26 +63,26 @@ const time: Read = (value, name) => (isAbsent(value) ? undefined : u64(value, na
 const reason: Read = (value, name) => {
   if (isAbsent(value)) return undefined;
   const found = REVOCATION_REASONS.find((word) => word === value);
-  if (found === undefined) throw invalid(name, `is one of ${REVOCATION_REASONS.join(", ")}`);
+  if (found === undefined) throw invalid(name, `must be one of ${REVOCATION_REASONS.join(", ")}`);
   return found === "unspecified" ? undefined : found;
 };
 
 const clientEventId: Read = (value, name) => {
   if (isAbsent(value)) return undefined;
   if (typeof value === "string" && CLIENT_EVENT_ID.test(value)) return value;
-  throw invalid(name, "is 1 to 128 printable ASCII characters");
+  throw invalid(name, "must be 1 to 128 printable ASCII characters");
 };
 
 const targetKind: Read = (value, name) => {
   if (value === "claim" || value === "grant") return value;
-  throw invalid(name, "is claim or grant");
+  throw invalid(name, "must be claim or grant");
 };
 
 const REFERENCES = ["iris_ref", "scroll_ref", "grant_ref", "bond_ref", "yield_ref", "event_data_hash"] as const;
 
 const semanticAnchor: Read = (value, name) => {
   if (isAbsent(value)) return undefined;
-  if (!isRecord(value)) throw invalid(name, "is an object");
+  if (!isRecord(value)) throw invalid(name, "must be an object");
   assertKnown(value, REFERENCES, `${name}.`);
   const anchor = present(REFERENCES.map((field) => [field, reference(value[field], `${name}.${field}`)]));
   return Object.keys(anchor).length === 0 ? undefined : anchor;

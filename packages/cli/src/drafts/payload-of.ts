@@ -13,6 +13,7 @@ import {
   toAnchorId,
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
+import type { SemanticAnchor } from "@event-anchoring/protocol";
 import { countAt, fieldsOrNullAt, textAt } from "../answer-fields.ts";
 import type { Fields } from "../answer-fields.ts";
 import type { Draft, Party } from "./draft.ts";
@@ -89,7 +90,8 @@ function grantBytes(fields: Fields): Uint8Array {
   });
 }
 
-function semanticAnchorOf(fields: Fields): Parameters<typeof eventActorPayload>[0]["semanticAnchor"] {
+/** @param fields checked, empty references left out */
+export function semanticAnchorOf(fields: Fields): SemanticAnchor {
   return {
     irisRef: bytesAt(fields, "iris_ref"),
     scrollRef: bytesAt(fields, "scroll_ref"),

@@ -61,11 +61,10 @@ export async function observeOrigin(
   });
   if (isProblem(answer, 404, "no_anchor_yet") && seen === null) return { outcome: "empty" };
   if (isProblem(answer, 404, "no_anchor_yet") || isProblem(answer, 409, "from_size_ahead")) {
-    return alarmed(
-      "rollback",
-      `a tree of ${seen?.treeSize ?? 0} leaves was seen, and the service has a smaller one`,
-      null,
-    );
+    const note = await checkpointOf(service, originFingerprint);
+    const now = note === null ? null : (headOrNull(note)?.treeSize ?? null);
+    const shown = now === null ? "a smaller one" : `one of ${now}`;
+    return alarmed("rollback", `a tree of ${seen?.treeSize ?? 0} leaves was seen, now the service has ${shown}`, note);
   }
   const { body } = expectStatus(answer, 200);
   const note = textAt(body, "checkpoint");
@@ -92,6 +91,16 @@ export async function observeOrigin(
   if (isConsistent) return { outcome: "grown", head };
   const detail = `the tree of ${seen.treeSize} leaves is not shown to be the beginning of that of ${head.treeSize}`;
   return alarmed("inconsistent", detail, note);
+}
+
+/** What the node says is the newest tree, as evidence; null if it says nothing. */
+async function checkpointOf(service: Service, originFingerprint: string): Promise<string | null> {
+  try {
+    return Buffer.from(await service.askBytes(`/v1/origins/${originFingerprint}/checkpoint`)).toString("utf8");
+  } catch (error) {
+    if (error instanceof CliError) return null;
+    throw error;
+  }
 }
 
 function isProblem({ status, body }: Answer, wanted: number, code: string): boolean {
