@@ -23,6 +23,9 @@ const MARKS = ["supervisor.json", "cluster.json", "trust-root.txt"];
 /** All that is ever written into the folder itself. */
 const OWN_NAMES = [...MARKS, "root-thk.txt", "ca", "root-keys", "nodes", "postgres"];
 
+/** Later versions, as `anchorctl root submit` keeps them. */
+const LATER_TRUST_ROOT = /^trust-root-[0-9]+\.txt$/u;
+
 /** Makes or opens the folder of a cluster; never takes a folder that somebody else filled. */
 export function openClusterFolder(path: string): ClusterFolder {
   const wanted = resolve(path);
@@ -61,6 +64,9 @@ export function eraseClusterFolder(folder: ClusterFolder, options: { readonly is
   for (const name of OWN_NAMES) {
     if (options.isLockKept && name === "supervisor.json") continue;
     rmSync(join(folder.root, name), { recursive: true, force: true });
+  }
+  for (const name of readdirSync(folder.root).filter((each) => LATER_TRUST_ROOT.test(each))) {
+    rmSync(join(folder.root, name));
   }
   for (const path of [folder.postgresRoot, folder.socketRoot]) rmSync(path, { recursive: true, force: true });
   if (!options.isLockKept && readdirSync(folder.root).length === 0) rmdirSync(folder.root);

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createCluster, loadCluster, renewTls } from "@event-anchoring/provision";
-import type { ProvisionedCluster } from "@event-anchoring/provision";
+import type { ProvisionedCluster, ProvisionedNode } from "@event-anchoring/provision";
+import { cardPath, makeNode, noteLeft, withPresentNodes } from "./added-nodes.ts";
 import { awaitReady } from "./await-ready.ts";
 import { readClusterFile, writeClusterFile } from "./cluster-file.ts";
 import type { ClusterFile } from "./cluster-file.ts";
@@ -44,6 +45,16 @@ const READY_TIMEOUT_MS = 60_000;
 /** Only names sockets: no TCP port is opened. */
 const FIRST_POSTGRES_PORT = 5432;
 
+/** A number for the socket of each node's Postgres, never given twice in one run. */
+class SocketNumbers {
+  #last = FIRST_POSTGRES_PORT - 1;
+
+  next(): number {
+    this.#last += 1;
+    return this.#last;
+  }
+}
+
 /**
  * The embedded default: a real cluster on this machine, in one folder, supervised by this process.
  * States, as in cluster.json: `starting` → `running` → (`stop`) → `stopped`. A process that ends in between is started
@@ -52,8 +63,10 @@ const FIRST_POSTGRES_PORT = 5432;
 export class EmbeddedCluster {
   readonly #folder: ClusterFolder;
   readonly #lock: SupervisorLock;
-  readonly #cluster: ProvisionedCluster;
-  readonly #nodes: readonly EmbeddedNode[];
+  readonly #makeNode: (node: ProvisionedNode, cluster: ProvisionedCluster) => EmbeddedNode;
+  readonly #ports: Map<string, NodePorts>;
+  #cluster: ProvisionedCluster;
+  #nodes: readonly EmbeddedNode[];
   #state: ClusterFile["state"] = "starting";
   #apiKey: string | null;
 
@@ -62,13 +75,16 @@ export class EmbeddedCluster {
     lock: SupervisorLock,
     cluster: ProvisionedCluster,
     apiKey: string | null,
-    makeNodes: (onPid: () => void) => readonly EmbeddedNode[],
+    ports: Map<string, NodePorts>,
+    makeNode: (node: ProvisionedNode, cluster: ProvisionedCluster, publish: () => void) => EmbeddedNode,
   ) {
     this.#folder = folder;
     this.#lock = lock;
     this.#cluster = cluster;
     this.#apiKey = apiKey;
-    this.#nodes = makeNodes(() => this.#publish());
+    this.#ports = ports;
+    this.#makeNode = (node, present) => makeNode(node, present, () => this.#publish());
+    this.#nodes = cluster.nodes.map((node) => this.#makeNode(node, cluster));
   }
 
   /**
@@ -113,26 +129,24 @@ export class EmbeddedCluster {
     const cluster = await provision(folder, options);
     const ports = await portsByNode(cluster, earlier, options.firstPort);
     const installation = openPostgresInstallation({ cacheDir: folder.postgresRoot, user: folder.postgresUser });
-    return new EmbeddedCluster(folder, lock, cluster, earlier?.api_key ?? null, (publish) =>
-      cluster.nodes.map(
-        (node, i) =>
-          new EmbeddedNode({
-            folder,
-            cluster,
-            node,
-            ports,
-            installation,
-            postgresPort: FIRST_POSTGRES_PORT + i,
-            logEntriesKept: options.logEntriesKept ?? null,
-            surroundings: options.surroundings ?? {},
-            onPid: (name, pid) => {
-              lock.record(`${node.nodeId} ${name}`, pid);
-              publish();
-            },
-            onTrouble: (message) => reporter.notice(message),
-          }),
-      ),
-    );
+    const socketNumbers = new SocketNumbers();
+    return new EmbeddedCluster(folder, lock, cluster, earlier?.api_key ?? null, ports, (node, present, publish) => {
+      return new EmbeddedNode({
+        folder,
+        cluster: present,
+        node,
+        ports,
+        installation,
+        postgresPort: socketNumbers.next(),
+        logEntriesKept: options.logEntriesKept ?? null,
+        surroundings: options.surroundings ?? {},
+        onPid: (name, pid) => {
+          lock.record(`${node.nodeId} ${name}`, pid);
+          publish();
+        },
+        onTrouble: (message) => reporter.notice(message),
+      });
+    });
   }
 
   /** What cluster.json says now. */
@@ -160,6 +174,50 @@ export class EmbeddedCluster {
     const found = this.#nodes.find((node) => node.id === id);
     if (found === undefined) throw new Error(`this cluster has no node ${id}`);
     return found;
+  }
+
+  /**
+   * Makes one more node and starts it. It waits until a trust root lists it: `cardPath` of its id is what
+   * `anchorctl root propose --add-learner` takes.
+   */
+  async addNode(nodeId: string): Promise<EmbeddedNode> {
+    const made = await makeNode(this.#cluster, nodeId);
+    await this.#choosePorts(nodeId);
+    this.#cluster = { ...this.#cluster, nodes: [...this.#cluster.nodes, made] };
+    const node = this.#makeNode(made, this.#cluster);
+    for (const other of this.#nodes) other.setCluster(this.#cluster);
+    this.#nodes = [...this.#nodes, node];
+    this.#publish();
+    await node.startPostgres();
+    node.startProcesses();
+    return node;
+  }
+
+  /** Stops a node for good; its folder stays. Whether the group still counts on it is for the trust root to say. */
+  async dropNode(nodeId: string): Promise<void> {
+    const node = this.node(nodeId);
+    await node.stopProcesses();
+    await node.stopPostgres();
+    node.closeLogs();
+    const left = this.#cluster.nodes.find((each) => each.nodeId === nodeId);
+    if (left !== undefined) await noteLeft(left);
+    this.#nodes = this.#nodes.filter((each) => each !== node);
+    this.#cluster = { ...this.#cluster, nodes: this.#cluster.nodes.filter((each) => each.nodeId !== nodeId) };
+    for (const other of this.#nodes) other.setCluster(this.#cluster);
+    this.#publish();
+  }
+
+  /** Where the card of an added node lies. */
+  cardPath(nodeId: string): string {
+    return cardPath(this.#folder.root, nodeId);
+  }
+
+  async #choosePorts(nodeId: string): Promise<void> {
+    const taken = [...this.#ports.values()];
+    const last = taken.at(-1);
+    const wanted = { api: (last?.api ?? 0) + 1, metrics: (last?.metrics ?? 0) + 1, control: (last?.control ?? 0) + 1 };
+    const [ports] = await choosePorts(1, [wanted]);
+    if (ports !== undefined) this.#ports.set(nodeId, ports);
   }
 
   /** Resolves when every node is ready again. */
@@ -223,7 +281,7 @@ export class EmbeddedCluster {
 async function provision(folder: ClusterFolder, options: EmbeddedClusterOptions): Promise<ProvisionedCluster> {
   const { reporter } = options;
   if (existsSync(join(folder.root, "trust-root.txt"))) {
-    const cluster = await loadCluster(folder.root);
+    const cluster = withPresentNodes(await loadCluster(folder.root));
     if (options.nodes !== undefined && options.nodes !== cluster.nodes.length) {
       throw new Error(`this folder holds a cluster of ${cluster.nodes.length} nodes; --fresh begins another one`);
     }
@@ -255,13 +313,17 @@ async function portsByNode(
   cluster: ProvisionedCluster,
   earlier: ClusterFile | null,
   firstPort: number | undefined,
-): Promise<ReadonlyMap<string, NodePorts>> {
+): Promise<Map<string, NodePorts>> {
   const portOf = (url: string): number => Number(new URL(url).port);
-  const before = (earlier?.nodes ?? []).map((node) => ({
-    api: portOf(node.api_url),
-    metrics: portOf(node.metrics_url),
-    control: portOf(`tcp://${node.control_address}`),
-  }));
+  const before = cluster.nodes.map(({ nodeId }) => {
+    const node = earlier?.nodes.find(({ id }) => id === nodeId);
+    if (node === undefined) return null;
+    return {
+      api: portOf(node.api_url),
+      metrics: portOf(node.metrics_url),
+      control: portOf(`tcp://${node.control_address}`),
+    };
+  });
   const ports = await choosePorts(cluster.nodes.length, before, firstPort);
   return new Map(cluster.nodes.flatMap(({ nodeId }, i) => (ports[i] === undefined ? [] : [[nodeId, ports[i]]])));
 }

@@ -49,7 +49,9 @@ export class EmbeddedNode {
   readonly #controlPlane: SupervisedProcess;
   readonly #api: SupervisedProcess;
   readonly #logs: readonly RotatingLog[];
-  readonly #configs: ReadonlyMap<string, object>;
+  readonly #server: EmbeddedPostgres;
+  readonly #socketDir: string;
+  #cluster: ProvisionedCluster;
   readonly #pids: Record<ProcessName, number | null> = { postgres: null, control_plane: null, api: null };
 
   constructor(options: EmbeddedNodeOptions) {
@@ -77,16 +79,16 @@ export class EmbeddedNode {
       onPid: (pid) => this.#setPid("postgres", pid),
       onEnd: (reason, restartInMs) => this.#say("postgres", `${reason}; next start in ${restartInMs} ms`),
     });
-    const { cluster, ports, logEntriesKept } = options;
-    const input = { cluster, node, ports, postgres: server, socketDir, logEntriesKept, surroundings };
-    const controlPlaneFile = join(node.dir, "control-plane.json");
-    const apiFile = join(node.dir, "api.json");
-    this.#configs = new Map([
-      [controlPlaneFile, controlPlaneConfig(input)],
-      [apiFile, apiConfig(input)],
-    ]);
-    this.#controlPlane = this.#process("control_plane", "control-plane", controlPlaneFile, controlPlaneLog);
-    this.#api = this.#process("api", "api", apiFile, apiLog);
+    this.#server = server;
+    this.#socketDir = socketDir;
+    this.#cluster = options.cluster;
+    this.#controlPlane = this.#process(
+      "control_plane",
+      "control-plane",
+      this.#settingsFile("control-plane"),
+      controlPlaneLog,
+    );
+    this.#api = this.#process("api", "api", this.#settingsFile("api"), apiLog);
   }
 
   get id(): string {
@@ -121,8 +123,32 @@ export class EmbeddedNode {
 
   /** Writes the settings files and starts Postgres; resolves when it takes connections. */
   async startPostgres(): Promise<void> {
-    for (const [path, config] of this.#configs) writeAtomically(path, `${JSON.stringify(config, null, 2)}\n`);
+    this.#writeSettings();
     await this.#postgres.start();
+  }
+
+  /** The cluster has other nodes now: the settings name them, and a running control plane takes them up. */
+  setCluster(cluster: ProvisionedCluster): void {
+    this.#cluster = cluster;
+    this.#writeSettings();
+    const { control_plane: pid } = this.#pids;
+    if (pid !== null) process.kill(pid, "SIGHUP");
+  }
+
+  #writeSettings(): void {
+    const { node, ports, logEntriesKept, surroundings } = this.#options;
+    const shared = { cluster: this.#cluster, node, ports, logEntriesKept, surroundings };
+    const input = { ...shared, postgres: this.#server, socketDir: this.#socketDir };
+    for (const [name, config] of [
+      ["control-plane", controlPlaneConfig(input)],
+      ["api", apiConfig(input)],
+    ] as const) {
+      writeAtomically(this.#settingsFile(name), `${JSON.stringify(config, null, 2)}\n`);
+    }
+  }
+
+  #settingsFile(name: "api" | "control-plane"): string {
+    return join(this.#options.node.dir, `${name}.json`);
   }
 
   async stopPostgres(): Promise<void> {

@@ -19,7 +19,7 @@ const KINDS_APART = 100;
  */
 export async function choosePorts(
   count: number,
-  earlier: readonly NodePorts[],
+  earlier: readonly (NodePorts | null)[],
   firstPort: number = FIRST_PORT,
 ): Promise<readonly NodePorts[]> {
   const chosen = new Set<number>();

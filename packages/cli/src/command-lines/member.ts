@@ -10,13 +10,14 @@ import {
   rotateMemberCommand,
   settleMemberCommand,
 } from "../commands/member.ts";
-import { HELP, timeoutMsOf, withTrustRoot } from "./context.ts";
-import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
+import { HELP, timeoutMsOf } from "./context.ts";
+import type { CommandContext } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
 import type { OperatorFlags } from "./operator-flags.ts";
-import { heldChain } from "./root.ts";
+import { heldChain, withHeld } from "./root.ts";
+import type { HeldFlags } from "./root.ts";
 
-interface IdentityFlags extends CommonFlags, TrustFlags {
+interface IdentityFlags extends HeldFlags {
   readonly identity: string;
 }
 
@@ -40,7 +41,7 @@ export function addMember(program: Command, context: CommandContext): void {
 }
 
 function withIdentity(command: Command): Command {
-  return withTrustRoot(
+  return withHeld(
     command
       .requiredOption("--identity <folder>", "the node's identity folder")
       .option("--json", "print one JSON object"),

@@ -16,20 +16,20 @@ import {
 } from "../commands/root-proposal.ts";
 import { fetchRootCommand, submitRootCommand } from "../commands/root-submit.ts";
 import { parseDuration, parseExpiry } from "../time-options.ts";
-import { loadTrustRoots } from "../trust-roots.ts";
+import { loadTrustRoots, trustRootFilesIn } from "../trust-roots.ts";
 import { HELP, collect, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
 import type { OperatorFlags } from "./operator-flags.ts";
 
-interface InitFlags extends CommonFlags, TrustFlags {
+interface InitFlags extends HeldFlags {
   readonly label: string;
   readonly clusterName?: string;
   readonly plain?: true;
   readonly passphraseFile?: string;
 }
 
-interface ProposeFlags extends CommonFlags, TrustFlags {
+interface ProposeFlags extends HeldFlags {
   readonly out: string;
   readonly addLearner: readonly string[];
   readonly addActive: readonly string[];
@@ -48,7 +48,7 @@ interface ProposeFlags extends CommonFlags, TrustFlags {
   readonly raiseEpoch?: true;
 }
 
-interface SignFlags extends CommonFlags, TrustFlags {
+interface SignFlags extends HeldFlags {
   readonly key: string;
   readonly passphraseFile?: string;
   readonly expect?: string;
@@ -69,10 +69,29 @@ export function addRoot(program: Command, context: CommandContext): void {
   addFetch(root, context);
 }
 
-/** The versions that are held here, verified from their pin. */
-export function heldChain(flags: TrustFlags, context: CommandContext): TrustRootChain {
-  const { trustRoots: paths, rootThk } = trustOf(flags, context);
+/** Which trust roots are held: files, oldest first, or those of a cluster folder. */
+export interface HeldFlags extends CommonFlags, TrustFlags {
+  readonly cluster?: string;
+}
+
+/** The versions that are held here, verified from their pin. @throws CliError */
+export function heldChain(flags: HeldFlags, context: CommandContext): TrustRootChain {
+  const { trustRoots, rootThk } = trustOf(flags, context);
+  const folder = trustRoots.length > 0 ? null : folderOf(flags, context);
+  const paths = folder === null ? trustRoots : trustRootFilesIn(folder);
   return loadTrustRoots({ paths, rootThk, workingDir: context.surroundings.workingDir });
+}
+
+/** The folder that keeps the versions; null: there is none. */
+function folderOf(flags: HeldFlags, { settings, surroundings }: CommandContext): string | null {
+  const { environment, file } = settings();
+  return flags.cluster ?? environment.cluster ?? file.cluster ?? findNearestCluster(surroundings.workingDir);
+}
+
+export function withHeld(command: Command): Command {
+  return withTrustRoot(
+    command.option("--cluster <folder>", "folder that keeps the trust roots (default: the nearest .anchoring)"),
+  );
 }
 
 function addInit(root: Command, context: CommandContext): void {
@@ -84,7 +103,7 @@ function addInit(root: Command, context: CommandContext): void {
     .option("--passphrase-file <file>", "seal the key with the first line of a file (default: ask)")
     .option("--plain", "do not seal it: the file alone is then the key")
     .option("--json", "print one JSON object");
-  withTrustRoot(command)
+  withHeld(command)
     .addHelpText("after", HELP)
     .action(async (path: string, flags: InitFlags) => {
       const clusterName = flags.clusterName ?? heldChain(flags, context).newest.trustRoot.clusterName;
@@ -121,7 +140,7 @@ function addPropose(root: Command, context: CommandContext): void {
     .option("--lose-origin <fingerprint>", "after a restore: an origin that is never written again", collect, [])
     .option("--raise-epoch", "after a restore of the whole cluster")
     .option("--json", "print one JSON object");
-  withTrustRoot(command)
+  withHeld(command)
     .addHelpText("after", HELP)
     .action((flags: ProposeFlags) => {
       const options = { chain: heldChain(flags, context), isJson: flags.json === true };
@@ -165,7 +184,7 @@ function addSignRoot(root: Command, context: CommandContext): void {
     .option("--passphrase-file <file>", "its passphrase is the first line of a file (default: ask)")
     .option("--expect <RootTHK>", "sign without a question if the proposal has this RootTHK")
     .option("--json", "print one JSON object");
-  withTrustRoot(command)
+  withHeld(command)
     .addHelpText("after", HELP)
     .action(async (path: string, flags: SignFlags) => {
       const options = {
@@ -203,8 +222,7 @@ function addSubmitRoot(root: Command, context: CommandContext): void {
 
 /** Where the versions that are judged by are kept, unless they were given one by one. */
 function keptIn(flags: OperatorFlags, context: CommandContext): string | null {
-  if (trustOf(flags, context).trustRoots.length > 0) return null;
-  return findNearestCluster(context.surroundings.workingDir);
+  return trustOf(flags, context).trustRoots.length > 0 ? null : folderOf(flags, context);
 }
 
 function addShow(root: Command, context: CommandContext): void {
@@ -212,9 +230,9 @@ function addShow(root: Command, context: CommandContext): void {
     .command("show [proposal]")
     .description("draw a proposal, or the newest version held here, and what it changes")
     .option("--json", "print one JSON object");
-  withTrustRoot(command)
+  withHeld(command)
     .addHelpText("after", HELP)
-    .action((path: string | undefined, flags: CommonFlags & TrustFlags) => {
+    .action((path: string | undefined, flags: HeldFlags) => {
       const options = { chain: heldChain(flags, context), isJson: flags.json === true };
       const { printer } = context;
       context.done(
