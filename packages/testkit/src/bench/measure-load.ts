@@ -53,7 +53,7 @@ export async function measureLoad(load: MeasuredLoad): Promise<LoadFigures> {
   try {
     const leadIn = await leadInOf(generator, load);
     const wanted = stockFor(timing.measureMs, leadIn.requestsPerSecond * STOCK_MARGIN);
-    if (stock !== undefined && stock.perServer < wanted) {
+    if (stock !== undefined && timing.leadInMs > 0 && stock.perServer < wanted) {
       await generator.stop();
       await fill(stock, wanted, load);
       generator = new LoadGenerator(load);
@@ -128,7 +128,7 @@ async function figuresOf(generator: LoadGenerator, load: MeasuredLoad): Promise<
   const elapsedMs = (): number => performance.now() - startedAt;
   let goesOn = true;
   while (goesOn && elapsedMs() < timing.measureMs) {
-    goesOn = await goesOnFor(generator, Math.min(STRETCH_MS, timing.measureMs - elapsedMs()));
+    goesOn = await goesOnFor(generator, Math.min(STRETCH_MS, Math.ceil(timing.measureMs - elapsedMs())));
     onSight({
       phase: "measuring",
       ratePerSecond: (generator.answered * workload.unitsPerRequest * 1000) / elapsedMs(),

@@ -1,6 +1,7 @@
 import type { ClusterFileNode, EmbeddedCluster } from "@event-anchoring/dev-cluster";
 import { until } from "../../until.ts";
 import { LoadGenerator } from "../load-generator.ts";
+import type { Workload } from "../load-generator.ts";
 import type { MeasuredCluster } from "../measured-cluster.ts";
 import type { Progress } from "../progress.ts";
 import type { Row, TimesRow } from "../rows.ts";
@@ -10,6 +11,8 @@ import { eventBatches } from "./events.ts";
 const ANCHORS = 100_000;
 const BATCH = 1000;
 const WRITERS = 4;
+/** A node that begins to work may have to say 503. */
+const FAILURES_MAX = 50;
 const PATIENCE_MS = 600_000;
 
 /** What a node that was away for 100,000 anchors needs to be of use again, and what a cluster that holds them needs. */
@@ -48,9 +51,20 @@ async function fill(
   progress: Progress,
 ): Promise<void> {
   const batches = eventBatches(origins, BATCH);
-  let left = ANCHORS / BATCH;
+  let [left, failuresLeft] = [ANCHORS / BATCH, FAILURES_MAX];
+  const isGood: Workload["isGood"] = (answer) => {
+    if (batches.isGood(answer)) return true;
+    // Another batch instead; what became of this one is not asked.
+    if (failuresLeft-- > 0) left += 1;
+    return false;
+  };
+  const next: Workload["next"] = (url) => {
+    if (left === 0) return null;
+    left -= 1;
+    return batches.next(url);
+  };
   const generator = new LoadGenerator({
-    workload: { ...batches, next: (url) => (left-- > 0 ? batches.next(url) : null) },
+    workload: { ...batches, isGood, next },
     clients: WRITERS,
     urls: nodes.map((node) => node.api_url),
     headers,
