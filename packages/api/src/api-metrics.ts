@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { ControlPlane, Logger } from "./ports.ts";
 import { RefusedError } from "./ports.ts";
@@ -5,15 +7,38 @@ import { RefusedError } from "./ports.ts";
 /** How long a scrape waits for the control plane. */
 const CONTROL_PLANE_TIMEOUT_MS = 1000;
 
+const LAST_SUCCESS = "anchoring_prime_root_thk_last_sync_success_timestamp_seconds";
+const LAST_SUCCESS_LINE = new RegExp(`^${LAST_SUCCESS} ([0-9.e+]+)$`, "mu");
+
 /** Said in place of the control plane when it does not answer: both alerts on the root sync must still fire. */
-const CONTROL_PLANE_GONE = [
-  "# HELP anchoring_prime_root_thk_sync_error 1 if the trust root could not be compared with the prime's",
-  "# TYPE anchoring_prime_root_thk_sync_error gauge",
-  "anchoring_prime_root_thk_sync_error 1",
-  "",
-].join("\n");
+function controlPlaneGone(lastSuccess: string): string {
+  return [
+    "# HELP anchoring_prime_root_thk_sync_error 1 if the trust root could not be compared with the prime's",
+    "# TYPE anchoring_prime_root_thk_sync_error gauge",
+    "anchoring_prime_root_thk_sync_error 1",
+    `# HELP ${LAST_SUCCESS} When the control plane last said so; 0: not in the life of this process`,
+    `# TYPE ${LAST_SUCCESS} gauge`,
+    `${LAST_SUCCESS} ${lastSuccess}`,
+    "",
+  ].join("\n");
+}
 
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 31];
+
+/** How a control plane ends for good. */
+export type StoppedReason = "fenced" | "halted";
+
+/** What a control plane leaves beside its socket when it ends for good; null: nothing. */
+export function stoppedReasonIn(folder: string): StoppedReason | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(folder, "stopped.json"), "utf8"));
+    const reason = typeof value === "object" && value !== null && "reason" in value ? value.reason : null;
+    return reason === "fenced" || reason === "halted" ? reason : null;
+  } catch {
+    // No file, or half of one: the next scrape looks again.
+    return null;
+  }
+}
 
 /** Every metric of this process, declared once. Labels are route ids, statuses and codes: all bounded. */
 export class ApiMetrics {
@@ -22,8 +47,13 @@ export class ApiMetrics {
   readonly #problems: Counter;
   readonly #inFlight: Gauge;
   readonly #controlPlaneUp: Gauge;
+  readonly #nodeStopped: Gauge<"reason">;
+  readonly #stoppedReason: () => StoppedReason | null;
+  #lastSuccess = "0";
 
-  constructor(options: { outstanding: () => number }) {
+  /** @param options.stoppedReason why the control plane of this node has ended for good; null: it has not said so */
+  constructor(options: { outstanding: () => number; stoppedReason: () => StoppedReason | null }) {
+    this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry, prefix: "anchoring_api_" });
     this.#seconds = new Histogram({
@@ -47,6 +77,12 @@ export class ApiMetrics {
     this.#controlPlaneUp = new Gauge({
       name: "anchoring_control_plane_up",
       help: "1 if the control plane of this node answered this scrape",
+      registers,
+    });
+    this.#nodeStopped = new Gauge({
+      name: "anchoring_node_stopped",
+      help: "1 if the control plane of this node has ended for good and waits for a person",
+      labelNames: ["reason"],
       registers,
     });
     const { outstanding } = options;
@@ -76,16 +112,20 @@ export class ApiMetrics {
 
   /** The text of a scrape: this process, then the control plane of the node. Never fails for lack of the latter. */
   async text(controlPlane: ControlPlane, logger: Logger): Promise<string> {
-    let nodeText = CONTROL_PLANE_GONE;
+    let nodeText = controlPlaneGone(this.#lastSuccess);
     let isUp = false;
     try {
       nodeText = await controlPlane.metrics(CONTROL_PLANE_TIMEOUT_MS);
       isUp = true;
+      this.#lastSuccess = LAST_SUCCESS_LINE.exec(nodeText)?.[1] ?? this.#lastSuccess;
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
       logger.warn({ err: error }, "no metrics of the control plane");
     }
     this.#controlPlaneUp.set(isUp ? 1 : 0);
+    this.#nodeStopped.reset();
+    const stopped = isUp ? null : this.#stoppedReason();
+    if (stopped !== null) this.#nodeStopped.set({ reason: stopped }, 1);
     return `${await this.#registry.metrics()}\n${nodeText}`;
   }
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
+import { dirname } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ApiMetrics } from "./api-metrics.ts";
+import { ApiMetrics, stoppedReasonIn } from "./api-metrics.ts";
 import { createApp } from "./app.ts";
 import { ControlPlaneClient } from "./control-plane-client.ts";
 import type { ApiConfig } from "./config.ts";
@@ -73,7 +74,10 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
   const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
   const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger });
-  const metrics = new ApiMetrics({ outstanding: () => controlPlane.outstanding });
+  const metrics = new ApiMetrics({
+    outstanding: () => controlPlane.outstanding,
+    stoppedReason: () => stoppedReasonIn(dirname(config.controlSocket)),
+  });
   const clock = systemClock;
   let isStopping = false;
   const app = createApp({

@@ -234,7 +234,7 @@ export async function startHarness(
   const node = new FakeNode();
   const controlPlane = options.controlPlane?.(node) ?? node;
   const clock = new FakeClock();
-  const metrics = new ApiMetrics({ outstanding: () => 0 });
+  const metrics = new ApiMetrics({ outstanding: () => 0, stoppedReason: () => null });
   const logged: LoggedLine[] = [];
   const logger = loggerInto(logged);
   const flags = { stopping: false };

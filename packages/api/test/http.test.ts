@@ -463,6 +463,7 @@ describe("metrics", () => {
     expect(status).toBe(200);
     expect(text).toMatch(/^anchoring_control_plane_up 0$/m);
     expect(text).toMatch(/^anchoring_prime_root_thk_sync_error 1$/m);
+    expect(text).toMatch(/^anchoring_prime_root_thk_last_sync_success_timestamp_seconds 0$/m);
   });
 
   test.each([

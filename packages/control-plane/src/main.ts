@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { chmodSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { ConfigError, type ControlPlaneConfig, loadConfig } from "./config.ts";
 import { IdentityError, loadIdentity } from "./identity.ts";
@@ -9,7 +10,7 @@ import { systemMachine } from "./machine.ts";
 import { createMetrics, listenForScrapes } from "./metrics.ts";
 import { PeerWatch } from "./membership/watch-peers.ts";
 import { ControlPlaneNode } from "./node.ts";
-import { type StopReason, writeStopped } from "./stopped-file.ts";
+import { type StopReason, forgetStopped, writeStopped } from "./stopped-file.ts";
 import { systemEnvironment } from "./system-environment.ts";
 import { bytesToHex } from "@event-anchoring/protocol";
 
@@ -34,6 +35,7 @@ async function serve(
   const environment = systemEnvironment(config.log_level, config.node_id);
   mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
   chmodSync(config.run_dir, 0o700);
+  forgetStopped(dirname(config.api_socket));
   let stopped = null as StopReason | null;
   const node = new ControlPlaneNode({
     environment,
@@ -75,7 +77,8 @@ function stopOn(stop: () => Promise<void>): void {
 }
 
 function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
-  writeStopped(config.run_dir, stop, Date.now());
+  // Beside the socket the api process finds it, and says so in its metrics.
+  for (const dir of [config.run_dir, dirname(config.api_socket)]) writeStopped(dir, stop, Date.now());
   process.stderr.write(`${stop.reason}: ${stop.code}: ${stop.detail}\n`);
 }
 

@@ -45,6 +45,8 @@ export function createMetrics(node: ControlPlaneNode): Registry {
   );
   raftMetrics(node, gauge);
   certificationMetrics(node, gauge);
+  membershipMetrics(node, gauge);
+  failingMetric(node, registry);
   signatureMetrics(node, registry);
   decisionMetrics(node, registry);
   transportMetrics(node, registry);
@@ -92,6 +94,39 @@ function certificationMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
   });
   gauge("clock_ahead_seconds", "How far this node's clock is ahead of the cluster's median", () => {
     return (node.session?.clockGuard.aheadOfMedianMs() ?? 0) / 1000;
+  });
+}
+
+function membershipMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
+  gauge("trust_root_version", "Newest trust root applied on this node", () => node.session?.trustRoot().version ?? 0);
+  gauge("trust_root_expiry_timestamp_seconds", "When the newest trust root stops being fresh", () => {
+    return node.session?.trustRoot().expiresS ?? 0;
+  });
+  gauge("group_voters", "Voters of the group, as this node knows it", () => {
+    return node.session?.membership.confState.voters.length ?? 0;
+  });
+  gauge("group_learners", "Learners of the group, as this node knows it", () => {
+    return node.session?.membership.confState.learners.length ?? 0;
+  });
+  gauge("membership_pending", "1 while the group is not yet as the trust root asks; only the leader knows", () => {
+    return node.session?.isLeader() === true && node.session.membership.view().pending !== null ? 1 : 0;
+  });
+  gauge("may_cosign", "1 while this node's cosignatures count and the key for them is here", () => {
+    return node.session?.membership.maySign() === true ? 1 : 0;
+  });
+}
+
+/** What /readyz names, as labels of a closed set. */
+function failingMetric(node: ControlPlaneNode, registry: Registry): void {
+  const made: Gauge<"check"> = new Gauge({
+    name: `${PREFIX}failing_check`,
+    help: "1 for each check that keeps this node from serving",
+    labelNames: ["check"],
+    registers: [registry],
+    collect: () => {
+      made.reset();
+      for (const { check } of node.status().serving.failing) made.set({ check }, 1);
+    },
   });
 }
 

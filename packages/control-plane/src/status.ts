@@ -46,6 +46,9 @@ function sessionChecks(session: Session): NodeStatus["serving"]["failing"] {
   if (session.state.trustRootChain === null) {
     failing.push({ check: "genesis", detail: "the genesis entry is not applied yet" });
   }
+  if (!session.membership.isMember()) {
+    failing.push({ check: "membership", detail: "the node waits until the group adds it, as a trust root must ask" });
+  }
   if (session.leaderNodeId() === null) failing.push({ check: "leader", detail: "no leader is known" });
   if (!session.clockGuard.isSafe()) {
     failing.push({ check: "clock", detail: "this node's clock is ahead of the others'" });

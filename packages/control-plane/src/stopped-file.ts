@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Exit codes after which no supervisor may restart the process by itself. */
@@ -18,4 +18,9 @@ export function writeStopped(runDir: string, stop: StopReason, atMs: number): vo
   const { exitCode, reason, code, detail } = stop;
   const content = { code: exitCode, reason, check: code, detail, at: new Date(atMs).toISOString() };
   writeFileSync(join(runDir, "stopped.json"), `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** A process that starts has not stopped. */
+export function forgetStopped(dir: string): void {
+  rmSync(join(dir, "stopped.json"), { force: true });
 }

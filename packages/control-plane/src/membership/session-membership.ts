@@ -112,11 +112,17 @@ export class SessionMembership {
     return `trust-root version ${root.version} says that ${nodeId} is ${this.#lineOf(nodeId)?.status ?? "no node"}`;
   }
 
-  /** Whether this node's cosignatures count, now that the group is as it is. */
+  /** Whether this node is in the group, with a vote or without. */
+  isMember(): boolean {
+    return allOf(this.#confState).includes(this.#options.identity.raftId);
+  }
+
+  /** Whether this node's cosignatures count, now that the group is as it is, and the key for them is here. */
   maySign(): boolean {
-    const { identity } = this.#options;
-    const isActive = this.#lineOf(identity.nodeId)?.status === "active";
-    return isActive && isVoter(this.#confState, identity.raftId);
+    const { identity, applied } = this.#options;
+    const root = applied();
+    if (root === null || this.#lineOf(identity.nodeId)?.status !== "active") return false;
+    return isVoter(this.#confState, identity.raftId) && this.cosignerUnder(root) !== null;
   }
 
   /** Whether leadership may be handed to that voter: it can be reached, and the trust root does not ask it to go. */
