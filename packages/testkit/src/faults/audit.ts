@@ -16,8 +16,9 @@ import { nodeFiles } from "../node-files.ts";
 import type { TestCluster } from "../test-cluster.ts";
 import { until } from "../until.ts";
 import { brokenPromises } from "./checks.ts";
+import { brokenByLog } from "./log-checks.ts";
 import type { AnchoredRecord, Recorder, SeenCosignature } from "./recorder.ts";
-import { rootsAt, storedLog } from "./stored-log.ts";
+import { storedLog } from "./stored-log.ts";
 import type { StoredLeaf } from "./stored-log.ts";
 
 /** What an audit has looked at, so that nobody takes an empty one for a good one. */
@@ -47,13 +48,17 @@ export async function audit(setup: TestCluster, recorder: Recorder): Promise<Aud
     ...brokenPromises(recorder),
     ...logs.flatMap((log, at) => differentLeaves(nodes[at]?.id ?? "", first, log)),
     ...tips.flatMap((tip, at) => (tip.join() === tips[0]?.join() ? [] : [`${nodes[at]?.id}: ${tip.join()}`])),
-    ...misplaced(first, anchored),
-    ...strangers(first, recorder.attempted),
-    ...unfoundedRoots(first, [...cosignatures, ...heads]),
+    ...brokenByLog(first, recorder),
     ...badCosignatures(cosignatures, trustRoots),
     ...badReceipts(anchored, trustRoots),
   ];
-  return { broken, anchored: anchored.length, leaves: first.length, cosignatures: cosignatures.length, heads: heads.length };
+  return {
+    broken,
+    anchored: anchored.length,
+    leaves: first.length,
+    cosignatures: cosignatures.length,
+    heads: heads.length,
+  };
 }
 
 /** Tables are written after an answer is given: a node may take a moment to have them all. */
@@ -72,44 +77,6 @@ async function equalLogs(setup: TestCluster): Promise<readonly (readonly StoredL
 function differentLeaves(nodeId: string, first: readonly StoredLeaf[], own: readonly StoredLeaf[]): readonly string[] {
   const at = own.findIndex(({ anchorId }, place) => anchorId !== first[place]?.anchorId);
   return at < 0 ? [] : [`${nodeId} holds another leaf at sequence ${at} than the first node`];
-}
-
-/** Acknowledged, and not there in its place. */
-function misplaced(leaves: readonly StoredLeaf[], anchored: readonly AnchoredRecord[]): readonly string[] {
-  return anchored.flatMap(({ kind, content, anchorId, sequence, depth, originFingerprint }) => {
-    const leaf = leaves[sequence];
-    const isThere =
-      leaf !== undefined &&
-      leaf.anchorId === anchorId &&
-      leaf.depth === depth &&
-      leaf.originFingerprint === originFingerprint &&
-      leaf.content === `${kind} ${content}`;
-    return isThere ? [] : [`lost: ${kind} ${content}, acknowledged as ${anchorId} at sequence ${sequence}`];
-  });
-}
-
-/** There, and asked for by nobody, or there twice. */
-function strangers(leaves: readonly StoredLeaf[], attempted: ReadonlySet<string>): readonly string[] {
-  const seen = new Map<string, number>();
-  return leaves.flatMap(({ content, sequence }) => {
-    if (content === null) return [];
-    const before = seen.get(content);
-    seen.set(content, sequence);
-    if (before !== undefined) return [`doubled: ${content} at sequences ${before} and ${sequence}`];
-    return attempted.has(content) ? [] : [`nobody has sent what is at sequence ${sequence}: ${content}`];
-  });
-}
-
-type SaidRoot = Pick<SeenCosignature, "nodeId" | "originFingerprint" | "treeSize" | "rootHash">;
-
-/** Said of a tree, and not what the leaves come to. */
-function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly SaidRoot[]): readonly string[] {
-  const keyOf = ({ originFingerprint, treeSize }: SaidRoot): string => `${originFingerprint} ${treeSize}`;
-  const roots = rootsAt(leaves, new Set(said.map(keyOf)));
-  return said.flatMap((one) => {
-    const root = roots.get(keyOf(one));
-    return root === one.rootHash ? [] : [`${keyOf(one)}: ${one.nodeId} said ${one.rootHash}, the leaves ${root}`];
-  });
 }
 
 function badCosignatures(cosignatures: readonly SeenCosignature[], chain: TrustRootChain): readonly string[] {

@@ -22,7 +22,8 @@ export class FaultSwitches {
 
   /** Says why there are none on this machine. */
   static make(): FaultSwitches | { readonly missing: string } {
-    if (process.platform !== "linux") return { missing: `the preloaded library is made for Linux, not ${process.platform}` };
+    if (process.platform !== "linux")
+      return { missing: `the preloaded library is made for Linux, not ${process.platform}` };
     const folder = mkdtempSync(join(tmpdir(), "anchoring-switches-"));
     chmodSync(folder, 0o755);
     const options = ["-shared", "-fPIC", "-O2", "-o", join(folder, "preload.so"), SOURCE, "-ldl"];

@@ -98,7 +98,9 @@ export class Recorder {
     const before = this.#effects.get(raftIndex);
     if (before === undefined) this.#effects.set(raftIndex, { nodeId, effect });
     else if (before.effect !== effect) {
-      this.contradictions.push(`entry ${raftIndex}: effect ${before.effect} at ${before.nodeId}, ${effect} at ${nodeId}`);
+      this.contradictions.push(
+        `entry ${raftIndex}: effect ${before.effect} at ${before.nodeId}, ${effect} at ${nodeId}`,
+      );
     }
   }
 }

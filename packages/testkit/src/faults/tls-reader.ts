@@ -214,7 +214,11 @@ function expandLabel(suite: Suite, secret: Uint8Array, label: string, length: nu
   let block: Uint8Array = new Uint8Array(0);
   const blocks: Uint8Array[] = [];
   for (let counter = 1; blocks.length * suite.hashBytes < length; counter++) {
-    block = createHmac(suite.hash, secret).update(block).update(labelled).update(Buffer.from([counter])).digest();
+    block = createHmac(suite.hash, secret)
+      .update(block)
+      .update(labelled)
+      .update(Buffer.from([counter]))
+      .digest();
     blocks.push(block);
   }
   return Buffer.concat(blocks).subarray(0, length);

@@ -1,0 +1,50 @@
+import type { AnchoredRecord, Recorder, SeenCosignature } from "./recorder.ts";
+import { rootsAt } from "./stored-log.ts";
+import type { StoredLeaf } from "./stored-log.ts";
+
+/** What the log of a node says against what was said of it. Each line is a broken promise. */
+export function brokenByLog(leaves: readonly StoredLeaf[], recorder: Recorder): readonly string[] {
+  return [
+    ...misplaced(leaves, recorder.anchored),
+    ...strangers(leaves, recorder.attempted),
+    ...unfoundedRoots(leaves, [...recorder.cosignatures, ...recorder.heads]),
+  ];
+}
+
+/** Acknowledged, and not there in its place. */
+function misplaced(leaves: readonly StoredLeaf[], anchored: readonly AnchoredRecord[]): readonly string[] {
+  return anchored.flatMap(({ kind, content, anchorId, sequence, depth, originFingerprint }) => {
+    const leaf = leaves[sequence];
+    const isThere =
+      leaf !== undefined &&
+      leaf.anchorId === anchorId &&
+      leaf.depth === depth &&
+      leaf.originFingerprint === originFingerprint &&
+      leaf.content === `${kind} ${content}`;
+    return isThere ? [] : [`lost: ${kind} ${content}, acknowledged as ${anchorId} at sequence ${sequence}`];
+  });
+}
+
+/** There, and asked for by nobody, or there twice. */
+function strangers(leaves: readonly StoredLeaf[], attempted: ReadonlySet<string>): readonly string[] {
+  const seen = new Map<string, number>();
+  return leaves.flatMap(({ content, sequence }) => {
+    if (content === null) return [];
+    const before = seen.get(content);
+    seen.set(content, sequence);
+    if (before !== undefined) return [`doubled: ${content} at sequences ${before} and ${sequence}`];
+    return attempted.has(content) ? [] : [`nobody has sent what is at sequence ${sequence}: ${content}`];
+  });
+}
+
+type SaidRoot = Pick<SeenCosignature, "nodeId" | "originFingerprint" | "treeSize" | "rootHash">;
+
+/** Said of a tree, and not what the leaves come to. */
+function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly SaidRoot[]): readonly string[] {
+  const keyOf = ({ originFingerprint, treeSize }: SaidRoot): string => `${originFingerprint} ${treeSize}`;
+  const roots = rootsAt(leaves, new Set(said.map(keyOf)));
+  return said.flatMap((one) => {
+    const root = roots.get(keyOf(one));
+    return root === one.rootHash ? [] : [`${keyOf(one)}: ${one.nodeId} said ${one.rootHash}, the leaves ${root}`];
+  });
+}
