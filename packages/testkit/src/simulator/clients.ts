@@ -1,32 +1,18 @@
-import type { HeldCertificate, LocalResponse, SubmittedRecord } from "@event-anchoring/control-contract";
-import type { Command, Credential } from "@event-anchoring/ledger";
+import type {
+  HeldCertificate,
+  LocalResponse,
+  SubmittedOutcome,
+  SubmittedRecord,
+} from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { type OriginFingerprint, apiKeyHash, bytesToHex, decodeLeaf, verifyInclusion } from "@event-anchoring/protocol";
+import { type OriginFingerprint, bytesToHex, decodeLeaf, verifyInclusion } from "@event-anchoring/protocol";
 import type { Bugs } from "./planted-bugs.ts";
-import { RecordMaker } from "./record-maker.ts";
+import { type MadeCommand, RecordMaker } from "./record-maker.ts";
 import type { Seeded } from "./seeded.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
 import type { Scheduled, World } from "./world.ts";
-
-export const API_CLIENT = new Uint8Array(16).fill(0xaa);
-const API_SECRET = new Uint8Array(32).fill(0x5e);
-const KEY_HASH = apiKeyHash(API_SECRET, nodeCrypto.sha256);
-export const CREDENTIAL: Credential = { apiClientId: API_CLIENT, keyId: KEY_HASH.slice(0, 16) };
-
-export const CREATE_KEY: Command = {
-  kind: "create_api_key",
-  operator: "simulation",
-  key: {
-    keyHash: KEY_HASH,
-    apiClientId: API_CLIENT,
-    label: "simulation",
-    scopes: ["read", "write", "revoke", "admin"],
-    expiresMs: 0,
-    requestsPerSecond: 0,
-  },
-};
 
 export interface ClientsOptions {
   readonly world: World;
@@ -35,20 +21,17 @@ export interface ClientsOptions {
   readonly witness: Witness;
   readonly bugs: Bugs;
   readonly machines: readonly SimulatedMachine[];
+  readonly trustRootOf: (version: number) => string;
+  readonly erases: boolean;
   readonly clients: number;
   /** Mean pause of a client between two operations, in ms. */
   readonly pauseMs: number;
 }
 
-export interface Operation {
+export interface Operation extends MadeCommand {
   readonly name: string;
-  readonly command: Command;
-  /** A second try cannot make a second anchor. */
-  readonly isIdempotent: boolean;
-  readonly contents: readonly string[];
   /** Every answer so far was a definite refusal. */
   wasOnlyRefused: boolean;
-  readonly revokedBefore: boolean;
 }
 
 const TRIES_MAX = 6;
@@ -87,10 +70,9 @@ export class Clients {
 
   constructor(options: ClientsOptions) {
     this.#options = options;
-    this.#maker = new RecordMaker(
-      options.random,
-      options.machines.map(({ identity }) => identity.originFingerprint),
-    );
+    const { random, trustRootOf, erases } = options;
+    const origins = options.machines.map(({ identity }) => identity.originFingerprint);
+    this.#maker = new RecordMaker({ random, origins, trustRootOf, erases });
   }
 
   start(): void {
@@ -106,13 +88,24 @@ export class Clients {
     if (!this.#isStopped) this.write(this.#operation(99), machine, 0, () => {});
   }
 
+  /** One event that nobody waits for, and that is another one each time it is said. */
+  writePlainEvent(machine: SimulatedMachine): void {
+    if (this.#isStopped) return;
+    const name = this.#nextName(98);
+    this.write(operationOf(name, this.#maker.plainEvent(name)), machine, 0, () => {});
+  }
+
+  /** The next version of the trust root. @returns the newest one that was acknowledged before; null: none is left */
+  writeTrustRoot(machine: SimulatedMachine): number | null {
+    const made = this.#maker.trustRoot();
+    if (this.#isStopped || made === null) return null;
+    this.write(operationOf(this.#nextName(97), made), machine, 0, () => {});
+    return this.#maker.trustRootVersion;
+  }
+
   /** One more event, after all else. */
   lastWord(machine: string): Operation {
-    return {
-      ...this.#maker.event(`last word of ${machine}`, CREDENTIAL),
-      name: `last.${machine}`,
-      wasOnlyRefused: true,
-    };
+    return operationOf(`last.${machine}`, this.#maker.event(`last word of ${machine}`));
   }
 
   /** Operations of which every attempt was definitely refused, by the content of each leaf they would have made. */
@@ -139,10 +132,13 @@ export class Clients {
   }
 
   #operation(client: number): Operation {
+    const name = this.#nextName(client);
+    return operationOf(name, this.#maker.next(name));
+  }
+
+  #nextName(client: number): string {
     this.#operations += 1;
-    const name = `w${client}.${this.#operations}`;
-    const made = this.#maker.next(name, CREDENTIAL);
-    return { name, ...made, wasOnlyRefused: true };
+    return `w${client}.${this.#operations}`;
   }
 
   /** One operation through one machine, and again through others while its outcome is open. */
@@ -160,6 +156,7 @@ export class Clients {
       const mayRetry = outcome !== "done" && (operation.isIdempotent || outcome === "refused") && tries < TRIES_MAX;
       if (!mayRetry) {
         if (operation.wasOnlyRefused) this.#refusedOnly.push(operation);
+        if (outcome !== "done") this.#maker.settle(operation.command, false);
         return done(outcome === "done");
       }
       const elsewhere = random.chance(0.7) ? random.pick(this.#options.machines) : machine;
@@ -194,8 +191,18 @@ export class Clients {
       for (const [at, record] of outcome.records.entries()) {
         this.#onRecord(operation, at, record, outcome.checkpoints, finality);
       }
-    } else if (outcome.kind === "rejected") this.#reject(operation, outcome.rejection.code);
+    } else this.#settle(operation, outcome);
     return "done";
+  }
+
+  /** A command without records: the key table, the trust root, an erasure. */
+  #settle(operation: Operation, outcome: Exclude<SubmittedOutcome, { kind: "records" }>): void {
+    const { witness } = this.#options;
+    const isApplied = outcome.kind !== "rejected";
+    if (outcome.kind === "rejected") this.#reject(operation, outcome.rejection.code);
+    else if (operation.forbidden !== null) witness.fail(operation.forbidden, `${operation.name} was ${outcome.kind}`);
+    const erased = this.#maker.settle(operation.command, isApplied);
+    if (erased !== null) witness.erased.add(erased);
   }
 
   #reject({ name }: Operation, code: string): void {
@@ -224,11 +231,11 @@ export class Clients {
       const { originFingerprint, depth } = decodeLeaf(record.leaf);
       witness.acknowledge(name, anchorId, { origin: bytesToHex(originFingerprint), depth });
     }
-    const isGrant = operation.command.kind === "record_grant";
-    if (isGrant && operation.revokedBefore && record.status === "accepted") {
-      witness.fail("whatIsRevokedStaysRevoked", `${name} grants on a claim that was revoked before`);
-    }
-    this.#maker.learn(operation.command, record.anchorId);
+    const { forbidden } = operation;
+    // A grant may have been accepted before what it rests on was revoked; nothing else may be replayed either.
+    const isExcused = forbidden === "whatIsRevokedStaysRevoked" && record.status === "replayed";
+    if (forbidden !== null && !isExcused) witness.fail(forbidden, `${name} was ${record.status}`);
+    this.#maker.learn(operation.command, at, record.anchorId);
   }
 
   /** A certified answer carries what a verifier needs: a path to a root that a quorum has signed. */
@@ -324,6 +331,10 @@ export class Clients {
     if (bugs.has("read_of_recorded_certificate")) return state?.certified?.treeSize ?? 0;
     return treeSize;
   }
+}
+
+export function operationOf(name: string, made: MadeCommand): Operation {
+  return { name, ...made, wasOnlyRefused: true };
 }
 
 function leavesIn(machine: SimulatedMachine, origin: OriginFingerprint): number {

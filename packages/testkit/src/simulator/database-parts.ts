@@ -30,7 +30,7 @@ export interface DatabaseWatcher {
   /** These are durable from now on. */
   onDurable(entries: readonly Entry[], hardState: HardState | null): void;
   /** This is on its way into the tables: whoever waits for it may be answered. */
-  onDecided(decision: EntryDecision): void;
+  onDecided(decision: EntryDecision, confState: ConfState | null): void;
 }
 
 export interface SimulatedDatabaseOptions {
@@ -67,4 +67,15 @@ export function faultError(fault: WriteFault): StoreError {
   return fault === "refused"
     ? new StoreError("full", "no space left on device")
     : new StoreError("unknown_outcome", "the connection was lost at the commit");
+}
+
+/** What a scan of the log at its start finds. */
+export function assertTermsAscend(compacted: EntryId, rows: readonly LogRow[]): void {
+  let last = compacted.term;
+  for (const { entry } of rows) {
+    if (entry.term < last) {
+      throw new StoreError("corrupt", `log row ${entry.index} is of term ${entry.term}, after term ${last}`);
+    }
+    last = entry.term;
+  }
 }

@@ -26,6 +26,8 @@ export const FAULTS = [
   "depose",
   "busy_leader_dies",
   "stale_leader",
+  "copy_comes_late",
+  "membership_change_comes_late",
   "corrupt_row",
   "database_set_back",
   "both_set_back",

@@ -1,11 +1,13 @@
 import { decodeMessage, RaftEngine } from "raft-ts";
+import { LIMITS } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { CREATE_KEY, type ClientCounts, Clients } from "./clients.ts";
+import { type ClientCounts, Clients, operationOf } from "./clients.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import { Nemesis } from "./nemesis.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
+import { CREATE_FIRST_KEY } from "./key-ring.ts";
 import { Seeded } from "./seeded.ts";
-import { simulatedIdentities } from "./simulated-ceremony.ts";
+import { simulatedIdentities, simulatedTrustRoot } from "./simulated-ceremony.ts";
 import { type DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 import { WORLD_START_MS } from "./simulated-process.ts";
@@ -19,6 +21,8 @@ export interface LifeOptions {
   readonly bugs?: Bugs;
   /** How long faults strike, in simulated ms. Default 20,000. */
   readonly harmMs?: number;
+  /** Drawn from the seed unless given. */
+  readonly nodes?: 3 | 5;
   /** Which faults may strike; drawn from the seed unless given. */
   readonly faults?: readonly Fault[];
   /** Hears every line of the story. */
@@ -46,6 +50,8 @@ const HARM_MS = 20_000;
 const BIRTH_MAX_MS = 10_000;
 /** Ten election timeouts. */
 const CONVERGE_MAX_MS = 20_000;
+/** A leader waits 30 s for members that lack what is to be forgotten. */
+const FORGET_MAX_MS = 45_000;
 
 /** One life of a cluster, from its birth over its faults to its recovery: a function of the seed. */
 export async function liveOneLife(options: LifeOptions): Promise<LifeResult> {
@@ -85,7 +91,8 @@ class Life {
     const world = this.#world;
     this.#trace = new Trace(() => world.nowMs, options.onLine ?? null);
     const trace = this.#trace;
-    const identities = simulatedIdentities(random.chance(0.15) ? 5 : 3);
+    const drawn = random.chance(0.15) ? 5 : 3;
+    const identities = simulatedIdentities(options.nodes ?? drawn);
     const [first] = identities;
     if (first === undefined) throw new Error("a cluster has nodes");
     this.witness = new Witness({
@@ -94,6 +101,7 @@ class Life {
       disksOf: (machine) => this.#machineNamed(machine),
       bitOf: (machine) => 1 << identities.findIndex(({ nodeId }) => nodeId === machine.slice(0, 1)),
       electorate: identities.length,
+      voters: identities.map(({ raftId }) => raftId).toSorted((left, right) => (left < right ? -1 : 1)),
     });
     const { witness } = this;
     this.#network = new SimulatedNetwork({
@@ -113,6 +121,7 @@ class Life {
       bugs: this.#bugs,
       seed,
       logEntriesKept: random.pick([20, 60, 10_000]),
+      groupIdEntriesKept: random.pick([40, LIMITS.groupIdEntriesKept]),
       verdictsMs: random.pick([0, 0, 3]),
     };
     const surroundings = this.#surroundings;
@@ -127,6 +136,8 @@ class Life {
       witness,
       bugs: this.#bugs,
       machines,
+      trustRootOf: (version) => simulatedTrustRoot(machines.length, version),
+      erases: random.chance(0.3),
       clients: random.pick([1, 2, 4]),
       pauseMs: random.pick([60, 200, 600]),
     });
@@ -139,6 +150,8 @@ class Life {
         network: this.#network,
         machines,
         writeThrough: (machine) => this.#clients.writeOnce(machine),
+        writePlainEvent: (machine) => this.#clients.writePlainEvent(machine),
+        writeTrustRoot: (machine) => this.#clients.writeTrustRoot(machine),
         readThrough: (machine) => this.#clients.read(machine, () => {}),
         makeClone: (original, images) => this.#makeClone(original, images),
         pauseMs: random.pick([300, 1000, 2500]),
@@ -170,6 +183,7 @@ class Life {
       () => this.#lag(),
     );
     await this.#everyNodeServesAgain();
+    await this.#whatIsErasedLeavesTheLogs();
     for (const machine of this.#serving()) this.witness.acknowledgedAnchorsSurvive(machine.name);
     this.witness.whatWasRefusedIsNotAnchored(this.#clients.refused());
   }
@@ -250,9 +264,9 @@ class Life {
   async #keyIsKnown(): Promise<void> {
     const [machine] = this.#machines;
     if (machine === undefined || this.witness.broken !== null) return;
-    const command = { name: "key", command: CREATE_KEY, isIdempotent: true, contents: [], revokedBefore: false };
+    const made = { command: CREATE_FIRST_KEY, isIdempotent: true, forbidden: null, contents: [] };
     let isDone = false;
-    this.#clients.write({ ...command, wasOnlyRefused: true }, machine, 0, (done) => (isDone = done));
+    this.#clients.write(operationOf("key", made), machine, 0, (done) => (isDone = done));
     await this.#until(() => isDone, "theClusterIsBorn", BIRTH_MAX_MS);
   }
 
@@ -306,5 +320,13 @@ class Life {
       this.#clients.read(machine, () => (isDone = true));
       await this.#until(() => isDone, "everyNodeServesAgain", CONVERGE_MAX_MS);
     }
+  }
+
+  async #whatIsErasedLeavesTheLogs(): Promise<void> {
+    const left = (): string =>
+      this.#serving()
+        .flatMap(({ name }) => this.witness.erasedIdsIn(name).map((id) => `${id} on ${name}`))
+        .join();
+    await this.#until(() => left() === "", "whatIsErasedLeavesTheLogs", FORGET_MAX_MS, left);
   }
 }

@@ -11,6 +11,8 @@ export interface Link {
   isClogged: boolean;
   loss: number;
   losesCosignatures: boolean;
+  /** What is proposed waits until this ends. */
+  holdsProposals: boolean;
   /** Of consensus messages, cosignatures and clocks: the rest is sent at most once. */
   duplication: number;
   /** The same kinds overtake each other. */
@@ -24,6 +26,7 @@ export const QUIET: Omit<Link, "isCut"> = {
   isClogged: false,
   loss: 0,
   losesCosignatures: false,
+  holdsProposals: false,
   duplication: 0,
   reorders: false,
   minMs: 0.2,

@@ -1,24 +1,13 @@
 import { type Fault, SPENDING } from "./faults.ts";
-import type { Seeded } from "./seeded.ts";
+import { type Scene, type Stage, SCRIPTS, allPairs, pairsOf } from "./scripted-faults.ts";
 import type { DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
 import type { Trace } from "./trace.ts";
-import type { Witness } from "./witness.ts";
-import type { World } from "./world.ts";
 
-export interface NemesisOptions {
-  readonly world: World;
-  readonly random: Seeded;
+export interface NemesisOptions extends Scene {
   readonly trace: Trace;
-  readonly witness: Witness;
-  readonly network: SimulatedNetwork;
-  readonly machines: readonly SimulatedMachine[];
   /** Makes a machine with these disks that says it is that one. */
   readonly makeClone: (original: SimulatedMachine, images: DiskImages) => SimulatedMachine;
-  /** A client reads there, now. */
-  readonly readThrough: (machine: SimulatedMachine) => void;
-  /** A client writes there, now. */
-  readonly writeThrough: (machine: SimulatedMachine) => void;
   /** Mean pause between two faults, in ms. */
   readonly pauseMs: number;
 }
@@ -34,6 +23,7 @@ const CLOCK_MEMORY_MS = 2500;
 export class Nemesis {
   readonly #options: NemesisOptions;
   readonly #kinds: readonly Fault[];
+  readonly #stage: Stage;
   readonly #undo = new Set<() => void>();
   readonly #images = new Map<SimulatedMachine, DiskImages>();
   #spent = 0;
@@ -44,6 +34,14 @@ export class Nemesis {
   constructor(options: NemesisOptions, kinds: readonly Fault[]) {
     this.#options = options;
     this.#kinds = kinds;
+    this.#stage = {
+      ...options,
+      leader: () => this.#leader(),
+      isOver: () => this.#isOver,
+      later: (delayMs, undo) => this.#later(delayMs, undo),
+      startLater: (machine) => this.#startLater(machine),
+      powerCut: (machine) => this.#powerCut(machine),
+    };
   }
 
   start(): void {
@@ -151,11 +149,11 @@ export class Nemesis {
         database.onNextAppend = () => this.#powerCut(machine);
         return;
       case "depose":
-        return this.#depose(this.#leader() ?? machine);
       case "busy_leader_dies":
-        return this.#dieBusy(this.#leader() ?? machine);
       case "stale_leader":
-        return this.#makeStale(this.#leader() ?? machine);
+      case "copy_comes_late":
+      case "membership_change_comes_late":
+        return SCRIPTS[fault](this.#stage, this.#leader() ?? machine);
       case "corrupt_row":
         return this.#corrupt(machine);
       default:
@@ -266,54 +264,6 @@ export class Nemesis {
     if (this.#isOver || !machine.isRunning) return;
     machine.losePower();
     this.#startLater(machine);
-  }
-
-  /** A leader writes what nobody hears of, comes back to another one, and is cut from power as it gives that up. */
-  #depose(leader: SimulatedMachine): void {
-    const { machines, random, world } = this.#options;
-    const aloneMs = random.pick([1500, 2000, 2500, 4500]);
-    const links = pairsOf(leader, machines).map(([from, to]) => this.#options.network.link(from.name, to.name));
-    for (const link of links) link.isCut = true;
-    for (let burst = 0; burst < 3; burst++) world.after(burst * 40, () => this.#options.writeThrough(leader));
-    this.#later(aloneMs, () => {
-      for (const link of links) link.isCut = false;
-      if (random.chance(0.6)) leader.database.onNextReplaced = () => this.#powerCut(leader);
-      else if (random.chance(0.3)) world.after(random.between(1, 400), () => this.#powerCut(leader));
-    });
-  }
-
-  /** What it was asked for may be in the log, and nobody who asked has heard so. */
-  #dieBusy(leader: SimulatedMachine): void {
-    const { machines, random, world } = this.#options;
-    const others = machines.filter((each) => each !== leader);
-    for (let burst = 0; burst < 8; burst++) {
-      world.after(random.between(0, 8), () => this.#options.writeThrough(random.pick(others)));
-    }
-    world.after(random.between(3, 10), () => {
-      if (this.#isOver) return;
-      leader.kill();
-      this.#startLater(leader);
-    });
-  }
-
-  /** A leader stands still while another is elected, and wakes up before anybody can tell it. */
-  #makeStale(leader: SimulatedMachine): void {
-    const { machines, random, world, network } = this.#options;
-    const inward = machines.filter((each) => each !== leader).map((each) => network.link(each.name, leader.name));
-    const pausedMs = random.between(1500, 3500);
-    // The questions of this read get through, the answers do not.
-    this.#options.readThrough(leader);
-    for (const link of inward) link.isClogged = true;
-    world.after(random.between(0, 5), () => {
-      if (!this.#isOver) leader.process?.pause();
-    });
-    this.#later(pausedMs, () => {
-      leader.process?.resume();
-      for (let probe = 0; probe < 4; probe++) world.after(probe * 15, () => this.#options.readThrough(leader));
-    });
-    this.#later(pausedMs + random.between(10, 600), () => {
-      for (const link of inward) link.isClogged = false;
-    });
   }
 
   #links(
@@ -443,17 +393,4 @@ export class Nemesis {
     this.#undo.add(once);
     this.#options.world.after(delayMs, once);
   }
-}
-
-function pairsOf(
-  machine: SimulatedMachine,
-  machines: readonly SimulatedMachine[],
-): (readonly [SimulatedMachine, SimulatedMachine])[] {
-  return machines
-    .filter((each) => each !== machine)
-    .flatMap((each) => [[machine, each] as const, [each, machine] as const]);
-}
-
-function allPairs(machines: readonly SimulatedMachine[]): (readonly [SimulatedMachine, SimulatedMachine])[] {
-  return machines.flatMap((from) => machines.filter((to) => to !== from).map((to) => [from, to] as const));
 }

@@ -16,6 +16,12 @@ import type { Bugs, PlantedBug } from "./planted-bugs.ts";
 export interface EngineWatcher {
   onCreated(node: RawNode): void;
   onTick(): void;
+  /** A leader has appended a membership change. */
+  onChangeProposed(entry: EntryId, context: Uint8Array): void;
+  /** For the bug that forgets what compaction knows: the highest commit index of the rows that are left. */
+  rowsCommitHint(): number;
+  /** For the bug that shortens the log: drops the durable rows after that one. */
+  dropRowsAfter(index: number): void;
   /** True time, for the bug that makes up for it. */
   nowMs(): number;
 }
@@ -26,22 +32,33 @@ type CreateNode = Pick<RaftEngine, "createNode">;
 export function watchedEngine(engine: CreateNode, bugs: Bugs, watcher: EngineWatcher): CreateNode {
   return {
     createNode: (options) => {
-      const node = engine.createNode(options);
-      watcher.onCreated(node);
+      const forgets = bugs.has("commit_hint_missing_after_compaction") && options.initial.snapshot !== null;
+      const node = engine.createNode(forgets ? withHardStateOfRows(options, watcher.rowsCommitHint()) : options);
       const wrong = new WrongNode(node, options, bugs, watcher);
-      return replaced(node, wrong.overrides());
+      const watched = replaced(node, wrong.overrides());
+      watcher.onCreated(watched);
+      return watched;
     },
   };
 }
 
+function withHardStateOfRows(options: RawNodeOptions, commit: number): RawNodeOptions {
+  const { initial } = options;
+  return { ...options, initial: { ...initial, hardState: { ...initial.hardState, commit } } };
+}
+
 /** The same node, with some of its methods replaced. */
 function replaced(node: RawNode, overrides: Partial<RawNode>): RawNode {
+  const methods = new Map<string | symbol, unknown>(Object.entries(overrides));
   return new Proxy(node, {
     get(target, name) {
-      const own: unknown = Reflect.get(overrides, name);
-      if (own !== undefined) return own;
+      const known = methods.get(name);
+      if (known !== undefined) return known;
       const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      if (typeof value !== "function") return value;
+      const method: unknown = value.bind(target);
+      methods.set(name, method);
+      return method;
     },
   });
 }
@@ -60,6 +77,8 @@ class WrongNode {
   #earlyTo = 0;
   #lastTickMs: number | null = null;
   #context: Uint8Array | null = null;
+  #change: Uint8Array | null = null;
+  #heardCommit = 0;
   #applied = 0;
   #proposals = 0;
   readonly #payloads = new Map<number, Uint8Array>();
@@ -72,7 +91,14 @@ class WrongNode {
   }
 
   overrides(): Partial<RawNode> {
-    const always: Partial<RawNode> = { tick: () => this.#tick() };
+    const always: Partial<RawNode> = {
+      tick: () => this.#tick(),
+      proposeConfChange: (change) => {
+        const entry = this.#node.proposeConfChange(change);
+        this.#watcher.onChangeProposed(entry, change.context);
+        return entry;
+      },
+    };
     if (this.#bugs.size === 0) return always;
     return {
       ...always,
@@ -82,6 +108,14 @@ class WrongNode {
       readIndex: (context) => this.#readIndex(context),
       propose: (payload) => this.#propose(payload),
       mirrorAppend: (entries) => this.#mirrorAppend(entries),
+      decodeConfChange: (payload) => {
+        this.#change = payload;
+        return this.#node.decodeConfChange(payload);
+      },
+      applyConfChange: (payload) => {
+        const refused = this.#has("stale_membership_change_applied") ? this.#change : null;
+        return this.#node.applyConfChange(payload ?? refused);
+      },
     };
   }
 
@@ -114,7 +148,10 @@ class WrongNode {
     if (this.#has("responses_before_append")) changed = overtaking(changed);
     if (this.#has("payload_by_index_alone")) changed = this.#withPayloadsByIndex(changed);
     if (this.#has("ack_of_more_than_written")) changed = boastful(changed);
-    if (this.#has("sign_before_commit")) changed = this.#withEarlyApplies(changed);
+    if (this.#has("applied_before_durable_here")) this.#applyEarly(changed.append?.entries ?? []);
+    if (this.#has("sign_before_commit") || this.#has("applied_before_durable_here")) {
+      changed = this.#withEarlyApplies(changed);
+    }
     if (this.#has("applied_entry_skipped")) changed = this.#withoutOne(changed);
     return changed;
   }
@@ -148,6 +185,7 @@ class WrongNode {
   }
 
   #step(message: InboundMessage): void {
+    if (message.type === "MsgApp") this.#onAppend(message);
     if (this.#has("vote_granted_twice") && message.type === "MsgVote") this.#grant(message);
     if (this.#has("commit_beyond_verified") && message.type === "MsgHeartbeat") {
       const { lastIndex, term } = this.#node.basicStatus();
@@ -156,6 +194,23 @@ class WrongNode {
       return;
     }
     this.#node.step(message);
+  }
+
+  #onAppend({ term, index, commit, entries }: InboundMessage): void {
+    const status = this.#node.basicStatus();
+    if (term !== status.term || status.role === "leader" || entries.length === 0) return;
+    const end = index + entries.length;
+    this.#heardCommit = Math.max(this.#heardCommit, Math.min(commit, end));
+    if (this.#has("suffix_truncated_by_stale_append") && end < status.lastIndex) this.#watcher.dropRowsAfter(end);
+  }
+
+  /** What the leader says is committed is applied while it is still being written here. */
+  #applyEarly(entries: readonly Entry[]): void {
+    for (const { index, term, type, payload } of entries) {
+      if (index > this.#heardCommit || index !== Math.max(this.#earlyTo, this.#applied) + 1) continue;
+      this.#early.push({ index, term, type, payloadBytes: payload.length });
+      this.#earlyTo = index;
+    }
   }
 
   #grant(message: InboundMessage): void {

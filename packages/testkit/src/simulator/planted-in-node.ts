@@ -1,13 +1,18 @@
 import type { ControlPlaneNode } from "@event-anchoring/control-plane";
+import { decodeGroup, encodeGroup, LIMITS } from "@event-anchoring/ledger";
 import type { Bugs } from "./planted-bugs.ts";
+
+type Session = NonNullable<ControlPlaneNode["session"]>;
 
 /** Replaces methods of a running node's parts, from outside. Called once for each session, before its first frame. */
 export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { session } = node;
   if (session === null || bugs.size === 0) return;
-  const { certifier, clockGuard, state } = session;
+  const { certifier, clockGuard, state, compaction } = session;
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
+  if (bugs.has("revoked_key_still_good")) forgetRevocations(session);
+  if (bugs.has("erasure_stays_in_the_log")) compaction.sweep = () => {};
   if (bugs.has("acknowledged_when_proposed")) {
     const whenCovered = certifier.whenCovered.bind(certifier);
     certifier.whenCovered = (origin, treeSize, covered) => {
@@ -17,4 +22,39 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
       return () => {};
     };
   }
+}
+
+function forgetRevocations({ state: { apiKeys } }: Session): void {
+  const find = apiKeys.get.bind(apiKeys);
+  apiKeys.get = (id) => {
+    const key = find(id);
+    return key === undefined ? undefined : { ...key, revokedMs: 0 };
+  };
+}
+
+/**
+ * No life is as long as ids of decided groups are kept: here they are kept for so many entries, and a group may be
+ * decided within as many. It is the same rule with a smaller number.
+ */
+export function keepGroupIdsFor(entries: number, node: ControlPlaneNode, bugs: Bugs): void {
+  const { session } = node;
+  if (session === null || entries >= LIMITS.groupIdEntriesKept) return;
+  const { groupIds, appliedIndex } = session.state;
+  groupIds.forgetBelow(appliedIndex - entries);
+  const add = groupIds.add.bind(groupIds);
+  groupIds.add = (id, index) => {
+    groupIds.forgetBelow(index - entries);
+    add(id, index);
+  };
+  const { leaderQueue } = session;
+  const offer = leaderQueue.offer.bind(leaderQueue);
+  const isIgnored = bugs.has("not_after_ignored");
+  leaderQueue.offer = (groups) => {
+    const shortened = groups.map((queued) => {
+      const group = decodeGroup(queued.bytes);
+      const notAfter = isIgnored ? Number.MAX_SAFE_INTEGER : group.notAfter - LIMITS.groupIdEntriesKept + entries;
+      return { ...queued, bytes: encodeGroup({ ...group, notAfter }) };
+    });
+    offer(shortened);
+  };
 }

@@ -11,6 +11,7 @@ import {
   utf8ToBytes,
 } from "@event-anchoring/protocol";
 import { type Party, signClaim, signEvent, signGrant, signRevocation } from "../party.ts";
+import { KeyRing } from "./key-ring.ts";
 import type { Seeded } from "./seeded.ts";
 import { simulatedSigner } from "./simulated-crypto.ts";
 
@@ -25,47 +26,103 @@ interface KnownRecord {
   isRevoked: boolean;
 }
 
+/** An event that was acknowledged under the id that its client gave it. */
+interface KnownEvent {
+  readonly anchorId: AnchorId;
+  readonly clientEventId: string;
+  readonly credential: Credential;
+  isErased: boolean;
+}
+
+/** The sentence that an acceptance would break. */
+export type Forbidden = "whatIsRevokedStaysRevoked" | "aRevokedKeyIsPowerless" | "anotherBodyUnderAKnownIdIsRefused";
+
 export interface MadeCommand {
   readonly command: Command;
   /** Saying it again cannot anchor it again. */
   readonly isIdempotent: boolean;
-  /** It is a grant on a claim whose revocation was acknowledged before this moment. */
-  readonly revokedBefore: boolean;
+  /** Why it may not be accepted: of what was acknowledged before this moment; null: it may. */
+  readonly forbidden: Forbidden | null;
   /** What its leaves are told apart by, in hex; empty: they are not. */
   readonly contents: readonly string[];
 }
 
+export interface RecordMakerOptions {
+  readonly random: Seeded;
+  readonly origins: readonly OriginFingerprint[];
+  /** The signed document of a version of the trust root. */
+  readonly trustRootOf: (version: number) => string;
+  /** Whether client event ids are ever erased in this life. */
+  readonly erases: boolean;
+}
+
 const SUBJECTS = 12;
+const TRUST_ROOT_VERSIONS = 5;
 const REGISTRAR = "registrar";
 const NOTARY = "notary";
 
 /** Draws commands of every kind, each of which fits what was acknowledged before it. */
 export class RecordMaker {
+  readonly #options: RecordMakerOptions;
   readonly #random: Seeded;
   readonly #origins: readonly OriginFingerprint[];
+  readonly #keys: KeyRing;
   readonly #records: KnownRecord[] = [];
+  readonly #events: KnownEvent[] = [];
+  #trustRootVersion = 1;
 
-  constructor(random: Seeded, origins: readonly OriginFingerprint[]) {
-    this.#random = random;
-    this.#origins = origins;
+  constructor(options: RecordMakerOptions) {
+    this.#options = options;
+    this.#random = options.random;
+    this.#origins = options.origins;
+    this.#keys = new KeyRing(options.random);
   }
 
-  next(name: string, credential: Credential): MadeCommand {
+  next(name: string): MadeCommand {
     const draw = this.#random.unit();
-    if (draw < 0.45) return this.#events(name, credential, 1);
-    if (draw < 0.6) return this.#events(name, credential, 2 + this.#random.below(12));
-    if (draw < 0.78) return this.#claim(name, credential);
-    if (draw < 0.9) return this.#grant(name, credential) ?? this.#claim(name, credential);
-    return this.#revocation(credential) ?? this.#claim(name, credential);
+    if (draw < 0.03) return this.trustRoot() ?? this.#keyCommand(name);
+    if (draw < 0.1) return this.#keyCommand(name);
+    const { credential, isPowerless } = this.#keys.draw();
+    const made = this.#record(name, credential);
+    const isMadeWithIt = "credential" in made.command && made.command.credential === credential;
+    return isPowerless && isMadeWithIt ? { ...made, forbidden: "aRevokedKeyIsPowerless" } : made;
+  }
+
+  #record(name: string, credential: Credential): MadeCommand {
+    const draw = this.#random.unit();
+    if (draw < 0.4) return this.#anyEvents(name, credential, 1);
+    if (draw < 0.54) return this.#anyEvents(name, credential, 2 + this.#random.below(12));
+    if (draw < 0.72) return this.#claim(name, credential);
+    if (draw < 0.84) return this.#grant(name, credential) ?? this.#claim(name, credential);
+    if (draw < 0.92) return this.#revocation(credential) ?? this.#claim(name, credential);
+    if (draw < 0.96) return this.#otherBody(name) ?? this.#anyEvents(name, credential, 1);
+    return this.#erasure() ?? this.#anyEvents(name, credential, 1);
   }
 
   /** One event with a client event id. */
-  event(name: string, credential: Credential): MadeCommand {
-    return this.#eventsOf(name, credential, 1, true);
+  event(name: string): MadeCommand {
+    return this.#eventsOf(name, this.#keys.first, 1, true);
   }
 
-  /** The command's record was acknowledged under this id. */
-  learn(command: Command, anchorId: AnchorId): void {
+  /** One event that is another one each time it is said. */
+  plainEvent(name: string): MadeCommand {
+    return this.#eventsOf(name, this.#keys.first, 1, false);
+  }
+
+  /** The version after the newest one that was acknowledged; null: there are enough. */
+  trustRoot(): MadeCommand | null {
+    const version = this.#trustRootVersion + 1;
+    if (version > TRUST_ROOT_VERSIONS) return null;
+    return commandOf({ kind: "trust_root", document: this.#options.trustRootOf(version) });
+  }
+
+  /** The newest version that was acknowledged. */
+  get trustRootVersion(): number {
+    return this.#trustRootVersion;
+  }
+
+  /** One record of the command was acknowledged under this id. */
+  learn(command: Command, at: number, anchorId: AnchorId): void {
     if (command.kind === "record_claim") {
       const { originFingerprint, subjectPublicKey } = command.claim;
       const holder = nameOf(subjectPublicKey);
@@ -73,10 +130,51 @@ export class RecordMaker {
     } else if (command.kind === "record_revocation") {
       const target = bytesToHex(command.revocation.targetAnchorId);
       for (const record of this.#records) if (bytesToHex(record.anchorId) === target) record.isRevoked = true;
+    } else if (command.kind === "record_events") {
+      const clientEventId = command.events[at]?.clientEventId ?? null;
+      if (clientEventId === null) return;
+      this.#events.push({ anchorId, clientEventId, credential: command.credential, isErased: false });
     }
   }
 
-  #events(name: string, credential: Credential, count: number): MadeCommand {
+  /** A command without records has its outcome. @returns the client event id that is erased from now on, if any */
+  settle(command: Command, isApplied: boolean): string | null {
+    this.#keys.learn(command, isApplied);
+    if (!isApplied) return null;
+    if (command.kind === "trust_root") this.#learnVersion(command.document);
+    if (command.kind !== "erase_client_event") return null;
+    return this.#events.find(({ anchorId }) => anchorId === command.anchorId)?.clientEventId ?? null;
+  }
+
+  #learnVersion(document: string): void {
+    const next = this.#trustRootVersion + 1;
+    if (this.#options.trustRootOf(next) === document) this.#trustRootVersion = next;
+  }
+
+  #keyCommand(name: string): MadeCommand {
+    return commandOf(this.#keys.command(name));
+  }
+
+  /** What an earlier event was, under the same id, with another content. */
+  #otherBody(name: string): MadeCommand | null {
+    if (this.#events.length === 0) return null;
+    const { clientEventId, credential } = this.#random.pick(this.#events);
+    const event = { ...this.#event(name, this.#random.pick(this.#origins), true), clientEventId };
+    const contents = [bytesToHex(event.eventHash)];
+    const command: Command = { kind: "record_events", credential, atomic: false, events: [event] };
+    return { command, isIdempotent: true, forbidden: "anotherBodyUnderAKnownIdIsRefused", contents };
+  }
+
+  #erasure(): MadeCommand | null {
+    const kept = this.#events.filter(({ isErased }) => !isErased);
+    if (!this.#options.erases || kept.length === 0) return null;
+    const event = this.#random.pick(kept);
+    event.isErased = true;
+    const { anchorId } = event;
+    return commandOf({ kind: "erase_client_event", credential: this.#keys.first, anchorId });
+  }
+
+  #anyEvents(name: string, credential: Credential, count: number): MadeCommand {
     return this.#eventsOf(name, credential, count, this.#random.chance(0.8));
   }
 
@@ -89,7 +187,7 @@ export class RecordMaker {
     return {
       command: { kind: "record_events", credential, atomic, events },
       isIdempotent,
-      revokedBefore: false,
+      forbidden: null,
       contents,
     };
   }
@@ -129,7 +227,7 @@ export class RecordMaker {
     };
     const claim = signClaim(content, partyNamed(subject), partyNamed(REGISTRAR));
     const contents = [bytesToHex(attributeHash)];
-    return { command: { kind: "record_claim", credential, claim }, isIdempotent: true, revokedBefore: false, contents };
+    return { ...commandOf({ kind: "record_claim", credential, claim }), contents };
   }
 
   #grant(name: string, credential: Credential): MadeCommand | null {
@@ -152,8 +250,8 @@ export class RecordMaker {
       expiresAt: 0,
     };
     const grant = signGrant(content, partyNamed(grantor.holder), partyNamed(NOTARY));
-    const revokedBefore = grantor.isRevoked || grantee.isRevoked;
-    return { command: { kind: "record_grant", credential, grant }, isIdempotent: true, revokedBefore, contents: [] };
+    const forbidden = grantor.isRevoked || grantee.isRevoked ? "whatIsRevokedStaysRevoked" : null;
+    return { ...commandOf({ kind: "record_grant", credential, grant }), forbidden };
   }
 
   #revocation(credential: Credential): MadeCommand | null {
@@ -175,9 +273,13 @@ export class RecordMaker {
       originFingerprint: null,
       signer,
     };
-    const command: Command = { kind: "record_revocation", credential, revocation };
-    return { command, isIdempotent: true, revokedBefore: false, contents: [] };
+    return commandOf({ kind: "record_revocation", credential, revocation });
   }
+}
+
+/** Said twice it is done once, and its leaves, if any, are not told apart. */
+function commandOf(command: Command): MadeCommand {
+  return { command, isIdempotent: true, forbidden: null, contents: [] };
 }
 
 const NAMES = new Map<string, string>();

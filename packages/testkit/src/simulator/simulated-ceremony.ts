@@ -16,7 +16,6 @@ import {
   parseSignedTrustRoot,
   raftIdOf,
   rootKeyName,
-  rootThk,
   trustRootMessage,
   trustRootSignatureLine,
   utf8ToBytes,
@@ -43,14 +42,9 @@ function makeIdentities(nodeCount: number): readonly NodeIdentity[] {
   const clusterId = sha256(utf8ToBytes(`simulated cluster of ${nodeCount}`));
   const nodeIds = Array.from({ length: nodeCount }, (_, at) => String.fromCodePoint(0x61 + at));
   const nodes = nodeIds.map((nodeId) => nodeOf(clusterId, nodeId));
-  const root = trustRootOf(clusterId, nodes);
-  const text = formatTrustRootText(root);
-  const rootKey = realSigner("root");
-  const line = { clusterName: CLUSTER_NAME, label: "root-1", publicKey: rootKey.publicKey };
-  const signature = rootKey.sign(trustRootMessage(text));
-  const document = formatNote(text, [trustRootSignatureLine({ ...line, signature }, sha256)]);
-  const { trustRoot } = parseSignedTrustRoot(document, sha256);
-  const configured = { document, version: 1, rootThk: rootThk(text, sha256) };
+  const document = signedDocument(trustRootOf(clusterId, nodes));
+  const { trustRoot, rootThk } = parseSignedTrustRoot(document, sha256);
+  const configured = { document, version: 1, rootThk };
   return nodes.map(({ nodeId, originFingerprint }) => ({
     nodeId,
     clusterId,
@@ -62,6 +56,53 @@ function makeIdentities(nodeCount: number): readonly NodeIdentity[] {
     configured,
     trustRoot,
   }));
+}
+
+/**
+ * Versions of the trust root after the first: of later validity, and from the fourth on with its last origin closed.
+ * Always the same, and each follows the one before it.
+ */
+export function simulatedTrustRoot(nodeCount: number, version: number): string {
+  const chain = DOCUMENTS.get(nodeCount) ?? [];
+  DOCUMENTS.set(nodeCount, chain);
+  while (chain.length < version) {
+    const before = chain.at(-1);
+    chain.push(before === undefined ? firstDocument(nodeCount) : nextDocument(before));
+  }
+  return chain[version - 1] ?? "";
+}
+
+const DOCUMENTS = new Map<number, string[]>();
+const CLOSING_VERSION = 4;
+
+function firstDocument(nodeCount: number): string {
+  return simulatedIdentities(nodeCount)[0]?.configured.document ?? "";
+}
+
+function nextDocument(before: string): string {
+  const { trustRoot, rootThk } = parseSignedTrustRoot(before, sha256);
+  const version = trustRoot.version + 1;
+  const closed = version >= CLOSING_VERSION ? trustRoot.origins.length - 1 : -1;
+  const origins = trustRoot.origins.map((origin, at) =>
+    at === closed ? { ...origin, status: "closed" as const } : origin,
+  );
+  const { issuedS, expiresS } = trustRoot;
+  return signedDocument({
+    ...trustRoot,
+    version,
+    previous: rootThk,
+    issuedS: issuedS + 1,
+    expiresS: expiresS + 1,
+    origins,
+  });
+}
+
+function signedDocument(root: TrustRoot): string {
+  const text = formatTrustRootText(root);
+  const rootKey = realSigner("root");
+  const line = { clusterName: CLUSTER_NAME, label: "root-1", publicKey: rootKey.publicKey };
+  const signature = rootKey.sign(trustRootMessage(text));
+  return formatNote(text, [trustRootSignatureLine({ ...line, signature }, sha256)]);
 }
 
 function logSignerOf(origin: OriginFingerprint): ReturnType<typeof simulatedSigner> {

@@ -21,6 +21,7 @@ import {
   type WriteFault,
   type WriteUnderWay,
   answerOf,
+  assertTermsAscend,
   faultError,
 } from "./database-parts.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -110,6 +111,16 @@ export class SimulatedDatabase {
     this.#identity = image.identity;
     this.#setApplied([...image.applied]);
     this.#wal = image.wal;
+  }
+
+  /** The highest commit index that any row speaks of; 0: none does. */
+  get rowsCommitHint(): RaftIndex {
+    return this.#rows.reduce((hint, row) => Math.max(hint, row.commitHint), 0);
+  }
+
+  /** A planted bug: the durable log is shortened behind the back of whoever wrote it. */
+  dropRowsAfter(index: RaftIndex): void {
+    this.#rows = this.#rows.slice(0, Math.max(0, index - this.#compacted.index));
   }
 
   /** Turns a bit in the row of one entry. */
@@ -233,13 +244,13 @@ export class SimulatedDatabase {
       }
       this.#rows = this.#rows.slice(0, corruptAt);
     }
-    let commitHint = this.#rows.reduce((hint, row) => Math.max(hint, row.commitHint), this.#compacted.index);
-    commitHint = Math.min(commitHint, this.#compacted.index + this.#rows.length);
+    const lastIndex = this.#compacted.index + this.#rows.length;
+    const commitHint = Math.min(Math.max(this.rowsCommitHint, this.#compacted.index), lastIndex);
     if (bugs.has("log_tail_dropped_at_start")) {
       const kept = Math.max(commitHint, this.appliedIndex);
       this.#rows = this.#rows.slice(0, kept - this.#compacted.index);
     }
-    this.#assertTermsAscend();
+    assertTermsAscend(this.#compacted, this.#rows);
     const entries = this.#rows.map(({ entry: { index, term, type, payload } }) => ({
       index,
       term,
@@ -256,16 +267,6 @@ export class SimulatedDatabase {
       timeline: 1,
       walFlushed: this.#wal,
     };
-  }
-
-  #assertTermsAscend(): void {
-    let last = this.#compacted.term;
-    for (const { entry } of this.#rows) {
-      if (entry.term < last) {
-        throw new StoreError("corrupt", `log row ${entry.index} is of term ${entry.term}, after term ${last}`);
-      }
-      last = entry.term;
-    }
   }
 
   #loadLedger(): OpenStorage["loadedLedger"] {
@@ -364,7 +365,7 @@ export class SimulatedDatabase {
     const first = entries[0]?.index;
     if (first === undefined || this.#options.bugs.has("ack_before_persist")) return;
     const lastIndex = this.#compacted.index + this.#rows.length;
-    const hint = this.#rows.reduce((most, row) => Math.max(most, row.commitHint), this.#compacted.index);
+    const hint = Math.max(this.rowsCommitHint, this.#compacted.index);
     if (first > lastIndex + 1) throw new StoreError("out_of_order", `entry ${first} does not follow ${lastIndex}`);
     if (first <= hint) throw new StoreError("out_of_order", `entry ${first} would replace what is committed`);
   }
@@ -406,7 +407,7 @@ export class SimulatedDatabase {
       },
       apply: async ({ decision, confState }) => {
         assertUp();
-        this.#options.watcher.onDecided(decision);
+        this.#options.watcher.onDecided(decision, confState);
         return this.#statement(
           process,
           () => {

@@ -12,7 +12,7 @@ import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contr
 import type { RaftEngine, RawNode } from "raft-ts";
 import type { Bugs } from "./planted-bugs.ts";
 import { watchedEngine } from "./planted-engine.ts";
-import { plantInNode } from "./planted-in-node.ts";
+import { keepGroupIdsFor, plantInNode } from "./planted-in-node.ts";
 import { Seeded } from "./seeded.ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
 import type { DatabaseImage } from "./database-parts.ts";
@@ -35,6 +35,7 @@ export interface MachineSurroundings {
   readonly bugs: Bugs;
   readonly seed: number;
   readonly logEntriesKept: number;
+  readonly groupIdEntriesKept: number;
   /** Verdicts of the thread pool take this long at most; 0: none. */
   readonly verdictsMs: number;
 }
@@ -82,7 +83,7 @@ export class SimulatedMachine {
       isFirst: position === 0,
       watcher: {
         onDurable: (entries, hardState) => witness.onDurable(name, entries, hardState),
-        onDecided: (decision) => witness.onDecided(name, decision),
+        onDecided: (decision, confState) => witness.onDecided(name, decision, confState),
       },
     });
     this.volume = new SimulatedVolume({ world, random, bugs });
@@ -94,6 +95,11 @@ export class SimulatedMachine {
 
   get process(): SimulatedProcess | null {
     return this.#running?.process ?? null;
+  }
+
+  /** The engine's node of its newest session; null: it is not running. */
+  get rawNode(): RawNode | null {
+    return this.#running?.rawNodes.at(-1) ?? null;
   }
 
   get isRunning(): boolean {
@@ -219,6 +225,9 @@ export class SimulatedMachine {
           witness.fail("missedTicksAreDropped", `${this.name} ticked 12 times in a second`);
       },
       nowMs: () => world.nowMs,
+      onChangeProposed: (entry, context) => witness.onChangeProposed(entry, context),
+      rowsCommitHint: () => this.database.rowsCommitHint,
+      dropRowsAfter: (index) => this.database.dropRowsAfter(index),
     });
     return {
       crypto: bugs.has("signer_not_checked") ? keyBlindCrypto() : simulatedCrypto,
@@ -229,6 +238,7 @@ export class SimulatedMachine {
         const start = endpoint.start.bind(endpoint);
         endpoint.start = async () => {
           plantInNode(node(), bugs);
+          keepGroupIdsFor(this.#surroundings.groupIdEntriesKept, node(), bugs);
           await start();
         };
         return endpoint;

@@ -1,10 +1,5 @@
-import {
-  type CallAnswer,
-  type CallOptions,
-  PeerCallError,
-  type PeerNetwork,
-  type PeerNetworkOptions,
-} from "@event-anchoring/control-plane";
+import { type CallAnswer, type CallOptions, PeerCallError } from "@event-anchoring/control-plane";
+import type { PeerNetwork, PeerNetworkOptions } from "@event-anchoring/control-plane";
 import {
   type Hello,
   type HelloRefusal,
@@ -19,6 +14,7 @@ import type { SimulatedProcess } from "./simulated-process.ts";
 const SILENCE_MAX_MS = 4000;
 const DIAL_TIMEOUT_MS = 2000;
 const REFUSED_AFTER_MS = 150;
+const BLOCKED_LOOK_MS = 20;
 const REDIAL_MS = [50, 50, 50, 50, 50, 100, 200, 400, 800, 1000];
 
 /** All wires between the machines of a world, and who listens at their ends. */
@@ -223,7 +219,8 @@ class Endpoint implements PeerNetwork {
     world.after(delayMs, () => {
       const link = this.#net.link(this.#machine, wire.peer.machine);
       if (!wire.isOpen || link.isCut) return;
-      if (link.isClogged) this.#arrive(wire, 20, frame, bytes);
+      const isHeld = link.isClogged || (link.holdsProposals && frame.type === "proposals");
+      if (isHeld) this.#arrive(wire, BLOCKED_LOOK_MS, frame, bytes);
       else wire.peer.receive(this, frame, bytes);
     });
   }
@@ -398,12 +395,11 @@ class Endpoint implements PeerNetwork {
   /** The process has ended, or was killed: the system closes its sockets, as far as the wires carry the news. */
   vanish(): void {
     this.#isListening = false;
-    for (const [nodeId, dialling] of this.#dialling) {
+    for (const dialling of this.#dialling.values()) {
       const { wire } = dialling;
       if (wire !== null) wire.isOpen = false;
       dialling.wire = null;
       wire?.peer.inboundGone(this);
-      void nodeId;
     }
     for (const { from } of this.#inbound.values()) from.wireClosed(this.nodeId, this);
     this.#inbound.clear();
@@ -432,39 +428,41 @@ class Endpoint implements PeerNetwork {
   }
 
   async call(to: string, path: string, body: Uint8Array | null, options: CallOptions): Promise<CallAnswer> {
-    const there = this.#net.link(this.#machine, to);
-    const back = this.#net.link(to, this.#machine);
     return new Promise((resolve, reject) => {
       const abort = new AbortController();
-      const timer = this.#process.clock.startTimer(options.timeoutMs, () => {
+      const fail = (code: PeerCallError["code"], detail: string): void => {
+        timer.cancel();
         abort.abort();
-        reject(new PeerCallError("timeout", `${to} did not answer`));
-      });
-      options.signal?.addEventListener(
-        "abort",
-        () => {
-          timer.cancel();
-          abort.abort();
-          reject(new PeerCallError("aborted", "the caller gave up"));
-        },
-        { once: true },
-      );
-      if (there.isCut || there.isClogged) return;
-      this.#net.options.world.after(there.maxMs, () => {
+        reject(new PeerCallError(code, detail));
+      };
+      const timer = this.#process.clock.startTimer(options.timeoutMs, () => fail("timeout", `${to} did not answer`));
+      options.signal?.addEventListener("abort", () => fail("aborted", "the caller gave up"), { once: true });
+      this.#carry(this.#machine, to, abort.signal, () => {
         const listener = this.#net.listenerAt(to);
         if (listener === null) {
-          timer.cancel();
-          this.#process.turn(() => reject(new PeerCallError("connection_refused", `${to} does not listen`)));
+          this.#process.turn(() => fail("connection_refused", `${to} does not listen`));
           return;
         }
         listener.serve(this, path, body, abort.signal, (answer) => {
-          if (back.isCut || back.isClogged) return;
-          this.#process.later(back.maxMs, () => {
-            timer.cancel();
-            resolve(answer);
+          this.#carry(to, this.#machine, abort.signal, () => {
+            this.#process.turn(() => {
+              timer.cancel();
+              resolve(answer);
+            });
           });
         });
       });
+    });
+  }
+
+  /** What is said in a call is sent again and again until it arrives, or until nobody waits for it. */
+  #carry(from: string, to: string, signal: AbortSignal, arrive: () => void): void {
+    const link = this.#net.link(from, to);
+    const isBlocked = (): boolean => link.isCut || link.isClogged;
+    this.#net.options.world.after(isBlocked() ? BLOCKED_LOOK_MS : link.maxMs, () => {
+      if (signal.aborted) return;
+      if (isBlocked()) this.#carry(from, to, signal, arrive);
+      else arrive();
     });
   }
 

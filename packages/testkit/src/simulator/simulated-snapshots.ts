@@ -22,7 +22,7 @@ export class SimulatedSnapshots {
   }
 
   async export(database: SimulatedDatabase): Promise<OpenExport> {
-    const applied = [...database.applied];
+    const applied = this.#bugs.has("snapshot_below_promise") ? shortened(database.applied) : [...database.applied];
     const last = applied.at(-1)?.decision;
     if (last === undefined) throw new StoreError("unavailable", "there is no state yet");
     const snapshotId = new Uint8Array(16);
@@ -66,6 +66,7 @@ export class SimulatedSnapshots {
         if (root === null) throw new StoreError("out_of_order", `the origin has no ${treeSize} leaves`);
         return root;
       };
+      if (this.#bugs.has("snapshot_below_promise")) continue;
       await checks.origin({
         originFingerprint,
         treeSize: leaves.length,
@@ -81,4 +82,16 @@ export class SimulatedSnapshots {
     const confState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
     return { point, confState };
   }
+}
+
+const ENTRIES_LOST = 30;
+
+/** A planted bug: an older state under the newest entry's number. */
+function shortened(applied: readonly AppliedRow[]): AppliedRow[] {
+  const newest = applied.at(-1);
+  const older = applied.slice(0, Math.max(4, applied.length - ENTRIES_LOST));
+  const last = older.pop();
+  if (newest === undefined || last === undefined) return [];
+  const { index, term } = newest.decision;
+  return [...older, { ...last, decision: { ...last.decision, index, term } }];
 }

@@ -1,4 +1,5 @@
 import type { HeldCertificate, PeerCosignature } from "@event-anchoring/control-contract";
+import { membershipContext } from "@event-anchoring/control-plane";
 import type { EntryDecision } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -12,7 +13,7 @@ import {
   parseNote,
   quorumPolicyOf,
 } from "@event-anchoring/protocol";
-import type { Entry, HardState, InboundMessage } from "raft-ts";
+import type { ConfState, Entry, EntryId, HardState, InboundMessage } from "raft-ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
 import type { SimulatedDatabase } from "./simulated-database.ts";
 import { WORLD_START_MS } from "./simulated-process.ts";
@@ -42,6 +43,8 @@ interface KnownEntry {
 interface CanonicalEntry {
   readonly term: number;
   readonly effect: string;
+  /** After it. */
+  readonly members: string;
 }
 
 interface CanonicalOrigin {
@@ -58,6 +61,8 @@ export interface WitnessOptions {
   /** A bit for each machine. */
   readonly bitOf: (machine: string) => number;
   readonly electorate: number;
+  /** Raft ids of the voters that a life begins with. */
+  readonly voters: readonly bigint[];
 }
 
 /** Entry stamps may be this far ahead of true time: the guard's bound, and what a report may be old. */
@@ -86,6 +91,11 @@ export class Witness {
   readonly #leaves: Uint8Array[] = [];
   readonly #contents = new Set<string>();
   readonly #recorded = new Map<string, number>();
+  /** Membership changes that were proposed, by index and term: the version that each says it follows from, in hex. */
+  readonly #changes = new Map<string, string>();
+  /** Client event ids whose erasure was acknowledged. */
+  readonly erased = new Set<string>();
+  #trustRootVersion = 1;
   broken: Broken | null = null;
 
   constructor(options: WitnessOptions) {
@@ -125,22 +135,49 @@ export class Witness {
     if (!isSame) this.fail("entriesOfOneIndexAndTermAreTheSame", `index ${entry.index}, term ${entry.term}`);
   }
 
-  onDecided(machine: string, decision: EntryDecision): void {
+  /** @param confState the membership after it, if it changes that; null: it does not */
+  onDecided(machine: string, decision: EntryDecision, confState: ConfState | null): void {
     const { index, term } = decision;
-    const effect = bytesToHex(decision.effect);
+    this.anEntryIsAppliedOnceItIsDurableHere(machine, index, term);
     const known = this.#canonical[index - 1];
-    if (known === undefined) {
-      this.whatIsAppliedIsDurableOnAQuorum(machine, index, term);
-      this.noEntryIsStampedFarAhead(decision);
-      this.#canonical[index - 1] = { term, effect };
-      this.#extend(decision);
-    } else this.appliedEntriesAgreeEverywhere(machine, decision, known);
+    if (known !== undefined) return this.appliedEntriesAgreeEverywhere(machine, decision, confState, known);
+    this.whatIsAppliedIsDurableOnAQuorum(machine, index, term);
+    this.noEntryIsStampedFarAhead(decision);
+    const before = this.#canonical[index - 2]?.members ?? `${this.#options.voters.join()};`;
+    const members = confState === null ? before : membersOf(confState);
+    if (members !== before) this.membershipFollowsTheTrustRootInForce(index, term);
+    this.#canonical[index - 1] = { term, effect: bytesToHex(decision.effect), members };
+    this.#extend(decision);
   }
 
-  appliedEntriesAgreeEverywhere(machine: string, { index, term, effect }: EntryDecision, known: CanonicalEntry): void {
-    if (known.term === term && known.effect === bytesToHex(effect)) return;
+  appliedEntriesAgreeEverywhere(
+    machine: string,
+    { index, term, effect }: EntryDecision,
+    confState: ConfState | null,
+    known: CanonicalEntry,
+  ): void {
+    const isSameMembership = confState === null || membersOf(confState) === known.members;
+    if (known.term === term && known.effect === bytesToHex(effect) && isSameMembership) return;
     const detail = `${machine} applied index ${index} of term ${term}; elsewhere it is of term ${known.term}`;
     this.fail("appliedEntriesAgreeEverywhere", known.term === term ? `${detail}, with another effect` : detail);
+  }
+
+  /** A leader has appended a membership change. */
+  onChangeProposed({ index, term }: EntryId, context: Uint8Array): void {
+    this.#changes.set(`${index}:${term}`, bytesToHex(context));
+  }
+
+  membershipFollowsTheTrustRootInForce(index: number, term: number): void {
+    const context = this.#changes.get(`${index}:${term}`);
+    const inForce = bytesToHex(membershipContext(this.#trustRootVersion));
+    if (context === undefined || context === inForce) return;
+    const detail = `entry ${index} changes members by version ${context}, in force is ${inForce}`;
+    this.fail("membershipFollowsTheTrustRootInForce", detail);
+  }
+
+  anEntryIsAppliedOnceItIsDurableHere(machine: string, index: number, term: number): void {
+    if (this.#options.disksOf(machine).database.holds({ index, term })) return;
+    this.fail("anEntryIsAppliedOnceItIsDurableHere", `${machine} applies ${index} of term ${term}`);
   }
 
   whatIsAppliedIsDurableOnAQuorum(machine: string, index: number, term: number): void {
@@ -162,6 +199,7 @@ export class Witness {
   }
 
   #extend({ writes, index }: EntryDecision): void {
+    for (const { version } of writes.trustRoots) this.#trustRootVersion = version;
     for (const leaf of writes.leaves) {
       const key = bytesToHex(leaf.originFingerprint);
       const origin = this.#originOf(key);
@@ -393,6 +431,12 @@ export class Witness {
     }
   }
 
+  /** Client event ids that an operator has had erased, and that still stand in this machine's log. */
+  erasedIdsIn(machine: string): readonly string[] {
+    const { rows } = this.#options.disksOf(machine).database;
+    return [...this.erased].filter((id) => rows.some(({ entry }) => Buffer.from(entry.payload).includes(id)));
+  }
+
   /** Nothing that was refused, whenever it was tried, is in a tree. @param contents by operation */
   whatWasRefusedIsNotAnchored(refused: ReadonlyMap<string, string>): void {
     for (const leaf of this.#leaves) {
@@ -409,6 +453,10 @@ function contentNameOf(bytes: Uint8Array): string | null {
   const leaf = decodeLeaf(bytes);
   if (leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent) return bytesToHex(leaf.eventHash);
   return leaf.kind === LEAF_KIND.claim ? bytesToHex(leaf.attributeHash) : null;
+}
+
+function membersOf({ voters, learners }: ConfState): string {
+  return `${voters.join()};${learners.join()}`;
 }
 
 function bitsIn(mask: number): number {
