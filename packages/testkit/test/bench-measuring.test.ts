@@ -29,10 +29,14 @@ describe("percentile", () => {
 });
 
 describe("a load is steady", () => {
-  const at = (ratePerSecond: number, cpuMsEach: number | null = null): Stretch => ({ ratePerSecond, cpuMsEach });
+  const at = (ratePerSecond: number, cpuMsEach: number | null = null): Stretch => ({
+    requests: 1000,
+    ratePerSecond,
+    cpuMsEach,
+  });
 
   test("when the newest three stretches are alike in rate and in cost", () => {
-    expect(isSteady([at(1000), at(950), at(900)])).toBe(true);
+    expect(isSteady([at(1000), at(950), at(901)])).toBe(true);
     expect(isSteady([at(100), at(1000), at(950), at(1000)])).toBe(true);
     expect(isSteady([at(1000, 0.5), at(1000, 0.46), at(1000, 0.5)])).toBe(true);
   });
@@ -40,11 +44,18 @@ describe("a load is steady", () => {
   test("and not before", () => {
     expect(isSteady([])).toBe(false);
     expect(isSteady([at(1000), at(1000)])).toBe(false);
-    expect(isSteady([at(1000), at(950), at(899)])).toBe(false);
+    expect(isSteady([at(1000), at(950), at(898)])).toBe(false);
     expect(isSteady([at(1000), at(1000), at(1000), at(500)])).toBe(false);
     expect(isSteady([at(0), at(0), at(0)])).toBe(false);
     // The rate of one client, who waits, is the same while what it costs still falls.
     expect(isSteady([at(200, 0.9), at(200, 0.7), at(200, 0.6)])).toBe(false);
+  });
+
+  test("or differ by one answer, where answers are few", () => {
+    const few = (...counts: readonly number[]): Stretch[] =>
+      counts.map((requests) => ({ requests, ratePerSecond: requests * 1000, cpuMsEach: null }));
+    expect([few(10, 9, 9), few(3, 2, 3), few(1, 1, 1)].map(isSteady)).toEqual([true, true, true]);
+    expect([few(10, 7, 8), few(3, 1, 2), few(0, 0, 0)].map(isSteady)).toEqual([false, false, false]);
   });
 
   test("spread is a share of the largest", () => {

@@ -43,6 +43,7 @@ function report(rows: readonly Row[]): Report {
   return {
     format: 1,
     measuredAt: "2030-01-02T03:04:05.000Z",
+    commit: "1a2b3c4",
     machine: { cores: 2, model: "A CPU", memoryMb: 4000, node: "v20", platform: "Linux 6", etcd: "etcd Version: 3.4" },
     secondsEach: 8,
     rows,
@@ -122,6 +123,7 @@ describe("ratios", () => {
   test("of the best leave out what is no anchor and no put", () => {
     const rows = [row({}), row({ ratePerSecond: 6000 }), row({ unit: "requests", ratePerSecond: 9e9 }), PUTS, TIMES];
     expect(ratioOfBest(rows)?.rate).toBe(3);
+    expect(ratioOfBest(rows)?.p50).toBeNull();
     expect(ratioOfBest([row({})])).toBeNull();
     expect(ratioOfBest([PUTS])).toBeNull();
   });
@@ -149,7 +151,7 @@ describe("a report", () => {
   test("says where, when and with what it was measured, and that receipts were verified", () => {
     const [first] = markdown.split("\n");
     expect(first).toBe(
-      "2030-01-02; 2 processors (A CPU), 4 GB, Linux 6, Node v20, etcd Version: 3.4; 8 s each; " +
+      "2030-01-02, commit 1a2b3c4; 2 processors (A CPU), 4 GB, Linux 6, Node v20, etcd Version: 3.4; 8 s each; " +
         "1,234 receipts of sampled answers verified offline.",
     );
   });
@@ -161,6 +163,8 @@ describe("a report", () => {
     expect(reportAsMarkdown(report(rows)).split("\n")[0]).toBe(
       "> **Other programs used up to 42 % of the processors: not figures to compare with.**",
     );
+    const failed = [{ scenario: "leader kill", reason: "nobody leads" }];
+    expect(warningsOf({ rows: [], failed })).toEqual(["leader kill failed: nobody leads"]);
     expect(warningsOf(report([row({})]))).toEqual([]);
   });
 

@@ -24,7 +24,7 @@ class Written {
 }
 
 describe("npm run bench", () => {
-  test("measures a running cluster, verifies what it was told, and prints nothing but JSON if asked for it", async () => {
+  test("measures a running cluster, verifies what it was told, and prints one JSON object", async () => {
     const [stdout, stderr] = [new Written(), new Written()];
     const folder = ["--cluster", setup.cluster.root];
     const small = ["--only", "single writes, 1 client, leader", "--seconds", "3", "--lead-in", "0"];

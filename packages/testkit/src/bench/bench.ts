@@ -3,7 +3,8 @@ import { ALL_SCENARIOS } from "./all-scenarios.ts";
 import { BENCH_HELP, chosen, isOptIn, parseBenchOptions } from "./bench-options.ts";
 import type { BenchOptions } from "./bench-options.ts";
 import { etcdVersion } from "./etcd/etcd-cluster.ts";
-import { loadPerCore, thisMachine } from "./machine.ts";
+import { commitHere, loadPerCore, thisMachine } from "./machine.ts";
+import type { MeasuredCluster } from "./measured-cluster.ts";
 import { progressOn } from "./progress.ts";
 import type { Progress } from "./progress.ts";
 import { tablesOf, warningsOf } from "./report-tables.ts";
@@ -49,7 +50,7 @@ export async function benchCommand(
     return 0;
   }
   const progress = progressOn(options.isJson ? stderr : stdout);
-  const report = await measure(options, scenarios, progress, () => signal?.aborted === true);
+  const report = await measure(options, scenarios, progress, signal);
   show(report, progress);
   if (options.isJson) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   return report.failed.length > 0 || report.rows.some(hasFailed) ? 1 : 0;
@@ -59,12 +60,13 @@ async function measure(
   options: BenchOptions,
   scenarios: readonly Scenario[],
   progress: Progress,
-  isInterrupted: () => boolean,
+  signal: AbortSignal | undefined,
 ): Promise<Report> {
   const { cluster: folder, measureMs, leadInMs } = options;
   if (loadPerCore() > BUSY_ALREADY) {
     progress.reporter.notice("this machine is busy already; figures will be low, and each says how busy it was");
   }
+  const isInterrupted = (): boolean => signal?.aborted === true;
   const measuredAt = new Date().toISOString();
   const etcd = etcdVersion();
   const runner = new Runner({ progress, measureMs, leadInMs }, isInterrupted);
@@ -72,10 +74,11 @@ async function measure(
   const there = scenarios.flatMap((each) => (each.kind === "etcd" ? [each] : []));
   let receiptsVerified = 0;
   if (here.length > 0) {
-    await withCluster(folder, progress, async (cluster) => {
+    const use = async (cluster: MeasuredCluster): Promise<void> => {
       await runner.onCluster(cluster, here);
       receiptsVerified = verifySamples(runner.samples, trustRootsOf(cluster.file.trust_root));
-    });
+    };
+    await withCluster({ folder, progress, use, ...(signal === undefined ? {} : { signal }) });
   }
   if (there.length > 0 && etcd === null) progress.reporter.notice("no etcd on the PATH: nothing to compare with");
   else if (there.length > 0 && !isInterrupted()) await runner.onEtcd(there);
@@ -83,6 +86,7 @@ async function measure(
   return {
     format: 1,
     measuredAt,
+    commit: commitHere(),
     machine: thisMachine(etcd),
     secondsEach: measureMs / 1000,
     rows,
@@ -96,5 +100,4 @@ function show(report: Report, progress: Progress): void {
   for (const table of tablesOf(report)) progress.line(`\n${textTable(table)}`);
   progress.line(`\n${report.receiptsVerified} receipts of sampled answers verified offline`);
   for (const warning of warningsOf(report)) progress.reporter.notice(warning);
-  for (const { scenario, reason } of report.failed) progress.line(`${scenario}: ${reason}`);
 }

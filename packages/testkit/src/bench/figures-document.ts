@@ -19,14 +19,15 @@ export function parseReport(text: string): Report {
 }
 
 export function reportAsMarkdown(report: Report): string {
-  const { machine, measuredAt, secondsEach, receiptsVerified } = report;
+  const { machine, measuredAt, commit, secondsEach, receiptsVerified } = report;
   const memory = `${(machine.memoryMb / 1000).toFixed(0)} GB`;
   const where = `${machine.cores} processors (${machine.model}), ${memory}, ${machine.platform}, Node ${machine.node}`;
   const etcd = machine.etcd === null ? "" : `, ${machine.etcd}`;
   const verified = `${receiptsVerified.toLocaleString("en")} receipts of sampled answers verified offline`;
+  const when = `${measuredAt.slice(0, 10)}${commit === null ? "" : `, commit ${commit}`}`;
   return [
     ...warningsOf(report).map((warning) => `> **${warning}**\n`),
-    `${measuredAt.slice(0, 10)}; ${where}${etcd}; ${secondsEach} s each; ${verified}.`,
+    `${when}; ${where}${etcd}; ${secondsEach} s each; ${verified}.`,
     "",
     tablesOf(report).map(markdownTable).join("\n\n"),
   ].join("\n");

@@ -1,4 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
+import { fileURLToPath } from "node:url";
 import type { Machine } from "./rows.ts";
 
 export function thisMachine(etcd: string | null): Machine {
@@ -10,6 +12,17 @@ export function thisMachine(etcd: string | null): Machine {
     platform: `${type()} ${release()}`,
     etcd,
   };
+}
+
+const CHECKOUT = fileURLToPath(new URL("../../../..", import.meta.url));
+
+/** What was measured: the short name of the commit, and `+` if files were changed since; null without git. */
+export function commitHere(): string | null {
+  const { status, stdout } = spawnSync("git", ["describe", "--always", "--exclude=*", "--dirty=+"], {
+    cwd: CHECKOUT,
+    encoding: "utf8",
+  });
+  return status === 0 ? stdout.trim() : null;
 }
 
 /** Processes that waited for a processor in the last minute, for each there is. */

@@ -103,11 +103,12 @@ async function stretchOf(generator: LoadGenerator, load: MeasuredLoad, ms: numbe
   const before = readCpu(load.groups);
   const startedAt = performance.now();
   if (!(await goesOnFor(generator, ms))) return null;
-  const units = generator.take().latenciesMs.length * load.workload.unitsPerRequest;
+  const requests = generator.take().latenciesMs.length;
+  const units = requests * load.workload.unitsPerRequest;
   const seconds = (performance.now() - startedAt) / 1000;
   const used = cpuBetween(before, readCpu(load.groups));
   const total = used === null ? null : Object.values(used).reduce((sum, each) => sum + each, 0);
-  return { ratePerSecond: units / seconds, cpuMsEach: total === null || units === 0 ? null : total / units };
+  return { requests, ratePerSecond: units / seconds, cpuMsEach: total === null || units === 0 ? null : total / units };
 }
 
 /** @returns false as soon as no client is left */

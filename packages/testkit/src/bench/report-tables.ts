@@ -142,13 +142,13 @@ function ratioTable({ rows, ratios }: Report): Table {
       number(ratio.anchorsPerSecond),
       number(ratio.putsPerSecond),
       ratio.rate.toFixed(2),
-      ratio.p50.toFixed(2),
+      ratio.p50?.toFixed(2) ?? "–",
     ]),
   };
 }
 
 /** What a reader must know before the figures; empty for a run that nothing disturbed. */
-export function warningsOf({ rows }: Pick<Report, "rows">): readonly string[] {
+export function warningsOf({ rows, failed }: Pick<Report, "rows" | "failed">): readonly string[] {
   const share = otherShareOf(rows);
   const unsteady = rows.filter((row) => row.type === "load" && !row.leadIn.isSteady).length;
   return [
@@ -156,6 +156,7 @@ export function warningsOf({ rows }: Pick<Report, "rows">): readonly string[] {
       ? [`Other programs used up to ${(share * 100).toFixed(0)} % of the processors: not figures to compare with.`]
       : []),
     ...(unsteady > 0 ? [`~: not steady when it was measured (${unsteady} of ${rows.length}).`] : []),
+    ...failed.map(({ scenario, reason }) => `${scenario} failed: ${reason}`),
   ];
 }
 

@@ -71,8 +71,8 @@ export interface Ratio {
   readonly putsPerSecond: number;
   /** Of the rates: above 1 the anchors are ahead. */
   readonly rate: number;
-  /** Of the medians: below 1 the anchors are ahead. */
-  readonly p50: number;
+  /** Of the medians: below 1 the anchors are ahead. Of different shapes none. */
+  readonly p50: number | null;
 }
 
 export interface Machine {
@@ -89,6 +89,8 @@ export interface Report {
   readonly format: 1;
   /** RFC 3339. */
   readonly measuredAt: string;
+  /** Of this checkout, `+` behind it if files were changed; null where nobody tells. */
+  readonly commit: string | null;
   readonly machine: Machine;
   readonly secondsEach: number;
   readonly rows: readonly Row[];
@@ -119,7 +121,7 @@ export function ratioOfBest(rows: readonly Row[]): Ratio | null {
   const anchors = best("anchoring", "anchors");
   const puts = best("etcd", "puts");
   if (anchors === null || puts === null) return null;
-  return ratioOf("the best of each, whatever the shape", anchors, puts);
+  return { ...ratioOf("the best of each, whatever the shape", anchors, puts), p50: null };
 }
 
 function ratioOf(shape: string, anchors: LoadRow, puts: LoadRow): Ratio {

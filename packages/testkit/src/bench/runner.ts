@@ -7,11 +7,10 @@ import { measureLoad } from "./measure-load.ts";
 import type { LoadFigures, MeasuredLoad, Sight } from "./measure-load.ts";
 import { MeasuredCluster } from "./measured-cluster.ts";
 import type { Progress } from "./progress.ts";
-import { LOAD_COLUMNS, TIMES_COLUMNS, loadCells, number, timesCells } from "./report-tables.ts";
+import { number, timesCells } from "./report-tables.ts";
 import type { Failed, LoadRow, Row } from "./rows.ts";
 import type { ClusterScenario, EtcdScenario, LoadScenario, PlannedLoad, Stage } from "./scenario.ts";
 import { singleEvents } from "./scenarios/events.ts";
-import { textLine } from "./table.ts";
 
 /** Until the hot paths of six new processes are compiled; before that a write costs twice the processor time. */
 const WARM_UP_MS_MAX = 20_000;
@@ -33,7 +32,7 @@ export class Runner {
 
   async onCluster(cluster: MeasuredCluster, scenarios: readonly (LoadScenario | ClusterScenario)[]): Promise<void> {
     const { progress } = this.#stage;
-    if (this.#stage.leadInMs > 0) await this.#warmUp(cluster);
+    if (this.#stage.leadInMs > 0 && !this.#isInterrupted()) await this.#warmUp(cluster);
     for (const scenario of scenarios) {
       if (this.#isInterrupted()) return;
       if (scenario.kind === "cluster" && scenario.needsOwn && cluster.own === null) {
@@ -122,24 +121,22 @@ export class Runner {
   ): Promise<LoadFigures> {
     const { progress } = this.#stage;
     const rates: string[] = [];
-    let isLeadInShown = timing.leadInMs === 0;
-    const leadIn = (): string => `${name}: lead-in ${rates.join(" ")} /s`;
+    const leadIn = (): string => `lead-in ${rates.join(" ")} /s`;
     const onSight = (sight: Sight): void => {
       if (sight.phase === "lead-in") rates.push(number(sight.ratePerSecond));
-      if (sight.phase === "measuring" && !isLeadInShown) {
-        progress.line(`  ${leadIn()}`);
-        isLeadInShown = true;
-      }
       progress.state(
         sight.phase === "preparing"
           ? `${name}: ${sight.made.toLocaleString("en")} requests signed`
           : sight.phase === "lead-in"
-            ? leadIn()
+            ? `${name}: ${leadIn()}`
             : `${name}: measuring, ${number(sight.ratePerSecond)} /s`,
       );
     };
     const figures = await measureLoad({ ...load, timing, onSight });
-    if (!isLeadInShown) progress.line(`  ${leadIn()}`);
+    const { ratePerSecond, p50Ms, p99Ms } = figures;
+    const measured = `${number(ratePerSecond)} /s, p50 ${number(p50Ms)} ms, p99 ${number(p99Ms)} ms`;
+    const parts = [...(rates.length === 0 ? [] : [leadIn()]), ...(timing.measureMs === 0 ? [] : [measured])];
+    progress.line(`  ${name}: ${parts.join("; ")}`);
     return figures;
   }
 
@@ -155,9 +152,7 @@ export class Runner {
       return;
     }
     for (const row of rows) {
-      const line =
-        row.type === "load" ? textLine(LOAD_COLUMNS, loadCells(row)) : textLine(TIMES_COLUMNS, timesCells(row));
-      this.#stage.progress.line(line);
+      if (row.type === "times") this.#stage.progress.line(`  ${timesCells(row).slice(0, 2).join(": ")} s`);
       this.rows.push(row);
     }
   }
@@ -171,14 +166,23 @@ export async function onCluster(
   return { workload, clients, urls: await cluster.urlsAt(place), headers: cluster.headers, groups: cluster.groups };
 }
 
+export interface ClusterUse<Result> {
+  /** Of a running cluster; null: start one. */
+  readonly folder: string | null;
+  readonly progress: Progress;
+  /** Ends a start early. */
+  readonly signal?: AbortSignal;
+  readonly use: (cluster: MeasuredCluster) => Promise<Result>;
+}
+
 /** The running cluster of a folder, or one that is started for `use` and erased afterwards. */
-export async function withCluster<Result>(
-  folder: string | null,
-  { reporter }: Progress,
-  use: (cluster: MeasuredCluster) => Promise<Result>,
-): Promise<Result> {
+export async function withCluster<Result>({ folder, progress, signal, use }: ClusterUse<Result>): Promise<Result> {
   if (folder !== null) return use(MeasuredCluster.running(folder));
-  const own = await EmbeddedCluster.start({ folder: mkdtempSync(join(tmpdir(), "anchoring-bench-")), reporter });
+  const { reporter } = progress;
+  const own = await EmbeddedCluster.start(
+    { folder: mkdtempSync(join(tmpdir(), "anchoring-bench-")), reporter },
+    signal,
+  );
   try {
     return await use(MeasuredCluster.ofOwn(own));
   } finally {

@@ -1,5 +1,7 @@
 /** What one stretch of load came to. */
 export interface Stretch {
+  /** Good answers in it. */
+  readonly requests: number;
   /** Things done in each second. */
   readonly ratePerSecond: number;
   /** Processor time of the measured processes for each thing done, in milliseconds; null where nobody tells. */
@@ -12,14 +14,15 @@ const SPREAD_MAX = 0.1;
 
 /**
  * Whether a load has settled: the newest stretches are within 10 % of one another, in rate and in processor time for
- * each thing done. The rate alone is no sign with few clients, who mostly wait, while the code they wait for is still
- * being compiled.
+ * each thing done, but for one answer more or less, which counts where answers are few. The rate alone is no sign with
+ * few clients, who mostly wait, while the code they wait for is still being compiled.
  */
 export function isSteady(stretches: readonly Stretch[]): boolean {
   const newest = stretches.slice(-STRETCHES_ALIKE);
-  if (newest.length < STRETCHES_ALIKE) return false;
+  if (newest.length < STRETCHES_ALIKE || newest.some(({ requests }) => requests === 0)) return false;
   const costs = newest.flatMap(({ cpuMsEach }) => (cpuMsEach === null ? [] : [cpuMsEach]));
-  return spread(newest.map(({ ratePerSecond }) => ratePerSecond)) <= SPREAD_MAX && spread(costs) <= SPREAD_MAX;
+  const max = SPREAD_MAX + 1 / Math.max(...newest.map(({ requests }) => requests));
+  return spread(newest.map(({ ratePerSecond }) => ratePerSecond)) <= max && spread(costs) <= max;
 }
 
 /** From the smallest to the largest, as a share of the largest; 0 for none, 1 if the largest is 0. */

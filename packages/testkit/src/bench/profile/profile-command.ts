@@ -26,7 +26,10 @@ const PATIENCE_MS = 30_000;
 /** From packages/testkit/dist/bench/profile. */
 const CHECKOUT = pathToFileURL(fileURLToPath(new URL("../../../../..", import.meta.url))).href;
 
-/** The command behind `npm run profile`. @returns the exit code: 1 if a request failed, 2 for a call that makes no sense */
+/**
+ * The command behind `npm run profile`.
+ * @returns the exit code: 1 if a request failed, 2 for a call that makes no sense
+ */
 export async function profileCommand(args: readonly string[], stdout: Terminal, stderr: Terminal): Promise<number> {
   let options: ProfileOptions | "help";
   let scenario: LoadScenario;
@@ -45,9 +48,8 @@ export async function profileCommand(args: readonly string[], stdout: Terminal, 
   const out = wanted.out === null ? mkdtempSync(join(tmpdir(), "anchoring-profile-")) : resolve(wanted.out);
   mkdirSync(out, { recursive: true });
   const progress = progressOn(stdout);
-  const row = await withCluster(wanted.cluster, progress, (cluster) =>
-    profile(cluster, scenario, { ...wanted, out }, progress),
-  );
+  const use = (cluster: MeasuredCluster): Promise<LoadRow> => profile(cluster, scenario, { ...wanted, out }, progress);
+  const row = await withCluster({ folder: wanted.cluster, progress, use });
   progress.line(`\nThe .cpuprofile files are in ${out}`);
   return hasFailed(row) ? 1 : 0;
 }
