@@ -31,7 +31,7 @@ export interface Audit {
   readonly heads: number;
 }
 
-const CAUGHT_UP_TIMEOUT_MS = 60_000;
+const CAUGHT_UP_TIMEOUT_MS = 120_000;
 
 /**
  * Holds everything that was said to anybody against what every node has in the end: nothing lost, nothing twice,
@@ -43,7 +43,7 @@ export async function audit(setup: TestCluster, recorder: Recorder): Promise<Aud
   const [first = []] = logs;
   const { cosignatures, heads, anchored } = recorder;
   const trustRoots = trustRootsOf(setup.cluster.file.trust_root);
-  const tips = await Promise.all(nodes.map(({ id }) => headsAt(setup, id)));
+  const tips = await Promise.all(nodes.map(({ id }) => certainHeadsAt(setup, id)));
   const broken = [
     ...brokenPromises(recorder),
     ...logs.flatMap((log, at) => differentLeaves(nodes[at]?.id ?? "", first, log)),
@@ -69,6 +69,18 @@ async function equalLogs(setup: TestCluster): Promise<readonly (readonly StoredL
     async () => {
       const logs = await Promise.all(urls.map(storedLog));
       return logs.every(({ length }) => length === logs[0]?.length) ? logs : null;
+    },
+    CAUGHT_UP_TIMEOUT_MS,
+  );
+}
+
+/** A node that is not sure yet is asked again. */
+async function certainHeadsAt(setup: TestCluster, nodeId: string): Promise<readonly string[]> {
+  return until(
+    `${nodeId} is sure of its heads`,
+    async () => {
+      const heads = await headsAt(setup, nodeId);
+      return heads.every((head) => /^\d+ [0-9a-f]{64}$/.test(head)) ? heads : null;
     },
     CAUGHT_UP_TIMEOUT_MS,
   );

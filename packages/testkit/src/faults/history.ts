@@ -20,7 +20,8 @@ const REPLAY_EVERY = 6;
 export class History {
   readonly #lines: object[] = [];
   readonly refusals: LoadAnswer[] = [];
-  writes = 0;
+  /** When each acknowledgement came. */
+  readonly acknowledgedMs: number[] = [];
   reads = 0;
 
   origin(origin: string, size: number): void {
@@ -40,7 +41,7 @@ export class History {
     const { anchor } = JSON.parse(answer.text) as { readonly anchor: { readonly anchor_id: string; depth: number } };
     const { anchor_id, depth } = anchor;
     this.#lines.push({ ...sent, return_us: Math.ceil(endedMs * 1000), anchor_id, depth });
-    this.writes += 1;
+    this.acknowledgedMs.push(endedMs);
   }
 
   read(client: number, { originFingerprint: origin, treeSize: size, startedMs, endedMs }: SeenHead): void {
@@ -135,11 +136,15 @@ export class HistoryLoad {
     ]);
   }
 
-  /** Waits until so many more writes are acknowledged and reads answered. */
-  async more(writes: number, reads: number, timeoutMs = 60_000): Promise<void> {
-    const [writesGoal, readsGoal] = [this.history.writes + writes, this.history.reads + reads];
-    const isThere = (): boolean => this.history.writes >= writesGoal && this.history.reads >= readsGoal;
-    await until(`${writes} more writes and ${reads} more reads`, isThere, timeoutMs);
+  get acknowledgedMs(): readonly number[] {
+    return this.history.acknowledgedMs;
+  }
+
+  /** Waits until so many more writes are acknowledged, and as many reads answered. */
+  async more(count: number, timeoutMs = 120_000): Promise<void> {
+    const [writesGoal, readsGoal] = [this.acknowledgedMs.length + count, this.history.reads + count];
+    const isThere = (): boolean => this.acknowledgedMs.length >= writesGoal && this.history.reads >= readsGoal;
+    await until(`${count} more writes and reads`, isThere, timeoutMs);
   }
 
   async stop(): Promise<void> {
@@ -152,8 +157,9 @@ export class HistoryLoad {
 async function beginOrigin({ cluster, apiKey }: TestCluster, history: History, origin: string): Promise<void> {
   const { nodes } = cluster.file;
   const requests = new RetryingRequests({ nodes, apiKey, firstNode: 0 });
-  const event_hash = createHash("sha256").update(`first of ${origin}`).digest("hex");
-  const body = { origin_fingerprint: origin, event_hash, client_event_id: `first of ${origin}` };
+  const id = randomUUID();
+  const event_hash = createHash("sha256").update(id).digest("hex");
+  const body = { origin_fingerprint: origin, event_hash, client_event_id: id };
   const outcome = await requests.post("/v1/event-anchors", JSON.stringify(body));
   await requests.close();
   if (outcome.result !== "answered") throw new Error(`the first event of ${origin} was ${outcome.result}`);

@@ -43,6 +43,10 @@ export class MixedLoad {
     );
   }
 
+  get acknowledgedMs(): readonly number[] {
+    return this.recorder.anchored.map(({ endedMs }) => endedMs);
+  }
+
   /** Waits until so many more records are acknowledged. */
   async more(count: number, timeoutMs = 60_000): Promise<void> {
     const goal = this.recorder.anchored.length + count;

@@ -1,49 +1,67 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { FaultyCluster } from "./faulty-cluster.ts";
-import type { MixedLoad } from "./mixed-load.ts";
 import { rolesOf } from "./nemesis.ts";
 import type { Nemesis } from "./nemesis.ts";
 
+/** Clients that go on writing whatever happens. */
+export interface SteadyLoad {
+  /** When each acknowledgement came, in milliseconds of this process's monotonic clock. */
+  readonly acknowledgedMs: readonly number[];
+  /** Waits until so many more are acknowledged. */
+  more(count: number): Promise<void>;
+}
+
 export interface StrikeReport {
   readonly name: string;
+  /** Before the fault. */
   readonly leader: string;
-  /** Records acknowledged while the fault lasted. */
-  readonly anchoredMeanwhile: number;
+  /** Acknowledged while the fault lasted. */
+  readonly acknowledgedMeanwhile: number;
   /** The longest time without any acknowledgement, from the strike to the end of all. */
   readonly longestGapMs: number;
   /** From the end of the fault until every node was ready. */
   readonly readyAfterMs: number;
 }
 
-const RECORDS_AFTERWARDS = 50;
-const READY_TIMEOUT_MS = 60_000;
+const ACKNOWLEDGED_AFTERWARDS = 50;
+const READY_TIMEOUT_MS = 120_000;
 
-/** Gives a cluster under load one fault for a while, and waits until it is whole again and goes on. */
+/**
+ * Gives a cluster under load some faults at once for a while, and waits until it is whole again and goes on.
+ * @throws when it is not
+ */
 export async function strike(
   faulty: FaultyCluster,
-  load: MixedLoad,
-  nemesis: Nemesis,
+  load: SteadyLoad,
+  nemeses: readonly Nemesis[],
   holdMs: number,
 ): Promise<StrikeReport> {
-  const { anchored } = load.recorder;
+  const name = nemeses.map((nemesis) => nemesis.name).join(", and ");
   const roles = await rolesOf(faulty);
-  const before = anchored.length;
+  const before = load.acknowledgedMs.length;
   const struckMs = performance.now();
-  const end = await nemesis.strike(faulty, roles);
+  const ends: (() => Promise<void>)[] = [];
+  for (const nemesis of nemeses) ends.unshift(await nemesis.strike(faulty, roles));
   await delay(holdMs);
-  const anchoredMeanwhile = anchored.length - before;
-  await end();
+  const acknowledgedMeanwhile = load.acknowledgedMs.length - before;
+  for (const end of ends) await end();
   const endedMs = performance.now();
   await faulty.cluster.ready(READY_TIMEOUT_MS);
   const readyAfterMs = performance.now() - endedMs;
-  await load.more(RECORDS_AFTERWARDS);
-  const times = [struckMs, ...anchored.slice(before).map(({ endedMs: atMs }) => atMs)].toSorted((a, b) => a - b);
+  await load.more(ACKNOWLEDGED_AFTERWARDS);
+  const times = [struckMs, ...load.acknowledgedMs.slice(before)];
   const longestGapMs = Math.max(...times.slice(1).map((atMs, i) => atMs - (times[i] ?? atMs)));
-  return { name: nemesis.name, leader: roles.leader, anchoredMeanwhile, longestGapMs, readyAfterMs };
+  return { name, leader: roles.leader, acknowledgedMeanwhile, longestGapMs, readyAfterMs };
 }
 
-export function describeStrike({ name, leader, anchoredMeanwhile, longestGapMs, readyAfterMs }: StrikeReport): string {
+export function describeStrike({
+  name,
+  leader,
+  acknowledgedMeanwhile,
+  longestGapMs,
+  readyAfterMs,
+}: StrikeReport): string {
   const gap = `${(longestGapMs / 1000).toFixed(2)} s`;
   const ready = `${(readyAfterMs / 1000).toFixed(2)} s`;
-  return `${name} (leader ${leader}): ${anchoredMeanwhile} meanwhile, longest gap ${gap}, ready ${ready} after\n`;
+  return `${name} (${leader} led): ${acknowledgedMeanwhile} meanwhile, longest gap ${gap}, ready ${ready} after\n`;
 }

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { SmallDisk, nodeFiles } from "@event-anchoring/testkit";
+import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
+import { ClusterUnderFaults, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS } from "./under-faults.ts";
+
+/** Room for a database, its write-ahead log and what these suites write. */
+const DISK_MIB = 256;
+
+const kind = SmallDisk.kindHere();
+if (typeof kind !== "string")
+  process.stdout.write(`full disks are not tested: none can be mounted (${kind.missing})\n`);
+
+(typeof kind === "string" ? describe : describe.skip)("a cluster of which each database has a small disk", () => {
+  const disks = new Map<string, SmallDisk>();
+  let cluster: ClusterUnderFaults;
+
+  async function moveDatabases({ cluster: embedded }: FaultyCluster): Promise<void> {
+    if (typeof kind !== "string") throw new Error("there is no small disk");
+    for (const { id } of embedded.file.nodes) {
+      await embedded.node(id).stopProcesses();
+      await embedded.node(id).stopPostgres();
+      disks.set(id, SmallDisk.under(nodeFiles(embedded, id).databaseDir, kind, DISK_MIB));
+      await embedded.node(id).startPostgres();
+      embedded.node(id).startProcesses();
+    }
+    await embedded.ready();
+  }
+
+  function full(name: string, who: "leader" | "follower" | "all"): Nemesis {
+    return {
+      name,
+      missing: () => null,
+      strike: async ({ cluster: embedded }, { leader, followers }) => {
+        const ids = { leader: [leader], follower: [followers[0]], all: embedded.file.nodes.map(({ id }) => id) }[who];
+        const givers = ids.map((id) => disks.get(id)?.fill() ?? ((): void => undefined));
+        for (const id of ids) expect(disks.get(id)?.freeBlocks).toBe(0);
+        return async () => {
+          for (const giveBack of givers) giveBack();
+        };
+      },
+    };
+  }
+
+  beforeAll(async () => {
+    cluster = await ClusterUnderFaults.start(moveDatabases);
+    process.stdout.write(`the small disks are ${String(kind)}\n`);
+  }, START_TIMEOUT_MS);
+
+  afterAll(async () => {
+    await cluster.faulty.cluster.stop();
+    for (const disk of disks.values()) disk.unmount();
+    await cluster.end();
+  }, START_TIMEOUT_MS);
+
+  test.each([
+    ["a follower's", full("a follower's disk is full", "follower")],
+    ["the leader's", full("the leader's disk is full", "leader")],
+    ["every", full("every disk is full", "all")],
+  ])("goes on when %s disk is full", (_whose, nemesis) => cluster.strike([nemesis]), STRIKE_TIMEOUT_MS);
+
+  test("has lost, doubled and contradicted nothing", () => cluster.expectSound(), STRIKE_TIMEOUT_MS);
+});

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, test } from "@jest/globals";
+import { CLOCK_NEMESES, NETWORK_NEMESES, PROCESS_NEMESES, STORAGE_NEMESES } from "@event-anchoring/testkit";
+import { pick, seededDice } from "../responsibility/dice.ts";
+import { historySeed } from "../responsibility/seed.ts";
+import { ClusterUnderFaults, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS, isMissing } from "./under-faults.ts";
+
+/** How many pairs of faults strike. */
+const PAIRS = Number(process.env["FAULT_PAIRS"] ?? 12);
+const OF_A_NODE = [...PROCESS_NEMESES, ...STORAGE_NEMESES, ...CLOCK_NEMESES];
+
+describe("a cluster that is given two faults at once, again and again", () => {
+  const seed = historySeed();
+  const dice = seededDice(seed);
+  let cluster: ClusterUnderFaults;
+
+  beforeAll(async () => {
+    process.stdout.write(`HISTORY_SEED=${seed}\n`);
+    cluster = await ClusterUnderFaults.start();
+  }, START_TIMEOUT_MS);
+
+  afterAll(async () => {
+    await cluster.end();
+  }, START_TIMEOUT_MS);
+
+  const pairs = Array.from({ length: PAIRS }, () => {
+    const [ofNode, ofNetwork] = [pick(dice, OF_A_NODE), pick(dice, NETWORK_NEMESES)];
+    return { title: `${ofNode.name}, and ${ofNetwork.name}`, ofNode, ofNetwork };
+  });
+  test.each(pairs)(
+    "goes on when $title",
+    async ({ ofNode, ofNetwork }) => {
+      // The network comes last: to meet a node in some act it must be able to act.
+      const nemeses = [ofNode, ofNetwork].filter((nemesis) => !isMissing(nemesis, cluster.faulty));
+      await cluster.strike(nemeses);
+    },
+    STRIKE_TIMEOUT_MS,
+  );
+
+  test("has lost, doubled and contradicted nothing", () => cluster.expectSound(), STRIKE_TIMEOUT_MS);
+});
