@@ -59,14 +59,15 @@ function addEndings(
 }
 
 /**
- * Nothing of this is in an entry of plain events. What is there of one is there of all, be it empty: a session keeps
- * the plan of every combination that it has seen.
+ * What has no rows is left out, because the server sets up every part of a statement, also one that writes nothing.
+ * Endings and revocations are there together or not at all: a session keeps the plan of every combination that it has
+ * seen.
  */
 export function addRecords(builder: StatementBuilder, writes: EntryWrites): void {
   const { claims, grants, endings, revocations, erasures } = writes;
-  if (claims.length + grants.length + endings.length + revocations.length > 0) {
-    addClaims(builder, claims);
-    addGrants(builder, grants);
+  if (claims.length > 0) addClaims(builder, claims);
+  if (grants.length > 0) addGrants(builder, grants);
+  if (endings.length + revocations.length > 0) {
     addEndings(
       builder,
       "endedClaims",

@@ -206,15 +206,16 @@ function anchorsOf({ anchors, records, recordsAlone = [] }: StoredFactsQuery): r
 }
 
 /**
- * Parameters by part, in the order of the text; a part that asks nothing is left out. Claims, grants and revocations
- * are asked about in all ways or in none: a session keeps the plan of every combination that it has seen.
+ * Parameters by part, in the order of the text; a part that asks nothing is left out, because the server sets up every
+ * part of a statement, also one that has nothing to do. What only grants and revocations ask for is one or none: a
+ * session keeps the plan of every combination that it has seen.
  */
 function partsOf(query: StoredFactsQuery): Map<PartName, readonly Parameter[]> {
   const { clientEvents, contents, claimPairs, records, recordsAlone = [], grantParties } = query;
   const anchors = anchorsOf(query);
-  const asksOfRecords = contents.length + claimPairs.length + records.length + grantParties.length > 0;
+  const asksOfGrants = records.length + grantParties.length > 0;
   const parts = new Map<PartName, readonly Parameter[]>();
-  if (asksOfRecords) parts.set("records", [prefixArray(records), byteaArray(records)]);
+  if (asksOfGrants) parts.set("records", [prefixArray(records), byteaArray(records)]);
   if (recordsAlone.length > 0) parts.set("recordsAlone", [prefixArray(recordsAlone), byteaArray(recordsAlone)]);
   if (anchors.length > 0) parts.set("anchors", [prefixArray(anchors), byteaArray(anchors)]);
   if (clientEvents.length > 0) {
@@ -224,11 +225,11 @@ function partsOf(query: StoredFactsQuery): Map<PartName, readonly Parameter[]> {
       textArray(clientEvents.map(({ clientEventId }) => clientEventId)),
     ]);
   }
-  if (asksOfRecords) {
+  if (contents.length > 0) parts.set("contents", [prefixArray(contents), byteaArray(contents)]);
+  if (claimPairs.length > 0) parts.set("claimPairs", [prefixArray(claimPairs), byteaArray(claimPairs)]);
+  if (asksOfGrants) {
     const grantors = grantParties.map(({ grantorClaim }) => grantorClaim);
     const grantees = grantParties.map(({ granteeClaim }) => granteeClaim);
-    parts.set("contents", [prefixArray(contents), byteaArray(contents)]);
-    parts.set("claimPairs", [prefixArray(claimPairs), byteaArray(claimPairs)]);
     parts.set("grantParties", [
       prefixArray(grantors),
       byteaArray(grantors),
