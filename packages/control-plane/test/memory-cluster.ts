@@ -163,7 +163,7 @@ export interface SentFrame {
 
 export class MemoryCluster {
   readonly time = new ManualClock();
-  readonly nodes: readonly MemoryNode[];
+  nodes: readonly MemoryNode[];
   readonly sent: SentFrame[] = [];
   /** After how many ms a frame arrives: no number is a loss, two numbers are a duplicate, unequal ones reorder. */
   link: (sent: SentFrame) => readonly number[] = () => [LINK_DELAY_MS];
@@ -185,6 +185,14 @@ export class MemoryCluster {
     const cluster = new MemoryCluster(await RaftEngine.load(), ceremony);
     for (const node of cluster.nodes) cluster.start(node);
     return cluster;
+  }
+
+  /** One more node, which knows the others and waits until the group adds it. */
+  add(identity: NodeIdentity): MemoryNode {
+    const node = new MemoryNode(identity.nodeId, identity);
+    this.nodes = [...this.nodes, node];
+    this.start(node);
+    return node;
   }
 
   node(nodeId: string): MemoryNode {

@@ -1,0 +1,209 @@
+/** Nodes that join, leave and change keys, on clusters in memory; time is the test's. */
+import { describe, expect, test } from "@jest/globals";
+import { trustRootsOf } from "@event-anchoring/ledger";
+import type { Ceremony, TrustRootChange } from "@event-anchoring/provision";
+import type { ConfState } from "raft-ts";
+import { anchor, certifiedSizes, made } from "./cluster-steps.ts";
+import { MemoryCluster, type MemoryNode, ceremonyOf, identityOf } from "./memory-cluster.ts";
+import { holding, newcomer, nextTrustRoot, rotatedCosigner } from "./trust-root-maker.ts";
+
+interface Setup {
+  readonly ceremony: Ceremony;
+  readonly cluster: MemoryCluster;
+}
+
+async function ready(nodeIds: readonly string[] = ["a", "b", "c"]): Promise<Setup> {
+  const ceremony = ceremonyOf(nodeIds);
+  return { ceremony, cluster: await made(await MemoryCluster.of(ceremony)) };
+}
+
+function leaderOf(cluster: MemoryCluster): MemoryNode {
+  const leader = cluster.leader();
+  if (leader === null) throw new Error("nobody leads");
+  return leader;
+}
+
+/** Proposes the next version through the leader, and says how it was decided. */
+async function change({ ceremony, cluster }: Setup, changes: Omit<TrustRootChange, "issuedS">): Promise<unknown> {
+  const leader = leaderOf(cluster);
+  const result = cluster.submit(leader, nextTrustRoot(ceremony, leader.live().state, changes));
+  await cluster.time.advance(300);
+  return result;
+}
+
+const APPLIED = { kind: "decided", outcome: { kind: "applied" } };
+
+/** Names of the members, as that node knows them. */
+function groupOf(node: MemoryNode): Record<"voters" | "outgoing" | "learners", string> {
+  const { members, membership } = node.live();
+  const conf: ConfState = membership.confState;
+  const names = (ids: readonly bigint[]): string =>
+    ids
+      .map((id) => members.nodeIdOf(id) ?? "?")
+      .toSorted()
+      .join("");
+  return { voters: names(conf.voters), outgoing: names(conf.votersOutgoing), learners: names(conf.learners) };
+}
+
+async function untilGroup(cluster: MemoryCluster, voters: string, learners = ""): Promise<void> {
+  await cluster.until(() => {
+    const leader = cluster.leader();
+    if (leader === null) return false;
+    const group = groupOf(leader);
+    return group.voters === voters && group.learners === learners && group.outgoing === "";
+  }, `voters ${voters}, learners ${learners}`);
+}
+
+function othersThan(cluster: MemoryCluster, ...gone: readonly MemoryNode[]): readonly MemoryNode[] {
+  return cluster.nodes.filter((node) => !gone.includes(node) && node.session !== null);
+}
+
+describe("a node that joins", () => {
+  test("waits without a vote until a trust root lists it, follows as a learner, and votes when it has followed", async () => {
+    const setup = await ready();
+    const { cluster, ceremony } = setup;
+    const { identity, card } = newcomer(ceremony, leaderOf(cluster).identity, "d");
+    const d = cluster.add(identity);
+    await cluster.time.advance(3000);
+    expect(d.live().membership.isMember()).toBe(false);
+    expect(d.live().state.appliedIndex).toBe(0);
+    expect(await change(setup, { learners: [card] })).toMatchObject(APPLIED);
+    await untilGroup(cluster, "abc", "d");
+    await cluster.until(() => d.live().state.trustRootChain?.newest.trustRoot.version === 2, "d has followed");
+    expect(d.live().membership.maySign()).toBe(false);
+    expect(await change(setup, { promote: ["d"], quorum: 3 })).toMatchObject(APPLIED);
+    await untilGroup(cluster, "abcd");
+    expect(leaderOf(cluster).live().membership.view()).toMatchObject({ trustRootVersion: 3, pending: null });
+    await cluster.until(() => d.live().membership.maySign(), "d cosigns");
+    await anchor(cluster, d, 1);
+    const sizes = certifiedSizes(cluster);
+    expect(new Set(sizes.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(sizes[0]).toHaveLength(4);
+  });
+
+  test("is not given a vote before it has followed for five seconds", async () => {
+    const setup = await ready();
+    const { cluster, ceremony } = setup;
+    const { identity, card } = newcomer(ceremony, leaderOf(cluster).identity, "d");
+    expect(await change(setup, { actives: [card], quorum: 3 })).toMatchObject(APPLIED);
+    await untilGroup(cluster, "abc", "d");
+    await cluster.time.advance(20_000);
+    expect(leaderOf(cluster).live().membership.view().pending).toMatch(/d must follow the log closely/);
+    cluster.add(identity);
+    await cluster.time.advance(4000);
+    expect(groupOf(leaderOf(cluster))).toMatchObject({ voters: "abc", learners: "d" });
+    await untilGroup(cluster, "abcd");
+  });
+
+  test("two of them join one after the other, by one document", async () => {
+    const setup = await ready();
+    const { cluster, ceremony } = setup;
+    const like = leaderOf(cluster).identity;
+    const [d, e] = [newcomer(ceremony, like, "d"), newcomer(ceremony, like, "e")];
+    cluster.add(d.identity);
+    cluster.add(e.identity);
+    expect(await change(setup, { actives: [d.card, e.card], quorum: 3 })).toMatchObject(APPLIED);
+    await untilGroup(cluster, "abcde");
+    for (const node of cluster.nodes) await anchor(cluster, node, 7);
+  });
+});
+
+describe("a node that is dead", () => {
+  test("is replaced by one document: it leaves at once, and the new one votes when it has followed", async () => {
+    const setup = await ready();
+    const { cluster, ceremony } = setup;
+    const gone = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    cluster.crash(gone);
+    const { identity, card } = newcomer(ceremony, leaderOf(cluster).identity, "d");
+    await cluster.time.advance(3000);
+    expect(await change(setup, { retire: [gone.nodeId], actives: [card] })).toMatchObject(APPLIED);
+    const left = ["a", "b", "c"].filter((nodeId) => nodeId !== gone.nodeId).join("");
+    await untilGroup(cluster, left, "d");
+    const d = cluster.add(identity);
+    await untilGroup(cluster, `${left}d`);
+    await anchor(cluster, d, 1);
+    expect(gone.session).toBeNull();
+  });
+});
+
+describe("a node that is alive and leaves", () => {
+  test("the leader hands over first, goes when its successor votes, and ends as retired", async () => {
+    const setup = await ready();
+    const { cluster, ceremony } = setup;
+    const old = leaderOf(cluster);
+    const { identity, card } = newcomer(ceremony, old.identity, "d");
+    cluster.add(identity);
+    expect(await change(setup, { learners: [card] })).toMatchObject(APPLIED);
+    await untilGroup(cluster, "abc", "d");
+    expect(await change(setup, { promote: ["d"], retire: [old.nodeId] })).toMatchObject(APPLIED);
+    const stay = ["a", "b", "c", "d"].filter((nodeId) => nodeId !== old.nodeId).join("");
+    await untilGroup(cluster, stay);
+    await cluster.until(() => old.end !== null, "the old leader has ended");
+    expect(old.end).toMatchObject({ kind: "fenced", code: "retired" });
+    expect(old.end).toMatchObject({ detail: expect.stringContaining(`${old.nodeId} is retired`) });
+    for (const node of othersThan(cluster, old)) await anchor(cluster, node, 5);
+  });
+
+  test("is told so, with the chain that proves it, when it missed its removal", async () => {
+    const setup = await ready(["a", "b", "c", "d"]);
+    const { cluster } = setup;
+    const gone = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    const hello = gone.live().hello();
+    cluster.crash(gone);
+    await cluster.time.advance(3000);
+    expect(await change(setup, { retire: [gone.nodeId], quorum: 2 })).toMatchObject(APPLIED);
+    await cluster.until(() => !groupOf(leaderOf(cluster)).voters.includes(gone.nodeId), "it is removed");
+    for (const node of othersThan(cluster, gone)) {
+      await cluster.until(() => !groupOf(node).voters.includes(gone.nodeId), "everybody knows");
+      const verdict = node.live().judgeHello(hello);
+      expect(verdict).toMatchObject({ accepted: false, code: "retired" });
+      expect("trustRootChain" in verdict ? verdict.trustRootChain : []).toHaveLength(2);
+    }
+  });
+
+  test("a distrusted one goes at once, alive or not, and its origin takes no more records", async () => {
+    const setup = await ready(["a", "b", "c", "d", "e"]);
+    const { cluster } = setup;
+    const thief = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    expect(await change(setup, { distrust: [thief.nodeId] })).toMatchObject(APPLIED);
+    await untilGroup(cluster, ["a", "b", "c", "d", "e"].filter((nodeId) => nodeId !== thief.nodeId).join(""));
+    const { state } = leaderOf(cluster).live();
+    const statuses = [...state.origins.values()].map(({ status }) => status).toSorted();
+    expect(statuses).toEqual(["active", "active", "active", "active", "closed"]);
+  });
+});
+
+describe("a cosigner key that is rotated", () => {
+  test("is taken up when the version names it, and counts from that position on", async () => {
+    const ceremony = ceremonyOf(["a", "b", "c"]);
+    const rotated = rotatedCosigner(identityOf(ceremony, "b"));
+    const cluster = await MemoryCluster.of(ceremony);
+    const b = cluster.node("b");
+    cluster.crash(b);
+    Object.assign(b, { identity: holding(b.identity, "cosigner", rotated.signer) });
+    cluster.start(b);
+    const setup = { ceremony, cluster: await made(cluster) };
+    await anchor(cluster, b, 1);
+    expect(await change(setup, { newKeys: [rotated.card] })).toMatchObject(APPLIED);
+    // With c away nothing is certified without b.
+    const c = cluster.node("c");
+    cluster.crash(c);
+    await cluster.until(() => cluster.leader() !== null, "somebody leads");
+    await anchor(cluster, b, 2);
+    const held = b.live().heldOf(b.identity.originFingerprint);
+    expect(held).toMatchObject({ trustRootVersion: 2 });
+    expect(held?.cosignatures.map(({ nodeId }) => nodeId)).toEqual(["a", "b"]);
+  });
+
+  test("that is not on the node keeps it from signing, and from nothing else", async () => {
+    const setup = await ready();
+    const { cluster } = setup;
+    const b = cluster.node("b");
+    expect(await change(setup, { newKeys: [rotatedCosigner(b.identity).card] })).toMatchObject(APPLIED);
+    await cluster.until(() => trustRootsOf(b.live().state).length === 2, "b has applied version 2");
+    expect(b.live().membership.maySign()).toBe(false);
+    await anchor(cluster, b, 3);
+    const held = b.live().heldOf(b.identity.originFingerprint);
+    expect(held?.cosignatures.map(({ nodeId }) => nodeId)).toEqual(["a", "c"]);
+  });
+});
