@@ -1,27 +1,48 @@
-import { type LifeResult, describeBroken, liveOneLife } from "@event-anchoring/testkit";
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
-/** Lives of these seeds; what each broken one has to say. */
-export async function livesOf(from: number, count: number): Promise<{ stories: string[]; results: LifeResult[] }> {
-  const stories: string[] = [];
-  const results: LifeResult[] = [];
-  for (let seed = from; seed < from + count; seed++) {
-    const result = await liveOneLife({ seed, harmMs: 9000 });
-    results.push(result);
-    if (result.broken !== null) stories.push(describeBroken(result));
+/** What a life came to, as `npm run sim -- --json` says it. */
+export interface Life {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly acknowledged: number;
+  readonly entries: number;
+  readonly simulatedMs: number;
+  readonly traceHash: string;
+  readonly broken: { readonly sentence: string; readonly detail: string } | null;
+  /** Seed, sentence, the newest lines, and how to see it again; null: every sentence held. */
+  readonly story: string | null;
+}
+
+const SIM = fileURLToPath(new URL("../../packages/testkit/sim/sim.js", import.meta.url));
+
+/** Lives of the build, on every core, in the order of their seeds. */
+export async function livesOf(...flags: readonly string[]): Promise<readonly Life[]> {
+  const sim = spawn(process.execPath, [SIM, "--built", "--json", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    sim.once("error", reject);
+    sim.once("close", resolve);
+  });
+  const lives: Life[] = [];
+  for await (const line of createInterface(sim.stdout)) lives.push(JSON.parse(line) as Life);
+  const exitCode = await ended;
+  if (exitCode === 0 || (exitCode === 1 && lives.some(({ broken }) => broken !== null))) {
+    return lives.toSorted((left, right) => left.seed - right.seed);
   }
-  return { stories, results };
+  throw new Error(`npm run sim ended with ${exitCode} after ${lives.length} lives`);
 }
 
 /** For the reader of the test's output. */
-export function summaryOf(results: readonly LifeResult[], realMs: number): string {
-  const sum = (of: (result: LifeResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+export function summaryOf(lives: readonly Life[], realMs: number): string {
+  const sum = (of: (life: Life) => number): number => lives.reduce((total, life) => total + of(life), 0);
   const simulatedS = sum(({ simulatedMs }) => simulatedMs) / 1000;
   const rate = (simulatedS / (realMs / 1000)).toFixed(0);
-  const entries = sum((result) => result.entries);
-  const acknowledged = sum((result) => result.acknowledged);
+  const entries = sum((life) => life.entries);
+  const acknowledged = sum((life) => life.acknowledged);
   const minutes = (simulatedS / 60).toFixed(0);
   return (
-    `${results.length} lives, ${minutes} simulated minutes, ${rate} simulated seconds a second, ` +
+    `${lives.length} lives, ${minutes} simulated minutes, ${rate} simulated seconds a second, ` +
     `${entries} entries, ${acknowledged} anchors acknowledged`
   );
 }

@@ -64,13 +64,14 @@ describe("npm run sim", () => {
     expect(await simCommand(call, out, err)).toBe(1);
     expect(out.text).toContain("from seed 1\n");
     expect(out.text).toMatch(/seed 1: NOT acksAndVotesLeaveOnlyAfterPersist, at [0-9.]+ s: /);
-    expect(out.text).toContain("npm run sim -- --seed 1\n");
+    expect(out.text).toContain("npm run sim -- --seed 1 --bug hard_state_not_saved\n");
     expect(out.text).toMatch(/1 lives, [0-9.]+ simulated minutes, \d+ simulated seconds a second, 1 broken\n$/);
   });
 
   test.each([
     [["--faults", "earthquake"], "no fault is called earthquake"],
     [["--bug", "none"], "no planted bug is called none"],
+    [["--nodes", "4"], "a cluster has 3 or 5 nodes, not 4"],
   ])("refuses %j", async (call, reason) => {
     const [out, err] = [collected(), collected()];
     expect(await simCommand(call, out, err)).toBe(2);
@@ -78,9 +79,23 @@ describe("npm run sim", () => {
     expect(out.text).toBe("");
   });
 
+  test("says for programs what each life came to", async () => {
+    const [out, err] = [collected(), collected()];
+    const call = ["--from", "30", "--seeds", "2", "--harm-seconds", "1", "--nodes", "5", "--json"];
+    expect(await simCommand(call, out, err)).toBe(0);
+    const lives = out.text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown);
+    expect(lives).toEqual([
+      expect.objectContaining({ seed: 30, nodes: 5, broken: null, story: null }),
+      expect.objectContaining({ seed: 31, nodes: 5, broken: null, story: null }),
+    ]);
+  });
+
   test("names the planted bugs", async () => {
     const [out, err] = [collected(), collected()];
     expect(await simCommand(["--bug", "list"], out, err)).toBe(0);
-    expect(out.text.trim().split("\n").length).toBeGreaterThanOrEqual(30);
+    expect(out.text.trim().split("\n").length).toBeGreaterThanOrEqual(50);
   });
 });

@@ -22,6 +22,7 @@ export interface ClientsOptions {
   readonly bugs: Bugs;
   readonly machines: readonly SimulatedMachine[];
   readonly trustRootOf: (version: number) => string;
+  readonly mayPropose: (version: number) => boolean;
   readonly erases: boolean;
   readonly clients: number;
   /** Mean pause of a client between two operations, in ms. */
@@ -70,9 +71,9 @@ export class Clients {
 
   constructor(options: ClientsOptions) {
     this.#options = options;
-    const { random, trustRootOf, erases } = options;
+    const { random, trustRootOf, mayPropose, erases } = options;
     const origins = options.machines.map(({ identity }) => identity.originFingerprint);
-    this.#maker = new RecordMaker({ random, origins, trustRootOf, erases });
+    this.#maker = new RecordMaker({ random, origins, trustRootOf, mayPropose, erases });
   }
 
   start(): void {

@@ -3,11 +3,11 @@ import { LIMITS } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { type ClientCounts, Clients, operationOf } from "./clients.ts";
 import { FAULTS, type Fault } from "./faults.ts";
-import { Nemesis } from "./nemesis.ts";
+import { Nemesis, RETIRED } from "./nemesis.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
 import { CREATE_FIRST_KEY } from "./key-ring.ts";
 import { Seeded } from "./seeded.ts";
-import { simulatedIdentities, simulatedTrustRoot } from "./simulated-ceremony.ts";
+import { RETIRING_VERSION, simulatedIdentities, simulatedTrustRoot } from "./simulated-ceremony.ts";
 import { type DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 import { WORLD_START_MS } from "./simulated-process.ts";
@@ -137,6 +137,7 @@ class Life {
       bugs: this.#bugs,
       machines,
       trustRootOf: (version) => simulatedTrustRoot(machines.length, version),
+      mayPropose: (version) => this.#mayPropose(version),
       erases: random.chance(0.3),
       clients: random.pick([1, 2, 4]),
       pauseMs: random.pick([60, 200, 600]),
@@ -272,7 +273,15 @@ class Life {
 
   /** Machines that may be expected to take part. */
   #serving(): readonly SimulatedMachine[] {
-    return this.#machines.filter(({ stopped, name }) => stopped === null && !this.#isReplacedByClone(name));
+    return this.#machines.filter(
+      ({ stopped, name, excuse }) => stopped === null && excuse !== RETIRED && !this.#isReplacedByClone(name),
+    );
+  }
+
+  /** Whether the group can do without the node that this version takes from it, if it takes one. */
+  #mayPropose(version: number): boolean {
+    const [, , , , last] = this.#machines;
+    return version !== RETIRING_VERSION || last === undefined || this.#nemesis.retire(last);
   }
 
   /** Of a node and its clone either may be the one that goes on. */
@@ -286,6 +295,8 @@ class Life {
     if (effects.size !== 1 || effects.has("")) return false;
     return sessions.every((session) => {
       if (session === null || session.leaderNodeId() === null) return false;
+      const active = session.trustRoot().nodes.filter(({ status }) => status === "active");
+      if (session.membership.confState.voters.length !== active.length) return false;
       const origins = [...session.state.origins.values()];
       return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);
     });

@@ -16,6 +16,8 @@ export interface NemesisOptions extends Scene {
 const CALM_BEFORE_MS = 2500;
 const FENCED_WITHIN_MS = 12_000;
 const HOUR_MS = 3_600_000;
+/** Why a machine that the trust root retires may stop. */
+export const RETIRED = "retired";
 /** Reports of clocks count for 2 s. */
 const CLOCK_MEMORY_MS = 2500;
 
@@ -108,12 +110,25 @@ export class Nemesis {
     const { random, machines, trace } = this.#options;
     const machine = (random.chance(0.4) ? this.#leader() : null) ?? random.pick(machines);
     if (SPENDING.has(fault)) {
-      const spendable = machines.length - (Math.floor(machines.length / 2) + 1);
-      if (this.#spent < spendable && machine.excuse === null) this.#spend(fault, machine);
+      if (this.#canSpare(machine)) this.#spend(fault, machine);
       return;
     }
     trace.note("fault", fault, machine.name);
     this.#harm(fault, machine);
+  }
+
+  #canSpare(machine: SimulatedMachine): boolean {
+    const { length } = this.#options.machines;
+    return this.#spent < length - (Math.floor(length / 2) + 1) && machine.excuse === null && machine.stopped === null;
+  }
+
+  /** The trust root is about to take a node out of the group. @returns false: the group cannot do without it */
+  retire(machine: SimulatedMachine): boolean {
+    if (machine.excuse === RETIRED) return true;
+    if (this.#isOver || !this.#canSpare(machine)) return false;
+    this.#spent += 1;
+    machine.excuse = RETIRED;
+    return true;
   }
 
   #harm(fault: Fault, machine: SimulatedMachine): void {

@@ -52,6 +52,8 @@ export interface RecordMakerOptions {
   readonly origins: readonly OriginFingerprint[];
   /** The signed document of a version of the trust root. */
   readonly trustRootOf: (version: number) => string;
+  /** Whether the cluster can do without what that version takes from it. */
+  readonly mayPropose: (version: number) => boolean;
   /** Whether client event ids are ever erased in this life. */
   readonly erases: boolean;
 }
@@ -112,7 +114,7 @@ export class RecordMaker {
   /** The version after the newest one that was acknowledged; null: there are enough. */
   trustRoot(): MadeCommand | null {
     const version = this.#trustRootVersion + 1;
-    if (version > TRUST_ROOT_VERSIONS) return null;
+    if (version > TRUST_ROOT_VERSIONS || !this.#options.mayPropose(version)) return null;
     return commandOf({ kind: "trust_root", document: this.#options.trustRootOf(version) });
   }
 

@@ -1,19 +1,25 @@
 import { randomInt } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { FAULTS, type Fault } from "./faults.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
+import { type CommonOptions, liveMany } from "./life-pool.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { formatLine } from "./trace.ts";
 
 export const SIM_HELP = `npm run sim -- --seed N        replays one life, with every line of its story
 npm run sim -- --minutes M     explores lives for so long, with progress and a rate
-npm run sim -- --seeds K       as many lives, one after another
+npm run sim -- --seeds K       as many lives
 
   --from N          the first seed (default: drawn, and printed)
+  --jobs J          lives at the same time (default: one for each core)
   --harm-seconds S  how long faults strike in each life (default 20)
+  --nodes 3|5       how large clusters are (default: drawn from the seed)
   --faults a,b      which faults may strike (default: drawn from the seed)
   --bug NAME        with a planted bug; --bug list names them
   --quiet           with --seed: the verdict alone
+  --json            one line for each life, and nothing else
+  --built           the build is there: it is not made anew
 `;
 
 interface Out {
@@ -33,6 +39,10 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
       seeds: { type: "string" },
       from: { type: "string" },
       "harm-seconds": { type: "string" },
+      jobs: { type: "string" },
+      nodes: { type: "string" },
+      json: { type: "boolean", default: false },
+      built: { type: "boolean", default: false },
       faults: { type: "string" },
       bug: { type: "string" },
       quiet: { type: "boolean", default: false },
@@ -55,25 +65,35 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
   if (values.seed !== undefined) return replay(Number(values.seed), common, values.quiet, out);
   const from = values.from === undefined ? randomInt(SEEDS_TO_DRAW_FROM) : Number(values.from);
   const untilMs = performance.now() + Number(values.minutes ?? (values.seeds === undefined ? 1 : 1e6)) * 60_000;
-  return explore({ from, count: Number(values.seeds ?? 1e9), untilMs }, common, out);
+  const jobs = Number(values.jobs ?? availableParallelism());
+  const range = { from, count: Number(values.seeds ?? 1e9), untilMs, jobs };
+  return values.json ? report(range, common, out) : explore(range, common, out);
 }
 
-type Common = Omit<LifeOptions, "seed" | "onLine">;
+interface Values {
+  readonly bug?: string;
+  readonly faults?: string;
+  readonly nodes?: string;
+  readonly "harm-seconds"?: string;
+}
 
-function commonOptions(values: { bug?: string; faults?: string; "harm-seconds"?: string }): Common | string {
+function commonOptions(values: Values): CommonOptions | string {
   const faults = values.faults?.split(",");
   const strange = faults?.find((fault) => !FAULTS.some((known) => known === fault));
   if (strange !== undefined) return `no fault is called ${strange}; there are ${FAULTS.join(", ")}`;
   if (values.bug !== undefined && !(values.bug in PLANTED_BUGS)) return `no planted bug is called ${values.bug}`;
   const harm = values["harm-seconds"];
+  const nodes = values.nodes === undefined ? undefined : Number(values.nodes);
+  if (nodes !== undefined && nodes !== 3 && nodes !== 5) return `a cluster has 3 or 5 nodes, not ${values.nodes}`;
   return {
+    ...(nodes === undefined ? {} : { nodes }),
     ...(values.bug === undefined ? {} : { bugs: new Set([values.bug as PlantedBug]) }),
     ...(faults === undefined ? {} : { faults: faults as Fault[] }),
     ...(harm === undefined ? {} : { harmMs: Number(harm) * 1000 }),
   };
 }
 
-async function replay(seed: number, common: Common, isQuiet: boolean, out: Out): Promise<number> {
+async function replay(seed: number, common: CommonOptions, isQuiet: boolean, out: Out): Promise<number> {
   const onLine: NonNullable<LifeOptions["onLine"]> = (line) => out.write(`${formatLine(line)}\n`);
   const result = await liveOneLife({ ...common, seed, ...(isQuiet ? {} : { onLine }) });
   out.write(`${verdictOf(result)}\n`);
@@ -85,9 +105,23 @@ interface Range {
   readonly count: number;
   /** Monotonic time of this process. */
   readonly untilMs: number;
+  readonly jobs: number;
 }
 
-async function explore({ from, count, untilMs }: Range, common: Common, out: Out): Promise<number> {
+/** For programs: what each life came to, without its story. */
+async function report({ from, count, untilMs, jobs }: Range, common: CommonOptions, out: Out): Promise<number> {
+  let broken = 0;
+  const onResult = (result: LifeResult): void => {
+    if (result.broken !== null) broken += 1;
+    const story = result.broken === null ? null : describeBroken(result, common);
+    const line = { ...result, rejections: Object.fromEntries(result.rejections), newestLines: undefined, story };
+    out.write(`${JSON.stringify(line)}\n`);
+  };
+  await liveMany({ from, count, common, jobs, onResult, isOver: () => performance.now() >= untilMs });
+  return broken === 0 ? 0 : 1;
+}
+
+async function explore({ from, count, untilMs, jobs }: Range, common: CommonOptions, out: Out): Promise<number> {
   const startedMs = performance.now();
   let shownMs = startedMs;
   let simulatedMs = 0;
@@ -100,18 +134,18 @@ async function explore({ from, count, untilMs }: Range, common: Common, out: Out
     const simulated = (simulatedMs / 60_000).toFixed(1);
     out.write(`${lives} lives, ${simulated} simulated minutes, ${rate} simulated seconds a second, ${broken} broken\n`);
   };
-  for (let seed = from; seed < from + count && performance.now() < untilMs; seed++) {
-    const result = await liveOneLife({ ...common, seed });
+  const onResult = (result: LifeResult): void => {
     lives += 1;
     simulatedMs += result.simulatedMs;
     if (result.broken !== null) {
       broken += 1;
-      out.write(`${describeBroken(result)}\n`);
+      out.write(`${describeBroken(result, common)}\n`);
     }
-    if (performance.now() - shownMs < PROGRESS_MS) continue;
+    if (performance.now() - shownMs < PROGRESS_MS) return;
     shownMs = performance.now();
     progress();
-  }
+  };
+  await liveMany({ from, count, common, jobs, onResult, isOver: () => performance.now() >= untilMs });
   progress();
   return broken === 0 ? 0 : 1;
 }
@@ -125,7 +159,16 @@ function verdictOf(result: LifeResult): string {
   return `seed ${result.seed}: NOT ${sentence}, at ${(atMs / 1000).toFixed(4)} s: ${detail}\n${told}`;
 }
 
-/** Seed, sentence and the newest lines: what a failing test shows. */
-export function describeBroken(result: LifeResult): string {
-  return [verdictOf(result), ...result.newestLines, `npm run sim -- --seed ${result.seed}`].join("\n");
+/** Seed, sentence, the newest lines, and how to see it again: what a failing test shows. */
+export function describeBroken(result: LifeResult, common: CommonOptions): string {
+  return [verdictOf(result), ...result.newestLines, `npm run sim -- ${flagsOf(result.seed, common)}`].join("\n");
+}
+
+function flagsOf(seed: number, { harmMs, faults, bugs, nodes }: CommonOptions): string {
+  const flags = [`--seed ${seed}`];
+  if (harmMs !== undefined) flags.push(`--harm-seconds ${harmMs / 1000}`);
+  if (nodes !== undefined) flags.push(`--nodes ${nodes}`);
+  if (faults !== undefined) flags.push(`--faults ${faults.join()}`);
+  if (bugs !== undefined) flags.push(`--bug ${[...bugs].join()}`);
+  return flags.join(" ");
 }

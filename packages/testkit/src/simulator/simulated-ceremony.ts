@@ -59,8 +59,8 @@ function makeIdentities(nodeCount: number): readonly NodeIdentity[] {
 }
 
 /**
- * Versions of the trust root after the first: of later validity, and from the fourth on with its last origin closed.
- * Always the same, and each follows the one before it.
+ * Versions of the trust root after the first. Each is valid a little longer than the one before; of five nodes the
+ * third version retires the last one; the fourth closes the last origin. Always the same documents.
  */
 export function simulatedTrustRoot(nodeCount: number, version: number): string {
   const chain = DOCUMENTS.get(nodeCount) ?? [];
@@ -73,6 +73,7 @@ export function simulatedTrustRoot(nodeCount: number, version: number): string {
 }
 
 const DOCUMENTS = new Map<number, string[]>();
+export const RETIRING_VERSION = 3;
 const CLOSING_VERSION = 4;
 
 function firstDocument(nodeCount: number): string {
@@ -87,8 +88,11 @@ function nextDocument(before: string): string {
     at === closed ? { ...origin, status: "closed" as const } : origin,
   );
   const { issuedS, expiresS } = trustRoot;
+  const retired = version >= RETIRING_VERSION && trustRoot.nodes.length === 5 ? 4 : -1;
+  const nodes = trustRoot.nodes.map((node, at) => (at === retired ? { ...node, status: "retired" as const } : node));
   return signedDocument({
     ...trustRoot,
+    nodes,
     version,
     previous: rootThk,
     issuedS: issuedS + 1,
