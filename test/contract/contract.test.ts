@@ -13,6 +13,7 @@ import {
   BAD_HTTP,
   BAD_JSON,
   BAD_QUERIES,
+  BAD_TILES,
   DEEP_JSON,
   OTHER_MEDIA_TYPES,
   badIds,
@@ -177,6 +178,37 @@ describe("every operation, as it is meant", () => {
     await cluster.expect(409, "getLatestEventAnchor", { query: other });
   });
 
+  test("the log as tiles: checkpoint, entries and hashes, up to the certified size", async () => {
+    const path = { origin_fingerprint: cluster.origin };
+    await cluster.expect(200, "getCheckpoint", { path });
+    const latest = await cluster.expect(200, "getLatestEventAnchor", { query: path });
+    const index = `000.p/${Math.min(latest.tree_size ?? 0, 255)}`;
+    const { received } = await cluster.ask("getEntries", { path: { ...path, index } });
+    expect([received.status, received.headers["content-type"]]).toEqual([200, "application/octet-stream"]);
+    await cluster.expect(200, "getTile", { path: { ...path, level: "0", index } });
+    for (const [level, beyond] of [
+      ["0", "999.p/1"],
+      ["0", "x001/x234/067"],
+      ["5", "000"],
+    ]) {
+      const answer = await cluster.expect(404, "getTile", {
+        path: { ...path, level: level ?? "", index: beyond ?? "" },
+      });
+      expect(answer.code).toBe("tile_not_found");
+    }
+    expect((await cluster.expect(404, "getEntries", { path: { ...path, index: "999" } })).code).toBe("tile_not_found");
+    for (const bad of BAD_TILES) {
+      for (const [id, more] of [["getEntries", {}] as const, ["getTile", { level: "0" }] as const]) {
+        const answer = await cluster.expect(400, id, { path: { ...path, ...more, index: bad } });
+        expect([bad, answer.code]).toEqual([bad, "invalid_request"]);
+      }
+    }
+    const unknown = { origin_fingerprint: "ab".repeat(32), level: "0", index: "000" };
+    for (const id of ["getCheckpoint", "getEntries", "getTile"]) {
+      expect((await cluster.expect(409, id, { path: unknown })).code).toBe("origin_unknown");
+    }
+  });
+
   test("erasing, and what is left", async () => {
     const event = writings.event(made.grantee, made.grant, { clientEventId: "to be erased" });
     const path = { anchor_id: idOf(await cluster.expect(201, "createEventAnchor", { body: event })) };
@@ -297,11 +329,19 @@ describe("every operation, as generated from the document", () => {
   });
 });
 
+/** Path parameters of every operation: each takes those that it has. */
+const placesOf = (id: string): Record<string, string> => ({
+  anchor_id: id,
+  origin_fingerprint: cluster.origin,
+  level: "0",
+  index: "000.p/1",
+});
+
 describe("requests that are none", () => {
   const keyed = ROUTES.filter(({ scopes }) => scopes !== null);
 
   test.each(keyed.map(({ id, scopes }) => [id, scopes] as const))("%s without a key that may", async (id, scopes) => {
-    const path = { anchor_id: made.event };
+    const path = placesOf(made.event);
     const body = cluster.operation(id).body === null ? {} : { body: {} };
     const { all, readOnly, writeOnly } = cluster.keys;
     for (const headers of badKeys(all, readOnly)) {

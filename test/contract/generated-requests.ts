@@ -31,6 +31,7 @@ export function knownValues(made: MadeRecords, origin: string): KnownValues {
     ["entity_fingerprint", [made.entity]],
     ["origin_fingerprint", [origin, origin.toUpperCase()]],
     ["client_event_id", ["the first", "to be erased"]],
+    ["index", ["000.p/1", "000.p/9", "999"]],
   ]);
 }
 

@@ -29,6 +29,12 @@ export function nearMisses(id: string): readonly string[] {
     `/v1/claim-anchors/${id}`,
     "/docs/",
     "/docs/a/b",
+    `/v1/origins/${id}`,
+    `/v1/origins/${id}/checkpoint/`,
+    `/v1/origins/${id}/tile`,
+    `/v1/origins/${id}/tile/`,
+    `/v1/origins/${id}/tile/0`,
+    `/v1/origins/${id}/tiles/0/000`,
     "/openapi.JSON",
     "/healthz/",
     "/healthzX",
@@ -41,6 +47,24 @@ export function badIds(id: string): readonly string[] {
   const encoded = ["%2f", "..%2f..%2fmetrics", `${id}%2ftrace`, `${id}%00`, "%ff", "%", "%E0%A4%A", "latest%20"];
   return [...encoded, "x", ".", `0x${id.slice(2)}`, id.slice(1), `${id}0`];
 }
+
+/** Ways to write a tile's place that are not the one. */
+export const BAD_TILES: readonly string[] = [
+  "0",
+  "0000",
+  "000.p/0",
+  "000.p/01",
+  "000.p/256",
+  "000.p",
+  "000.p%2f1",
+  "x000/001",
+  "x001%2f001",
+  "x001",
+  "x001//001",
+  "001/001",
+  "000/",
+  "%00",
+];
 
 export const BAD_QUERIES: readonly string[] = [
   "?&",

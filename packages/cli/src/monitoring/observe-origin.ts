@@ -60,11 +60,11 @@ export async function observeOrigin(
     },
   });
   if (isProblem(answer, 404, "no_anchor_yet") && seen === null) return { outcome: "empty" };
-  if (isProblem(answer, 404, "no_anchor_yet") || isProblem(answer, 409, "from_size_ahead")) {
+  if (seen !== null && (isProblem(answer, 404, "no_anchor_yet") || isProblem(answer, 409, "from_size_ahead"))) {
     const note = await checkpointOf(service, originFingerprint);
     const now = note === null ? null : (headOrNull(note)?.treeSize ?? null);
     const shown = now === null ? "a smaller one" : `one of ${now}`;
-    return alarmed("rollback", `a tree of ${seen?.treeSize ?? 0} leaves was seen, now the service has ${shown}`, note);
+    return alarmed("rollback", `a tree of ${seen.treeSize} leaves was seen, now the service has ${shown}`, note);
   }
   const { body } = expectStatus(answer, 200);
   const note = textAt(body, "checkpoint");
