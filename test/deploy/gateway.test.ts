@@ -209,8 +209,8 @@ describeWithGateway(`what is not public does not pass${GATEWAY_NOTE}`, () => {
   );
 
   const OTHER_HOSTS: [what: string, target: string, headers: string[]][] = [
-    ["the api process by its private name", "/healthz", ["Host: n1-api:8080"]],
-    ["the metrics listener", "/healthz", ["Host: n1-metrics:9100"]],
+    ["the api process by its private name", "/healthz", ["Host: n1.api.internal:8080"]],
+    ["the metrics listener", "/healthz", ["Host: n1.metrics.internal:9100"]],
     ["another loopback name", "/healthz", ["Host: 127.0.0.2"]],
     ["a name that ends in ours", "/healthz", ["Host: evil.localhost"]],
     ["a name that begins with ours", "/healthz", ["Host: localhost.evil.example"]],
@@ -220,13 +220,21 @@ describeWithGateway(`what is not public does not pass${GATEWAY_NOTE}`, () => {
     ["an address in other digits", "/healthz", ["Host: 0x7f000001"]],
     ["no host", "/healthz", []],
     ["an empty host", "/healthz", ["Host:"]],
-    ["two hosts", "/healthz", ["Host: localhost", "Host: n1-api:8080"]],
+    ["two hosts", "/healthz", ["Host: localhost", "Host: n1.api.internal:8080"]],
     ["two hosts alike", "/metrics", ["Host: localhost", "Host: localhost"]],
-    ["a whole address of another host", "http://n1-metrics:9100/metrics", ["Host: localhost"]],
-    ["a whole address of another host, named twice", "http://n1-metrics:9100/healthz", ["Host: n1-metrics:9100"]],
+    ["a whole address of another host", "http://n1.metrics.internal:9100/metrics", ["Host: localhost"]],
+    [
+      "a whole address of another host, named twice",
+      "http://n1.metrics.internal:9100/healthz",
+      ["Host: n1.metrics.internal:9100"],
+    ],
     ["a whole address of ours with a hidden path", "https://localhost/metrics", ["Host: localhost"]],
     ["a whole address with a path of two slashes", "https://localhost//metrics", ["Host: localhost"]],
-    ["a whole address with user information", "https://localhost@n1-metrics/healthz", ["Host: localhost@n1-metrics"]],
+    [
+      "a whole address with user information",
+      "https://localhost@n1.metrics.internal/healthz",
+      ["Host: localhost@n1.metrics.internal"],
+    ],
   ];
 
   test.each(OTHER_HOSTS)("%s", async (_what, target, headers) => {
@@ -278,7 +286,7 @@ describeWithGateway(`what is not public does not pass${GATEWAY_NOTE}`, () => {
       "Upgrade: h2c",
       "HTTP2-Settings: AAMAAABkAAQAAP__",
       "X-Forwarded-For: 10.0.0.1",
-      "X-Forwarded-Host: n1-metrics",
+      "X-Forwarded-Host: n1.metrics.internal",
       "X-Forwarded-Proto: http",
       "Forwarded: for=10.0.0.1",
       "X-Real-IP: 10.0.0.1",

@@ -7,6 +7,8 @@ import { makePrivateDirectory, writePrivateFile } from "./files.ts";
 import { scramVerifier } from "./scram.ts";
 
 const DATABASE = "anchoring";
+/** The image of Postgres has an account of its own. The folder lets nobody of this machine in; the file has no secret. */
+const READ_BY_POSTGRES = 0o644;
 /** Owns the tables; of the control plane. */
 const OWNER_ROLE = "anchoring_owner";
 /** May read the state tables; of the api process. */
@@ -25,9 +27,9 @@ const METRICS_PORT = 9100;
 const PUBLISHED_METRICS_PORT = 9101;
 
 /** Names on the networks of docker-compose.yml: a process listens on one network by listening on its name there. */
-const controlHost = (nodeId: string): string => `${nodeId}-control`;
-const apiHost = (nodeId: string): string => `${nodeId}-api`;
-const metricsHost = (nodeId: string): string => `${nodeId}-metrics`;
+const controlHost = (nodeId: string): string => `${nodeId}.control.internal`;
+const apiHost = (nodeId: string): string => `${nodeId}.api.internal`;
+const metricsHost = (nodeId: string): string => `${nodeId}.metrics.internal`;
 
 /**
  * Writes, for each node, `control-plane.json`, `api.json` and `postgres/roles.sql` (two roles with passwords drawn here,
@@ -38,7 +40,8 @@ export async function writeContainerFiles(cluster: ProvisionedCluster): Promise<
     const passwords = { owner: drawPassword(), reader: drawPassword() };
     const postgresDir = join(node.dir, "postgres");
     await makePrivateDirectory(postgresDir);
-    await writePrivateFile(join(postgresDir, "roles.sql"), rolesSql(passwords.owner, passwords.reader));
+    const roles = rolesSql(passwords.owner, passwords.reader);
+    await writePrivateFile(join(postgresDir, "roles.sql"), roles, READ_BY_POSTGRES);
     await writeJson(join(node.dir, "control-plane.json"), controlPlaneConfig(cluster, node, passwords.owner));
     await writeJson(join(node.dir, "api.json"), apiConfig(cluster, node, passwords.reader));
   }

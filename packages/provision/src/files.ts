@@ -30,11 +30,12 @@ export async function makePrivateDirectory(path: string): Promise<void> {
  * Writes a file that only its owner can read, whole or not at all: temporary file, fsync, rename, fsync of the folder.
  * A reader sees the old file or the new one. Written by root, it belongs to whoever the folder belongs to.
  */
-export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
+export async function writePrivateFile(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   const file = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
   try {
     await file.writeFile(content);
+    await file.chmod(mode);
     await giveToOwnerOf(dirname(path), file);
     await file.sync();
   } catch (error) {

@@ -237,33 +237,41 @@ describe("a root key in a file", () => {
     passphrase: null,
   });
 
-  test("is sealed by its passphrase, or plain, and its public half stands beside it", async () => {
-    const sealed = await createRootKey({ ...plain(), passphrase: "correct horse" });
-    const path = join(folder, "eve");
-    expect(formatVkey(parseVkey(readFileSync(`${path}.pub`, "utf8").trimEnd(), nodeCrypto.sha256))).toBe(
-      formatVkey(sealed.vkey),
-    );
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    const { publicKey } = await readRootKey(path, () => Promise.resolve("correct horse"));
-    expect(publicKey).toEqual(sealed.vkey.publicKey);
-    await createRootKey(plain("ida"));
-    const ida = await readRootKey(join(folder, "ida"), () => Promise.reject(new Error("nobody is asked")));
-    expect(readFileSync(join(folder, "ida"), "utf8")).toMatch(/^[0-9a-f]{64}\n$/);
-    expect(ida.publicKey).toHaveLength(32);
-  }, SCRYPT_TIMEOUT_MS);
+  test(
+    "is sealed by its passphrase, or plain, and its public half stands beside it",
+    async () => {
+      const sealed = await createRootKey({ ...plain(), passphrase: "correct horse" });
+      const path = join(folder, "eve");
+      expect(formatVkey(parseVkey(readFileSync(`${path}.pub`, "utf8").trimEnd(), nodeCrypto.sha256))).toBe(
+        formatVkey(sealed.vkey),
+      );
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      const { publicKey } = await readRootKey(path, () => Promise.resolve("correct horse"));
+      expect(publicKey).toEqual(sealed.vkey.publicKey);
+      await createRootKey(plain("ida"));
+      const ida = await readRootKey(join(folder, "ida"), () => Promise.reject(new Error("nobody is asked")));
+      expect(readFileSync(join(folder, "ida"), "utf8")).toMatch(/^[0-9a-f]{64}\n$/);
+      expect(ida.publicKey).toHaveLength(32);
+    },
+    SCRYPT_TIMEOUT_MS,
+  );
 
-  test("is not opened by another passphrase, nor after it was changed", async () => {
-    await createRootKey({ ...plain(), passphrase: "correct horse" });
-    const path = join(folder, "eve");
-    await expect(readRootKey(path, () => Promise.resolve("battery staple"))).rejects.toMatchObject({
-      code: "malformed",
-    });
-    const key = JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
-    writeFileSync(path, JSON.stringify({ ...key, vkey: String(key.vkey).replace("eve", "eva") }));
-    await expect(readRootKey(path, () => Promise.resolve("correct horse"))).rejects.toMatchObject({
-      code: "malformed",
-    });
-  }, SCRYPT_TIMEOUT_MS);
+  test(
+    "is not opened by another passphrase, nor after it was changed",
+    async () => {
+      await createRootKey({ ...plain(), passphrase: "correct horse" });
+      const path = join(folder, "eve");
+      await expect(readRootKey(path, () => Promise.resolve("battery staple"))).rejects.toMatchObject({
+        code: "malformed",
+      });
+      const key = JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
+      writeFileSync(path, JSON.stringify({ ...key, vkey: String(key.vkey).replace("eve", "eva") }));
+      await expect(readRootKey(path, () => Promise.resolve("correct horse"))).rejects.toMatchObject({
+        code: "malformed",
+      });
+    },
+    SCRYPT_TIMEOUT_MS,
+  );
 
   test.each<[string, string, string]>([
     ["nothing", "", "malformed"],

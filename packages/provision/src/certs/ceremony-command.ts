@@ -65,7 +65,7 @@ export async function ceremonyCommand(args: readonly string[], terminal: CertsTe
   const { outDir, clusterName, hosts, lifetimeMs, foreignAuthorities, uid, gid } = options;
   const cluster = await createCluster({
     clusterName,
-    nodes: NODE_IDS.map((nodeId) => ({ nodeId, controlHost: `${nodeId}-control`, controlPort: 7400 })),
+    nodes: NODE_IDS.map((nodeId) => ({ nodeId, controlHost: `${nodeId}.control.internal`, controlPort: 7400 })),
     quorum: QUORUM,
     rootKeys: ROOT_KEYS,
     rootThreshold: ROOT_THRESHOLD,

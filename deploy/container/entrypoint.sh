@@ -1,0 +1,54 @@
+#!/bin/sh
+# Starts one process of a node, or a tool:
+#   control-plane | api [options]     the two processes; settings in /config
+#   anchorctl …                       the operator's tool
+#   health <control-plane|api>        for the container's health check
+#   certs <command> …                 the commands of certs/
+set -u
+
+# A process that ends with one of these must not be started again: 2 its settings are wrong, 78 fenced, 79 halted. The
+# container stays, unhealthy and with the reason as its last words, until somebody has looked.
+ends_for_good() {
+  case $1 in 2 | 78 | 79) return 0 ;; *) return 1 ;; esac
+}
+
+run_node_process() {
+  # Room for short-lived objects: without it the garbage of a batch outlives its collection and is copied.
+  node --max-semi-space-size=64 "/app/packages/$1/dist/main.js" --config "/config/$1.json" &
+  child=$!
+  trap 'kill -TERM "$child" 2>/dev/null' TERM INT
+  trap 'kill -HUP "$child" 2>/dev/null' HUP
+  code=0
+  wait "$child" || code=$?
+  # A signal ends wait, not the child.
+  while kill -0 "$child" 2>/dev/null; do
+    code=0
+    wait "$child" || code=$?
+  done
+  if ends_for_good "$code"; then
+    echo "{\"level\":60,\"process\":\"$1\",\"msg\":\"ended with $code and is not started again: see above, and docs/operating/first-day.md\"}" >&2
+    trap 'exit 0' TERM INT
+    while :; do
+      sleep 3600 &
+      wait $!
+    done
+  fi
+  exit "$code"
+}
+
+command=${1:-}
+[ $# -eq 0 ] || shift
+case $command in
+  control-plane | api) run_node_process "$command" ;;
+  anchorctl) exec node /app/packages/cli/bin/anchorctl.js "$@" ;;
+  health) exec node /app/deploy/container/health.js "$@" ;;
+  certs)
+    name=${1:-}
+    [ $# -eq 0 ] || shift
+    exec node "/app/certs/$name.js" "$@"
+    ;;
+  *)
+    echo "usage: control-plane | api | anchorctl … | health <process> | certs <command> …" >&2
+    exit 64
+    ;;
+esac
