@@ -1,6 +1,13 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
-import { type Command, type Credential, emptyLedgerState } from "@event-anchoring/ledger";
+import {
+  type Command,
+  type Credential,
+  type EntryDecision,
+  type Facts,
+  type FactsQuery,
+  emptyLedgerState,
+} from "@event-anchoring/ledger";
 import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
@@ -12,9 +19,10 @@ import {
   raftIdOf,
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
+import { SimulatedProcess, SimulatedTables, WORLD_START_MS, World } from "@event-anchoring/testkit";
 import { type Entry, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
-import type { Environment, Timer, VerifyAsync } from "../src/environment.ts";
+import type { Environment, VerifyAsync } from "../src/environment.ts";
 import type { NodeIdentity } from "../src/identity.ts";
 import { KnownTrustRoot } from "../src/membership/known-trust-root.ts";
 import { bootstrapConfState } from "../src/session/members.ts";
@@ -24,47 +32,23 @@ import { PromiseKeeper } from "../src/promises/promises.ts";
 import type { SubmissionResult } from "../src/proposals/proposals.ts";
 import { Session, type SessionEnd } from "../src/session/session.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
-import { MemoryTables } from "./memory-tables.ts";
 import type { ReadAnswer, ReadRequest } from "../src/certification/linearizable-reads.ts";
+import { settle } from "./doubles.ts";
 
-export const START_MS = 1_700_000_000_000;
+export const START_MS = WORLD_START_MS;
 const LINK_DELAY_MS = 1;
 
+/** The time of a simulated world, in which nothing is slow and nothing goes wrong but what the test asks for. */
 export class ManualClock {
-  #nowMs = 0;
-  #timers: { atMs: number; action: () => void }[] = [];
-
-  readonly clock = {
-    wallMs: (): number => Math.floor(START_MS + this.#nowMs),
-    monotonicMs: (): number => this.#nowMs,
-    startTimer: (delayMs: number, action: () => void): Timer => {
-      const timer = { atMs: this.#nowMs + delayMs, action };
-      this.#timers.push(timer);
-      return { cancel: () => (this.#timers = this.#timers.filter((candidate) => candidate !== timer)) };
-    },
-    afterTurn: (action: () => void): void => queueMicrotask(action),
-  };
+  readonly #world = new World();
+  readonly clock = new SimulatedProcess(this.#world, () => 0).clock;
 
   /** Runs whatever is due within the next `ms`, in order, and all promise work in between. */
   async advance(ms: number): Promise<void> {
-    const untilMs = this.#nowMs + ms;
-    for (;;) {
-      await settle();
-      const next = this.#timers.reduce<{ atMs: number; action: () => void } | null>(
-        (first, timer) => (first === null || timer.atMs < first.atMs ? timer : first),
-        null,
-      );
-      if (next === null || next.atMs > untilMs) break;
-      this.#timers = this.#timers.filter((timer) => timer !== next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.action();
-    }
-    this.#nowMs = untilMs;
+    await settle();
+    await this.#world.runUntil(this.#world.nowMs + ms, () => false);
+    await settle();
   }
-}
-
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A log that can be told to hang: what is appended then is not durable until it is released. */
@@ -110,6 +94,21 @@ export class MemoryLog {
     const term = this.entries.find(({ index }) => index === upTo)?.term ?? 0;
     this.entries = this.entries.filter(({ index }) => index > upTo);
     return { index: upTo, term };
+  }
+}
+
+/** The simulated tables, and what was applied to them. */
+export class MemoryTables {
+  readonly decisions: EntryDecision[] = [];
+  readonly rows = new SimulatedTables();
+
+  async loadFacts(query: FactsQuery): Promise<Facts> {
+    return this.rows.facts(query);
+  }
+
+  async apply({ decision }: { decision: EntryDecision }): Promise<void> {
+    this.decisions.push(decision);
+    this.rows.apply(decision);
   }
 }
 
@@ -363,8 +362,8 @@ export function ceremonyOf(nodeIds: readonly string[]): Ceremony {
     rootKeys: 1,
     rootThreshold: 1,
     caSpkiSha256: new Uint8Array(32).fill(7),
-    issuedS: START_MS / 1000,
-    expiresS: START_MS / 1000 + 86_400,
+    issuedS: WORLD_START_MS / 1000,
+    expiresS: WORLD_START_MS / 1000 + 86_400,
   });
 }
 

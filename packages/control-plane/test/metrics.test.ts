@@ -15,7 +15,7 @@ async function scraped({ session, signatures, decisions }: MemoryNode): Promise<
     decisions,
     network: null,
     rootSync: { gauges: () => ({ syncError: 0, lastSuccessTimestampS: 0 }) },
-    status: () => ({ serving: { state: "running" } }),
+    status: () => ({ serving: { state: "running", failing: [] } }),
   };
   const registry = createMetrics(node as unknown as ControlPlaneNode);
   // Counted from the node each time: a second scrape adds nothing to the first.

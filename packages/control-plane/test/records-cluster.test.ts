@@ -70,7 +70,7 @@ describe("records through three nodes", () => {
       LEAF_KIND.revocation,
     ]);
     expectAgreement();
-    for (const { tables } of cluster.nodes) expect(tables.grant(grant.sequence)?.revokedAt).toBe(revoked.sequence);
+    for (const { tables } of cluster.nodes) expect(tables.rows.grant(grant.sequence)?.revokedAt).toBe(revoked.sequence);
   });
 
   test("answer a repetition with the first, through another node", async () => {

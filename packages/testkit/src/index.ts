@@ -56,6 +56,9 @@ export { claimBody, eventBody, grantBody, revocationBody } from "./request-bodie
 export type { JsonBody } from "./request-bodies.ts";
 export { TestOperator } from "./test-operator.ts";
 export type { NewKeyOptions } from "./test-operator.ts";
+export { SimulatedProcess, WORLD_START_MS } from "./simulator/simulated-process.ts";
+export { SimulatedTables } from "./simulator/simulated-tables.ts";
+export { World } from "./simulator/world.ts";
 export { liveOneLife } from "./simulator/life.ts";
 export type { LifeOptions, LifeResult } from "./simulator/life.ts";
 export { SIM_HELP, describeBroken, simCommand } from "./simulator/sim-command.ts";

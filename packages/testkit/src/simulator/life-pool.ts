@@ -42,7 +42,7 @@ async function liveInThread({ common, onResult }: Series, takeSeed: () => number
   });
   try {
     for (let seed = takeSeed(); seed !== null; seed = takeSeed()) {
-      worker.postMessage(seed);
+      worker.postMessage(seed, []);
       // Rejects with the thread's error if there is one.
       const [result] = (await once(worker, "message")) as [LifeResult];
       onResult(result);

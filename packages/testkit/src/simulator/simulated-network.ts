@@ -1,5 +1,10 @@
-import { type CallAnswer, type CallOptions, PeerCallError } from "@event-anchoring/control-plane";
-import type { PeerNetwork, PeerNetworkOptions } from "@event-anchoring/control-plane";
+import {
+  type CallAnswer,
+  type CallOptions,
+  PeerCallError,
+  type PeerNetwork,
+  type PeerNetworkOptions,
+} from "@event-anchoring/control-plane";
 import {
   type Hello,
   type HelloRefusal,
