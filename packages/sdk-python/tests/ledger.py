@@ -96,7 +96,7 @@ def batch(body: Any) -> Dict[str, Any]:
 
 
 def recorded(request: Request) -> Response:
-    """What a service answers that has just committed what it was sent."""
+    """What a service answers that has committed what it was sent, and not certified it."""
     path, body = request.target, json.loads(request.body or b"{}")
     if path == "/v1/event-anchors/batch":
         return answer(batch(body))

@@ -11,17 +11,17 @@ import {
   readObject,
   readText,
   record,
+  refuse,
 } from "./answer-reader.ts";
 import type { Reader } from "./answer-reader.ts";
 import type { RevocationReason } from "./inputs.ts";
+import { isWhatItShows } from "./shown-leaf.ts";
 
 /** `committed`: durable on a majority of the nodes. `certified`: also co-signed by a quorum of them. */
 export type Finality = "committed" | "certified";
 
-const RECORD_STATES = ["active", "superseded", "revoked", "expired"] as const;
-
 /** How a claim or a grant has ended, if it has. */
-export type RecordState = (typeof RECORD_STATES)[number];
+export type RecordState = "active" | "superseded" | "revoked" | "expired";
 
 /** What every anchor has. */
 export interface AnchorHeader {
@@ -146,8 +146,16 @@ export interface TrustRootAnchor extends AnchorHeader {
   readonly rootThk: string;
 }
 
-/** A leaf of an origin's tree. `kind` says which. */
-export type Anchor =
+/** An anchor of a kind that is younger than this version. */
+export interface UnknownAnchor extends AnchorHeader {
+  readonly kind: "unknown";
+  readonly statedKind: string;
+  /** All members by their wire names. */
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/** A leaf of an origin's tree whose kind this version knows. */
+export type KnownAnchor =
   | GenesisAnchor
   | EventAnchor
   | ClaimAnchor
@@ -156,7 +164,10 @@ export type Anchor =
   | TrustRootAnchor
   | SignedEventAnchor;
 
-export const readState: Reader<RecordState> = oneOf(RECORD_STATES);
+/** A leaf of an origin's tree. `kind` says which. */
+export type Anchor = KnownAnchor | UnknownAnchor;
+
+export const readState: Reader<RecordState> = oneOf(["active", "superseded", "revoked", "expired"]);
 
 const HEADER = {
   anchorId: readHex32,
@@ -188,7 +199,7 @@ const EVENT = {
   clientEventErased: (value: unknown, path: string): boolean => value !== undefined && readFlag(value, path),
 } as const;
 
-const BY_KIND: ReadonlyMap<unknown, Reader<Anchor>> = new Map<unknown, Reader<Anchor>>([
+const BY_KIND: ReadonlyMap<unknown, Reader<KnownAnchor>> = new Map<unknown, Reader<KnownAnchor>>([
   ["event", record<EventAnchor>({ kind: oneOf(["event"]), ...EVENT })],
   [
     "signed_event",
@@ -257,17 +268,19 @@ const BY_KIND: ReadonlyMap<unknown, Reader<Anchor>> = new Map<unknown, Reader<An
   ],
 ]);
 
-const readKind = oneOf(["genesis", "event", "claim", "grant", "revocation", "trust_root", "signed_event"]);
+const readHeader = record<AnchorHeader>(HEADER);
 
-/** An anchor of whatever kind. */
+/** An anchor of whatever kind, whose id is the hash of what it shows. */
 export const readAnchor: Reader<Anchor> = (value, path) => {
-  const kind = readKind(readObject(value, path)["kind"], `${path}.kind`);
-  const read = BY_KIND.get(kind);
-  if (read === undefined) throw new RangeError(`no reader of ${kind}`);
-  return read(value, path);
+  const members = readObject(value, path);
+  const statedKind = readText(members["kind"], `${path}.kind`);
+  const read = BY_KIND.get(statedKind);
+  const anchor: Anchor =
+    read === undefined ? { kind: "unknown", statedKind, ...readHeader(value, path), members } : read(value, path);
+  return isWhatItShows(anchor) ? anchor : refuse(path, "what its anchor_id is the hash of");
 };
 
-function anchorOf<Kind extends Anchor["kind"]>(kinds: readonly Kind[]): Reader<Extract<Anchor, { kind: Kind }>> {
+function anchorOf<Kind extends KnownAnchor["kind"]>(kinds: readonly Kind[]): Reader<Extract<Anchor, { kind: Kind }>> {
   const isOfKind = oneOf(kinds);
   return (value, path) => {
     isOfKind(readObject(value, path)["kind"], `${path}.kind`);

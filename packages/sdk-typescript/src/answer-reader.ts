@@ -8,7 +8,8 @@ import { UnexpectedAnswer } from "./errors.ts";
 /** @throws UnexpectedAnswer naming the path */
 export type Reader<Value> = (value: unknown, path: string) => Value;
 
-function refuse(path: string, expected: string): never {
+/** @throws UnexpectedAnswer */
+export function refuse(path: string, expected: string): never {
   throw new UnexpectedAnswer(`${path} of the answer is not ${expected}`);
 }
 

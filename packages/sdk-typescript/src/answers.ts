@@ -214,7 +214,7 @@ export const readItemProblem = record<ItemProblem>({
   errors: (value, path) => (value === undefined ? [] : listOf(readProblemItem)(value, path)),
 });
 
-export const readCreatedBatch = record<CreatedBatch>({
+const readAnyBatch = record<CreatedBatch>({
   results: listOf(
     record<BatchItem>({
       status: readCount,
@@ -232,6 +232,15 @@ export const readCreatedBatch = record<CreatedBatch>({
     refused: readCount,
   }),
 });
+
+/** @param sent how many events: there is one result for each */
+export function readCreatedBatch(sent: number): Reader<CreatedBatch> {
+  return (value, path) => {
+    const batch = readAnyBatch(value, path);
+    if (batch.results.length === sent) return batch;
+    throw new UnexpectedAnswer(`${sent} events were sent, and the answer is about ${batch.results.length}`);
+  };
+}
 
 export const readFoundAnchor = record<FoundAnchor>({ anchor: readAnchor, receipt: nullable(readReceiptAnswer) });
 

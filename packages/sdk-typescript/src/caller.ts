@@ -1,12 +1,11 @@
 import type { Reader } from "./answer-reader.ts";
 import type { Answered } from "./answers.ts";
-import { preferOf, requestIdOf, timeoutOf } from "./client-options.ts";
-import type { ClientSettings, WriteOptions } from "./client-options.ts";
-import { AnchoringError, UnexpectedAnswer } from "./errors.ts";
-import { Exchange, answerJson } from "./exchange.ts";
+import { chosenRequestId, preferOf, timeoutOf } from "./client-options.ts";
+import type { CallOptions, ClientSettings, WriteOptions } from "./client-options.ts";
+import { InvalidInput, UnexpectedAnswer } from "./errors.ts";
+import { Exchange, answerJson, outcomeUnknown, requestIdOf } from "./exchange.ts";
 import type { Call } from "./exchange.ts";
 import type { JsonBody } from "./json-body.ts";
-import type { TransportResponse } from "./transport.ts";
 
 /** One operation, as it differs from the others. */
 export interface Operation {
@@ -21,6 +20,8 @@ export interface Operation {
   /** Of the events in it. */
   readonly clientEventIds?: readonly (string | null)[] | undefined;
   readonly isBatch?: boolean | undefined;
+  /** It needs no API key, and gets none. */
+  readonly isPublic?: boolean | undefined;
   readonly alsoAnswers?: readonly number[] | undefined;
 }
 
@@ -42,44 +43,54 @@ export class Caller {
     this.#exchange = new Exchange(settings);
   }
 
-  /** @throws AnchoringError */
+  /**
+   * @throws AnchoringError; OutcomeUnknown also if the answer to a write cannot be read, for it may be recorded
+   */
   async ask<Result extends object>(
     operation: Operation,
     read: Reader<Result>,
     options: WriteOptions,
   ): Promise<Answered<Result>> {
-    const { response, requestId } = await this.#send(operation, options);
-    const result = withRequestId(requestId, () => read(answerJson(response, requestId), "the body"));
-    return Object.assign(result, { requestId });
-  }
-
-  /** The bytes of an answer that is no JSON. @throws AnchoringError */
-  async askBytes(operation: Operation, options: WriteOptions): Promise<Uint8Array> {
-    const { response } = await this.#send(operation, options);
-    return response.body;
-  }
-
-  async #send(
-    operation: Operation,
-    options: WriteOptions,
-  ): Promise<{ response: TransportResponse; requestId: string }> {
     const call = this.#callOf(operation, options);
     const response = await this.#exchange.send(call);
-    return { response, requestId: response.headers["x-request-id"] ?? call.requestId };
+    const requestId = requestIdOf(response, call.requestId);
+    try {
+      return Object.assign(
+        withRequestId(requestId, () => read(answerJson(response), "the body")),
+        { requestId },
+      );
+    } catch (error) {
+      if (!call.isWrite || !(error instanceof UnexpectedAnswer)) throw error;
+      throw outcomeUnknown(call, `, for ${error.message}`, { requestId, cause: error });
+    }
+  }
+
+  /** An answer that is no JSON. @throws AnchoringError */
+  async askBytes<Result>(
+    operation: Operation,
+    read: (body: Uint8Array) => Result,
+    options: CallOptions,
+  ): Promise<Result> {
+    const call = this.#callOf(operation, options);
+    const response = await this.#exchange.send(call);
+    return withRequestId(requestIdOf(response, call.requestId), () => read(response.body));
   }
 
   #callOf(operation: Operation, options: WriteOptions): Call {
-    const { timeoutMs, batchTimeoutMs } = this.#settings;
+    const { apiKey, timeoutMs, batchTimeoutMs } = this.#settings;
+    const needsKey = operation.isPublic !== true;
+    if (needsKey && apiKey === null) throw new InvalidInput("apiKey", "this call needs an API key");
     const usual = (operation.isBatch === true ? batchTimeoutMs : timeoutMs) + (options.wait ?? 0) * 1000;
     return {
       method: operation.method ?? "GET",
       path: `${operation.path}${queryOf(operation.query)}`,
       body: operation.body ?? null,
       accept: operation.accept ?? "application/json",
+      apiKey: needsKey ? apiKey : null,
       isWrite: operation.isWrite ?? false,
       isRepeatable: operation.isRepeatable ?? true,
       clientEventIds: operation.clientEventIds ?? [],
-      requestId: requestIdOf(options.requestId),
+      requestId: chosenRequestId(options.requestId),
       prefer: preferOf(options),
       timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, usual),
       signal: options.signal ?? null,
@@ -93,9 +104,7 @@ function withRequestId<Result>(requestId: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    if (error instanceof AnchoringError && error.requestId === null) {
-      throw new UnexpectedAnswer(error.message, { requestId, cause: error });
-    }
-    throw error;
+    if (!(error instanceof UnexpectedAnswer)) throw error;
+    throw new UnexpectedAnswer(error.message, { requestId, cause: error });
   }
 }

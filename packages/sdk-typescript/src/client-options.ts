@@ -138,7 +138,7 @@ export function clientSettings(options: ClientOptions): ClientSettings {
 }
 
 /** @throws InvalidInput */
-export function requestIdOf(given: string | undefined): string {
+export function chosenRequestId(given: string | undefined): string {
   if (given === undefined) return randomUUID();
   if (typeof given === "string" && REQUEST_ID.test(given)) return given;
   throw new InvalidInput("requestId", "expected 1 to 64 of A-Za-z0-9._-");

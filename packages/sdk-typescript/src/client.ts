@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { bytesToUtf8, entriesPath, tilePath } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import type { ClaimAnchor, GrantAnchor } from "./anchors.ts";
 import type { Reader } from "./answer-reader.ts";
@@ -44,17 +42,26 @@ import { Caller } from "./caller.ts";
 import type { Operation } from "./caller.ts";
 import { clientSettings } from "./client-options.ts";
 import type { CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
-import { InvalidInput } from "./errors.ts";
-import { attributeType, clientEventId, count, hex32 } from "./inputs.ts";
+import { holdConsistency, holdContent, holdId, holdLatest, holdList, holdOrigin, holdRecord } from "./held.ts";
+import { attributeType, count, hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { JsonBody } from "./json-body.ts";
 import { readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
 import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
 import { asOfBody, asOfQuery, filterOf, hexList } from "./query-inputs.ts";
-import type { AsOfInput, EventFilter, PageInput } from "./query-inputs.ts";
+import type {
+  AnchorToVerify,
+  AsOfQuestion,
+  ChainQuestion,
+  ConsistencyQuestion,
+  EventFilter,
+  LatestQuestion,
+  PageInput,
+  VerifyEventQuestion,
+} from "./query-inputs.ts";
 import { ReceiptGuard } from "./receipt-guard.ts";
 import type { Receipt } from "./receipt.ts";
-import { claimRequest, eventRequest, grantRequest, revocationRequest } from "./signed-requests.ts";
+import { chosenClientEventId, claimRequest, eventRequest, grantRequest, revocationRequest } from "./signed-requests.ts";
 import type {
   ClaimAnchorInput,
   EventInput,
@@ -63,6 +70,10 @@ import type {
   RevocationInput,
   SignedRequest,
 } from "./signed-requests.ts";
+import { hashesOfTile, leavesOfBundle, noteOf, placeOfEntries, placeOfTile } from "./tiles.ts";
+import type { EntriesPlace, TilePlace } from "./tiles.ts";
+
+const BYTES = "application/octet-stream";
 
 /**
  * A client of one cluster. Every method answers a typed result with the `requestId`, or throws an AnchoringError.
@@ -110,27 +121,27 @@ export class Client {
 
   /** Health of the node, its origin fingerprint, and the Prime RootTHK sync summary. Needs no key. */
   healthz(options: CallOptions = {}): Promise<Answered<Health>> {
-    return this.#caller.ask({ path: "/healthz" }, readHealth, options);
+    return this.#caller.ask({ path: "/healthz", isPublic: true }, readHealth, options);
   }
 
   /** Whether the node serves, and which checks fail. Answers also if it is not ready. Needs no key. */
   readyz(options: CallOptions = {}): Promise<Answered<Readiness>> {
-    return this.#caller.ask({ path: "/readyz", alsoAnswers: [503] }, readReadiness, options);
+    return this.#caller.ask({ path: "/readyz", isPublic: true, alsoAnswers: [503] }, readReadiness, options);
   }
 
   /** Every number that bounds a request. Needs no key. */
   limits(options: CallOptions = {}): Promise<Answered<Limits>> {
-    return this.#caller.ask({ path: "/v1/limits" }, readLimits, options);
+    return this.#caller.ask({ path: "/v1/limits", isPublic: true }, readLimits, options);
   }
 
   /** The chain of trust roots, to be handed to `verifyTrustRoot` with a pin. Needs no key. */
   trustRoot(options: CallOptions = {}): Promise<Answered<TrustRootAnswer>> {
-    return this.#caller.ask({ path: "/v1/trust-root" }, readTrustRoot, options);
+    return this.#caller.ask({ path: "/v1/trust-root", isPublic: true }, readTrustRoot, options);
   }
 
   /** The OpenAPI document of the node. Needs no key. */
   openApi(options: CallOptions = {}): Promise<Answered<{ readonly document: Readonly<Record<string, unknown>> }>> {
-    return this.#caller.ask({ path: "/openapi.json" }, readOpenApi, options);
+    return this.#caller.ask({ path: "/openapi.json", isPublic: true }, readOpenApi, options);
   }
 
   /**
@@ -168,7 +179,7 @@ export class Client {
     event: EventInput = {},
     options: WriteOptions = {},
   ): Promise<Answered<CreatedEvent>> {
-    const id = chosenId("clientEventId", event.clientEventId);
+    const id = chosenClientEventId(event.clientEventId);
     const origin = event.originFingerprint ?? (await this.originFingerprint(options));
     const request = await eventRequest(eventHash, event, origin, id);
     const known = { isRepeatable: id !== null, clientEventIds: [id] };
@@ -189,7 +200,7 @@ export class Client {
     const requests: SignedRequest[] = [];
     const clientEventIds: (string | null)[] = [];
     for (const event of events) {
-      const id = chosenId("clientEventId", event.clientEventId);
+      const id = chosenClientEventId(event.clientEventId);
       clientEventIds.push(id);
       requests.push(await eventRequest(event.eventHash, event, event.originFingerprint ?? origin, id));
     }
@@ -203,9 +214,12 @@ export class Client {
       clientEventIds,
       isBatch: true,
     };
-    const created = await this.#caller.ask(batch, readCreatedBatch, options);
+    const created = await this.#caller.ask(batch, readCreatedBatch(requests.length), options);
     for (const [at, { receipt, anchor }] of created.results.entries()) {
-      if (anchor !== null) await this.#guard.check(receipt, anchor.anchorId, requests[at]);
+      const request = requests[at];
+      if (anchor === null || request === undefined) continue;
+      holdRecord(anchor, request);
+      await this.#guard.check(receipt, anchor.anchorId);
     }
     return { ...created, clientEventIds };
   }
@@ -229,7 +243,7 @@ export class Client {
   }
 
   /** The active claim of an entity and attribute type. @throws NotFound `no_active_claim` */
-  getClaimAnchor(
+  async getClaimAnchor(
     entityFingerprint: Bytes32,
     type: number | string,
     options: CallOptions = {},
@@ -238,7 +252,10 @@ export class Client {
       entity_fingerprint: hex32("entityFingerprint", entityFingerprint),
       attribute_type: attributeType("attributeType", type),
     };
-    return this.#read({ path: "/v1/claim-anchors", query }, readActiveClaim, options);
+    const found = await this.#read({ path: "/v1/claim-anchors", query }, readActiveClaim, options);
+    const { anchor } = found;
+    holdContent(anchor.entityFingerprint === query.entity_fingerprint && anchor.attributeType === query.attribute_type);
+    return found;
   }
 
   /** The grant in force from one entity to another. @throws NotFound `no_active_grant` */
@@ -252,7 +269,7 @@ export class Client {
 
   /** One anchor of any kind, with a receipt of now. @param options `respondAsync`: do not wait for the receipt */
   getAnchor(anchorId: Bytes32, options: WriteOptions = {}): Promise<Answered<FoundAnchor>> {
-    return this.#read({ path: anchorPath(anchorId) }, readFoundAnchor, options);
+    return this.#read({ path: anchorPath(anchorId) }, readFoundAnchor, options, anchorId);
   }
 
   /** The receipt of an anchor, of now. */
@@ -268,9 +285,16 @@ export class Client {
   }
 
   /** A page of certified events. */
-  listEventAnchors(filter: EventFilter, page: PageInput = {}, options: CallOptions = {}): Promise<Answered<EventList>> {
-    const query = { ...filterOf(filter), cursor: page.cursor, limit: page.limit };
-    return this.#caller.ask({ path: "/v1/event-anchors", query }, readEventList, options);
+  async listEventAnchors(
+    filter: EventFilter,
+    page: PageInput = {},
+    options: CallOptions = {},
+  ): Promise<Answered<EventList>> {
+    const asked = filterOf(filter);
+    const query = { ...asked, cursor: page.cursor, limit: page.limit };
+    const list = await this.#caller.ask({ path: "/v1/event-anchors", query }, readEventList, options);
+    holdList(list, asked);
+    return list;
   }
 
   /** All certified events of a filter, page by page. */
@@ -286,7 +310,7 @@ export class Client {
   /** The service's word on one anchor of any kind. What needs no trust in it is the receipt beside it. */
   verifyEventAnchor(
     anchorId: Bytes32,
-    question: { readonly eventHash?: Bytes32 | undefined; readonly asOf?: AsOfInput | undefined } = {},
+    question: VerifyEventQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<Verified>> {
     const body = {
@@ -294,13 +318,14 @@ export class Client {
       ...(question.eventHash === undefined ? {} : { event_hash: hex32("eventHash", question.eventHash) }),
       ...asOfBody(question.asOf),
     };
-    return this.#read({ method: "POST", path: "/v1/event-anchors:verify", body }, readVerified, options);
+    const path = "/v1/event-anchors:verify";
+    return this.#read({ method: "POST", path, body }, readVerified, options, anchorId);
   }
 
   /** The same for many; an unknown id is the problem of its item. */
-  verifyEventAnchors(
-    anchors: readonly { readonly anchorId: Bytes32; readonly eventHash?: Bytes32 | undefined }[],
-    question: { readonly asOf?: AsOfInput | undefined } = {},
+  async verifyEventAnchors(
+    anchors: readonly AnchorToVerify[],
+    question: AsOfQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<VerifiedBatch>> {
     const items = anchors.map(({ anchorId, eventHash }, at): JsonBody => ({
@@ -309,23 +334,29 @@ export class Client {
     }));
     const body = { anchors: items, ...asOfBody(question.asOf) };
     const operation: Operation = { method: "POST", path: "/v1/event-anchors:batchVerify", body, isBatch: true };
-    return this.#caller.ask(operation, readVerifiedBatch, options);
+    const found = await this.#caller.ask(operation, readVerifiedBatch, options);
+    holdContent(
+      found.results.length === items.length &&
+        found.results.every((result, at) => result.anchorId === items[at]?.["anchor_id"]),
+    );
+    return found;
   }
 
   /** The service's word on a claim: signatures, anchor, revocation state. */
   verifyClaimAnchor(
     anchorId: Bytes32,
-    question: { readonly asOf?: AsOfInput | undefined } = {},
+    question: AsOfQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<VerifiedClaim>> {
     const body = { anchor_id: hex32("anchorId", anchorId), ...asOfBody(question.asOf) };
-    return this.#read({ method: "POST", path: "/v1/claim-anchors:verify", body }, readVerifiedClaim, options);
+    const path = "/v1/claim-anchors:verify";
+    return this.#read({ method: "POST", path, body }, readVerifiedClaim, options, anchorId);
   }
 
   /** The service's word on a grant: signatures, the delegation chain, the claims it hangs on. */
   verifyGrantAnchor(
     anchorId: Bytes32,
-    question: { readonly asOf?: AsOfInput | undefined; readonly trustedRoots?: readonly Bytes32[] | undefined } = {},
+    question: ChainQuestion = {},
     options: CallOptions = {},
   ): Promise<Answered<VerifiedGrant>> {
     const roots = question.trustedRoots;
@@ -334,89 +365,82 @@ export class Client {
       ...asOfBody(question.asOf),
       ...(roots === undefined ? {} : { trusted_roots: hexList("trustedRoots", roots) }),
     };
-    return this.#read({ method: "POST", path: "/v1/grant-anchors:verify", body }, readVerifiedGrant, options);
+    const path = "/v1/grant-anchors:verify";
+    return this.#read({ method: "POST", path, body }, readVerifiedGrant, options, anchorId);
   }
 
   /** From an act back to who acted, who delegated, and within what bounds: the service's word. */
   trace(
     anchorId: Bytes32,
-    question: PageInput & {
-      readonly asOf?: AsOfInput | undefined;
-      readonly trustedRoots?: readonly Bytes32[] | undefined;
-    } = {},
+    question: ChainQuestion & PageInput = {},
     options: CallOptions = {},
   ): Promise<Answered<Trace>> {
     const { asOf, trustedRoots, cursor, limit } = question;
     const trusted_roots = trustedRoots === undefined ? null : hexList("trustedRoots", trustedRoots).join(",");
     const query = { as_of: asOfQuery(asOf), trusted_roots, cursor, limit };
-    return this.#read({ path: `${anchorPath(anchorId)}/trace`, query }, readTrace, options);
+    return this.#read({ path: `${anchorPath(anchorId)}/trace`, query }, readTrace, options, anchorId);
   }
 
   /**
    * The latest certified anchor (EEA) of an origin. A Monitor holds it against what was seen before.
-   * @param question `fromSize`: the tree size that you have pinned, to be shown that it is the beginning of this one
    */
-  latest(
-    question: { readonly originFingerprint?: Bytes32 | undefined; readonly fromSize?: number | undefined } = {},
-    options: CallOptions = {},
-  ): Promise<Answered<LatestAnchor>> {
+  async latest(question: LatestQuestion = {}, options: CallOptions = {}): Promise<Answered<LatestAnchor>> {
     const { originFingerprint, fromSize } = question;
+    const origin = originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint);
     const query = {
-      origin_fingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
+      origin_fingerprint: origin,
       from_size: fromSize === undefined ? null : count("fromSize", fromSize),
     };
-    return this.#read({ path: "/v1/event-anchors/latest", query }, readLatest, options);
+    const latest = await this.#caller.ask({ path: "/v1/event-anchors/latest", query }, readLatest, options);
+    holdLatest(latest, latest.requestId);
+    holdOrigin(latest.originFingerprint, origin);
+    await this.#guard.check(latest.receipt, latest.anchor.anchorId);
+    return latest;
   }
 
-  /** Proof that one tree of an origin is the beginning of another, for `verifyConsistency`. */
-  consistency(
-    question: {
-      readonly fromSize: number;
-      readonly toSize?: number | undefined;
-      readonly originFingerprint?: Bytes32 | undefined;
-    },
-    options: CallOptions = {},
-  ): Promise<Answered<ConsistencyAnswer>> {
+  /** Proof that one tree of an origin is the beginning of another. It is verified; whose roots they are is not. */
+  async consistency(question: ConsistencyQuestion, options: CallOptions = {}): Promise<Answered<ConsistencyAnswer>> {
     const { fromSize, toSize, originFingerprint } = question;
     const query = {
       origin_fingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
       from_size: count("fromSize", fromSize),
       to_size: toSize === undefined ? null : count("toSize", toSize),
     };
-    return this.#caller.ask({ path: "/v1/event-anchors/consistency", query }, readConsistency, options);
+    const found = await this.#caller.ask({ path: "/v1/event-anchors/consistency", query }, readConsistency, options);
+    holdOrigin(found.originFingerprint, query.origin_fingerprint);
+    holdConsistency(found, query.from_size, query.to_size);
+    return found;
   }
 
   /** Erases the clear text of an event's client event id. Needs the scope `admin`. */
-  eraseClientEventId(anchorId: Bytes32, options: CallOptions = {}): Promise<Answered<Erased>> {
+  async eraseClientEventId(anchorId: Bytes32, options: CallOptions = {}): Promise<Answered<Erased>> {
     const path = `${anchorPath(anchorId)}/erase-client-event-id`;
-    return this.#caller.ask({ method: "POST", path, body: {}, isWrite: true }, readErased, options);
+    const erased = await this.#caller.ask({ method: "POST", path, body: {}, isWrite: true }, readErased, options);
+    holdId(erased.anchor, hex32("anchorId", anchorId));
+    return erased;
   }
 
   /** The newest certified checkpoint of an origin: a signed note, for `verifyCheckpoint`. */
-  async getCheckpoint(originFingerprint: Bytes32, options: CallOptions = {}): Promise<string> {
-    const path = `${originPath(originFingerprint)}/checkpoint`;
-    return bytesToUtf8(await this.#caller.askBytes({ path, accept: "text/plain" }, options));
+  getCheckpoint(originFingerprint: Bytes32, options: CallOptions = {}): Promise<string> {
+    const origin = hex32("originFingerprint", originFingerprint);
+    const operation = { path: `/v1/origins/${origin}/checkpoint`, accept: "text/plain" };
+    return this.#caller.askBytes(operation, (body) => noteOf(body, origin), options);
   }
 
-  /** C2SP tile of hashes. @param width hashes in it; 256 is a full tile */
-  getTile(
-    originFingerprint: Bytes32,
-    tile: { readonly level: number; readonly index: number; readonly width?: number | undefined },
-    options: CallOptions = {},
-  ): Promise<Uint8Array> {
-    const place = tilePath(count("level", tile.level), count("index", tile.index), tile.width);
-    const path = `${originPath(originFingerprint)}/${place}`;
-    return this.#caller.askBytes({ path, accept: "application/octet-stream" }, options);
+  /** The hashes of a C2SP tile. They prove nothing until they are folded into the root of a checkpoint. */
+  getTile(originFingerprint: Bytes32, tile: TilePlace, options: CallOptions = {}): Promise<readonly Uint8Array[]> {
+    const { path, width } = placeOfTile(originFingerprint, tile);
+    return this.#caller.askBytes({ path, accept: BYTES }, (body) => hashesOfTile(body, width), options);
   }
 
-  /** C2SP entry bundle: leaves, each after its length as u16. @param width leaves in it; 256 is a full one */
+  /** The leaves of a C2SP entry bundle; each hashes to its anchor id. */
   getEntries(
     originFingerprint: Bytes32,
-    tile: { readonly index: number; readonly width?: number | undefined },
+    bundle: EntriesPlace,
     options: CallOptions = {},
-  ): Promise<Uint8Array> {
-    const path = `${originPath(originFingerprint)}/${entriesPath(count("index", tile.index), tile.width)}`;
-    return this.#caller.askBytes({ path, accept: "application/octet-stream" }, options);
+  ): Promise<readonly Uint8Array[]> {
+    const { path, width } = placeOfEntries(originFingerprint, bundle);
+    return this.#caller.askBytes({ path, accept: BYTES }, (body) => leavesOfBundle(body, width), options);
   }
 
   async #revoke(
@@ -429,7 +453,9 @@ export class Client {
     const targetOrigin = async (): Promise<string> =>
       (await this.getAnchor(target, { signal: options.signal, respondAsync: true })).anchor.originFingerprint;
     const request = await revocationRequest(anchorId, revocation, targetOrigin);
-    return this.#write(`/v1/${kind}-anchors/${target}/revoke`, request, readRevoked, options);
+    const revoked = await this.#write(`/v1/${kind}-anchors/${target}/revoke`, request, readRevoked, options);
+    holdContent(revoked.revokedAnchorId === target);
+    return revoked;
   }
 
   /** A write of one record, whose receipt has to be about what was signed. */
@@ -442,17 +468,20 @@ export class Client {
   ): Promise<Answered<Result>> {
     const operation: Operation = { method: "POST", path, body: request.body, isWrite: true, ...known };
     const result = await this.#caller.ask(operation, read, options);
-    await this.#guard.check(result.receipt, result.anchor.anchorId, request);
+    holdRecord(result.anchor, request);
+    await this.#guard.check(result.receipt, result.anchor.anchorId);
     return result;
   }
 
-  /** A read of an anchor with its receipt. */
+  /** A read of an anchor with its receipt. @param asked the anchor that it has to be about */
   async #read<Result extends FoundAnchor>(
     operation: Operation,
     read: Reader<Result>,
     options: WriteOptions,
+    asked: Bytes32 | null = null,
   ): Promise<Answered<Result>> {
     const result = await this.#caller.ask(operation, read, options);
+    if (asked !== null) holdId(result.anchor, hex32("anchorId", asked));
     await this.#guard.check(result.receipt, result.anchor.anchorId);
     return result;
   }
@@ -460,16 +489,4 @@ export class Client {
 
 function anchorPath(anchorId: Bytes32): string {
   return `/v1/event-anchors/${hex32("anchorId", anchorId)}`;
-}
-
-function originPath(originFingerprint: Bytes32): string {
-  return `/v1/origins/${hex32("originFingerprint", originFingerprint)}`;
-}
-
-/** A new id unless one is given; null if the caller wants none. @throws InvalidInput */
-function chosenId(field: string, given: string | null | undefined): string | null {
-  if (given === undefined) return randomUUID();
-  if (given === null) return null;
-  if (typeof given !== "string") throw new InvalidInput(field, "expected a text");
-  return clientEventId(field, given);
 }

@@ -23,19 +23,23 @@ const ed25519Verify = createEd25519Verify((publicKey, message, signature) =>
 
 export const crypto: Crypto = { sha256, ed25519Verify };
 
+/** Runs what has to be held to the canaries first. */
+function underTheRule<Result>(run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof Ed25519CanaryError)) throw error;
+    const message = "this build of Node does not follow the Ed25519 rule";
+    throw new VerificationError("canary_failed", message, { cause: error });
+  }
+}
+
 /**
  * Whether a signature is good by the rule of docs/PROTOCOL.md, "Ed25519", which is stricter than most libraries.
  * @throws VerificationError `canary_failed` if this build of Node does not follow the rule
  */
 export function verifySignature(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  try {
-    return ed25519Verify(publicKey, message, signature);
-  } catch (error) {
-    if (!(error instanceof Ed25519CanaryError)) throw error;
-    throw new VerificationError("canary_failed", "this build of Node does not follow the Ed25519 rule", {
-      cause: error,
-    });
-  }
+  return underTheRule(() => ed25519Verify(publicKey, message, signature));
 }
 
 /**
@@ -43,12 +47,5 @@ export function verifySignature(publicKey: Uint8Array, message: Uint8Array, sign
  * @throws VerificationError `canary_failed`
  */
 export function assertCanaries(): void {
-  try {
-    assertEd25519Canaries(ed25519Verify);
-  } catch (error) {
-    if (!(error instanceof Ed25519CanaryError)) throw error;
-    throw new VerificationError("canary_failed", "this build of Node does not follow the Ed25519 rule", {
-      cause: error,
-    });
-  }
+  underTheRule(() => assertEd25519Canaries(ed25519Verify));
 }

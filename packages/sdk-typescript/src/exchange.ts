@@ -1,7 +1,7 @@
 /** From a call to its answer: tries, endpoints, and what a failure is called. */
 import { InvalidBytesError, bytesToUtf8 } from "@event-anchoring/protocol";
 import { Cancelled, ConnectionFailed, OutcomeUnknown, TimedOut, UnexpectedAnswer, makeProblem } from "./errors.ts";
-import type { AnchoringError, ApiProblem, ProblemItem } from "./errors.ts";
+import type { AnchoringError, ApiProblem, ErrorContext, ProblemItem } from "./errors.ts";
 import type { JsonBody } from "./json-body.ts";
 import { delayBeforeRetry, leavesDoubt } from "./retry.ts";
 import type { Outcome, RetryPolicy } from "./retry.ts";
@@ -27,6 +27,8 @@ export interface Call {
   readonly path: string;
   readonly body: JsonBody | null;
   readonly accept: string;
+  /** null: it needs none. */
+  readonly apiKey: string | null;
   /** It may have an effect. */
   readonly isWrite: boolean;
   /** Sending it again has no further effect: a read, or a write that is known by an id or by its content. */
@@ -44,8 +46,6 @@ export interface Call {
 
 export interface ExchangeOptions {
   readonly endpoints: readonly string[];
-  /** null: none, for what needs none. */
-  readonly apiKey: string | null;
   readonly retry: RetryPolicy;
   readonly transport: Transport;
   readonly surroundings: Surroundings;
@@ -102,7 +102,7 @@ export class Exchange {
 
   #request(call: Call, endpoint: string): TransportRequest {
     const headers: Record<string, string> = { accept: call.accept, "x-request-id": call.requestId };
-    if (this.#options.apiKey !== null) headers["authorization"] = `Bearer ${this.#options.apiKey}`;
+    if (call.apiKey !== null) headers["authorization"] = `Bearer ${call.apiKey}`;
     if (call.prefer !== null) headers["prefer"] = call.prefer;
     const body = call.body === null ? null : JSON.stringify(call.body);
     if (body !== null) headers["content-type"] = "application/json";
@@ -152,7 +152,7 @@ function retryAfterMs({ headers }: TransportResponse, wallClockMs: number): numb
 }
 
 function codeOf(result: Try): string | null {
-  return result instanceof TransportFailure ? null : problemOf(result, "", null).code;
+  return result instanceof TransportFailure ? null : problemOf(result, NOBODY).code;
 }
 
 interface Failure {
@@ -167,13 +167,13 @@ interface Failure {
 function failureOf({ call, result, inDoubt, attempt, wallClockMs }: Failure): AnchoringError {
   const tries = attempt === 1 ? "one try" : `${attempt} tries`;
   const waitMs = result instanceof TransportFailure ? null : retryAfterMs(result, wallClockMs);
-  const problem = result instanceof TransportFailure ? null : problemOf(result, call.requestId, waitMs);
+  const asked = { apiKey: call.apiKey, requestId: call.requestId, waitMs };
+  const problem = result instanceof TransportFailure ? null : problemOf(result, asked);
   const cause = result instanceof TransportFailure ? result : problem;
   const { requestId } = call;
   if (call.isWrite && inDoubt && !isDecisive(result)) {
     const retryAfter = waitMs === null ? undefined : waitMs / 1000;
-    const message = `whether this was recorded is not known after ${tries}; ${howToAskAgain(call)}`;
-    return new OutcomeUnknown(message, call.clientEventIds, { requestId, retryAfter, cause });
+    return outcomeUnknown(call, ` after ${tries}`, { requestId, retryAfter, cause });
   }
   if (problem !== null && problem.status >= 400) return problem;
   if (!(result instanceof TransportFailure)) {
@@ -186,6 +186,12 @@ function failureOf({ call, result, inDoubt, attempt, wallClockMs }: Failure): An
   return new ConnectionFailed(`no endpoint answered in ${tries}: ${message}`, { requestId, cause });
 }
 
+/** @param after what has led to it */
+export function outcomeUnknown(call: Call, after: string, context: ErrorContext): OutcomeUnknown {
+  const message = `whether this was recorded is not known${after}; ${howToAskAgain(call)}`;
+  return new OutcomeUnknown(message, call.clientEventIds, context);
+}
+
 function howToAskAgain({ clientEventIds, isRepeatable }: Call): string {
   const replayed = "what was recorded is replayed, not recorded twice";
   if (!isRepeatable) return "there is no client_event_id, so asking again may record it a second time";
@@ -194,8 +200,34 @@ function howToAskAgain({ clientEventIds, isRepeatable }: Call): string {
   return `ask again with the same client_event_id, ${JSON.stringify(clientEventIds[0])}: ${replayed}`;
 }
 
+const TEXT_CHARS_MAX = 1000;
+/** What is shorter is no secret, and may be part of any word. */
+const SECRET_CHARS_MIN = 8;
+const REQUEST_ID = /^[!-~]{1,128}$/;
+
+/** What a person is shown of a text that a stranger may have written: one line, and not without end. */
 function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  const shown = typeof value === "string" ? value.slice(0, TEXT_CHARS_MAX) : "";
+  return shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ");
+}
+
+/** The same without the API key: whoever answers knows it, and an error ends up in logs. */
+function withoutKey(value: unknown, apiKey: string | null): unknown {
+  if (apiKey === null || apiKey.length < SECRET_CHARS_MIN) return value;
+  if (typeof value === "string") return value.replaceAll(apiKey, "<API_KEY>");
+  if (Array.isArray(value)) return value.map((each: unknown) => withoutKey(each, apiKey));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]): [string, unknown] => [
+    name.replaceAll(apiKey, "<API_KEY>"),
+    withoutKey(member, apiKey),
+  ]);
+  return Object.fromEntries(members);
+}
+
+/** The `X-Request-Id` of an answer, if it is one; else that of the call. */
+export function requestIdOf({ headers }: TransportResponse, asked: string): string {
+  const found = headers["x-request-id"];
+  return found !== undefined && REQUEST_ID.test(found) ? found : asked;
 }
 
 /** The parsed JSON of a body; undefined: it is none. */
@@ -203,7 +235,10 @@ function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(bytesToUtf8(body));
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof InvalidBytesError) return undefined;
+    // Too deep for the parser's stack is a RangeError.
+    if (error instanceof SyntaxError || error instanceof InvalidBytesError || error instanceof RangeError) {
+      return undefined;
+    }
     throw error;
   }
 }
@@ -218,18 +253,28 @@ function itemsOf(errors: unknown): ProblemItem[] {
   });
 }
 
+/** Who has asked, and what there is to say about asking again. */
+interface Asked {
+  readonly apiKey: string | null;
+  readonly requestId: string;
+  readonly waitMs: number | null;
+}
+
+const NOBODY: Asked = { apiKey: null, requestId: "", waitMs: null };
+
 /** The problem that a refusal is, also where something in between has answered for the service. */
-function problemOf(response: TransportResponse, requestId: string, waitMs: number | null): ApiProblem {
-  const { status, headers, body } = response;
+function problemOf(response: TransportResponse, { apiKey, requestId, waitMs }: Asked): ApiProblem {
+  const { status, body } = response;
   const parsed = jsonOf(body);
-  const members = typeof parsed === "object" && parsed !== null ? (parsed as Readonly<Record<string, unknown>>) : {};
+  const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
+  const members = isObject ? (withoutKey(parsed, apiKey) as Readonly<Record<string, unknown>>) : {};
   const title = text(members["title"]);
   const context = {
     status,
     title,
     errors: itemsOf(members["errors"]),
     members,
-    requestId: headers["x-request-id"] ?? requestId,
+    requestId: requestIdOf(response, requestId),
     retryAfter: waitMs === null ? undefined : waitMs / 1000,
   };
   const code = text(members["code"]);
@@ -238,8 +283,8 @@ function problemOf(response: TransportResponse, requestId: string, waitMs: numbe
 }
 
 /** The JSON of an answer. @throws UnexpectedAnswer */
-export function answerJson({ body }: TransportResponse, requestId: string): unknown {
+export function answerJson({ body }: TransportResponse): unknown {
   const parsed = jsonOf(body);
-  if (parsed === undefined) throw new UnexpectedAnswer("the answer is no JSON", { requestId });
+  if (parsed === undefined) throw new UnexpectedAnswer("the answer is no JSON");
   return parsed;
 }

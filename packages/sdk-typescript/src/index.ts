@@ -23,10 +23,20 @@ export {
   Unprocessable,
   VerificationError,
 } from "./errors.ts";
-export type { ProblemItem } from "./errors.ts";
+export type { ErrorContext, ProblemContext, ProblemItem, VerificationContext } from "./errors.ts";
 export type { Bytes32, Bytes64, Reference, RevocationReason } from "./inputs.ts";
 export type { JsonBody, JsonValue } from "./json-body.ts";
-export type { AsOfInput, EventFilter, PageInput } from "./query-inputs.ts";
+export type {
+  AnchorToVerify,
+  AsOfInput,
+  AsOfQuestion,
+  ChainQuestion,
+  ConsistencyQuestion,
+  EventFilter,
+  LatestQuestion,
+  PageInput,
+  VerifyEventQuestion,
+} from "./query-inputs.ts";
 export type {
   ClaimAnchorInput,
   EventInput,
@@ -79,12 +89,15 @@ export type {
   Finality,
   GenesisAnchor,
   GrantAnchor,
+  KnownAnchor,
   RecordState,
   RevocationAnchor,
   SemanticAnchorAnswer,
   SignedEventAnchor,
   TrustRootAnchor,
+  UnknownAnchor,
 } from "./anchors.ts";
+export type { EntriesPlace, TilePlace } from "./tiles.ts";
 export type {
   ActiveClaim,
   ActiveGrant,

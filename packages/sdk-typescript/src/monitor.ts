@@ -1,4 +1,4 @@
-import { bytesToHex, parseCheckpoint, parseNote } from "@event-anchoring/protocol";
+import { bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import type { ConsistencyAnswer, LatestAnchor } from "./answers.ts";
 import type { Client } from "./client.ts";
@@ -6,6 +6,7 @@ import { ApiProblem, NotFound, Rollback, SplitView, VerificationError } from "./
 import { bytes32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { MonitorState, MonitorStore } from "./monitor-store.ts";
+import { checkpointIn } from "./signed-note.ts";
 import { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
 import type { VerifiedCheckpoint } from "./verify-checkpoint.ts";
 import { verifyTrustRoot } from "./verify-trust-root.ts";
@@ -164,8 +165,11 @@ export class Monitor {
   }
 }
 
+/** @throws VerificationError `monitor_state_malformed`: a damaged memory is never taken for an empty one */
 function headOf(note: string): { readonly treeSize: number; readonly rootHash: Uint8Array } {
-  return parseCheckpoint(parseNote(note).text);
+  const checkpoint = checkpointIn(note);
+  if (checkpoint !== null) return checkpoint;
+  throw new VerificationError("monitor_state_malformed", "a checkpoint that was kept is none");
 }
 
 function highestOf({ newest }: TrustRootChain): MonitorState["trustRoot"] {

@@ -67,37 +67,34 @@ export interface TrustRootAnswer extends TrustRootVersion {
 }
 
 /** By the names of docs/API.md, "Limits", in this language's casing. Maxima are inclusive. */
-export type Limits = { readonly [Name in (typeof LIMIT_NAMES)[number]]: number } & {
+export interface Limits {
+  readonly bodyBytesMax: number;
+  readonly batchBodyBytesMax: number;
+  readonly batchItemsMax: number;
+  readonly batchSignedItemsMax: number;
+  readonly clientEventIdCharsMax: number;
+  readonly jsonDepthMax: number;
+  readonly writeTimeoutMs: number;
+  readonly readTimeoutMs: number;
+  readonly batchTimeoutMs: number;
+  readonly preferWaitSecondsMin: number;
+  readonly preferWaitSecondsMax: number;
+  readonly timeoutGraceMs: number;
+  readonly listItemsMax: number;
+  readonly traceParentsMax: number;
+  readonly traceDelegationMax: number;
+  readonly delegationLinksMax: number;
+  readonly possibleParentsMax: number;
+  readonly trustedRootsMax: number;
+  readonly headerBytesMax: number;
+  readonly headersMax: number;
+  readonly targetBytesMax: number;
+  readonly integerMax: number;
+  readonly attributeTypeMax: number;
+  readonly delegationDepthMax: number;
   /** Of a key that has no rate of its own; null: none. */
   readonly keyRequestsPerSecond: number | null;
-};
-
-const LIMIT_NAMES = [
-  "bodyBytesMax",
-  "batchBodyBytesMax",
-  "batchItemsMax",
-  "batchSignedItemsMax",
-  "clientEventIdCharsMax",
-  "jsonDepthMax",
-  "writeTimeoutMs",
-  "readTimeoutMs",
-  "batchTimeoutMs",
-  "preferWaitSecondsMin",
-  "preferWaitSecondsMax",
-  "timeoutGraceMs",
-  "listItemsMax",
-  "traceParentsMax",
-  "traceDelegationMax",
-  "delegationLinksMax",
-  "possibleParentsMax",
-  "trustedRootsMax",
-  "headerBytesMax",
-  "headersMax",
-  "targetBytesMax",
-  "integerMax",
-  "attributeTypeMax",
-  "delegationDepthMax",
-] as const;
+}
 
 export const readHealth = record<Health>({
   status: oneOf(["ok", "degraded", "error"]),
@@ -136,11 +133,31 @@ const VERSION = { version: readCount, rootThk: readHex32, document: readText } a
 
 export const readTrustRoot = record<TrustRootAnswer>({ ...VERSION, chain: listOf(record<TrustRootVersion>(VERSION)) });
 
-export const readLimits: Reader<Limits> = record<Limits>({
-  ...(Object.fromEntries(LIMIT_NAMES.map((name) => [name, readCount])) as Record<
-    (typeof LIMIT_NAMES)[number],
-    Reader<number>
-  >),
+export const readLimits = record<Limits>({
+  bodyBytesMax: readCount,
+  batchBodyBytesMax: readCount,
+  batchItemsMax: readCount,
+  batchSignedItemsMax: readCount,
+  clientEventIdCharsMax: readCount,
+  jsonDepthMax: readCount,
+  writeTimeoutMs: readCount,
+  readTimeoutMs: readCount,
+  batchTimeoutMs: readCount,
+  preferWaitSecondsMin: readCount,
+  preferWaitSecondsMax: readCount,
+  timeoutGraceMs: readCount,
+  listItemsMax: readCount,
+  traceParentsMax: readCount,
+  traceDelegationMax: readCount,
+  delegationLinksMax: readCount,
+  possibleParentsMax: readCount,
+  trustedRootsMax: readCount,
+  headerBytesMax: readCount,
+  headersMax: readCount,
+  targetBytesMax: readCount,
+  integerMax: readCount,
+  attributeTypeMax: readCount,
+  delegationDepthMax: readCount,
   keyRequestsPerSecond: nullable(readNumber),
 });
 

@@ -14,6 +14,43 @@ export type EventFilter =
   /** Of your own API client. */
   | { readonly clientEventId: string };
 
+/** What a verdict is about. */
+export interface AsOfQuestion {
+  /** The position to judge at. Default: now. */
+  readonly asOf?: AsOfInput | undefined;
+}
+
+export interface VerifyEventQuestion extends AsOfQuestion {
+  /** What you believe was anchored. */
+  readonly eventHash?: Bytes32 | undefined;
+}
+
+export interface ChainQuestion extends AsOfQuestion {
+  /** Claims whose lineages are trusted to grant without a parent. */
+  readonly trustedRoots?: readonly Bytes32[] | undefined;
+}
+
+/** One anchor of a batch to verify. */
+export interface AnchorToVerify {
+  readonly anchorId: Bytes32;
+  readonly eventHash?: Bytes32 | undefined;
+}
+
+export interface LatestQuestion {
+  /** Default: that of the node that answers. */
+  readonly originFingerprint?: Bytes32 | undefined;
+  /** The tree size that you have pinned, to be shown that it is the beginning of this one. */
+  readonly fromSize?: number | undefined;
+}
+
+export interface ConsistencyQuestion {
+  readonly fromSize: number;
+  /** Default: the newest certified. */
+  readonly toSize?: number | undefined;
+  /** Default: that of the node that answers. */
+  readonly originFingerprint?: Bytes32 | undefined;
+}
+
 /** A page of a list. */
 export interface PageInput {
   /** `nextCursor` of the page before. */

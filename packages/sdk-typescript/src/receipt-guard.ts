@@ -1,9 +1,11 @@
-import type { Leaf, TrustRootChain } from "@event-anchoring/protocol";
+import { anchorIdOf, bytesToHex } from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import { sha256 } from "./crypto.ts";
 import { VerificationError } from "./errors.ts";
+import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { Receipt } from "./receipt.ts";
 import { verifyReceipt } from "./verify-receipt.ts";
-import type { VerifiedReceipt } from "./verify-receipt.ts";
 import { extendTrustRoot } from "./verify-trust-root.ts";
 import type { TrustRootDocument } from "./verify-trust-root.ts";
 
@@ -13,11 +15,6 @@ const CURED_BY_NEWER_TRUST_ROOT: ReadonlySet<string> = new Set([
   "origin_unknown",
   "log_signature_missing",
 ]);
-
-/** What was sent. */
-export interface LeafExpectation {
-  isRecordedBy(leaf: Leaf): boolean;
-}
 
 /** Verifies the receipts of answers, if the client holds a trust root; follows the trust root when it changes. */
 export class ReceiptGuard {
@@ -35,29 +32,31 @@ export class ReceiptGuard {
   }
 
   /**
+   * A receipt is of the anchor that it stands beside, and good if there is a trust root to judge it by.
    * @param anchorId as the answer names it
    * @throws VerificationError
    */
-  async check(receipt: Receipt | null, anchorId: Bytes32, request: LeafExpectation | null = null): Promise<void> {
+  async check(receipt: Receipt | null, anchorId: Bytes32): Promise<void> {
     if (receipt === null) return;
-    const verified = await this.#verify(receipt, anchorId);
-    if (verified === null || request === null || request.isRecordedBy(verified.leaf)) return;
-    const context = { step: "content", result: verified };
-    throw new VerificationError("content_differs", "the leaf does not hold what was sent", context);
+    const own = hex32("anchorId", anchorId);
+    if (receipt.anchorId !== own || bytesToHex(anchorIdOf(receipt.leaf, sha256)) !== own) {
+      throw new VerificationError("anchor_id_differs", `the receipt is not one of ${own}`, { step: "anchor_id" });
+    }
+    await this.#verify(receipt, own);
   }
 
-  async #verify(receipt: Receipt, anchorId: Bytes32): Promise<VerifiedReceipt | null> {
+  async #verify(receipt: Receipt, anchorId: string): Promise<void> {
     const held = this.#trustRoot;
-    if (held === null) return null;
+    if (held === null) return;
     try {
-      return verifyReceipt(receipt, { anchorId, trustRoot: held });
+      verifyReceipt(receipt, { anchorId, trustRoot: held });
     } catch (error) {
       const isCurable = error instanceof VerificationError && CURED_BY_NEWER_TRUST_ROOT.has(error.code);
       if (!isCurable) throw error;
       const newer = extendTrustRoot(held, await this.#fetchDocuments());
       if (newer === held) throw error;
       this.#trustRoot = newer;
-      return verifyReceipt(receipt, { anchorId, trustRoot: newer });
+      verifyReceipt(receipt, { anchorId, trustRoot: newer });
     }
   }
 }

@@ -76,5 +76,7 @@ export function isWorthAnotherTry(outcome: Outcome): boolean {
 /** Whether what was sent may have had an effect: of such a write nobody knows the outcome. */
 export function leavesDoubt(outcome: Outcome, code: string | null): boolean {
   if (outcome.kind === "failed") return outcome.wasSent;
-  return outcome.status === 503 ? code === "outcome_unknown" : outcome.status >= 500;
+  if (outcome.status === 503) return code === "outcome_unknown";
+  // A success that is no answer of the API may have been one.
+  return outcome.status >= 500 || (outcome.status >= 200 && outcome.status < 300);
 }

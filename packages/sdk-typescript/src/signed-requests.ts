@@ -1,4 +1,5 @@
 /** From what a caller gives to a body that is signed and checked. */
+import { randomUUID } from "node:crypto";
 import {
   claimPayload,
   equalBytes,
@@ -8,8 +9,9 @@ import {
 } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
 import type { Bytes32, Bytes64, Reference, RevocationReason } from "./inputs.ts";
-import { bytes32, bytes64, hex32, members, onlyKnown } from "./inputs.ts";
+import { bytes32, bytes64, clientEventId, hex32, members, onlyKnown } from "./inputs.ts";
 import { InvalidInput } from "./errors.ts";
+import type { LeafExpectation } from "./held.ts";
 import type { JsonBody } from "./json-body.ts";
 import { prepareClaimAnchor } from "./prepare-claim.ts";
 import { prepareEventAnchor } from "./prepare-event.ts";
@@ -99,10 +101,8 @@ export interface RevocationInput {
 }
 
 /** A body, and what its leaf has to say. */
-export interface SignedRequest {
+export interface SignedRequest extends LeafExpectation {
   readonly body: JsonBody;
-  /** Whether a leaf records what was sent. */
-  isRecordedBy(leaf: Leaf): boolean;
 }
 
 /** How one party signs. */
@@ -235,14 +235,14 @@ export async function grantRequest(input: GrantAnchorInput, origin: Bytes32): Pr
 }
 
 /**
- * @param clientEventId already chosen; null: none
+ * @param chosenId its client event id; null: none
  * @throws InvalidInput, SigningFailed
  */
 export async function eventRequest(
   eventHash: Bytes32,
   input: EventInput,
   origin: Bytes32,
-  clientEventId: string | null,
+  chosenId: string | null,
 ): Promise<SignedRequest> {
   const given = fieldsGiven("event", input, EVENT_FIELDS);
   const actor = partyOf(given, "actor");
@@ -250,7 +250,7 @@ export async function eventRequest(
     originFingerprint: origin,
     eventHash,
     semanticAnchor: input.semanticAnchor,
-    clientEventId,
+    clientEventId: chosenId,
     actorPublicKey: actor?.publicKey,
   });
   const signature = actor === null ? null : await actor.sign(prepared.actorPayload);
@@ -297,4 +297,10 @@ export async function revocationRequest(
     (leaf.authority === 0) === (revoker === null) &&
     equalBytes(revocationPayload({ ...leaf, originFingerprint: prepared.fields.targetOriginFingerprint }), bytes);
   return { body: { ...body, ...writesTo }, isRecordedBy };
+}
+
+/** A new id unless one is given; null if the caller wants none. @throws InvalidInput */
+export function chosenClientEventId(given: string | null | undefined): string | null {
+  if (given === undefined) return randomUUID();
+  return given === null ? null : clientEventId("clientEventId", given);
 }

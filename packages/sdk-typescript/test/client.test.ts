@@ -15,10 +15,11 @@ import {
 import type { ClientOptions, Signer } from "../src/index.ts";
 import { FakeTransport, ORIGIN, clientOf } from "./fake-transport.ts";
 import type { Reaction } from "./fake-transport.ts";
+import { recorded } from "./fake-ledger.ts";
 import { exampleOf } from "./openapi-examples.ts";
 
 const HASH = "2c".repeat(32);
-const CREATED: Reaction = { status: 201, json: exampleOf("POST /v1/event-anchors", 201) };
+const CREATED: Reaction = recorded;
 const LIMITS: Reaction = { status: 200, json: exampleOf("GET /v1/limits", 200) };
 const UNREACHABLE: Reaction = { fails: "unreachable", wasSent: false };
 const LOST: Reaction = { fails: "lost", wasSent: true };
@@ -165,6 +166,7 @@ describe("what nobody knows", () => {
   test("a transport that throws something of its own leaves a doubt", async () => {
     const client = new Client({
       endpoint: "https://a.example",
+      apiKey: "ea_key",
       originFingerprint: ORIGIN,
       retry: { attemptsMax: 1 },
       transport: () => Promise.reject(new Error("odd")),
@@ -304,7 +306,6 @@ describe("configuration", () => {
 describe("signing", () => {
   const claim = { entityFingerprint: HASH, attributeType: 1, attributeHash: HASH };
   const [subject, issuer] = [LocalKey.fromSeed("61".repeat(32)), LocalKey.generate()];
-  const answer: Reaction = { status: 201, json: exampleOf("POST /v1/claim-anchors", 201) };
 
   test("a signer may answer later, in hex, and learns its role", async () => {
     const roles: string[] = [];
@@ -313,7 +314,7 @@ describe("signing", () => {
       await Promise.resolve();
       return Buffer.from(issuer.sign(payload)).toString("hex");
     });
-    const transport = new FakeTransport(answer);
+    const transport = new FakeTransport(recorded);
     await clientOf(transport).client.createClaimAnchor({ ...claim, subjectSigner: subject, issuerSigner: later });
     expect(roles).toEqual(["issuer"]);
     expect(transport.requests).toHaveLength(1);
@@ -325,7 +326,7 @@ describe("signing", () => {
     ["gives 63 bytes", () => new Uint8Array(63)],
     ["gives nothing", () => undefined as never],
   ] as [string, Signer["sign"]][])("a signer that %s: nothing is sent", async (_, sign) => {
-    const transport = new FakeTransport(answer);
+    const transport = new FakeTransport(recorded);
     const bad = { publicKey: issuer.publicKey, sign };
     const call = clientOf(transport).client.createClaimAnchor({ ...claim, subjectSigner: subject, issuerSigner: bad });
     expect(await errorOf(call)).toBeInstanceOf(SigningFailed);
@@ -339,7 +340,7 @@ describe("signing", () => {
     ["a signer of another key", { subjectSigner: subject, subjectPublicKey: HASH }, "subjectPublicKey"],
     ["a signer that cannot", { subjectSigner: { publicKey: HASH } }, "subjectSigner"],
   ])("refused: %s", async (_, parties, field) => {
-    const transport = new FakeTransport(answer);
+    const transport = new FakeTransport(recorded);
     const input = { ...claim, issuerSigner: issuer, ...parties } as never;
     expect(await errorOf(clientOf(transport).client.createClaimAnchor(input))).toMatchObject({ field });
     expect(transport.requests).toHaveLength(0);

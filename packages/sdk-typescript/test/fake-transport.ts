@@ -10,7 +10,8 @@ export type Reaction =
       readonly text?: string;
       readonly headers?: Record<string, string>;
     }
-  | { readonly fails: TransportFailureKind; readonly wasSent: boolean };
+  | { readonly fails: TransportFailureKind; readonly wasSent: boolean }
+  | ((path: string, body: Readonly<Record<string, unknown>>) => Reaction);
 
 /** Answers in order; the last one again and again. Remembers what was asked. */
 export class FakeTransport {
@@ -22,9 +23,10 @@ export class FakeTransport {
   }
 
   readonly send: Transport = (request) => {
-    const reaction = this.#reactions[Math.min(this.requests.length, this.#reactions.length - 1)];
+    const scripted = this.#reactions[Math.min(this.requests.length, this.#reactions.length - 1)];
     this.requests.push(request);
-    if (reaction === undefined) return Promise.reject(new Error("no reaction"));
+    if (scripted === undefined) return Promise.reject(new Error("no reaction"));
+    const reaction = this.#react(scripted, request);
     if ("fails" in reaction) {
       return Promise.reject(new TransportFailure(reaction.fails, reaction.fails, { wasSent: reaction.wasSent }));
     }
@@ -32,6 +34,12 @@ export class FakeTransport {
     const headers = { "x-request-id": request.headers["x-request-id"], ...reaction.headers };
     return Promise.resolve({ status: reaction.status, headers, body: new TextEncoder().encode(text) });
   };
+
+  #react(scripted: Reaction, request: TransportRequest): Exclude<Reaction, (...args: never) => unknown> {
+    if (typeof scripted !== "function") return scripted;
+    const body = JSON.parse(request.body ?? "{}") as Record<string, unknown>;
+    return this.#react(scripted(new URL(request.url).pathname, body), request);
+  }
 
   get hosts(): string[] {
     return this.requests.map(({ url }) => new URL(url).host);

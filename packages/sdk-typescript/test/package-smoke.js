@@ -44,7 +44,10 @@ const server = createServer((request, response) => {
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const endpoint = `http://127.0.0.1:${server.address().port}`;
 const client = new sdk.Client({ endpoint, apiKey: "ea_key", originFingerprint: input.origin_fingerprint });
-const created = await client.createEventAnchor(json(answer).anchor.event_hash);
+const { event_hash: eventHash, semantic_anchor: refs } = json(answer).anchor;
+const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+const semanticAnchor = Object.fromEntries(Object.entries(refs).map(([name, ref]) => [camel(name), ref]));
+const created = await client.createEventAnchor(eventHash, { semanticAnchor });
 strictEqual(created.anchor.anchorId, json(answer).anchor.anchor_id);
 server.close();
 server.closeAllConnections();

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What must hold of the TypeScript SDK beside the tests of the repository: the npm package, installed into an empty
+# project, on this Node and on Node 18, and the documentation from its docstrings (dist/docs/).
+# Needs the dependencies of the repository. Asks nothing, and says what it leaves out.
+set -euo pipefail
+cd "$(dirname "$0")"
+exec </dev/null
+
+if [[ ! -x ../../node_modules/.bin/tsc ]]; then
+  echo 'sdk-typescript: left out, it takes npm ci'
+  exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+../../node_modules/.bin/tsc -b .
+tarball=$(node scripts/make-package.js "$work/packages")
+
+# As a user installs it. It has no dependencies, so no registry is asked.
+mkdir "$work/project"
+(
+  cd "$work/project"
+  echo '{"name":"project","private":true,"type":"module"}' >package.json
+  npm install --offline --ignore-scripts --no-audit --no-fund --silent "$tarball"
+  test "$(ls node_modules/@event-anchoring)" = sdk
+)
+# The tools that the repository does not need otherwise: a Node 18, and typedoc with the TypeScript that it works with.
+# Asked for one by one, so that a registry which lacks one gives the other.
+tools=$work/tools
+mkdir "$tools"
+echo '{"name":"tools","private":true}' >"$tools/package.json"
+fetch() {
+  npm install --prefix "$tools" --no-audit --no-fund --silent "$@" >/dev/null 2>&1
+}
+
+smoke() {
+  local answer=$work/answer.json
+  node -e '
+    const openapi = require("../../docs/openapi.json");
+    const { examples } = openapi.paths["/v1/event-anchors"].post.responses["201"].content["application/json"];
+    process.stdout.write(JSON.stringify(Object.values(examples)[0].value));
+  ' >"$answer"
+  local vectors=../../test/vectors
+  "$1" test/package-smoke.js "$work/project/node_modules/@event-anchoring/sdk/dist/index.js" \
+    "$vectors/receipt.json" "$vectors/prepare.json" "$answer"
+}
+smoke node
+
+node18=${EVENT_ANCHORING_NODE18:-}
+if [[ -z $node18 ]] && fetch node@18; then
+  node18=$tools/node_modules/node/bin/node
+fi
+if [[ -n $node18 && $("$node18" --version) == v18.* ]]; then
+  smoke "$node18"
+else
+  echo 'sdk-typescript: not tried on Node 18, which is not here: EVENT_ANCHORING_NODE18=<node>'
+fi
+
+if fetch typedoc@0.28 typescript@5.9; then
+  rm -rf dist/docs
+  "$tools/node_modules/.bin/typedoc" --treatWarningsAsErrors --disableSources --excludePrivate \
+    --name '@event-anchoring/sdk' --tsconfig tsconfig.json --entryPoints src/index.ts --out dist/docs
+else
+  echo 'sdk-typescript: no documentation, typedoc cannot be installed (no registry?)'
+fi
+echo 'sdk-typescript: passed'
