@@ -33,6 +33,19 @@ export const QUIET: Omit<Link, "isCut"> = {
   maxMs: 1.2,
 };
 
+/** How long both ends of a connection wait, in ms. */
+export const PATIENCE = {
+  /** Nothing was heard for so long: the connection is given up. */
+  silenceMs: 4000,
+  dialMs: 2000,
+  /** Refused for so long, the other side is gone. */
+  refusedMs: 150,
+  /** What cannot pass looks again. */
+  blockedMs: 20,
+} as const;
+
+export const REDIAL_MS = [50, 50, 50, 50, 50, 100, 200, 400, 800, 1000];
+
 export interface NetworkWatcher {
   onSent(from: string, machine: string, to: string, frame: PeerFrame): void;
   onDelivered(from: string, to: string, frame: PeerFrame, bytes: Uint8Array): void;

@@ -13,14 +13,8 @@ import {
   decodePeerFrame,
   encodePeerFrame,
 } from "@event-anchoring/control-contract";
-import { type Link, QUIET, type SimulatedNetworkOptions } from "./link.ts";
+import { type Link, PATIENCE, QUIET, REDIAL_MS, type SimulatedNetworkOptions } from "./link.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
-
-const SILENCE_MAX_MS = 4000;
-const DIAL_TIMEOUT_MS = 2000;
-const REFUSED_AFTER_MS = 150;
-const BLOCKED_LOOK_MS = 20;
-const REDIAL_MS = [50, 50, 50, 50, 50, 100, 200, 400, 800, 1000];
 
 /** All wires between the machines of a world, and who listens at their ends. */
 export class SimulatedNetwork {
@@ -225,7 +219,7 @@ class Endpoint implements PeerNetwork {
       const link = this.#net.link(this.#machine, wire.peer.machine);
       if (!wire.isOpen || link.isCut) return;
       const isHeld = link.isClogged || (link.holdsProposals && frame.type === "proposals");
-      if (isHeld) this.#arrive(wire, BLOCKED_LOOK_MS, frame, bytes);
+      if (isHeld) this.#arrive(wire, PATIENCE.blockedMs, frame, bytes);
       else wire.peer.receive(this, frame, bytes);
     });
   }
@@ -253,7 +247,7 @@ class Endpoint implements PeerNetwork {
     const isCurrent = (): boolean => !this.#isClosed && dialling.isUnderWay && dialling.attempt === attempt;
     this.#process.clock.startTimer(startMs, () => {
       if (!isCurrent()) return;
-      this.#process.later(DIAL_TIMEOUT_MS, () => {
+      this.#process.later(PATIENCE.dialMs, () => {
         if (isCurrent()) this.#redial(nodeId, false);
       });
       const own = this.#options.hello();
@@ -348,7 +342,7 @@ class Endpoint implements PeerNetwork {
     const { nowMs } = this.#net.options.world;
     if (!isRefused) dialling.refusedSinceMs = null;
     else if (dialling.refusedSinceMs === null) dialling.refusedSinceMs = nowMs;
-    else if (nowMs - dialling.refusedSinceMs >= REFUSED_AFTER_MS && Number.isFinite(dialling.refusedSinceMs)) {
+    else if (nowMs - dialling.refusedSinceMs >= PATIENCE.refusedMs && Number.isFinite(dialling.refusedSinceMs)) {
       dialling.refusedSinceMs = Number.POSITIVE_INFINITY;
       this.#options.onPeerDown(nodeId, { reason: "connection_error", refusedReconnects: true });
     }
@@ -426,7 +420,7 @@ class Endpoint implements PeerNetwork {
           this.#net.link(wire.peer.machine, this.#machine),
         ];
         if (wire.peer.isListening && links.every((link) => !link.isCut && !link.isClogged)) wire.lastHeardMs = nowMs;
-        else if (nowMs - wire.lastHeardMs > SILENCE_MAX_MS) this.#endOutbound(nodeId, "silent");
+        else if (nowMs - wire.lastHeardMs > PATIENCE.silenceMs) this.#endOutbound(nodeId, "silent");
       }
       this.#sweep();
     });
@@ -464,7 +458,7 @@ class Endpoint implements PeerNetwork {
   #carry(from: string, to: string, signal: AbortSignal, arrive: () => void): void {
     const link = this.#net.link(from, to);
     const isBlocked = (): boolean => link.isCut || link.isClogged;
-    this.#net.options.world.after(isBlocked() ? BLOCKED_LOOK_MS : link.maxMs, () => {
+    this.#net.options.world.after(isBlocked() ? PATIENCE.blockedMs : link.maxMs, () => {
       if (signal.aborted) return;
       if (isBlocked()) this.#carry(from, to, signal, arrive);
       else arrive();
