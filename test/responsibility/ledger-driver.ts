@@ -201,7 +201,7 @@ export class LedgerDriver implements Names {
       this.#anchors.set(bytesToHex(leaf.anchorId), { ...leaf, hasClientEventId: false });
     }
     for (const write of writes.clientEvents)
-      this.#clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+      this.#clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), { ...write, isErased: false });
     for (const write of writes.contents) this.#contents.set(bytesToHex(write.contentHash), write);
     for (const claim of writes.claims) this.claims.set(claim.sequence, claim);
     for (const grant of writes.grants) this.grants.set(grant.sequence, grant);

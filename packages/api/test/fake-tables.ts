@@ -4,6 +4,7 @@ import type {
   ApiKey,
   CertificateWrite,
   ClientEventFact,
+  ClientEventWrite,
   ContentFact,
   EntryDecision,
   Facts,
@@ -23,7 +24,7 @@ const { sha256 } = nodeCrypto;
 
 interface WrittenClientEvent {
   readonly apiClientId: Uint8Array;
-  readonly fact: ClientEventFact;
+  readonly fact: ClientEventWrite;
   clientEventId: string | null;
   salt: Uint8Array | null;
 }
@@ -52,7 +53,7 @@ export class FakeTables {
     for (const { apiClientId, clientEventId } of query.clientEvents) {
       const key = clientEventKey(apiClientId, clientEventId);
       const written = this.#clientEvents.get(key);
-      if (written !== undefined) clientEvents.set(key, written.fact);
+      if (written !== undefined) clientEvents.set(key, { ...written.fact, isErased: written.clientEventId === null });
     }
     const anchors = new Map<string, FoundAnchor>();
     for (const anchorId of [...query.anchors, ...query.records]) {

@@ -29,7 +29,7 @@ beforeEach(() => {
     crypto: nodeCrypto,
     cache,
     arrivals: new EntryArrivals(verifier()),
-    beforeErasure: async ({ index }) => {
+    beforeForgetting: async ({ index }) => {
       events.push(`erases ${index}`);
     },
     readLog: async (from, to) => {

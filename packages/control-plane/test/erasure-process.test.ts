@@ -78,6 +78,7 @@ describe("an erased client event id", () => {
     expect(expectOk(await client("n3").eraseClientEventId(anchorId)).erased).toBe(false);
     const again = expectOk(await client("n3").createEvent(body));
     expect(again).toMatchObject({ replayed: true, anchor: { anchor_id: anchorId } });
+    await forgottenBy(NODES, clientEventId);
   });
 
   test("is gone from a node that was killed before it could compact its log, and from one that was away", async () => {

@@ -48,6 +48,18 @@ describe("erasing a client event id", () => {
     expect(cluster.nodes.map((node) => node.live().state.nextSequence)).toEqual(Array(3).fill(sequence + 1));
   });
 
+  test.each([
+    ["the same event", 1],
+    ["another event, which is refused", 2],
+  ])("keeps it out when a client comes with it again, for %s", async (_, content) => {
+    await decided(cluster, right, erasure());
+    await allForget();
+    const outcome = await decided(cluster, left, eventCommand(left.identity.originFingerprint, content, ID));
+    const [record] = outcome.kind === "records" ? outcome.records : [];
+    expect(record?.status).toBe(content === 1 ? "replayed" : "rejected");
+    await allForget();
+  });
+
   test("again, or of what never had one, changes nothing and compacts nothing", async () => {
     await decided(cluster, right, erasure());
     await allForget();

@@ -96,6 +96,7 @@ export function decideEntry(
     acceptedMs: entry.acceptedMs,
     outcomes,
     writes,
+    isToBeForgotten: writes.erasures.length > 0 || [...facts.clientEvents.values()].some(({ isErased }) => isErased),
     trustRootChain: draft.trustRootChain,
     effect: nextEffect(state.effect, { index, term }, writes, crypto.sha256),
     nextSequence: draft.nextSequence,

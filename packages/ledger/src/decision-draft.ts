@@ -201,7 +201,7 @@ export class DecisionDraft {
   /** @param key clientEventKey of the write */
   addClientEvent(key: string, write: ClientEventWrite): void {
     this.#clientEvents.push(write);
-    this.#clientEventFacts.set(key, write);
+    this.#clientEventFacts.set(key, { ...write, isErased: false });
   }
 
   /** An anchor of any earlier entry, or of an earlier command of this one. */

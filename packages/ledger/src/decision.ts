@@ -158,6 +158,8 @@ export interface EntryDecision {
   /** Parallel to the groups of the entry. */
   readonly outcomes: readonly GroupOutcome[];
   readonly writes: EntryWrites;
+  /** The log may not keep this entry: it erases a client event id, or names one that was erased before. */
+  readonly isToBeForgotten: boolean;
   /** The chain as this entry leaves it; null if it does not touch it. */
   readonly trustRootChain: TrustRootChain | null;
   /** E_i, 32 bytes. */

@@ -43,6 +43,8 @@ export interface ClientEventFact {
   readonly sequence: number;
   /** 32 bytes: contentHashOf the event. It stays when the client event id is erased. */
   readonly contentHash: Uint8Array;
+  /** The clear text is gone from the tables. Whoever asks by it has brought it back, into the log. */
+  readonly isErased: boolean;
 }
 
 /** A claim, grant or revocation that has this content already. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import type { Credential, EraseClientEventCommand } from "../src/index.ts";
+import type { Command, Credential, EraseClientEventCommand } from "../src/index.ts";
 import { hash } from "./cluster.ts";
-import { CREDENTIAL, LedgerHarness, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
+import { CREDENTIAL, LedgerHarness, codeOf, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
 import { claim, signedEvent } from "./records.ts";
 
 const ADMIN = credentialOf("admin");
@@ -49,6 +49,21 @@ describe("erasing", () => {
     expect(writes.erasures).toEqual([{ anchorId, sequence }]);
     expect(writes.leaves).toEqual([]);
     expect(certify).toBe(false);
+  });
+
+  test("is not kept in the log, nor is an entry that names the id afterwards, whatever becomes of it", () => {
+    const ledger = started();
+    const isToBeForgotten = (...commands: Command[]): boolean =>
+      ledger.apply(ledger.entry([ledger.group(...commands)])).isToBeForgotten;
+    const first = record([event("x", { clientEventId: "id" })]);
+    expect(isToBeForgotten(first)).toBe(false);
+    expect(isToBeForgotten(first)).toBe(false);
+    const anchorId = [...ledger.tables.clientEvents.values()].at(0)?.anchorId ?? toAnchorId(hash("missing"));
+    expect(isToBeForgotten(erase(anchorId))).toBe(true);
+    expect(isToBeForgotten(erase(anchorId))).toBe(false);
+    expect(isToBeForgotten(first)).toBe(true);
+    expect(isToBeForgotten(record([event("other", { clientEventId: "id" })]))).toBe(true);
+    expect(isToBeForgotten(record([event("x", { clientEventId: "another id" })]))).toBe(false);
   });
 
   test("again, and of an event without an id, changes nothing", () => {

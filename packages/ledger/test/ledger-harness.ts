@@ -3,6 +3,7 @@ import {
   EMPTY_SEMANTIC_ANCHOR,
   RecentTree,
   bytesToHex,
+  equalBytes,
   emptyFrontier,
   subtreeHashInTile,
   toAnchorId,
@@ -264,11 +265,16 @@ export class LedgerHarness {
       const hasClientEventId = writes.clientEvents.some((write) => write.sequence === sequence);
       tables.anchors.set(bytesToHex(leaf.anchorId), { kind, sequence, originFingerprint, depth, hasClientEventId });
     }
-    for (const write of writes.clientEvents)
-      tables.clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
+    for (const write of writes.clientEvents) {
+      const fact = { ...write, isErased: false };
+      tables.clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), fact);
+    }
     for (const { anchorId } of writes.erasures) {
       const anchor = tables.anchors.get(bytesToHex(anchorId));
       if (anchor !== undefined) tables.anchors.set(bytesToHex(anchorId), { ...anchor, hasClientEventId: false });
+      for (const [key, fact] of tables.clientEvents) {
+        if (equalBytes(fact.anchorId, anchorId)) tables.clientEvents.set(key, { ...fact, isErased: true });
+      }
     }
     for (const write of writes.contents) tables.contents.set(bytesToHex(write.contentHash), write);
     tables.records.write(writes);

@@ -308,7 +308,7 @@ class FoundFacts {
     } else {
       this.#erased.delete(key);
     }
-    this.#clientEvents.set(key, { ...this.#placeOf(row), contentHash });
+    this.#clientEvents.set(key, { ...this.#placeOf(row), contentHash, isErased: row.is_erased });
   }
 
   #placeOf(row: ClientEventRow | ContentRow): ContentFact {

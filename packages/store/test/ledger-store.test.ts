@@ -224,6 +224,7 @@ describe("facts", () => {
         originFingerprint: originAt(0),
         sequence: first.sequence,
         contentHash: writes.clientEvents[0]?.contentHash,
+        isErased: false,
       },
     ]);
     await harness.store.close();

@@ -36,8 +36,8 @@ export interface ApplierOptions {
   readonly applyConfChange: (payload: Uint8Array) => ConfState;
   /** The entry is decided, the in-memory state not yet advanced: certificates it records are named here. */
   readonly beforeAdvance: (decision: EntryDecision) => void;
-  /** The entry erases something. Resolves once it is remembered outside the database that the log may not keep it. */
-  readonly beforeErasure: (decision: EntryDecision) => Promise<void>;
+  /** Resolves once it is remembered outside the database that the log may not keep the entry. */
+  readonly beforeForgetting: (decision: EntryDecision) => Promise<void>;
   /** State advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
   readonly onAdvanced: (decision: EntryDecision) => void;
   /** The transaction is on its way. Whoever waits for an outcome is served here. */
@@ -99,7 +99,7 @@ export class Applier {
     const { entry, verdicts } = this.#open(raw);
     const [facts] = await Promise.all([this.#factsFor(entry), verdicts]);
     const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
-    if (decision.writes.erasures.length > 0) await this.#options.beforeErasure(decision);
+    if (decision.isToBeForgotten) await this.#options.beforeForgetting(decision);
     this.#options.beforeAdvance(decision);
     advance(state, decision);
     this.#options.onAdvanced(decision);

@@ -299,7 +299,7 @@ export class Session {
       beforeAdvance: (decision) => {
         for (const certificate of decision.writes.certificates) this.#onRecorded(certificate);
       },
-      beforeErasure: ({ index }) => promises.promiseToForget(index),
+      beforeForgetting: ({ index }) => promises.promiseToForget(index),
       onAdvanced: (decision) => this.#onAdvanced(decision),
       onDecided: (entry, decision) => this.#onDecided(entry, decision),
       onApplied: (entry) => this.#onApplied(entry),
@@ -317,7 +317,7 @@ export class Session {
   #onDecided(entry: LedgerEntry, decision: EntryDecision): void {
     this.#options.decisions.note(decision);
     if (this.#isEnded) return;
-    if (decision.writes.erasures.length > 0) this.compaction.owe(decision.index);
+    if (decision.isToBeForgotten) this.compaction.owe(decision.index);
     this.proposals.onDecided(entry, decision);
     this.#warnOfFutureStamp(decision.acceptedMs);
     this.#reads.onApplied();

@@ -53,7 +53,7 @@ export class FullKnowledge {
   learn({ writes }: EntryDecision): void {
     for (const write of writes.leaves) this.#learnLeaf(write);
     for (const event of writes.clientEvents) {
-      this.clientEvents.set(clientEventKey(event.apiClientId, event.clientEventId), event);
+      this.clientEvents.set(clientEventKey(event.apiClientId, event.clientEventId), { ...event, isErased: false });
       this.#setHasId(bytesToHex(event.anchorId), true);
     }
     for (const { anchorId } of writes.erasures) this.#setHasId(bytesToHex(anchorId), false);

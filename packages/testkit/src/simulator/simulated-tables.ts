@@ -1,6 +1,7 @@
 /** The ledger's tables in memory: all that the applier asks of a store. */
 import {
   type ClaimRecord,
+  type ClientEventFact,
   type ClientEventWrite,
   type ContentWrite,
   type EntryDecision,
@@ -34,11 +35,12 @@ export class SimulatedTables implements RecordIndex {
   }
 
   facts(query: FactsQuery): Facts {
-    const clientEvents = new Map<string, ClientEventWrite>();
+    const clientEvents = new Map<string, ClientEventFact>();
     for (const { apiClientId, clientEventId } of query.clientEvents) {
       const key = clientEventKey(apiClientId, clientEventId);
       const found = this.clientEvents.get(key);
-      if (found !== undefined) clientEvents.set(key, found);
+      const isErased = found !== undefined && this.#anchors.get(bytesToHex(found.anchorId))?.hasClientEventId !== true;
+      if (found !== undefined) clientEvents.set(key, { ...found, isErased });
     }
     return { clientEvents, anchors: this.#anchors, contents: this.#contents, records: this };
   }
