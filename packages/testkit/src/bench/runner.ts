@@ -152,7 +152,9 @@ export class Runner {
       return;
     }
     for (const row of rows) {
+      // A load on servers was told when its time was over.
       if (row.type === "times") this.#stage.progress.line(`  ${timesCells(row).slice(0, 2).join(": ")} s`);
+      else if (row.system === "client") this.#stage.progress.line(`  ${row.scenario}: ${number(row.ratePerSecond)} /s`);
       this.rows.push(row);
     }
   }
