@@ -15,7 +15,7 @@ import {
   strike,
 } from "@event-anchoring/testkit";
 import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
-import { HOLD_MS, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS, isMissing } from "./under-faults.ts";
+import { HOLD_MS, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS, isMissing } from "./cluster-under-faults.ts";
 
 const WRITERS = 5;
 /** Acknowledged writes and answered reads before the fault: with fewer a history proves nothing. */

@@ -28,8 +28,9 @@ export class HeadReader {
 
   async run(): Promise<void> {
     const { origins } = this.#options;
-    for (let at = 0; this.#isWanted; at++) {
-      await this.#read(origins[at % origins.length] ?? "");
+    let at = 0;
+    while (this.#isWanted) {
+      await this.#read(origins[at++ % origins.length] ?? "");
       await delay(PAUSE_MS);
     }
     await this.#client.close();

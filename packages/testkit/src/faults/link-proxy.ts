@@ -144,7 +144,7 @@ export class LinkProxy {
 
   /** Both ends see a reset. Later connections live. */
   reset(): void {
-    for (const connection of [...this.#connections]) connection.reset();
+    for (const connection of this.#connections) connection.reset();
   }
 
   /** While it is cut, every connection is reset as it comes. */

@@ -105,10 +105,11 @@ export class OneWay {
   #deliver(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const goal = this.#goal;
-    while (goal !== null && !this.#isDestroyed && !this.#faults.isHeld && !this.#isGoalFull) {
+    for (;;) {
+      const goal = this.#goal;
       const [next] = this.#waiting;
-      if (next === undefined) break;
+      if (goal === null || next === undefined) break;
+      if (this.#isDestroyed || this.#faults.isHeld || this.#isGoalFull) break;
       const waitMs = next.dueMs - performance.now();
       if (waitMs > 0) {
         this.#timer = setTimeout(() => this.#deliver(), waitMs);

@@ -54,7 +54,7 @@ export class WireTap {
 
   /** Reads what is left. */
   finish(): void {
-    for (const [reader, name] of [...this.#open]) {
+    for (const [reader, name] of this.#open) {
       this.#attempt(reader, () => reader.read());
       if (reader.isBehind) this.unreadable.push(`${name}: its secret never came`);
     }
