@@ -54,7 +54,7 @@ async function assertCertified(tile: TilePath, deadline: Deadline, dependencies:
   await assertOrigin(read, originFingerprint);
   const treeSize = read.certificateOf(originFingerprint)?.treeSize ?? 0;
   if (treeSize >= needed) return;
-  const detail = `The certified tree has ${treeSize} leaves; the tile needs ${needed}.`;
+  const detail = `The certified tree has the size ${treeSize}; the tile needs ${needed}.`;
   throw new ProblemError({ code: "tile_not_found", detail });
 }
 

@@ -24,6 +24,13 @@ const { anchorctl } = await import("../dist/index.js");
 // Ctrl-C ends a watch in order, and every other command at once.
 const stop = new AbortController();
 if (process.argv[2] === "monitor") process.once("SIGINT", () => stop.abort());
+// A reader that has gone (`| head`) ends a watch; every other command does what it began, unread.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error) => {
+    if (error.code !== "EPIPE") throw error;
+    stop.abort();
+  });
+}
 process.exitCode = await anchorctl(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,

@@ -34,7 +34,7 @@ export type Json = Readonly<Record<string, unknown>>;
 
 /** What a leaf holds besides its place. */
 type Content<Of> = Of extends Leaf ? Omit<Of, keyof LeafHeader> : never;
-type LeafContent = Content<Leaf>;
+export type LeafContent = Content<Leaf>;
 
 export interface Reply {
   readonly status: number;
@@ -60,6 +60,8 @@ export class PaperCluster {
   });
   leaves: Uint8Array[] = [];
   readonly asked: { readonly line: string; readonly body: Json }[] = [];
+  /** What is recorded of an event, if not all of it. */
+  forgets: (event: LeafContent) => LeafContent = (event) => event;
   /** Answers that are given once instead, by what is asked. */
   readonly once = new Map<string, Reply>();
   readonly #server: Server;
@@ -172,6 +174,7 @@ export class PaperCluster {
     }
     if (line.startsWith("GET /v1/event-anchors/latest")) return this.#latest(new URL(line.slice(4), this.apiUrl));
     if (line === "POST /v1/event-anchors/batch") return this.#batch(body);
+    if (line === "POST /v1/event-anchors") return this.#created(this.append(this.forgets(eventOf(body))));
     if (line === "POST /v1/claim-anchors") return this.#created(this.append(claimOf(body)));
     if (line === "POST /v1/grant-anchors") return this.#created(this.append(grantOf(body)));
     if (line.endsWith("/revoke")) return this.#created(this.append(revocationOf(body, id || idIn(line))));
@@ -197,7 +200,7 @@ export class PaperCluster {
       const hash = String(event["event_hash"]);
       if (hash.startsWith("ff")) return { status: 409, problem: { code: "origin_closed", detail: "closed" } };
       const known = this.#byEventId.get(String(event["client_event_id"]));
-      if (known === undefined) this.appendEvent(hexToBytes(hash, 32));
+      if (known === undefined) this.append(this.forgets(eventOf(event)));
       const index = known ?? this.leaves.length - 1;
       this.#byEventId.set(String(event["client_event_id"]), index);
       const leaf = this.leaves[index] ?? new Uint8Array(0);
@@ -248,6 +251,25 @@ const idIn = (line: string): string => /([0-9a-f]{64})/u.exec(line)?.[1] ?? "";
 const bytes = (body: Json, name: string, length = 32): Uint8Array =>
   body[name] === undefined ? new Uint8Array(length) : hexToBytes(body[name] as string, length);
 const count = (body: Json, name: string): number => Number(body[name] ?? 0);
+
+function eventOf(body: Json): LeafContent {
+  const references = (body["semantic_anchor"] ?? {}) as Json;
+  const event = {
+    eventHash: bytes(body, "event_hash"),
+    semanticAnchor: {
+      irisRef: bytes(references, "iris_ref"),
+      scrollRef: bytes(references, "scroll_ref"),
+      grantRef: bytes(references, "grant_ref"),
+      bondRef: bytes(references, "bond_ref"),
+      yieldRef: bytes(references, "yield_ref"),
+      eventDataHash: bytes(references, "event_data_hash"),
+    },
+    clientEventCommit: ZERO_32,
+  };
+  if (body["actor_public_key"] === undefined) return { kind: LEAF_KIND.event, ...event };
+  const actorPublicKey = bytes(body, "actor_public_key");
+  return { kind: LEAF_KIND.signedEvent, ...event, actorPublicKey, actorSignature: bytes(body, "actor_signature", 64) };
+}
 
 function claimOf(body: Json): LeafContent {
   const claim: ClaimBody = {

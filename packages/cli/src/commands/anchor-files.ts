@@ -20,6 +20,7 @@ import type { Progress } from "../progress.ts";
 import { hashFile, writeWhole } from "../read-input.ts";
 import { BATCH_TRY_TIMEOUT_MS, Service, expectStatus } from "../service.ts";
 import { fetchReceipt } from "../submit-draft.ts";
+import { counted } from "../words.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
 
@@ -89,7 +90,7 @@ export async function anchorFilesCommand(
   try {
     const batchMax = options.act.actor === null ? BATCH_MAX : SIGNED_BATCH_MAX;
     for (let from = 0; from < files.length; from += batchMax) {
-      await anchorBatch(run, await hashBatch(run, files.slice(from, from + batchMax)));
+      await anchorBatch(run, await hashBatch(run, from, from + batchMax));
       progress.say(`anchored ${Math.min(from + batchMax, files.length)} of ${files.length} files`);
     }
   } catch (error) {
@@ -107,10 +108,11 @@ export async function anchorFilesCommand(
 }
 
 /** Files that are still to be anchored; those that cannot be read are reported. */
-async function hashBatch(run: Run, files: readonly string[]): Promise<readonly HashedFile[]> {
+async function hashBatch(run: Run, from: number, to: number): Promise<readonly HashedFile[]> {
   const { options, report, totals, progress } = run;
+  const { files } = options;
   const hashed: HashedFile[] = [];
-  for (const file of files) {
+  for (const [at, file] of files.slice(from, to).entries()) {
     try {
       const eventHash = Buffer.from(await hashFile(resolve(options.workingDir, file))).toString("hex");
       if (report.isDone(file, eventHash)) totals.skipped += 1;
@@ -121,7 +123,7 @@ async function hashBatch(run: Run, files: readonly string[]): Promise<readonly H
       const nothing = { event_hash: null, client_event_id: null, anchor_id: null, receipt: null };
       report.add([{ file, status: "unreadable", ...nothing, code: error.code, detail: error.message }]);
     }
-    progress.say(`hashed ${hashed.length} files`);
+    progress.say(`read ${from + at + 1} of ${files.length} files`);
   }
   return hashed;
 }
@@ -188,12 +190,13 @@ function show({ options, report, chain, totals }: Run, printer: Printer): void {
     return;
   }
   const again = replayed === 0 ? "" : `, ${replayed} of them before`;
-  printer.check("pass", "anchored", `${anchored} files${again}`);
-  if (skipped > 0) printer.check("skip", "done before", `${skipped} files, as the report says`);
+  printer.check("pass", "anchored", `${counted(anchored, "file")}${again}`);
+  if (skipped > 0) printer.check("skip", "done before", `${counted(skipped, "file")}, as the report says`);
   if (chain === null) printer.check("warn", "receipts", "not verified: there is no trust root here (--trust-root)");
-  if (refused > 0) printer.check("fail", "refused", `${refused} files: the report says why`);
-  if (unavailable > 0) printer.check("warn", "not yet", `${unavailable} files: the same command tries them again`);
-  if (unreadable > 0) printer.check("fail", "unreadable", `${unreadable} files: the report says why`);
+  if (refused > 0) printer.check("fail", "refused", `${counted(refused, "file")}: the report says why`);
+  if (unavailable > 0)
+    printer.check("warn", "not yet", `${counted(unavailable, "file")}: the same command tries them again`);
+  if (unreadable > 0) printer.check("fail", "unreadable", `${counted(unreadable, "file")}: the report says why`);
   const isWhole = refused + unavailable + unreadable === 0;
   printer.verdict(
     isWhole ? "pass" : "fail",

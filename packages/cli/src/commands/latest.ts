@@ -6,6 +6,7 @@ import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { printSteps } from "../describe-receipt.ts";
 import type { Printer } from "../printer.ts";
+import { leaves } from "../words.ts";
 import { expectStatus } from "../service.ts";
 import type { Service } from "../service.ts";
 
@@ -30,7 +31,7 @@ export async function latestCommand(options: LatestOptions, service: Service, pr
     printer.json({ ...body, receipt_verified: checked !== null });
     return EXIT.ok;
   }
-  printer.line(`${hashAt(body, "origin_fingerprint")}  ${countAt(body, "tree_size")} leaves`);
+  printer.line(`${hashAt(body, "origin_fingerprint")}  ${leaves(countAt(body, "tree_size"))}`);
   printer.check("pass", textAt(anchor, "kind"), `${anchorId}, sequence ${countAt(anchor, "sequence")}`);
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
   else printSteps(printer, checked.verification, checked.chain);

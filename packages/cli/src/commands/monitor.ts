@@ -13,6 +13,7 @@ import type { Printer } from "../printer.ts";
 import { writeWhole } from "../read-input.ts";
 import { fetchTrustRoots } from "../service-trust-roots.ts";
 import { Service } from "../service.ts";
+import { leaves } from "../words.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
 
@@ -149,7 +150,7 @@ function report({ alarms, silent, origins, state }: Look, options: MonitorOption
   }
   for (const { originFingerprint, treeSize, grownBy } of origins) {
     const grown = grownBy === treeSize ? "seen for the first time" : grownBy === 0 ? "as before" : `${grownBy} more`;
-    printer.check("pass", "consistent", `${originFingerprint}  ${treeSize} leaves, ${grown}`);
+    printer.check("pass", "consistent", `${originFingerprint}  ${leaves(treeSize)}, ${grown}`);
   }
   for (const reason of silent) printer.check("warn", "not asked", reason);
   for (const { code, originFingerprint, apiUrl, detail } of alarms) {

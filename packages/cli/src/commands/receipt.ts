@@ -9,6 +9,7 @@ import type { Printer } from "../printer.ts";
 import { writeWhole } from "../read-input.ts";
 import { readReceipt } from "../receipt-file.ts";
 import type { Service } from "../service.ts";
+import { leaves } from "../words.ts";
 import { fetchReceipt } from "../submit-draft.ts";
 
 export interface ReceiptOptions {
@@ -50,7 +51,7 @@ export async function receiptCommand(
   }
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
   else printSteps(printer, checked.verification, checked.chain);
-  const grown = old === null ? "" : `, of a tree of ${old.treeSize} leaves before and ${stated.receipt.treeSize} now`;
+  const grown = old === null ? "" : `, of a tree of ${leaves(old.treeSize)} before and ${stated.receipt.treeSize} now`;
   printer.verdict("pass", `Receipt written to ${path}${grown}.`);
   return EXIT.ok;
 }

@@ -14,6 +14,7 @@ import { fieldsAt, textAt, textsAt } from "../answer-fields.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import { expectStatus } from "../service.ts";
 import type { Answer, Service } from "../service.ts";
+import { leaves } from "../words.ts";
 import { headOrNull } from "./monitor-state.ts";
 import type { SeenHead } from "./monitor-state.ts";
 
@@ -64,7 +65,7 @@ export async function observeOrigin(
     const note = await checkpointOf(service, originFingerprint);
     const now = note === null ? null : (headOrNull(note)?.treeSize ?? null);
     const shown = now === null ? "a smaller one" : `one of ${now}`;
-    return alarmed("rollback", `a tree of ${seen.treeSize} leaves was seen, now the service has ${shown}`, note);
+    return alarmed("rollback", `a tree of ${leaves(seen.treeSize)} was seen, now the service has ${shown}`, note);
   }
   const { body } = expectStatus(answer, 200);
   const note = textAt(body, "checkpoint");
@@ -80,16 +81,16 @@ export async function observeOrigin(
   }
   if (seen === null) return { outcome: "grown", head };
   if (head.treeSize < seen.treeSize) {
-    return alarmed("rollback", `a tree of ${seen.treeSize} leaves was seen, now one of ${head.treeSize}`, note);
+    return alarmed("rollback", `a tree of ${leaves(seen.treeSize)} was seen, now one of ${head.treeSize}`, note);
   }
   if (head.treeSize === seen.treeSize) {
     if (equalBytes(head.rootHash, seen.rootHash)) return { outcome: "unchanged", head };
-    return alarmed("split_view", `two trees of ${head.treeSize} leaves have different roots`, note);
+    return alarmed("split_view", `two trees of ${leaves(head.treeSize)} have different roots`, note);
   }
   const claim = { oldSize: seen.treeSize, oldRoot: seen.rootHash, size: head.treeSize, root: head.rootHash };
   const isConsistent = verifyConsistency({ ...claim, path: proofOf(answer) }, nodeCrypto.sha256);
   if (isConsistent) return { outcome: "grown", head };
-  const detail = `the tree of ${seen.treeSize} leaves is not shown to be the beginning of that of ${head.treeSize}`;
+  const detail = `the tree of ${leaves(seen.treeSize)} is not shown to be the beginning of that of ${head.treeSize}`;
   return alarmed("inconsistent", detail, note);
 }
 
