@@ -1,0 +1,76 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+
+// Rules and dashboard of deploy/, and the metrics that the code declares.
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const FOLDER = join(ROOT, "deploy/prometheus");
+const isPromtoolThere = spawnSync("promtool", ["--version"]).status === 0;
+const describeWithPromtool = isPromtoolThere ? describe : describe.skip;
+const NOTE = isPromtoolThere ? "" : " (skipped: no promtool here; apt-get install prometheus)";
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const RULES = read("deploy/prometheus/alerts.yml");
+const RULE_TESTS = read("deploy/prometheus/alerts.test.yml");
+const ALERTS = [...RULES.matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
+
+function promtool(...args: string[]): { status: number | null; text: string } {
+  const { status, stdout, stderr } = spawnSync("promtool", args, { cwd: FOLDER, encoding: "utf8" });
+  return { status, text: stdout + stderr };
+}
+
+describeWithPromtool(`promtool${NOTE}`, () => {
+  test.each([
+    ["the configuration", ["check", "config", "prometheus.yml"]],
+    ["the rules", ["check", "rules", "alerts.yml"]],
+    ["what the rules do", ["test", "rules", "alerts.test.yml"]],
+  ])("takes %s for good", (_what, args) => {
+    const { status, text } = promtool(...args);
+    expect([status, status === 0 ? "" : text]).toEqual([0, ""]);
+  });
+});
+
+describe("the rules", () => {
+  test("have the two of the interface, word for word", () => {
+    expect(RULES).toContain("expr: anchoring_prime_root_thk_sync_error == 1\n");
+    expect(RULES).toContain("expr: time() - anchoring_prime_root_thk_last_sync_success_timestamp_seconds > 30\n");
+  });
+
+  test("are each seen to fire by their tests", () => {
+    const firing = ALERTS.filter((name) => new RegExp(`alertname: ${name}\\n\\s+exp_alerts:\\n`).test(RULE_TESTS));
+    expect(ALERTS.length).toBeGreaterThan(10);
+    expect(firing).toEqual(ALERTS);
+  });
+
+  test("have a severity and a summary", () => {
+    expect(RULES.match(/severity: (page|ticket)/g)).toHaveLength(ALERTS.length);
+    expect(RULES.match(/^ {10}summary: /gm)).toHaveLength(ALERTS.length);
+  });
+});
+
+describe("what rules and dashboard ask for", () => {
+  const SOURCES = ["packages/control-plane/src/metrics.ts", "packages/api/src/api-metrics.ts"].map(read).join("\n");
+  const DASHBOARD = JSON.parse(read("deploy/grafana/dashboards/cluster.json")) as {
+    panels: { targets?: { expr: string }[] }[];
+  };
+  const asked = [RULES, ...DASHBOARD.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))].join("\n");
+  const names = [...new Set(asked.match(/\banchoring_[a-z0-9_]+/g) ?? [])];
+
+  test("is declared in the code", () => {
+    /** Those that the client library declares by itself. */
+    const own = names.filter((name) => !/^anchoring_(api|control_plane)_(process|nodejs)_/.test(name));
+    const base = (name: string): string => name.replace("anchoring_", "").replace(/_(count|bucket|sum)$/, "");
+    expect(own.length).toBeGreaterThan(20);
+    expect(own.filter((name) => !SOURCES.includes(base(name)))).toEqual([]);
+  });
+
+  test("of the gateway is kept when it is scraped", () => {
+    const kept = /regex: (haproxy_\S+)/.exec(read("deploy/prometheus/prometheus.yml"))?.[1] ?? "";
+    const wanted = [...new Set(asked.match(/\bhaproxy_[a-z_]+/g) ?? [])];
+    expect(wanted.length).toBeGreaterThan(3);
+    expect(wanted.filter((name) => !new RegExp(`^${kept}$`).test(name))).toEqual([]);
+  });
+});
