@@ -2,9 +2,10 @@
 import { join } from "node:path";
 import { anchorctl } from "@event-anchoring/cli";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { hexToBytes, verifyTrustRootChain } from "@event-anchoring/protocol";
+import { hexToBytes, receiptFromJson, verifyReceipt, verifyTrustRootChain } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import type { TestCluster } from "@event-anchoring/testkit";
+import { LoadClient } from "@event-anchoring/testkit";
+import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
 
 export interface Run {
   readonly exitCode: number;
@@ -58,4 +59,43 @@ export async function servedChain({ cluster, entry }: TestCluster, nodeId: strin
   const verified = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
   if (verified.result === "refused") throw new Error(`${nodeId}: ${verified.code}: ${verified.detail}`);
   return verified.chain;
+}
+
+/** A line for every receipt that does not verify with nothing but the chain: superseded versions count. */
+export function offlineFailures(trustRoots: TrustRootChain, acknowledged: readonly Acknowledged[]): readonly string[] {
+  return acknowledged.flatMap((told) => {
+    const { failure } = verdictOf(trustRoots, told, told.receipt);
+    return failure === null ? [] : [`${told.anchorId}: ${failure.step} ${failure.code}`];
+  });
+}
+
+/** A line for every anchor whose receipt, asked for anew, does not satisfy the newest version. */
+export async function renewalFailures(
+  { apiKey, entry }: TestCluster,
+  nodeId: string,
+  trustRoots: TrustRootChain,
+  acknowledged: readonly Acknowledged[],
+): Promise<readonly string[]> {
+  const client = new LoadClient({ apiUrl: entry(nodeId).api_url, apiKey, connections: 1 });
+  try {
+    const lines: string[] = [];
+    for (const told of acknowledged) {
+      const answer = await client.get(`/v1/event-anchors/${told.anchorId}/receipt`);
+      const verdict = verdictOf(trustRoots, told, JSON.parse(answer.text));
+      const { failure } = verdict;
+      if (failure !== null) lines.push(`${told.anchorId}: ${failure.step} ${failure.code}`);
+      if ("supersededTrustRoot" in verdict && verdict.supersededTrustRoot !== undefined) {
+        lines.push(`${told.anchorId}: only version ${verdict.supersededTrustRoot}`);
+      }
+    }
+    return lines;
+  } finally {
+    await client.close();
+  }
+}
+
+function verdictOf(trustRoots: TrustRootChain, { eventHash, anchorId }: Acknowledged, value: unknown) {
+  const { receipt } = receiptFromJson(value);
+  const expect = { eventHash: hexToBytes(eventHash, 32), anchorId: hexToBytes(anchorId, 32) };
+  return verifyReceipt({ receipt, trustRoots, expect }, nodeCrypto);
 }

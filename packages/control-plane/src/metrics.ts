@@ -111,6 +111,9 @@ function membershipMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
   gauge("membership_pending", "1 while the group is not yet as the trust root asks; only the leader knows", () => {
     return node.session?.isLeader() === true && node.session.membership.view().pending !== null ? 1 : 0;
   });
+  gauge("own_key_missing", "1 while the trust root names a key of this node that is not on it", () => {
+    return node.session?.membership.isKeyMissing() === true ? 1 : 0;
+  });
   gauge("may_cosign", "1 while this node's cosignatures count and the key for them is here", () => {
     return node.session?.membership.maySign() === true ? 1 : 0;
   });

@@ -134,6 +134,14 @@ export class SessionMembership {
     return status !== "retired" && status !== "distrusted";
   }
 
+  /** The newest trust root names a key of this node that is not here. */
+  isKeyMissing(): boolean {
+    const { identity, applied } = this.#options;
+    const root = applied();
+    const isListed = this.#lineOf(identity.nodeId) !== undefined;
+    return root !== null && isListed && missingKeyUnder(identity, root) !== null;
+  }
+
   /** The key to cosign with under the version that judges; null: it is not here, and nothing is signed. */
   cosignerUnder(root: TrustRoot): Signer | null {
     const { identity, environment } = this.#options;

@@ -1,0 +1,182 @@
+/** A node that is cut off from its peers: both alerts on its trust root fire within 35 s, and clear when it is back. */
+import { spawn, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { startTestCluster, until } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+
+const RULES = fileURLToPath(new URL("../../deploy/prometheus/alerts.yml", import.meta.url));
+const SYNC_ERROR = "anchoring_prime_root_thk_sync_error";
+const LAST_SUCCESS = "anchoring_prime_root_thk_last_sync_success_timestamp_seconds";
+const FIRES_WITHIN_MS = 35_000;
+const CLEARS_WITHIN_MS = 60_000;
+const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
+
+let setup: TestCluster;
+let folder: string;
+let prometheus: ChildProcess | null = null;
+let prometheusUrl = "";
+
+beforeAll(async () => {
+  setup = await startTestCluster();
+  folder = mkdtempSync(join(tmpdir(), "anchoring-prometheus-"));
+  if (hasPrometheus) await startPrometheus();
+  else process.stdout.write("prometheus is not here (Debian package prometheus): its conditions are read directly\n");
+}, 240_000);
+
+afterAll(async () => {
+  prometheus?.kill();
+  await setup.cluster.erase();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** The real program with the rules as they are shipped, every node a target. */
+async function startPrometheus(): Promise<void> {
+  const port = await freePort();
+  prometheusUrl = `http://127.0.0.1:${port}`;
+  const targets = setup.cluster.file.nodes.map(({ id, metrics_url: url }) => {
+    return `      - { targets: ["${new URL(url).host}"], labels: { node: "${id}" } }`;
+  });
+  const config = [
+    "global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }",
+    `rule_files: ["${RULES}"]`,
+    "scrape_configs:",
+    "  - job_name: anchoring",
+    "    static_configs:",
+    ...targets,
+    "",
+  ];
+  writeFileSync(join(folder, "prometheus.yml"), config.join("\n"));
+  const args = [
+    `--config.file=${join(folder, "prometheus.yml")}`,
+    `--storage.tsdb.path=${join(folder, "data")}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  prometheus = spawn("prometheus", args, { stdio: "ignore" });
+  await until("Prometheus has scraped every node", async () => (await query('up{job="anchoring"} == 1')) === 3, 60_000);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+async function asked(path: string): Promise<unknown> {
+  try {
+    const response = await fetch(`${prometheusUrl}${path}`, { signal: AbortSignal.timeout(2000) });
+    return ((await response.json()) as { readonly data: unknown }).data;
+  } catch {
+    // It is starting, or busy: whoever waits asks again.
+    return null;
+  }
+}
+
+async function query(expression: string): Promise<number> {
+  const data = (await asked(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as {
+    readonly result: readonly unknown[];
+  } | null;
+  return data?.result.length ?? 0;
+}
+
+/** Names of the alerts that fire for a node, as Prometheus says. */
+async function firing(nodeId: string): Promise<readonly string[]> {
+  const data = (await asked("/api/v1/alerts")) as {
+    readonly alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[];
+  } | null;
+  return (data?.alerts ?? [])
+    .filter(({ state, labels }) => state === "firing" && labels.node === nodeId)
+    .map(({ labels }) => labels.alertname ?? "");
+}
+
+async function scraped(nodeId: string): Promise<{ readonly syncError: number; readonly ageS: number }> {
+  const response = await fetch(setup.entry(nodeId).metrics_url);
+  const text = await response.text();
+  const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "mu").exec(text)?.[1]);
+  return { syncError: valueOf(SYNC_ERROR), ageS: Date.now() / 1000 - valueOf(LAST_SUCCESS) };
+}
+
+async function summary(nodeId: string): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(`${setup.entry(nodeId).api_url}/healthz`);
+  return ((await response.json()) as { readonly prime_root_thk: Record<string, unknown> }).prime_root_thk;
+}
+
+/** Stops the control planes of the others, so that nobody answers that node. */
+function cutOff(nodeId: string): () => void {
+  const pids = setup.cluster.file.nodes
+    .filter(({ id }) => id !== nodeId)
+    .map(({ pids: { control_plane: pid } }) => pid ?? 0);
+  for (const pid of pids) process.kill(pid, "SIGSTOP");
+  return () => {
+    for (const pid of pids) process.kill(pid, "SIGCONT");
+  };
+}
+
+describe("the trust root's two alerts", () => {
+  test("are silent while all is well, and /healthz says why", async () => {
+    for (const { id } of setup.cluster.file.nodes) {
+      await until(`${id} is in sync`, async () => (await scraped(id)).syncError === 0, 60_000);
+      const { ageS } = await scraped(id);
+      expect(ageS).toBeLessThan(30);
+      expect(await summary(id)).toMatchObject({ in_sync: true, version: 1, prime_version: 1, last_error: null });
+    }
+    const roles = await Promise.all(setup.cluster.file.nodes.map(async ({ id }) => (await summary(id)).role));
+    expect(roles.map(String).toSorted()).toEqual(["prime", "replica", "replica"]);
+  }, 120_000);
+
+  test.each(["the leader", "a follower"])(
+    "fire for %s that is cut off, and clear when it is back",
+    async (who) => {
+      const leader = await setup.leader();
+      const follower = setup.cluster.file.nodes.find(({ id }) => id !== leader.id);
+      const { id } = who === "the leader" ? leader : (follower ?? leader);
+      await until("nothing fires", async () => (await firing(id)).length === 0, CLEARS_WITHIN_MS);
+      const beganAt = performance.now();
+      const heal = cutOff(id);
+      try {
+        const isTrue = async (): Promise<boolean> => {
+          const { syncError, ageS } = await scraped(id);
+          return syncError === 1 && ageS > 30;
+        };
+        await until("both conditions hold", isTrue, FIRES_WITHIN_MS);
+        const heldMs = performance.now() - beganAt;
+        expect(await summary(id)).toMatchObject({ in_sync: false });
+        if (hasPrometheus) {
+          const both = ["AnchoringPrimeRootThkSyncError", "AnchoringPrimeRootThkSyncStale"];
+          const left = FIRES_WITHIN_MS - (performance.now() - beganAt);
+          await until(
+            "both alerts fire",
+            async () => {
+              const names = await firing(id);
+              return both.every((name) => names.includes(name));
+            },
+            Math.max(3000, left),
+          );
+        }
+        const seenMs = performance.now() - beganAt;
+        process.stdout.write(`${who}: true after ${Math.round(heldMs)} ms, firing after ${Math.round(seenMs)} ms\n`);
+      } finally {
+        heal();
+      }
+      await until(
+        "the node is in sync again",
+        async () => {
+          const { syncError, ageS } = await scraped(id);
+          return syncError === 0 && ageS < 30;
+        },
+        CLEARS_WITHIN_MS,
+      );
+      await until("nothing fires", async () => (await firing(id)).length === 0, CLEARS_WITHIN_MS);
+    },
+    240_000,
+  );
+});
