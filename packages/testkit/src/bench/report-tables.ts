@@ -54,7 +54,7 @@ export function loadCells(row: LoadRow): readonly string[] {
 }
 
 export const TIMES_COLUMNS: readonly Column[] = [
-  { title: "what", width: 72, isText: true },
+  { title: "what", width: 82, isText: true },
   { title: "median s", width: 9 },
   { title: "longest s", width: 9 },
   { title: "times", width: 5 },
