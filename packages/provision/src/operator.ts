@@ -247,7 +247,9 @@ export async function callOperator(options: CallOptions, call: UnaryCall, body: 
         if (signed === null) return fail(new OperatorCallError("answer_not_authentic", "an answer before the call"));
         const header = response.headers[CLUSTER_AUTH_HEADER];
         const answer = { status: response.statusCode ?? 0, header: String(header), body: Buffer.concat(chunks) };
-        const refused = judgeAnswer(options, signed, answer);
+        // What proves itself needs no signature, and may be what tells the caller this node's newest key.
+        const isSelfProving = call.callers.includes("certificate") && answer.status === 200;
+        const refused = isSelfProving ? null : judgeAnswer(options, signed, answer);
         if (refused === null) resolve(Uint8Array.from(answer.body));
         else reject(refused);
       });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex, compareWithHighestSeen, verifyTrustRootChain } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
+import { bytesToHex, compareWithHighestSeen, equalBytes, verifyTrustRootChain } from "@event-anchoring/protocol";
+import type { TrustRoot, TrustRootChain } from "@event-anchoring/protocol";
 import {
   formatProposal,
   proposeTrustRoot,
@@ -37,8 +37,9 @@ export async function submitRootCommand(
   printer: Printer,
   aside: Printer,
 ): Promise<ExitCode> {
-  const { chain, paths, operators, timeoutMs, folder, isJson } = options;
+  const { chain, paths, timeoutMs, folder, isJson } = options;
   const proposal = completeProposal(chain, paths);
+  const operators = withKeysOf(options.operators, proposal.trustRoot);
   const document = formatProposal(proposal);
   const outcome = await write(operators, timeoutMs, (call) => proposeTrustRoot({ ...call, document }));
   const { version } = proposal.trustRoot;
@@ -53,18 +54,29 @@ export async function submitRootCommand(
     const word = outcome === "applied" ? "is in force" : "was in force before";
     printer.verdict("pass", `Version ${version} ${word}, RootTHK ${said.root_thk}`);
   }
-  const pending = options.waitMs === 0 ? null : await waitForMembership(options, version, aside);
+  const pending = options.waitMs === 0 ? null : await waitForMembership(operators, options.waitMs, version, aside);
   if (isJson) printer.json({ ...said, pending });
   else if (pending !== null)
     printer.verdict("warn", `The group is not yet as it asks, and goes on by itself: ${pending}`);
   return pending === null ? EXIT.ok : EXIT.unavailable;
 }
 
+/** A node with another auth key answers with the old one until the version is in force, and with the new one after. */
+function withKeysOf({ credential, nodes }: Operators, { nodes: lines }: TrustRoot): Operators {
+  const both = nodes.flatMap((node) => {
+    const line = lines.find(({ nodeId }) => nodeId === node.nodeId);
+    const hasOther = line !== undefined && !equalBytes(line.authPublicKey, node.authPublicKey);
+    return hasOther ? [node, { ...node, authPublicKey: line.authPublicKey }] : [node];
+  });
+  return { credential, nodes: both };
+}
+
 const pinOf = ({ versions, newest }: TrustRootChain): Uint8Array => (versions[0] ?? newest).rootThk;
 
 /** What is still pending at the end; null: nothing. */
 async function waitForMembership(
-  { operators, waitMs }: SubmitRootOptions,
+  operators: Operators,
+  waitMs: number,
   version: number,
   aside: Printer,
 ): Promise<string | null> {
