@@ -134,6 +134,31 @@ describe("a submission", () => {
     expect(results).toMatchObject([{ kind: "refused", code: "no_leader" }]);
   });
 
+  test("whose group has others with more time may yet leave with them: its outcome is unknown", async () => {
+    leader = null;
+    const patient = submit({ deadlineMs: clock.monotonicMs() + 5000 });
+    const results = await submitted();
+    sweepAfter(1000);
+    expect(results).toMatchObject([{ kind: "refused", code: "outcome_unknown" }]);
+    leader = "a";
+    proposals.onLeaderReachable();
+    decide(lastGroup(), { status: "decided", commands: [rejected(), accepted()] });
+    expect(results).toHaveLength(1);
+    expect(patient).toMatchObject([{ kind: "decided", outcome: { kind: "rejected" } }]);
+  });
+
+  test("whose group ends with it, or with the session, was never proposed: nothing was anchored", async () => {
+    leader = null;
+    const first = submit();
+    const second = await submitted();
+    sweepAfter(1000);
+    expect([first, second]).toMatchObject([[{ code: "no_leader" }], [{ code: "no_leader" }]]);
+    const patient = submit({ deadlineMs: clock.monotonicMs() + 5000 });
+    const third = await submitted();
+    proposals.close();
+    expect([patient, third]).toMatchObject([[{ code: "no_leader" }], [{ code: "no_leader" }]]);
+  });
+
   test("shares no group with others of its turn that one entry could not hold", async () => {
     const event = eventCommand(ORIGIN, 1);
     if (event.kind !== "record_events") throw new Error("not an event");

@@ -151,7 +151,7 @@ export class Proposals {
     for (const submission of this.#open) {
       if (submission.deadlineMs > now) continue;
       if (submission.outcome !== null) this.#answerDecided(submission, submission.outcome, "committed");
-      else this.#answer(submission, undecidedResult(submission));
+      else this.#answer(submission, undecidedResult(submission, now));
     }
     const waiting: LocalGroup[] = [];
     for (const [key, group] of this.#groups) {
@@ -167,7 +167,7 @@ export class Proposals {
     this.#isClosed = true;
     for (const submission of this.#open) {
       if (submission.outcome !== null) this.#answerDecided(submission, submission.outcome, "committed");
-      else this.#answer(submission, undecidedResult(submission));
+      else this.#answer(submission, undecidedResult(submission, Number.POSITIVE_INFINITY));
     }
     this.#groups.clear();
     this.#collecting = [];
@@ -281,10 +281,12 @@ function takeBack({ sentTo }: LocalGroup, leader: string): void {
   if (at >= 0) sentTo.splice(at, 1);
 }
 
-function undecidedResult({ group }: OpenSubmission): SubmissionResult {
+function undecidedResult({ group }: OpenSubmission, now: number): SubmissionResult {
   if (group !== null && group.sentTo.length > 0) {
     return refusal("outcome_unknown", "proposed, and not seen decided in time");
   }
+  // Others of its group have more time: it may yet leave with them.
+  if (group !== null && group.deadlineMs > now) return refusal("outcome_unknown", "not proposed yet, and it may be");
   return refusal("no_leader", "no leader was reachable before the deadline");
 }
 
