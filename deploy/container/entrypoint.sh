@@ -26,7 +26,7 @@ run_node_process() {
     wait "$child" || code=$?
   done
   if ends_for_good "$code"; then
-    echo "{\"level\":60,\"process\":\"$1\",\"msg\":\"ended with $code and is not started again: see above, and docs/operating/first-day.md\"}" >&2
+    echo "$1 ended with $code and is not started again: see above, and docs/operating/first-day.md" >&2
     trap 'exit 0' TERM INT
     while :; do
       sleep 3600 &

@@ -7,6 +7,7 @@ import { until } from "@event-anchoring/testkit";
 import { GatewayClient, answerCount, getBytes, sendBytes, statusOf } from "./gateway-client.ts";
 import type { GatewayRequest } from "./gateway-client.ts";
 import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "./gateway-process.ts";
+import { FRAMINGS, HIDDEN, OTHER_HOSTS } from "./hostile-requests.ts";
 import { StandInNodes } from "./stand-in-nodes.ts";
 
 // The settings of deploy/gateway, run by the real program, before servers that remember what reached them: so a request
@@ -103,81 +104,6 @@ describeWithGateway(`what is public passes${GATEWAY_NOTE}`, () => {
   });
 });
 
-const HIDDEN = [
-  "/metrics",
-  "/METRICS",
-  "/Metrics",
-  "/metrics/",
-  "//metrics",
-  "///metrics",
-  "/./metrics",
-  "/x/../metrics",
-  "/%6detrics",
-  "/%6D%65%74%72%69%63%73",
-  "/%2fmetrics",
-  "/%2Fmetrics",
-  "/%2e/metrics",
-  "/%252fmetrics",
-  "/metrics;a=b",
-  "/;/metrics",
-  "/metrics%00",
-  "/metrics%20",
-  "/metrics?x",
-  "/metrics#x",
-  "/.metrics",
-  "\\metrics",
-  "/healthz/../metrics",
-  "/healthz/..%2fmetrics",
-  "/healthz;/metrics",
-  "/healthz%2f..%2fmetrics",
-  "/healthz/metrics",
-  "/healthz/",
-  "/Healthz",
-  "/readyz/.",
-  "/readyz//",
-  "//healthz",
-  "/docs/",
-  "/docs//x",
-  "/docs/../metrics",
-  "/docs/%2e%2e/metrics",
-  "/v1",
-  "/v1/",
-  "/v1/..",
-  "/v1/../metrics",
-  "/v1/%2e%2e/metrics",
-  "/v1/event-anchors/../../metrics",
-  "/v1/event-anchors/..%2f..%2fmetrics",
-  "/v1/event-anchors/%2e%2e/%2e%2e/metrics",
-  "/v1/event-anchors//latest",
-  "/v1//event-anchors",
-  "//v1/event-anchors",
-  "/V1/event-anchors",
-  "/v1/Event-anchors",
-  "/v1/event-anchors/",
-  "/v1/event-anchorsX",
-  "/v1/event-anchors;x",
-  "/v1/event-anchors%3averify",
-  "/v1/event-anchors/.well-known",
-  "/v1/event-anchors/ab\\..\\metrics",
-  "/v1/nodes",
-  "/v1/replication",
-  "/v2/event-anchors",
-  "/",
-  "*",
-  "/.",
-  "/..",
-  "/%",
-  "/v1/event-anchors/%u002e%u002e/metrics",
-  "/v1/event-anchors/\u00e9",
-  "/control",
-  "/internal/status",
-  "/debug/pprof",
-  "/v1/origins/..",
-  "/v1/origins/%2e%2e",
-  "/v1/trust-root/../../metrics",
-  "/v1/trust-root%2f..%2f..%2fmetrics",
-];
-
 describeWithGateway(`what is not public does not pass${GATEWAY_NOTE}`, () => {
   test.each(HIDDEN)("GET %s", async (target) => {
     const answer = await sendBytes(gateway, Buffer.from(getBytes(target), "latin1"));
@@ -208,35 +134,6 @@ describeWithGateway(`what is not public does not pass${GATEWAY_NOTE}`, () => {
     },
   );
 
-  const OTHER_HOSTS: [what: string, target: string, headers: string[]][] = [
-    ["the api process by its private name", "/healthz", ["Host: n1.api.internal:8080"]],
-    ["the metrics listener", "/healthz", ["Host: n1.metrics.internal:9100"]],
-    ["another loopback name", "/healthz", ["Host: 127.0.0.2"]],
-    ["a name that ends in ours", "/healthz", ["Host: evil.localhost"]],
-    ["a name that begins with ours", "/healthz", ["Host: localhost.evil.example"]],
-    ["ours with a dot behind it", "/healthz", ["Host: localhost."]],
-    ["ours and another after a comma", "/healthz", ["Host: localhost, evil.example"]],
-    ["ours with user information", "/healthz", ["Host: evil@localhost"]],
-    ["an address in other digits", "/healthz", ["Host: 0x7f000001"]],
-    ["no host", "/healthz", []],
-    ["an empty host", "/healthz", ["Host:"]],
-    ["two hosts", "/healthz", ["Host: localhost", "Host: n1.api.internal:8080"]],
-    ["two hosts alike", "/metrics", ["Host: localhost", "Host: localhost"]],
-    ["a whole address of another host", "http://n1.metrics.internal:9100/metrics", ["Host: localhost"]],
-    [
-      "a whole address of another host, named twice",
-      "http://n1.metrics.internal:9100/healthz",
-      ["Host: n1.metrics.internal:9100"],
-    ],
-    ["a whole address of ours with a hidden path", "https://localhost/metrics", ["Host: localhost"]],
-    ["a whole address with a path of two slashes", "https://localhost//metrics", ["Host: localhost"]],
-    [
-      "a whole address with user information",
-      "https://localhost@n1.metrics.internal/healthz",
-      ["Host: localhost@n1.metrics.internal"],
-    ],
-  ];
-
   test.each(OTHER_HOSTS)("%s", async (_what, target, headers) => {
     const answer = await sendBytes(gateway, getBytes(target, headers));
     expect([400, 404, 421]).toContain(statusOf(answer));
@@ -252,26 +149,6 @@ describeWithGateway(`what is not public does not pass${GATEWAY_NOTE}`, () => {
     },
   );
 
-  const SMUGGLED = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  const FRAMINGS: [what: string, head: string[], body: string][] = [
-    ["a length and chunks", ["Content-Length: 4", "Transfer-Encoding: chunked"], `0\r\n\r\n${SMUGGLED}`],
-    ["chunks, twice said", ["Transfer-Encoding: chunked", "Transfer-Encoding: identity"], `0\r\n\r\n${SMUGGLED}`],
-    ["chunks, spelled otherwise", ["Content-Length: 4", "Transfer-Encoding: xchunked"], `0\r\n\r\n${SMUGGLED}`],
-    ["chunks after a tab", ["Content-Length: 4", "Transfer-Encoding:\tchunked"], `0\r\n\r\n${SMUGGLED}`],
-    ["two lengths", ["Content-Length: 0", "Content-Length: 44"], SMUGGLED],
-    ["two lengths in one line", ["Content-Length: 0, 44"], SMUGGLED],
-    ["a negative length", ["Content-Length: -1"], SMUGGLED],
-    ["a length with a sign", ["Content-Length: +0"], SMUGGLED],
-    ["a length in hexadecimal", ["Content-Length: 0x0"], SMUGGLED],
-    ["a space before the colon", ["Content-Length : 0"], SMUGGLED],
-    ["a folded header", ["Content-Length: 0", " X-Folded: y"], SMUGGLED],
-    ["a zero byte in a header", ["X-Zero: a\0b"], SMUGGLED],
-    ["a bare carriage return", ["X-Bare: a\rGET /metrics HTTP/1.1"], SMUGGLED],
-    ["chunks with a broken size", ["Transfer-Encoding: chunked"], `0x0\r\n\r\n${SMUGGLED}`],
-    ["chunks without their end", ["Transfer-Encoding: chunked"], `5\r\nabcde${SMUGGLED}`],
-    ["an expectation nobody knows", ["Content-Length: 0", "Expect: 200-ok"], SMUGGLED],
-  ];
-
   test.each(FRAMINGS)("hidden behind a body with %s", async (_what, head, body) => {
     const lines = ["POST /v1/event-anchors:verify HTTP/1.1", "Host: localhost", ...head, "", body];
     const answer = await sendBytes(gateway, `${lines.join("\r\n")}${getBytes("/metrics")}`);
@@ -279,7 +156,9 @@ describeWithGateway(`what is not public does not pass${GATEWAY_NOTE}`, () => {
     expect(answerCount(answer)).toBeLessThanOrEqual(3);
     expect(answer).not.toContain("HTTP/1.1 200 OK\r\ncontent-type: text/plain");
   });
+});
 
+describeWithGateway(`what a client claims${GATEWAY_NOTE}`, () => {
   test("an upgrade is not passed on, nor what a client says of its way here", async () => {
     const headers = [
       "Host: localhost",
@@ -372,25 +251,25 @@ describeWithGateway(`limits${GATEWAY_NOTE}`, () => {
   });
 });
 
-describeWithGateway(`a node that fails${GATEWAY_NOTE}`, () => {
-  const read = { path: `/v1/event-anchors/${HASH}` };
-  const write = { method: "POST", path: "/v1/event-anchors", body: "{}" };
+const read = { path: `/v1/event-anchors/${HASH}` };
+const write = { method: "POST", path: "/v1/event-anchors", body: "{}" };
 
-  /** Statuses of what was asked until the failing node has had its turn, which is the last; 0: no answer. */
-  async function untilItWasAsked(request: GatewayRequest): Promise<number[]> {
-    const statuses: number[] = [];
-    while (statuses.length < 30) {
-      statuses.push(
-        await client.ask(request).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      );
-      if (nodes.reached.some(({ node }) => node === 0)) return statuses;
-    }
-    throw new Error("node 0 was never asked");
+/** Statuses of what was asked until the failing node has had its turn, which is the last; 0: no answer. */
+async function untilItWasAsked(request: GatewayRequest): Promise<number[]> {
+  const statuses: number[] = [];
+  while (statuses.length < 30) {
+    statuses.push(
+      await client.ask(request).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    );
+    if (nodes.reached.some(({ node }) => node === 0)) return statuses;
   }
+  throw new Error("node 0 was never asked");
+}
 
+describeWithGateway(`a node that fails${GATEWAY_NOTE}`, () => {
   test.each(["break_off", "garbage", "unavailable"] as const)(
     "reads go to another when it does: %s",
     async (conduct) => {
@@ -426,7 +305,9 @@ describeWithGateway(`a node that fails${GATEWAY_NOTE}`, () => {
     expect([answer.status, answer.text]).toEqual([503, '{"code":"unavailable"}']);
     expect(nodes.reached).toHaveLength(1);
   });
+});
 
+describeWithGateway(`a node that is gone${GATEWAY_NOTE}`, () => {
   test("nothing fails when nobody listens there, writes included: no connection came about", async () => {
     await nodes.kill(0);
     const answers = [];

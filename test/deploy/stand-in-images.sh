@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds stand-ins for the images that docker-compose.yml and deploy/Dockerfile name, for machines that cannot pull: from
-# Debian packages, this machine's Node.js, and this machine's certificates and npm settings for the build.
+# Builds stand-ins for the images that docker-compose.yml and deploy/Dockerfile name, for machines that cannot pull:
+# from Debian packages, this machine's Node.js, and this machine's certificates for the build.
 # Usage: stand-in-images.sh <folder> <node image> <postgres image> <haproxy image> <prometheus image>
 # Needs root, a Docker engine, debootstrap. What a stand-in shares with the image it stands for: the account, the paths,
 # the volumes, and what the entrypoint does with the settings that docker-compose.yml uses. Nothing else is claimed.
@@ -68,7 +68,8 @@ RUN usermod --uid 999 postgres && groupmod --gid 999 postgres \
     && install -d -o postgres -g postgres -m 1777 /var/lib/postgresql \
     && install -d -o postgres -g postgres -m 3777 /var/run/postgresql && mkdir /docker-entrypoint-initdb.d
 COPY postgres-entrypoint.sh /usr/local/bin/docker-entrypoint.sh
-ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/18/docker
+ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ENV PGDATA=/var/lib/postgresql/18/docker
 VOLUME /var/lib/postgresql
 STOPSIGNAL SIGINT
 ENTRYPOINT ["bash", "/usr/local/bin/docker-entrypoint.sh"]

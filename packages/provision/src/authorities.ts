@@ -29,7 +29,11 @@ export class RolloverError extends Error {
   }
 }
 
-/** Makes `ca/next.*`, for the case that the trust root does not pin a successor yet. @returns its pin @throws RolloverError */
+/**
+ * Makes `ca/next.*`, for the case that the trust root does not pin a successor yet.
+ * @returns its pin
+ * @throws RolloverError
+ */
 export async function makeNextAuthority(outDir: string, nowMs: number): Promise<Uint8Array> {
   const caDir = join(outDir, "ca");
   if (await fileExists(join(caDir, "next.crt"))) throw new RolloverError("next_exists", "there is a next CA already");

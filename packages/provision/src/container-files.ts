@@ -7,7 +7,7 @@ import { makePrivateDirectory, writePrivateFile } from "./files.ts";
 import { scramVerifier } from "./scram.ts";
 
 const DATABASE = "anchoring";
-/** The image of Postgres has an account of its own. The folder lets nobody of this machine in; the file has no secret. */
+/** The image of Postgres has an account of its own. The folder lets nobody in; the file has no secret. */
 const READ_BY_POSTGRES = 0o644;
 /** Owns the tables; of the control plane. */
 const OWNER_ROLE = "anchoring_owner";
@@ -15,6 +15,7 @@ const OWNER_ROLE = "anchoring_owner";
 const READER_ROLE = "anchoring_reader";
 
 /** Paths inside the containers, and ports on the networks between them. */
+const CONFIG_DIR = "/config";
 const IDENTITY_DIR = "/identity";
 const PROMISE_FILE = "/promise/promise.bin";
 const RUN_DIR = "/run/anchoring/node";
@@ -32,8 +33,9 @@ const apiHost = (nodeId: string): string => `${nodeId}.api.internal`;
 const metricsHost = (nodeId: string): string => `${nodeId}.metrics.internal`;
 
 /**
- * Writes, for each node, `control-plane.json`, `api.json` and `postgres/roles.sql` (two roles with passwords drawn here,
- * of which Postgres is only given the verifiers), and `cluster.json` for anchorctl.
+ * Writes, for each node, `control-plane/control-plane.json`, `api/api.json` with the pin it needs, and
+ * `postgres/roles.sql`: two roles with passwords drawn here, of which Postgres is only given the verifiers. And
+ * `cluster.json` for anchorctl. Containers are shown folders: of a file that is replaced they would see the old one.
  */
 export async function writeContainerFiles(cluster: ProvisionedCluster): Promise<void> {
   for (const node of cluster.nodes) {
@@ -42,8 +44,14 @@ export async function writeContainerFiles(cluster: ProvisionedCluster): Promise<
     await makePrivateDirectory(postgresDir);
     const roles = rolesSql(passwords.owner, passwords.reader);
     await writePrivateFile(join(postgresDir, "roles.sql"), roles, READ_BY_POSTGRES);
-    await writeJson(join(node.dir, "control-plane.json"), controlPlaneConfig(cluster, node, passwords.owner));
-    await writeJson(join(node.dir, "api.json"), apiConfig(cluster, node, passwords.reader));
+    const controlPlaneDir = join(node.dir, "control-plane");
+    await makePrivateDirectory(controlPlaneDir);
+    const controlPlane = controlPlaneConfig(cluster, node, passwords.owner);
+    await writeJson(join(controlPlaneDir, "control-plane.json"), controlPlane);
+    const apiDir = join(node.dir, "api");
+    await makePrivateDirectory(apiDir);
+    await writeJson(join(apiDir, "api.json"), apiConfig(cluster, node, passwords.reader));
+    await writePrivateFile(join(apiDir, "root-thk.txt"), `${cluster.rootThk}\n`);
   }
   await writeJson(join(cluster.outDir, "cluster.json"), clusterFile(cluster));
 }
@@ -106,7 +114,7 @@ function apiConfig(cluster: ProvisionedCluster, node: ProvisionedNode, password:
     node_id: node.nodeId,
     cluster_id: cluster.clusterId,
     origin_fingerprint: node.originFingerprint,
-    identity_dir: IDENTITY_DIR,
+    identity_dir: CONFIG_DIR,
     database_url: databaseUrl(READER_ROLE, password),
     control_socket: CONTROL_SOCKET,
     listen: { host: apiHost(node.nodeId), port: API_PORT },
@@ -114,7 +122,7 @@ function apiConfig(cluster: ProvisionedCluster, node: ProvisionedNode, password:
   };
 }
 
-/** Addresses as the anchorctl container of docker-compose.yml sees them. No API key: `anchorctl keys create` makes it. */
+/** Addresses as the anchorctl container of docker-compose.yml sees them. `anchorctl keys create` makes the API key. */
 function clusterFile(cluster: ProvisionedCluster): object {
   return {
     state: "running",

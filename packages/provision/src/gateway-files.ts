@@ -16,23 +16,25 @@ export interface GatewayFiles {
 }
 
 /**
- * Writes `gateway/tls.pem` (certificate and key, as HAProxy wants them) and `gateway/hosts.txt`. The certificate is of a
- * CA of its own, `gateway/ca.crt`, made at the first time: what clients trust until a public CA's is put in its place.
+ * Writes `gateway/served/`, the folder that the gateway sees: `tls.pem` (certificate and key, as HAProxy wants them)
+ * and `hosts.txt`. The certificate is of a CA of its own, `gateway/ca.crt`, made at the first time: what clients trust
+ * until a public CA's is put in its place.
  * @returns when the certificate expires, Unix milliseconds
  */
 export async function writeGatewayFiles(files: GatewayFiles): Promise<number> {
   const dir = join(files.outDir, "gateway");
-  await makePrivateDirectory(dir);
+  const served = join(dir, "served");
+  await makePrivateDirectory(served);
   const authority = await gatewayAuthority(dir, files);
   const tls = await issueServerCertificate(authority, files.hosts, files.lifetimeMs, files.nowMs);
-  await writePrivateFile(join(dir, "tls.pem"), tls.certificatePem + tls.privateKeyPem);
-  await writePrivateFile(join(dir, "hosts.txt"), files.hosts.map((host) => `${host}\n`).join(""));
+  await writePrivateFile(join(served, "tls.pem"), tls.certificatePem + tls.privateKeyPem);
+  await writePrivateFile(join(served, "hosts.txt"), files.hosts.map((host) => `${host}\n`).join(""));
   return tls.expiresMs;
 }
 
 /** The hosts that the gateway was set up for. @throws PrivateFileError */
 export async function readGatewayHosts(outDir: string): Promise<readonly string[]> {
-  const text = await readPrivateFile(join(outDir, "gateway", "hosts.txt"));
+  const text = await readPrivateFile(join(outDir, "gateway", "served", "hosts.txt"));
   return text.split("\n").filter((line) => line !== "");
 }
 

@@ -63,7 +63,7 @@ describe("the ceremony", () => {
     expect(files.map((file) => file.slice(at().length + 1))).toEqual(
       expect.arrayContaining([
         ...["n1", "n2", "n3"].flatMap((id) =>
-          ["control-plane.json", "api.json", "postgres/roles.sql", "identity/tls.crt"].map(
+          ["control-plane/control-plane.json", "api/api.json", "postgres/roles.sql", "identity/tls.crt"].map(
             (name) => `nodes/${id}/${name}`,
           ),
         ),
@@ -71,8 +71,8 @@ describe("the ceremony", () => {
         "root-keys/root-2.seed",
         "root-keys/root-3.seed",
         "cluster.json",
-        "gateway/tls.pem",
-        "gateway/hosts.txt",
+        "gateway/served/tls.pem",
+        "gateway/served/hosts.txt",
         "gateway/ca.crt",
         "ca/ca.key",
         "ca/next.key",
@@ -98,7 +98,7 @@ describe("the ceremony", () => {
   test("gives the api process a role that is not the owner's, and no secret of the control plane", async () => {
     await certs("ceremony");
     const [api, controlPlane] = await Promise.all(
-      ["api.json", "control-plane.json"].map((name) => text("nodes/n1", name)),
+      ["api/api.json", "control-plane/control-plane.json"].map((name) => text("nodes/n1", name)),
     );
     const url = (config = ""): URL => new URL((JSON.parse(config) as { database_url: string }).database_url);
     expect(url(api).username).toBe("anchoring_reader");
@@ -106,7 +106,7 @@ describe("the ceremony", () => {
     expect(api).not.toContain(url(controlPlane).password);
     const roles = await text("nodes/n1/postgres/roles.sql");
     for (const config of [api, controlPlane]) expect(roles).not.toContain(url(config).password);
-    expect(await text("nodes/n2/api.json")).not.toContain(url(api).password);
+    expect(await text("nodes/n2/api/api.json")).not.toContain(url(api).password);
   });
 
   test("is not held over a cluster that is there", async () => {
@@ -145,19 +145,19 @@ describe("the ceremony", () => {
 describe("the gateway's certificate", () => {
   test("has the names it was asked for, and is not of the control plane's CA", async () => {
     await certs("ceremony --host anchors.example.org --host 192.0.2.7");
-    const tls = await certificate("gateway", "tls.pem");
+    const tls = await certificate("gateway/served/tls.pem");
     expect(tls.subjectAltName).toBe("DNS:anchors.example.org, IP Address:192.0.2.7");
     expect(tls.checkHost("anchors.example.org")).toBe("anchors.example.org");
     expect(tls.verify((await certificate("gateway", "ca.crt")).publicKey)).toBe(true);
     expect(tls.verify((await certificate("ca", "ca.crt")).publicKey)).toBe(false);
-    expect(await text("gateway", "hosts.txt")).toBe("anchors.example.org\n192.0.2.7\n");
+    expect(await text("gateway/served/hosts.txt")).toBe("anchors.example.org\n192.0.2.7\n");
   });
 
   test("is renewed for the same names by the same CA", async () => {
     await certs("ceremony --host anchors.example.org");
-    const [before, ca] = [await certificate("gateway", "tls.pem"), await text("gateway", "ca.crt")];
+    const [before, ca] = [await certificate("gateway/served/tls.pem"), await text("gateway", "ca.crt")];
     expect(await certs("renew --gateway --lifetime 10d")).toBe(0);
-    const after = await certificate("gateway", "tls.pem");
+    const after = await certificate("gateway/served/tls.pem");
     expect(after.serialNumber).not.toBe(before.serialNumber);
     expect(after.subjectAltName).toBe(before.subjectAltName);
     expect(await text("gateway", "ca.crt")).toBe(ca);

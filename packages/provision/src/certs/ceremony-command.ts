@@ -168,7 +168,7 @@ function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, termina
     docker compose run --rm anchorctl keys create
     curl --cacert ${join(folder, "gateway", "ca.crt")} https://${host}:8443/healthz
 
-  The three root keys in ${rootKeys} are demo keys: they, the CA's key in ${join(folder, "ca")}, and the keys of all nodes were
+  The three root keys in ${rootKeys} are demo keys: they, the CA's key, and the keys of all nodes were
   made on this machine. For production hold the ceremony on a machine without a network, with
     node certs/ceremony.js --out /media/ceremony/cluster --host <public name>
   and take apart what it made: each of root-keys/ to its own holder, ca/ to whoever renews certificates, nodes/<id>/ to

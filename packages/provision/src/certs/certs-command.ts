@@ -49,7 +49,7 @@ export async function certsCommand(
   }
 }
 
-/** What util.parseArgs throws. */
+/** What the parser of arguments throws. */
 function isArgumentError(error: unknown): error is { readonly message: string } {
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   return typeof error.code === "string" && error.code.startsWith("ERR_PARSE_ARGS");

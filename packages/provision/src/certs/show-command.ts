@@ -43,7 +43,7 @@ export async function showCommand(args: readonly string[], terminal: CertsTermin
   );
   const caFiles = ["ca.crt", "next.crt", "previous.crt"].map((name) => join(outDir, "ca", name));
   let isGood = true;
-  for (const path of [...nodeFiles, ...caFiles, join(outDir, "gateway", "tls.pem")]) {
+  for (const path of [...nodeFiles, ...caFiles, join(outDir, "gateway", "served", "tls.pem")]) {
     if (!(await fileExists(path))) continue;
     for (const pem of splitCertificates(await readFile(path, "utf8"))) {
       const line = describe(pem, trustRoot.ca, terminal.nowMs, soonMs);
