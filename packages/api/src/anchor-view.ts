@@ -7,7 +7,6 @@ import { decodeLeaf, equalBytes, proveInclusion, receiptToJson, subtreesForInclu
 import type { AnchorId, Receipt, Sha256 } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
 import type { ConsistentRead } from "./consistent-read.ts";
-import { noteForJson } from "./json-text.ts";
 import { RefusedError } from "./ports.ts";
 import type { Caller } from "./ports.ts";
 
@@ -48,7 +47,7 @@ export function storedAnchorToJson(anchor: StoredAnchor, { finality, caller, sta
 /** A copy whose list can be written to: the wire types are those of the schemas. */
 export function receiptAnswer(receipt: Receipt, certificate: HeldCertificate, sha256: Sha256): ReceiptAnswer {
   const json = receiptToJson(receipt, certificate.trustRootVersion, sha256);
-  return { ...json, inclusion: [...json.inclusion], checkpoint: noteForJson(json.checkpoint) };
+  return { ...json, inclusion: [...json.inclusion] };
 }
 
 /** Those of the ids that exist; from here on every snapshot of the read reaches all of its certificates. */

@@ -13,7 +13,6 @@ import {
 import type { HashAt, Sha256 } from "@event-anchoring/protocol";
 import { ConsistentRead } from "./consistent-read.ts";
 import type { Handler } from "./handler.ts";
-import { noteForJson } from "./json-text.ts";
 import { parsed } from "./parsed.ts";
 import { RefusedError } from "./ports.ts";
 import { ProblemError, problemError } from "./problem-error.ts";
@@ -79,7 +78,7 @@ export const getConsistency: Handler = async (request, dependencies) => {
   const { fromSize } = query;
   const toSize = query.toSize ?? certificate.treeSize;
   const { fromRoot, toRoot, proof } = await proveGrowth(read, certificate, { fromSize, toSize }, sha256);
-  const checkpoint = toSize === certificate.treeSize ? noteForJson(certificate.checkpoint) : null;
+  const checkpoint = toSize === certificate.treeSize ? certificate.checkpoint : null;
   const json: ConsistencyAnswer = {
     origin_fingerprint: bytesToHex(origin),
     from: { tree_size: fromSize, root_hash: bytesToHex(fromRoot) },

@@ -17,7 +17,6 @@ import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { loadStates } from "./load-records.ts";
 import { parsed } from "./parsed.ts";
-import { noteForJson } from "./json-text.ts";
 import { RefusedError } from "./ports.ts";
 import { problemError } from "./problem-error.ts";
 
@@ -74,7 +73,7 @@ export const getLatestEventAnchor: Handler = async (request, dependencies) => {
     anchor: storedAnchorToJson(proved.anchor, { finality: "certified", caller: callerOf(request), state }),
     root_hash: bytesToHex(certificate.rootHash),
     certified_at: formatRfc3339(certificate.certifiedAtS * 1000),
-    checkpoint: noteForJson(certificate.checkpoint),
+    checkpoint: certificate.checkpoint,
     quorum: quorumJson(certificate, chain),
     receipt: receiptAnswer(proved.receipt, certificate, sha256),
     ...consistency,

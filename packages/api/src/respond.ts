@@ -7,7 +7,6 @@ import type { Rejection, RejectionCode } from "@event-anchoring/ledger";
 import { StoreError } from "@event-anchoring/store";
 import { ProblemError } from "./problem-error.ts";
 import { RefusedError } from "./ports.ts";
-import { jsonText } from "./json-text.ts";
 import type { Logger } from "./ports.ts";
 
 const RETRY_AFTER_DEFAULT_MS = 1000;
@@ -49,7 +48,7 @@ export function sendText(
 }
 
 export function sendJson(response: ServerResponse, status: number, value: object, headers: Headers = {}): void {
-  sendText(response, status, "application/json; charset=utf-8", jsonText(value), headers);
+  sendText(response, status, "application/json; charset=utf-8", JSON.stringify(value), headers);
 }
 
 /** After these the connection cannot be used any more: what follows on it is not the next request. */
