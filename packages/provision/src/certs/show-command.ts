@@ -18,6 +18,7 @@ it. Ends with 1 if one has expired or expires soon, or if a node trusts a CA tha
 Options:
   --within <time>      what is soon (default: 14d)
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
+  --trust-root <file>  the newest signed trust root, if it is not the first one
   --help               print this
 `;
 
@@ -27,6 +28,7 @@ export async function showCommand(args: readonly string[], terminal: CertsTermin
     options: {
       out: { type: "string", default: OUT_DIR_DEFAULT },
       within: { type: "string", default: "14d" },
+      "trust-root": { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -37,7 +39,10 @@ export async function showCommand(args: readonly string[], terminal: CertsTermin
   const outDir = resolve(terminal.workingDir, values.out);
   const soonMs = terminal.nowMs + parseLifetime(values.within);
   const cluster = await loadCluster(outDir);
-  const { trustRoot } = parseSignedTrustRoot(cluster.trustRootDocument, nodeCrypto.sha256);
+  const newest = values["trust-root"];
+  const document =
+    newest === undefined ? cluster.trustRootDocument : await readFile(resolve(terminal.workingDir, newest), "utf8");
+  const { trustRoot } = parseSignedTrustRoot(document, nodeCrypto.sha256);
   const nodeFiles = cluster.nodes.flatMap(({ identityDir }) =>
     ["tls.crt", "ca.crt"].map((name) => join(identityDir, name)),
   );
