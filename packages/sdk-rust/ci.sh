@@ -26,6 +26,35 @@ cargo test --locked --quiet
 RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --quiet
 cargo package --locked --allow-dirty --quiet
 
+# As a user has it: an empty project that depends on what the package holds, and nothing else of this repository.
+package=$(cargo pkgid --offline | sed 's/.*[#@]//')
+project=$(mktemp -d)
+trap 'rm -rf "$project"' EXIT
+mkdir "$project/src"
+cat >"$project/Cargo.toml" <<END
+[package]
+name = "project"
+version = "0.1.0"
+edition = "2021"
+[dependencies]
+event-anchoring = { path = "$CARGO_TARGET_DIR/package/event-anchoring-$package" }
+END
+cat >"$project/src/main.rs" <<'END'
+use event_anchoring::{check_ed25519_canaries, prepare_event_anchor, Client, Event, Hash, LocalKey, Signer as _};
+
+fn main() -> event_anchoring::Result<()> {
+    check_ed25519_canaries()?;
+    let (client, actor) = (Client::new("https://anchor.example", "key")?, LocalKey::generate()?);
+    let event = Event::new(Hash::sha256("what happened"))?;
+    let prepared = prepare_event_anchor(&Hash::ZERO, &event, &actor.public_key())?;
+    prepared.with_signature(actor.sign_bytes(prepared.actor_payload().bytes()))?;
+    println!("installed: {client:?}");
+    Ok(())
+}
+END
+cp Cargo.lock "$project/Cargo.lock"
+cargo run --quiet --manifest-path "$project/Cargo.toml"
+
 oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 if command -v rustup >/dev/null && rustup run "$oldest.0" rustc --version >/dev/null 2>&1; then
   CARGO_TARGET_DIR="$CARGO_TARGET_DIR/$oldest" rustup run "$oldest.0" cargo check --locked --all-targets --quiet

@@ -39,6 +39,7 @@ struct Inner {
     status: Option<u16>,
     request_id: Option<String>,
     retry_after: Option<Duration>,
+    client_event_ids: Vec<Option<String>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -66,6 +67,7 @@ impl Error {
             status: None,
             request_id: None,
             retry_after: None,
+            client_event_ids: Vec::new(),
             source: None,
         }))
     }
@@ -131,6 +133,20 @@ impl Error {
     /// How long the service asks to wait before the next try.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
+    }
+
+    /// Of an unknown outcome: the `client_event_id` of each event that was sent, in their order, drawn or given; `None`
+    /// for one that was sent without. Other records have none: they are known by their content.
+    pub fn client_event_ids(&self) -> &[Option<String>] {
+        &self.0.client_event_ids
+    }
+
+    /// Of an unknown outcome of one event: the id to ask again with.
+    pub fn client_event_id(&self) -> Option<&str> {
+        match self.client_event_ids() {
+            [only] => only.as_deref(),
+            _ => None,
+        }
     }
 
     /// The input was refused before anything was signed or sent.
@@ -238,10 +254,9 @@ impl Error {
     }
 
     pub(crate) fn from_problem(status: u16, problem: Problem) -> Self {
-        let message = format!("{} {}: {}", status, problem.code, problem.detail);
+        let message = format!("{} {}: {}", status, one_line(&problem.code), one_line(&problem.detail));
         let mut error = Self::new(Kind::Problem, problem.code.clone(), message);
         error.0.status = Some(status);
-        error.0.request_id.clone_from(&problem.request_id);
         error.0.problem = Some(problem);
         error
     }
@@ -261,10 +276,22 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_client_event_ids(mut self, ids: &[Option<String>]) -> Self {
+        self.0.client_event_ids = ids.to_vec();
+        self
+    }
+
     pub(crate) fn with_hint(mut self, hint: &str) -> Self {
         self.0.message.push_str(hint);
         self
     }
+}
+
+/// What a person is shown of a text that a stranger may have written: one line, and not without end.
+#[cfg(feature = "client")]
+fn one_line(text: &str) -> String {
+    const TEXT_CHARS_MAX: usize = 1_000;
+    text.chars().take(TEXT_CHARS_MAX).map(|shown| if shown.is_control() { ' ' } else { shown }).collect()
 }
 
 impl fmt::Display for Error {

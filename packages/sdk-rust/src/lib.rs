@@ -10,6 +10,7 @@ mod bytes;
 mod checkpoint;
 #[cfg(feature = "client")]
 mod client;
+mod dates;
 mod ed25519;
 mod error;
 mod hash;

@@ -84,7 +84,7 @@ impl LocalKey {
     pub fn from_hex(text: &str) -> Result<Self> {
         let seed = Zeroizing::new(crate::bytes::from_hex(text).unwrap_or_default());
         match <[u8; 32]>::try_from(seed.as_slice()) {
-            Ok(seed) => Ok(Self::from_seed(seed)),
+            Ok(seed) => Ok(Self::from_seed(*Zeroizing::new(seed))),
             Err(_) => Err(Error::invalid_input("private_key", "expected 64 hex digits")),
         }
     }

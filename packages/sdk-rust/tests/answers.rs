@@ -73,6 +73,19 @@ fn every_problem_is_read_and_nothing_is_lost() {
     }
 }
 
+/// tests/cluster.rs runs the example on a cluster.
+#[test]
+fn the_readme_shows_the_example_that_runs() {
+    let (readme, example) = (include_str!("../README.md"), include_str!("../examples/first_anchor.rs"));
+    let block = readme.split("```rust").nth(1).unwrap().split("```").next().unwrap();
+    let shown: Vec<&str> = block.lines().skip(1).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    assert!((5..=10).contains(&shown.len()));
+    let own = ["use ", "let client = ", "std::fs::write("];
+    for line in shown.iter().filter(|line| !own.iter().any(|start| line.starts_with(start))) {
+        assert!(example.lines().any(|known| known.trim() == *line), "{line}");
+    }
+}
+
 #[test]
 fn words_and_kinds_that_came_later_are_kept() {
     let Some(open_api) = open_api() else { return };

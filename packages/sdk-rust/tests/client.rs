@@ -9,20 +9,16 @@ use std::time::Duration;
 
 use common::{answer, body, example, header, open_api, problem, Reply, Script};
 use event_anchoring::*;
-use serde_json::json;
+use serde_json::{json, Value};
 use tokio::time::Instant;
-
-fn created() -> Option<serde_json::Value> {
-    Some(example(&open_api()?, "createEventAnchor", "201"))
-}
 
 #[tokio::test]
 async fn an_event_is_sent_with_key_origin_id_and_nothing_else() {
-    let Some(created) = created() else { return };
-    let script = Script::new([answer(201, &created)]);
+    let script = Script::new([Reply::Recorded]);
     let event_hash = Hash::sha256(b"what happened");
     let made = script.client().create_event_anchor(event_hash).await.unwrap();
-    assert_eq!(made.receipt.unwrap().anchor_id(), made.anchor.anchor_id);
+    assert_eq!(made.anchor.content.event().unwrap().event_hash, event_hash);
+    assert_eq!(made.receipt, None);
     let request = &script.requests()[0];
     assert_eq!((request.method, request.url.as_str()), ("POST", "https://a.example/v1/event-anchors"));
     assert_eq!(header(request, "authorization"), Some("Bearer secret-key-of-the-test"));
@@ -37,8 +33,7 @@ async fn an_event_is_sent_with_key_origin_id_and_nothing_else() {
 
 #[tokio::test]
 async fn options_of_an_event_are_sent() {
-    let Some(created) = created() else { return };
-    let script = Script::new([answer(202, &created)]);
+    let script = Script::new([Reply::Recorded]);
     let options = EventOptions {
         semantic_anchor: SemanticAnchor {
             iris_ref: Some([1; 32].into()),
@@ -58,8 +53,7 @@ async fn options_of_an_event_are_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_second_try_goes_to_the_next_endpoint_with_the_same_id() {
-    let Some(created) = created() else { return };
-    let script = Script::new([Reply::Fails(TransportStage::Lost), Reply::Silence, answer(201, &created)]);
+    let script = Script::new([Reply::Fails(TransportStage::Lost), Reply::Silence, Reply::Recorded]);
     script.client().create_event_anchor([3; 32]).await.unwrap();
     let requests = script.requests();
     let hosts: Vec<&str> = requests.iter().map(|request| request.url.split("/v1").next().unwrap()).collect();
@@ -86,8 +80,7 @@ async fn the_endpoint_that_answers_stays_the_first() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_service_asks_for_is_waited() {
-    let Some(created) = created() else { return };
-    let script = Script::new([problem(503, "no_leader"), problem(429, "rate_limited"), answer(201, &created)]);
+    let script = Script::new([problem(503, "no_leader"), problem(429, "rate_limited"), Reply::Recorded]);
     let started = Instant::now();
     script.client().create_event_anchor([3; 32]).await.unwrap();
     assert!(started.elapsed() >= Duration::from_secs(4) && started.elapsed() < Duration::from_secs(6));
@@ -177,9 +170,7 @@ async fn an_event_without_an_id_is_not_sent_twice() {
         assert_eq!(script.count(), 1);
         assert_eq!(body(&script.requests()[0]).get("client_event_id"), None);
     }
-    let Some(created) = created() else { return };
-    let script =
-        Script::new([Reply::Fails(TransportStage::NotSent), problem(429, "rate_limited"), answer(201, &created)]);
+    let script = Script::new([Reply::Fails(TransportStage::NotSent), problem(429, "rate_limited"), Reply::Recorded]);
     script.client().create_event_anchor_with_options([3; 32], nameless).await.unwrap();
     assert_eq!(script.count(), 3);
 }
@@ -192,6 +183,11 @@ async fn what_is_not_the_apis_is_not_taken_for_it() {
     let client = |reply| Script::new([reply]).builder().retry(RetryPolicy::none()).build().unwrap();
     let error = client(html(200)).healthz().await.unwrap_err();
     assert!(error.is_response_invalid());
+    // A write may be recorded for all that.
+    let script = Script::new([html(200)]);
+    let unknown = script.client().create_event_anchor([3; 32]).await.unwrap_err();
+    assert!(unknown.is_outcome_unknown() && !unknown.is_response_invalid());
+    assert_eq!(unknown.client_event_id(), body(&script.requests()[0])["client_event_id"].as_str());
     let error = client(html(302)).healthz().await.unwrap_err();
     assert!(error.is_response_invalid());
     assert_eq!(error.status(), Some(302));
@@ -203,11 +199,59 @@ async fn what_is_not_the_apis_is_not_taken_for_it() {
     assert!(error.is_response_invalid());
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_beyond_all_limits_is_asked_for_once() {
+    for status in [None, Some(204), Some(226)] {
+        let reply = || match status {
+            None => Reply::Fails(TransportStage::TooLarge),
+            Some(status) => Reply::Answer(HttpResponse { status, ..HttpResponse::default() }),
+        };
+        let script = Script::new([reply(), reply()]);
+        let client = script.client();
+        assert!(client.healthz().await.unwrap_err().is_response_invalid());
+        assert!(client.create_event_anchor([3; 32]).await.unwrap_err().is_outcome_unknown());
+        assert_eq!(script.count(), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_date_to_come_back_at_is_honoured() {
+    let at = |header: &str| {
+        let headers = vec![("retry-after".to_owned(), header.to_owned())];
+        Reply::Answer(HttpResponse { status: 503, headers, body: Vec::new() })
+    };
+    let script = Script::new([at("Fri, 31 Dec 9999 23:59:59 GMT")]);
+    let error = script.client().healthz().await.unwrap_err();
+    assert_eq!((error.retry_after(), script.count()), (Some(Duration::from_secs(3_600)), 1));
+    let script = Script::new([at("Sun, 06 Nov 1994 08:49:37 GMT"), at("soon"), at("99999999999999999999")]);
+    let client = script.builder().retry(RetryPolicy { attempts_max: 3, ..RetryPolicy::default() }).build().unwrap();
+    assert_eq!(client.healthz().await.unwrap_err().retry_after(), None);
+    assert_eq!(script.count(), 3);
+}
+
+#[tokio::test]
+async fn an_api_key_that_is_echoed_is_not_repeated() {
+    let key = "secret-key-of-the-test";
+    let said = format!("you sent Bearer {key}\u{1b}[2J{}", "x".repeat(5_000));
+    let echo = json!({
+        "code": "invalid_request", "status": 400, "title": said, "detail": said, "request_id": said,
+        "errors": [{ "code": said, "detail": said, "pointer": said }], key: [said, { "deep": said }],
+    });
+    let headers = vec![("x-request-id".to_owned(), format!("{key} \u{1b}[2J"))];
+    let body = echo.to_string().into_bytes();
+    let script = Script::new([Reply::Answer(HttpResponse { status: 400, headers, body })]);
+    let error = script.client().get_anchor([3; 32]).await.unwrap_err();
+    let shown = format!("{error} {error:?} {:?} {:?}", error.problem(), error.request_id());
+    assert!(!shown.contains(key), "{shown}");
+    assert!(error.to_string().contains("<API_KEY>"));
+    assert!(!error.to_string().contains('\u{1b}') && error.to_string().len() < 1_200);
+}
+
 #[tokio::test]
 async fn the_origin_is_read_once_and_pinned() {
     let Some(open_api) = open_api() else { return };
-    let (health, created) = (example(&open_api, "getHealth", "200"), example(&open_api, "createEventAnchor", "201"));
-    let script = Script::new([answer(200, &health), answer(201, &created), answer(201, &created)]);
+    let health = example(&open_api, "getHealth", "200");
+    let script = Script::new([answer(200, &health), Reply::Recorded, Reply::Recorded]);
     let client = script.builder().build().unwrap();
     client.create_event_anchor([3; 32]).await.unwrap();
     client.clone().create_event_anchor([4; 32]).await.unwrap();
@@ -285,12 +329,11 @@ async fn secrets_are_not_printed() {
 
 #[tokio::test]
 async fn a_batch_names_every_event_and_keeps_their_order() {
-    let Some(open_api) = open_api() else { return };
-    let script = Script::new([answer(200, &example(&open_api, "createEventAnchors", "200"))]);
+    let script = Script::new([Reply::Recorded]);
     let given = Event::new([4; 32]).unwrap().client_event_id(ClientEventId::Given("mine".into()));
     let events = [Event::new([3; 32]).unwrap(), given];
     let made = script.client().create_event_anchors(&events, BatchOptions { atomic: true }).await.unwrap();
-    assert!(made.results.iter().any(|item| item.problem.is_some()));
+    assert_eq!(made.results.len(), 2);
     let sent = body(&script.requests()[0]);
     assert_eq!(sent["atomic"], true);
     assert_eq!(sent["events"][1]["client_event_id"], "mine");
@@ -298,10 +341,27 @@ async fn a_batch_names_every_event_and_keeps_their_order() {
     assert_eq!(sent["events"][0]["event_hash"], Hash::new([3; 32]).to_hex());
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_unknown_batch_tells_every_id_also_those_that_were_drawn() {
+    let forget: fn(&mut Value) = |sent| sent["events"] = json!([]);
+    for reply in [Reply::Silence, Reply::Altered(forget)] {
+        let script = Script::new([reply]);
+        let client = script.builder().origin_fingerprint([7; 32]).retry(RetryPolicy::none()).build().unwrap();
+        let given = Event::new([4; 32]).unwrap().client_event_id(ClientEventId::Given("mine".into()));
+        let nameless = Event::new([5; 32]).unwrap().client_event_id(ClientEventId::None);
+        let events = [Event::new([3; 32]).unwrap(), given, nameless];
+        let error = client.create_event_anchors(&events, BatchOptions::default()).await.unwrap_err();
+        assert!(error.is_outcome_unknown(), "{error:?}");
+        let drawn = body(&script.requests()[0])["events"][0]["client_event_id"].as_str().map(str::to_owned);
+        assert!(drawn.is_some());
+        assert_eq!(error.client_event_ids(), [drawn, Some("mine".to_owned()), None]);
+        assert_eq!(error.client_event_id(), None);
+    }
+}
+
 #[tokio::test]
 async fn signed_events_are_written_to_the_origin_that_was_signed() {
-    let Some(created) = created() else { return };
-    let script = Script::new([answer(201, &created)]);
+    let script = Script::new([Reply::Recorded]);
     let client = script.client();
     let key = LocalKey::generate().unwrap();
     let sign = |origin: [u8; 32]| {
@@ -346,7 +406,7 @@ async fn signers_that_do_not_sign_are_noticed() {
 #[tokio::test]
 async fn queries_are_encoded() {
     let Some(open_api) = open_api() else { return };
-    let list = example(&open_api, "listEventAnchors", "200");
+    let list = json!({ "items": [], "next_cursor": null, "certified": [] });
     let trace = example(&open_api, "traceEventAnchor", "200");
     let script = Script::new([answer(200, &list), answer(200, &trace)]);
     let client = script.client();
@@ -357,7 +417,7 @@ async fn queries_are_encoded() {
         trusted_roots: vec![[1; 32].into(), [2; 32].into()],
         page: Page::default(),
     };
-    client.trace([5; 32], &options).await.unwrap();
+    client.trace(trace["anchor"]["anchor_id"].as_str().unwrap(), &options).await.unwrap();
     let urls: Vec<String> = script.requests().into_iter().map(|request| request.url).collect();
     assert!(urls[0].ends_with("?client_event_id=a%20b%2Bc%26d%3D%C3%A9%25&cursor=x%2Fy&limit=7"), "{}", urls[0]);
     let (one, two) = ("01".repeat(32), "02".repeat(32));
@@ -367,15 +427,28 @@ async fn queries_are_encoded() {
 
 #[tokio::test]
 async fn the_log_is_read_as_tiles() {
+    let Some(open_api) = open_api() else { return };
+    let latest = example(&open_api, "getLatestEventAnchor", "200");
+    let note = latest["checkpoint"].as_str().unwrap();
+    let origin = Hash::from_hex(latest["origin_fingerprint"].as_str().unwrap()).unwrap();
     let raw = |body: &[u8]| Reply::Answer(HttpResponse { status: 200, headers: Vec::new(), body: body.to_vec() });
-    let script = Script::new([raw(b"a note\n"), raw(&[7; 64]), raw(&[0, 1, 9]), raw(&[7; 64]), raw(&[0xff])]);
+    let script = Script::new([
+        raw(note.as_bytes()),
+        raw(&[7; 64]),
+        raw(&[0, 1, 9]),
+        raw(&[7; 64]),
+        raw(&[0xff]),
+        raw(b"<html>"),
+        raw(note.as_bytes()),
+    ]);
     let client = script.client();
-    let origin = Hash::new([1; 32]);
-    assert_eq!(client.get_checkpoint(&origin).await.unwrap(), "a note\n");
+    assert_eq!(client.get_checkpoint(&origin).await.unwrap(), note);
     assert_eq!(client.get_tile(&origin, 1, 1_234_067, 2).await.unwrap(), [Hash::new([7; 32]); 2]);
     assert_eq!(client.get_entries(&origin, 0, 1).await.unwrap(), [vec![9]]);
     assert!(client.get_tile(&origin, 0, 0, 256).await.unwrap_err().is_response_invalid());
     assert!(client.get_checkpoint(&origin).await.unwrap_err().is_response_invalid());
+    assert!(client.get_checkpoint(&origin).await.unwrap_err().is_response_invalid());
+    assert_eq!(client.get_checkpoint(&Hash::ZERO).await.unwrap_err().code(), "origin_differs");
     let base = format!("https://a.example/v1/origins/{origin}");
     let urls: Vec<String> = script.requests().into_iter().map(|request| request.url).collect();
     assert_eq!(urls[0], format!("{base}/checkpoint"));
@@ -384,4 +457,5 @@ async fn the_log_is_read_as_tiles() {
     assert_eq!(urls[3], format!("{base}/tile/0/000"));
     assert_eq!(header(&script.requests()[0], "accept"), Some("text/plain"));
     assert_eq!(client.get_entries(&origin, 0, 0).await.unwrap_err().field(), Some("width"));
+    assert_eq!(client.get_tile(&origin, 64, 0, 1).await.unwrap_err().field(), Some("level"));
 }

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::shown::StatedAnchor;
 use super::words::{Finality, RecordState};
 use crate::hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
 
-/// A leaf of an origin's tree, as the API shows it.
+/// A leaf of an origin's tree, as the API shows it. What is read is what its `anchor_id` is the hash of; only the
+/// finality, and the state of a claim or a grant, are the service's word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StatedAnchor")]
 #[non_exhaustive]
 pub struct Anchor {
     /// The RFC 6962 leaf hash: the anchor's name, and what a receipt proves.

@@ -5,6 +5,7 @@ mod heads;
 mod node;
 mod problem;
 mod records;
+mod shown;
 mod trace;
 mod verified;
 mod words;

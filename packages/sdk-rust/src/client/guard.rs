@@ -2,8 +2,9 @@
 
 use std::sync::PoisonError;
 
+use super::held::hold_content;
 use super::Client;
-use crate::answers::{Created, CreatedBatch, Revoked};
+use crate::answers::{Anchor, Created, CreatedBatch, Revoked};
 use crate::error::{Error, Result};
 use crate::hash::AnchorId;
 use crate::input::Event;
@@ -74,22 +75,24 @@ impl Client {
     }
 
     /// A receipt must be of the anchor that it stands beside, and valid if there is a trust root to judge it by.
-    pub(super) async fn check_receipt(&self, receipt: &Receipt, anchor_id: &AnchorId) -> Result<Option<Leaf>> {
-        if receipt.anchor_id() != *anchor_id {
+    pub(super) async fn check_receipt(&self, receipt: &Receipt, anchor_id: &AnchorId) -> Result<()> {
+        if receipt.anchor_id() != *anchor_id
+            || receipt.stated.as_ref().is_some_and(|stated| stated.anchor_id != *anchor_id)
+        {
             return Err(Error::verification("anchor_id_differs", "the receipt is of another anchor"));
         }
-        let Some(held) = self.held_trust_roots() else { return Ok(None) };
+        let Some(held) = self.held_trust_roots() else { return Ok(()) };
         let judge = |chain: &TrustRootChain| -> Result<ReceiptVerification> {
             verify_receipt(receipt, chain, &ReceiptExpectation::anchor(*anchor_id))?.require_valid()
         };
         match judge(&held) {
-            Ok(valid) => Ok(valid.leaf),
+            Ok(_) => Ok(()),
             Err(error) if CURED_BY_NEWER_TRUST_ROOT.contains(&error.code()) => {
                 let newer = self.newer_trust_roots(&held).await?;
                 let Some(newer) = newer else { return Err(error) };
-                let valid = judge(&newer)?;
+                judge(&newer)?;
                 self.hold(&newer);
-                Ok(valid.leaf)
+                Ok(())
             }
             Err(error) => Err(error),
         }
@@ -107,33 +110,37 @@ impl Client {
         newer.try_fold(held.clone(), |chain, version| chain.extend(&version.document)).map(Some)
     }
 
-    async fn check_record(&self, receipt: Option<&Receipt>, anchor_id: &AnchorId, sent: &impl Recorded) -> Result<()> {
-        let Some(receipt) = receipt else { return Ok(()) };
-        match self.check_receipt(receipt, anchor_id).await? {
-            Some(leaf) if !sent.is_recorded_by(&leaf) => {
-                Err(Error::verification("content_differs", "the leaf does not hold what was sent"))
-            }
-            _ => Ok(()),
+    /// A record is what was sent, and its receipt is of it.
+    async fn check_record(&self, anchor: &Anchor, receipt: Option<&Receipt>, sent: &impl Recorded) -> Result<()> {
+        if !anchor.leaf().is_some_and(|leaf| sent.is_recorded_by(&leaf)) {
+            return Err(Error::verification("content_differs", "the anchor does not hold what was sent"));
+        }
+        self.check_beside(anchor, receipt).await
+    }
+
+    /// The receipt beside an anchor; `None`: it is not certified yet.
+    pub(super) async fn check_beside(&self, anchor: &Anchor, receipt: Option<&Receipt>) -> Result<()> {
+        match receipt {
+            Some(receipt) => self.check_receipt(receipt, &anchor.anchor_id).await,
+            None => Ok(()),
         }
     }
 
     pub(super) async fn checked_created(&self, created: Created, sent: &impl Recorded) -> Result<Created> {
-        self.check_record(created.receipt.as_ref(), &created.anchor.anchor_id, sent).await?;
+        self.check_record(&created.anchor, created.receipt.as_ref(), sent).await?;
         Ok(created)
     }
 
     pub(super) async fn checked_revoked(&self, revoked: Revoked, sent: &Revocation) -> Result<Revoked> {
-        self.check_record(revoked.receipt.as_ref(), &revoked.anchor.anchor_id, sent).await?;
+        hold_content(revoked.revoked_anchor_id == *sent.target_anchor_id())?;
+        self.check_record(&revoked.anchor, revoked.receipt.as_ref(), sent).await?;
         Ok(revoked)
     }
 
     pub(super) async fn checked_batch(&self, batch: CreatedBatch, sent: &[Event]) -> Result<CreatedBatch> {
-        if batch.results.len() != sent.len() {
-            return Err(Error::response_invalid("the answer has another number of results than events were sent"));
-        }
         for (result, event) in batch.results.iter().zip(sent) {
             if let Some(anchor) = &result.anchor {
-                self.check_record(result.receipt.as_ref(), &anchor.anchor_id, event).await?;
+                self.check_record(anchor, result.receipt.as_ref(), event).await?;
             }
         }
         Ok(batch)

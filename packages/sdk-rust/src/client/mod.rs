@@ -2,10 +2,12 @@
 
 mod config;
 mod guard;
+mod held;
 mod monitor;
 mod operations;
 mod options;
 mod questions;
+mod refusal;
 mod retry;
 mod tiles;
 mod transport;
@@ -28,11 +30,11 @@ pub use options::{
 pub use retry::RetryPolicy;
 pub use transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportStage};
 
-use crate::answers::Problem;
 use crate::bytes::to_hex;
 use crate::error::{Error, Result};
 use crate::hash::OriginFingerprint;
 use crate::trust_root_chain::TrustRootChain;
+use refusal::{conclude, parse_answer, refusal, unanswered, unreadable};
 use retry::{with_retries, Failed, Repeat};
 
 /// A client of one cluster. Cloning it is cheap, and clones share their connections.
@@ -84,6 +86,8 @@ struct Call {
     prefer: Option<String>,
     /// What to say about asking again, should the outcome be unknown.
     hint: String,
+    /// Of the events in it, to be told in that case.
+    client_event_ids: Vec<Option<String>>,
     needs_key: bool,
     accept: &'static str,
 }
@@ -126,6 +130,7 @@ impl Client {
             timeout: self.shared.timeouts.read,
             prefer: None,
             hint: String::new(),
+            client_event_ids: Vec::new(),
             needs_key: true,
             accept: "application/json",
         }
@@ -152,7 +157,7 @@ impl Client {
     /// Makes a call whose answer is JSON.
     async fn call<T: DeserializeOwned>(&self, call: &Call) -> Result<T> {
         let response = self.call_raw(call, &[]).await?;
-        parse_answer(&response)
+        parse_answer(&response).map_err(|error| unreadable(call, error))
     }
 
     /// Makes a call, over as many tries as it takes. A status that is `also_good` is an answer too.
@@ -174,7 +179,7 @@ impl Client {
             self.attempt(call, body.clone(), place, request_id, also_good)
         })
         .await;
-        outcome.result.map_err(|error| conclude(error, outcome.is_unknown, &call.hint))
+        outcome.result.map_err(|error| conclude(call, error, outcome.is_unknown))
     }
 
     async fn attempt(
@@ -197,13 +202,16 @@ impl Client {
         if status < 500 {
             self.shared.preferred.store(place, Ordering::Relaxed);
         }
-        if (200..300).contains(&status) || also_good.contains(&status) {
+        if matches!(status, 200..=202) || also_good.contains(&status) {
             return Ok(response);
         }
-        let error = refusal(&response, &request_id);
-        // A 503 promises nothing, and a 5xx from something on the way even less.
-        let is_unknown = is_write && (status >= 500 && !error.is_unavailable() || error.is_outcome_unknown());
-        Err(Failed { error, is_unknown })
+        let api_key = self.shared.api_key.as_deref().filter(|_| call.needs_key);
+        let error = refusal(&response, &request_id, api_key.map(String::as_str));
+        // A 503 promises nothing, and a 5xx from something on the way even less. A success that is none of the API's
+        // may have been one.
+        let is_in_doubt = matches!(status, 200..=299) || status >= 500 && !error.is_unavailable();
+        let is_unknown = is_write && (is_in_doubt || error.is_outcome_unknown());
+        Err(Failed { error, is_unknown, is_final: status < 500 && status != 429 })
     }
 
     fn request(&self, call: &Call, body: Option<Vec<u8>>, place: usize, request_id: &str) -> HttpRequest {
@@ -230,82 +238,4 @@ fn random_hex<const N: usize>() -> Result<String> {
         Error::invalid_input("client_event_id", "the system has no randomness").with_source(cause.to_string())
     })?;
     Ok(to_hex(&bytes))
-}
-
-/// No answer came.
-fn unanswered(
-    stage: TransportStage,
-    is_write: bool,
-    request_id: &str,
-    source: Box<dyn std::error::Error + Send + Sync>,
-) -> Failed {
-    let is_unknown = is_write && stage != TransportStage::NotSent;
-    let error = match stage {
-        TransportStage::NotSent => Error::connection_failed("no connection"),
-        TransportStage::TimedOut if is_write => Error::outcome_unknown("no answer came in time: it may be recorded"),
-        TransportStage::TimedOut => Error::timeout("no answer came in time"),
-        TransportStage::Lost if is_write => Error::outcome_unknown("the connection was lost: it may be recorded"),
-        TransportStage::Lost => Error::connection_failed("the connection was lost"),
-    };
-    Failed { error: error.with_source(source).with_request_id(request_id), is_unknown }
-}
-
-/// Seconds, as the API says them; at most an hour, whatever somebody on the way says.
-fn retry_after(response: &HttpResponse) -> Option<Duration> {
-    let seconds = crate::bytes::parse_decimal(response.header("retry-after")?.trim())?;
-    Some(Duration::from_secs(seconds.min(3_600)))
-}
-
-/// An answer other than the one that was asked for.
-fn refusal(response: &HttpResponse, request_id: &str) -> Error {
-    let status = response.status;
-    let request_id = response.header("x-request-id").unwrap_or(request_id);
-    if !(400..600).contains(&status) {
-        let error = Error::response_invalid(format!("an answer with status {status}, which the API does not give"));
-        return error.with_status(status).with_request_id(request_id);
-    }
-    let problem = serde_json::from_slice::<Problem>(&response.body).unwrap_or_else(|_| Problem {
-        problem_type: String::new(),
-        title: String::new(),
-        status,
-        detail: "the answer is none of the service's: something on the way gave it".into(),
-        code: format!("http_{status}"),
-        request_id: None,
-        errors: Vec::new(),
-        extensions: std::collections::BTreeMap::new(),
-    });
-    Error::from_problem(status, problem).with_request_id(request_id).with_retry_after(retry_after(response))
-}
-
-/// What the caller is told after the last try.
-fn conclude(error: Error, is_unknown: bool, hint: &str) -> Error {
-    if error.is_outcome_unknown() {
-        return error.with_hint(hint);
-    }
-    // A refusal by rule is final, as a replay would have come before it; one by key, rate or connection says nothing
-    // about an earlier try.
-    let is_final = error.is_problem() && !matches!(error.status(), Some(401 | 403 | 429 | 500..));
-    if !is_unknown || is_final {
-        return error;
-    }
-    let message = "an earlier try had no answer and may be recorded; the last one failed";
-    let retry_after = error.retry_after();
-    let request_id = error.request_id().map(str::to_owned);
-    let unknown = Error::outcome_unknown(message).with_hint(hint).with_retry_after(retry_after);
-    let unknown = match request_id {
-        Some(request_id) => unknown.with_request_id(&request_id),
-        None => unknown,
-    };
-    unknown.with_source(error)
-}
-
-fn parse_answer<T: DeserializeOwned>(response: &HttpResponse) -> Result<T> {
-    serde_json::from_slice(&response.body).map_err(|cause| {
-        let error = Error::response_invalid("the answer is none of the API's").with_status(response.status);
-        let error = match response.header("x-request-id") {
-            Some(request_id) => error.with_request_id(request_id),
-            None => error,
-        };
-        error.with_source(cause)
-    })
 }

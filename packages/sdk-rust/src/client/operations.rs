@@ -2,9 +2,10 @@
 
 use serde_json::{json, Map, Value};
 
+use super::held::hold_id;
 use super::options::check_prefer;
 use super::retry::Repeat;
-use super::{parse_answer, random_hex, BatchOptions, Call, Client, Effect, EventOptions};
+use super::{parse_answer, random_hex, unreadable, BatchOptions, Call, Client, Effect, EventOptions};
 use crate::answers::{Created, CreatedBatch, Erased, Health, Limits, Ready, Revoked, TrustRootAnswer};
 use crate::bytes::from_base64_exact;
 use crate::error::{Error, Result};
@@ -179,8 +180,9 @@ impl Client {
         check_prefer(self.prefer)?;
         let (event, repeat, hint) = named(event)?;
         let origin = self.origin_of(std::slice::from_ref(&event)).await?;
+        let client_event_ids = ids_of(std::slice::from_ref(&event));
         let write = self.write("/v1/event-anchors", event.to_request(&origin));
-        let created = self.call(&Call { effect: Effect::Write(repeat), hint, ..write }).await?;
+        let created = self.call(&Call { effect: Effect::Write(repeat), hint, client_event_ids, ..write }).await?;
         self.checked_created(created, &event).await
     }
 
@@ -210,9 +212,14 @@ impl Client {
             effect: Effect::Write(if is_repeatable { Repeat::Freely } else { Repeat::IfNotSent }),
             timeout: self.shared.timeouts.batch.max(self.prefer.timeout()),
             hint: "; ask again with the same client_event_id for each event: what was recorded is replayed".into(),
+            client_event_ids: ids_of(&events),
             ..write
         };
-        let batch = self.call(&call).await?;
+        let batch: CreatedBatch = self.call(&call).await?;
+        if batch.results.len() != events.len() {
+            let fault = "the answer has another number of results than events were sent";
+            return Err(unreadable(&call, Error::response_invalid(fault)));
+        }
         self.checked_batch(batch, &events).await
     }
 
@@ -248,8 +255,11 @@ impl Client {
         H: TryInto<Hash>,
         Error: From<H::Error>,
     {
-        let path = format!("/v1/event-anchors/{}/erase-client-event-id", read_id(anchor_id)?);
-        self.call(&Call { prefer: None, ..self.write(path, json!({})) }).await
+        let anchor_id = read_id(anchor_id)?;
+        let path = format!("/v1/event-anchors/{anchor_id}/erase-client-event-id");
+        let erased: Erased = self.call(&Call { prefer: None, ..self.write(path, json!({})) }).await?;
+        hold_id(&erased.anchor, &anchor_id)?;
+        Ok(erased)
     }
 
     /// The origin that signed events were signed for, which must be one; else the client's.
@@ -261,6 +271,15 @@ impl Client {
         }
         Ok(first)
     }
+}
+
+/// To be told if their outcome is unknown.
+fn ids_of(events: &[Event]) -> Vec<Option<String>> {
+    let id = |event: &Event| match &event.client_event_id {
+        ClientEventId::Given(id) => Some(id.clone()),
+        ClientEventId::Generated | ClientEventId::None => None,
+    };
+    events.iter().map(id).collect()
 }
 
 /// An event with the id that it will be known by, drawn if that is wanted; whether it may be sent twice; and what to

@@ -2,17 +2,17 @@
 
 use serde_json::{json, Map, Value};
 
-use super::operations::{read_id, read_proof, BATCH_ITEMS_MAX};
+use super::held::{hold_batch, hold_consistency, hold_content, hold_id, hold_latest, hold_list, hold_origin};
+use super::operations::{read_id, BATCH_ITEMS_MAX};
 use super::options::target;
 use super::{Call, Client, EventFilter, Page, TraceOptions, VerifyItem, VerifyOptions};
 use crate::answers::{
-    ActiveClaim, ActiveGrant, AnchorAnswer, Consistency, EventList, Latest, Trace, Verified, VerifiedBatch,
-    VerifiedClaim, VerifiedGrant,
+    ActiveClaim, ActiveGrant, AnchorAnswer, ClaimAnchor, Consistency, EventList, Latest, Trace, Verified,
+    VerifiedBatch, VerifiedClaim, VerifiedGrant,
 };
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash, OriginFingerprint};
 use crate::input::read;
-use crate::merkle::verify_consistency;
 use crate::receipt::Receipt;
 
 /// Reading. Answers are never older than any answer given before the request came.
@@ -26,10 +26,10 @@ impl Client {
         H: TryInto<Hash>,
         Error: From<H::Error>,
     {
-        let answer: AnchorAnswer = self.call(&self.get(format!("/v1/event-anchors/{}", read_id(anchor_id)?))).await?;
-        if let Some(receipt) = &answer.receipt {
-            self.check_receipt(receipt, &answer.anchor.anchor_id).await?;
-        }
+        let anchor_id = read_id(anchor_id)?;
+        let answer: AnchorAnswer = self.call(&self.get(format!("/v1/event-anchors/{anchor_id}"))).await?;
+        hold_id(&answer.anchor, &anchor_id)?;
+        self.check_beside(&answer.anchor, answer.receipt.as_ref()).await?;
         Ok(answer)
     }
 
@@ -62,6 +62,10 @@ impl Client {
         let query =
             vec![("entity_fingerprint", Some(entity.to_hex())), ("attribute_type", Some(attribute_type.to_string()))];
         let active: ActiveClaim = self.call(&self.get(target("/v1/claim-anchors", query))).await?;
+        let claim = active.anchor.content.claim();
+        let is_asked =
+            |claim: &ClaimAnchor| claim.entity_fingerprint == entity && claim.attribute_type == attribute_type;
+        hold_content(claim.is_some_and(is_asked))?;
         self.check_receipt(&active.receipt, &active.anchor.anchor_id).await?;
         Ok(active)
     }
@@ -81,6 +85,7 @@ impl Client {
         let query =
             vec![("grantor_fingerprint", Some(grantor.to_hex())), ("grantee_fingerprint", Some(grantee.to_hex()))];
         let active: ActiveGrant = self.call(&self.get(target("/v1/grant-anchors", query))).await?;
+        hold_content(active.anchor.content.grant().is_some())?;
         self.check_receipt(&active.receipt, &active.anchor.anchor_id).await?;
         Ok(active)
     }
@@ -93,7 +98,9 @@ impl Client {
         let (name, value) = filter.pair();
         let limit = page.limit.map(|limit| limit.to_string());
         let query = vec![(name, Some(value)), ("cursor", page.cursor.clone()), ("limit", limit)];
-        self.call(&self.get(target("/v1/event-anchors", query))).await
+        let list: EventList = self.call(&self.get(target("/v1/event-anchors", query))).await?;
+        hold_list(&list, filter)?;
+        Ok(list)
     }
 
     /// The latest certified anchor (EEA) of an origin; `None`: of the node that answers. With `from_size`, also the
@@ -111,6 +118,8 @@ impl Client {
             ("from_size", from_size.map(|size| size.to_string())),
         ];
         let latest: Latest = self.call(&self.get(target("/v1/event-anchors/latest", query))).await?;
+        hold_latest(&latest)?;
+        hold_origin(&latest.origin_fingerprint, origin_fingerprint)?;
         self.check_receipt(&latest.receipt, &latest.anchor.anchor_id).await?;
         Ok(latest)
     }
@@ -132,15 +141,8 @@ impl Client {
             ("to_size", to_size.map(|size| size.to_string())),
         ];
         let answer: Consistency = self.call(&self.get(target("/v1/event-anchors/consistency", query))).await?;
-        let (from, to) = (&answer.from, &answer.to);
-        let proof = read_proof(&answer.proof)?;
-        let is_asked = from.tree_size == from_size && to_size.is_none_or(|size| size == to.tree_size);
-        if !is_asked || !verify_consistency(from.tree_size, &from.root_hash, to.tree_size, &to.root_hash, &proof) {
-            return Err(Error::verification(
-                "consistency_wrong",
-                "the proof does not lead from the one root to the other",
-            ));
-        }
+        hold_origin(&answer.origin_fingerprint, origin_fingerprint)?;
+        hold_consistency(&answer, from_size, to_size)?;
         Ok(answer)
     }
 }
@@ -156,12 +158,13 @@ impl Client {
         H: TryInto<Hash>,
         Error: From<H::Error>,
     {
-        let mut body = verify_body(read_id(anchor_id)?, options);
+        let anchor_id = read_id(anchor_id)?;
+        let mut body = verify_body(anchor_id, options);
         if let Some(event_hash) = options.event_hash {
             body.insert("event_hash".into(), event_hash.to_hex().into());
         }
         let verified: Verified = self.call(&self.question("/v1/event-anchors:verify", Value::Object(body))).await?;
-        self.check_receipt(&verified.receipt, &verified.anchor.anchor_id).await?;
+        self.checked(&verified, &anchor_id).await?;
         Ok(verified)
     }
 
@@ -174,9 +177,10 @@ impl Client {
         H: TryInto<Hash>,
         Error: From<H::Error>,
     {
-        let body = verify_body(read_id(anchor_id)?, options);
+        let anchor_id = read_id(anchor_id)?;
+        let body = verify_body(anchor_id, options);
         let found: VerifiedClaim = self.call(&self.question("/v1/claim-anchors:verify", Value::Object(body))).await?;
-        self.check_receipt(&found.verified.receipt, &found.verified.anchor.anchor_id).await?;
+        self.checked(&found.verified, &anchor_id).await?;
         Ok(found)
     }
 
@@ -189,12 +193,13 @@ impl Client {
         H: TryInto<Hash>,
         Error: From<H::Error>,
     {
-        let mut body = verify_body(read_id(anchor_id)?, options);
+        let anchor_id = read_id(anchor_id)?;
+        let mut body = verify_body(anchor_id, options);
         if !options.trusted_roots.is_empty() {
             body.insert("trusted_roots".into(), json!(options.trusted_roots));
         }
         let found: VerifiedGrant = self.call(&self.question("/v1/grant-anchors:verify", Value::Object(body))).await?;
-        self.check_receipt(&found.verified.receipt, &found.verified.anchor.anchor_id).await?;
+        self.checked(&found.verified, &anchor_id).await?;
         Ok(found)
     }
 
@@ -216,7 +221,14 @@ impl Client {
             body.insert("as_of".into(), as_of.to_json());
         }
         let question = self.question("/v1/event-anchors:batchVerify", Value::Object(body));
-        self.call(&Call { timeout: self.shared.timeouts.batch, ..question }).await
+        let found: VerifiedBatch = self.call(&Call { timeout: self.shared.timeouts.batch, ..question }).await?;
+        hold_batch(&found, items)?;
+        Ok(found)
+    }
+
+    async fn checked(&self, verified: &Verified, asked: &AnchorId) -> Result<()> {
+        hold_id(&verified.anchor, asked)?;
+        self.check_receipt(&verified.receipt, asked).await
     }
 
     /// From an anchor back to who acted, who delegated, and within what bounds.
@@ -235,8 +247,10 @@ impl Client {
             ("cursor", options.page.cursor.clone()),
             ("limit", options.page.limit.map(|limit| limit.to_string())),
         ];
-        let path = format!("/v1/event-anchors/{}/trace", read_id(anchor_id)?);
+        let anchor_id = read_id(anchor_id)?;
+        let path = format!("/v1/event-anchors/{anchor_id}/trace");
         let trace: Trace = self.call(&self.get(target(&path, query))).await?;
+        hold_id(&trace.anchor, &anchor_id)?;
         self.check_receipt(&trace.receipt, &trace.anchor.anchor_id).await?;
         Ok(trace)
     }

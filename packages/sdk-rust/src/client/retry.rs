@@ -77,11 +77,16 @@ pub(super) struct Failed {
     pub(super) error: Error,
     /// The try may have taken effect.
     pub(super) is_unknown: bool,
+    /// Another try would come to the same.
+    pub(super) is_final: bool,
 }
 
 /// What may be worth another try.
 fn is_worth_repeating(failed: &Failed, repeat: Repeat) -> bool {
     let error = &failed.error;
+    if failed.is_final {
+        return false;
+    }
     if error.is_connection_failed() && !failed.is_unknown || error.is_rate_limited() {
         return true;
     }

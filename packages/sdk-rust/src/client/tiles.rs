@@ -1,11 +1,13 @@
 //! The log itself, as C2SP tlog-tiles: what a monitor fetches that wants every leaf.
 
 use super::{Call, Client};
+use crate::checkpoint::read_checkpoint_note;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint};
 
 /// Hashes in a full tile, and leaves in a full entry bundle.
 const TILE_WIDTH: u16 = 256;
+const LEVEL_MAX: u8 = 63;
 
 /// Groups of three digits, all but the last with an `x` in front: 1234067 is `x001/x234/067`.
 fn number_path(index: u64) -> String {
@@ -59,8 +61,14 @@ impl Client {
     pub async fn get_checkpoint(&self, origin_fingerprint: &OriginFingerprint) -> Result<String> {
         let call = Call { accept: "text/plain", ..self.get(format!("/v1/origins/{origin_fingerprint}/checkpoint")) };
         let response = self.call_raw(&call, &[]).await?;
-        String::from_utf8(response.body)
-            .map_err(|cause| Error::response_invalid("the checkpoint is no text").with_source(cause))
+        let note = String::from_utf8(response.body)
+            .map_err(|cause| Error::response_invalid("the checkpoint is no text").with_source(cause))?;
+        let noted = read_checkpoint_note(&note)
+            .map_err(|cause| Error::response_invalid("the answer is no signed checkpoint").with_source(cause))?;
+        if noted.checkpoint.origin.ends_with(&format!("/origin/{origin_fingerprint}")) {
+            return Ok(note);
+        }
+        Err(Error::verification("origin_differs", "the checkpoint is of another origin"))
     }
 
     /// The hashes of a tile: roots of the perfect subtrees of level 8 · `level`, from 256 · `index` on. `width` is how
@@ -75,6 +83,9 @@ impl Client {
         index: u64,
         width: u16,
     ) -> Result<Vec<Hash>> {
+        if level > LEVEL_MAX {
+            return Err(Error::invalid_input("level", "expected 0 to 63"));
+        }
         let bytes = self.tile(origin_fingerprint, &tile_path(&level.to_string(), index, width)?).await?;
         read_tile(&bytes, width).ok_or_else(|| Error::response_invalid("the tile holds another number of hashes"))
     }

@@ -62,6 +62,8 @@ pub enum TransportStage {
     TimedOut,
     /// It was sent, or may have been, and the connection was lost.
     Lost,
+    /// An answer came that is beyond all limits: asking again makes no sense.
+    TooLarge,
 }
 
 /// Why there is no answer.
@@ -153,7 +155,7 @@ impl Transport for ReqwestTransport {
             while let Some(chunk) = response.chunk().await.map_err(transport_error)? {
                 if body.len() + chunk.len() > BODY_BYTES_MAX {
                     return Err(TransportError {
-                        stage: TransportStage::Lost,
+                        stage: TransportStage::TooLarge,
                         source: "the answer is too large".into(),
                     });
                 }

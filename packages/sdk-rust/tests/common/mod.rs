@@ -5,16 +5,18 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use event_anchoring::{
-    BoxFuture, Client, ClientBuilder, HttpRequest, HttpResponse, Transport, TransportError, TransportStage,
-};
-use serde_json::Value;
+use event_anchoring::*;
+use serde_json::{json, Value};
 
 pub enum Reply {
     Answer(HttpResponse),
     Fails(TransportStage),
     /// Never.
     Silence,
+    /// Committed as it was sent: the answer holds together, and proves nothing.
+    Recorded,
+    /// Something else than was sent is recorded: what the function makes of it.
+    Altered(fn(&mut Value)),
 }
 
 #[derive(Default)]
@@ -52,6 +54,7 @@ impl Script {
 
 impl Transport for Script {
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
+        let sent = request.body.as_deref().map(|body| serde_json::from_slice::<Value>(body).unwrap());
         self.requests.lock().unwrap().push(request);
         let reply = self.replies.lock().unwrap().pop_front();
         Box::pin(async move {
@@ -59,6 +62,12 @@ impl Transport for Script {
                 Some(Reply::Answer(response)) => Ok(response),
                 Some(Reply::Fails(stage)) => Err(TransportError { stage, source: "scripted".into() }),
                 Some(Reply::Silence) => std::future::pending().await,
+                Some(Reply::Recorded) => Ok(recorded(&sent.unwrap())),
+                Some(Reply::Altered(alter)) => {
+                    let mut sent = sent.unwrap();
+                    alter(&mut sent);
+                    Ok(recorded(&sent))
+                }
                 None => panic!("the script is over"),
             }
         })
@@ -117,4 +126,88 @@ pub fn examples(open_api: &Value, operation: &str, status: &str) -> Vec<Value> {
 
 pub fn example(open_api: &Value, operation: &str, status: &str) -> Value {
     examples(open_api, operation, status).remove(0)
+}
+
+const SALT: [u8; 32] = [0x5a; 32];
+
+fn hash(value: &Value) -> Option<Hash> {
+    value.as_str().map(|text| Hash::from_hex(text).unwrap())
+}
+
+/// The anchor of an event that was sent.
+pub fn event_anchor(sent: &Value) -> Value {
+    let refs = &sent["semantic_anchor"];
+    let reference = |name: &str| hash(&refs[name]);
+    let id = sent["client_event_id"].as_str();
+    let salt = Hash::new(SALT);
+    let event = EventBody {
+        event_hash: hash(&sent["event_hash"]).unwrap(),
+        semantic_anchor: SemanticHashes {
+            iris_ref: reference("iris_ref").unwrap_or(Hash::ZERO),
+            scroll_ref: reference("scroll_ref").unwrap_or(Hash::ZERO),
+            grant_ref: reference("grant_ref").unwrap_or(Hash::ZERO),
+            bond_ref: reference("bond_ref").unwrap_or(Hash::ZERO),
+            yield_ref: reference("yield_ref").unwrap_or(Hash::ZERO),
+            event_data_hash: reference("event_data_hash").unwrap_or(Hash::ZERO),
+        },
+        client_event_commit: id.map_or(Hash::ZERO, |id| client_event_commit(&salt, id)),
+    };
+    let header = LeafHeader {
+        origin_fingerprint: hash(&sent["origin_fingerprint"]).unwrap(),
+        depth: 4,
+        parent_anchor_id: [0x1b; 32].into(),
+        sequence: 6,
+        accepted_ms: 1_767_225_600_060,
+    };
+    let mut anchor = json!({
+        "kind": "event", "origin_fingerprint": header.origin_fingerprint, "depth": header.depth,
+        "sequence": header.sequence, "parent_anchor_id": header.parent_anchor_id, "accepted_ms": header.accepted_ms,
+        "accepted_at": "2026-01-01T00:00:00.060Z", "finality": "committed", "event_hash": event.event_hash,
+        "semantic_anchor": null, "client_event_commit": event.client_event_commit.non_zero(),
+    });
+    if refs.is_object() {
+        let names = ["iris_ref", "scroll_ref", "grant_ref", "bond_ref", "yield_ref", "event_data_hash"];
+        anchor["semantic_anchor"] = names.iter().map(|name| ((*name).to_owned(), refs[*name].clone())).collect();
+    }
+    if let Some(id) = id {
+        anchor["client_event_id"] = id.into();
+        anchor["client_event_salt"] = salt.to_hex().into();
+    }
+    let body = match sent["actor_public_key"].as_str() {
+        None => LeafBody::Event(event),
+        Some(key) => {
+            let signature = sent["actor_signature"].as_str().unwrap();
+            anchor["kind"] = "signed_event".into();
+            anchor["actor_public_key"] = key.into();
+            anchor["actor_signature"] = signature.into();
+            let actor = ActorBody {
+                actor_public_key: PublicKey::from_hex(key).unwrap(),
+                actor_signature: Signature::from_hex(signature).unwrap(),
+            };
+            LeafBody::SignedEvent(event, actor)
+        }
+    };
+    anchor["anchor_id"] = anchor_id_of(&Leaf { header, body }.encode().unwrap()).to_hex().into();
+    anchor
+}
+
+/// What a service answers that has committed an event, or a batch of them.
+fn recorded(sent: &Value) -> HttpResponse {
+    let body = match sent["events"].as_array() {
+        None => json!({ "anchor": event_anchor(sent), "receipt": null, "replayed": false }),
+        Some(events) => {
+            let results: Vec<Value> = events
+                .iter()
+                .map(|event| {
+                    let mut event = event.clone();
+                    event["origin_fingerprint"] = sent["origin_fingerprint"].clone();
+                    json!({ "status": 202, "anchor": event_anchor(&event), "receipt": null })
+                })
+                .collect();
+            let total = results.len();
+            let summary = json!({ "total": total, "created": 0, "replayed": 0, "committed": total, "refused": 0 });
+            json!({ "results": results, "summary": summary })
+        }
+    };
+    HttpResponse { status: 202, headers: Vec::new(), body: body.to_string().into_bytes() }
 }
