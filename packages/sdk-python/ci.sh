@@ -47,7 +47,7 @@ python=.venv/bin/python
 "$python" -m ruff check .
 "$python" scripts/make_sync.py --check
 "$python" -m mypy
-"$python" -m pyright --warnings
+"$python" -m pyright --warnings --pythonpath "$python"
 "$python" -m pytest -q
 
 oldest=$(find_python '(3, 9)' '(3, 10)' python3.9 "${pyenv_versions[@]}")
