@@ -27,7 +27,8 @@ async function failingChecks(): Promise<readonly string[]> {
 
 /** Asked before the tests are named: it takes the right to mount. */
 const kind = SmallDisk.kindHere();
-if (typeof kind !== "string") process.stdout.write(`a full disk is not tested: none can be mounted (${kind.missing})\n`);
+if (typeof kind !== "string")
+  process.stdout.write(`a full disk is not tested: none can be mounted (${kind.missing})\n`);
 
 (typeof kind === "string" ? describe : describe.skip)("a node whose disk is full", () => {
   beforeAll(async () => {

@@ -64,12 +64,22 @@ async function fenced(): Promise<Stopped> {
   return stopped;
 }
 
+/** What the node's api process says of itself; null while it is still starting. */
+async function readiness(): Promise<[status: number, body: unknown] | null> {
+  try {
+    const response = await fetch(`${setup.entry(NODE).api_url}/readyz`, { signal: AbortSignal.timeout(5000) });
+    return [response.status, await response.json()];
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
 /** The others go on; the node stays down and its api process says why it answers nothing. */
 async function expectDown(): Promise<void> {
   await load.more(40);
   expect(setup.entry(NODE).pids.control_plane).toBeNull();
-  const response = await fetch(`${setup.entry(NODE).api_url}/readyz`, { signal: AbortSignal.timeout(5000) });
-  expect([response.status, await response.json()]).toMatchObject([
+  expect(await until("the api process listens", readiness)).toMatchObject([
     503,
     { checks: expect.arrayContaining([expect.objectContaining({ check: "control_plane", result: "fail" })]) },
   ]);

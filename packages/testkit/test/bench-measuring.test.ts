@@ -160,7 +160,8 @@ describe("measureLoad", () => {
     expect(figures.p50Ms).toBeLessThanOrEqual(figures.p99Ms);
     expect(figures.p99Ms).toBeLessThanOrEqual(figures.maxMs);
     expect(figures.leadIn).toEqual({ seconds: expect.any(Number), isSteady: false });
-    expect(sights.map(({ phase }) => phase)).toEqual(["lead-in", "measuring"]);
+    expect(sights.map(({ phase }) => phase).slice(0, 2)).toEqual(["lead-in", "measuring"]);
+    expect(new Set(sights.slice(1).map(({ phase }) => phase))).toEqual(new Set(["measuring"]));
   });
 
   test("tells a server that is not there as answers of status 0", async () => {
