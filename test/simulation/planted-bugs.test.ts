@@ -22,6 +22,8 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   hello_always_accepted: ["both_set_back"],
   incarnation_ignored: ["promise_file_set_back", "kill"],
   read_index_id_reused: ["stale_leader"],
+  lease_like_read: ["stale_leader"],
+  api_ignores_applied_index: ["server_restart", "slow_disk"],
   clock_not_guarded: ["clock"],
   cosignature_sent_once: ["cosignatures_lost"],
   group_decided_twice: ["busy_leader_dies"],

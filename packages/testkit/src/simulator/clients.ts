@@ -202,8 +202,9 @@ export class Clients {
     const isApplied = outcome.kind !== "rejected";
     if (outcome.kind === "rejected") this.#reject(operation, outcome.rejection.code);
     else if (operation.forbidden !== null) witness.fail(operation.forbidden, `${operation.name} was ${outcome.kind}`);
-    const erased = this.#maker.settle(operation.command, isApplied);
-    if (erased !== null) witness.erased.add(erased);
+    this.#maker.settle(operation.command, isApplied);
+    const { command } = operation;
+    if (isApplied && command.kind === "erase_client_event") witness.erased.add(bytesToHex(command.anchorId));
   }
 
   #reject({ name }: Operation, code: string): void {

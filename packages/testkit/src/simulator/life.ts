@@ -336,7 +336,7 @@ class Life {
   async #whatIsErasedLeavesTheLogs(): Promise<void> {
     const left = (): string =>
       this.#serving()
-        .flatMap(({ name }) => this.witness.erasedIdsIn(name).map((id) => `${id} on ${name}`))
+        .flatMap(({ name }) => this.witness.erasedAnchorsIn(name).map((id) => `${id} on ${name}`))
         .join();
     await this.#until(() => left() === "", "whatIsErasedLeavesTheLogs", FORGET_MAX_MS, left);
   }

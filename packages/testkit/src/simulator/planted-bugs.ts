@@ -38,7 +38,7 @@ export const PLANTED_BUGS = {
   applied_entry_skipped: "one committed entry is left out",
   quorum_of_one: "a leader takes its own acknowledgement for two",
   ticks_caught_up: "ticks missed in a pause are made up for",
-  signer_not_checked: "a cosignature counts for whoever brings it",
+  signer_not_checked: "a cosignature counts for whoever brings it: one key counts twice",
   cosignature_sent_once: "a cosignature that was lost is never said again",
   group_decided_twice: "ids of decided groups are not looked up",
   not_after_ignored: "a group may be decided however late it comes",

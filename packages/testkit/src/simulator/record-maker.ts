@@ -139,13 +139,10 @@ export class RecordMaker {
     }
   }
 
-  /** A command without records has its outcome. @returns the client event id that is erased from now on, if any */
-  settle(command: Command, isApplied: boolean): string | null {
+  /** A command without records has its outcome. */
+  settle(command: Command, isApplied: boolean): void {
     this.#keys.learn(command, isApplied);
-    if (!isApplied) return null;
-    if (command.kind === "trust_root") this.#learnVersion(command.document);
-    if (command.kind !== "erase_client_event") return null;
-    return this.#events.find(({ anchorId }) => anchorId === command.anchorId)?.clientEventId ?? null;
+    if (isApplied && command.kind === "trust_root") this.#learnVersion(command.document);
   }
 
   #learnVersion(document: string): void {

@@ -292,7 +292,8 @@ export class SimulatedMachine {
 function keyBlindCrypto(): typeof simulatedCrypto {
   return {
     sha256: simulatedCrypto.sha256,
-    ed25519Verify: (_publicKey, message, signature) =>
+    ed25519Verify: (publicKey, message, signature) =>
+      simulatedCrypto.ed25519Verify(publicKey, message, signature) ||
       simulatedCrypto.ed25519Verify(signature.subarray(0, 32), message, signature),
   };
 }

@@ -14,6 +14,7 @@ import {
   encodePeerFrame,
 } from "@event-anchoring/control-contract";
 import { type Link, PATIENCE, QUIET, REDIAL_MS, type SimulatedNetworkOptions } from "./link.ts";
+import { WrongFrames } from "./planted-in-network.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 
 /** All wires between the machines of a world, and who listens at their ends. */
@@ -107,7 +108,8 @@ class Endpoint implements PeerNetwork {
   readonly #incarnations = new Map<string, number>();
   /** Who dialled us. */
   readonly #inbound = new Map<string, { readonly from: Endpoint; readonly wire: Wire }>();
-  readonly #said = new Map<string, Set<string>>();
+  /** null: nothing is planted. */
+  readonly #wrong: WrongFrames | null;
   #isListening = false;
   #isClosed = false;
   #proposals = 0;
@@ -117,6 +119,8 @@ class Endpoint implements PeerNetwork {
     this.#machine = machine;
     this.#process = process;
     this.#options = options;
+    const { bugs } = net.options;
+    this.#wrong = bugs.size === 0 ? null : new WrongFrames(bugs);
   }
 
   get nodeId(): string {
@@ -175,24 +179,14 @@ class Endpoint implements PeerNetwork {
     const wire = this.#dialling.get(to)?.wire;
     if (wire === undefined || wire === null || !wire.isOpen || this.#isClosed) return false;
     const { bugs, watcher } = this.#net.options;
-    const said = bugs.has("cosignature_sent_once") ? this.#unsaid(to, frame) : frame;
+    const said = this.#wrong === null ? frame : this.#wrong.meant(to, frame);
     if (said === null) return true;
-    const bytes = encodePeerFrame(said);
     watcher.onSent(this.nodeId, this.#machine, to, said);
-    this.#transmit(wire, said, bytes);
+    const sent = this.#wrong?.sent(said) ?? said;
+    this.#transmit(wire, sent, encodePeerFrame(sent));
     if (frame.type !== "proposals" || !bugs.has("unreached_although_sent")) return true;
     this.#proposals += 1;
     return this.#proposals % 4 !== 0;
-  }
-
-  /** A planted bug: a cosignature is told to a peer once. */
-  #unsaid(to: string, frame: PeerFrame): PeerFrame | null {
-    if (frame.type !== "cosignatures") return frame;
-    const said = this.#said.get(to) ?? new Set<string>();
-    this.#said.set(to, said);
-    const items = frame.items.filter(({ signature }) => !said.has(signature.join()));
-    for (const { signature } of items) said.add(signature.join());
-    return items.length === 0 ? null : { ...frame, items };
   }
 
   #transmit(wire: Wire, frame: PeerFrame, bytes: Uint8Array): void {
@@ -230,6 +224,7 @@ class Endpoint implements PeerNetwork {
       if (inbound === undefined || inbound.from !== from || this.#isClosed) return;
       inbound.wire.lastHeardMs = this.#net.options.world.nowMs;
       this.#net.options.watcher.onDelivered(from.nodeId, this.nodeId, frame, bytes);
+      this.#wrong?.received(frame);
       this.#options.onFrame(from.nodeId, "control", decodePeerFrame(bytes));
     });
   }

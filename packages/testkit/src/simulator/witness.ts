@@ -93,7 +93,9 @@ export class Witness {
   readonly #recorded = new Map<string, number>();
   /** Membership changes that were proposed, by index and term: the version that each says it follows from, in hex. */
   readonly #changes = new Map<string, string>();
-  /** Client event ids whose erasure was acknowledged. */
+  /** Entries that erased something. */
+  readonly #erasures = new Map<string, number>();
+  /** Anchors, in hex, whose erasure was acknowledged. */
   readonly erased = new Set<string>();
   #trustRootVersion = 1;
   broken: Broken | null = null;
@@ -200,6 +202,7 @@ export class Witness {
 
   #extend({ writes, index }: EntryDecision): void {
     for (const { version } of writes.trustRoots) this.#trustRootVersion = version;
+    for (const { anchorId } of writes.erasures) this.#erasures.set(bytesToHex(anchorId), index);
     for (const leaf of writes.leaves) {
       const key = bytesToHex(leaf.originFingerprint);
       const origin = this.#originOf(key);
@@ -237,7 +240,9 @@ export class Witness {
   nothingIsAnchoredTwice(leaf: Uint8Array, anchorId: string): void {
     const content = contentNameOf(leaf);
     if (content === null) return;
-    if (this.#contents.has(content)) this.fail("nothingIsAnchoredTwice", `${anchorId.slice(0, 8)} was anchored before`);
+    if (this.#contents.has(content)) {
+      this.fail("nothingIsAnchoredTwice", `the content ${content} of ${anchorId.slice(0, 8)} was anchored before`);
+    }
     this.#contents.add(content);
   }
 
@@ -431,10 +436,10 @@ export class Witness {
     }
   }
 
-  /** Client event ids that an operator has had erased, and that still stand in this machine's log. */
-  erasedIdsIn(machine: string): readonly string[] {
-    const { rows } = this.#options.disksOf(machine).database;
-    return [...this.erased].filter((id) => rows.some(({ entry }) => Buffer.from(entry.payload).includes(id)));
+  /** Anchors whose client event id was erased, and whose entry may still stand in this machine's log. */
+  erasedAnchorsIn(machine: string): readonly string[] {
+    const { compacted } = this.#options.disksOf(machine).database;
+    return [...this.erased].filter((anchorId) => (this.#erasures.get(anchorId) ?? 0) > compacted.index);
   }
 
   /** Nothing that was refused, whenever it was tried, is in a tree. @param contents by operation */

@@ -1,0 +1,39 @@
+import type { PeerFrame } from "@event-anchoring/control-contract";
+import type { Bugs } from "./planted-bugs.ts";
+
+type Cosignatures = Extract<PeerFrame, { type: "cosignatures" }>;
+
+/** What a wrong process does to the cosignatures that it sends. */
+export class WrongFrames {
+  readonly #bugs: Bugs;
+  /** By peer: signatures that it was told. */
+  readonly #said = new Map<string, Set<string>>();
+  #heard: Cosignatures["items"] = [];
+
+  constructor(bugs: Bugs) {
+    this.#bugs = bugs;
+  }
+
+  /** What this process means to say; null: nothing. */
+  meant(to: string, frame: PeerFrame): PeerFrame | null {
+    return this.#bugs.has("cosignature_sent_once") && frame.type === "cosignatures" ? this.#unsaid(to, frame) : frame;
+  }
+
+  /** What is on the wire: where signers are not checked, it passes other nodes' signatures off as its own. */
+  sent(frame: PeerFrame): PeerFrame {
+    const passesOff = this.#bugs.has("signer_not_checked") && frame.type === "cosignatures";
+    return passesOff ? { ...frame, items: [...frame.items, ...this.#heard] } : frame;
+  }
+
+  received(frame: PeerFrame): void {
+    if (frame.type === "cosignatures") this.#heard = frame.items.slice(0, 1);
+  }
+
+  #unsaid(to: string, frame: Cosignatures): PeerFrame | null {
+    const said = this.#said.get(to) ?? new Set<string>();
+    this.#said.set(to, said);
+    const items = frame.items.filter(({ signature }) => !said.has(signature.join()));
+    for (const { signature } of items) said.add(signature.join());
+    return items.length === 0 ? null : { ...frame, items };
+  }
+}
