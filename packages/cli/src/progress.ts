@@ -29,6 +29,12 @@ export class Progress {
     }
   }
 
+  /** Said at once, before work that cannot say how far it is. */
+  line(text: string): void {
+    this.end();
+    this.#output.write(`${text}\n`);
+  }
+
   /** Clears the line, so that the result begins at its start. */
   end(): void {
     if (this.#width === 0) return;

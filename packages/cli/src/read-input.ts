@@ -1,15 +1,29 @@
 import { createHash } from "node:crypto";
 import { accessSync, constants, createReadStream, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { CliError, EXIT } from "./cli-error.ts";
+import type { Progress } from "./progress.ts";
 
-/** SHA-256 of a file's bytes, as `sha256sum` says it: 32 bytes. Streamed: the file may be larger than memory. */
-export async function hashFile(path: string): Promise<Uint8Array> {
+const CHUNK_BYTES = 1024 * 1024;
+const MEGABYTE = 1e6;
+
+/**
+ * SHA-256 of a file's bytes, as `sha256sum` says it: 32 bytes. Streamed: the file may be larger than memory.
+ * @param progress told how far it is
+ */
+export async function hashFile(path: string, progress?: Progress): Promise<Uint8Array> {
   try {
-    if (statSync(path).isDirectory()) throw new CliError(EXIT.usage, "not_a_file", `${path} is a folder, not a file`);
+    const file = statSync(path);
+    if (file.isDirectory()) throw new CliError(EXIT.usage, "not_a_file", `${path} is a folder, not a file`);
     const hash = createHash("sha256");
-    await pipeline(createReadStream(path), hash);
+    let done = 0;
+    for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+      const bytes = chunk as Buffer;
+      hash.update(bytes);
+      done += bytes.length;
+      progress?.say(`read ${Math.floor(done / MEGABYTE)} of ${Math.floor(file.size / MEGABYTE)} MB of ${path}`);
+    }
+    progress?.end();
     return Uint8Array.from(hash.digest());
   } catch (error) {
     throw asCliError(path, "read", error);

@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly apiKey: string | null;
   /** How long the whole question may take, with all repetitions. */
   readonly timeoutMs: number;
+  /** Told why nobody has answered, before all are asked again. */
+  readonly onWait?: (reason: string) => void;
 }
 
 const TRY_TIMEOUT_MS = 6000;
@@ -88,6 +90,7 @@ export class Service {
       if (performance.now() + waitMs > giveUpAt) {
         throw new CliError(EXIT.unavailable, "unavailable", `no node could answer: ${reason ?? ""}`);
       }
+      this.#options.onWait?.(reason ?? "");
       await delay(waitMs);
       pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
       askedToWaitMs = Number.POSITIVE_INFINITY;

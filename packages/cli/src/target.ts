@@ -3,7 +3,12 @@ import { openRunningCluster } from "./nearest-cluster.ts";
 import type { Settings, SettingsLevel } from "./settings.ts";
 
 /** Which service a command talks to. */
-export interface Target {
+export interface Target extends FoundTarget {
+  /** Told why nobody has answered yet, before all nodes are asked again. */
+  readonly onWait: (reason: string) => void;
+}
+
+export interface FoundTarget {
   readonly apiUrls: readonly string[];
   readonly apiKey: string | null;
   /** Folder of the embedded cluster it was learnt from; null when addresses were given. */
@@ -30,7 +35,7 @@ const HEX_32 = /^[0-9a-f]{64}$/iu;
  * `.anchoring`. A cluster folder has a key of its own, which is behind that of the environment and before the file's.
  * @throws CliError when no service is known
  */
-export function findTarget({ flags, settings, workingDir }: TargetOptions): Target {
+export function findTarget({ flags, settings, workingDir }: TargetOptions): FoundTarget {
   const levels = [flags, settings.environment, settings.file];
   const level = levels.find(({ apiUrls, cluster }) => apiUrls.length > 0 || cluster !== null);
   const originFingerprint = originOf(levels);

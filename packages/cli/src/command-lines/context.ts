@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Output, Printer } from "../printer.ts";
+import { Progress } from "../progress.ts";
 import { VARIABLES } from "../settings.ts";
 import type { Settings } from "../settings.ts";
 import { findTarget } from "../target.ts";
@@ -111,8 +112,11 @@ export function withTimeout(command: Command, defaultS = 30): Command {
 
 export function targetOf(flags: TargetFlags, { surroundings, settings }: CommandContext): Target {
   const { apiUrl: apiUrls, cluster = null, origin: originFingerprint = null } = flags;
-  const { workingDir } = surroundings;
-  return findTarget({ flags: { apiUrls, cluster, originFingerprint }, settings: settings(), workingDir });
+  const { workingDir, stderr } = surroundings;
+  const found = findTarget({ flags: { apiUrls, cluster, originFingerprint }, settings: settings(), workingDir });
+  // Lines, also on a terminal: what follows is not to be written over.
+  const progress = new Progress({ isTTY: false, write: (text) => stderr.write(text) });
+  return { ...found, onWait: (reason) => progress.say(`no answer yet, trying on: ${reason}`) };
 }
 
 /** Which trust roots a command judges by. */

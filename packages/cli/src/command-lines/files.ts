@@ -86,7 +86,7 @@ export function addAnchor(program: Command, context: CommandContext): void {
       if (!isBatch && file !== undefined) {
         const eventId = checkedEventId(flags.eventId);
         const options = { ...common, file, eventId, out: flags.out ?? null };
-        done(await anchorCommand(options, targetOf(flags, context), printer));
+        done(await anchorCommand(options, targetOf(flags, context), printer, new Progress(surroundings.stderr)));
         return;
       }
       const files = await filesOf(given, flags, context);
@@ -133,6 +133,7 @@ export function addVerify(program: Command, context: CommandContext): void {
     .addHelpText("after", HELP);
   withCluster(withTrustRoot(command)).action(async (file: string | undefined, flags: VerifyFlags) => {
     const { workingDir } = surroundings;
+    const progress = new Progress(surroundings.stderr);
     const common = { ...offlineTrustOf(flags, context), isJson: flags.json === true, workingDir };
     const isBundleItself =
       file !== undefined && flags.bundle === undefined && flags.proof === undefined && looksLikeBundle(file);
@@ -140,7 +141,7 @@ export function addVerify(program: Command, context: CommandContext): void {
     if (bundle !== undefined) {
       if (flags.anchorId !== undefined) assertAnchorId("--anchor-id", flags.anchorId);
       const about = { file: isBundleItself ? null : (file ?? null), anchorId: flags.anchorId ?? null };
-      done(await verifyBundleCommand({ ...common, bundle, ...about }, printer));
+      done(await verifyBundleCommand({ ...common, bundle, ...about }, printer, progress));
       return;
     }
     if (file === undefined) throw new CliError(EXIT.usage, "no_file", "give a file, or --bundle <file>");
@@ -150,7 +151,7 @@ export function addVerify(program: Command, context: CommandContext): void {
       proof: flags.proof ?? null,
       isCurrentRequired: flags.requireCurrent === true,
     };
-    done(await verifyCommand(options, printer));
+    done(await verifyCommand(options, printer, progress));
   });
 }
 

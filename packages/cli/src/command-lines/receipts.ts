@@ -47,7 +47,7 @@ function readingOf(
   return {
     target,
     timeoutMs,
-    service: new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs }),
+    service: new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait }),
     trust: { ...trustOf(flags, context), clusterFolder: target.clusterFolder, workingDir },
   };
 }

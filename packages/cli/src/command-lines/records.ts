@@ -45,6 +45,7 @@ export function recordRunOf(flags: WritingFlags, context: CommandContext): { run
   const target = targetOf(flags, context);
   const service = new Service({
     apiUrls: target.apiUrls,
+    onWait: target.onWait,
     apiKey: apiKeyOf(target),
     timeoutMs: timeoutMsOf(flags, context),
   });

@@ -53,7 +53,10 @@ async function originOf(flags: PrepareFlags, context: CommandContext): Promise<s
   if (given !== null) return given;
   const target = targetOf(flags, context);
   const timeoutMs = timeoutMsOf(flags, context);
-  return originToWrite(new Service({ apiUrls: target.apiUrls, apiKey: null, timeoutMs }), target);
+  return originToWrite(
+    new Service({ apiUrls: target.apiUrls, apiKey: null, timeoutMs, onWait: target.onWait }),
+    target,
+  );
 }
 
 function finish(

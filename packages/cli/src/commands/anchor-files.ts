@@ -79,7 +79,7 @@ export async function anchorFilesCommand(
   progress: Progress,
 ): Promise<ExitCode> {
   const { report: path, workingDir, timeoutMs, files } = options;
-  const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs });
+  const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait });
   const chain = trustChainOf({ ...options, clusterFolder: target.clusterFolder });
   const reportPath = resolve(workingDir, path);
   const act = actJson(options.act);

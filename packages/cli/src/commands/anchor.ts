@@ -11,6 +11,7 @@ import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../des
 import { isRecord } from "../nearest-cluster.ts";
 import { originToWrite } from "../origin.ts";
 import type { Printer } from "../printer.ts";
+import type { Progress } from "../progress.ts";
 import { assertWritable, hashFile, writeWhole } from "../read-input.ts";
 import { Service, expectStatus } from "../service.ts";
 import type { Answer } from "../service.ts";
@@ -35,13 +36,19 @@ export interface AnchorOptions {
  * `anchorctl anchor`: hash, anchor, verify what came back, write the receipt. A receipt that does not verify is not
  * written. Without any trust root (a remote service, none given) the receipt is written and said to be unchecked.
  */
-export async function anchorCommand(options: AnchorOptions, target: Target, printer: Printer): Promise<ExitCode> {
+export async function anchorCommand(
+  options: AnchorOptions,
+  target: Target,
+  printer: Printer,
+  progress: Progress,
+): Promise<ExitCode> {
   const apiKey = apiKeyOf(target);
-  const eventHash = await hashFile(options.file);
+  const eventHash = await hashFile(options.file, progress);
   const out = options.out ?? `${options.file}.tlog-proof`;
   assertWritable(out);
   const eventId = options.eventId ?? `anchorctl-${randomUUID()}`;
-  const service = new Service({ apiUrls: target.apiUrls, apiKey, timeoutMs: options.timeoutMs });
+  const { apiUrls, onWait } = target;
+  const service = new Service({ apiUrls, apiKey, timeoutMs: options.timeoutMs, onWait });
   const body = eventBody(options.act, {
     originFingerprint: await originToWrite(service, target),
     eventHash: bytesToHex(eventHash),

@@ -33,7 +33,8 @@ const SECOND_ACT = "deploy build 1843 to staging";
  * again, and hold the two acts side by side. Exit `invalid` if the service judges them otherwise than the protocol.
  */
 export async function demoCommand(options: DemoOptions, target: Target, printer: Printer): Promise<ExitCode> {
-  const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs });
+  const { apiUrls, onWait } = target;
+  const service = new Service({ apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs, onWait });
   const stage = new Stage(options.isJson ? silent() : printer, await Play.begin(service));
   const shown = await stage.play();
   const checked = stage.showReceipt(shown, { ...options, clusterFolder: target.clusterFolder });

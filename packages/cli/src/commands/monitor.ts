@@ -75,7 +75,7 @@ async function lookAround(
   const silent: string[] = [];
   let { trustRoot } = state;
   for (const apiUrl of target.apiUrls) {
-    const service = new Service({ apiUrls: [apiUrl], apiKey: apiKeyOf(target), timeoutMs });
+    const service = new Service({ apiUrls: [apiUrl], apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait });
     try {
       const { chain } = await fetchTrustRoots(service, held);
       const change = trustRoot === null ? null : compareWithHighestSeen(chain, trustRoot);

@@ -33,7 +33,8 @@ export function assertAnchorId(what: string, text: string): void {
 export async function traceCommand(options: TraceOptions, target: Target, printer: Printer): Promise<ExitCode> {
   assertAnchorId("an anchor id", options.anchorId);
   for (const root of options.trustedRoots) assertAnchorId("--trusted-root", root);
-  const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs });
+  const { apiUrls, onWait } = target;
+  const service = new Service({ apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs, onWait });
   const query = new URLSearchParams({
     ...(options.asOf === null ? {} : { as_of: options.asOf }),
     ...(options.trustedRoots.length === 0 ? {} : { trusted_roots: options.trustedRoots.join(",") }),

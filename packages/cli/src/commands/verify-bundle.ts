@@ -8,6 +8,7 @@ import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { isoMs } from "../describe-receipt.ts";
 import { verdictWord } from "../describe-trace.ts";
+import type { Progress } from "../progress.ts";
 import type { Mark, Printer } from "../printer.ts";
 import { hashFile, readText } from "../read-input.ts";
 import { loadTrustRoots } from "../trust-roots.ts";
@@ -25,6 +26,8 @@ export interface VerifyBundleOptions {
 }
 
 const HEAD_BYTES = 256;
+/** From so many on a verdict takes longer than a second. */
+const MANY_LEAVES = 10_000;
 const MARKS: Readonly<Record<"pass" | "fail" | "not_checked", Mark>> = {
   pass: "pass",
   fail: "fail",
@@ -61,14 +64,20 @@ export function looksLikeBundle(path: string): boolean {
 }
 
 /** `anchorctl verify --bundle`: offline; nothing is asked of any service, and the bundle brings no trust of its own. */
-export async function verifyBundleCommand(options: VerifyBundleOptions, printer: Printer): Promise<ExitCode> {
+export async function verifyBundleCommand(
+  options: VerifyBundleOptions,
+  printer: Printer,
+  progress: Progress,
+): Promise<ExitCode> {
   const { trustRoots: paths, rootThk, workingDir, anchorId, file, isJson } = options;
   const bundle = readBundle(options.bundle);
   const trustRoots = loadTrustRoots({ paths, rootThk, workingDir });
   const expect = {
     ...(anchorId === null ? {} : { anchorId: Uint8Array.from(Buffer.from(anchorId, "hex")) }),
-    ...(file === null ? {} : { eventHash: await hashFile(file) }),
+    ...(file === null ? {} : { eventHash: await hashFile(file, progress) }),
   };
+  const count = bundle.leaves.length + bundle.ranges.reduce((sum, { leaves }) => sum + leaves.length, 0);
+  if (count >= MANY_LEAVES) progress.line(`judging ${count} leaves`);
   const verification = judgeBundle(bundle, trustRoots, expect);
   if (isJson) printer.json({ bundle: options.bundle, ...bundleJson(verification) });
   else printBundle(options.bundle, verification, printer);

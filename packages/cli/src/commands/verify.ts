@@ -5,6 +5,7 @@ import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
 import type { Printer } from "../printer.ts";
+import type { Progress } from "../progress.ts";
 import { hashFile } from "../read-input.ts";
 import { readReceipt } from "../receipt-file.ts";
 import { loadTrustRoots } from "../trust-roots.ts";
@@ -22,8 +23,8 @@ export interface VerifyOptions {
 }
 
 /** `anchorctl verify`: offline; nothing is asked of any service. */
-export async function verifyCommand(options: VerifyOptions, printer: Printer): Promise<ExitCode> {
-  const eventHash = await hashFile(options.file);
+export async function verifyCommand(options: VerifyOptions, printer: Printer, progress: Progress): Promise<ExitCode> {
+  const eventHash = await hashFile(options.file, progress);
   const proofPath = options.proof ?? `${options.file}.tlog-proof`;
   const receipt = readReceipt(proofPath);
   const chain = loadTrustRoots({
