@@ -18,6 +18,9 @@ export const EMBEDDED_SETTINGS: Readonly<Record<string, string>> = {
   autovacuum_max_workers: "1",
   checkpoint_timeout: "15min",
   max_wal_size: "2GB",
+  // After a crash the server ends, and its supervisor starts another. By itself Postgres would recover with what is
+  // left of it, and if that fails in turn (a disk that cannot fsync), it waits for ever and takes no shutdown either.
+  restart_after_crash: "off",
   timezone: "UTC",
   log_timezone: "UTC",
 };
@@ -38,6 +41,8 @@ export interface EmbeddedPostgresOptions {
   readonly bootstrapSql?: readonly string[];
   /** Added to, and winning over, EMBEDDED_SETTINGS. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** How long a shutdown may take before a harder one is asked for. Default 20,000. */
+  readonly shutdownMs?: number;
   /** What the server writes to its standard error. */
   readonly onLog?: (chunk: Uint8Array) => void;
 }
@@ -49,12 +54,15 @@ export interface PostgresExit {
   readonly expected: boolean;
 }
 
+/** An immediate shutdown, then none at all. */
+const HARDER: readonly NodeJS.Signals[] = ["SIGQUIT", "SIGKILL"];
 const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 15;
 /** How long a server is tried again while backends of a killed predecessor still hold its memory. */
 const LEFTOVER_TIMEOUT_MS = 10_000;
 const LEFTOVER_POLL_MS = 200;
 const LOG_TAIL_BYTES = 4096;
+const SHUTDOWN_MS_DEFAULT = 20_000;
 const SOCKET_PATH_BYTES_MAX = 107;
 const STATUS_LINE = 7;
 
@@ -117,7 +125,10 @@ export class EmbeddedPostgres {
     }
   }
 
-  /** Stops the server and waits for its end; nothing happens when it is stopped. */
+  /**
+   * Stops the server and waits for its end; nothing happens when it is stopped. A server that does not end in time is
+   * stopped harder, and killed at last.
+   */
   async stop({ mode }: { mode: StopMode }): Promise<void> {
     await this.#end(mode === "fast" ? "SIGINT" : "SIGQUIT");
   }
@@ -134,7 +145,10 @@ export class EmbeddedPostgres {
     const ended = exitOf(server);
     server.ref();
     server.kill(signal);
+    const { shutdownMs = SHUTDOWN_MS_DEFAULT } = this.#options;
+    const insist = HARDER.map((harder, i) => setTimeout(() => server.kill(harder), shutdownMs * (i + 1)));
     await ended;
+    for (const timer of insist) clearTimeout(timer);
   }
 
   async #initialise(): Promise<void> {

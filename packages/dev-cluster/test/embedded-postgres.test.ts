@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
@@ -73,6 +73,30 @@ describe("an embedded Postgres", () => {
     expect(exits.map(({ expected }) => expected)).toEqual([false, true]);
     expect(server.pid).toBeNull();
   });
+
+  test("ends when one of its processes crashes, and does not recover with the rest", async () => {
+    const server = postgres();
+    const exits: PostgresExit[] = [];
+    server.onExit((exit) => exits.push(exit));
+    await server.start();
+    const { stdout } = spawnSync("ps", ["-o", "pid=", "--ppid", String(server.pid)], { encoding: "utf8" });
+    const [child] = stdout.trim().split(/\s+/);
+    process.kill(Number(child), "SIGKILL");
+    await until("its end is known", () => exits.length === 1);
+    expect(exits).toEqual([expect.objectContaining({ signal: null, expected: false })]);
+    await server.start();
+    expect(server.pid).not.toBeNull();
+  }, 90_000);
+
+  test("is killed when it takes no shutdown", async () => {
+    const server = postgres({ shutdownMs: 100 });
+    await server.start();
+    const identity = identityOf(server.pid ?? 0);
+    if (identity === null) throw new Error("the server did not start");
+    process.kill(server.pid ?? 0, "SIGSTOP");
+    await server.stop({ mode: "fast" });
+    expect(isAlive(identity)).toBe(false);
+  }, 90_000);
 
   test("leaves no database directory behind when it cannot be made", async () => {
     const server = postgres({ bootstrapSql: ["CREATE ROLE one;", "CREATE ROLE one;"] });
