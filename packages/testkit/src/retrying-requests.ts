@@ -65,6 +65,10 @@ export class RetryingRequests {
     return this.#node % this.#clients.length;
   }
 
+  set node(node: number) {
+    this.#node = node;
+  }
+
   /** No request goes on: what became of it is not asked for any more. */
   abandon(): void {
     this.#isAbandoned = true;

@@ -12,6 +12,8 @@ import type { SeenHead } from "./recorder.ts";
 const PAUSE_MS = 5;
 /** Of so many writes one is of an event that was acknowledged before. */
 const REPLAY_EVERY = 6;
+/** Of so many writes one goes to another node for no reason. */
+const MOVE_EVERY = 8;
 
 /**
  * What clients did to the logs of a cluster, and when, in the lines that the checker under `test/linearizability`
@@ -85,6 +87,7 @@ class HistoryWriter {
       const isReplay = this.#acknowledged.length > 0 && randomInt(REPLAY_EVERY) === 0;
       const sent = (isReplay ? this.#acknowledged[randomInt(this.#acknowledged.length)] : null) ?? this.#newEvent();
       this.#sent = sent;
+      if (randomInt(MOVE_EVERY) === 0) this.#requests.node = randomInt(this.#origins.length);
       const outcome = await this.#requests.post("/v1/event-anchors", sent.body);
       if (outcome.result === "refused") this.#history.refusals.push(outcome.answer);
       if (outcome.result === "answered" && !isReplay) this.#acknowledged.push(sent);

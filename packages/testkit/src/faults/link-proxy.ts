@@ -1,7 +1,7 @@
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { NetworkAddress } from "@event-anchoring/dev-cluster";
-import { NO_FAULTS, OneWay } from "./one-way.ts";
+import { NO_FAULTS, OneWay, resetSocket } from "./one-way.ts";
 import type { OneWayFaults } from "./one-way.ts";
 
 const LOOPBACK = "127.0.0.1";
@@ -52,8 +52,8 @@ class Connection {
 
   reset(): void {
     this.#forget();
-    this.#near.resetAndDestroy();
-    this.#far?.resetAndDestroy();
+    resetSocket(this.#near);
+    if (this.#far !== null) resetSocket(this.#far);
   }
 
   #reach(): void {
@@ -164,7 +164,7 @@ export class LinkProxy {
   #accept(near: Socket): void {
     const target = this.#target;
     if (this.#isCut || this.#isClosed || target === null) {
-      near.resetAndDestroy();
+      resetSocket(near);
       return;
     }
     const faults = { onward: this.#onward, back: this.#back };

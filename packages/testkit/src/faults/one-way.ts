@@ -123,10 +123,16 @@ export class OneWay {
 
   #hand(goal: Socket, content: Uint8Array | Ending): void {
     if (content === "closed") goal.end();
-    else if (content === "reset") goal.resetAndDestroy();
+    else if (content === "reset") resetSocket(goal);
     else {
       this.#waitingBytes -= content.length;
       if (!goal.destroyed) this.#isGoalFull = !goal.write(content);
     }
   }
+}
+
+/** The other end sees a reset. A socket that is closing its side cannot be reset: Node would never let go of it. */
+export function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }

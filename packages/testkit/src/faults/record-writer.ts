@@ -56,7 +56,9 @@ export class RecordWriter {
   }
 
   async #round(): Promise<void> {
-    const { nodes, recorder } = this.#options;
+    const { nodes, recorder, firstNode } = this.#options;
+    // Else all writers would in time be found at the node that never failed.
+    this.#requests.node = firstNode;
     const round: Anchored[] = [];
     while (this.#isWanted && round.length < RecordMaker.roundRequests) {
       const wanted = this.#maker.next(nodes[this.#requests.node]?.origin_fingerprint ?? "", round);
