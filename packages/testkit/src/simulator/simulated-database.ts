@@ -464,7 +464,7 @@ export class SimulatedDatabase {
   ): Promise<T> {
     const { world, random } = this.#options;
     const life = this.#serverLife;
-    const totalMs = latency(random, lowMs, highMs) * this.slowness;
+    const totalMs = latency(random, lowMs, highMs, this.slowness);
     return new Promise<T>((resolve, reject) => {
       const waiter: Waiter<T> = { resolve, reject };
       let answer = (): void => {};
@@ -491,7 +491,7 @@ export class SimulatedDatabase {
 
   #wait(process: SimulatedProcess, lowMs: number, highMs: number): Promise<void> {
     return new Promise((resolve) => {
-      process.later(latency(this.#options.random, lowMs, highMs) * this.slowness, resolve);
+      process.later(latency(this.#options.random, lowMs, highMs, this.slowness), resolve);
     });
   }
 }

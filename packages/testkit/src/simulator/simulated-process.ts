@@ -81,8 +81,11 @@ export class SimulatedProcess {
   }
 }
 
-/** Latencies drawn from a range that usually is narrow and sometimes is not. */
-export function latency(random: Seeded, lowMs: number, highMs: number): number {
+/** No disk is so slow that one access outlives the fault by long. */
+const LATENCY_MAX_MS = 4000;
+
+/** Latencies drawn from a range that usually is narrow and sometimes is not. @param slowness a factor */
+export function latency(random: Seeded, lowMs: number, highMs: number, slowness: number): number {
   const isSlow = random.chance(0.02);
-  return random.between(lowMs, isSlow ? highMs * 8 : highMs);
+  return Math.min(LATENCY_MAX_MS, slowness * random.between(lowMs, isSlow ? highMs * 8 : highMs));
 }

@@ -166,7 +166,7 @@ export class SimulatedVolume {
     const { onNextWrite } = this;
     this.onNextWrite = null;
     if (onNextWrite !== null) world.after(0, onNextWrite);
-    const totalMs = latency(random, 0.15, 0.5) * this.slowness;
+    const totalMs = latency(random, 0.15, 0.5, this.slowness);
     return new Promise((resolve) => {
       world.after(totalMs * 0.8, () => {
         if (this.#underWay !== write) return;
