@@ -57,7 +57,7 @@ describe("each alert", () => {
     });
     const source = sources.join("\n");
     const missing = [...named].filter(
-      (metric) => !source.includes(`"${metric}"`) && !source.includes(`"${metric.replace("anchoring_", "")}"`),
+      (metric) => !source.includes(`"${metric}"`) && !source.includes(metric.replace("anchoring_", "")),
     );
     expect(missing).toEqual([]);
   });

@@ -74,7 +74,7 @@ function freePort(): Promise<number> {
 async function asked(path: string): Promise<unknown> {
   try {
     const response = await fetch(`${prometheusUrl}${path}`, { signal: AbortSignal.timeout(2000) });
-    return ((await response.json()) as { readonly data: unknown }).data;
+    return await response.json();
   } catch {
     // It is starting, or busy: whoever waits asks again.
     return null;
@@ -82,18 +82,20 @@ async function asked(path: string): Promise<unknown> {
 }
 
 async function query(expression: string): Promise<number> {
-  const data = (await asked(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as {
-    readonly result: readonly unknown[];
+  const answer = (await asked(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as {
+    readonly data: { readonly result: readonly unknown[] };
   } | null;
-  return data?.result.length ?? 0;
+  return answer?.data.result.length ?? 0;
 }
 
 /** Names of the alerts that fire for a node, as Prometheus says. */
 async function firing(nodeId: string): Promise<readonly string[]> {
-  const data = (await asked("/api/v1/alerts")) as {
-    readonly alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[];
+  const answer = (await asked("/api/v1/alerts")) as {
+    readonly data: {
+      readonly alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[];
+    };
   } | null;
-  return (data?.alerts ?? [])
+  return (answer?.data.alerts ?? [])
     .filter(({ state, labels }) => state === "firing" && labels.node === nodeId)
     .map(({ labels }) => labels.alertname ?? "");
 }

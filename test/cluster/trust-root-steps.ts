@@ -4,8 +4,11 @@ import { anchorctl } from "@event-anchoring/cli";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { hexToBytes, receiptFromJson, verifyReceipt, verifyTrustRootChain } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { LoadClient } from "@event-anchoring/testkit";
+import { LoadClient, differencesAt, until } from "@event-anchoring/testkit";
 import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+
+const PAGE = 100;
+const CALM_TIMEOUT_MS = 120_000;
 
 export interface Run {
   readonly exitCode: number;
@@ -59,6 +62,35 @@ export async function servedChain({ cluster, entry }: TestCluster, nodeId: strin
   const verified = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
   if (verified.result === "refused") throw new Error(`${nodeId}: ${verified.code}: ${verified.detail}`);
   return verified.chain;
+}
+
+/** At most that many, spread over all: the first and the newest among them. */
+export function spread<Item>(items: readonly Item[], count: number): readonly Item[] {
+  const step = Math.max(1, Math.ceil(items.length / count));
+  return items.filter((_item, at) => at % step === 0 || at === items.length - 1);
+}
+
+/** As differencesAt, for machines on which a page may take longer than a node waits. */
+export async function differencesWhenCalm(
+  setup: TestCluster,
+  nodeId: string,
+  acknowledged: readonly Acknowledged[],
+): Promise<readonly string[]> {
+  const pages: string[] = [];
+  for (let from = 0; from < acknowledged.length; from += PAGE) {
+    const page = acknowledged.slice(from, from + PAGE);
+    const found = await until(
+      `${nodeId} tells what it holds`,
+      () =>
+        differencesAt(setup, nodeId, page).catch((error: unknown) => {
+          if (error instanceof Error && error.message.includes("answered 503")) return null;
+          throw error;
+        }),
+      CALM_TIMEOUT_MS,
+    );
+    pages.push(...found);
+  }
+  return pages;
 }
 
 /** A line for every receipt that does not verify with nothing but the chain: superseded versions count. */

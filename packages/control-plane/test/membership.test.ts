@@ -59,7 +59,7 @@ function othersThan(cluster: MemoryCluster, ...gone: readonly MemoryNode[]): rea
 }
 
 describe("a node that joins", () => {
-  test("waits without a vote until a trust root lists it, follows as a learner, and votes when it has followed", async () => {
+  test("waits until a trust root lists it, follows as a learner, and votes when it has followed", async () => {
     const setup = await ready();
     const { cluster, ceremony } = setup;
     const { identity, card } = newcomer(ceremony, leaderOf(cluster).identity, "d");

@@ -120,7 +120,7 @@ export class MembershipKeeper {
   #measure({ progress, lastIndex }: Status): void {
     const now = this.#options.clock.monotonicMs();
     for (const [id, seen] of progress) {
-      // A leader that has just begun has heard of nobody: it waits before it calls anybody silent.
+      // A new leader has heard of nobody yet: it waits before it calls anybody silent.
       if (seen.recentActive || !this.#heardMs.has(id)) this.#heardMs.set(id, now);
       if (!isFollowing(seen, lastIndex) || !this.#isAlive(id)) this.#followingSinceMs.delete(id);
       else if (!this.#followingSinceMs.has(id)) this.#followingSinceMs.set(id, now);

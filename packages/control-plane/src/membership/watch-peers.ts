@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ControlPlaneConfig } from "../config.ts";
-import { ConfigError, loadConfig } from "../config.ts";
+import { ConfigError } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import type { PeerAddress } from "../transport/network-types.ts";
 
@@ -9,7 +9,10 @@ const LOOK_MS = 5000;
 
 export interface PeerWatchOptions {
   readonly environment: Pick<Environment, "clock" | "logger">;
+  /** Looked at for changes. */
   readonly configPath: string;
+  /** Reads the settings anew. @throws ConfigError */
+  readonly loadConfig: () => ControlPlaneConfig;
   readonly config: ControlPlaneConfig;
   readonly onPeers: (peers: readonly PeerAddress[]) => void;
 }
@@ -37,12 +40,12 @@ export class PeerWatch {
 
   /** Looks now. */
   look(): void {
-    const { configPath, environment, onPeers } = this.#options;
+    const { configPath, environment, loadConfig, onPeers } = this.#options;
     const text = textOf(configPath);
     if (text === this.#seen) return;
     this.#seen = text;
     try {
-      const peers = peersOf(loadConfig(configPath));
+      const peers = peersOf(loadConfig());
       const printed = JSON.stringify(peers);
       if (printed === this.#peers) return;
       this.#peers = printed;
