@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { until } from "@event-anchoring/testkit";
 import { ComposeCluster, IMAGE, assertRan } from "./compose-cluster.ts";
@@ -67,6 +67,15 @@ describeWithDocker(`docker compose up${missing === null ? "" : ` (skipped: ${mis
     const { stdout } = assertRan(cluster.compose("run", "--rm", "-T", "anchorctl", "status"), "anchorctl status");
     expect(stdout.match(/certificate expires/g)).toHaveLength(3);
     expect(stdout).toContain("All nodes are ready");
+  });
+
+  test("gives an operator's tool the trust roots, and no root key or node's key", () => {
+    const look = ["run", "--rm", "-T", "--entrypoint", "sh", "anchorctl", "-c"];
+    const inside = (script: string): string => assertRan(cluster.compose(...look, script), script).stdout.trim();
+    expect(inside("ls -A /cluster/root-keys /cluster/nodes /cluster/gateway | grep -v :")).toBe("");
+    expect(inside("touch /cluster/ca/x 2>&1 || true")).toContain("Read-only file system");
+    assertRan(cluster.compose("run", "--rm", "-T", "anchorctl", "root", "fetch"), "anchorctl root fetch");
+    expect(readdirSync(cluster.path("cluster"))).toContain("trust-root.txt");
   });
 
   test("runs nothing as root, with a file system to write to, with rights, or without limits", () => {

@@ -5,10 +5,9 @@
 import { X509Certificate } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { equalBytes, parseSignedTrustRoot } from "@event-anchoring/protocol";
+import { equalBytes } from "@event-anchoring/protocol";
 import { createCertificateAuthority, spkiSha256Of, splitCertificates } from "./ca.ts";
-import { loadCluster, nodePaths, writeAuthority } from "./cluster-files.ts";
+import { loadCluster, nodePaths, readNewestTrustRoot, writeAuthority } from "./cluster-files.ts";
 import { fileExists, readPrivateFile, writePrivateFile } from "./files.ts";
 
 /** What keeps a step from being taken; nothing was changed. */
@@ -43,16 +42,12 @@ export async function makeNextAuthority(outDir: string, nowMs: number): Promise<
   return next.spkiSha256;
 }
 
-/**
- * Step 1: every node accepts certificates of both.
- * @param trustRootDocument the newest trust root; default: the one in `outDir`
- * @throws RolloverError
- */
-export async function trustNextAuthority(outDir: string, trustRootDocument?: string): Promise<void> {
+/** Step 1: every node accepts certificates of both. The newest trust root in `outDir` counts. @throws RolloverError */
+export async function trustNextAuthority(outDir: string): Promise<void> {
   const current = await readPrivateFile(join(outDir, "ca", "ca.crt"));
   const next = await readNext(outDir);
   const cluster = await loadCluster(outDir);
-  const { trustRoot } = parseSignedTrustRoot(trustRootDocument ?? cluster.trustRootDocument, nodeCrypto.sha256);
+  const { trustRoot } = await readNewestTrustRoot(outDir);
   const pin = spkiSha256Of(next);
   if (!trustRoot.ca.some((pinned) => equalBytes(pinned, pin))) {
     const hex = Buffer.from(pin).toString("hex");

@@ -1,6 +1,6 @@
 /** A cluster's files: what the ceremony leaves on disk, and how it is read back. */
 import { createPrivateKey } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { formatIdentity } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -282,6 +282,17 @@ export async function loadCertificateAuthority(outDir: string, name = "ca"): Pro
   const certificatePem = await readPrivateFile(join(outDir, "ca", `${name}.crt`));
   const privateKeyPem = await readPrivateFile(join(outDir, "ca", `${name}.key`));
   return certificateAuthorityOf({ certificatePem, privateKeyPem, expiresMs: 0 });
+}
+
+/** Later versions stand beside the first one, a file each, as `anchorctl root fetch` writes them. */
+const LATER_DOCUMENT = /^trust-root-([1-9][0-9]{0,9})\.txt$/u;
+
+/** The newest version in the cluster's folder. @throws PrivateFileError */
+export async function readNewestTrustRoot(outDir: string): Promise<SignedTrustRoot> {
+  const versions = (await readdir(outDir)).flatMap((name) => LATER_DOCUMENT.exec(name)?.[1] ?? []).map(Number);
+  if (versions.length === 0) return readTrustRoot(outDir);
+  const path = join(outDir, `trust-root-${Math.max(...versions)}.txt`);
+  return parseSignedTrustRoot(await readPrivateFile(path), nodeCrypto.sha256);
 }
 
 async function readTrustRoot(outDir: string): Promise<SignedTrustRoot> {

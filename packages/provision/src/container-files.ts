@@ -67,7 +67,8 @@ export async function giveContainerFiles(outDir: string, uid: number, gid: numbe
     for (const entry of entries) await lchown(join(entry.parentPath, entry.name), uid, gid);
     await lchown(folder, uid, gid);
   }
-  for (const name of ["cluster.json", "trust-root.txt", "root-thk.txt"]) await lchown(join(outDir, name), uid, gid);
+  for (const name of [".", "cluster.json", "trust-root.txt", "root-thk.txt"])
+    await lchown(join(outDir, name), uid, gid);
 }
 
 function drawPassword(): string {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex, parseSignedTrustRoot } from "@event-anchoring/protocol";
+import { bytesToHex, compareBytes, formatTrustRootText, parseSignedTrustRoot } from "@event-anchoring/protocol";
 import {
   certsCommand,
   createCertificateAuthority,
@@ -288,6 +288,22 @@ describe("the successor of the CA", () => {
     expect(await certs("authority trust")).toBe(1);
     expect(said.error).toContain("does not pin");
     expect(splitCertificates(await text("nodes/n1/identity/ca.crt"))).toHaveLength(1);
+  });
+
+  test("is trusted once a later trust root beside the first one pins it", async () => {
+    await certs("ceremony");
+    await Promise.all(["crt", "key"].map((ending) => rm(at("ca", `next.${ending}`))));
+    await certs("authority new");
+    const note = await text("trust-root.txt");
+    const { trustRoot, rootThk: previous } = parseSignedTrustRoot(note, nodeCrypto.sha256);
+    const pin = spkiSha256Of(await text("ca", "next.crt"));
+    const ca = [...trustRoot.ca.slice(1), pin].toSorted(compareBytes);
+    // The folder's owner vouches for what is in it; here only the text counts, as the nodes judge for themselves.
+    const signatures = note.slice(note.indexOf("\n\n") + 1);
+    const later = formatTrustRootText({ ...trustRoot, version: 2, previous, ca }) + signatures;
+    await writeFile(at("trust-root-2.txt"), later, { mode: 0o600 });
+    expect(await certs("authority trust")).toBe(0);
+    expect(splitCertificates(await text("nodes/n1/identity/ca.crt"))).toHaveLength(2);
   });
 });
 

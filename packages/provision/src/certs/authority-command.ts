@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { forgetPreviousAuthority, makeNextAuthority, switchAuthority, trustNextAuthority } from "../authorities.ts";
@@ -16,9 +15,8 @@ up: their log says tls_reloaded.
   forget    3. nobody accepts the old CA, and its key is deleted; then a trust root without its pin
 
 Options:
-  --out <folder>          the cluster's folder (default: ${OUT_DIR_DEFAULT})
-  --trust-root <file>     the newest signed trust root, if it is not the first one
-  --help                  print this
+  --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT}), with the newest trust root: anchorctl root fetch
+  --help               print this
 `;
 
 export async function authorityCommand(args: readonly string[], terminal: CertsTerminal): Promise<number> {
@@ -27,7 +25,6 @@ export async function authorityCommand(args: readonly string[], terminal: CertsT
     allowPositionals: true,
     options: {
       out: { type: "string", default: OUT_DIR_DEFAULT },
-      "trust-root": { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -37,7 +34,6 @@ export async function authorityCommand(args: readonly string[], terminal: CertsT
   }
   const { workingDir, nowMs } = terminal;
   const outDir = resolve(workingDir, values.out);
-  const path = values["trust-root"];
   const [step, ...others] = positionals;
   if (others.length > 0) throw new CertsUsageError(HELP);
   switch (step) {
@@ -47,10 +43,7 @@ export async function authorityCommand(args: readonly string[], terminal: CertsT
       return 0;
     }
     case "trust":
-      await trustNextAuthority(
-        outDir,
-        path === undefined ? undefined : await readFile(resolve(workingDir, path), "utf8"),
-      );
+      await trustNextAuthority(outDir);
       terminal.write(
         "  1. Every node's ca.crt holds both CAs. When all logs say tls_reloaded: certs/authority.js switch\n",
       );

@@ -2,23 +2,21 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { equalBytes, parseSignedTrustRoot } from "@event-anchoring/protocol";
+import { equalBytes } from "@event-anchoring/protocol";
 import { spkiSha256Of, splitCertificates } from "../ca.ts";
-import { loadCluster } from "../cluster-files.ts";
+import { loadCluster, readNewestTrustRoot } from "../cluster-files.ts";
 import { fileExists } from "../files.ts";
 import { OUT_DIR_DEFAULT, dateText, parseLifetime } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
 
 const HELP = `Usage: node certs/show.js [options]
 
-Lists every certificate of the cluster's folder: whose it is, when it expires, and of a CA whether the trust root pins
-it. Ends with 1 if one has expired or expires soon, or if a node trusts a CA that is not pinned.
+Lists every certificate of the cluster's folder: whose it is, when it expires, and of a CA whether the newest trust root
+pins it. Ends with 1 if one has expired or expires soon, or if a node trusts a CA that is not pinned.
 
 Options:
   --within <time>      what is soon (default: 14d)
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
-  --trust-root <file>  the newest signed trust root, if it is not the first one
   --help               print this
 `;
 
@@ -28,7 +26,6 @@ export async function showCommand(args: readonly string[], terminal: CertsTermin
     options: {
       out: { type: "string", default: OUT_DIR_DEFAULT },
       within: { type: "string", default: "14d" },
-      "trust-root": { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -39,10 +36,7 @@ export async function showCommand(args: readonly string[], terminal: CertsTermin
   const outDir = resolve(terminal.workingDir, values.out);
   const soonMs = terminal.nowMs + parseLifetime(values.within);
   const cluster = await loadCluster(outDir);
-  const newest = values["trust-root"];
-  const document =
-    newest === undefined ? cluster.trustRootDocument : await readFile(resolve(terminal.workingDir, newest), "utf8");
-  const { trustRoot } = parseSignedTrustRoot(document, nodeCrypto.sha256);
+  const { trustRoot } = await readNewestTrustRoot(outDir);
   const nodeFiles = cluster.nodes.flatMap(({ identityDir }) =>
     ["tls.crt", "ca.crt"].map((name) => join(identityDir, name)),
   );
