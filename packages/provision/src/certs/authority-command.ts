@@ -15,7 +15,7 @@ up: their log says tls_reloaded.
   forget    3. nobody accepts the old CA, and its key is deleted; then a trust root without its pin
 
 Options:
-  --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT}), with the newest trust root: anchorctl root fetch
+  --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT}); the newest trust root in it counts
   --help               print this
 `;
 
