@@ -77,7 +77,7 @@ async function reconnect(): Promise<void> {
 }
 
 describe("new certificates", () => {
-  test("taken up five times by both nodes while frames flow: all arrive, in order, over the same sessions", async () => {
+  test("taken up five times by both while frames flow: all arrive, in order, over the same sessions", async () => {
     const opened = b.count("session_opened", "control_in");
     const flow = sendWithoutPause();
     for (let round = 0; round < 5; round++) {
@@ -113,7 +113,7 @@ describe("new certificates", () => {
 });
 
 describe("another authority", () => {
-  test("follows the first one while frames flow: both trusted, the new one issues, the old one is forgotten", async () => {
+  test("follows the first while frames flow: both trusted, the new one issues, the old one forgotten", async () => {
     const flow = sendWithoutPause();
     const steps: [issuer: CertificateAuthority, trusted: CertificateAuthority[]][] = [
       [cluster.authority, [cluster.authority, next]],
