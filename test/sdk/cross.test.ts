@@ -20,16 +20,18 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** How records of one kind are signed, in order. */
 const KINDS = {
-  claim: { op: "prepare_claim", roles: ["subject", "issuer"] },
-  grant: { op: "prepare_grant", roles: ["grantor", "witness"] },
-  event: { op: "prepare_event", roles: ["actor"] },
-  revocation: { op: "prepare_revocation", roles: ["revoker"] },
+  claim: { op: "prepare_claim", roles: ["subject", "issuer"], alters: "attribute_hash" },
+  grant: { op: "prepare_grant", roles: ["grantor", "witness"], alters: "scope_hash" },
+  event: { op: "prepare_event", roles: ["actor"], alters: "event_hash" },
+  revocation: { op: "prepare_revocation", roles: ["revoker"], alters: "reason" },
 } as const;
 
 type Kind = keyof typeof KINDS;
 
 interface Signed {
   readonly request: Fields;
+  /** By their wire names. */
+  readonly signatures: Fields;
   /** What each party signed, in order. */
   readonly made: readonly { readonly publicKey: unknown; readonly payload: unknown; readonly signature: unknown }[];
 }
@@ -55,7 +57,7 @@ async function signWith(sdk: CrosscheckProcess, kind: Kind, input: Fields, keys:
     made.push({ publicKey: answer["public_key"], payload, signature: answer["signature"] });
   }
   const { request } = await sdk.want({ op, input, ...signatures });
-  return { request: request as Fields, made };
+  return { request: request as Fields, signatures, made };
 }
 
 const hash = (): string => randomBytes(32).toString("hex");
@@ -101,7 +103,7 @@ describe("the SDKs among each other", () => {
     origin = nodes[0]?.origin_fingerprint ?? "";
     const { chain } = (await call("/v1/trust-root")).body;
     trust = { trust_roots: chain.map(({ document }) => document), pinned_root_thk: root.root_thk };
-  }, 90_000);
+  }, 300_000);
 
   afterAll(async () => {
     running.forEach((sdk) => sdk.end());
@@ -110,7 +112,9 @@ describe("the SDKs among each other", () => {
 
   /** Signed by one, verified by all. */
   const signAndVerify = async (sdk: CrosscheckProcess, kind: Kind, input: Fields, keys: readonly Key[]) => {
-    const { request, made } = await signWith(sdk, kind, input, keys);
+    const { request, signatures, made } = await signWith(sdk, kind, input, keys);
+    const { op, alters } = KINDS[kind];
+    const lie = alters === "reason" ? { reason: "cessation" } : { [alters]: hash() };
     for (const other of running) {
       for (const { publicKey, payload, signature } of made) {
         const question = { op: "verify_signature", public_key: publicKey, payload, signature };
@@ -119,12 +123,64 @@ describe("the SDKs among each other", () => {
         expect(await other.want({ ...question, payload: altered })).toEqual({ valid: false });
       }
       expect((await signWith(other, kind, input, keys)).request).toEqual(request);
+      // Signatures over something else, or by the wrong party, make no request.
+      const swapped = Object.fromEntries(
+        Object.keys(signatures).map((name, at) => [name, made.at(-1 - at)?.signature]),
+      );
+      const stranger = { ...signatures, [Object.keys(signatures)[0] ?? ""]: "11".repeat(64) };
+      const tampered = [
+        { ...signatures, input: { ...input, ...lie } },
+        { ...stranger, input },
+      ];
+      if (made.length > 1) tampered.push({ ...swapped, input });
+      for (const question of tampered) expect((await other.ask({ op, ...question })).error).toBeDefined();
     }
-    return { request, payload: made[0]?.payload };
+    return { request, lie, payload: made[0]?.payload };
+  };
+
+  /** What was altered after it was signed is refused by the service; then what was signed is taken. */
+  const postSigned = async (path: string, { request, lie }: { request: Fields; lie: Fields }) => {
+    const refused = (await post(path, { ...request, ...lie })) as unknown as { status: number; body: Fields };
+    expect({ status: refused.status, code: refused.body["code"] }).toEqual({ status: 422, code: "signature_invalid" });
+    const taken = await post(path, request);
+    expect(taken.status).toBe(201);
+    return taken.body;
+  };
+
+  /** Receipts that were altered on the way. */
+  const alteredReceipts = (receipt: Fields): readonly Fields[] => {
+    const leaf = Buffer.from(String(receipt["leaf"]), "base64");
+    leaf[leaf.length - 1] = (leaf.at(-1) ?? 0) ^ 1;
+    const checkpoint = String(receipt["checkpoint"]);
+    const size = Number(checkpoint.split("\n")[1]);
+    const lines = checkpoint.trimEnd().split("\n");
+    return [
+      { leaf: leaf.toString("base64") },
+      { anchor_id: hash() },
+      { index: Number(receipt["index"]) + 1 },
+      { inclusion: (receipt["inclusion"] as string[]).slice(1) },
+      { inclusion: [...(receipt["inclusion"] as string[]), Buffer.from(hash(), "hex").toString("base64")] },
+      { checkpoint: checkpoint.replace(`\n${size}\n`, `\n${size + 1}\n`), tree_size: size + 1 },
+      { checkpoint: `${lines.slice(0, -1).join("\n")}\n` },
+      { checkpoint: checkpoint.replace(/[A-Za-z]=\n$/, "A=\n") },
+    ].map((change) => ({ ...receipt, ...change }));
+  };
+
+  /** All refuse what was altered, at the same step. Of a quorum that is larger than needed a line less is no matter. */
+  const judgeAltered = async (receipt: Fields): Promise<void> => {
+    for (const altered of alteredReceipts(receipt)) {
+      const question = { op: "verify_receipt", receipt: altered, ...trust };
+      const [first, ...others] = await Promise.all(running.map((sdk) => sdk.ask(question)));
+      for (const other of others) expect(other).toEqual(first);
+      if (altered["checkpoint"] === receipt["checkpoint"]) {
+        expect(first?.ok?.["verdict"] ?? first?.error?.code).not.toBe("valid");
+      }
+    }
   };
 
   /** All judge the receipt alike, as it is and for another content. */
   const judgeReceipt = async (receipt: unknown, expected: Fields): Promise<void> => {
+    await judgeAltered(receipt as Fields);
     for (const sdk of running) {
       const question = { op: "verify_receipt", receipt, ...trust };
       const valid = { verdict: "valid", step: null, code: null, superseded_trust_root: null, origin_lost: false };
@@ -150,10 +206,9 @@ describe("the SDKs among each other", () => {
           issuer_public_key: issuer.publicKey,
           issued_at: 1_767_225_600_000,
         };
-        const { request, payload } = await signAndVerify(sdk, "claim", input, [subject, issuer]);
-        const { status, body } = await post("/v1/claim-anchors", request);
-        expect(status).toBe(201);
-        await judgeReceipt(body.receipt, { payload, anchor_id: body.anchor.anchor_id });
+        const signed = await signAndVerify(sdk, "claim", input, [subject, issuer]);
+        const body = await postSigned("/v1/claim-anchors", signed);
+        await judgeReceipt(body.receipt, { payload: signed.payload, anchor_id: body.anchor.anchor_id });
         return body;
       };
       const [grantor, grantee] = [await claimOf(deployer), await claimOf(agent)];
@@ -168,22 +223,40 @@ describe("the SDKs among each other", () => {
         witness_public_key: issuer.publicKey,
       };
       const granted = await signAndVerify(sdk, "grant", grantInput, [deployer, issuer]);
-      const grant = await post("/v1/grant-anchors", granted.request);
-      expect(grant.status).toBe(201);
-      await judgeReceipt(grant.body.receipt, { payload: granted.payload });
+      const grant = await postSigned("/v1/grant-anchors", granted);
+      await judgeReceipt(grant.receipt, { payload: granted.payload });
 
       const eventHash = hash();
       const eventInput = {
         origin_fingerprint: origin,
         event_hash: eventHash,
-        semantic_anchor: { iris_ref: grantee.anchor.anchor_id, grant_ref: grant.body.anchor.anchor_id, bond_ref: "" },
+        semantic_anchor: { iris_ref: grantee.anchor.anchor_id, grant_ref: grant.anchor.anchor_id, bond_ref: "" },
         client_event_id: `cross ${sdk.language} ${eventHash.slice(0, 8)}`,
         actor_public_key: agent.publicKey,
       };
       const acted = await signAndVerify(sdk, "event", eventInput, [agent]);
-      const event = await post("/v1/event-anchors", acted.request);
-      expect(event.status).toBe(201);
-      await judgeReceipt(event.body.receipt, { payload: acted.payload, event_hash: eventHash });
+      const event = await postSigned("/v1/event-anchors", acted);
+      await judgeReceipt(event.receipt, { payload: acted.payload, event_hash: eventHash });
+
+      // An event that nobody signs, prepared by all alike.
+      const { actor_public_key: _, ...unsigned } = { ...eventInput, client_event_id: `cross ${hash().slice(0, 8)}` };
+      const requests = await Promise.all(
+        running.map(async (each) => (await each.want({ op: "prepare_event", input: unsigned }))["request"]),
+      );
+      for (const request of requests) expect(request).toEqual(requests[0]);
+      const plain = await post("/v1/event-anchors", requests[at] as Fields);
+      expect(plain.status).toBe(201);
+      await judgeReceipt(plain.body.receipt, { event_hash: eventHash });
+
+      const ofGrant = {
+        target_origin_fingerprint: grant.anchor.origin_fingerprint,
+        target_anchor_id: grant.anchor.anchor_id,
+        reason: "privilege_withdrawn",
+        revoker_public_key: deployer.publicKey,
+      };
+      const withdrawn = await signAndVerify(sdk, "revocation", ofGrant, [deployer]);
+      const withdrawal = await postSigned(`/v1/grant-anchors/${grant.anchor.anchor_id}/revoke`, withdrawn);
+      await judgeReceipt(withdrawal.receipt, { payload: withdrawn.payload });
 
       const revocationInput = {
         target_origin_fingerprint: grantee.anchor.origin_fingerprint,
@@ -194,14 +267,13 @@ describe("the SDKs among each other", () => {
       };
       const revoked = await signAndVerify(sdk, "revocation", revocationInput, [issuer]);
       const path = `/v1/claim-anchors/${grantee.anchor.anchor_id}/revoke`;
-      const revocation = await post(path, revoked.request);
-      expect(revocation.status).toBe(201);
-      await judgeReceipt(revocation.body.receipt, { payload: revoked.payload });
+      const revocation = await postSigned(path, revoked);
+      await judgeReceipt(revocation.receipt, { payload: revoked.payload });
 
-      const trace = await call(`/v1/event-anchors/${event.body.anchor.anchor_id}/trace`);
+      const trace = await call(`/v1/event-anchors/${event.anchor.anchor_id}/trace`);
       expect(trace.body).toMatchObject({ authorised_at_action: true, authorised_now: false });
     },
-    120_000,
+    600_000,
   );
 });
 

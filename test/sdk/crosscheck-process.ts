@@ -1,7 +1,7 @@
 /** An SDK of any language as a process that answers lines of JSON. */
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -42,11 +42,42 @@ function pythonCommand(): SdkCommand | null {
   return null;
 }
 
+const RUST = join(PACKAGES, "sdk-rust");
+
+/** When the sources of the Rust SDK were last changed, in ms. */
+function newestSource(folder: string): number {
+  const times = readdirSync(folder, { withFileTypes: true }).map((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? newestSource(path) : statSync(path).mtimeMs;
+  });
+  return Math.max(0, ...times);
+}
+
+/**
+ * The newest of these files below the build folder of the Rust SDK. What is older than the sources would speak for an
+ * SDK that is no more: null.
+ * @param folders below the build folder
+ */
+export function findRustProgram(folders: readonly string[], name: RegExp): string | null {
+  const target = process.env["CARGO_TARGET_DIR"] ?? join(RUST, "target");
+  const programs = folders
+    .map((folder) => join(target, folder))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder)
+        .filter((file) => name.test(file))
+        .map((file) => join(folder, file)),
+    )
+    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  const newest = programs[0];
+  if (newest === undefined) return null;
+  const changed = Math.max(...["src", "tests", "examples"].map((name) => newestSource(join(RUST, name))));
+  return statSync(newest).mtimeMs > changed ? newest : null;
+}
+
 function rustCommand(): SdkCommand | null {
-  const target = process.env["CARGO_TARGET_DIR"] ?? join(PACKAGES, "sdk-rust", "target");
-  const built = ["release", "debug"].map((profile) => join(target, profile, "examples", "crosscheck"));
-  const program = built.find((path) => existsSync(path));
-  return program === undefined ? null : { language: "Rust", program, args: [], environment: {} };
+  const program = findRustProgram(["release/examples", "debug/examples"], /^crosscheck$/);
+  return program === null ? null : { language: "Rust", program, args: [], environment: {} };
 }
 
 /** The SDKs that can be asked on this machine, and why the others cannot. */

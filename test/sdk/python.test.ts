@@ -42,7 +42,7 @@ describeWithPython("the Python SDK on a cluster", () => {
     setup = await startTestCluster();
     await setup.leader();
     writeFileSync(clusterFile, JSON.stringify(setup.cluster.file), { mode: 0o600 });
-  }, 90_000);
+  }, 300_000);
 
   afterAll(async () => {
     rmSync(folder, { recursive: true });
@@ -67,5 +67,5 @@ describeWithPython("the Python SDK on a cluster", () => {
     const counts = /(\d+) passed/.exec(output);
     expect(Number(counts?.[1] ?? 0)).toBeGreaterThanOrEqual(14);
     expect(output).not.toMatch(/skipped|failed/);
-  }, 180_000);
+  }, 600_000);
 });

@@ -1,42 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { findRustProgram } from "./crosscheck-process.ts";
 
 // The Rust SDK against a real cluster. Building it takes minutes, so that is not done here: packages/sdk-rust/ci.sh
 // builds its tests, and the ones that need a cluster are given one.
 
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages", "sdk-rust");
 
-/** When the sources were last changed, in ms. */
-function newestSource(folder: string): number {
-  const times = readdirSync(folder, { withFileTypes: true }).map((entry) => {
-    const path = join(folder, entry.name);
-    return entry.isDirectory() ? newestSource(path) : statSync(path).mtimeMs;
-  });
-  return Math.max(0, ...times);
-}
-
-/** The test program of tests/cluster.rs that was built last, if ci.sh has built one since the sources were changed. */
-function findTests(): string | null {
-  const target = process.env["CARGO_TARGET_DIR"] ?? join(PACKAGE, "target");
-  const folder = join(target, "debug", "deps");
-  if (!existsSync(folder)) return null;
-  const programs = readdirSync(folder)
-    .filter((name) => /^cluster-[0-9a-f]+$/.test(name))
-    .map((name) => join(folder, name))
-    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
-  const newest = programs[0];
-  if (newest === undefined) return null;
-  const changed = Math.max(...["src", "tests", "examples"].map((name) => newestSource(join(PACKAGE, name))));
-  return statSync(newest).mtimeMs > changed ? newest : null;
-}
-
-const program = findTests();
+/** The test program of tests/cluster.rs that was built last, if it was since the sources were changed. */
+const program = findRustProgram(["debug/deps"], /^cluster-[0-9a-f]+$/);
 if (program === null) {
   process.stderr.write("test/sdk/rust.test.ts is skipped: packages/sdk-rust/ci.sh builds what it runs\n");
 }
@@ -51,7 +29,7 @@ describeWithTests("the Rust SDK on a cluster", () => {
     setup = await startTestCluster();
     await setup.leader();
     writeFileSync(clusterFile, JSON.stringify(setup.cluster.file), { mode: 0o600 });
-  }, 90_000);
+  }, 300_000);
 
   afterAll(async () => {
     rmSync(folder, { recursive: true });
@@ -67,5 +45,5 @@ describeWithTests("the Rust SDK on a cluster", () => {
     const counts = /(\d+) passed; 0 failed/.exec(output);
     expect(Number(counts?.[1] ?? 0)).toBeGreaterThanOrEqual(7);
     expect(output).not.toContain("skipped");
-  }, 180_000);
+  }, 600_000);
 });

@@ -24,6 +24,7 @@ import {
   verifyTrustRoot,
 } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
+import { anchorIdOf, bytesToHex } from "@event-anchoring/protocol";
 import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 
@@ -57,7 +58,7 @@ describe("the TypeScript SDK on a cluster", () => {
     const { chain } = await new Client({ endpoints }).trustRoot();
     trustRoot = verifyTrustRoot({ documents: chain, pinnedRootThk: rootThk });
     client = new Client({ endpoints, apiKey: setup.apiKey, trustRoot });
-  }, 90_000);
+  }, 300_000);
 
   afterAll(async () => {
     rmSync(folder, { recursive: true });
@@ -79,7 +80,9 @@ describe("the TypeScript SDK on a cluster", () => {
     expect((await open.readyz()).ready).toBe(true);
     expect((await open.limits()).batchItemsMax).toBe(1000);
     expect((await open.openApi()).document["openapi"]).toMatch(/^3\.1/);
-    await expect(open.latest()).rejects.toBeInstanceOf(Unauthorized);
+    await expect(open.latest()).rejects.toMatchObject({ code: "invalid_input", field: "apiKey" });
+    const stranger = new Client({ endpoints, apiKey: "no-such-key" });
+    await expect(stranger.latest()).rejects.toBeInstanceOf(Unauthorized);
   });
 
   test("an event, its replay, and its receipt, offline and as a file", async () => {
@@ -188,6 +191,18 @@ describe("the TypeScript SDK on a cluster", () => {
     expect(() => verifyConsistency(grown.from, grown.to, grown.proof)).not.toThrow();
     const latest = await client.latest({ originFingerprint: origin });
     expect(verifyCheckpoint(latest.checkpoint, trustRoot).rootHash).toBe(latest.rootHash);
+  });
+
+  test("the log itself, as tiles", async () => {
+    const { anchor } = await client.createEventAnchor(randomBytes(32));
+    const origin = anchor.originFingerprint;
+    const { treeSize } = verifyCheckpoint(await client.getCheckpoint(origin), trustRoot);
+    expect(treeSize).toBeGreaterThan(anchor.depth);
+    const place = { index: Math.floor(anchor.depth / 256), width: Math.min(256, treeSize) };
+    const leaves = await client.getEntries(origin, place);
+    const hashes = await client.getTile(origin, { level: 0, ...place });
+    expect(leaves.map((leaf) => bytesToHex(anchorIdOf(leaf, sha256)))).toEqual(hashes.map((each) => bytesToHex(each)));
+    expect(bytesToHex(hashes[anchor.depth] ?? new Uint8Array())).toBe(anchor.anchorId);
   });
 
   describe("examples", () => {

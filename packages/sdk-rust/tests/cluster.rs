@@ -229,6 +229,23 @@ async fn heads_only_grow() {
 }
 
 #[tokio::test]
+async fn the_log_itself() {
+    let Some(cluster) = cluster() else { return };
+    let client = cluster.client();
+    let anchor = client.create_event_anchor(unique()).await.unwrap().anchor;
+    let origin = anchor.origin_fingerprint;
+    let chain = client.trust_root_chain(&cluster.pin).await.unwrap();
+    let note = client.get_checkpoint(&origin).await.unwrap();
+    let size = verify_checkpoint(&note, &chain).unwrap().checkpoint.tree_size;
+    let (bundle, place) = (anchor.depth / 256, anchor.depth % 256);
+    let width = u16::try_from((size - bundle * 256).min(256)).unwrap();
+    let leaves = client.get_entries(&origin, bundle, width).await.unwrap();
+    let hashes = client.get_tile(&origin, 0, bundle, width).await.unwrap();
+    assert_eq!(leaves.iter().map(|leaf| anchor_id_of(leaf)).collect::<Vec<_>>(), hashes);
+    assert_eq!(hashes[usize::try_from(place).unwrap()], anchor.anchor_id);
+}
+
+#[tokio::test]
 async fn refusals_of_a_real_service() {
     let Some(cluster) = cluster() else { return };
     let stranger = Client::new(&*cluster.endpoints[0], "no-such-key").unwrap();

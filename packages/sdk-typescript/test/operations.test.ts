@@ -138,6 +138,12 @@ const CALLS: Readonly<Record<string, (client: Client, answer: unknown) => Promis
 const PUBLIC = ["GET /v1/trust-root", "GET /v1/limits", "GET /healthz", "GET /readyz", "GET /openapi.json"];
 
 const PAGES = ["GET /docs", "GET /docs/{asset}"];
+/** Answers that are no JSON: held.test.ts. */
+const LOG = [
+  "GET /v1/origins/{origin_fingerprint}/checkpoint",
+  "GET /v1/origins/{origin_fingerprint}/tile/entries/{index}",
+  "GET /v1/origins/{origin_fingerprint}/tile/{level}/{index}",
+];
 const ASKED = Object.keys(CALLS);
 
 function camel(name: string): string {
@@ -164,9 +170,8 @@ const RESHAPED = ["GET /openapi.json"];
 
 describe("operations of the OpenAPI document", () => {
   test("each has its method", () => {
-    const known = [...Object.keys(CALLS), ...PAGES];
-    const unknown = OPERATIONS.filter((operation) => !operation.includes("/v1/origins/") && !known.includes(operation));
-    expect(unknown).toEqual([]);
+    const known = [...Object.keys(CALLS), ...PAGES, ...LOG];
+    expect(OPERATIONS.filter((operation) => !known.includes(operation))).toEqual([]);
   });
 
   test.each(ASKED.flatMap((operation) => examplesOf(operation).map((example) => ({ operation, ...example }))))(
