@@ -35,6 +35,11 @@ export class ClusterUnderFaults {
     }
   }
 
+  /** Waits until so many more records are acknowledged. */
+  more(count: number): Promise<void> {
+    return this.#load.more(count, STRIKE_TIMEOUT_MS / 2);
+  }
+
   /** Some faults at once. @returns what went wrong, as soon as they are over */
   async strike(nemeses: readonly Nemesis[]): Promise<readonly string[]> {
     const { recorder, notices } = this.faulty;

@@ -14,6 +14,7 @@ import type { AnchoredRecord, SeenHead } from "../src/faults/recorder.ts";
 import type { StoredLeaf } from "../src/faults/stored-log.ts";
 
 const ORIGIN = "0a".repeat(32);
+const NOW_MS = 1_000_000;
 const idOf = (sequence: number): string => bytesToHex(nodeCrypto.sha256(Uint8Array.of(sequence)));
 
 function anchored(sequence: number, changes: Partial<AnchoredRecord> = {}): AnchoredRecord {
@@ -36,7 +37,7 @@ function anchored(sequence: number, changes: Partial<AnchoredRecord> = {}): Anch
 function leaf(sequence: number, changes: Partial<StoredLeaf> = {}): StoredLeaf {
   const content = sequence === 0 ? null : `event content-${sequence}`;
   const place = { anchorId: idOf(sequence), originFingerprint: ORIGIN, sequence, depth: sequence };
-  return { ...place, acceptedMs: 0, content, ...changes };
+  return { ...place, acceptedMs: NOW_MS + sequence, content, ...changes };
 }
 
 const LEAVES = [0, 1, 2, 3].map((sequence) => leaf(sequence));
@@ -92,7 +93,7 @@ describe("what was said", () => {
     for (const node of ["n1", "n2", "n3", "n1"]) for (const size of [2, 3]) cosign(recorder, node, size, rootOf(size));
     expect(recorder.cosignatures).toHaveLength(6);
     expect(brokenPromises(recorder)).toEqual([]);
-    expect(brokenByLog(LEAVES, recorder)).toEqual([]);
+    expect(brokenByLog(LEAVES, recorder, NOW_MS)).toEqual([]);
   });
 
   const OTHER_ROOT = "0b".repeat(32);
@@ -196,17 +197,21 @@ describe("a log", () => {
       /^lost/,
     ],
     ["holds it twice", [...LEAVES, leaf(4, { content: "event content-1" })], /^doubled: event content-1 .* 1 and 4/],
+    ["goes back in time", LEAVES.with(2, leaf(2, { acceptedMs: NOW_MS })), /^time goes back at sequence 2/],
+    ["is ahead of time", LEAVES.with(3, leaf(3, { acceptedMs: NOW_MS + 6001 })), /^sequence 3 is 6001 ms ahead/],
     ["holds what nobody sent", [...LEAVES, leaf(4)], /^nobody has sent what is at sequence 4/],
     ["does not come to the roots that were shown", LEAVES.with(0, leaf(0, { anchorId: idOf(9) })), /n1 said/],
   ];
 
   test.each(cases)("is refused when it %s", (_title, leaves, line) => {
-    expect(brokenByLog(leaves, goodRecorder())).toEqual(expect.arrayContaining([expect.stringMatching(line)]));
+    expect(brokenByLog(leaves, goodRecorder(), NOW_MS)).toEqual(expect.arrayContaining([expect.stringMatching(line)]));
   });
 
   test("is refused when a size was signed that it does not reach", () => {
     const recorder = goodRecorder();
     cosign(recorder, "n2", 9, rootOf(3));
-    expect(brokenByLog(LEAVES, recorder)).toEqual([expect.stringMatching(/ 9: n2 said .* the leaves undefined/)]);
+    expect(brokenByLog(LEAVES, recorder, NOW_MS)).toEqual([
+      expect.stringMatching(/ 9: n2 said .* the leaves undefined/),
+    ]);
   });
 });

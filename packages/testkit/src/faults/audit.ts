@@ -48,7 +48,7 @@ export async function audit(setup: TestCluster, recorder: Recorder): Promise<Aud
     ...brokenPromises(recorder),
     ...logs.flatMap((log, at) => differentLeaves(nodes[at]?.id ?? "", first, log)),
     ...tips.flatMap((tip, at) => (tip.join() === tips[0]?.join() ? [] : [`${nodes[at]?.id}: ${tip.join()}`])),
-    ...brokenByLog(first, recorder),
+    ...brokenByLog(first, recorder, Date.now()),
     ...badCosignatures(cosignatures, trustRoots),
     ...badReceipts(anchored, trustRoots),
   ];

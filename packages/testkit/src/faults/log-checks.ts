@@ -2,9 +2,16 @@ import type { AnchoredRecord, Recorder, SeenCosignature } from "./recorder.ts";
 import { rootsAt } from "./stored-log.ts";
 import type { StoredLeaf } from "./stored-log.ts";
 
-/** What the log of a node says against what was said of it. Each line is a broken promise. */
-export function brokenByLog(leaves: readonly StoredLeaf[], recorder: Recorder): readonly string[] {
+/** A leader whose clock is further ahead of the others' stamps nothing; and what it takes to find that out. */
+const AHEAD_MS_MAX = 5000 + 1000;
+
+/**
+ * What the log of a node says against what was said of it. Each line is a broken promise.
+ * @param nowMs Unix milliseconds, when all of it had been written
+ */
+export function brokenByLog(leaves: readonly StoredLeaf[], recorder: Recorder, nowMs: number): readonly string[] {
   return [
+    ...mistimed(leaves, nowMs),
     ...misplaced(leaves, recorder.anchored),
     ...strangers(leaves, recorder.attempted),
     ...unfoundedRoots(leaves, [...recorder.cosignatures, ...recorder.heads]),
@@ -46,5 +53,14 @@ function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly SaidRoot[]
   return said.flatMap((one) => {
     const root = roots.get(keyOf(one));
     return root === one.rootHash ? [] : [`${keyOf(one)}: ${one.nodeId} said ${one.rootHash}, the leaves ${root}`];
+  });
+}
+
+/** Times go back, or are of a clock that was ahead of all others. */
+function mistimed(leaves: readonly StoredLeaf[], nowMs: number): readonly string[] {
+  return leaves.flatMap(({ sequence, acceptedMs }) => {
+    const before = leaves[sequence - 1]?.acceptedMs ?? 0;
+    if (acceptedMs < before) return [`time goes back at sequence ${sequence}: ${before}, then ${acceptedMs}`];
+    return acceptedMs <= nowMs + AHEAD_MS_MAX ? [] : [`sequence ${sequence} is ${acceptedMs - nowMs} ms ahead of time`];
   });
 }
