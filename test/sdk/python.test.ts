@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -50,7 +50,7 @@ describeWithPython("the Python SDK on a cluster", () => {
   }, 60_000);
 
   test("passes its end-to-end tests, and runs its examples", () => {
-    const output = execFileSync(
+    const { status, stdout, stderr } = spawnSync(
       python ?? "",
       ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_cluster.py"],
       {
@@ -64,8 +64,9 @@ describeWithPython("the Python SDK on a cluster", () => {
         },
       },
     );
-    const counts = /(\d+) passed/.exec(output);
+    if (status !== 0) throw new Error(`pytest ended with ${status}:\n${stdout}${stderr}`);
+    const counts = /(\d+) passed/.exec(stdout);
     expect(Number(counts?.[1] ?? 0)).toBeGreaterThanOrEqual(14);
-    expect(output).not.toMatch(/skipped|failed/);
+    expect(stdout).not.toMatch(/skipped|failed/);
   }, 600_000);
 });
