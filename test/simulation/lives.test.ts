@@ -10,7 +10,7 @@ test(`every sentence holds in ${LIVES} lives`, async () => {
   process.stdout.write(`${summaryOf(lives, performance.now() - startedMs)}\n`);
   expect(lives.flatMap(({ story }) => story ?? [])).toEqual([]);
   expect(lives.map(({ seed }) => seed)).toEqual(Array.from({ length: LIVES }, (_, at) => at + 1));
-  expect(lives.filter(({ nodes }) => nodes === 5).length).toBeGreaterThan(LIVES / 30);
+  expect(lives.filter(({ nodes }) => nodes === 5).length).toBeGreaterThanOrEqual(Math.floor(LIVES / 30));
   expect(lives.filter(({ acknowledged }) => acknowledged > 0)).toHaveLength(LIVES);
 }, 3_600_000);
 

@@ -1,5 +1,8 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { liveOneLife, simCommand } from "@event-anchoring/testkit";
+
+// Lives are seconds of work; a busy machine makes minutes of them.
+jest.setTimeout(600_000);
 
 function collected(): { text: string; write(text: string): void } {
   return {
