@@ -255,6 +255,8 @@ export class ControlPlaneNode {
     if (refusal.code === "amnesia" || refusal.code === "stale_incarnation") {
       end({ kind: "fenced", code: "peer_remembers_more", detail: `${peer}: ${refusal.code}: ${refusal.detail}` });
     }
+    // Who is asked to go serves until it is removed; a refusal for another reason says nothing of that.
+    if (refusal.code !== "retired" && refusal.code !== "unknown_node") return;
     // A peer's word is not enough: the chain it sent must say so.
     const { newest } = this.known;
     const status = newest.nodes.find(({ nodeId }) => nodeId === identity.nodeId)?.status;
