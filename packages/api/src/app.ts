@@ -196,7 +196,7 @@ function headerText(request: IncomingMessage, name: string): string | undefined 
   return Array.isArray(value) ? value.join(",") : value;
 }
 
-/** The methods of each path of the router, in the order of the table: fixed paths come before those with a parameter. */
+/** The methods of each path of the router, in the order of the table: fixed paths before those with a parameter. */
 function routesByPath(): Map<string, (Route & { readonly id: RouteId })[]> {
   const byPath = new Map<string, (Route & { readonly id: RouteId })[]>();
   for (const route of ROUTES) {

@@ -1,36 +1,36 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { SettingsError, readSettings } from "@event-anchoring/control-contract";
 import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { z } from "zod";
 
 /** A setting is missing or wrong; the message names it. The process exits with code 2. */
-export class ConfigError extends Error {
-  constructor(message: string, options?: { cause: unknown }) {
-    super(message, options);
-    this.name = "ConfigError";
-  }
-}
+export const ConfigError = SettingsError;
+export type ConfigError = SettingsError;
 
 const address = z.strictObject({ host: z.string().min(1), port: z.number().int().min(0).max(65_535) });
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/, "64 lower-case hex digits are expected");
 
 const configSchema = z.strictObject({
-  node_id: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/),
+  node_id: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -, a letter first, are expected"),
   cluster_id: hex32,
   origin_fingerprint: hex32,
   /** Holds root-thk.txt; without it the first trust root is taken as the control plane has admitted it. */
   identity_dir: z.string().min(1).optional(),
   /** Of a role that can only read. */
-  database_url: z.string().min(1),
+  database_url: z.string().regex(/^postgres(ql)?:\/\//, "a URL that begins with postgresql:// is expected"),
   /** Unix socket of the node's control plane. */
-  control_socket: z.string().min(1),
+  control_socket: z.string().min(1).max(107),
   listen: address,
   /** A private address: this listener asks nobody for a key. */
   metrics: address,
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
   limits: z.strictObject({ key_requests_per_second: z.number().positive().nullable().optional() }).optional(),
 });
+
+/** What an api process can be told: `docs/operating/configuration.md`. */
+export const API_SETTINGS = { schema: configSchema, prefix: "ANCHORING_API__" };
 
 export interface ApiConfig {
   readonly nodeId: string;
@@ -60,20 +60,16 @@ function readPinnedRootThk(identityDir: string): Uint8Array {
   return hexToBytes(text, 32);
 }
 
-/** @throws ConfigError naming the setting and what is wrong with it */
-export function parseConfig(text: string): ApiConfig {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new ConfigError("the configuration is not JSON", { cause });
-  }
-  const result = configSchema.safeParse(value);
-  if (!result.success) {
-    const faults = result.error.issues.map(({ path, message }) => `${path.join(".") || "(all)"}: ${message}`);
-    throw new ConfigError(faults.join("; "));
-  }
-  const config = result.data;
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * @param environment what it says in variables that begin with the prefix stands over the file
+ * @throws ConfigError naming the setting and what is wrong with it
+ */
+export function loadConfig(path: string, environment: Variables = {}): ApiConfig {
+  const text = readText(path);
+  if ((statSync(path).mode & 0o077) !== 0) throw new ConfigError(`${path} is readable by others; chmod 600 it`);
+  const config = readSettings(API_SETTINGS, { path, text, environment });
   return {
     nodeId: config.node_id,
     clusterId: config.cluster_id,
@@ -86,9 +82,4 @@ export function parseConfig(text: string): ApiConfig {
     logLevel: config.log_level,
     keyRequestsPerSecond: config.limits?.key_requests_per_second ?? null,
   };
-}
-
-/** @throws ConfigError */
-export function loadConfig(path: string): ApiConfig {
-  return parseConfig(readText(path));
 }

@@ -2,7 +2,7 @@
 export { ApiMetrics } from "./api-metrics.ts";
 export { createApp } from "./app.ts";
 export type { AppDependencies } from "./app.ts";
-export { ConfigError, loadConfig, parseConfig } from "./config.ts";
+export { API_SETTINGS, ConfigError, loadConfig } from "./config.ts";
 export type { ApiConfig } from "./config.ts";
 export { ControlPlaneClient } from "./control-plane-client.ts";
 export type { ControlPlaneClientOptions } from "./control-plane-client.ts";

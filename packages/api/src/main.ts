@@ -18,7 +18,7 @@ function readConfig(): ApiConfig {
   try {
     const { values } = parseArgs({ options: { config: { type: "string" } } });
     if (values.config === undefined) throw new ConfigError("--config <file> is required");
-    return loadConfig(values.config);
+    return loadConfig(values.config, process.env);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return die(EXIT_CONFIG, `api: ${message}`);

@@ -78,9 +78,9 @@ describe("anchorctl anchor of many files", () => {
   });
 
   test("asks with the same ids after an outcome that is unknown, and after half a line", async () => {
-    const busy = { status: 503, body: { code: "no_leader", detail: "" }, headers: { "retry-after": "60" } };
+    const busy = { status: 503, body: { code: "no_leader", detail: "" }, headers: { "retry-after": "120" } };
     cluster.once.set(BATCH, busy);
-    const first = await anchor("logs/*.log", "--timeout", "5");
+    const first = await anchor("logs/*.log", "--timeout", "60");
     expect([first.exitCode, JSON.parse(first.stdout)]).toEqual([
       4,
       expect.objectContaining({ failure: "unavailable" }),
@@ -131,9 +131,9 @@ describe("anchorctl anchor of many files", () => {
     for (const name of names) writeFileSync(join(home, name), name);
     let stdout = "";
     const nothing = { isTTY: false, write: () => undefined };
-    const busy = { status: 503, body: { code: "no_leader", detail: "" }, headers: { "retry-after": "60" } };
+    const busy = { status: 503, body: { code: "no_leader", detail: "" }, headers: { "retry-after": "120" } };
     cluster.once.set(BATCH, busy);
-    const exitCode = await anchorctl(["anchor", "--stdin", "--timeout", "5", ...flags()], {
+    const exitCode = await anchorctl(["anchor", "--stdin", "--timeout", "60", ...flags()], {
       stdout: { isTTY: false, write: (text: string) => (stdout += text) },
       stderr: nothing,
       stdin: Readable.from([`${names.join("\n")}\n`]),
@@ -142,5 +142,5 @@ describe("anchorctl anchor of many files", () => {
     });
     expect([exitCode, JSON.parse(stdout)]).toEqual([4, expect.objectContaining({ failure: "unavailable" })]);
     expect(batches().map((events) => events.length)).toEqual([1000]);
-  });
+  }, 120_000);
 });

@@ -1,4 +1,4 @@
-/** What tests of a real cluster need besides it: the program over it, a node that can lie, and notes that nobody made. */
+/** What tests of a real cluster need besides it: a node that can lie, and notes that nobody made. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
