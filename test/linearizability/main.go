@@ -103,12 +103,16 @@ func tooLittle(recorded *history, said verdict, least limits) string {
 	case recorded.faults == 0:
 		return "no fault struck"
 	case said.WritesBefore < least.writesBefore:
-		return fmt.Sprintf("%d writes before the first fault, at least %d are asked for", said.WritesBefore, least.writesBefore)
+		return lessThan("writes", said.WritesBefore, least.writesBefore)
 	case said.ReadsBefore < least.readsBefore:
-		return fmt.Sprintf("%d reads before the first fault, at least %d are asked for", said.ReadsBefore, least.readsBefore)
+		return lessThan("reads", said.ReadsBefore, least.readsBefore)
 	default:
 		return ""
 	}
+}
+
+func lessThan(what string, count, least int) string {
+	return fmt.Sprintf("%d %s before the first fault, at least %d are asked for", count, what, least)
 }
 
 func judgeOrigin(origin *originHistory, timeout time.Duration) (string, string) {

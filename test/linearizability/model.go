@@ -133,7 +133,7 @@ func operationsOf(origin *originHistory, known *places) []porcupine.Operation {
 	firstOpen := map[string]write{}
 	for _, one := range origin.writes {
 		if !one.isOpen {
-			operations = append(operations, porcupine.Operation{ClientId: one.client, Input: one, Call: one.callUs, Return: one.endUs})
+			operations = append(operations, operation(one.client, one, one.callUs, one.endUs))
 			continue
 		}
 		if before, isKnown := firstOpen[one.id]; !isKnown || one.callUs < before.callUs {
@@ -142,11 +142,15 @@ func operationsOf(origin *originHistory, known *places) []porcupine.Operation {
 	}
 	for id, one := range firstOpen {
 		if _, hasPlace := known.placeOf[id]; hasPlace {
-			operations = append(operations, porcupine.Operation{ClientId: one.client, Input: one, Call: one.callUs, Return: math.MaxInt64})
+			operations = append(operations, operation(one.client, one, one.callUs, math.MaxInt64))
 		}
 	}
 	for _, one := range origin.reads {
-		operations = append(operations, porcupine.Operation{ClientId: one.client, Input: one, Call: one.callUs, Return: one.endUs})
+		operations = append(operations, operation(one.client, one, one.callUs, one.endUs))
 	}
 	return operations
+}
+
+func operation(client int, input any, callUs, endUs int64) porcupine.Operation {
+	return porcupine.Operation{ClientId: client, Input: input, Call: callUs, Return: endUs}
 }

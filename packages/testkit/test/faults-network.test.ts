@@ -124,7 +124,7 @@ describe("a link without faults", () => {
 });
 
 describe("a link with faults", () => {
-  test("one way lost: that way is held, on connections of both; the other way is open; nothing is lost for good", async () => {
+  test("one way lost: that way is held, on connections of both, and arrives late; the other way is open", async () => {
     const [onward, back] = [dial("n1", "n2"), dial("n2", "n1")];
     onward.socket.write("1");
     back.socket.write("1");

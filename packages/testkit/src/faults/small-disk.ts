@@ -15,7 +15,7 @@ import { join } from "node:path";
 
 type Kind = "ext4" | "tmpfs";
 
-/** A small file system that is put in the place of a folder, with what was in it, and can be filled to the last byte. */
+/** A small file system in the place of a folder, with what was in it, that can be filled to the last byte. */
 export class SmallDisk {
   readonly kind: Kind;
   readonly #folder: string;
