@@ -5,7 +5,7 @@ import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
 export const HOLD_MS = Number(process.env["FAULT_SECONDS"] ?? 6) * 1000;
 export const START_TIMEOUT_MS = 300_000;
 /** For a fault and all that follows, on a machine that is busy with other things. */
-export const STRIKE_TIMEOUT_MS = HOLD_MS + 300_000;
+export const STRIKE_TIMEOUT_MS = HOLD_MS + 600_000;
 const LOAD = { writers: 8, batchEvents: 8 };
 const RECORDS_BEFORE = 300;
 const HEADS_LEAST = 100;
