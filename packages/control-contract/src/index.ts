@@ -9,6 +9,8 @@ export {
   encodeTrustRootReadiness,
 } from "./membership.ts";
 export type { Member, Membership, TrustRootReadiness } from "./membership.ts";
+export { SettingsError, readSettings, settingsOf } from "./settings.ts";
+export type { Setting, SettingsShape, SettingsSource } from "./settings.ts";
 export { nodeStatusSchema } from "./node-status.ts";
 export type { NodeStatus, ServingState } from "./node-status.ts";
 export {

@@ -1,10 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
+import { SettingsError, readSettings } from "@event-anchoring/control-contract";
 import { z } from "zod";
 
 /** A setting is missing or wrong; the message names it and says what it must be. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
+export const ConfigError = SettingsError;
+export type ConfigError = SettingsError;
+
+const nodeId = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -, a letter first, are expected");
 
 const address = z.strictObject({
   /** Name or address to listen on or to connect to. */
@@ -12,11 +14,19 @@ const address = z.strictObject({
   port: z.int().min(1).max(65535),
 });
 
+const peers = z.array(z.strictObject({ node_id: nodeId, ...address.shape })).superRefine((listed, context) => {
+  listed.forEach(({ node_id: id }, at) => {
+    if (listed.findIndex((other) => other.node_id === id) !== at) {
+      context.addIssue({ code: "custom", path: [at, "node_id"], message: "this node stands there twice" });
+    }
+  });
+});
+
 const configSchema = z.strictObject({
   /** This node's name in the trust root. */
-  node_id: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/),
+  node_id: nodeId,
   /** 64 hex digits; must be the trust root's. */
-  cluster_id: z.string().regex(/^[0-9a-f]{64}$/),
+  cluster_id: z.string().regex(/^[0-9a-f]{64}$/, "64 lower-case hex digits are expected"),
   /** Folder of keys, certificates and the pinned trust root. */
   identity_dir: z.string().min(1),
   /** On another volume than Postgres. */
@@ -24,12 +34,12 @@ const configSchema = z.strictObject({
   /** 0700; holds what the processes of this node share. */
   run_dir: z.string().min(1),
   /** The node's own Postgres, as the owner of its tables. */
-  database_url: z.string().min(1),
+  database_url: z.string().regex(/^postgres(ql)?:\/\//, "a URL that begins with postgresql:// is expected"),
   /** The role that the api process connects as; gets SELECT on the state tables. */
   read_only_role: z.string().min(1).optional(),
   /** Where the other nodes and operators connect. */
   listen: address,
-  peers: z.array(z.strictObject({ node_id: z.string().min(1), ...address.shape })),
+  peers,
   /** Unix socket for the api process of this node, in a 0700 folder. */
   api_socket: z.string().min(1).max(107),
   /** Private listener for Prometheus; null for none. */
@@ -41,18 +51,33 @@ const configSchema = z.strictObject({
 
 export type ControlPlaneConfig = z.infer<typeof configSchema>;
 
-/** Reads and checks the settings of a control-plane process. @throws ConfigError */
-export function loadConfig(path: string): ControlPlaneConfig {
-  let parsed: unknown;
+/** What a control-plane process can be told: `docs/operating/configuration.md`. */
+export const CONTROL_PLANE_SETTINGS = { schema: configSchema, prefix: "ANCHORING_CONTROL_PLANE__" };
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads and checks the settings of a control-plane process.
+ * @param environment what it says in variables that begin with the prefix stands over the file
+ * @throws ConfigError
+ */
+export function loadConfig(path: string, environment: Variables = {}): ControlPlaneConfig {
+  const settings = readSettings(CONTROL_PLANE_SETTINGS, { path, text: readPrivate(path), environment });
+  if (settings.peers.some((peer) => peer.node_id === settings.node_id)) {
+    throw new ConfigError(`${path}: peers: ${settings.node_id} is this node itself`);
+  }
+  return Object.freeze(settings);
+}
+
+function readPrivate(path: string): string {
+  let mode: number;
+  let text: string;
   try {
-    if ((statSync(path).mode & 0o077) !== 0) throw new ConfigError(`${path} is readable by others; chmod 600 it`);
-    parsed = JSON.parse(readFileSync(path, "utf8"));
+    mode = statSync(path).mode;
+    text = readFileSync(path, "utf8");
   } catch (cause) {
-    if (cause instanceof ConfigError) throw cause;
     throw new ConfigError(`cannot read the settings in ${path}`, { cause });
   }
-  const result = configSchema.safeParse(parsed);
-  if (result.success) return Object.freeze(result.data);
-  const wrong = result.error.issues.map((issue) => `${issue.path.join(".") || "(whole file)"}: ${issue.message}`);
-  throw new ConfigError(`${path}: ${wrong.join("; ")}`);
+  if ((mode & 0o077) !== 0) throw new ConfigError(`${path} is readable by others; chmod 600 it`);
+  return text;
 }

@@ -1,7 +1,7 @@
 /** The private process of a node. Programs start it as `main.ts`; tests and the simulator take its parts from here. */
 export { AppendLane } from "./raft/append-lane.ts";
 export type { AppendLaneOptions, AppendTarget } from "./raft/append-lane.ts";
-export { ConfigError, loadConfig } from "./config.ts";
+export { CONTROL_PLANE_SETTINGS, ConfigError, loadConfig } from "./config.ts";
 export type { ControlPlaneConfig } from "./config.ts";
 export type { Clock, Environment, Logger, Random, Timer } from "./environment.ts";
 export type { NodeIdentity } from "./identity.ts";

@@ -19,7 +19,7 @@ const EXIT_CONFIG = 2;
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { config: { type: "string" } } });
   if (values.config === undefined) throw new ConfigError("--config <file> is missing");
-  const config = loadConfig(values.config);
+  const config = loadConfig(values.config, process.env);
   const identity = loadIdentity(config.identity_dir, config.node_id);
   if (bytesToHex(identity.clusterId) !== config.cluster_id) {
     throw new ConfigError("cluster_id is not that of the trust root");
@@ -53,7 +53,13 @@ async function serve(
   await link.listen();
   const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);
   stopOn(() => node.stop());
-  const peers = new PeerWatch({ environment, configPath, config, onPeers: (listed) => node.setPeers(listed) });
+  const peers = new PeerWatch({
+    environment,
+    loadConfig: () => loadConfig(configPath, process.env),
+    configPath,
+    config,
+    onPeers: (listed) => node.setPeers(listed),
+  });
   process.on("SIGHUP", () => {
     peers.look();
     void node.reloadTls();
