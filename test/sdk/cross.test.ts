@@ -60,6 +60,14 @@ async function signWith(sdk: CrosscheckProcess, kind: Kind, input: Fields, keys:
   return { request: request as Fields, signatures, made };
 }
 
+/** A signature line with its last bit turned. */
+function flipped(line: string): string {
+  const at = line.lastIndexOf(" ") + 1;
+  const signature = Buffer.from(line.slice(at), "base64");
+  signature[signature.length - 1] = (signature.at(-1) ?? 0) ^ 1;
+  return line.slice(0, at) + signature.toString("base64");
+}
+
 const hash = (): string => randomBytes(32).toString("hex");
 
 interface Answer {
@@ -162,7 +170,7 @@ describe("the SDKs among each other", () => {
       { inclusion: [...(receipt["inclusion"] as string[]), Buffer.from(hash(), "hex").toString("base64")] },
       { checkpoint: checkpoint.replace(`\n${size}\n`, `\n${size + 1}\n`), tree_size: size + 1 },
       { checkpoint: `${lines.slice(0, -1).join("\n")}\n` },
-      { checkpoint: checkpoint.replace(/[A-Za-z]=\n$/, "A=\n") },
+      { checkpoint: `${[...lines.slice(0, -1), flipped(lines.at(-1) ?? "")].join("\n")}\n` },
     ].map((change) => ({ ...receipt, ...change }));
   };
 
@@ -172,9 +180,9 @@ describe("the SDKs among each other", () => {
       const question = { op: "verify_receipt", receipt: altered, ...trust };
       const [first, ...others] = await Promise.all(running.map((sdk) => sdk.ask(question)));
       for (const other of others) expect(other).toEqual(first);
-      if (altered["checkpoint"] === receipt["checkpoint"]) {
-        expect(first?.ok?.["verdict"] ?? first?.error?.code).not.toBe("valid");
-      }
+      const isLineLess =
+        String(altered["checkpoint"]).split("\n").length < String(receipt["checkpoint"]).split("\n").length;
+      if (!isLineLess) expect(first?.ok?.["verdict"] ?? first?.error?.code).not.toBe("valid");
     }
   };
 

@@ -29,7 +29,7 @@ from event_anchoring import (
 )
 
 from .fakes import AsyncFakeTransport, FakeTransport, answer, example, examples, problem
-from .ledger import batch, recorded
+from .ledger import batch, claim, recorded
 from .vectors import load
 
 ID = "ab" * 32
@@ -100,6 +100,28 @@ def test_signers_and_signatures_make_the_same_request() -> None:
         used.create_claim_anchor(**CLAIM, subject=subject, issuer_public_key=issuer.public_key, issuer_signature=second)
     sent = transport.bodies()
     assert sent[0] == sent[1] == sent[2]
+
+
+def test_records_may_hold_zeros() -> None:
+    used, _ = client(recorded)
+    with LocalKey("61" * 32) as one, LocalKey("62" * 32) as two:
+        zeros: Dict[str, Any] = {"attribute_hash": bytes(32), "entity_fingerprint": bytes(32), "attribute_type": 0}
+        assert used.create_claim_anchor(**zeros, subject=one, issuer=two).anchor.attribute_hash == "00" * 32
+        refs: Dict[str, Any] = {"parent_grant_ref": bytes(32), "scope_hash": bytes(32), "delegation_depth": 0}
+        granted = used.create_grant_anchor(**{**GRANT, **refs}, grantor=one, witness=two)
+        assert (granted.anchor.parent_grant_ref, granted.anchor.scope_hash) == (None, "00" * 32)
+
+
+@pytest.mark.parametrize("lie", [{"attribute_hash": "00" * 32}, {"expires_at": 7}, {"attribute_type": 7}])
+def test_a_service_that_records_another_claim(lie: Any) -> None:
+    def lying(request: Any) -> Any:
+        body = {**json.loads(request.body), **lie}
+        return answer({"anchor": claim(body), "receipt": None, "replayed": False}, 202)
+
+    used, _ = client(lying)
+    with LocalKey("61" * 32) as one, LocalKey("62" * 32) as two, pytest.raises(VerificationError) as caught:
+        used.create_claim_anchor(**CLAIM, subject=one, issuer=two)
+    assert caught.value.code == "content_differs"
 
 
 def test_an_async_client_awaits_signers() -> None:

@@ -1,10 +1,11 @@
-import { bytesToHex, verifyReceipt as verify } from "@event-anchoring/protocol";
+import { anchorIdOf, bytesToHex, equalBytes, hexToBytes, verifyReceipt as verify } from "@event-anchoring/protocol";
 import type { Leaf, ReceiptStep, TrustRootChain } from "@event-anchoring/protocol";
-import { crypto } from "./crypto.ts";
+import { crypto, sha256 } from "./crypto.ts";
 import { InvalidInput, VerificationError } from "./errors.ts";
 import { bytes32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import { readReceipt } from "./receipt.ts";
+import type { Receipt } from "./receipt.ts";
 
 /** What a receipt is judged by, and what you know by other means. */
 export interface ReceiptCheck {
@@ -37,6 +38,12 @@ export interface VerifiedReceipt {
   readonly steps: readonly ReceiptStep[];
 }
 
+/** What the leaf has to hash to: the id that you know, and the one that the receipt states, if it does not itself. */
+function expectedId(receipt: Receipt, known: Uint8Array | null): Uint8Array {
+  const stated = hexToBytes(receipt.anchorId, 32);
+  return known === null || equalBytes(known, anchorIdOf(receipt.leaf, sha256)) ? stated : known;
+}
+
 /**
  * Verifies a receipt, offline. docs/PROTOCOL.md, "Receipt", has the ten steps. A good one says that the leaf is in a
  * tree that a quorum has cosigned; not that signatures inside the leaf are good, nor that a claim is still in force.
@@ -46,14 +53,15 @@ export interface VerifiedReceipt {
 export function verifyReceipt(source: unknown, check: ReceiptCheck): VerifiedReceipt {
   const { eventHash, payload, anchorId, renewal, requireCurrent = false } = check;
   if (payload !== undefined && !(payload instanceof Uint8Array)) throw new InvalidInput("payload", "expected bytes");
+  const receipt = readReceipt(source);
   const verification = verify(
     {
-      receipt: readReceipt(source).parts,
+      receipt: receipt.parts,
       trustRoots: check.trustRoot,
       expect: {
         eventHash: eventHash === undefined ? undefined : bytes32("eventHash", eventHash),
         payload,
-        anchorId: anchorId === undefined ? undefined : bytes32("anchorId", anchorId),
+        anchorId: expectedId(receipt, anchorId === undefined ? null : bytes32("anchorId", anchorId)),
       },
       ...(renewal === undefined ? {} : { renewal }),
     },
@@ -78,7 +86,7 @@ export function verifyReceipt(source: unknown, check: ReceiptCheck): VerifiedRec
   return {
     anchorId: bytesToHex(verification.anchorId),
     leaf,
-    treeSize: readReceipt(source).treeSize,
+    treeSize: receipt.treeSize,
     supersededTrustRoot: superseded,
     originLost: verification.originLost,
     cosigners: verified.filter(({ timeS }) => timeS !== null).map(({ vkey }) => vkey.name),

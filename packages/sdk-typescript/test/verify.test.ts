@@ -93,6 +93,16 @@ describe("receipts of the shared vectors", () => {
     expect(caught).toMatchObject(vector.failure ?? { step: "none" });
   });
 
+  test("an id that a receipt states is held against its leaf, whatever else is known", () => {
+    const vector = shared.good.find(({ expect: known }) => known?.["anchor_id"] === undefined);
+    const receipt = vector?.receipt as { anchor_id: string } | undefined;
+    if (vector === undefined || receipt === undefined) throw new Error("there is such a vector");
+    const lying = { ...vector, receipt: { ...receipt, anchor_id: "1b".repeat(32) } };
+    const known = { ...lying, expect: { ...vector.expect, anchor_id: receipt.anchor_id } };
+    expect(codeOf(() => judge(lying))).toBe("anchor_id_differs");
+    expect(codeOf(() => judge(known))).toBe("anchor_id_differs");
+  });
+
   test.each(shared.proof.good)("a tlog-proof prints back", ({ proof }) => {
     expect(readReceipt(proof).toTlogProof()).toBe(proof);
   });

@@ -24,9 +24,9 @@ def hold_id(anchor: models.AnchorBase, asked: bytes) -> None:
 
 
 def hold_content(anchor: object, sent: Mapping[str, object]) -> None:
-    """Raises VerificationError `content_differs` unless the anchor shows these members, as the wire has them."""
+    """Raises VerificationError `content_differs` unless the anchor, or its leaf, has these members."""
     for name, value in sent.items():
-        if getattr(anchor, name) != value:
+        if getattr(anchor, name, None) != value:
             raise VerificationError("content_differs", f"{name} is not what was sent, or asked for")
 
 

@@ -7,7 +7,6 @@ from typing import Callable, Dict, Mapping, Optional, Type, TypeVar, Union
 
 from .. import _inputs as inputs
 from .. import models
-from .._bytes import ZERO_32
 from .._calls import Query, ask, get, make_call
 from .._decode import decode, decode_created
 from .._exchange import Operation, Session
@@ -15,6 +14,7 @@ from .._held import hold_content, hold_receipt
 from .._inputs import Bytes32
 from .._options import Wait
 from .._parties import Party
+from .._shown import leaf_of
 from ..prepare import PreparedClaimAnchor, PreparedGrantAnchor, PreparedRevocation, prepare_revocation
 from .node import origin
 from .reading import get_anchor
@@ -36,12 +36,6 @@ def _for_origin(session: Session, prepare: Callable[[bytes], T], target: Target)
     return prepare((yield from origin(session, target.origin_fingerprint)))
 
 
-def _shown(value: object) -> object:
-    if value == ZERO_32:
-        return None
-    return value.hex() if isinstance(value, bytes) else value
-
-
 def _record(
     session: Session,
     of_kind: Type[models.AnchorT],
@@ -53,7 +47,7 @@ def _record(
     call = make_call(session, "POST", path, body, is_write=True, wait=wait)
     created = yield from ask(session, call, lambda answer: decode_created(of_kind, answer))
     # Of a replay the signatures may be earlier ones: they are no content.
-    hold_content(created.anchor, {name: _shown(value) for name, value in content.items()})
+    hold_content(leaf_of(created.anchor), content)
     yield from hold_receipt(session, created.anchor.anchor_id, created.receipt)
     return created
 
