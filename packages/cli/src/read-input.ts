@@ -21,7 +21,8 @@ export async function hashFile(path: string, progress?: Progress): Promise<Uint8
       const bytes = chunk as Buffer;
       hash.update(bytes);
       done += bytes.length;
-      progress?.say(`read ${Math.floor(done / MEGABYTE)} of ${Math.floor(file.size / MEGABYTE)} MB of ${path}`);
+      if (done < file.size)
+        progress?.say(`read ${Math.floor(done / MEGABYTE)} of ${Math.floor(file.size / MEGABYTE)} MB of ${path}`);
     }
     progress?.end();
     return Uint8Array.from(hash.digest());

@@ -50,8 +50,9 @@ const linesOf = (): readonly Readonly<Record<string, unknown>>[] =>
 
 describe("anchorctl anchor of many files", () => {
   test("takes a pattern, verifies every receipt, and reports each file", async () => {
-    const { exitCode, stdout, stderr } = await anchor("logs/**/*.log");
-    expect([exitCode, stderr]).toEqual([0, ""]);
+    // How far it is stands on stderr, if it takes longer than a second.
+    const { exitCode, stdout } = await anchor("logs/**/*.log");
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ files: 4, anchored: 4, refused: 0, receipts_verified: true });
     expect(linesOf().map(({ file }) => file)).toEqual([
       undefined,

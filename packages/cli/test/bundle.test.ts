@@ -192,8 +192,8 @@ function flipped(bytes: Uint8Array): Uint8Array {
 
 describe("anchorctl bundle", () => {
   test("fetches all that a trace needs, and verify judges it without anybody", async () => {
-    const { exitCode, stdout, stderr } = await bundle("--json");
-    expect([exitCode, stderr]).toEqual([0, ""]);
+    const { exitCode, stdout } = await bundle("--json");
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ outcome: "valid", authorised_at_action: true, authorised_now: true });
     server.close();
     const judged = await verify();
