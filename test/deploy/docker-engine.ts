@@ -83,6 +83,8 @@ export class DockerEngine {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
     await ended;
+    // The engine leaves this one mounted.
+    spawnSync("umount", [join(folder, "exec/netns/default")]);
     rmSync(folder, { recursive: true, force: true });
   }
 }
