@@ -81,21 +81,22 @@ async function asked(path: string): Promise<unknown> {
   }
 }
 
+/** An answer of its HTTP API. */
+type Prometheus<Found> = Readonly<Record<"data", Found>> | null;
+
 async function query(expression: string): Promise<number> {
-  const answer = (await asked(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as {
-    readonly data: { readonly result: readonly unknown[] };
-  } | null;
-  return answer?.data.result.length ?? 0;
+  const answer = (await asked(`/api/v1/query?query=${encodeURIComponent(expression)}`)) as Prometheus<{
+    readonly result: readonly unknown[];
+  }>;
+  return answer?.["data"].result.length ?? 0;
 }
 
 /** Names of the alerts that fire for a node, as Prometheus says. */
 async function firing(nodeId: string): Promise<readonly string[]> {
-  const answer = (await asked("/api/v1/alerts")) as {
-    readonly data: {
-      readonly alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[];
-    };
-  } | null;
-  return (answer?.data.alerts ?? [])
+  const answer = (await asked("/api/v1/alerts")) as Prometheus<{
+    readonly alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[];
+  }>;
+  return (answer?.["data"].alerts ?? [])
     .filter(({ state, labels }) => state === "firing" && labels.node === nodeId)
     .map(({ labels }) => labels.alertname ?? "");
 }

@@ -198,6 +198,25 @@ describe("the SDKs among each other", () => {
     }
   };
 
+  const withdraw = async (
+    sdk: (typeof running)[number],
+    kind: "claim" | "grant",
+    { anchor }: Answer["body"],
+    reason: string,
+    revoker: Key,
+  ): Promise<void> => {
+    const input = {
+      target_origin_fingerprint: anchor.origin_fingerprint,
+      target_anchor_id: anchor.anchor_id,
+      reason,
+      ...(reason === "key_compromise" && { suspect_since: 1_767_225_600_000 }),
+      revoker_public_key: revoker.publicKey,
+    };
+    const signed = await signAndVerify(sdk, "revocation", input, [revoker]);
+    const { receipt } = await postSigned(`/v1/${kind}-anchors/${anchor.anchor_id}/revoke`, signed);
+    await judgeReceipt(receipt, { payload: signed.payload });
+  };
+
   test.each(sdks.map(({ language }, at) => ({ language, at })))(
     "$language prepares and signs: the others verify, the service accepts",
     async ({ at }) => {
@@ -256,28 +275,8 @@ describe("the SDKs among each other", () => {
       expect(plain.status).toBe(201);
       await judgeReceipt(plain.body.receipt, { event_hash: eventHash });
 
-      const ofGrant = {
-        target_origin_fingerprint: grant.anchor.origin_fingerprint,
-        target_anchor_id: grant.anchor.anchor_id,
-        reason: "privilege_withdrawn",
-        revoker_public_key: deployer.publicKey,
-      };
-      const withdrawn = await signAndVerify(sdk, "revocation", ofGrant, [deployer]);
-      const withdrawal = await postSigned(`/v1/grant-anchors/${grant.anchor.anchor_id}/revoke`, withdrawn);
-      await judgeReceipt(withdrawal.receipt, { payload: withdrawn.payload });
-
-      const revocationInput = {
-        target_origin_fingerprint: grantee.anchor.origin_fingerprint,
-        target_anchor_id: grantee.anchor.anchor_id,
-        reason: "key_compromise",
-        suspect_since: 1_767_225_600_000,
-        revoker_public_key: issuer.publicKey,
-      };
-      const revoked = await signAndVerify(sdk, "revocation", revocationInput, [issuer]);
-      const path = `/v1/claim-anchors/${grantee.anchor.anchor_id}/revoke`;
-      const revocation = await postSigned(path, revoked);
-      await judgeReceipt(revocation.receipt, { payload: revoked.payload });
-
+      await withdraw(sdk, "grant", grant, "privilege_withdrawn", deployer);
+      await withdraw(sdk, "claim", grantee, "key_compromise", issuer);
       const trace = await call(`/v1/event-anchors/${event.anchor.anchor_id}/trace`);
       expect(trace.body).toMatchObject({ authorised_at_action: true, authorised_now: false });
     },
