@@ -50,8 +50,8 @@ const HARM_MS = 20_000;
 const BIRTH_MAX_MS = 10_000;
 /** Ten election timeouts. */
 const CONVERGE_MAX_MS = 20_000;
-/** A leader waits 30 s for members that lack what is to be forgotten. */
-const FORGET_MAX_MS = 45_000;
+/** A leader waits 30 s for members that lack what is to be forgotten, and 60 s after the last question of one. */
+const FORGET_MAX_MS = 100_000;
 
 /** One life of a cluster, from its birth over its faults to its recovery: a function of the seed. */
 export async function liveOneLife(options: LifeOptions): Promise<LifeResult> {
@@ -142,20 +142,25 @@ class Life {
       clients: random.pick([1, 2, 4]),
       pauseMs: random.pick([60, 200, 600]),
     });
-    this.#nemesis = new Nemesis(
+    this.#nemesis = this.#newNemesis(new Seeded(seed, 5));
+  }
+
+  #newNemesis(random: Seeded): Nemesis {
+    const { world, trace, witness, network } = this.#surroundings;
+    return new Nemesis(
       {
         world,
-        random: new Seeded(seed, 5),
+        random,
         trace,
         witness,
-        network: this.#network,
-        machines,
+        network,
+        machines: this.#machines,
         writeThrough: (machine) => this.#clients.writeOnce(machine),
         writePlainEvent: (machine) => this.#clients.writePlainEvent(machine),
         writeTrustRoot: (machine) => this.#clients.writeTrustRoot(machine),
         readThrough: (machine) => this.#clients.read(machine, () => {}),
         makeClone: (original, images) => this.#makeClone(original, images),
-        pauseMs: random.pick([300, 1000, 2500]),
+        pauseMs: this.#random.pick([300, 1000, 2500]),
       },
       this.#faults.length > 0 ? this.#faults : ["kill"],
     );
