@@ -55,8 +55,15 @@ export async function changeTrustRoot(
 
 /** The versions that the node serves, verified from the pin that was given out when the cluster was made. */
 export async function servedChain({ cluster, entry }: TestCluster, nodeId: string): Promise<TrustRootChain> {
-  const response = await fetch(`${entry(nodeId).api_url}/v1/trust-root`);
-  const { chain } = (await response.json()) as { readonly chain: readonly { readonly document: string }[] };
+  const chain = await until(
+    `${nodeId} serves its trust roots`,
+    async () => {
+      const response = await fetch(`${entry(nodeId).api_url}/v1/trust-root`);
+      const answer = (await response.json()) as { readonly chain: readonly { readonly document: string }[] };
+      return response.status === 200 ? answer.chain : null;
+    },
+    CALM_TIMEOUT_MS,
+  );
   const documents = chain.map(({ document }) => document);
   const pinnedRootThk = hexToBytes(cluster.file.trust_root.root_thk, 32);
   const verified = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
