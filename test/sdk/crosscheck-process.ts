@@ -44,21 +44,19 @@ function pythonCommand(): SdkCommand | null {
 
 const RUST = join(PACKAGES, "sdk-rust");
 
-/** When the sources of the Rust SDK were last changed, in ms. */
-function newestSource(folder: string): number {
-  const times = readdirSync(folder, { withFileTypes: true }).map((entry) => {
-    const path = join(folder, entry.name);
-    return entry.isDirectory() ? newestSource(path) : statSync(path).mtimeMs;
-  });
-  return Math.max(0, ...times);
+/** When a file, or the newest one in a folder, was last changed, in ms. */
+function lastChange(path: string): number {
+  if (!statSync(path).isDirectory()) return statSync(path).mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => lastChange(join(path, name))));
 }
 
 /**
- * The newest of these files below the build folder of the Rust SDK. What is older than the sources would speak for an
- * SDK that is no more: null.
+ * The newest program of the Rust SDK with this name. What is older than its sources would speak for an SDK that is no
+ * more: null.
  * @param folders below the build folder
+ * @param sources below the package
  */
-export function findRustProgram(folders: readonly string[], name: RegExp): string | null {
+export function findRustProgram(folders: readonly string[], name: RegExp, sources: readonly string[]): string | null {
   const target = process.env["CARGO_TARGET_DIR"] ?? join(RUST, "target");
   const programs = folders
     .map((folder) => join(target, folder))
@@ -68,15 +66,18 @@ export function findRustProgram(folders: readonly string[], name: RegExp): strin
         .filter((file) => name.test(file))
         .map((file) => join(folder, file)),
     )
-    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+    .sort((one, other) => lastChange(other) - lastChange(one));
   const newest = programs[0];
   if (newest === undefined) return null;
-  const changed = Math.max(...["src", "tests", "examples"].map((name) => newestSource(join(RUST, name))));
-  return statSync(newest).mtimeMs > changed ? newest : null;
+  const changed = Math.max(...sources.map((source) => lastChange(join(RUST, source))));
+  return lastChange(newest) > changed ? newest : null;
 }
 
 function rustCommand(): SdkCommand | null {
-  const program = findRustProgram(["release/examples", "debug/examples"], /^crosscheck$/);
+  const program = findRustProgram(["release/examples", "debug/examples"], /^crosscheck$/, [
+    "src",
+    "examples/crosscheck.rs",
+  ]);
   return program === null ? null : { language: "Rust", program, args: [], environment: {} };
 }
 

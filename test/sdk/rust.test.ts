@@ -14,7 +14,7 @@ import { findRustProgram } from "./crosscheck-process.ts";
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packages", "sdk-rust");
 
 /** The test program of tests/cluster.rs that was built last, if it was since the sources were changed. */
-const program = findRustProgram(["debug/deps"], /^cluster-[0-9a-f]+$/);
+const program = findRustProgram(["debug/deps"], /^cluster-[0-9a-f]+$/, ["src", "examples", "tests/cluster.rs"]);
 if (program === null) {
   process.stderr.write("test/sdk/rust.test.ts is skipped: packages/sdk-rust/ci.sh builds what it runs\n");
 }
