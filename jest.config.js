@@ -18,8 +18,10 @@ export default {
   testPathIgnorePatterns: [
     "/node_modules/",
     "<rootDir>/test/long/",
-    "<rootDir>/test/simulation/second-lives",
     "<rootDir>/test/simulation/planted-bugs",
+    "<rootDir>/test/cluster/membership",
+    "<rootDir>/test/cluster/trust-root",
+    "<rootDir>/test/cluster/alerts.test",
   ],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
   testTimeout: 30000,

@@ -6,6 +6,7 @@ export default {
   testMatch: [
     "<rootDir>/test/long/**/*.test.ts",
     "<rootDir>/test/cluster/races.test.ts",
+    "<rootDir>/test/cluster/{membership,trust-root,alerts}.test.ts",
     "<rootDir>/test/responsibility/**/*.test.ts",
     "<rootDir>/test/simulation/**/*.test.ts",
   ],

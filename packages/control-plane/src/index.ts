@@ -5,7 +5,7 @@ export { CONTROL_PLANE_SETTINGS, ConfigError, loadConfig } from "./config.ts";
 export type { ControlPlaneConfig } from "./config.ts";
 export type { Clock, Environment, Logger, Random, Timer } from "./environment.ts";
 export type { NodeIdentity } from "./identity.ts";
-export { localRequests } from "./local/local-requests.ts";
+export { trustedRequests } from "./local/local-requests.ts";
 export type { Machine, OpenExport, OpenPromiseFile, PromiseVolume } from "./machine.ts";
 export { ControlPlaneNode } from "./node.ts";
 export type { NodeOptions } from "./node.ts";

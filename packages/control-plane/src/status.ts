@@ -51,7 +51,10 @@ function sessionChecks(session: Session): NodeStatus["serving"]["failing"] {
   }
   if (session.leaderNodeId() === null) failing.push({ check: "leader", detail: "no leader is known" });
   if (!session.clockGuard.isSafe()) {
-    failing.push({ check: "clock", detail: "this node's clock is ahead of the others'" });
+    failing.push({
+      check: "clock",
+      detail: "this node's clock is ahead of the others', or too few of them were heard",
+    });
   }
   return failing;
 }

@@ -7,10 +7,12 @@ import { fileURLToPath } from "node:url";
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const compiler = join(checkout, "node_modules/typescript/bin/tsc");
 const isBuilt = process.argv.includes("--built");
-const build = isBuilt ? { status: 0 } : spawnSync(process.execPath, [compiler, "-b", "packages/testkit"], {
-  cwd: checkout,
-  stdio: ["ignore", 2, 2],
-});
+const build = isBuilt
+  ? { status: 0 }
+  : spawnSync(process.execPath, [compiler, "-b", "packages/testkit"], {
+      cwd: checkout,
+      stdio: ["ignore", 2, 2],
+    });
 if (build.status !== 0) {
   process.stderr.write("The build failed; the messages above say where.\n");
   process.exit(1);

@@ -1,4 +1,5 @@
 import type { LocalRequest, LocalResponse, RefusalCode } from "@event-anchoring/control-contract";
+import type { Command } from "@event-anchoring/ledger";
 import { assertNever } from "@event-anchoring/protocol";
 import type { Clock } from "../environment.ts";
 import type { LocalHandler } from "./local-link.ts";
@@ -6,6 +7,18 @@ import type { ControlPlaneNode } from "../node.ts";
 import { submissionAnswer } from "../proposals/submissions.ts";
 
 const RETRY_AFTER_MS = 1000;
+
+/**
+ * What a client may have asked of the api process. Keys, trust roots and certify points come from operators and from
+ * the nodes themselves: an api process in foreign hands must not be able to speak in their name.
+ */
+const CLIENT_COMMANDS: ReadonlySet<Command["kind"]> = new Set<Command["kind"]>([
+  "record_events",
+  "record_claim",
+  "record_grant",
+  "record_revocation",
+  "erase_client_event",
+]);
 
 export interface LocalRequestsOptions {
   readonly clock: Clock;
@@ -15,6 +28,16 @@ export interface LocalRequestsOptions {
 
 /** What the api process of this node asks, and how it is answered. */
 export function localRequests(options: LocalRequestsOptions): LocalHandler {
+  const answer = trustedRequests(options);
+  return (request, respond) => {
+    const foreign = request.type === "submit" && request.commands.find(({ kind }) => !CLIENT_COMMANDS.has(kind));
+    if (!foreign) return answer(request, respond);
+    respond(refused(request.requestId, "unavailable", `${foreign.kind} is no command of a client`));
+  };
+}
+
+/** The same for a caller who may speak for operators, too. */
+export function trustedRequests(options: LocalRequestsOptions): LocalHandler {
   return (request, respond) => {
     switch (request.type) {
       case "submit":

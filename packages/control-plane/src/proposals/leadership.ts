@@ -54,7 +54,10 @@ export class Leadership {
     const { state, clockGuard, certifier, transferLeadership } = this.#options;
     if (!clockGuard.isSafe()) {
       transferLeadership();
-      return { code: "clock_unsafe", detail: "the leader's clock is ahead of the other nodes'" };
+      return {
+        code: "clock_unsafe",
+        detail: "the leader's clock is ahead of the other nodes', or too few of them were heard",
+      };
     }
     if (state.trustRootChain === null) {
       return { code: "not_initialised", detail: "the genesis entry is not applied yet" };

@@ -13,7 +13,7 @@ import {
   weightOf,
 } from "@event-anchoring/ledger";
 import type { RefusalCode } from "@event-anchoring/control-contract";
-import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { Clock } from "../environment.ts";
 import type { QueuedGroup } from "./leader-queue.ts";
 import { groupKey } from "./leader-queue.ts";
@@ -233,13 +233,20 @@ export class Proposals {
   #onOutcome(submission: OpenSubmission, outcome: CommandOutcome): void {
     if (submission.isAnswered) return;
     submission.outcome = outcome;
-    const last = lastAccepted(outcome);
-    if (last === null) this.#answerDecided(submission, outcome, "certified");
-    else if (submission.answer === "committed") this.#answerDecided(submission, outcome, "committed");
-    else {
-      const covered = (): void => this.#answerDecided(submission, outcome, "certified");
-      submission.stopWaiting = this.#options.whenCovered(last.originFingerprint, last.depth + 1, covered);
-    }
+    const leaves = lastAccepted(outcome);
+    if (leaves.length === 0) return this.#answerDecided(submission, outcome, "certified");
+    if (submission.answer === "committed") return this.#answerDecided(submission, outcome, "committed");
+    let uncovered = leaves.length;
+    const covered = (): void => {
+      uncovered -= 1;
+      if (uncovered === 0) this.#answerDecided(submission, outcome, "certified");
+    };
+    const stops = leaves.map(({ originFingerprint, depth }) =>
+      this.#options.whenCovered(originFingerprint, depth + 1, covered),
+    );
+    submission.stopWaiting = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   #answerDecided(submission: OpenSubmission, outcome: CommandOutcome, finality: "certified" | "committed"): void {
@@ -300,14 +307,16 @@ function addWeights(left: Weight, right: Weight): Weight {
   };
 }
 
-/** The accepted leaf with the greatest depth: once it is covered, all of this outcome are. */
-function lastAccepted(outcome: CommandOutcome): LeafWrite | null {
-  if (outcome.kind !== "records" || outcome.refused) return null;
-  let last: LeafWrite | null = null;
-  for (const event of outcome.records) {
-    if (event.status === "accepted" && (last === null || event.leaf.depth > last.depth)) last = event.leaf;
+/** Of each origin the accepted leaf with the greatest depth: once these are covered, all of this outcome are. */
+function lastAccepted(outcome: CommandOutcome): readonly LeafWrite[] {
+  if (outcome.kind !== "records" || outcome.refused) return [];
+  const last = new Map<string, LeafWrite>();
+  for (const record of outcome.records) {
+    if (record.status !== "accepted") continue;
+    const key = bytesToHex(record.leaf.originFingerprint);
+    if (record.leaf.depth >= (last.get(key)?.depth ?? 0)) last.set(key, record.leaf);
   }
-  return last;
+  return [...last.values()];
 }
 
 function refusal(code: RefusalCode, detail: string): SubmissionResult {

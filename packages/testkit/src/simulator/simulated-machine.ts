@@ -6,7 +6,7 @@ import {
   type Machine,
   type NodeIdentity,
   type StopReason,
-  localRequests,
+  trustedRequests,
 } from "@event-anchoring/control-plane";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
 import type { RaftEngine, RawNode } from "raft-ts";
@@ -50,7 +50,7 @@ interface Running {
   readonly process: SimulatedProcess;
   readonly node: ControlPlaneNode;
   readonly rawNodes: RawNode[];
-  readonly handle: ReturnType<typeof localRequests>;
+  readonly handle: ReturnType<typeof trustedRequests>;
 }
 
 /** One machine: two disks that survive, and a process that does not. */
@@ -137,7 +137,7 @@ export class SimulatedMachine {
       machine: this.#machine(process, rawNodes, () => node),
       onStopped: (stop) => this.#onStopped(stop),
     });
-    const handle = localRequests({ clock: process.clock, node, metrics: async () => "" });
+    const handle = trustedRequests({ clock: process.clock, node, metrics: async () => "" });
     const running: Running = { process, node, rawNodes, handle };
     this.#running = running;
     node.run().then(

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "@jest/globals";
+import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import type { Command } from "@event-anchoring/ledger";
+import { localRequests, trustedRequests } from "../src/local/local-requests.ts";
+import type { ControlPlaneNode } from "../src/node.ts";
+
+/** Kinds alone: what is refused is refused without a look at the rest. */
+function submission(...kinds: Command["kind"][]): LocalRequest {
+  const commands = kinds.map((kind) => ({ kind }) as Command);
+  return { type: "submit", requestId: 7, answer: "certified", remainingMs: 1000, commands };
+}
+
+function asked(door: typeof localRequests, request: LocalRequest): { proposed: string[]; answers: LocalResponse[] } {
+  const proposed: string[] = [];
+  const answers: LocalResponse[] = [];
+  const session = { submit: ({ command }: { command: Command }) => void proposed.push(command.kind) };
+  const node = { session } as unknown as ControlPlaneNode;
+  const clock = { monotonicMs: () => 0 } as Parameters<typeof localRequests>[0]["clock"];
+  door({ clock, node, metrics: async () => "" })(request, (answer) => answers.push(answer));
+  return { proposed, answers };
+}
+
+describe("the api process", () => {
+  test.each<Command["kind"]>([
+    "record_events",
+    "record_claim",
+    "record_grant",
+    "record_revocation",
+    "erase_client_event",
+  ])("may propose %s", (kind) => {
+    expect(asked(localRequests, submission(kind))).toEqual({ proposed: [kind], answers: [] });
+  });
+
+  test.each<Command["kind"]>([
+    "create_api_key",
+    "revoke_api_key",
+    "rotate_api_key",
+    "trust_root",
+    "genesis",
+    "mark_certify_point",
+  ])("may not propose %s: that is an operator's, or the node's own", (kind) => {
+    const refusal = { type: "refused", requestId: 7, code: "unavailable", detail: `${kind} is no command of a client` };
+    expect(asked(localRequests, submission(kind))).toMatchObject({ proposed: [], answers: [refusal] });
+    expect(asked(localRequests, submission("record_events", kind))).toMatchObject({ proposed: [], answers: [refusal] });
+    expect(asked(trustedRequests, submission(kind))).toEqual({ proposed: [kind], answers: [] });
+  });
+});
