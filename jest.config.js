@@ -25,4 +25,6 @@ export default {
   ],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
   testTimeout: 30000,
+  // Clusters of real processes wait more than they work: two suites at a time use what one leaves idle.
+  maxWorkers: 2,
 };
