@@ -3,53 +3,20 @@ import { open, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { Connection } from "./connection.ts";
-import type { Reader } from "./connection.ts";
+import type { Session } from "./connection.ts";
 import { StoreError } from "./errors.ts";
 import { INDEXED_PLANS } from "./indexed-plans.ts";
-import { decodeCosignatures } from "./ledger-codec.ts";
-import { loadLedgerRow, toApiKey } from "./ledger-load.ts";
-import type { ApiKeyRow } from "./ledger-load.ts";
+import { loadLedgerRow } from "./ledger-load.ts";
 import type { LedgerRow } from "./ledger-codec.ts";
 import { assertMigrated } from "./migrate.ts";
-import { decodeConfState } from "./raft-codec.ts";
-import { toClientEvent } from "./read-rows.ts";
 import { SNAPSHOT_CHUNK_BYTES, encodeRecord } from "./snapshot-format.ts";
-import type { SnapshotClientEvent, SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
+import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
+import { snapshotRecords } from "./snapshot-stream.ts";
 
 export interface ExportSnapshotOptions {
   readonly url: string;
   /** Where the spool file is made. It needs as much space as the leaves, and vanishes when this process ends. */
   readonly directory: string;
-}
-
-/** Leaves, or rows of group ids, read by one statement. */
-const ROWS_PER_READ = 2_000;
-
-const LEAVES = {
-  name: "export_leaves",
-  text: `SELECT a.sequence, a.leaf, a.api_client_id, a.client_event_id, a.salt,
-      CASE WHEN a.client_event_id IS NULL THEN int8send(a.client_prefix) END AS erased_prefix,
-      c.root_hash, c.certified_at_s, c.trust_root_version, c.cosignatures
-    FROM state.anchors a LEFT JOIN state.certificates c ON c.origin = a.origin AND c.tree_size = a.depth + 1
-    WHERE a.sequence >= $1 AND a.sequence < $2 ORDER BY a.sequence`,
-};
-
-const GROUP_IDS = {
-  name: "export_group_ids",
-  text: `SELECT index, groups FROM state.group_ids WHERE index >= $1 ORDER BY index LIMIT ${ROWS_PER_READ}`,
-};
-
-interface LeafRow {
-  readonly sequence: number;
-  readonly leaf: Uint8Array;
-  readonly api_client_id: Uint8Array | null;
-  readonly client_event_id: string | null;
-  readonly salt: Uint8Array | null;
-  readonly erased_prefix: Uint8Array | null;
-  readonly root_hash: Uint8Array | null;
-  readonly certified_at_s: number;
-  readonly trust_root_version: number;
-  readonly cosignatures: Uint8Array;
 }
 
 /** Cuts the stream into chunks, hashes them and writes them to the spool file. */
@@ -103,73 +70,10 @@ class ChunkWriter {
   }
 }
 
-function clientEventOf(row: LeafRow): SnapshotClientEvent | null {
-  const event = toClientEvent(row);
-  if (event === null) return null;
-  const { apiClientId, clientEventId, salt } = event;
-  if (clientEventId !== null && salt !== null) return { isErased: false, apiClientId, clientEventId, salt };
-  if (row.erased_prefix === null) throw new StoreError("corrupt", `anchor ${row.sequence} has half a client event id`);
-  return { isErased: true, apiClientId, prefix: row.erased_prefix };
-}
-
-function leafRecords(row: LeafRow): SnapshotRecord[] {
-  const leaf: SnapshotRecord = { type: "leaf", bytes: row.leaf, clientEvent: clientEventOf(row) };
-  if (row.root_hash === null) return [leaf];
-  const certificate: SnapshotRecord = {
-    type: "certificate",
-    rootHash: row.root_hash,
-    certifiedAtS: row.certified_at_s,
-    trustRootVersion: row.trust_root_version,
-    cosignatures: decodeCosignatures(row.cosignatures),
-  };
-  return [leaf, certificate];
-}
-
-async function writeTables(session: Reader, writer: ChunkWriter, row: LedgerRow): Promise<void> {
-  const trustRoots = await session.read<{ document: string }>({
-    text: "SELECT document FROM state.trust_roots ORDER BY version",
-  });
-  await writer.add(trustRoots.map(({ document }) => ({ type: "trust_root", document })));
-  const keys = await session.read<ApiKeyRow>({ text: "SELECT * FROM state.api_keys ORDER BY key_id" });
-  await writer.add(keys.map((key) => ({ type: "api_key", apiKey: toApiKey(key) })));
-  for (let from = row.groupIdsFrom; ;) {
-    const rows = await session.read<{ index: number; groups: Uint8Array }>(GROUP_IDS, [from]);
-    await writer.add(rows.map(({ index, groups }) => ({ type: "group_ids", index, groups })));
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < ROWS_PER_READ) return;
-    from = last.index + 1;
-  }
-}
-
-async function writeLeaves(session: Reader, writer: ChunkWriter, nextSequence: number): Promise<void> {
-  for (let from = 0; from < nextSequence; from += ROWS_PER_READ) {
-    const rows = await session.read<LeafRow>(LEAVES, [from, from + ROWS_PER_READ]);
-    const expected = Math.min(ROWS_PER_READ, nextSequence - from);
-    if (rows.length !== expected) {
-      throw new StoreError("corrupt", `${expected - rows.length} anchors after sequence ${from} are missing`);
-    }
-    await writer.add(rows.flatMap(leafRecords));
-  }
-}
-
-async function writeStream(session: Reader, file: FileHandle): Promise<SnapshotManifest> {
+async function writeStream(session: Session, file: FileHandle): Promise<SnapshotManifest> {
   const row = await loadLedgerRow(session);
   const writer = new ChunkWriter(file);
-  await writer.add([
-    {
-      type: "header",
-      raftIndex: row.appliedIndex,
-      raftTerm: row.appliedTerm,
-      effect: row.effect,
-      nextSequence: row.nextSequence,
-      lastAcceptedMs: row.lastAcceptedMs,
-      groupIdsFrom: row.groupIdsFrom,
-      confState: row.confState === null ? null : decodeConfState(row.confState),
-    },
-  ]);
-  await writeTables(session, writer, row);
-  await writeLeaves(session, writer, row.nextSequence);
-  await writer.add([{ type: "end" }]);
+  for await (const records of snapshotRecords(session, row)) await writer.add(records);
   return writer.finish(row);
 }
 
