@@ -49,7 +49,7 @@ export { REJECTION_CODES } from "./rejection.ts";
 export type { Rejection, RejectionCode } from "./rejection.ts";
 export { apiKeyIdOf, isLiveApiKey, keyIdHex } from "./api-key.ts";
 export type { ApiKey } from "./api-key.ts";
-export { NO_FACTS, asksNothing, clientEventKey, factsNeeded } from "./facts.ts";
+export { NO_FACTS, REFERENCE_RULES, asksNothing, clientEventKey, factsNeeded } from "./facts.ts";
 export type {
   AnchorFact,
   ClientEventFact,
@@ -81,6 +81,7 @@ export type {
   Records,
 } from "./records.ts";
 export { signaturesOf } from "./signatures.ts";
+export { authorityOverClaim, authorityOverGrant } from "./revocation-authority.ts";
 export { signaturesOfLeaf } from "./leaf-signatures.ts";
 export type { SignatureToVerify } from "./signatures.ts";
 export { claimFaultAt, claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
