@@ -1,0 +1,30 @@
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { LEAF_KIND, bytesToHex, clientEventCommit, equalBytes, isZero } from "@event-anchoring/protocol";
+import type { Leaf } from "@event-anchoring/protocol";
+import type { SnapshotClientEvent } from "../snapshot-format.ts";
+import type { Findings, RowName } from "./findings.ts";
+
+/** A leaf commits to id and salt: they are there, or were erased, or there never were any. */
+export function judgeClientEvent(
+  leaf: Leaf,
+  clientEvent: SnapshotClientEvent | null,
+  name: RowName,
+  findings: Findings,
+): void {
+  const isEvent = leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
+  const hasCommit = isEvent && !isZero(leaf.clientEventCommit);
+  if (clientEvent === null) {
+    if (hasCommit) findings.add(name, "api_client_id", "null", "the API client whose id the leaf commits to");
+    return;
+  }
+  if (!isEvent || !hasCommit) {
+    findings.add(name, "api_client_id", bytesToHex(clientEvent.apiClientId), "null: the leaf commits to no id");
+    return;
+  }
+  if (clientEvent.isErased) return;
+  const { salt, clientEventId } = clientEvent;
+  const commit = clientEventCommit(salt, clientEventId, nodeCrypto.sha256);
+  if (equalBytes(commit, leaf.clientEventCommit)) return;
+  const [is, shouldBe] = [commit, leaf.clientEventCommit].map(bytesToHex);
+  findings.add(name, "client_event_id", `an id and a salt that give ${is}`, `those that give ${shouldBe}`);
+}

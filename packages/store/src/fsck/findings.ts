@@ -1,0 +1,133 @@
+/** What is not as it should be, one place at a time. */
+import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
+
+/** One value that is not what everything else makes it. */
+export interface Difference {
+  /** With its schema: `state.anchors`. */
+  readonly table: string;
+  /** The row: `sequence 17`. */
+  readonly key: string;
+  /** null: the row as a whole. */
+  readonly column: string | null;
+  readonly is: string;
+  readonly shouldBe: string;
+}
+
+/** One line for people. */
+export function describeDifference({ table, key, column, is, shouldBe }: Difference): string {
+  return `${table}, ${key}${column === null ? "" : `, ${column}`}: is ${is}, should be ${shouldBe}`;
+}
+
+/** What has been looked at, so that nobody takes an empty walk for a good one. */
+export interface Checked {
+  readonly leaves: number;
+  /** Those inside of leaves, and cosignatures. */
+  readonly signatures: number;
+  readonly certificates: number;
+  readonly tiles: number;
+  readonly claims: number;
+  readonly grants: number;
+  readonly logRows: number;
+}
+
+export type CheckCounts = { -readonly [Name in keyof Checked]: number };
+
+/** A row, and where it stands among all others. */
+export interface RowName {
+  readonly table: string;
+  readonly key: string;
+  /** Differences of one batch are told in this order: a sequence, mostly. */
+  readonly at: number;
+}
+
+/** A value as a table has it, or as it is derived. */
+export type Value = Uint8Array | string | number | null;
+
+/** Hex, digits, `null`, or the text as it is. */
+export function show(value: Value): string {
+  if (value === null) return "null";
+  return value instanceof Uint8Array ? bytesToHex(value) : String(value);
+}
+
+/** Integers come as text from the tables, as a damaged one may be beyond 2^53. */
+export function isSame(stated: Value, derived: Value): boolean {
+  if (stated instanceof Uint8Array && derived instanceof Uint8Array) return equalBytes(stated, derived);
+  if (stated === null || derived === null) return stated === derived;
+  return !(stated instanceof Uint8Array) && !(derived instanceof Uint8Array) && String(stated) === String(derived);
+}
+
+export interface FindingsOptions {
+  /** False: the walk is over with the first difference. */
+  readonly findsAll: boolean;
+  /** How many are named; the others are counted. */
+  readonly differencesMax: number;
+}
+
+/** Gathers differences, in the order of the rows they are in. */
+export class Findings {
+  readonly checked: CheckCounts = {
+    leaves: 0,
+    signatures: 0,
+    certificates: 0,
+    tiles: 0,
+    claims: 0,
+    grants: 0,
+    logRows: 0,
+  };
+  readonly #options: FindingsOptions;
+  readonly #settled: Difference[] = [];
+  #pending: { readonly at: number; readonly difference: Difference }[] = [];
+  #count = 0;
+
+  constructor(options: FindingsOptions) {
+    this.#options = options;
+  }
+
+  get differences(): readonly Difference[] {
+    return this.#settled;
+  }
+
+  /** All that were found, the unnamed ones as well. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** True: nobody wants to know more. */
+  get isEnough(): boolean {
+    return !this.#options.findsAll && this.#count > 0;
+  }
+
+  add({ table, key, at }: RowName, column: string | null, is: string, shouldBe: string): void {
+    this.#pending.push({ at, difference: { table, key, column, is, shouldBe } });
+  }
+
+  /** @returns true if all columns are as derived */
+  compare(name: RowName, stated: Readonly<Record<string, Value>>, derived: Readonly<Record<string, Value>>): boolean {
+    let isAsDerived = true;
+    for (const [column, value] of Object.entries(derived)) {
+      const found = stated[column] ?? null;
+      if (isSame(found, value)) continue;
+      isAsDerived = false;
+      this.add(name, column, show(found), show(value));
+    }
+    return isAsDerived;
+  }
+
+  /** Ends a batch: what was found in it is put in order. */
+  settle(): void {
+    if (this.#pending.length === 0) return;
+    const inOrder = this.#pending.toSorted((a, b) => a.at - b.at);
+    this.#pending = [];
+    const most = this.#options.findsAll ? this.#options.differencesMax : 1;
+    for (const { difference } of inOrder) {
+      this.#count += 1;
+      if (this.#settled.length < most) this.#settled.push(difference);
+      if (this.isEnough) return;
+    }
+  }
+
+  /** Gives up what was found since the last batch ended. */
+  discard(): void {
+    this.#pending = [];
+  }
+}
