@@ -15,6 +15,7 @@ export type { Caller, Clock, ControlPlane, Logger, ReadyToRead, Submitted } from
 export { RateLimiter } from "./rate-limiter.ts";
 export type { AnchorReads } from "./reads-port.ts";
 export { createApiServer } from "./server.ts";
+export type { ApiServer } from "./server.ts";
 export { startApi } from "./start-api.ts";
 export type { RunningApi } from "./start-api.ts";
 export { TrustRootReader } from "./trust-roots.ts";

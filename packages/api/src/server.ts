@@ -53,11 +53,24 @@ function parseErrorCode(error: NodeJS.ErrnoException): ProblemCode {
 /** The answers that are not finished yet, by connection. */
 class PendingAnswers {
   readonly #bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
+  readonly #all = new Set<ServerResponse>();
+  #areLast = false;
 
   track(socket: Duplex, response: ServerResponse): void {
     const pending = this.#bySocket.get(socket) ?? new Set();
     this.#bySocket.set(socket, pending.add(response));
-    response.once("close", () => pending.delete(response));
+    this.#all.add(response);
+    if (this.#areLast) response.shouldKeepAlive = false;
+    response.once("close", () => {
+      pending.delete(response);
+      this.#all.delete(response);
+    });
+  }
+
+  /** From now on each answer is the last one of its connection, and says so. */
+  makeLast(): void {
+    this.#areLast = true;
+    for (const response of this.#all) response.shouldKeepAlive = false;
   }
 
   on(socket: Duplex): readonly ServerResponse[] {
@@ -85,27 +98,35 @@ function onClientError(error: NodeJS.ErrnoException, socket: Duplex, pending: Pe
   else sendProblem(response, { code }, requestId);
 }
 
+/** The listener, and how it is brought to its end. */
+export interface ApiServer {
+  readonly server: Server;
+  /**
+   * Connections end with their next answer, which carries `Connection: close`. Clients that keep connections so go
+   * elsewhere between two requests, and none of them is cut off with a request on its way.
+   */
+  sayGoodbye(): void;
+}
+
 /** An HTTP/1.1 server for the app, with limits and without a port. TLS and HTTP/2 are the gateway's. */
-export function createApiServer(app: Express, logger: Logger): Server {
-  const server = createServer(
-    {
-      ...messageClasses(app),
-      maxHeaderSize: LIMITS.headerBytesMax,
-      headersTimeout: LISTENER.headersTimeoutMs,
-      requestTimeout: LISTENER.requestTimeoutMs,
-      keepAliveTimeout: LISTENER.keepAliveTimeoutMs,
-      connectionsCheckingInterval: LISTENER.connectionsCheckingIntervalMs,
-      insecureHTTPParser: false,
-      requireHostHeader: false,
-      noDelay: true,
-    },
-    app,
-  );
+export function createApiServer(app: Express, logger: Logger): ApiServer {
+  const server = createServer({
+    ...messageClasses(app),
+    maxHeaderSize: LIMITS.headerBytesMax,
+    headersTimeout: LISTENER.headersTimeoutMs,
+    requestTimeout: LISTENER.requestTimeoutMs,
+    keepAliveTimeout: LISTENER.keepAliveTimeoutMs,
+    connectionsCheckingInterval: LISTENER.connectionsCheckingIntervalMs,
+    insecureHTTPParser: false,
+    requireHostHeader: false,
+    noDelay: true,
+  });
   server.maxHeadersCount = LIMITS.headersMax;
   server.maxRequestsPerSocket = LISTENER.requestsPerSocketMax;
   server.maxConnections = LISTENER.connectionsMax;
   const pending = new PendingAnswers();
   server.on("request", (request, response) => pending.track(request.socket, response));
+  server.on("request", app);
   server.on("clientError", (error, socket) => onClientError(error, socket, pending, logger));
   // The app says 100-continue itself, once it knows that it wants the body.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -118,5 +139,5 @@ export function createApiServer(app: Express, logger: Logger): Server {
   });
   // CONNECT and upgrades are no part of this API.
   server.on("connect", (_request, socket) => socket.end(rawProblemResponse("route_not_found", newRequestId())));
-  return server;
+  return { server, sayGoodbye: () => pending.makeLast() };
 }

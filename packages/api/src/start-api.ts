@@ -25,14 +25,17 @@ const READ_CONNECTIONS_MAX = 4;
 const KEY_TIMEOUT_MS = 1000;
 /** How long a stopping process waits for answers under way: the longest timeout of a batch fits. */
 const DRAIN_MS_MAX = 15_500;
-/** /readyz says 503 for so long before the listener closes: two health intervals of a gateway. */
-const UNREADY_MS = 1000;
+/**
+ * /readyz says 503 for so long before the listener closes: two checks of a gateway, 500 ms apart, and as much again for
+ * answers that are slow. The control plane of the node waits for it.
+ */
+const UNREADY_MS = 2000;
 
 export interface RunningApi {
   /** Bound addresses; the configuration may have asked for port 0. */
   readonly port: number;
   readonly metricsPort: number;
-  /** Answers /readyz with 503, then takes no connection, then waits for what is under way. */
+  /** Answers /readyz with 503 and ends connections with their answers, then takes none, then waits for the rest. */
   stop(options?: { readonly isHurried?: boolean }): Promise<void>;
 }
 
@@ -53,7 +56,7 @@ function pause(durationMs: number): Promise<void> {
   });
 }
 
-/** Idle connections end at once, busy ones after their answer, all of them after `timeoutMs`. */
+/** No connection is taken; idle ones end at once, busy ones with their answer, all of them after `timeoutMs`. */
 function drain(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
@@ -110,7 +113,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
       serviceVersion: SERVICE_VERSION,
     },
   });
-  const server = createApiServer(app, logger);
+  const { server, sayGoodbye } = createApiServer(app, logger);
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
   reads.start();
   controlPlane.start();
@@ -118,6 +121,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   const metricsPort = await listen(metricsServer, config.metrics);
   const stop = async (options: { readonly isHurried?: boolean } = {}): Promise<void> => {
     isStopping = true;
+    sayGoodbye();
     if (options.isHurried !== true) await pause(UNREADY_MS);
     await Promise.all([drain(server, DRAIN_MS_MAX), drain(metricsServer, 0)]);
     controlPlane.close();

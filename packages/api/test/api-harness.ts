@@ -241,7 +241,7 @@ export async function startHarness(
   const keyRequestsPerSecond = options.perSecond ?? null;
   const isStopping = (): boolean => flags.stopping;
   const app = appOver({ node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping });
-  const server = createApiServer(app, logger);
+  const { server } = createApiServer(app, logger);
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
   const [port, metricsPort] = await Promise.all([listening(server), listening(metricsServer)]);
   const keyWith = (label: string, scopes: readonly Scope[], limits: Partial<KeyLimits> = {}): string =>

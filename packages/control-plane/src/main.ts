@@ -15,6 +15,11 @@ import { systemEnvironment } from "./system-environment.ts";
 import { bytesToHex } from "@event-anchoring/protocol";
 
 const EXIT_CONFIG = 2;
+/**
+ * How long a node that goes serves its api process: a gateway has taken it out within the 2 s for which a stopping api
+ * process waits, and the longest answer under way then is that of a batch.
+ */
+const DRAIN = { serveMs: 3000, answerMs: 15_000 } as const;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { config: { type: "string" } } });
@@ -49,10 +54,11 @@ async function serve(
     path: config.api_socket,
     handle: localRequests({ clock: environment.clock, node, metrics: () => registry.metrics() }),
     logger: environment.logger,
+    clock: environment.clock,
   });
   await link.listen();
   const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);
-  stopOn(() => node.stop());
+  stopOn((isHurried) => node.stop(isHurried ? undefined : () => link.drain(DRAIN)));
   const peers = new PeerWatch({
     environment,
     loadConfig: () => loadConfig(configPath, process.env),
@@ -74,12 +80,12 @@ async function serve(
   process.exit(stop === null ? 0 : stop.exitCode);
 }
 
-/** Interrupts of a terminal go to the whole process group; only the supervisor's word counts. */
-function stopOn(stop: () => Promise<void>): void {
+/** Interrupts of a terminal go to the whole process group; only the supervisor's word counts, and it is in a hurry. */
+function stopOn(stop: (isHurried: boolean) => Promise<void>): void {
   process.on("SIGINT", () => {});
-  process.once("SIGTERM", () => void stop());
+  process.once("SIGTERM", () => void stop(process.connected));
   // Started with a channel, the process does not outlive its supervisor.
-  if (process.channel !== undefined) process.once("disconnect", () => void stop());
+  if (process.channel !== undefined) process.once("disconnect", () => void stop(true));
 }
 
 function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {

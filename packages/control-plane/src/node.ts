@@ -156,10 +156,15 @@ export class ControlPlaneNode {
     await this.snapshots.close();
   }
 
-  /** Hands leadership on, answers who waits, and lets writes under way end. */
-  async stop(): Promise<void> {
+  /**
+   * Hands leadership on, answers who waits, and lets writes under way end.
+   * @param served resolves when those whom this node serves have gone elsewhere; until then it serves as a follower
+   */
+  async stop(served: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     this.#isStopping = true;
     this.#serving = { state: "unavailable", failing: [{ check: "stopping", detail: "the node is shutting down" }] };
+    await Promise.all([this.#handOver(), served()]);
+    // It may have been elected again meanwhile.
     await this.#handOver();
     this.#endLife?.({ kind: "stopped" });
   }
@@ -168,7 +173,8 @@ export class ControlPlaneNode {
   async #handOver(): Promise<void> {
     const { clock } = this.#options.environment;
     const untilMs = clock.monotonicMs() + 1000;
-    this.#session?.transferLeadership();
+    if (this.#session?.isLeader() !== true) return;
+    this.#session.transferLeadership();
     while (this.#session?.isLeader() === true && clock.monotonicMs() < untilMs) await this.#pause(10);
   }
 

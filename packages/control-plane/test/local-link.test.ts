@@ -14,7 +14,10 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import { LocalLink } from "../src/local/local-link.ts";
+import { systemEnvironment } from "../src/system-environment.ts";
 import { quietLogger } from "./doubles.ts";
+
+const { clock } = systemEnvironment("silent", "n1");
 
 let folder: string;
 let path: string;
@@ -26,7 +29,12 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "link-"));
   path = join(folder, "control.sock");
   pending = [];
-  link = new LocalLink({ path, handle: (request, respond) => pending.push({ request, respond }), logger: quietLogger });
+  link = new LocalLink({
+    path,
+    handle: (request, respond) => pending.push({ request, respond }),
+    logger: quietLogger,
+    clock,
+  });
   await link.listen();
 });
 
@@ -37,6 +45,8 @@ afterEach(async () => {
 });
 
 const metrics = (requestId: number): Uint8Array => encodeLocalRequest({ type: "metrics", requestId });
+const read = (requestId: number): Uint8Array =>
+  encodeLocalRequest({ type: "read", requestId, remainingMs: 1000, origins: "none" });
 const text = (requestId: number): LocalResponse => ({ type: "metrics", requestId, text: `${requestId}` });
 
 /** A client that collects what it is answered. */
@@ -129,18 +139,63 @@ describe("the local link", () => {
   test("takes over what a killed process left behind", async () => {
     const stale = join(folder, "stale.sock");
     writeFileSync(stale, "");
-    const second = new LocalLink({ path: stale, handle: () => {}, logger: quietLogger });
+    const second = new LocalLink({ path: stale, handle: () => {}, logger: quietLogger, clock });
     await second.listen();
     expect(statSync(stale).isSocket()).toBe(true);
     await second.close();
   });
 
   test("leaves alone a socket that somebody serves", async () => {
-    const second = new LocalLink({ path, handle: () => {}, logger: quietLogger });
+    const second = new LocalLink({ path, handle: () => {}, logger: quietLogger, clock });
     await expect(second.listen()).rejects.toThrow("another process serves");
     const { socket } = await client();
     socket.write(joinFrames([metrics(1)]));
     await until(() => pending.length === 1);
     expect(pending).toHaveLength(1);
+  });
+
+  describe("before its end", () => {
+    const LONG = { serveMs: 60_000, answerMs: 60_000 };
+
+    test("serves as before, until nobody is connected", async () => {
+      const { socket, answers } = await client();
+      const drained = link.drain(LONG);
+      socket.write(joinFrames([read(1)]));
+      await until(() => pending.length === 1);
+      pending[0]?.respond(text(1));
+      await until(() => answers.length === 1);
+      socket.end();
+      await drained;
+    });
+
+    test("has nothing to wait for when nobody is", async () => {
+      await link.drain(LONG);
+    });
+
+    test("takes nothing new when its time is over, and waits for what it took", async () => {
+      const { socket, answers } = await client();
+      socket.write(joinFrames([read(1)]));
+      await until(() => pending.length === 1);
+      const drained = link.drain({ ...LONG, serveMs: 1 });
+      while (answers.length === 0) {
+        socket.write(joinFrames([read(2)]));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(answers[0]).toMatchObject({ type: "refused", requestId: 2, code: "unavailable" });
+      // The state of the node can be asked for to the last.
+      const taken = pending.length;
+      socket.write(joinFrames([metrics(3)]));
+      await until(() => pending.length === taken + 1);
+      for (const { request, respond } of pending) respond(text(request.requestId));
+      await drained;
+    });
+
+    test("does not wait for ever", async () => {
+      const { socket } = await client();
+      socket.write(joinFrames([read(1)]));
+      await until(() => pending.length === 1);
+      await link.drain({ serveMs: 1, answerMs: 1 });
+      expect(pending).toHaveLength(1);
+    });
   });
 });

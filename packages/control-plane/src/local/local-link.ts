@@ -12,7 +12,7 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
-import type { Logger } from "../environment.ts";
+import type { Clock, Logger } from "../environment.ts";
 
 /** Answers one request, exactly once. */
 export type LocalHandler = (request: LocalRequest, respond: (response: LocalResponse) => void) => void;
@@ -22,13 +22,16 @@ export interface LocalLinkOptions {
   readonly path: string;
   readonly handle: LocalHandler;
   readonly logger: Logger;
+  readonly clock: Clock;
 }
 
 /** Where the api process of this node connects: framed, multiplexed, all answers of a turn in one write. */
 export class LocalLink {
   readonly #options: LocalLinkOptions;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Map<Socket, LocalConnection>();
+  #isRefusing = false;
+  #onChange: () => void = () => {};
 
   constructor(options: LocalLinkOptions) {
     this.#options = options;
@@ -51,31 +54,73 @@ export class LocalLink {
     chmodSync(path, 0o600);
   }
 
+  /**
+   * Before the end, two steps, each over as soon as nobody is connected: for `serveMs` all is answered as before, so
+   * that the api process and whoever asks it learn from /readyz that the node goes; then nothing more is taken, and
+   * what was taken is waited for, `answerMs` at most.
+   */
+  async drain({ serveMs, answerMs }: { readonly serveMs: number; readonly answerMs: number }): Promise<void> {
+    await this.#until(() => this.#connections.size === 0, serveMs);
+    this.#isRefusing = true;
+    await this.#until(() => [...this.#connections.values()].every(({ outstanding }) => outstanding === 0), answerMs);
+  }
+
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroySoon();
+    for (const socket of this.#connections.keys()) socket.destroySoon();
     await closed;
   }
 
+  async #until(isSo: () => boolean, timeoutMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.#options.clock.startTimer(timeoutMs, resolve);
+      this.#onChange = () => {
+        if (!isSo()) return;
+        timer.cancel();
+        resolve();
+      };
+      this.#onChange();
+    });
+    this.#onChange = () => {};
+  }
+
   #serve(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on("close", () => this.#sockets.delete(socket));
+    const connection = new LocalConnection(socket, this.#options, {
+      isRefusing: () => this.#isRefusing,
+      onAnswered: () => this.#onChange(),
+    });
+    this.#connections.set(socket, connection);
+    socket.on("close", () => {
+      this.#connections.delete(socket);
+      this.#onChange();
+    });
     socket.on("error", (error) => this.#options.logger.warn("local_link_error", { reason: error.message }));
-    const connection = new LocalConnection(socket, this.#options);
     socket.on("data", (chunk: Buffer) => connection.onBytes(chunk));
   }
+}
+
+/** What a connection must know of the link, and the link of it. */
+interface LinkState {
+  readonly isRefusing: () => boolean;
+  readonly onAnswered: () => void;
 }
 
 class LocalConnection {
   readonly #socket: Socket;
   readonly #options: LocalLinkOptions;
   readonly #splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+  readonly #link: LinkState;
   #outstanding = 0;
   #answers: Uint8Array[] = [];
 
-  constructor(socket: Socket, options: LocalLinkOptions) {
+  constructor(socket: Socket, options: LocalLinkOptions, link: LinkState) {
     this.#socket = socket;
     this.#options = options;
+    this.#link = link;
+  }
+
+  get outstanding(): number {
+    return this.#outstanding;
   }
 
   onBytes(chunk: Uint8Array): void {
@@ -89,7 +134,12 @@ class LocalConnection {
   }
 
   #onRequest(request: LocalRequest): void {
-    const { requestId } = request;
+    const { requestId, type } = request;
+    if (this.#link.isRefusing() && (type === "submit" || type === "read")) {
+      const detail = "the node is shutting down";
+      this.#send({ type: "refused", requestId, code: "unavailable", detail, retryAfterMs: 1000 });
+      return;
+    }
     if (this.#outstanding >= LOCAL_WINDOW) {
       const detail = `${LOCAL_WINDOW} requests are outstanding`;
       this.#send({ type: "refused", requestId, code: "overloaded", detail, retryAfterMs: 1000 });
@@ -99,6 +149,7 @@ class LocalConnection {
     this.#options.handle(request, (response) => {
       this.#outstanding -= 1;
       this.#send(response);
+      this.#link.onAnswered();
     });
   }
 
