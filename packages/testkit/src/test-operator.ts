@@ -7,15 +7,15 @@ export type NewKeyOptions = Parameters<typeof drawApiKey>[0];
 
 /** Makes and ends API keys of a test cluster, as `anchorctl keys` does. */
 export class TestOperator {
-  readonly #setup: TestCluster;
+  readonly #setup: Pick<TestCluster, "cluster">;
   readonly #credential: OperatorCredential;
 
-  private constructor(setup: TestCluster, credential: OperatorCredential) {
+  private constructor(setup: Pick<TestCluster, "cluster">, credential: OperatorCredential) {
     this.#setup = setup;
     this.#credential = credential;
   }
 
-  static async of(setup: TestCluster): Promise<TestOperator> {
+  static async of(setup: Pick<TestCluster, "cluster">): Promise<TestOperator> {
     const credential = await issueOperatorCertificate({ outDir: setup.cluster.root, operatorId: "test" });
     return new TestOperator(setup, credential);
   }

@@ -273,10 +273,11 @@ describe("the options", () => {
     expect(names(["catch-up", "claims"])).toEqual([
       "claims, 64 clients, all nodes",
       "restart and catch-up with 100,000 anchors",
+      "catch-up from a snapshot after 100,000 anchors",
     ]);
     expect(() => names(["no such thing"])).toThrow("--list names them");
     expect(new Set(names([""])).size).toBe(ALL_SCENARIOS.length);
-    expect(ALL_SCENARIOS.filter(isOptIn)).toHaveLength(1);
+    expect(ALL_SCENARIOS.filter(isOptIn)).toHaveLength(2);
   });
 
   test("can be asked about without a cluster", async () => {

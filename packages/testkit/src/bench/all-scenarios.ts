@@ -1,6 +1,6 @@
 import { ETCD_SCENARIOS } from "./etcd/etcd-puts.ts";
 import type { Scenario } from "./scenario.ts";
-import { CATCH_UP } from "./scenarios/catch-up.ts";
+import { CATCH_UP, SNAPSHOT_CATCH_UP } from "./scenarios/catch-up.ts";
 import { CLAIMS } from "./scenarios/claims.ts";
 import { EVENT_SCENARIOS } from "./scenarios/events.ts";
 import { GRANTS } from "./scenarios/grants.ts";
@@ -17,5 +17,6 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   RECEIPT_VERIFICATION,
   LEADER_KILL,
   CATCH_UP,
+  SNAPSHOT_CATCH_UP,
   ...ETCD_SCENARIOS,
 ];

@@ -1,4 +1,10 @@
-import type { ClusterFileNode, EmbeddedCluster } from "@event-anchoring/dev-cluster";
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { ClusterFileNode, EmbeddedCluster, EmbeddedNode } from "@event-anchoring/dev-cluster";
+import { AnchoringClient, expectOk } from "../../anchoring-client.ts";
+import { nodeFiles } from "../../node-files.ts";
+import { SqlSession } from "../../sql-session.ts";
+import { TestOperator } from "../../test-operator.ts";
 import { until } from "../../until.ts";
 import { LoadGenerator } from "../load-generator.ts";
 import type { Workload } from "../load-generator.ts";
@@ -22,27 +28,109 @@ export const CATCH_UP: ClusterScenario = {
   needsOwn: true,
   isOptIn: true,
   run: async (cluster, { progress }): Promise<readonly Row[]> => {
-    const { own } = cluster;
-    if (own === null) throw new Error("only a cluster of our own can be stopped and started");
-    const { id } = await cluster.follower();
-    const away = own.node(id);
-    await progress.reporter.step(`stopping ${id}`, () => away.stopProcesses());
-    const others = cluster.file.nodes.filter((node) => node.id !== id);
-    const filled = await timed("100,000 anchors by two of three nodes", () => fill(cluster, others, progress));
-    const caughtUp = await timed("back: started → serves all of them", async () => {
-      away.startProcesses();
-      await untilEqual(cluster, progress);
-    });
+    const own = ownOf(cluster);
+    const away = await writeWithoutOne(cluster, progress);
+    const caughtUp = await comeBack(cluster, away.node, progress);
     await progress.reporter.step("stopping all nodes", () => stopAll(own));
-    const restarted = await timed("all nodes: started → ready", () => startAll(own));
-    return [filled, caughtUp, restarted];
+    const restartMs = await timeOf(() => startAll(own));
+    return [
+      timesRow(CATCH_UP, "100,000 anchors by two of three nodes", away.filledMs),
+      timesRow(CATCH_UP, "back: started → serves all of them", caughtUp),
+      timesRow(CATCH_UP, "all nodes: started → ready", restartMs),
+    ];
   },
 };
 
-async function timed(measure: string, run: () => Promise<void>): Promise<TimesRow> {
+/** The same for a node whose part of the log is gone everywhere: it takes the state of a peer over, and then the log. */
+export const SNAPSHOT_CATCH_UP: ClusterScenario = {
+  kind: "cluster",
+  name: "catch-up from a snapshot after 100,000 anchors",
+  needsOwn: true,
+  isOptIn: true,
+  run: async (cluster, { progress }): Promise<readonly Row[]> => {
+    const operator = await TestOperator.of({ cluster: ownOf(cluster) });
+    const { apiKey } = await operator.createKey({ label: "eraser", scopes: ["write", "admin"] });
+    const away = await writeWithoutOne(cluster, progress);
+    await progress.reporter.step("waiting until no log reaches it", () => forgetLog(cluster, apiKey, away.node.id));
+    const installedBefore = installations(cluster, away.node.id);
+    const caughtUp = await comeBack(cluster, away.node, progress);
+    if (installations(cluster, away.node.id) === installedBefore) {
+      throw new Error(`${away.node.id} came back without the state of a peer`);
+    }
+    return [timesRow(SNAPSHOT_CATCH_UP, "back: started → serves all of them", caughtUp)];
+  },
+};
+
+function ownOf({ own }: MeasuredCluster): EmbeddedCluster {
+  if (own === null) throw new Error("only a cluster of our own can be stopped and started");
+  return own;
+}
+
+/** Stops a follower for as long as the others take to write all anchors. */
+async function writeWithoutOne(
+  cluster: MeasuredCluster,
+  progress: Progress,
+): Promise<{ readonly node: EmbeddedNode; readonly filledMs: number }> {
+  const { id } = await cluster.follower();
+  const node = ownOf(cluster).node(id);
+  await progress.reporter.step(`stopping ${id}`, () => node.stopProcesses());
+  const others = cluster.file.nodes.filter((each) => each.id !== id);
+  return { node, filledMs: await timeOf(() => fill(cluster, others, progress)) };
+}
+
+/** @returns how long it takes from its start until every node says the same, in ms */
+function comeBack(cluster: MeasuredCluster, node: EmbeddedNode, progress: Progress): Promise<number> {
+  return timeOf(async () => {
+    node.startProcesses();
+    await untilEqual(cluster, progress);
+  });
+}
+
+/** An erasure makes every log begin after it. A leader waits half a minute for members that lack its entry. */
+async function forgetLog(cluster: MeasuredCluster, apiKey: string, awayId: string): Promise<void> {
+  const leader = await cluster.leader();
+  const client = new AnchoringClient({ apiUrl: leader.api_url, apiKey });
+  try {
+    const event = { event_hash: randomBytes(32).toString("hex"), client_event_id: randomUUID() };
+    const { anchor } = expectOk(await client.createEvent({ origin_fingerprint: leader.origin_fingerprint, ...event }));
+    expectOk(await client.eraseClientEventId(anchor.anchor_id));
+  } finally {
+    await client.close();
+  }
+  const ends = await logBounds(cluster, awayId);
+  for (const { id } of cluster.file.nodes.filter((node) => node.id !== awayId)) {
+    const hasForgotten = async (): Promise<boolean> => (await logBounds(cluster, id)).compactedTo > ends.last;
+    await until(`${id} has forgotten what ${awayId} lacks`, hasForgotten, PATIENCE_MS);
+  }
+}
+
+async function logBounds(cluster: MeasuredCluster, id: string): Promise<{ compactedTo: number; last: number }> {
+  const session = await SqlSession.open(nodeFiles(ownOf(cluster), id).databaseUrl);
+  try {
+    const [row] = await session.rows(
+      `SELECT coalesce((SELECT max(index) FROM node.raft_compaction), 0) AS compacted,
+              coalesce((SELECT max(index) FROM node.raft_log), 0) AS last`,
+    );
+    return { compactedTo: Number(row?.["compacted"]), last: Number(row?.["last"]) };
+  } finally {
+    await session.close();
+  }
+}
+
+/** How often the node has taken over the state of a peer, by its log. */
+function installations(cluster: MeasuredCluster, id: string): number {
+  const log = readFileSync(nodeFiles(ownOf(cluster), id).controlPlaneLog, "utf8");
+  return log.split("snapshot_installed").length - 1;
+}
+
+async function timeOf(run: () => Promise<void>): Promise<number> {
   const startedAt = performance.now();
   await run();
-  return { type: "times", scenario: CATCH_UP.name, measure, ms: [performance.now() - startedAt], goals: [] };
+  return performance.now() - startedAt;
+}
+
+function timesRow({ name }: ClusterScenario, measure: string, ms: number): TimesRow {
+  return { type: "times", scenario: name, measure, ms: [ms], goals: [] };
 }
 
 async function fill(
