@@ -14,7 +14,7 @@ import {
   readSlot,
   slotBytesOf,
   slotOffsetOf,
-} from "../src/promises/promise-codec.ts";
+} from "@event-anchoring/store";
 import {
   PromiseFile,
   type PromiseFileError,

@@ -1,4 +1,6 @@
 import type { RaftId } from "raft-ts";
+import { loadRestoration } from "./backup/restoration.ts";
+import type { Restoration } from "./backup/restoration.ts";
 import { Connection } from "./connection.ts";
 import { StoreError } from "./errors.ts";
 import { assertMigrated } from "./migrate.ts";
@@ -95,6 +97,11 @@ export class IdentityStore {
       [from, to],
     );
     if (rows.length !== 1) throw new StoreError("out_of_order", `the identity is not ${from}`);
+  }
+
+  /** Which backup this database began from; null: none. @throws StoreError `corrupt` */
+  async loadRestoration(): Promise<Restoration | null> {
+    return loadRestoration(this.#connection);
   }
 
   async close(): Promise<void> {

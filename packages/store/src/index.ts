@@ -25,3 +25,29 @@ export { fsckRecords } from "./fsck/fsck-records.ts";
 export { describeDifference } from "./fsck/findings.ts";
 export type { Checked, Difference } from "./fsck/findings.ts";
 export type { CheckedOrigin, FsckOptions, FsckProgress, FsckReport } from "./fsck/options.ts";
+export { BackupError } from "./backup/backup-error.ts";
+export type { BackupCode } from "./backup/backup-error.ts";
+export type { BackupManifest, BackupOrigin } from "./backup/backup-format.ts";
+export { BackupFile } from "./backup/backup-file.ts";
+export { writeBackup } from "./backup/write-backup.ts";
+export type { WriteBackupOptions, WrittenBackup } from "./backup/write-backup.ts";
+export { scanBackup } from "./backup/scan-backup.ts";
+export type { AskedHead, ScannedBackup } from "./backup/scan-backup.ts";
+export { restoreBackup } from "./backup/restore-backup.ts";
+export type { RestoreBackupOptions } from "./backup/restore-backup.ts";
+export type { Restoration } from "./backup/restoration.ts";
+export {
+  SLOT_CLASS_MAX,
+  brokenPromise,
+  decodePromises,
+  encodePromises,
+  encodeSlot,
+  readSlot,
+  slotBytesOf,
+  slotClassFor,
+  slotOffsetOf,
+} from "./promises/promise-codec.ts";
+export type { PeerPromises, PostgresPosition, Promises, SignedHead } from "./promises/promise-codec.ts";
+export { newestSlot } from "./promises/promise-slots.ts";
+export type { SlotPosition } from "./promises/promise-slots.ts";
+export { PromiseReadError, readPromises } from "./promises/read-promises.ts";

@@ -45,6 +45,10 @@ export interface InstallSnapshotOptions {
   /** In order. They may take their time: nothing is visible, and nothing is lost if they stop. */
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   readonly checks: SnapshotChecks;
+  /** The group's members, if they are others than the snapshot says. */
+  readonly confState?: ConfState;
+  /** What else belongs into the transaction, before anything of the state is touched. Throwing refuses the snapshot. */
+  readonly before?: (session: Session) => Promise<void>;
   /** How long to wait for an earlier session to leave. Default 10,000. */
   readonly lockTimeoutMs?: number;
 }
@@ -121,6 +125,7 @@ class SnapshotInstaller {
   }
 
   async run(): Promise<InstalledSnapshot> {
+    await this.#options.before?.(this.#session);
     const before = await loadLedgerRow(this.#session);
     const { manifest } = this.#options;
     if (manifest.raftIndex <= before.appliedIndex) {
@@ -203,7 +208,7 @@ class SnapshotInstaller {
       header.raftTerm === manifest.raftTerm &&
       equalBytes(header.effect, manifest.effect);
     if (!isSame) throw new StoreError("snapshot_refused", "header and manifest speak of different entries");
-    const confState = header.confState ?? birthConfState(chain);
+    const confState = this.#options.confState ?? header.confState ?? birthConfState(chain);
     const row: LedgerRow = {
       appliedIndex: header.raftIndex,
       appliedTerm: header.raftTerm,
@@ -212,11 +217,14 @@ class SnapshotInstaller {
       lastAcceptedMs: header.lastAcceptedMs,
       groupIdsFrom: header.groupIdsFrom,
       confState: encodeConfState(confState),
+      rules: header.rules,
+      stampMs: header.stampMs,
     };
     await this.#session.write(
       {
         text: `UPDATE state.ledger SET applied_index = $1, applied_term = $2, effect = $3, next_sequence = $4,
-          last_accepted_ms = $5, group_ids_from = $6, conf_state = $7, checksum = $8`,
+          last_accepted_ms = $5, group_ids_from = $6, conf_state = $7, rules = $8, stamp_ms = $9,
+          checksum = $10`,
       },
       [
         row.appliedIndex,
@@ -226,6 +234,8 @@ class SnapshotInstaller {
         row.lastAcceptedMs,
         row.groupIdsFrom,
         row.confState,
+        row.rules,
+        row.stampMs,
         ledgerRowChecksum(row),
       ],
     );

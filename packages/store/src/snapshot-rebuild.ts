@@ -1,5 +1,5 @@
 /** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
-import { TileAccumulator, eventContentHash } from "@event-anchoring/ledger";
+import { RULES_FIRST, RULES_MAX, TileAccumulator, eventContentHash } from "@event-anchoring/ledger";
 import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -173,6 +173,12 @@ export class SnapshotRebuild {
     return this.#chain;
   }
 
+  /** The tree that the newest leaf has grown. */
+  get newestTree(): { readonly originFingerprint: OriginFingerprint; readonly frontier: Frontier } {
+    if (this.#lastOrigin === null) throw refuse("the snapshot has no leaf");
+    return this.#lastOrigin;
+  }
+
   /** Rows since the last call. */
   take(): RebuiltRows {
     const taken = {
@@ -206,7 +212,7 @@ export class SnapshotRebuild {
     if (place > ORDER.trust_root && !this.#hasChain) this.#startChain();
     switch (record.type) {
       case "header":
-        this.#header = record;
+        this.#addHeader(record);
         return;
       case "trust_root":
         this.#documents.push(record.document);
@@ -231,6 +237,14 @@ export class SnapshotRebuild {
       default:
         throw refuse("an unknown record");
     }
+  }
+
+  /** Rules that a newer program raised are not those by which this one could go on. */
+  #addHeader(header: SnapshotHeader): void {
+    const { rules, stampMs, lastAcceptedMs } = header;
+    refuseUnless(rules >= RULES_FIRST && rules <= RULES_MAX, () => `rules ${rules}, this program has ${RULES_MAX}`);
+    refuseUnless(stampMs >= lastAcceptedMs, () => `the time is ${stampMs}, the newest leaf's ${lastAcceptedMs}`);
+    this.#header = header;
   }
 
   #startChain(): void {

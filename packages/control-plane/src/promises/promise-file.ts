@@ -4,18 +4,18 @@ import { dirname } from "node:path";
 import {
   type Promises,
   SLOT_CLASS_MAX,
-  type SlotReading,
+  type SlotPosition,
   brokenPromise,
   encodePromises,
   encodeSlot,
-  readSlot,
+  newestSlot,
   slotBytesOf,
   slotClassFor,
   slotOffsetOf,
-} from "./promise-codec.ts";
+} from "@event-anchoring/store";
 import { LockHeldError, PromiseLock, errorCodeOf } from "./promise-lock.ts";
 
-export type { PeerPromises, PostgresPosition, Promises, SignedHead } from "./promise-codec.ts";
+export type { PeerPromises, PostgresPosition, Promises, SignedHead } from "@event-anchoring/store";
 
 /**
  * - `missing`: there is no such file.
@@ -68,11 +68,6 @@ export interface OpenedPromiseFile {
   readonly hasDamagedSlot: boolean;
 }
 
-interface Position {
-  readonly slotClass: number;
-  readonly slot: 0 | 1;
-}
-
 interface Waiter {
   resolve(): void;
   reject(error: PromiseFileError): void;
@@ -91,7 +86,7 @@ interface Waiter {
 export class PromiseFile {
   readonly #io: SlotIo;
   #counter: number;
-  #position: Position;
+  #position: SlotPosition;
   #current: Promises;
   /** The newest promises asked to be saved; `#current` once durable. Invariant: takes nothing of `#current` back. */
   #requested: Promises;
@@ -99,7 +94,7 @@ export class PromiseFile {
   #writing: Promise<void> | null = null;
   #failure: PromiseFileError | null = null;
 
-  private constructor(io: SlotIo, counter: number, position: Position, current: Promises) {
+  private constructor(io: SlotIo, counter: number, position: SlotPosition, current: Promises) {
     this.#io = io;
     this.#counter = counter;
     this.#position = position;
@@ -163,17 +158,11 @@ export class PromiseFile {
    * resolves: after a failed flush a read may show bytes that a power cut would still lose.
    */
   static async openOn(io: SlotIo): Promise<OpenedPromiseFile> {
-    const bytes = await io.read();
-    if (bytes.length === 0) throw new PromiseFileError("torn", "the promise file is empty");
-    const readings = readSlots(bytes);
-    const newest = newestOf(readings);
-    const hasDamagedSlot = readings.some(
-      ({ reading, position }) =>
-        (reading.state === "damaged" || reading.state === "alien") && position.slotClass >= newest.position.slotClass,
-    );
+    const newest = newestSlot(await io.read());
+    if (newest.state !== "good") throw new PromiseFileError(newest.state, newest.detail);
     const file = new PromiseFile(io, newest.counter, newest.position, newest.promises);
     await file.save(newest.promises);
-    return { file, promises: newest.promises, hasDamagedSlot };
+    return { file, promises: newest.promises, hasDamagedSlot: newest.hasDamagedSlot };
   }
 
   /** The newest promises that are durable. */
@@ -227,7 +216,7 @@ export class PromiseFile {
     const body = encodePromises(promises);
     const slotClass = Math.max(slotClassFor(body.length), this.#position.slotClass);
     const grows = slotClass > this.#position.slotClass;
-    const position: Position = { slotClass, slot: grows || this.#position.slot === 1 ? 0 : 1 };
+    const position: SlotPosition = { slotClass, slot: grows || this.#position.slot === 1 ? 0 : 1 };
     const counter = this.#counter + 1;
     const slot = encodeSlot(counter, body, slotBytesOf(slotClass));
     await this.#io.writeSlot(slotOffsetOf(slotClass, position.slot), slot);
@@ -236,44 +225,6 @@ export class PromiseFile {
     this.#position = position;
     this.#current = promises;
   }
-}
-
-interface PlacedReading {
-  readonly position: Position;
-  readonly reading: SlotReading;
-}
-
-function readSlots(bytes: Uint8Array): PlacedReading[] {
-  const readings: PlacedReading[] = [];
-  for (let slotClass = 0; slotClass <= SLOT_CLASS_MAX; slotClass++) {
-    for (const slot of [0, 1] as const) {
-      const offset = slotOffsetOf(slotClass, slot);
-      if (offset >= bytes.length) return readings;
-      const reading = readSlot(bytes.subarray(offset, offset + slotBytesOf(slotClass)));
-      readings.push({ position: { slotClass, slot }, reading });
-    }
-  }
-  return readings;
-}
-
-function newestOf(readings: readonly PlacedReading[]): { position: Position; counter: number; promises: Promises } {
-  let newest: { position: Position; counter: number; promises: Promises } | null = null;
-  let isAllAlien = true;
-  for (const { position, reading } of readings) {
-    if (reading.state === "unknown_format") {
-      // Reading an older slot instead would forget what the later release promised.
-      throw new PromiseFileError("foreign", "the promise file was written by a later release");
-    }
-    if (reading.state !== "alien" && reading.state !== "empty") isAllAlien = false;
-    if (reading.state === "good" && (newest === null || reading.counter > newest.counter)) {
-      newest = { position, counter: reading.counter, promises: reading.promises };
-    }
-  }
-  if (newest !== null) return newest;
-  if (isAllAlien && readings.some(({ reading }) => reading.state === "alien")) {
-    throw new PromiseFileError("foreign", "this is not a promise file");
-  }
-  throw new PromiseFileError("torn", "no slot of the promise file can be read");
 }
 
 /** Both slots of the first class that fits, the second one empty. */

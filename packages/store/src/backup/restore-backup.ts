@@ -1,0 +1,58 @@
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import type { ConfState, RaftId } from "raft-ts";
+import { migrate } from "../migrate.ts";
+import { installSnapshot } from "../snapshot-install.ts";
+import type { InstalledSnapshot } from "../snapshot-install.ts";
+import type { BackupFile } from "./backup-file.ts";
+import { beginRestoration } from "./restoration.ts";
+
+export interface RestoreBackupOptions {
+  /** Of an empty database, as its owner. */
+  readonly url: string;
+  readonly file: BackupFile;
+  /** For whom. */
+  readonly nodeId: string;
+  /** Throwing refuses the backup; the caller gets that very error. Called before any leaf is looked at. */
+  readonly judgeChain: (chain: TrustRootChain) => void;
+  /** A new group's voters and the signed trust roots that it applies first; null: the node joins the living group. */
+  readonly newGroup: { readonly voters: readonly RaftId[]; readonly trustRoots: readonly string[] } | null;
+  readonly onProgress?: (bytes: number, ofBytes: number) => void;
+}
+
+/**
+ * Puts the state of a backup into an empty database, in the place of a first snapshot: the log begins after its entry.
+ * All of it is there afterwards, or nothing. Keys and promise file are none of its business.
+ * @throws BackupError; StoreError `snapshot_refused` and those of installSnapshot and migrate; whatever judgeChain throws
+ */
+export async function restoreBackup(options: RestoreBackupOptions): Promise<InstalledSnapshot> {
+  const { url, file, nodeId, newGroup, judgeChain } = options;
+  const manifest = await file.assertIntact(options.onProgress);
+  await migrate(url);
+  const { raftIndex: index, raftTerm: term, effect } = manifest;
+  return installSnapshot({
+    url,
+    manifest,
+    chunks: file.pieces(),
+    checks: {
+      trustRoots: (chain) => {
+        if (chain !== null) judgeChain(chain);
+      },
+      origin: () => {},
+    },
+    ...(newGroup === null ? {} : { confState: votersAlone(newGroup.voters) }),
+    before: (session) =>
+      beginRestoration(session, {
+        scope: newGroup === null ? "node" : "cluster",
+        nodeId,
+        backupSha256: file.sha256,
+        point: { index, term },
+        effect,
+        trustRoots: newGroup?.trustRoots ?? [],
+      }),
+  });
+}
+
+function votersAlone(ids: readonly RaftId[]): ConfState {
+  const voters = ids.toSorted((a, b) => (a < b ? -1 : 1));
+  return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+}

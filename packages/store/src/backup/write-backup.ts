@@ -1,0 +1,202 @@
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { open, rename, unlink } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import { LedgerHaltError, restoreLedgerState } from "@event-anchoring/ledger";
+import type { LedgerState } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { ByteWriter } from "@event-anchoring/protocol";
+import { Connection } from "../connection.ts";
+import type { Reader } from "../connection.ts";
+import { StoreError } from "../errors.ts";
+import { INDEXED_PLANS } from "../indexed-plans.ts";
+import { loadLedger } from "../ledger-load.ts";
+import { assertMigrated } from "../migrate.ts";
+import { encodeRecord } from "../snapshot-format.ts";
+import { snapshotRecords } from "../snapshot-stream.ts";
+import { BackupError } from "./backup-error.ts";
+import { BACKUP_MARK, encodeManifest } from "./backup-format.ts";
+import type { BackupManifest } from "./backup-format.ts";
+
+export interface WriteBackupOptions {
+  /** Any role that may read the state tables. */
+  readonly url: string;
+  /** Must not be there yet. */
+  readonly path: string;
+  /** Whose database it is; null: what the database says, if this role may ask. */
+  readonly nodeId: string | null;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+  readonly onProgress?: (leaves: number, ofLeaves: number) => void;
+}
+
+export interface WrittenBackup {
+  readonly manifest: BackupManifest;
+  readonly bytes: number;
+  /** Over the whole file but its last 32 bytes, which it is. */
+  readonly sha256: Uint8Array;
+}
+
+/** Bytes gathered before they are written. */
+const WRITE_BYTES = 1024 * 1024;
+
+/** Appends to a file and hashes what it appends. */
+class HashedFile {
+  readonly #file: FileHandle;
+  readonly #hash = createHash("sha256");
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  bytes = 0;
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  async add(piece: Uint8Array): Promise<void> {
+    this.#pending.push(piece);
+    this.#pendingBytes += piece.length;
+    if (this.#pendingBytes >= WRITE_BYTES) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const joined = Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#hash.update(joined);
+    await this.#file.appendFile(joined);
+    this.bytes += joined.length;
+  }
+
+  /** The hash of everything, which it appends, too. */
+  async finish(): Promise<Uint8Array> {
+    await this.#flush();
+    const digest = this.#hash.digest();
+    await this.#file.appendFile(digest);
+    this.bytes += digest.length;
+    await this.#file.sync();
+    return digest;
+  }
+}
+
+/**
+ * Writes the state of one node, as of one log entry, to a file: read in one repeatable-read transaction, so that nothing
+ * waits for it and it fits together while the node goes on. The file has its name only when all of it is on the disk.
+ * @throws StoreError `unavailable`, `schema`, `corrupt`; BackupError `empty_ledger`; the system's error (`EEXIST`, …)
+ */
+export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
+  const { path } = options;
+  refuseTaken(path);
+  const connection = await Connection.open({
+    url: options.url,
+    name: "event-anchoring backup",
+    settings: { ...INDEXED_PLANS, default_transaction_read_only: "on" },
+  });
+  const partial = `${path}.${randomBytes(4).toString("hex")}.partial`;
+  try {
+    await assertMigrated(connection);
+    const nodeId = options.nodeId ?? (await ownNodeId(connection));
+    // API clients and their ids for events stand in it in clear.
+    const file = await open(partial, "wx", 0o600);
+    try {
+      const written = await connection.transaction(
+        (session) => writeTo(file, session, { ...options, nodeId }),
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+      );
+      refuseTaken(path);
+      await rename(partial, path);
+      await syncFolder(dirname(path));
+      return written;
+    } catch (cause) {
+      await unlink(partial);
+      throw cause;
+    } finally {
+      await file.close();
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+function refuseTaken(path: string): void {
+  if (!existsSync(path)) return;
+  throw Object.assign(new Error(`${path} exists; a backup is never overwritten`), { code: "EEXIST" });
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The role of the api process may not ask. */
+async function ownNodeId(connection: Reader): Promise<string | null> {
+  const [right] = await connection.read<{ may: boolean }>({
+    text: "SELECT has_schema_privilege('node', 'usage') AS may",
+  });
+  if (right?.may !== true) return null;
+  const [row] = await connection.read<{ node_id: string }>({ text: "SELECT node_id FROM node.identity" });
+  return row?.node_id ?? null;
+}
+
+async function writeTo(file: FileHandle, session: Reader, options: WriteBackupOptions): Promise<WrittenBackup> {
+  const { row, ledger } = await loadLedger(session);
+  const manifest = manifestOf(stateOf(ledger), options);
+  const out = new HashedFile(file);
+  await out.add(BACKUP_MARK);
+  let leaves = 0;
+  for await (const records of snapshotRecords(session, row)) {
+    for (const record of records) {
+      if (record.type === "leaf") leaves += 1;
+      await out.add(encodeRecord(record));
+    }
+    options.onProgress?.(leaves, row.nextSequence);
+  }
+  const encoded = encodeManifest(manifest);
+  await out.add(encoded);
+  await out.add(new ByteWriter(4).u32(encoded.length).finish());
+  const sha256 = await out.finish();
+  return { manifest, bytes: out.bytes, sha256 };
+}
+
+/** What a node would load when it starts; a node that could not start makes no backup. */
+function stateOf(ledger: Parameters<typeof restoreLedgerState>[0]): LedgerState {
+  try {
+    return restoreLedgerState(ledger, nodeCrypto);
+  } catch (cause) {
+    if (cause instanceof LedgerHaltError) throw new StoreError("corrupt", cause.message, { cause });
+    throw cause;
+  }
+}
+
+function manifestOf(state: LedgerState, { nodeId, nowMs }: WriteBackupOptions): BackupManifest {
+  const newest = state.trustRootChain?.newest;
+  if (newest === undefined) {
+    throw new BackupError("empty_ledger", "the genesis entry is not applied yet: there is nothing to back up");
+  }
+  const { clusterName, clusterId, version, epoch } = newest.trustRoot;
+  return {
+    clusterName,
+    clusterId,
+    nodeId,
+    takenAtMs: nowMs,
+    raftIndex: state.appliedIndex,
+    raftTerm: state.appliedTerm,
+    effect: state.effect,
+    nextSequence: state.nextSequence,
+    lastAcceptedMs: state.lastAcceptedMs,
+    trustRootVersion: version,
+    epoch,
+    rootThk: newest.rootThk,
+    origins: [...state.origins.values()].map(({ originFingerprint, status, tree, certified }) => ({
+      originFingerprint,
+      status,
+      treeSize: tree.size,
+      rootHash: tree.rootAt(tree.size),
+      certifiedSize: certified?.treeSize ?? 0,
+    })),
+  };
+}
