@@ -21,6 +21,8 @@ export { SNAPSHOT_CHUNK_BYTES } from "./snapshot-format.ts";
 export type { SnapshotManifest } from "./snapshot-format.ts";
 export { installSnapshot } from "./snapshot-install.ts";
 export type { InstallSnapshotOptions, InstalledSnapshot, SnapshotChecks, SnapshotOrigin } from "./snapshot-install.ts";
+export { fsckDatabase } from "./fsck/fsck-database.ts";
+export type { FsckDatabaseOptions } from "./fsck/fsck-database.ts";
 export { fsckRecords } from "./fsck/fsck-records.ts";
 export { describeDifference } from "./fsck/findings.ts";
 export type { Checked, Difference } from "./fsck/findings.ts";

@@ -53,7 +53,7 @@ export interface WalkedLeaf {
   readonly tiles: readonly CompletedTile[];
 }
 
-/** What a table says beside the bytes of a leaf: the tree goes on with it if the bytes are damaged. */
+/** What a table says beside the bytes of a leaf. */
 export interface StatedPlace {
   readonly originFingerprint: OriginFingerprint | null;
   readonly anchorId: Uint8Array;
@@ -150,7 +150,8 @@ export class LeafWalk {
 
   /**
    * The leaf of the next sequence.
-   * @param stated null: there is nothing beside the bytes
+   * @param stated what its bytes must hash to; if they do not, all that comes later stands on this; null: unknown
+   * @returns null if the bytes are no leaf, or another one
    */
   place(bytes: Uint8Array, stated: StatedPlace | null): WalkedLeaf | null {
     const name = anchorRow(this.#nextSequence);
@@ -162,6 +163,12 @@ export class LeafWalk {
       return null;
     }
     const anchorId = anchorIdOf(bytes, sha256);
+    if (stated !== null && !equalBytes(anchorId, stated.anchorId)) {
+      const [is, shouldBe] = [anchorId, stated.anchorId].map(bytesToHex);
+      this.#findings.add(name, "leaf", `bytes that hash to ${is}`, `bytes that hash to ${shouldBe}`);
+      this.#goOnWith(stated);
+      return null;
+    }
     const origin = this.origin(leaf.originFingerprint);
     if (origin === null) {
       this.#findings.add(
@@ -184,8 +191,7 @@ export class LeafWalk {
     }
     this.#lastAcceptedMs = Math.max(this.#lastAcceptedMs, leaf.acceptedMs);
     this.#nextSequence += 1;
-    // If the bytes were altered, all that comes later stands on the id that they had.
-    const tiles = origin === null || origin.isBroken ? [] : this.#append(origin, stated?.anchorId ?? anchorId);
+    const tiles = origin === null || origin.isBroken ? [] : this.#append(origin, anchorId);
     return { leaf, anchorId, origin, tiles };
   }
 

@@ -1,0 +1,248 @@
+/** A node's tables, a batch at a time. Each batch is judged within one snapshot; what is carried on never changes. */
+import { DecodeError, bytesToHex } from "@event-anchoring/protocol";
+import type { Reader } from "../connection.ts";
+import { decodeCosignatures } from "../ledger-codec.ts";
+import {
+  LeavesInTables,
+  judgeAnchorRow,
+  judgeRepeatingRows,
+  loadAnchorRows,
+  loadCertificateRows,
+  vouchedId,
+} from "./anchor-rows.ts";
+import type { AnchorRow, CertificateRow, SizeRange } from "./anchor-rows.ts";
+import { CertificateChecks } from "./certificates.ts";
+import type { StatedCertificate } from "./certificates.ts";
+import type { Findings } from "./findings.ts";
+import { LeafWalk, anchorRow } from "./leaf-walk.ts";
+import type { WalkedLeaf, WalkedOrigin } from "./leaf-walk.ts";
+import { LogWalk } from "./log-rows.ts";
+import { NamedLeaves, judgeNested } from "./named-leaves.ts";
+import type { FsckProgress } from "./options.ts";
+import { judgeClaims, judgeGrants } from "./record-relations.ts";
+import { SignatureChecks } from "./signature-checks.ts";
+import {
+  judgeApiKeys,
+  judgeGroupIdRows,
+  judgeIdentity,
+  judgeLedgerEnds,
+  judgeLedgerRow,
+  judgeOriginRows,
+  judgePositions,
+  judgeTrustRootRows,
+  loadDocuments,
+  loadOriginRows,
+  loadTrustRootCount,
+} from "./small-tables.ts";
+import type { LedgerEnds, OriginRows } from "./small-tables.ts";
+import { judgeStrays } from "./strays.ts";
+import { judgeTiles } from "./tile-rows.ts";
+import type { DerivedTile } from "./tile-rows.ts";
+import { judgedChain } from "./trust-roots.ts";
+
+/**
+ * leaves: every leaf with what repeats it, then the tables of few rows; records: what claims and grants are to each
+ * other; log: the raft log. Then it is done.
+ */
+type Phase = "leaves" | "claims" | "grants" | "log" | "done";
+
+export interface DatabaseWalkOptions {
+  readonly findings: Findings;
+  readonly pinnedRootThk: Uint8Array | null;
+}
+
+export class DatabaseWalk {
+  readonly #findings: Findings;
+  readonly #pinnedRootThk: Uint8Array | null;
+  readonly #signatures: SignatureChecks;
+  readonly #certificates: CertificateChecks;
+  readonly #log: LogWalk;
+  readonly walk: LeafWalk;
+  #phase: Phase = "leaves";
+  #trustRoots = -1;
+  /** Where the claims or grants go on. */
+  #nextRecord = 0;
+
+  constructor({ findings, pinnedRootThk }: DatabaseWalkOptions) {
+    this.#findings = findings;
+    this.#pinnedRootThk = pinnedRootThk;
+    this.walk = new LeafWalk(findings, null);
+    this.#signatures = new SignatureChecks(findings);
+    this.#certificates = new CertificateChecks(findings, this.#signatures, this.walk);
+    this.#log = new LogWalk(findings);
+  }
+
+  get isDone(): boolean {
+    return this.#phase === "done";
+  }
+
+  /**
+   * The next batch, within the snapshot that the session is in. What it finds waits in the findings to be settled.
+   * @param rowsMax leaves, claims, grants or log rows
+   */
+  async step(session: Reader, rowsMax: number): Promise<FsckProgress> {
+    const ends = await judgeLedgerRow(session, this.#findings);
+    if (ends === null) {
+      this.#phase = "done";
+      return { phase: "leaves", done: this.walk.nextSequence, total: null };
+    }
+    switch (this.#phase) {
+      case "leaves": {
+        await this.#stepLeaves(session, rowsMax, ends);
+        return { phase: "leaves", done: this.walk.nextSequence, total: ends.nextSequence };
+      }
+      case "claims":
+        return this.#stepRecords(await judgeClaims(session, this.#nextRecord, rowsMax, this.#findings), "grants", ends);
+      case "grants":
+        return this.#stepRecords(await judgeGrants(session, this.#nextRecord, rowsMax, this.#findings), "log", ends);
+      case "log":
+        if (await this.#log.step(session, rowsMax, ends)) this.#phase = "done";
+        return { phase: "log", done: this.#log.next, total: ends.appliedIndex };
+      case "done":
+        return { phase: "log", done: this.#log.next, total: ends.appliedIndex };
+    }
+  }
+
+  #stepRecords(next: number | null, after: Phase, { nextSequence: total }: LedgerEnds): FsckProgress {
+    const done = next ?? total;
+    this.#nextRecord = next ?? 0;
+    if (next === null) this.#phase = after;
+    return { phase: "records", done, total };
+  }
+
+  async #stepLeaves(session: Reader, rowsMax: number, ends: LedgerEnds): Promise<void> {
+    const origins = await loadOriginRows(session);
+    await this.#followTrustRoots(session, origins);
+    const from = this.walk.nextSequence;
+    const past = Math.min(from + rowsMax, ends.nextSequence);
+    if (from < past) await this.#judgeRange(session, from, past, origins);
+    if (this.walk.nextSequence < ends.nextSequence) return;
+    await this.#judgeSmallTables(session, origins, ends);
+    this.#phase = "claims";
+  }
+
+  /** Versions may be added while the walk is on its way. */
+  async #followTrustRoots(session: Reader, origins: OriginRows): Promise<void> {
+    const count = await loadTrustRootCount(session);
+    if (count === this.#trustRoots) return;
+    this.#trustRoots = count;
+    const documents = await loadDocuments(session, this.#findings);
+    this.walk.setChain(judgedChain(documents, this.#pinnedRootThk, this.#findings));
+    judgeOriginRows(origins, this.walk.chain, this.#findings);
+    await judgeIdentity(session, this.walk.chain, this.#findings);
+  }
+
+  async #judgeRange(session: Reader, from: number, past: number, origins: OriginRows): Promise<void> {
+    const rows = await loadAnchorRows(session, from, past);
+    const certificates = await this.#loadCertificates(session, past - from, origins);
+    const leaves = new Map<number, WalkedLeaf>();
+    const tiles: DerivedTile[] = [];
+    const bySequence = new Map(rows.map((row) => [row.sequence, row]));
+    for (let sequence = from; sequence < past; sequence++) {
+      const row = bySequence.get(sequence);
+      if (row === undefined) {
+        this.#findings.add(anchorRow(sequence), null, "missing", "a leaf: sequences have no gaps");
+        this.walk.skip();
+        continue;
+      }
+      const walked = this.#place(row, origins);
+      if (walked === null) continue;
+      leaves.set(sequence, walked);
+      if (walked.origin !== null) tiles.push(...this.#tilesOf(walked, walked.origin, sequence, origins));
+      this.#judgeCertificate(walked.origin, sequence, certificates, origins);
+    }
+    await judgeTiles(session, tiles, this.#findings);
+    await this.#judgeNamed(session, { from, past, leaves }, bySequence, origins);
+    await this.#signatures.settle();
+  }
+
+  #place(row: AnchorRow, origins: OriginRows): WalkedLeaf | null {
+    const anchorId = vouchedId(row);
+    const originFingerprint = origins.fingerprints.get(row.origin) ?? null;
+    const known = originFingerprint === null ? null : this.walk.origin(originFingerprint);
+    const stated = anchorId === null ? null : { anchorId, originFingerprint: known?.originFingerprint ?? null };
+    return this.walk.place(row.leaf, stated);
+  }
+
+  #tilesOf(
+    { tiles }: WalkedLeaf,
+    { originFingerprint }: WalkedOrigin,
+    at: number,
+    origins: OriginRows,
+  ): readonly DerivedTile[] {
+    const origin = origins.numbers.get(bytesToHex(originFingerprint));
+    return origin === undefined ? [] : tiles.map((tile) => ({ ...tile, origin, originFingerprint, at }));
+  }
+
+  async #loadCertificates(
+    session: Reader,
+    leaves: number,
+    origins: OriginRows,
+  ): Promise<ReadonlyMap<string, CertificateRow>> {
+    const ranges: SizeRange[] = [];
+    for (const [origin, fingerprint] of origins.fingerprints) {
+      const first = this.walk.origin(fingerprint)?.frontier.size ?? 0;
+      ranges.push({ origin, first, last: first + leaves });
+    }
+    const rows = await loadCertificateRows(session, ranges);
+    return new Map(rows.map((row) => [`${row.origin} ${row.tree_size}`, row]));
+  }
+
+  #judgeCertificate(
+    origin: WalkedOrigin | null,
+    at: number,
+    certificates: ReadonlyMap<string, CertificateRow>,
+    origins: OriginRows,
+  ): void {
+    if (origin === null) return;
+    const number = origins.numbers.get(bytesToHex(origin.originFingerprint)) ?? -1;
+    const row = certificates.get(`${number} ${origin.frontier.size}`);
+    if (row !== undefined) this.#certificates.judge({ certificate: statedCertificate(row), origin, at });
+  }
+
+  async #judgeNamed(
+    session: Reader,
+    range: { readonly from: number; readonly past: number; readonly leaves: ReadonlyMap<number, WalkedLeaf> },
+    rows: ReadonlyMap<number, AnchorRow>,
+    origins: OriginRows,
+  ): Promise<void> {
+    const findings = this.#findings;
+    const leaves = [...range.leaves.values()].map(({ leaf }) => leaf);
+    const named = await NamedLeaves.load(leaves, new LeavesInTables(session));
+    for (const [sequence, walked] of range.leaves) {
+      const row = rows.get(sequence);
+      const number = origins.numbers.get(bytesToHex(walked.leaf.originFingerprint)) ?? null;
+      if (row !== undefined) judgeAnchorRow(row, walked, number, { named, findings });
+      judgeNested(walked.leaf, named, { findings, signatures: this.#signatures });
+    }
+    await judgeRepeatingRows(session, range, { named, findings });
+  }
+
+  async #judgeSmallTables(session: Reader, origins: OriginRows, ends: LedgerEnds): Promise<void> {
+    const findings = this.#findings;
+    judgeLedgerEnds(ends, this.walk, findings);
+    await judgeTrustRootRows(session, this.walk, findings);
+    await judgePositions(session, this.walk, origins, findings);
+    await judgeApiKeys(session, findings);
+    await judgeGroupIdRows(session, ends, findings);
+    await judgeStrays(session, ends.nextSequence, findings);
+  }
+}
+
+function statedCertificate(row: CertificateRow): StatedCertificate {
+  return {
+    rootHash: row.root_hash,
+    certifiedAtS: row.certified_at_s,
+    trustRootVersion: row.trust_root_version,
+    cosignatures: decodedCosignatures(row.cosignatures),
+  };
+}
+
+function decodedCosignatures(bytes: Uint8Array): StatedCertificate["cosignatures"] {
+  try {
+    return decodeCosignatures(bytes);
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+/** Rows that stand for nothing: what no leaf makes. */
+import type { Reader } from "../connection.ts";
+import type { Findings } from "./findings.ts";
+
+/** `key` names the row; the first ones of each table are enough to tell. */
+interface StrayQuery {
+  readonly table: string;
+  readonly should: string;
+  readonly sql: string;
+}
+
+const STRAYS_MAX = 100;
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
+/** $1: the next sequence. */
+const QUERIES: readonly StrayQuery[] = [
+  ...["anchors", "claims", "grants", "revocations"].map((table) => ({
+    table: `state.${table}`,
+    should: "no row: the ledger has no such sequence yet",
+    sql: `SELECT 'sequence ' || sequence AS key FROM state.${table} WHERE sequence < 0 OR sequence >= $1`,
+  })),
+  {
+    table: "state.certificates",
+    should: "no row: there is no tree of that size",
+    sql: `SELECT 'origin number ' || c.origin || ', tree_size ' || c.tree_size AS key FROM state.certificates c
+      WHERE NOT EXISTS (SELECT 1 FROM state.anchors a WHERE a.origin = c.origin AND a.depth = c.tree_size - 1)
+        AND $1::bigint >= 0`,
+  },
+  {
+    table: "state.tiles",
+    should: "no row: the tree has no such complete tile",
+    sql: `SELECT 'origin number ' || t.origin || ', level ' || t.level || ', index ' || t.index AS key
+      FROM state.tiles t LEFT JOIN (
+        SELECT o.origin, (SELECT coalesce(max(a.depth) + 1, 0) FROM state.anchors a WHERE a.origin = o.origin) AS size
+        FROM state.origins o
+      ) AS tree ON tree.origin = t.origin
+      WHERE (tree.size IS NULL OR t.level < 0 OR t.index < 0 OR t.level > 6
+        OR (t.index + 1)::numeric * 256::numeric ^ (t.level + 1) > tree.size) AND $1::bigint >= 0`,
+  },
+  {
+    table: "state.trust_root_positions",
+    should: "no row: no origin has that number",
+    sql: `SELECT 'origin number ' || p.origin || ', leaf_index ' || p.leaf_index AS key
+      FROM state.trust_root_positions p
+      WHERE NOT EXISTS (SELECT 1 FROM state.origins o WHERE o.origin = p.origin) AND $1::bigint >= 0`,
+  },
+];
+
+export async function judgeStrays(session: Reader, nextSequence: number, findings: Findings): Promise<void> {
+  for (const { table, should, sql } of QUERIES) {
+    const rows = await session.read<{ key: string }>({ text: `${sql} LIMIT ${STRAYS_MAX}` }, [nextSequence]);
+    for (const { key } of rows) findings.add({ table, key, at: AFTER_ALL }, null, "a row", should);
+  }
+}
