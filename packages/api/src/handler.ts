@@ -2,6 +2,7 @@
 import type { LimitSettings, Route, RouteId } from "@event-anchoring/api-contract";
 import type { Crypto, OriginFingerprint } from "@event-anchoring/protocol";
 import type { Deadline } from "./deadline.ts";
+import type { KeyTable } from "./key-table.ts";
 import type { NodeProbe } from "./node-probe.ts";
 import type { Caller, Clock, ControlPlane, Logger } from "./ports.ts";
 import type { AnchorReads } from "./reads-port.ts";
@@ -13,6 +14,7 @@ export interface HandlerDependencies {
   readonly controlPlane: ControlPlane;
   readonly reads: AnchorReads;
   readonly probe: NodeProbe;
+  readonly keys: Pick<KeyTable, "isAtHand">;
   readonly trustRoots: TrustRootReader;
   readonly crypto: Crypto;
   readonly clock: Clock;

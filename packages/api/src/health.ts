@@ -2,8 +2,12 @@ import { formatRfc3339 } from "@event-anchoring/api-contract";
 import type { HealthAnswer, ReadyAnswer } from "@event-anchoring/api-contract";
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Handler } from "./handler.ts";
+import type { Handler, HandlerDependencies } from "./handler.ts";
 import type { StatusAnswer, StorageAnswer } from "./node-probe.ts";
+import { within } from "./within.ts";
+
+/** Together with the checks before it an answer stays below a gateway's patience of a second. */
+const KEYS_TIMEOUT_MS = 400;
 
 const UNREACHABLE_RAFT = { role: "unknown", term: 0, leader: null, commit_index: 0, applied_index: 0 } as const;
 
@@ -87,10 +91,18 @@ function controlPlaneChecks(answer: StatusAnswer): ReadyCheck[] {
   return [{ check: "control_plane", result: "pass", detail: "connected" }, ...checks];
 }
 
+/** Loading goes on when the time is over: of a node that has just started, the next answer is a better one. */
+async function keysCheck(keys: HandlerDependencies["keys"]): Promise<ReadyCheck> {
+  const isAtHand = await within(keys.isAtHand(), KEYS_TIMEOUT_MS, false);
+  if (isAtHand) return { check: "api_keys", result: "pass", detail: "the table of keys can be read" };
+  return { check: "api_keys", result: "fail", detail: "the table of keys cannot be read in time" };
+}
+
 /** 200, or 503 with the checks that fail, by name. */
-export const getReadiness: Handler = async (_request, { probe, isStopping }) => {
+export const getReadiness: Handler = async (_request, { probe, keys, isStopping }) => {
   const [status, storage] = await Promise.all([probe.status(), probe.storage()]);
   const checks = [...controlPlaneChecks(status), storageCheck(storage)];
+  if (checks.every(({ result }) => result === "pass")) checks.push(await keysCheck(keys));
   if (isStopping()) {
     checks.unshift({ check: "stopping", result: "fail", detail: "the process is shutting down" });
   }

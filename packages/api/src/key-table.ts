@@ -5,6 +5,7 @@ import { isLiveApiKey } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
+import { StoreError } from "@event-anchoring/store";
 import { RefusedError } from "./ports.ts";
 import type { Clock, Logger } from "./ports.ts";
 
@@ -73,6 +74,17 @@ export class KeyTable {
     const isSame = timingSafeEqual(key?.keyHash ?? NO_HASH, identity.keyHash);
     if (key === undefined || !isSame) return null;
     return isLiveApiKey(key, this.#options.clock.nowMs()) ? key : null;
+  }
+
+  /** Whether keys can be looked up now; a node that has not yet read the table cannot say who may write. */
+  async isAtHand(): Promise<boolean> {
+    try {
+      await this.#fresh();
+      return true;
+    } catch (error) {
+      if (error instanceof RefusedError || error instanceof StoreError) return false;
+      throw error;
+    }
   }
 
   #identityOf(text: string): KeyIdentity | null {

@@ -170,7 +170,10 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     probe: new NodeProbe(controlPlane, node.reads, clock),
     trustRoots: new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk),
     keys: new KeyTable({
-      load: async () => (await node.reads.apiKeys()).apiKeys,
+      load: async () => {
+        if (node.keysFailure !== null) throw node.keysFailure;
+        return (await node.reads.apiKeys()).apiKeys;
+      },
       clock,
       logger,
       sha256: nodeCrypto.sha256,

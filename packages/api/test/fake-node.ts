@@ -37,6 +37,8 @@ export class FakeNode implements ControlPlane {
   /** Reads that still see the log, and its certificates, as they were before the newest entry. */
   earlyReads = 0;
   acceptedMs = START_MS;
+  /** Reading the table of keys fails with it. */
+  keysFailure: RefusedError | null = null;
 
   readonly #sizesBefore = new Map<string, number>();
 

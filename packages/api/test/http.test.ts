@@ -404,6 +404,18 @@ describe("health", () => {
     expect([stopping.status, stopping.json.checks[0]?.check]).toEqual([503, "stopping"]);
   });
 
+  test("a node that cannot read the keys yet is not ready; it is once it can", async () => {
+    const own = await startHarness();
+    own.node.keysFailure = new RefusedError("deadline_exceeded", "no read index in time");
+    const early = await own.send("GET", "/readyz", undefined, NO_KEY);
+    own.node.keysFailure = null;
+    const ready = await own.send("GET", "/readyz", undefined, NO_KEY);
+    await own.close();
+    const failing = readySchema.parse(early.json).checks.filter(({ result }) => result === "fail");
+    expect([early.status, failing.map(({ check }) => check)]).toEqual([503, ["api_keys"]]);
+    expect(ready.status).toBe(200);
+  });
+
   test.each(["starting", "fenced", "halted"] as const)(
     "a node that is %s is not ready, whatever it lists",
     async (state) => {
