@@ -64,27 +64,15 @@ export class ConsistentRead {
    * @throws RefusedError `deadline_exceeded`; StoreError
    */
   select<T extends AtIndex>(query: (reads: AnchorReads) => Promise<T>): Promise<T> {
-    return this.#selectUntil(query, () => true);
+    return this.selectUntil(query, () => true);
   }
 
   /**
-   * The origins, from a snapshot in which every tree reaches the size of its certificate: certificates may be a moment
-   * ahead of the tables, and the proofs under them are made from the tables.
+   * Repeats a query until its snapshot also holds something that a certificate covers: certificates may be a moment ahead
+   * of the tables.
+   * @throws RefusedError `deadline_exceeded`; StoreError
    */
-  async origins(): Promise<readonly StoredOriginHead[]> {
-    const { origins } = await this.#selectUntil(
-      (reads) => reads.origins(),
-      (found) => found.origins.every((head) => this.#reachesCertificate(head)),
-    );
-    return origins;
-  }
-
-  #reachesCertificate({ originFingerprint, treeSize }: StoredOriginHead): boolean {
-    const certificate = this.certificateOf(originFingerprint);
-    return certificate === null || treeSize >= certificate.treeSize;
-  }
-
-  async #selectUntil<T extends AtIndex>(
+  async selectUntil<T extends AtIndex>(
     query: (reads: AnchorReads) => Promise<T>,
     isEnough: (found: T) => boolean,
   ): Promise<T> {
@@ -100,5 +88,22 @@ export class ConsistentRead {
       }
       await pause(pauseMs);
     }
+  }
+
+  /**
+   * The origins, from a snapshot in which every tree reaches the size of its certificate: certificates may be a moment
+   * ahead of the tables, and the proofs under them are made from the tables.
+   */
+  async origins(): Promise<readonly StoredOriginHead[]> {
+    const { origins } = await this.selectUntil(
+      (reads) => reads.origins(),
+      (found) => found.origins.every((head) => this.#reachesCertificate(head)),
+    );
+    return origins;
+  }
+
+  #reachesCertificate({ originFingerprint, treeSize }: StoredOriginHead): boolean {
+    const certificate = this.certificateOf(originFingerprint);
+    return certificate === null || treeSize >= certificate.treeSize;
   }
 }

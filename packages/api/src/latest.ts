@@ -9,7 +9,7 @@ import {
   parseNote,
   quorumPolicyOf,
 } from "@event-anchoring/protocol";
-import type { Sha256, TrustRootChain } from "@event-anchoring/protocol";
+import type { OriginFingerprint, Sha256, TrustRootChain } from "@event-anchoring/protocol";
 import { proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
 import { proveGrowth } from "./consistency.ts";
 import { ConsistentRead } from "./consistent-read.ts";
@@ -17,8 +17,8 @@ import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { loadStates } from "./load-records.ts";
 import { parsed } from "./parsed.ts";
-import { RefusedError } from "./ports.ts";
 import { problemError } from "./problem-error.ts";
+import type { ProblemError } from "./problem-error.ts";
 
 /** Who has co-signed. The lines were verified by the control plane when it took the certificate; here they are read. */
 export function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
@@ -44,22 +44,28 @@ async function consistencyJson(
   return { from_size: fromSize, tree_size: treeSize, proof: proof.map(bytesToBase64) };
 }
 
+/** Why an origin without a certified anchor has no EEA. */
+async function nothingToShow(read: ConsistentRead, origin: OriginFingerprint): Promise<ProblemError> {
+  const origins = await read.origins();
+  const isKnown = origins.some((head) => equalBytes(head.originFingerprint, origin));
+  return problemError(isKnown ? "no_anchor_yet" : "origin_unknown");
+}
+
 /** GET /v1/event-anchors/latest: the EEA of one origin. */
 export const getLatestEventAnchor: Handler = async (request, dependencies) => {
   const query = parsed(parseQuery(latestQuerySchema, request.search));
   const origin = query.originFingerprint ?? dependencies.node.originFingerprint;
   const read = await ConsistentRead.begin(dependencies, [origin], request.deadline);
-  const origins = await read.origins();
-  if (!origins.some((head) => equalBytes(head.originFingerprint, origin))) throw problemError("origin_unknown");
   const certificate = read.certificateOf(origin);
   // Leaf 0 is the genesis leaf: a tree of one leaf holds no anchor of anybody yet.
-  if (certificate === null || certificate.treeSize < 2) throw problemError("no_anchor_yet");
+  if (certificate === null || certificate.treeSize < 2) throw await nothingToShow(read, origin);
   const depth = certificate.treeSize - 1;
-  const { anchors } = await read.select((reads) => reads.anchorsOfOrigin(origin, depth, 1, "descending"));
+  const { anchors } = await read.selectUntil(
+    (reads) => reads.anchorsOfOrigin(origin, depth, 1, "descending"),
+    (found) => found.anchors[0]?.depth === depth,
+  );
   const [proved] = await proveAnchors(read, anchors, dependencies.crypto.sha256);
-  if (proved === null || proved === undefined || proved.anchor.depth !== depth) {
-    throw new RefusedError("unavailable", `no leaf ${depth} of a tree of ${certificate.treeSize}`);
-  }
+  if (proved === null || proved === undefined) throw new Error("a certificate covers the last leaf of its tree");
   const { sha256 } = dependencies.crypto;
   const chain = await dependencies.trustRoots.chain(read);
   const consistency =
