@@ -11,8 +11,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "api-contract": ["protocol"],
   "control-contract": ["protocol", "ledger", "raft-ts"],
   store: ["protocol", "node-crypto", "ledger", "raft-ts"],
-  "control-plane": ["protocol", "node-crypto", "ledger", "raft-ts", "store", "control-contract"],
-  api: ["protocol", "node-crypto", "ledger", "store", "api-contract", "control-contract"],
+  telemetry: ["control-contract"],
+  "control-plane": ["protocol", "node-crypto", "ledger", "raft-ts", "store", "control-contract", "telemetry"],
+  api: ["protocol", "node-crypto", "ledger", "store", "api-contract", "control-contract", "telemetry"],
   provision: ["protocol", "node-crypto", "control-contract"],
   "sdk-typescript": ["protocol", "ledger", "api-contract"],
   cli: ["protocol", "node-crypto", "ledger", "store", "control-contract", "provision", "sdk-typescript"],
@@ -24,6 +25,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 export const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
   store: ["raft-ts"],
   "control-contract": ["raft-ts"],
+  telemetry: ["control-contract"],
   "sdk-typescript": ["api-contract"],
 };
 
@@ -51,6 +53,11 @@ export const OWNED_LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   "@noble/curves": ["protocol"],
   "@noble/hashes": ["protocol"],
   commander: ["cli"],
+  pino: ["telemetry"],
+  "@opentelemetry/api": ["telemetry"],
+  "@opentelemetry/exporter-trace-otlp-http": ["telemetry"],
+  "@opentelemetry/resources": ["telemetry"],
+  "@opentelemetry/sdk-trace": ["telemetry"],
 };
 
 /** Packages whose name does not end in that of their folder: there is more than one SDK. */

@@ -1,8 +1,10 @@
 /** The api process of a node: read the configuration, start, stop; nothing else. */
 import { parseArgs } from "node:util";
-import pino from "pino";
+import { openLog, startTracing } from "@event-anchoring/telemetry";
 import { ConfigError, loadConfig } from "./config.ts";
 import type { ApiConfig } from "./config.ts";
+import type { Logger } from "./ports.ts";
+import { SERVICE_VERSION } from "./service-version.ts";
 import { startApi } from "./start-api.ts";
 
 const EXIT_CONFIG = 2;
@@ -26,10 +28,13 @@ function readConfig(): ApiConfig {
 }
 
 const config = readConfig();
-const logger = pino(
-  { level: config.logLevel, base: { node: config.nodeId, process: "api" } },
-  pino.destination({ dest: 1, sync: true }),
-);
+const log = openLog({ level: config.logLevel, node: config.nodeId, process: "api" });
+const logger: Logger = {
+  debug: (fields, message) => log.debug(message, fields),
+  info: (fields, message) => log.info(message, fields),
+  warn: (fields, message) => log.warn(message, fields),
+  error: (fields, message) => log.error(message, fields),
+};
 
 // Crash-only: after a fault that nobody expected, the state of this process cannot be trusted.
 process.on("uncaughtException", (error) => {
@@ -38,7 +43,13 @@ process.on("uncaughtException", (error) => {
 });
 
 try {
-  const api = await startApi(config, logger);
+  const tracer = await startTracing(process.env, {
+    service: "anchoring-api",
+    version: SERVICE_VERSION,
+    nodeId: config.nodeId,
+    logger: log,
+  });
+  const api = await startApi(config, logger, tracer);
   logger.info({ port: api.port, metricsPort: api.metricsPort }, "listening");
   let stopping: Promise<void> | null = null;
   const stop = (why: string, isHurried: boolean): void => {

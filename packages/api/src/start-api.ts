@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import { dirname } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import type { Tracer } from "@event-anchoring/telemetry";
 import { ApiMetrics, stoppedReasonIn } from "./api-metrics.ts";
 import { createApp } from "./app.ts";
 import { ControlPlaneClient } from "./control-plane-client.ts";
@@ -73,7 +74,7 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
  * and serves as soon as both are there.
  * @throws the error of a listener that cannot bind
  */
-export async function startApi(config: ApiConfig, logger: Logger): Promise<RunningApi> {
+export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
   const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
   const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger });
@@ -126,6 +127,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     await Promise.all([drain(server, DRAIN_MS_MAX), drain(metricsServer, 0)]);
     controlPlane.close();
     await reads.close();
+    await tracer?.close();
   };
   return { port, metricsPort, stop };
 }

@@ -32,11 +32,13 @@ export type {
 export {
   BULK_FRAME_BYTES_MAX,
   CONTROL_FRAME_BYTES_MAX,
+  GROUP_TRACES_MAX,
   SEQUENCE_BYTES,
   decodePeerFrame,
   encodePeerFrame,
 } from "./peer-frames.ts";
-export type { Lane, PeerCosignature, PeerFrame } from "./peer-frames.ts";
+export type { GroupTrace, Lane, PeerCosignature, PeerFrame } from "./peer-frames.ts";
+export type { CallContext, TraceContext } from "./call-context.ts";
 export {
   HELLO_ANSWER_FRAME_BYTES_MAX,
   HELLO_FRAME_BYTES_MAX,

@@ -14,6 +14,8 @@ import {
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { decodeCommand, encodeCommand } from "@event-anchoring/ledger";
 import type { Command, Rejection } from "@event-anchoring/ledger";
+import { readCallContext, writeCallContext } from "./call-context.ts";
+import type { CallContext } from "./call-context.ts";
 import {
   readBoolean,
   readDetail,
@@ -60,6 +62,8 @@ export type LocalRequest =
       readonly remainingMs: number;
       readonly answer: Finality;
       readonly commands: readonly Command[];
+      /** Absent: nobody's request in particular, or an api process that does not say. */
+      readonly call?: CallContext;
     }
   | {
       readonly type: "read";
@@ -142,6 +146,8 @@ export type LocalResponse =
     };
 
 const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4 } as const;
+/** A submission that begins with its call context. */
+const REQUEST_SUBMIT_CALL = 5;
 const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5 } as const;
 const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
 const OUTCOME = { records: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
@@ -150,9 +156,11 @@ const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
 /** The body of a request frame. @throws RangeError if a value is out of its range */
 export function encodeLocalRequest(request: LocalRequest): Uint8Array {
   const writer = new ByteWriter();
-  writer.u8(REQUEST[request.type]).u32(request.requestId);
+  const call = request.type === "submit" ? request.call : undefined;
+  writer.u8(call === undefined ? REQUEST[request.type] : REQUEST_SUBMIT_CALL).u32(request.requestId);
   switch (request.type) {
     case "submit":
+      if (call !== undefined) writeCallContext(writer, call);
       writer.u32(request.remainingMs);
       writeFinality(writer, request.answer);
       writeList(writer, request.commands, (command) => writer.lengthPrefixed32(encodeCommand(command)));
@@ -182,12 +190,11 @@ export function decodeLocalRequest(body: Uint8Array): LocalRequest {
 
 function readRequest(reader: ByteReader, kind: number, requestId: number): LocalRequest {
   switch (kind) {
-    case REQUEST.submit: {
-      const remainingMs = reader.u32();
-      const answer = readFinality(reader);
-      const commands = readList(reader, COMMANDS_MAX, () => decodeCommand(reader.lengthPrefixed32()));
-      if (commands.length === 0) throw new DecodeError("value_invalid", "submit without a command");
-      return { type: "submit", requestId, remainingMs, answer, commands };
+    case REQUEST.submit:
+      return readSubmit(reader, requestId);
+    case REQUEST_SUBMIT_CALL: {
+      const call = readCallContext(reader);
+      return { ...readSubmit(reader, requestId), call };
     }
     case REQUEST.read:
       return { type: "read", requestId, remainingMs: reader.u32(), origins: readOrigins(reader) };
@@ -198,6 +205,14 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
     default:
       throw new DecodeError("kind_unknown", `local request ${kind}`);
   }
+}
+
+function readSubmit(reader: ByteReader, requestId: number): Extract<LocalRequest, { type: "submit" }> {
+  const remainingMs = reader.u32();
+  const answer = readFinality(reader);
+  const commands = readList(reader, COMMANDS_MAX, () => decodeCommand(reader.lengthPrefixed32()));
+  if (commands.length === 0) throw new DecodeError("value_invalid", "submit without a command");
+  return { type: "submit", requestId, remainingMs, answer, commands };
 }
 
 /** The body of a response frame. @throws RangeError if a value is out of its range */

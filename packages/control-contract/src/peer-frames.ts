@@ -9,6 +9,8 @@ import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint }
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
 import type { GroupId } from "@event-anchoring/ledger";
+import { readTraceContext, writeTraceContext } from "./call-context.ts";
+import type { TraceContext } from "./call-context.ts";
 import { readDetail, readList, writeDetail, writeList } from "./fields.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
 import type { RefusalCode } from "./refusal-code.ts";
@@ -29,6 +31,8 @@ export const SEQUENCE_BYTES = 8;
 const COSIGNATURES_MAX = 4096;
 const GROUPS_MAX = 8192;
 const GROUP_ID_BYTES = 24;
+/** Traced writes named with one frame of proposals; the others of it go untraced. */
+export const GROUP_TRACES_MAX = 64;
 
 /** One node's cosignature over its own root of an origin, with the state it belongs to. */
 export interface PeerCosignature {
@@ -44,12 +48,27 @@ export interface PeerCosignature {
   readonly effect: Uint8Array;
 }
 
+/** A traced write among the proposal groups of its frame. */
+export interface GroupTrace {
+  /** Position of its group in the frame. */
+  readonly group: number;
+  readonly context: TraceContext;
+}
+
 export type PeerFrame =
   /** A raft message as raft-ts encodes it; opaque here. */
   | { readonly type: "raft"; readonly message: Uint8Array }
   | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[] }
-  /** Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. */
-  | { readonly type: "proposals"; readonly groups: readonly Uint8Array[]; readonly remainingMs: number }
+  /**
+   * Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. `traces` stand
+   * beside the groups, never in them: what a log entry holds does not depend on whether somebody watches.
+   */
+  | {
+      readonly type: "proposals";
+      readonly groups: readonly Uint8Array[];
+      readonly remainingMs: number;
+      readonly traces?: readonly GroupTrace[];
+    }
   /** The leader's answer to groups that it did not propose. */
   | {
       readonly type: "proposals_refused";
@@ -63,20 +82,26 @@ export type PeerFrame =
       readonly wallMs: number;
       readonly appliedIndex: number;
       readonly monotonicMs: number;
-    };
+    }
+  /** The leader's span of an entry that holds traced writes, so that each node's spans of it are of the same trace. */
+  | { readonly type: "entry_trace"; readonly index: number; readonly term: number; readonly context: TraceContext };
 
-const FRAME = { raft: 1, cosignatures: 2, proposals: 3, proposals_refused: 4, clock: 5 } as const;
+const FRAME = { raft: 1, cosignatures: 2, proposals: 3, proposals_refused: 4, clock: 5, entry_trace: 6 } as const;
+/** Proposals that begin with their traces. */
+const FRAME_TRACED_PROPOSALS = 7;
 
 /** @throws RangeError if a value is out of its range */
 export function encodePeerFrame(frame: PeerFrame): Uint8Array {
   if (frame.type === "raft") return encodeRaftFrame(frame.message);
   const writer = new ByteWriter();
-  writer.u8(FRAME[frame.type]);
+  const traces = frame.type === "proposals" ? (frame.traces ?? []) : [];
+  writer.u8(traces.length > 0 ? FRAME_TRACED_PROPOSALS : FRAME[frame.type]);
   switch (frame.type) {
     case "cosignatures":
       writeList(writer, frame.items, (item) => writeCosignature(writer, item));
       break;
     case "proposals":
+      if (traces.length > 0) writeGroupTraces(writer, traces);
       writer.u32(frame.remainingMs);
       writeList(writer, frame.groups, (group) => writer.lengthPrefixed32(group));
       break;
@@ -87,6 +112,10 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
       break;
     case "clock":
       writer.u64(frame.wallMs).u64(frame.appliedIndex).u64(frame.monotonicMs);
+      break;
+    case "entry_trace":
+      writer.u64(frame.index).u64(frame.term);
+      writeTraceContext(writer, frame.context);
       break;
     default:
       assertNever(frame);
@@ -117,10 +146,10 @@ function readFrame(reader: ByteReader): PeerFrame {
       return { type: "raft", message: reader.bytes(reader.remaining) };
     case FRAME.cosignatures:
       return { type: "cosignatures", items: readList(reader, COSIGNATURES_MAX, () => readCosignature(reader)) };
-    case FRAME.proposals: {
-      const remainingMs = reader.u32();
-      return { type: "proposals", remainingMs, groups: readList(reader, GROUPS_MAX, () => reader.lengthPrefixed32()) };
-    }
+    case FRAME.proposals:
+      return readProposals(reader);
+    case FRAME_TRACED_PROPOSALS:
+      return readTracedProposals(reader);
     case FRAME.proposals_refused: {
       const code = refusalCodeFromByte(reader.u8());
       const detail = readDetail(reader);
@@ -133,9 +162,35 @@ function readFrame(reader: ByteReader): PeerFrame {
     }
     case FRAME.clock:
       return { type: "clock", wallMs: reader.u64(), appliedIndex: reader.u64(), monotonicMs: reader.u64() };
+    case FRAME.entry_trace:
+      return { type: "entry_trace", index: reader.u64(), term: reader.u64(), context: readTraceContext(reader) };
     default:
       throw new DecodeError("kind_unknown", `peer frame ${kind}`);
   }
+}
+
+type Proposals = Extract<PeerFrame, { type: "proposals" }>;
+
+function readProposals(reader: ByteReader): Proposals {
+  const remainingMs = reader.u32();
+  return { type: "proposals", remainingMs, groups: readList(reader, GROUPS_MAX, () => reader.lengthPrefixed32()) };
+}
+
+function readTracedProposals(reader: ByteReader): Proposals {
+  const traces = readList(reader, GROUP_TRACES_MAX, () => ({ group: reader.u16(), context: readTraceContext(reader) }));
+  if (traces.length === 0) throw new DecodeError("value_invalid", "traced proposals without a trace");
+  const proposals = readProposals(reader);
+  const stray = traces.find(({ group }) => group >= proposals.groups.length);
+  if (stray !== undefined) throw new DecodeError("value_invalid", `a trace of group ${stray.group}, which is not here`);
+  return { ...proposals, traces };
+}
+
+function writeGroupTraces(writer: ByteWriter, traces: readonly GroupTrace[]): void {
+  if (traces.length > GROUP_TRACES_MAX) throw new RangeError(`${traces.length} traces in one frame`);
+  writeList(writer, traces, ({ group, context }) => {
+    writer.u16(group);
+    writeTraceContext(writer, context);
+  });
 }
 
 function writeCosignature(writer: ByteWriter, item: PeerCosignature): void {

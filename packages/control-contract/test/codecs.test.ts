@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { DecodeError, equalBytes } from "@event-anchoring/protocol";
 import {
+  GROUP_TRACES_MAX,
   REFUSAL_CODES,
   decodeHello,
   decodeHelloAnswer,
@@ -13,14 +14,28 @@ import {
   encodeLocalResponse,
   encodePeerFrame,
 } from "../src/index.ts";
-import type { HelloAnswer } from "../src/index.ts";
-import { damaged, hello, peerFrames, requests, responses, seeded } from "./fixtures.ts";
+import type { GroupTrace, HelloAnswer } from "../src/index.ts";
+import { TRACE, damaged, hello, peerFrames, requests, responses, seeded } from "./fixtures.ts";
 
 const answers: readonly HelloAnswer[] = [
   { accepted: true, hello },
   { accepted: false, code: "amnesia", detail: "you signed 12" },
   { accepted: false, code: "retired", detail: "version 4", trustRootChain: ["one\n", "two — é\n"] },
 ];
+
+const ENTRY_TRACE = { type: "entry_trace", index: 5, term: 2, context: TRACE } as const;
+const TRACED = { type: "proposals", groups: [Uint8Array.of(1)], remainingMs: 1, traces: traces(1) } as const;
+const SUBMIT = {
+  type: "submit",
+  requestId: 1,
+  remainingMs: 1,
+  answer: "certified",
+  commands: [{ kind: "mark_certify_point" }],
+} as const;
+
+function traces(count: number): GroupTrace[] {
+  return Array.from({ length: count }, () => ({ group: 0, context: TRACE }));
+}
 
 interface Codec {
   readonly name: string;
@@ -102,6 +117,11 @@ describe("a value that cannot be said is refused by its writer", () => {
     ["an unsafe integer", () => encodePeerFrame({ type: "clock", wallMs: 2 ** 53, appliedIndex: 1, monotonicMs: 1 })],
     ["a node id with a capital", () => encodeHello({ ...hello, nodeId: "Node" })],
     ["a short life id", () => encodeHello({ ...hello, lifeId: new Uint8Array(15) })],
+    ["a trace id of zeros", () => encodePeerFrame({ ...ENTRY_TRACE, context: { ...TRACE, traceId: "0".repeat(32) } })],
+    ["a span id too short", () => encodePeerFrame({ ...ENTRY_TRACE, context: { ...TRACE, spanId: "b7ad6b71" } })],
+    ["a trace of too many writes", () => encodePeerFrame({ ...TRACED, traces: traces(GROUP_TRACES_MAX + 1) })],
+    ["a request id with a space", () => encodeLocalRequest({ ...SUBMIT, call: { requestId: "a b", trace: null } })],
+    ["a request id of 65", () => encodeLocalRequest({ ...SUBMIT, call: { requestId: "r".repeat(65), trace: null } })],
     ["a short cluster id", () => encodeHello({ ...hello, clusterId: new Uint8Array(31) })],
   ])("%s", (_what, encode) => {
     expect(encode).toThrow(RangeError);
@@ -121,13 +141,27 @@ describe("a value that may not be said is refused by its reader", () => {
     ["a status that is no JSON", () => decodeLocalResponse(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 0, 1, 0x7b))],
     ["a status that lacks its fields", () => decodeLocalResponse(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 0, 2, 0x7b, 0x7d))],
     ["text that is not UTF-8", () => decodeLocalResponse(Uint8Array.of(4, 0, 0, 0, 1, 0, 0, 0, 1, 0xff))],
-    ["a peer frame of unknown kind", () => decodePeerFrame(Uint8Array.of(6, 0))],
+    ["a peer frame of unknown kind", () => decodePeerFrame(Uint8Array.of(8, 0))],
+    ["a trace of a group that is not there", () => decodePeerFrame(encodePeerFrame({ ...TRACED, groups: [] }))],
+    ["traced proposals without a trace", () => decodePeerFrame(Uint8Array.of(7, 0, 0, 0, 0, 0, 1, 0, 0))],
+    ["traces of 65,535 writes", () => decodePeerFrame(Uint8Array.of(7, 255, 255))],
+    ["an entry's trace of zeros", () => decodePeerFrame(Uint8Array.of(6, ...new Uint8Array(40)))],
+    ["a request id that is empty", () => decodeLocalRequest(Uint8Array.of(5, 0, 0, 0, 1, 0, 0, 0))],
+    ["a request id with a line feed", () => decodeLocalRequest(Uint8Array.of(5, 0, 0, 0, 1, 0, 1, 10, 0))],
+    ["a request id beyond ASCII", () => decodeLocalRequest(Uint8Array.of(5, 0, 0, 0, 1, 0, 1, 0xe9, 0))],
     ["an empty raft message", () => decodePeerFrame(Uint8Array.of(1))],
     ["a list of 65,535 of which nothing comes", () => decodePeerFrame(Uint8Array.of(2, 255, 255))],
     ["a hello refusal of unknown code", () => decodeHelloAnswer(Uint8Array.of(0, 99, 0, 0, 0))],
   ])("%s", (_what, decode) => {
     expect(decode).toThrow(DecodeError);
   });
+});
+
+test("what nobody traces is said as before there were traces", () => {
+  const { traces: _none, ...untraced } = TRACED;
+  expect(encodePeerFrame({ ...untraced, traces: [] })).toEqual(encodePeerFrame(untraced));
+  expect(encodePeerFrame(untraced)[0]).toBe(3);
+  expect(encodeLocalRequest(SUBMIT)[0]).toBe(1);
 });
 
 test("a long detail is cut, and a lone surrogate in it replaced: a detail never makes an answer unsendable", () => {

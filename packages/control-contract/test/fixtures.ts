@@ -2,7 +2,15 @@
 import { createHash } from "node:crypto";
 import type { Command } from "@event-anchoring/ledger";
 import { nobleCrypto, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
-import type { HeldCertificate, Hello, LocalRequest, LocalResponse, NodeStatus, PeerFrame } from "../src/index.ts";
+import type {
+  HeldCertificate,
+  Hello,
+  LocalRequest,
+  LocalResponse,
+  NodeStatus,
+  PeerFrame,
+  TraceContext,
+} from "../src/index.ts";
 
 export const { sha256 } = nobleCrypto;
 
@@ -130,6 +138,8 @@ const recordCommands: readonly Command[] = [
   { kind: "erase_client_event", credential, anchorId },
 ];
 
+export const TRACE: TraceContext = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+
 export const requests: readonly LocalRequest[] = [
   ...recordCommands.map((command, at): LocalRequest => {
     return { type: "submit", requestId: 100 + at, remainingMs: 5000, answer: "certified", commands: [command] };
@@ -171,6 +181,22 @@ export const requests: readonly LocalRequest[] = [
     remainingMs: 0,
     answer: "committed",
     commands: [{ kind: "mark_certify_point" }],
+  },
+  {
+    type: "submit",
+    requestId: 3,
+    remainingMs: 5000,
+    answer: "certified",
+    commands: [{ kind: "erase_client_event", credential, anchorId }],
+    call: { requestId: "a.B_9-", trace: null },
+  },
+  {
+    type: "submit",
+    requestId: 4,
+    remainingMs: 5000,
+    answer: "certified",
+    commands: [{ kind: "erase_client_event", credential, anchorId }],
+    call: { requestId: "r".repeat(64), trace: TRACE },
   },
   { type: "read", requestId: 2, remainingMs: 10, origins: "all" },
   { type: "read", requestId: 3, remainingMs: 10, origins: "none" },
@@ -282,6 +308,16 @@ export const peerFrames: readonly PeerFrame[] = [
   },
   { type: "cosignatures", items: [] },
   { type: "proposals", groups: [Uint8Array.of(1), new Uint8Array(0)], remainingMs: 3000 },
+  {
+    type: "proposals",
+    groups: [Uint8Array.of(1), Uint8Array.of(2)],
+    remainingMs: 3000,
+    traces: [
+      { group: 1, context: TRACE },
+      { group: 0, context: { ...TRACE, spanId: "00f067aa0ba902b7" } },
+    ],
+  },
+  { type: "entry_trace", index: 2 ** 40, term: 7, context: TRACE },
   {
     type: "proposals_refused",
     ids: [{ node: 0xffff_ffff_ffff_ffffn, incarnation: 3, counter: 2 ** 40 }],

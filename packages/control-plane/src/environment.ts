@@ -3,6 +3,8 @@
  * that a whole cluster life is a function of one seed.
  */
 
+import type { Tracer } from "@event-anchoring/telemetry";
+
 export interface Timer {
   cancel(): void;
 }
@@ -42,4 +44,6 @@ export interface Environment {
   readonly random: Random;
   readonly logger: Logger;
   readonly verify: VerifyAsync;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | null;
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
+import type { HelloRefusal, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ControlPlaneConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
@@ -25,6 +25,8 @@ export interface NodeNetworkOptions {
   readonly status: () => NodeStatus;
   readonly snapshots: SnapshotExporter;
   readonly onRefused: (peer: string, refusal: HelloRefusal) => void;
+  /** Sees what has arrived before the session does. */
+  readonly onFrame: (from: string, frame: PeerFrame) => void;
 }
 
 /** The node's place in the private network: who it is, whom it knows, and where what arrives goes. */
@@ -55,7 +57,10 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
     trustRootChain: () => trustRootDocuments(options),
     trustRootVersion: () => known.newest.version,
     caSpkiPins: () => known.newest.ca,
-    onFrame: (from, _lane, frame) => session()?.onFrame(from, frame),
+    onFrame: (from, _lane, frame) => {
+      options.onFrame(from, frame);
+      session()?.onFrame(from, frame);
+    },
     onPeerUp: (nodeId) => session()?.onPeerUp(nodeId),
     onPeerDown: (nodeId, { refusedReconnects }) => session()?.onPeerDown(nodeId, refusedReconnects),
     unary: unaryHandlers({

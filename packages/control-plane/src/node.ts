@@ -13,6 +13,9 @@ import { bootstrapConfState } from "./session/members.ts";
 import type { Machine } from "./machine.ts";
 import { KnownTrustRoot, contradictionOf } from "./membership/known-trust-root.ts";
 import { openNetwork } from "./node-network.ts";
+import { NodeTimings } from "./observing/node-timings.ts";
+import { SessionObserver } from "./observing/session-observer.ts";
+import { timedPromises } from "./observing/timed-promises.ts";
 import { PayloadCache } from "./raft/payload-cache.ts";
 import { PromiseFileError, type Promises } from "./promises/promise-file.ts";
 import { PromiseKeeper } from "./promises/promises.ts";
@@ -56,12 +59,15 @@ export class ControlPlaneNode {
   readonly #options: NodeOptions;
   readonly signatures: SignatureVerifier;
   readonly decisions = new DecisionCounts();
+  readonly timings = new NodeTimings();
   readonly rootSync: ReturnType<typeof createRootSync>;
   readonly snapshots: SnapshotExporter;
   readonly known: KnownTrustRoot;
   #peers: readonly PeerAddress[];
   #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };
   #session: Session | null = null;
+  /** Of the session that is being made, or lives. */
+  #observer: SessionObserver | null = null;
   #network: PeerNetwork | null = null;
   #engine: Awaited<ReturnType<Machine["loadEngine"]>> | null = null;
   #endLife: ((end: LifeEnd) => void) | null = null;
@@ -199,7 +205,7 @@ export class ControlPlaneNode {
       file = promises.file;
       if (promises.hasDamagedSlot) this.#options.environment.logger.warn("promise_slot_damaged");
       this.#incarnation = file.current.incarnation;
-      const keeper = new PromiseKeeper(file);
+      const keeper = new PromiseKeeper(timedPromises(file, environment.clock, this.timings.promise));
       network = this.#openNetwork(end, keeper.current.incarnation);
       session = await this.#openSession(storage, keeper, network, end);
       if (this.#isStopping) return { kind: "stopped" };
@@ -252,6 +258,7 @@ export class ControlPlaneNode {
       snapshots: this.snapshots,
       onRefused: (peer, refusal) => this.#onHelloRefused(peer, refusal, end),
     });
+      onFrame: (from, frame) => this.#observer?.onFrame(from, frame),
   }
 
   #onHelloRefused(peer: string, refusal: HelloRefusal, end: (reason: LifeEnd) => void): void {
@@ -306,7 +313,10 @@ export class ControlPlaneNode {
       logger: (level, text) => environment.logger.debug("raft", { level, text }),
     });
     return new Session({
+    const observer = this.#observe(network);
       environment,
+      ...observer.around({ log: storage.log, tables: storage.ledger, network }),
+      observer,
       identity,
       known: this.known,
       signatures: this.signatures,
@@ -318,10 +328,7 @@ export class ControlPlaneNode {
       state,
       recorded: storage.recorded,
       cache: new PayloadCache(),
-      log: storage.log,
-      tables: storage.ledger,
       promises,
-      network,
       logEntriesKept: config.log_entries_kept,
       pinnedIndex: () => this.snapshots.pinnedIndex,
       onEnd: end,
@@ -330,6 +337,20 @@ export class ControlPlaneNode {
 
   /** Heads that this database has already reached; later ones are judged when their certify point comes. */
   async #assertPromisedRoots({ ledger, loadedLedger }: OpenStorage, promises: PromiseKeeper): Promise<void> {
+  #observe(network: PeerNetwork): SessionObserver {
+    const { clock, tracer = null } = this.#options.environment;
+    this.#observer = new SessionObserver({
+      clock,
+      timings: this.timings,
+      tracer,
+      session: () => this.#session,
+      broadcast: (frame) => {
+        for (const { nodeId } of this.#peers) network.send(nodeId, "control", frame);
+      },
+    });
+    return this.#observer;
+  }
+
     const roots = new Map<string, Uint8Array>();
     const reached = new Map(promises.current.signedHeads);
     for (const [key, { originFingerprint, treeSize, raftIndex }] of promises.current.signedHeads) {

@@ -1,7 +1,8 @@
 import { randomFillSync } from "node:crypto";
 import { verifyAsync } from "@event-anchoring/node-crypto";
-import { pino } from "pino";
-import type { Clock, Environment, Logger, Random } from "./environment.ts";
+import { openLog } from "@event-anchoring/telemetry";
+import type { ControlPlaneConfig } from "./config.ts";
+import type { Clock, Environment, Random } from "./environment.ts";
 
 const systemClock: Clock = {
   wallMs: () => Date.now(),
@@ -22,13 +23,7 @@ const systemRandom: Random = {
 };
 
 /** The machine's clock, randomness and thread pool; a logger that writes one JSON line per event to standard output. */
-export function systemEnvironment(level: string, nodeId: string): Environment {
-  const sink = pino({ level, base: { node: nodeId }, timestamp: pino.stdTimeFunctions.isoTime });
-  const logger: Logger = {
-    debug: (event, fields = {}) => sink.debug(fields, event),
-    info: (event, fields = {}) => sink.info(fields, event),
-    warn: (event, fields = {}) => sink.warn(fields, event),
-    error: (event, fields = {}) => sink.error(fields, event),
-  };
+export function systemEnvironment(level: ControlPlaneConfig["log_level"], node: string): Environment {
+  const logger = openLog({ level, node, process: "control-plane" });
   return { clock: systemClock, random: systemRandom, logger, verify: verifyAsync };
 }

@@ -58,6 +58,8 @@ export interface CertifierOptions {
   readonly onCertificate: (certificate: HeldCertificate) => void;
   /** A peer's signature that contradicts this node's own tree or effect chain. */
   readonly onContradiction: (from: string, detail: string) => void;
+  /** A peer's cosignature that its key has not made. It is forgotten, and not verified again. */
+  readonly onRefused?: (from: string) => void;
   /** The promise file holds another root for a size than this node's tree has: it forgot. */
   readonly onForgotten: (detail: string) => void;
   readonly onFailure: (error: unknown) => void;
@@ -353,8 +355,12 @@ export class Certifier {
       if (cosignatures.length >= root.quorum) break;
       if (!equalBytes(offer.rootHash, point.rootHash)) continue;
       const cosignature = { nodeId, timeS: offer.timeS, signature: offer.signature };
-      if (!isGoodCosignature(root, origin.originFingerprint, point, cosignature, this.#options.crypto)) continue;
-      cosignatures.push(cosignature);
+      if (isGoodCosignature(root, origin.originFingerprint, point, cosignature, this.#options.crypto)) {
+        cosignatures.push(cosignature);
+      } else {
+        certification.offers.get(treeSize)?.delete(nodeId);
+        this.#options.onRefused?.(nodeId);
+      }
     }
     if (cosignatures.length < root.quorum) return;
     const { originFingerprint, rootHash } = point;

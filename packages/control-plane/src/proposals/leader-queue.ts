@@ -6,7 +6,7 @@ import {
   encodeEntry,
   packEntry,
 } from "@event-anchoring/ledger";
-import type { RefusalCode } from "@event-anchoring/control-contract";
+import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
 import type { RaftIndex } from "raft-ts";
 import type { Clock, Timer } from "../environment.ts";
 
@@ -39,6 +39,8 @@ export interface QueuedGroup extends WaitingGroup {
   readonly deadlineMs: number;
   /** The node's own housekeeping: proposed also while client commands are held back. */
   readonly isHousekeeping: boolean;
+  /** Of its traced writes; absent: none is. Beside the group, never in its bytes. */
+  readonly traces?: readonly TraceContext[];
 }
 
 /** Why client commands are held back. */
@@ -54,7 +56,7 @@ interface TimedGroup extends QueuedGroup {
 export interface LeaderQueueOptions {
   readonly clock: Clock;
   /** Appends to the log as leader; the entry's index, or null if the engine does not take it. */
-  readonly propose: (payload: Uint8Array) => RaftIndex | null;
+  readonly propose: (payload: Uint8Array, groups: readonly QueuedGroup[]) => RaftIndex | null;
   /** The newest certificates that the log does not record yet. */
   readonly certificatesToRecord: () => readonly Certificate[];
   /** These are on their way into the log. */
@@ -216,7 +218,7 @@ export class LeaderQueue {
       certificates,
       groups: packed.map((group) => group.bytes),
     });
-    const index = this.#options.propose(payload);
+    const index = this.#options.propose(payload, packed);
     if (index === null) return false;
     this.#underWay.push({ index, sinceMs: now });
     this.#proposedMs = now;

@@ -12,7 +12,7 @@ import {
   waitingGroupOf,
   weightOf,
 } from "@event-anchoring/ledger";
-import type { RefusalCode } from "@event-anchoring/control-contract";
+import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { Clock } from "../environment.ts";
 import type { QueuedGroup } from "./leader-queue.ts";
@@ -31,6 +31,8 @@ export interface Submission {
   /** Monotonic time at which an answer is due, whatever is known then. */
   readonly deadlineMs: number;
   readonly isHousekeeping: boolean;
+  /** Of a write that is traced. */
+  readonly trace?: TraceContext;
   /** Called exactly once. */
   readonly respond: (result: SubmissionResult) => void;
 }
@@ -204,7 +206,9 @@ export class Proposals {
     const notAfter = this.#options.commitIndex() + LIMITS.groupIdEntriesKept;
     const content = { id, notAfter, commands: submissions.map(({ command }) => command) };
     const bytes = encodeGroup(content);
+    const traces = submissions.flatMap(({ trace }) => trace ?? []);
     const group: LocalGroup = {
+      ...(traces.length === 0 ? {} : { traces }),
       ...waitingGroupOf(content, bytes.length),
       id,
       bytes,

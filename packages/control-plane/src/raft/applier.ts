@@ -19,6 +19,8 @@ const READ_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The ledger's tables, as the applier needs them. */
 export interface ApplyTarget {
+  /** It is this entry's turn to be decided. */
+  onTurn?(entry: { readonly index: RaftIndex; readonly term: number }): void;
   loadFacts(query: FactsQuery): Promise<Facts>;
   /** One transaction: all that was decided, and the applied index. */
   apply(work: { decision: EntryDecision; confState: ConfState | null }): Promise<void>;
@@ -95,6 +97,7 @@ export class Applier {
   async #applyOne(raw: Entry): Promise<void> {
     const { state, target } = this.#options;
     const { index, term } = raw;
+    target.onTurn?.(raw);
     const confState = raw.type === "conf_change" ? this.#options.applyConfChange(raw.payload) : null;
     const { entry, verdicts } = this.#open(raw);
     const [facts] = await Promise.all([this.#factsFor(entry), verdicts]);

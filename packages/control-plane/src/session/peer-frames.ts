@@ -1,4 +1,12 @@
-import type { Hello, HelloVerdict, PeerCosignature, PeerFrame, RefusalCode } from "@event-anchoring/control-contract";
+import { GROUP_TRACES_MAX } from "@event-anchoring/control-contract";
+import type {
+  GroupTrace,
+  Hello,
+  HelloVerdict,
+  PeerCosignature,
+  PeerFrame,
+  RefusalCode,
+} from "@event-anchoring/control-contract";
 import { type LedgerState, decodeGroup, fitsEntry, waitingGroupOf } from "@event-anchoring/ledger";
 import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol";
 import { type InboundMessage, InvalidMessageError, decodeMessage } from "raft-ts";
@@ -31,6 +39,8 @@ export interface PeerFramesOptions {
   readonly selfNodeId: string;
   readonly view: () => StepGuardView;
   readonly step: (message: InboundMessage) => void;
+  /** A peer names the span of an entry; on a node that does not trace it means nothing. */
+  readonly onEntryTrace: (from: string, frame: Extract<PeerFrame, { type: "entry_trace" }>) => void;
   /** A peer's message proves that this node forgot something. */
   readonly onEvidence: (detail: string) => void;
 }
@@ -74,6 +84,7 @@ export class PeerFrames {
       type: "proposals",
       groups: groups.map((group) => group.bytes),
       remainingMs: Math.max(0, Math.round(patience)),
+      ...tracesOf(groups),
     });
   }
 
@@ -97,13 +108,16 @@ export class PeerFrames {
         this.#onCosignatures(from, frame.items);
         break;
       case "proposals":
-        this.#onProposals(from, frame.groups, frame.remainingMs);
+        this.#onProposals(from, frame);
         break;
       case "proposals_refused":
         this.#options.proposals.onRefused(from, frame.ids, frame.code, frame.detail);
         break;
       case "clock":
         this.#onClock(from, frame.wallMs);
+        break;
+      case "entry_trace":
+        this.#options.onEntryTrace(from, frame);
         break;
       default:
         assertNever(frame);
@@ -149,17 +163,26 @@ export class PeerFrames {
     certifier.onCosignatures(from, items);
   }
 
-  #onProposals(from: string, encoded: readonly Uint8Array[], remainingMs: number): void {
-    const deadlineMs = this.#options.clock.monotonicMs() + remainingMs;
+  #onProposals(from: string, frame: Extract<PeerFrame, { type: "proposals" }>): void {
+    const deadlineMs = this.#options.clock.monotonicMs() + frame.remainingMs;
     const groups: QueuedGroup[] = [];
-    for (const bytes of encoded) {
+    for (const [position, bytes] of frame.groups.entries()) {
       const group = decodeGroup(bytes);
       const waiting = waitingGroupOf(group, bytes.length);
       // A node speaks for itself alone, and a group that fits no entry would never leave the queue.
       const isOwn = group.id.node === this.#options.members.raftIdOf(from);
       if (!isOwn || !fitsEntry(waiting.weight)) throw new DecodeError("value_invalid", "group of another node or size");
-      groups.push({ ...waiting, id: group.id, bytes, from, deadlineMs, isHousekeeping: false });
+      const queued = { ...waiting, id: group.id, bytes, from, deadlineMs, isHousekeeping: false };
+      const traces = frame.traces?.filter((trace) => trace.group === position).map(({ context }) => context) ?? [];
+      groups.push(traces.length === 0 ? queued : { ...queued, traces });
     }
     this.#options.leaderQueue.offer(groups);
   }
+}
+
+/** The traced writes among these groups, as far as a frame takes them. */
+function tracesOf(groups: readonly QueuedGroup[]): { readonly traces?: readonly GroupTrace[] } {
+  if (groups.every(({ traces }) => traces === undefined)) return {};
+  const traces = groups.flatMap((group, at) => group.traces?.map((context) => ({ group: at, context })) ?? []);
+  return { traces: traces.slice(0, GROUP_TRACES_MAX) };
 }

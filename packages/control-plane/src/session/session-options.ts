@@ -4,6 +4,7 @@ import type { Certificate, LedgerState } from "@event-anchoring/ledger";
 import type { DecisionCounts } from "../decision-counts.ts";
 import type { SignatureVerifier } from "../signatures/signature-verifier.ts";
 import type { ConfState, HardState, RaftIndex, RaftPanicError, RawNode, SnapshotMeta } from "raft-ts";
+import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
 import type { ApplyTarget } from "../raft/applier.ts";
 import type { Environment } from "../environment.ts";
 import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
@@ -32,7 +33,20 @@ export interface SessionNetwork {
 }
 
 export interface SessionOptions {
+/** Somebody who measures and traces. Nothing that a session does depends on there being one. */
+export interface SessionObserving {
+  /** The leader's queue, watched. */
+  queue(options: LeaderQueueOptions): LeaderQueueOptions;
+  onEntryTrace(from: string, frame: Extract<PeerFrame, { type: "entry_trace" }>): void;
+  /** Another node leads, or none. */
+  onLeaderChange(): void;
+  /** A peer's cosignature that counts for nothing: over another root, or not signed by its key. */
+  onCosignatureRefused(from: string): void;
+  close(): void;
+}
+
   readonly environment: Environment;
+  readonly observer?: SessionObserving;
   readonly identity: NodeIdentity;
   /** Of the process: what is learnt outlives a session. */
   readonly known: KnownTrustRoot;

@@ -3,12 +3,11 @@ import {
   type Certificate,
   type EntryDecision,
   type Entry as LedgerEntry,
-  LedgerHaltError,
   type LedgerState,
   trustRootsOf,
 } from "@event-anchoring/ledger";
 import type { OriginFingerprint, TrustRoot } from "@event-anchoring/protocol";
-import { type EntryId, type SoftState, RaftPanicError } from "raft-ts";
+import type { EntryId, SoftState } from "raft-ts";
 import { Applier } from "../raft/applier.ts";
 import { Certifier, type HeldCertificate } from "../certification/certifier.ts";
 import { ClockGuard } from "./clock-guard.ts";
@@ -18,9 +17,9 @@ import type { Driver } from "../raft/driver.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
 import { verifyGroup } from "../signatures/verify-group.ts";
 import type { FenceCode } from "../promises/fencing.ts";
-import { failedCheck } from "./failed-check.ts";
+import { endOfError } from "./end-of-error.ts";
 import { Failover } from "./failover.ts";
-import { LeaderQueue } from "../proposals/leader-queue.ts";
+import { LeaderQueue, type LeaderQueueOptions } from "../proposals/leader-queue.ts";
 import { Leadership } from "../proposals/leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
@@ -101,8 +100,7 @@ export class Session {
     this.#driver = this.#makeDriver();
     this.compaction = this.#makeCompaction();
     random.fill(this.#lifeId);
-    const readIndex = (context: Uint8Array): void => this.#driver.readIndex(context);
-    this.#rounds = new ReadRounds({ clock, lifeId: this.#lifeId, readIndex });
+    this.#rounds = new ReadRounds({ clock, lifeId: this.#lifeId, readIndex: (id) => this.#driver.readIndex(id) });
     this.#reads = new LinearizableReads({
       clock,
       state: this.state,
@@ -233,6 +231,7 @@ export class Session {
     this.#driver.node.free();
   }
 
+    this.#options.observer?.close();
   /** The work in the lanes is done: nothing of this session touches the database any more. */
   async drained(): Promise<void> {
     await this.#driver.drained();
@@ -255,9 +254,7 @@ export class Session {
   }
 
   #fail(error: unknown): void {
-    if (error instanceof LedgerHaltError) this.#end({ kind: "halted", code: error.code, detail: error.message });
-    else if (error instanceof RaftPanicError) this.#end({ kind: "panicked", cause: error });
-    else this.#end({ kind: "unavailable", check: failedCheck(error), cause: error });
+    this.#end(endOfError(error));
   }
 
   #fence(code: FenceCode, detail: string): void {
@@ -379,6 +376,7 @@ export class Session {
       onFailure: (error) => this.#fail(error),
     });
   }
+      onRefused: (from) => this.#options.observer?.onCosignatureRefused(from),
 
   #makeProposals(): Proposals {
     const { environment, identity, promises, node } = this.#options;
@@ -393,7 +391,7 @@ export class Session {
   }
 
   #makeLeaderQueue(): LeaderQueue {
-    return new LeaderQueue({
+    const options: LeaderQueueOptions = {
       clock: this.#options.environment.clock,
       propose: (payload) => this.#driver.propose(payload),
       onQueued: (group) => verifyGroup(this.#options.signatures, group),
@@ -401,7 +399,8 @@ export class Session {
       onRecording: (certificates) => this.#leadership.onRecording(certificates),
       gate: () => this.#leadership.gate(),
       refuse: (groups, code, detail) => this.#frames.refuse(groups, code, detail),
-    });
+    };
+    return new LeaderQueue(this.#options.observer?.queue(options) ?? options);
   }
 
   #makeFrames(): PeerFrames {
@@ -429,6 +428,7 @@ export class Session {
     });
   }
 
+      onEntryTrace: (from, frame) => this.#options.observer?.onEntryTrace(from, frame),
   #onSoftState(soft: SoftState): void {
     const hadLeader = this.#leader;
     this.#leader = soft.leader;
@@ -439,8 +439,8 @@ export class Session {
       this.leaderQueue.onLeadership(soft.role === "leader");
     }
     if (hadLeader === soft.leader) return;
-    const leader = this.leaderNodeId();
-    this.#options.environment.logger.info("leader_changed", { leader, role: soft.role });
+    this.#options.environment.logger.info("leader_changed", { leader: this.leaderNodeId(), role: soft.role });
+    this.#options.observer?.onLeaderChange();
     if (soft.leader === 0n) return;
     this.#rounds.onLeaderChange();
     this.certifier.resendUncovered(0);
@@ -483,8 +483,7 @@ export class Session {
 
   #warnOfFutureStamp(acceptedMs: number): void {
     if (!this.clockGuard.isFuture(acceptedMs)) return;
-    const { logger } = this.#options.environment;
-    logger.error("entry_from_the_future", { acceptedMs, leader: this.leaderNodeId() });
+    this.#options.environment.logger.error("entry_from_the_future", { acceptedMs, leader: this.leaderNodeId() });
   }
 
   #reportClock(): void {

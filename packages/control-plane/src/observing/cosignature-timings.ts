@@ -1,0 +1,53 @@
+import { Distribution } from "./distribution.ts";
+
+/** Certify points that are remembered; what a peer says of older ones is not timed. */
+const POINTS_MAX = 512;
+
+interface Point {
+  /** When this node reached it; null: a peer was there first. */
+  reachedMs: number | null;
+  readonly arrived: Set<string>;
+}
+
+/** How long after this node the peers have signed what it has signed; 0 for a peer that was there first. */
+export class CosignatureTimings {
+  /** Seconds, by peer. */
+  readonly byPeer = new Map<string, Distribution>();
+  /** Cosignatures that count for nothing, by peer. */
+  readonly refusals = new Map<string, number>();
+  readonly #bounds: readonly number[];
+  readonly #points = new Map<number, Point>();
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+  }
+
+  /** This node is at the certify point of that entry. */
+  reached(raftIndex: number, nowMs: number): void {
+    this.#pointAt(raftIndex).reachedMs ??= nowMs;
+  }
+
+  /** Of an authenticated peer. What it says again is not timed again. */
+  arrived(peer: string, raftIndex: number, nowMs: number): void {
+    const point = this.#pointAt(raftIndex);
+    if (point.arrived.has(peer)) return;
+    point.arrived.add(peer);
+    const distribution = this.byPeer.get(peer) ?? new Distribution(this.#bounds);
+    this.byPeer.set(peer, distribution);
+    distribution.observe(point.reachedMs === null ? 0 : (nowMs - point.reachedMs) / 1000);
+  }
+
+  refused(peer: string): void {
+    this.refusals.set(peer, (this.refusals.get(peer) ?? 0) + 1);
+  }
+
+  #pointAt(raftIndex: number): Point {
+    const known = this.#points.get(raftIndex);
+    if (known !== undefined) return known;
+    const point: Point = { reachedMs: null, arrived: new Set() };
+    this.#points.set(raftIndex, point);
+    const [oldest] = this.#points.keys();
+    if (oldest !== undefined && this.#points.size > POINTS_MAX) this.#points.delete(oldest);
+    return point;
+  }
+}

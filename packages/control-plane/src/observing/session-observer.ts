@@ -1,0 +1,185 @@
+import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contract";
+import type { EntryDecision } from "@event-anchoring/ledger";
+import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
+import type { Tracer } from "@event-anchoring/telemetry";
+import type { Clock } from "../environment.ts";
+import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
+import type { Certifier } from "../certification/certifier.ts";
+import type { SessionObserving, SessionOptions } from "../session/session-options.ts";
+import { EntryTraces, type Position } from "./entry-traces.ts";
+import type { NodeTimings } from "./node-timings.ts";
+
+/** A session, as far as it is looked at. */
+export interface ObservedSession {
+  readonly certifier: Pick<Certifier, "whenCovered">;
+  raftStatus(): { readonly term: number };
+  leaderNodeId(): string | null;
+}
+
+export interface SessionObserverOptions {
+  readonly clock: Clock;
+  readonly timings: NodeTimings;
+  readonly tracer: Tracer | null;
+  /** The session that is observed, once it lives. */
+  readonly session: () => ObservedSession | null;
+  /** To every other node. */
+  readonly broadcast: (frame: PeerFrame) => void;
+}
+
+/**
+ * What is measured and traced of one session. It stands between the session and its log, tables and network, and
+ * passes on whatever goes through; nothing that a node does depends on it.
+ */
+export class SessionObserver implements SessionObserving {
+  readonly #options: SessionObserverOptions;
+  readonly #traces: EntryTraces | null;
+  /** When the entry that is being decided had its turn. */
+  #turnMs = 0;
+
+  constructor(options: SessionObserverOptions) {
+    this.#options = options;
+    const { tracer, broadcast } = options;
+    const announce = ({ index, term }: Position, context: { traceId: string; spanId: string }): void =>
+      broadcast({ type: "entry_trace", index, term, context });
+    this.#traces = tracer === null ? null : new EntryTraces({ tracer, announce });
+  }
+
+  /** The same log, tables and network, observed. */
+  around<Parts extends Pick<SessionOptions, "log" | "tables" | "network">>(parts: Parts): Parts {
+    const { log, tables, network } = parts;
+    return {
+      ...parts,
+      log: {
+        append: (batch) => this.#append(batch, () => log.append(batch)),
+        read: (from, to, maxBytes) => log.read(from, to, maxBytes),
+        compact: (upTo) => log.compact(upTo),
+      },
+      tables: {
+        loadFacts: (query) => tables.loadFacts(query),
+        onTurn: (entry) => this.#onTurn(entry),
+        apply: (work) => this.#apply(work.decision, () => tables.apply(work)),
+      },
+      network: {
+        send: (to, lane, frame) => {
+          if (frame.type === "cosignatures") this.#onCosigned(frame.items);
+          return network.send(to, lane, frame);
+        },
+        isConnected: (nodeId) => network.isConnected(nodeId),
+        disconnect: (nodeId, reason) => network.disconnect(nodeId, reason),
+      },
+    };
+  }
+
+  /** The leader's queue, observed. */
+  queue(options: LeaderQueueOptions): LeaderQueueOptions {
+    const traces = this.#traces;
+    if (traces === null) return options;
+    return {
+      ...options,
+      onQueued: (group) => {
+        traces.onQueued(group);
+        options.onQueued(group);
+      },
+      propose: (payload, groups) => {
+        const index = options.propose(payload, groups);
+        const term = this.#options.session()?.raftStatus().term ?? 0;
+        if (index !== null) traces.onProposed({ index, term }, groups);
+        return index;
+      },
+      refuse: (groups, code, detail) => {
+        traces.onRefused(groups, code);
+        options.refuse(groups, code, detail);
+      },
+    };
+  }
+
+  /** Only the node that leads says what its entries' spans are. */
+  onEntryTrace(from: string, { index, term, context }: Extract<PeerFrame, { type: "entry_trace" }>): void {
+    if (from === this.#options.session()?.leaderNodeId()) this.#traces?.onAnnounced({ index, term }, context);
+  }
+
+  onLeaderChange(): void {
+    this.#options.timings.leaderChanges += 1;
+  }
+
+  onCosignatureRefused(from: string): void {
+    this.#options.timings.cosignatures.refused(from);
+  }
+
+  /** What came from a peer, before the session gets it. */
+  onFrame(from: string, frame: PeerFrame): void {
+    if (frame.type !== "cosignatures") return;
+    for (const { raftIndex } of frame.items) this.#options.timings.cosignatures.arrived(from, raftIndex, this.#now());
+  }
+
+  close(): void {
+    this.#traces?.close();
+  }
+
+  #onCosigned(items: readonly PeerCosignature[]): void {
+    for (const { raftIndex } of items) this.#traces?.end("cosign", raftIndex);
+  }
+
+  async #append<Done>(batch: { readonly entries: readonly Position[] }, append: () => Promise<Done>): Promise<Done> {
+    const { timings } = this.#options;
+    const startMs = this.#now();
+    for (const entry of batch.entries) this.#traces?.begin("append", entry);
+    try {
+      return await append();
+    } finally {
+      timings.append.observe((this.#now() - startMs) / 1000);
+      for (const { index } of batch.entries) this.#traces?.end("append", index);
+    }
+  }
+
+  #onTurn(entry: Position): void {
+    this.#turnMs = this.#now();
+    this.#traces?.begin("decide", entry);
+  }
+
+  /** Called in the turn in which the entry was decided and its certify point reached. */
+  async #apply(decision: EntryDecision, apply: () => Promise<void>): Promise<void> {
+    const { timings } = this.#options;
+    const decidedMs = this.#now();
+    timings.decide.observe((decidedMs - this.#turnMs) / 1000);
+    this.#traces?.end("decide", decision.index);
+    this.#traces?.begin("apply", decision);
+    this.#onDecided(decision, decidedMs);
+    try {
+      await apply();
+    } finally {
+      timings.apply.observe((this.#now() - decidedMs) / 1000);
+      this.#traces?.end("apply", decision.index);
+    }
+  }
+
+  /** From here on the entry waits for the certificates of all origins that it has grown. */
+  #onDecided(decision: EntryDecision, decidedMs: number): void {
+    const { timings, session } = this.#options;
+    const certifier = session()?.certifier;
+    const heads = new Map<string, { origin: OriginFingerprint; treeSize: number }>();
+    for (const { originFingerprint: origin, depth } of decision.writes.leaves) {
+      heads.set(bytesToHex(origin), { origin, treeSize: depth + 1 });
+    }
+    const { index } = decision;
+    if (certifier === undefined || heads.size === 0) {
+      this.#traces?.end("certify", index);
+      return;
+    }
+    timings.cosignatures.reached(index, decidedMs);
+    this.#traces?.begin("cosign", decision);
+    this.#traces?.begin("certify", decision);
+    let uncovered = heads.size;
+    const covered = (): void => {
+      uncovered -= 1;
+      if (uncovered > 0) return;
+      timings.certify.observe((this.#now() - decidedMs) / 1000);
+      this.#traces?.end("certify", index);
+    };
+    for (const { origin, treeSize } of heads.values()) certifier.whenCovered(origin, treeSize, covered);
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}

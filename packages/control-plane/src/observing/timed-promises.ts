@@ -1,0 +1,17 @@
+import type { Clock } from "../environment.ts";
+import type { PromiseStore } from "../promises/promises.ts";
+import type { Distribution } from "./distribution.ts";
+
+/** The same promise file; how long each write of it takes is noted, in seconds. */
+export function timedPromises(file: PromiseStore, clock: Clock, seconds: Distribution): PromiseStore {
+  return {
+    get current() {
+      return file.current;
+    },
+    save: async (promises) => {
+      const startMs = clock.monotonicMs();
+      await file.save(promises);
+      seconds.observe((clock.monotonicMs() - startMs) / 1000);
+    },
+  };
+}

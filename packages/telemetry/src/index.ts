@@ -1,0 +1,8 @@
+export { openLog } from "./open-log.ts";
+export type { Log, LogOptions } from "./open-log.ts";
+export { printable } from "./printable.ts";
+export { startTracing } from "./start-tracing.ts";
+export { isTracingOn } from "./tracing-settings.ts";
+export { parseTraceparent } from "./traceparent.ts";
+export type { RemoteContext } from "./traceparent.ts";
+export type { Attributes, Span, SpanKind, SpanStart, Tracer, TracerCounts, TracingOptions } from "./tracer.ts";
