@@ -69,4 +69,6 @@ export function advance(state: LedgerState, decision: EntryDecision): void {
   state.effect = decision.effect;
   state.nextSequence = decision.nextSequence;
   state.lastAcceptedMs = decision.lastAcceptedMs;
+  state.rules = decision.rules;
+  state.stampMs = decision.stampMs;
 }

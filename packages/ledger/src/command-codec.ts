@@ -38,6 +38,7 @@ const COMMAND_TAG: Readonly<Record<CommandKind, number>> = {
   erase_client_event: 9,
   revoke_api_key: 10,
   rotate_api_key: 11,
+  raise_rules: 12,
 };
 
 function writeDocument(writer: ByteWriter, document: string): void {
@@ -83,6 +84,9 @@ export function writeCommand(writer: ByteWriter, command: Command): void {
       return writeRotateApiKey(writer, command);
     case "mark_certify_point":
       return;
+    case "raise_rules":
+      writer.u16(command.rules);
+      return;
     default:
       assertNever(command);
   }
@@ -116,6 +120,8 @@ export function readCommand(reader: ByteReader): Command {
       return readRotateApiKey(reader);
     case COMMAND_TAG.mark_certify_point:
       return { kind: "mark_certify_point" };
+    case COMMAND_TAG.raise_rules:
+      return { kind: "raise_rules", rules: reader.u16() };
     default:
       throw new DecodeError("kind_unknown", `unknown command ${commandTag}`);
   }

@@ -7,6 +7,7 @@ import type {
   RevocationBody,
   SemanticAnchor,
 } from "@event-anchoring/protocol";
+import type { EntryVersion } from "./rules.ts";
 
 /** Who proposes a record. Both are looked up again when the command is decided. */
 export interface Credential {
@@ -161,6 +162,13 @@ export interface MarkCertifyPointCommand {
   readonly kind: "mark_certify_point";
 }
 
+/** From the next entry on the ledger is decided by these rules. Proposed by leaders alone. */
+export interface RaiseRulesCommand {
+  readonly kind: "raise_rules";
+  /** u16. */
+  readonly rules: number;
+}
+
 export type Command =
   | GenesisCommand
   | TrustRootCommand
@@ -172,7 +180,8 @@ export type Command =
   | CreateApiKeyCommand
   | RevokeApiKeyCommand
   | RotateApiKeyCommand
-  | MarkCertifyPointCommand;
+  | MarkCertifyPointCommand
+  | RaiseRulesCommand;
 
 export type CommandKind = Command["kind"];
 
@@ -213,7 +222,7 @@ export interface Certificate {
 
 /** The payload of one raft log entry. Certificates are judged first, then the groups in order. */
 export interface Entry {
-  readonly version: 1;
+  readonly version: EntryVersion;
   /** True: the end of this entry is a certify point. Set whenever a command may append a leaf. */
   readonly certify: boolean;
   /** The leader's stamp, Unix milliseconds. */

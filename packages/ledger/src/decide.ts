@@ -9,6 +9,7 @@ import { decideEraseClientEvent } from "./decide-erasure.ts";
 import { decideRecordEvents } from "./decide-events.ts";
 import { decideRecordGrant } from "./decide-grant.ts";
 import { decideRecordRevocation } from "./decide-revocation.ts";
+import { decideRaiseRules } from "./decide-rules.ts";
 import { decideGenesis, decideTrustRoot } from "./decide-trust-root.ts";
 import { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome, EntryDecision, GroupOutcome } from "./decision.ts";
@@ -55,6 +56,8 @@ function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft)
       return decideRotateApiKey(command, draft);
     case "mark_certify_point":
       return { kind: "applied" };
+    case "raise_rules":
+      return decideRaiseRules(command, draft);
     default:
       return assertNever(command);
   }
@@ -73,7 +76,7 @@ function decideGroup(group: ProposalGroup, isAlone: boolean, draft: DecisionDraf
  * An entry of the consensus engine itself is decided as one without certificates and groups.
  * @param facts what factsNeeded(entry) asks for, as of the entry before
  * @param crypto its ed25519Verify may be a memo of verdicts, each this node's own
- * @throws LedgerHaltError `index_out_of_order`, `certificate_contradicts`
+ * @throws LedgerHaltError `index_out_of_order`, `certificate_contradicts`, `rules_unknown`
  */
 export function decideEntry(
   state: LedgerState,
@@ -89,6 +92,7 @@ export function decideEntry(
   const isAlone = isLoneCommand(entry);
   const outcomes = entry.groups.map((group) => decideGroup(group, isAlone, draft));
   const writes = draft.writes();
+  const { rulesAfter: rules, stampMs } = draft;
   return {
     index,
     term,
@@ -98,8 +102,10 @@ export function decideEntry(
     writes,
     isToBeForgotten: writes.erasures.length > 0 || [...facts.clientEvents.values()].some(({ isErased }) => isErased),
     trustRootChain: draft.trustRootChain,
-    effect: nextEffect(state.effect, { index, term }, writes, crypto.sha256),
+    effect: nextEffect(state.effect, { index, term, rules, stampMs }, writes, crypto.sha256),
     nextSequence: draft.nextSequence,
     lastAcceptedMs: draft.lastAcceptedMs,
+    rules,
+    stampMs,
   };
 }

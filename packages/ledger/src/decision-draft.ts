@@ -42,6 +42,7 @@ import type { ForceFault } from "./in-force.ts";
 import { LIMITS } from "./limits.ts";
 import { RecordBook } from "./records.ts";
 import type { ClaimRecord, GrantRecord } from "./records.ts";
+import { rulesOf } from "./rules.ts";
 import type { LedgerState } from "./state.ts";
 import { TileAccumulator } from "./tile-accumulator.ts";
 
@@ -70,12 +71,14 @@ export class DecisionDraft {
   readonly facts: Facts;
   readonly crypto: Crypto;
   readonly index: number;
-  /** Accepted time of the entry: what every rule compares with, and what every leaf of it says. */
+  /** Accepted time of the entry: what every rule compares with, and what every leaf of it says. Never goes back. */
   readonly acceptedMs: number;
   /** Claims and grants, as this entry leaves them so far. */
   readonly records: RecordBook;
   readonly certificates: CertificateWrite[] = [];
   trustRootChain: TrustRootChain | null = null;
+  /** Those of the next entry; this one is decided by the state's. */
+  rulesAfter: number;
   readonly #force: ForceMemo;
   readonly #leaves: LeafWrite[] = [];
   readonly #clientEvents: ClientEventWrite[] = [];
@@ -108,7 +111,8 @@ export class DecisionDraft {
     this.records = new RecordBook(crypto.sha256, facts.records);
     this.#force = new ForceMemo(this.records);
     this.index = entry.index;
-    this.acceptedMs = Math.max(entry.acceptedMs, state.lastAcceptedMs);
+    this.acceptedMs = Math.max(entry.acceptedMs, state.stampMs);
+    this.rulesAfter = state.rules;
   }
 
   get isInitialised(): boolean {
@@ -121,6 +125,11 @@ export class DecisionDraft {
 
   get lastAcceptedMs(): number {
     return this.#leaves.length === 0 ? this.state.lastAcceptedMs : this.acceptedMs;
+  }
+
+  /** What no later entry is accepted before. */
+  get stampMs(): number {
+    return rulesOf(this.rulesAfter).keepsEveryTime ? this.acceptedMs : this.lastAcceptedMs;
   }
 
   /** Where the next leaf goes: what rules about force are judged at. */

@@ -153,7 +153,7 @@ export interface EntryDecision {
   readonly term: number;
   /** True: the end of this entry is a certify point. */
   readonly certify: boolean;
-  /** The leader's stamp, Unix milliseconds. Leaves and rules use the later of it and the newest leaf's time. */
+  /** The leader's stamp, Unix milliseconds. Leaves and rules use the later of it and the state's `stampMs`. */
   readonly acceptedMs: number;
   /** Parallel to the groups of the entry. */
   readonly outcomes: readonly GroupOutcome[];
@@ -168,4 +168,8 @@ export interface EntryDecision {
   readonly nextSequence: number;
   /** Time of the newest leaf after this entry, Unix milliseconds. */
   readonly lastAcceptedMs: number;
+  /** By which the next entry is decided. */
+  readonly rules: number;
+  /** No later entry is accepted before this time, Unix milliseconds. */
+  readonly stampMs: number;
 }

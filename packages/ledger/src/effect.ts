@@ -9,8 +9,11 @@ import { scopesToBits } from "./api-key-codec.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
 import { encodeGroupId, writeCertificate } from "./entry-codec.ts";
 import type { ClaimRecord, GrantRecord, RecordEnding } from "./records.ts";
+import { RULES_FIRST } from "./rules.ts";
 
-const EFFECT_VERSION = 2;
+/** Under rules 1. Later rules are part of the effect, and so is the time that no later entry is accepted before. */
+const EFFECT_VERSION_FIRST = 2;
+const EFFECT_VERSION = 3;
 const STATUS_BYTE: Readonly<Record<OriginStatus, number>> = { active: 0, closed: 1, lost: 2 };
 
 function writeText(writer: ByteWriter, text: string): void {
@@ -76,13 +79,20 @@ function writeList<Item>(
   for (const item of items) write(writer, item);
 }
 
+/** What an entry leaves besides its writes. */
+export interface EntryEnd {
+  readonly rules: number;
+  readonly stampMs: number;
+}
+
 /**
  * The canonical bytes of all that an entry writes. Tiles and the look-ups of events by what they name are left out, as
  * leaves determine them.
  */
-export function encodeWrites(writes: EntryWrites): Uint8Array {
+export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd): Uint8Array {
   const capacity = 256 + writes.leaves.length * 32 + writes.clientEvents.length * 160;
-  const writer = new ByteWriter(capacity).u8(EFFECT_VERSION);
+  const isFirst = rules === RULES_FIRST;
+  const writer = new ByteWriter(capacity).u8(isFirst ? EFFECT_VERSION_FIRST : EFFECT_VERSION);
   // An anchor id is the hash of the whole leaf and stands for it.
   writeList(writer, writes.leaves, (to, leaf) => to.bytes(leaf.anchorId, 32));
   writeList(writer, writes.clientEvents, writeClientEvent);
@@ -104,20 +114,21 @@ export function encodeWrites(writes: EntryWrites): Uint8Array {
     to.bytes(originFingerprint, 32).u64(leafIndex).u32(version),
   );
   writeList(writer, writes.groupIds, (to, id) => to.bytes(encodeGroupId(id), 24));
-  return writer.u64(writes.forgetGroupIdsBelow).finish();
+  writer.u64(writes.forgetGroupIdsBelow);
+  return isFirst ? writer.finish() : writer.u16(rules).u64(stampMs).finish();
 }
 
-/** E_i of an entry. @param previous E_{i−1}, 32 bytes */
+/** E_i of an entry. @param previous E_{i−1}, 32 bytes @param end where the entry stands, and what it leaves */
 export function nextEffect(
   previous: Uint8Array,
-  position: { readonly index: number; readonly term: number },
+  end: EntryEnd & { readonly index: number; readonly term: number },
   writes: EntryWrites,
   sha256: Sha256,
 ): Uint8Array {
   const writer = new ByteWriter(80)
     .bytes(previous, 32)
-    .u64(position.index)
-    .u64(position.term)
-    .bytes(sha256(encodeWrites(writes)), 32);
+    .u64(end.index)
+    .u64(end.term)
+    .bytes(sha256(encodeWrites(writes, end)), 32);
   return sha256(writer.finish());
 }

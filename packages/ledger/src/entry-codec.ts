@@ -13,8 +13,9 @@ import { readCommand, writeCommand } from "./command-codec.ts";
 import type { Certificate, Command, Cosignature, Entry, GroupId, ProposalGroup } from "./command.ts";
 import { LedgerHaltError } from "./halt.ts";
 import { LIMITS } from "./limits.ts";
+import { isEntryVersion } from "./rules.ts";
+import type { EntryVersion } from "./rules.ts";
 
-export const ENTRY_VERSION = 1;
 const GROUP_VERSION = 1;
 const TWO_32 = 0x1_0000_0000n;
 
@@ -130,14 +131,14 @@ export function encodeEntry(entry: EntryToEncode): Uint8Array {
 
 /** What the first 10 bytes of an entry say, so that a certify point is seen without decoding the rest. */
 export interface EntryHeader {
-  readonly version: 1;
+  readonly version: EntryVersion;
   readonly certify: boolean;
   readonly acceptedMs: number;
 }
 
 function readHeader(reader: ByteReader): EntryHeader {
   const version = reader.u8();
-  if (version !== ENTRY_VERSION) throw new LedgerHaltError("entry_version_unknown", `entry version ${version}`);
+  if (!isEntryVersion(version)) throw new LedgerHaltError("entry_version_unknown", `entry version ${version}`);
   return { version, certify: readFlag(reader), acceptedMs: reader.u64() };
 }
 

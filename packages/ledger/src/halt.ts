@@ -1,6 +1,8 @@
 export type HaltCode =
   /** Written by a newer program than this one. */
   | "entry_version_unknown"
+  /** A newer program raised the rules beyond what this one can decide by. */
+  | "rules_unknown"
   /** Committed bytes that are no entry: a leader packed what it could not have decoded. */
   | "entry_malformed"
   /** A valid quorum signed another root than the one this node computed. */

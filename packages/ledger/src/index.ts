@@ -17,6 +17,7 @@ export type {
   GroupId,
   MarkCertifyPointCommand,
   ProposalGroup,
+  RaiseRulesCommand,
   RecordClaimCommand,
   RecordEventsCommand,
   RecordGrantCommand,
@@ -31,7 +32,6 @@ export type {
 export { decodeCommand, encodeCommand } from "./command-codec.ts";
 export { scopesFromBits, scopesToBits } from "./api-key-codec.ts";
 export {
-  ENTRY_VERSION,
   decodeEntry,
   decodeGroup,
   decodeGroupId,
@@ -43,6 +43,8 @@ export {
 export type { EntryHeader, EntryToEncode } from "./entry-codec.ts";
 export { fitsEntry, mayAppendLeaf, needsCertifyPoint, packEntry, waitingGroupOf, weightOf } from "./pack-entry.ts";
 export type { PackedEntry, WaitingGroup, Weight } from "./pack-entry.ts";
+export { ENTRY_VERSION_MAX, RULES_FIRST, RULES_MAX, rulesOf } from "./rules.ts";
+export type { EntryVersion, Rules } from "./rules.ts";
 export { LedgerHaltError } from "./halt.ts";
 export type { HaltCode } from "./halt.ts";
 export { REJECTION_CODES } from "./rejection.ts";
@@ -115,6 +117,7 @@ export { decideEntry } from "./decide.ts";
 export type { CommittedEntry } from "./decide.ts";
 export { advance } from "./advance.ts";
 export { encodeWrites, nextEffect } from "./effect.ts";
+export type { EntryEnd } from "./effect.ts";
 export type { AsOf, Check, CheckResult, VerificationResult } from "./checks.ts";
 export { EVENT_CHECKS, verifyEvent } from "./verification.ts";
 export type { EventCheckCode, EventVerificationInput } from "./verification.ts";

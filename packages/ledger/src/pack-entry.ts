@@ -31,6 +31,7 @@ function countsOf(command: Command): Counts {
     case "revoke_api_key":
     case "rotate_api_key":
     case "mark_certify_point":
+    case "raise_rules":
       return { commands: 1, signedCommands: 0 };
     default:
       return assertNever(command);
@@ -60,6 +61,7 @@ export function mayAppendLeaf(command: Command): boolean {
     case "revoke_api_key":
     case "rotate_api_key":
     case "mark_certify_point":
+    case "raise_rules":
       return false;
     default:
       return assertNever(command);

@@ -10,6 +10,7 @@ import type {
 } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
+import { RULES_FIRST } from "./rules.ts";
 import { TileAccumulator } from "./tile-accumulator.ts";
 
 /** A checkpoint whose quorum certificate is recorded. */
@@ -52,6 +53,10 @@ export interface LedgerState {
   nextSequence: number;
   /** Time of the newest leaf, Unix milliseconds. */
   lastAcceptedMs: number;
+  /** By which the next entry is decided. */
+  rules: number;
+  /** No later entry is accepted before this time: under rules 1 that of the newest leaf, else of the newest entry. */
+  stampMs: number;
   /** Verified from version 1 on; null before genesis. Version v is at place v − 1. */
   trustRootChain: TrustRootChain | null;
   /** By the hex of the fingerprint, ascending. */
@@ -69,6 +74,8 @@ export function emptyLedgerState(sha256: Sha256): LedgerState {
     effect: ZERO_32,
     nextSequence: 0,
     lastAcceptedMs: 0,
+    rules: RULES_FIRST,
+    stampMs: 0,
     trustRootChain: null,
     origins: new Map(),
     apiKeys: new Map(),

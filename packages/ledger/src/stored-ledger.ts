@@ -23,6 +23,7 @@ import type { ApiKey } from "./api-key.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
 import type { DecidedGroupId } from "./group-id-memory.ts";
 import { LedgerHaltError } from "./halt.ts";
+import { RULES_FIRST, rulesOf } from "./rules.ts";
 import type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state.ts";
 import { TileAccumulator } from "./tile-accumulator.ts";
 
@@ -56,6 +57,9 @@ export interface StoredLedger {
   readonly effect: Uint8Array;
   readonly nextSequence: number;
   readonly lastAcceptedMs: number;
+  readonly rules: number;
+  /** As `LedgerState.stampMs`. */
+  readonly stampMs: number;
   /** Ascending by version, from 1. */
   readonly trustRoots: readonly StoredTrustRoot[];
   readonly origins: readonly StoredOrigin[];
@@ -70,6 +74,8 @@ export const EMPTY_STORED_LEDGER: StoredLedger = {
   effect: new Uint8Array(32),
   nextSequence: 0,
   lastAcceptedMs: 0,
+  rules: RULES_FIRST,
+  stampMs: 0,
   trustRoots: [],
   origins: [],
   apiKeys: [],
@@ -137,10 +143,13 @@ function restoreOrigin(stored: StoredOrigin, sha256: Sha256): OriginState {
 
 /**
  * The state as of the stored applied index. What can be checked without reading every leaf is checked.
- * @throws LedgerHaltError `stored_state_inconsistent`
+ * @throws LedgerHaltError `stored_state_inconsistent`; `rules_unknown`: a newer program has gone on from here
  */
 export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): LedgerState {
   const { sha256 } = crypto;
+  const { keepsEveryTime } = rulesOf(stored.rules);
+  const isTimely = keepsEveryTime ? stored.stampMs >= stored.lastAcceptedMs : stored.stampMs === stored.lastAcceptedMs;
+  require(isTimely, `under rules ${stored.rules} the time is ${stored.stampMs}, the newest leaf's ${stored.lastAcceptedMs}`);
   const ascending = [...stored.origins].sort((a, b) => compareBytes(a.originFingerprint, b.originFingerprint));
   const leafCount = ascending.reduce((sum, origin) => sum + origin.treeSize, 0);
   require(leafCount ===
@@ -155,6 +164,8 @@ export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): Ledger
     effect: stored.effect,
     nextSequence: stored.nextSequence,
     lastAcceptedMs: stored.lastAcceptedMs,
+    rules: stored.rules,
+    stampMs: stored.stampMs,
     trustRootChain,
     origins: new Map(ascending.map((origin) => [bytesToHex(origin.originFingerprint), restoreOrigin(origin, sha256)])),
     apiKeys: new Map(stored.apiKeys.map((key) => [keyIdHex(key.keyId), key])),

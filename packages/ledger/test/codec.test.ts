@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { ByteWriter, DecodeError, concatBytes, equalBytes, toAnchorId } from "@event-anchoring/protocol";
 import {
+  ENTRY_VERSION_MAX,
   LIMITS,
   LedgerHaltError,
   SCOPES,
@@ -64,6 +65,7 @@ const COMMANDS: readonly (readonly [string, Command])[] = [
   ["end of a key", { kind: "revoke_api_key", operator: "o", keyId: CREDENTIAL.keyId }],
   ["rotation of a key", ROTATE],
   ["certify point", { kind: "mark_certify_point" }],
+  ["raising the rules", { kind: "raise_rules", rules: 0xffff }],
 ];
 const GROUP: ProposalGroup = {
   id: { node: 0xffff_ffff_ffff_fffen, incarnation: 3, counter: 2 ** 53 - 1 },
@@ -234,7 +236,7 @@ describe("entries", () => {
   }
 
   test("of an unknown version halt, and are never skipped", () => {
-    for (const version of [0, 2, 255]) {
+    for (const version of [0, ENTRY_VERSION_MAX + 1, 255]) {
       const other = bytes.slice();
       other[0] = version;
       expect(haltCode(other)).toBe("entry_version_unknown");

@@ -11,6 +11,7 @@ import {
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
+  RULES_FIRST,
   advance,
   apiKeyIdOf,
   clientEventKey,
@@ -20,6 +21,7 @@ import {
   encodeEntry,
   factsNeeded,
   needsCertifyPoint,
+  rulesOf,
   tileLevelsAt,
 } from "../src/index.ts";
 import type {
@@ -34,6 +36,7 @@ import type {
   Credential,
   Entry,
   EntryDecision,
+  EntryEnd,
   EventInput,
   RecordOutcome,
   Facts,
@@ -141,6 +144,7 @@ export class LedgerHarness {
   state: LedgerState = emptyLedgerState(sha256);
   clockMs = 1_800_000_000_000;
   #counter = 0;
+  #end: EntryEnd = { rules: RULES_FIRST, stampMs: 0 };
   readonly tables: Tables = {
     leaves: [],
     clientEvents: new Map(),
@@ -172,7 +176,8 @@ export class LedgerHarness {
   entry(groups: readonly ProposalGroup[], certificates: readonly Certificate[] = []): Entry {
     this.clockMs += 10;
     const certify = groups.some((group) => group.commands.some(needsCertifyPoint));
-    return { version: 1, certify, acceptedMs: this.clockMs, certificates, groups };
+    const { entryVersion: version } = rulesOf(this.state.rules);
+    return { version, certify, acceptedMs: this.clockMs, certificates, groups };
   }
 
   /** What is found of what the entry asks for, and nothing else. */
@@ -288,6 +293,7 @@ export class LedgerHarness {
       tables.positions.set(key, [...(tables.positions.get(key) ?? []), { leafIndex, version }]);
     }
     for (const id of writes.groupIds) tables.groupIds.push({ ...id, index: decision.index });
+    this.#end = { rules: decision.rules, stampMs: decision.stampMs };
   }
 
   /** What a store would load: from the tables, and not from the state. */
@@ -299,6 +305,7 @@ export class LedgerHarness {
       effect: state.effect,
       nextSequence: tables.leaves.length,
       lastAcceptedMs: tables.leaves.at(-1)?.acceptedMs ?? 0,
+      ...this.#end,
       trustRoots: tables.trustRoots,
       origins: [...tables.statuses.keys()].map((key) => this.#storedOrigin(key)),
       apiKeys: [...tables.apiKeys.values()],

@@ -1,5 +1,6 @@
 /** Random lives of a ledger, each a function of its seed. */
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
+import { RULES_MAX } from "../src/index.ts";
 import type { Certificate, Command, Entry, EventInput, LeafWrite, ProposalGroup, RecordEnding } from "../src/index.ts";
 import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, successor } from "./cluster.ts";
 import { CREATE_KEY, CREDENTIAL, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
@@ -30,7 +31,10 @@ export const VERSION_2 = successor([
   { node: NODE_D },
 ]);
 
-/** Makes entries of every sort, good and bad. */
+/** The entry of this step raises the rules to the newest. */
+export const RAISE_STEP = 60;
+
+/** Makes entries of every sort, good and bad, under the first rules and then under the newest. */
 export class RandomLife {
   readonly #random: Random;
   readonly #ledger: LedgerHarness;
@@ -207,6 +211,7 @@ export class RandomLife {
     if (step === 3) return this.#ledger.entry([this.#ledger.group({ kind: "genesis", document: GENESIS_DOCUMENT })]);
     if (step === 4) return this.#ledger.entry([this.#ledger.group(CREATE_KEY, ADMIN_KEY)]);
     if (step === 40) return this.#ledger.entry([this.#ledger.group({ kind: "trust_root", document: VERSION_2 })]);
+    if (step === RAISE_STEP) return this.#ledger.entry([this.#ledger.group({ kind: "raise_rules", rules: RULES_MAX })]);
     const fresh = Array.from({ length: this.#random(4) }, () => {
       const group = this.group();
       return this.#rarely(10) ? { ...group, notAfter: this.#ledger.state.appliedIndex } : group;

@@ -7,6 +7,7 @@ import { bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   LedgerHaltError,
+  RULES_MAX,
   advance,
   decideEntry,
   decodeEntry,
@@ -26,6 +27,7 @@ import { claim, grant, revocation } from "./records.ts";
 function essence(state: LedgerState): object {
   return {
     position: [state.appliedIndex, state.appliedTerm, state.nextSequence, state.lastAcceptedMs],
+    rules: [state.rules, state.stampMs],
     effect: bytesToHex(state.effect),
     trustRoots: state.trustRootChain?.versions.map(({ note }) => note) ?? [],
     apiKeys: [...state.apiKeys.entries()].sort(([a], [b]) => (a < b ? -1 : 1)),
@@ -77,6 +79,7 @@ describe("replicas", () => {
     }
     expect(ledger.tables.leaves.length).toBeGreaterThan(500);
     expect(ledger.tables.certificates.size).toBeGreaterThan(2);
+    expect(ledger.state.rules).toBe(RULES_MAX);
     for (const tile of ledger.tables.tiles) expect(tileRoot(tile)).toEqual(tile.root);
   });
 
@@ -135,11 +138,11 @@ describe("the effect chain", () => {
     const tileful = record(Array.from({ length: 256 }, (_, at) => event(`e${at}`)));
     for (let step = 0; step <= STEPS; step++) {
       const entry = step === STEPS ? ledger.entry([ledger.group(tileful)]) : life.entry(step);
-      const { writes } = ledger.apply(entry);
-      const bytes = bytesToHex(encodeWrites(writes));
+      const { writes, ...end } = ledger.apply(entry);
+      const bytes = bytesToHex(encodeWrites(writes, end));
       for (const [name, list] of Object.entries(writes)) {
         if (!Array.isArray(list) || list.length === 0) continue;
-        covered.set(name, bytesToHex(encodeWrites({ ...writes, [name]: list.slice(1) })) !== bytes);
+        covered.set(name, bytesToHex(encodeWrites({ ...writes, [name]: list.slice(1) }, end)) !== bytes);
       }
     }
     const derived = new Set(["tiles"]);
@@ -165,7 +168,7 @@ describe("the effect chain", () => {
     ["the rate of a key", (w) => ({ ...w, apiKeys: w.apiKeys.map((each) => ({ ...each, requestsPerSecond: 9 })) })],
   ])("differs for %s", (_, change) => {
     const { ledger, alice, bob, carol } = new GrantWorld();
-    const { writes } = ledger.decide(
+    const { writes, ...end } = ledger.decide(
       ledger.entry([
         ledger.group(keyCommand("another", ["read"])),
         ledger.group(
@@ -177,7 +180,7 @@ describe("the effect chain", () => {
       ]),
     );
     expect(writes.endings).toHaveLength(2);
-    expect(encodeWrites(change(writes))).not.toEqual(encodeWrites(writes));
+    expect(encodeWrites(change(writes), end)).not.toEqual(encodeWrites(writes, end));
   });
 
   const salted: EventInput = { ...event("one", { clientEventId: "i" }), clientEventSalt: hash("another salt") };

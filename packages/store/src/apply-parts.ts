@@ -13,7 +13,8 @@ const PARTS = {
   ledger: {
     name: "guard",
     sql: `UPDATE state.ledger SET applied_index = ?, applied_term = ?, effect = ?, next_sequence = ?,
-      last_accepted_ms = ?, group_ids_from = ?, conf_state = ?, checksum = ? WHERE applied_index = ? RETURNING 1`,
+      last_accepted_ms = ?, group_ids_from = ?, conf_state = ?, rules = ?, stamp_ms = ?, checksum = ?
+      WHERE applied_index = ? RETURNING 1`,
   },
   unguarded: { name: "guard", sql: "SELECT 1" },
   origins: {

@@ -200,6 +200,8 @@ export function buildApply(input: ApplyInput): { statement: Statement; values: r
     row.lastAcceptedMs,
     row.groupIdsFrom,
     row.confState,
+    row.rules,
+    row.stampMs,
     ledgerRowChecksum(row),
     input.previousIndex,
   ]);

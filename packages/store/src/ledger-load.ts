@@ -1,5 +1,5 @@
 /** Everything a node holds in memory of its ledger, read back in one snapshot and checked as far as that is cheap. */
-import { openTileWidth, scopesFromBits, tileLevelsAt } from "@event-anchoring/ledger";
+import { RULES_FIRST, openTileWidth, scopesFromBits, tileLevelsAt } from "@event-anchoring/ledger";
 import type {
   ApiKey,
   CertifiedHead,
@@ -84,6 +84,8 @@ export async function loadLedgerRow(session: Reader): Promise<LedgerRow> {
     last_accepted_ms: number;
     group_ids_from: number;
     conf_state: Uint8Array | null;
+    rules: number;
+    stamp_ms: number;
     checksum: Uint8Array;
   }>({ text: "SELECT * FROM state.ledger" });
   const found = rows[0];
@@ -96,6 +98,8 @@ export async function loadLedgerRow(session: Reader): Promise<LedgerRow> {
     lastAcceptedMs: found.last_accepted_ms,
     groupIdsFrom: found.group_ids_from,
     confState: found.conf_state,
+    rules: found.rules,
+    stampMs: found.rules === RULES_FIRST ? found.last_accepted_ms : found.stamp_ms,
   };
   if (!equalBytes(found.checksum, ledgerRowChecksum(row))) {
     throw new StoreError("corrupt", "the row of the ledger does not match its checksum");
@@ -281,6 +285,8 @@ export async function loadLedger(session: Reader): Promise<LedgerParts> {
     effect: row.effect,
     nextSequence: row.nextSequence,
     lastAcceptedMs: row.lastAcceptedMs,
+    rules: row.rules,
+    stampMs: row.stampMs,
     trustRoots: await loadTrustRoots(session),
     origins,
     apiKeys: apiKeys.map(toApiKey),

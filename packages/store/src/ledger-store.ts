@@ -130,6 +130,8 @@ export class LedgerStore {
       lastAcceptedMs: decision.lastAcceptedMs,
       groupIdsFrom: Math.max(before.groupIdsFrom, decision.writes.forgetGroupIdsBelow),
       confState: request.confState === null ? before.confState : encodeConfState(request.confState),
+      rules: decision.rules,
+      stampMs: decision.stampMs,
     };
     const deletesGroupIds = row.groupIdsFrom - this.#deletedGroupIdsBelow >= FORGOTTEN_ENTRIES_MAX;
     const { statement, values } = buildApply({

@@ -3,7 +3,7 @@
  * by the certificate of the tree that it completes, and an end. Tiles, look-up keys, statuses and positions are not in
  * it: whoever installs it makes them anew. The stream is cut into chunks of equal size, whatever lies at the cuts.
  */
-import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
+import { RULES_FIRST, SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey, Cosignature } from "@event-anchoring/ledger";
 import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
@@ -32,10 +32,14 @@ export interface SnapshotManifest {
 export const SNAPSHOT_CHUNK_BYTES = 1024 * 1024;
 
 const NO_BYTES = new Uint8Array(0);
-/** Version 1 had no rates of API keys and no erased events. It is still read, and no longer written. */
-const FORMAT_VERSION = 2;
+/**
+ * Version 1 had no rates of API keys and no erased events; it is still read, and no longer written. Version 3 says the
+ * rules, and is written once these are not the first: whoever reads version 2 alone cannot decide by others.
+ */
+const FORMAT_VERSION = 3;
 const FORMAT_VERSION_MIN = 1;
 const RATE_VERSION_MIN = 2;
+const RULES_VERSION_MIN = 3;
 const FRAME_BYTES = 5;
 /** A trust root has at most 256 KiB, an entry's group ids 24 KiB; everything else is far smaller. */
 const RECORD_BYTES_MAX = 1024 * 1024;
@@ -54,6 +58,10 @@ export interface SnapshotHeader {
   readonly groupIdsFrom: number;
   /** null: the members are still those with which the cluster was born, the active nodes of trust root version 1. */
   readonly confState: ConfState | null;
+  /** By which the next entry is decided. */
+  readonly rules: number;
+  /** No later entry is accepted before this time, Unix milliseconds. */
+  readonly stampMs: number;
 }
 
 export interface SnapshotTrustRoot {
@@ -118,6 +126,15 @@ export type SnapshotRecord =
   | SnapshotCertificate
   | SnapshotEnd;
 
+function writeHeader(writer: ByteWriter, header: SnapshotHeader): void {
+  const hasRules = header.rules > RULES_FIRST;
+  writer.u8(hasRules ? FORMAT_VERSION : RULES_VERSION_MIN - 1);
+  writer.u64(header.raftIndex).u64(header.raftTerm).bytes(header.effect, 32);
+  writer.u64(header.nextSequence).u64(header.lastAcceptedMs).u64(header.groupIdsFrom);
+  writer.lengthPrefixed16(header.confState === null ? NO_BYTES : encodeConfState(header.confState));
+  if (hasRules) writer.u16(header.rules).u64(header.stampMs);
+}
+
 function writeApiKey(writer: ByteWriter, key: ApiKey): void {
   writer
     .bytes(key.keyId, 16)
@@ -151,9 +168,7 @@ function writeLeaf(writer: ByteWriter, { bytes, clientEvent }: SnapshotLeaf): vo
 function writeBody(writer: ByteWriter, record: SnapshotRecord): number {
   switch (record.type) {
     case "header":
-      writer.u8(FORMAT_VERSION).u64(record.raftIndex).u64(record.raftTerm).bytes(record.effect, 32);
-      writer.u64(record.nextSequence).u64(record.lastAcceptedMs).u64(record.groupIdsFrom);
-      writer.lengthPrefixed16(record.confState === null ? NO_BYTES : encodeConfState(record.confState));
+      writeHeader(writer, record);
       return RECORD.header;
     case "trust_root":
       writer.lengthPrefixed32(utf8ToBytes(record.document));
@@ -195,7 +210,7 @@ function readHeader(reader: ByteReader): SnapshotHeader {
   if (version < FORMAT_VERSION_MIN || version > FORMAT_VERSION) {
     throw new DecodeError("kind_unknown", `snapshot format ${version}`);
   }
-  return {
+  const header = {
     type: "header",
     raftIndex: reader.u64(),
     raftTerm: reader.u64(),
@@ -204,7 +219,9 @@ function readHeader(reader: ByteReader): SnapshotHeader {
     lastAcceptedMs: reader.u64(),
     groupIdsFrom: reader.u64(),
     confState: readConfState(reader.lengthPrefixed16()),
-  };
+  } as const;
+  if (version < RULES_VERSION_MIN) return { ...header, rules: RULES_FIRST, stampMs: header.lastAcceptedMs };
+  return { ...header, rules: reader.u16(), stampMs: reader.u64() };
 }
 
 function readScopes(reader: ByteReader): ApiKey["scopes"] {

@@ -71,6 +71,8 @@ function headerOf(row: LedgerRow): SnapshotHeader {
     lastAcceptedMs: row.lastAcceptedMs,
     groupIdsFrom: row.groupIdsFrom,
     confState: row.confState === null ? null : decodeConfState(row.confState),
+    rules: row.rules,
+    stampMs: row.stampMs,
   };
 }
 

@@ -302,6 +302,7 @@ describe("a damaged ledger is not loaded", () => {
     ["time", "UPDATE state.ledger SET last_accepted_ms = 0"],
     ["group ids bound", "UPDATE state.ledger SET group_ids_from = 5"],
     ["membership", "UPDATE state.ledger SET conf_state = ''"],
+    ["rules", "UPDATE state.ledger SET rules = 2, stamp_ms = last_accepted_ms"],
     ["a missing row", "DELETE FROM state.ledger"],
     ["a missing newest leaf", "DELETE FROM state.anchors WHERE sequence = (SELECT max(sequence) FROM state.anchors)"],
     ["a changed new leaf", "UPDATE state.anchors SET leaf = set_byte(leaf, 60, 7) WHERE sequence = 2200"],

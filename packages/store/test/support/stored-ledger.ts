@@ -165,6 +165,8 @@ export function partsOf(state: LedgerState): StoredLedger {
     effect: state.effect,
     nextSequence: state.nextSequence,
     lastAcceptedMs: state.lastAcceptedMs,
+    rules: state.rules,
+    stampMs: state.stampMs,
     trustRoots: (state.trustRootChain?.versions ?? []).map(({ trustRoot, note }) => ({
       version: trustRoot.version,
       document: note,

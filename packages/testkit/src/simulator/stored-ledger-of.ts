@@ -52,6 +52,8 @@ export function storedLedgerOf(decisions: readonly EntryDecision[]): StoredLedge
     effect: last.effect,
     nextSequence: last.nextSequence,
     lastAcceptedMs: last.lastAcceptedMs,
+    rules: last.rules,
+    stampMs: last.stampMs,
     trustRoots: decisions.flatMap(({ writes }) =>
       writes.trustRoots.map(({ version, document }) => ({ version, document })),
     ),

@@ -1,0 +1,15 @@
+/** Raising the rules. The leader proposes it when every node has said that it knows them. */
+import type { RaiseRulesCommand } from "./command.ts";
+import type { DecisionDraft } from "./decision-draft.ts";
+import type { CommandOutcome } from "./decision.ts";
+import { rulesOf } from "./rules.ts";
+
+/**
+ * The new rules decide from the next entry on. To what is in force already, or was before, nothing is changed.
+ * @throws LedgerHaltError `rules_unknown`
+ */
+export function decideRaiseRules({ rules }: RaiseRulesCommand, draft: DecisionDraft): CommandOutcome {
+  if (rules <= draft.rulesAfter) return { kind: "unchanged" };
+  draft.rulesAfter = rulesOf(rules).number;
+  return { kind: "applied" };
+}

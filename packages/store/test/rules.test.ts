@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { RULES_MAX } from "@event-anchoring/ledger";
+import { exportSnapshot } from "../src/index.ts";
+import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot-format.ts";
+import { encodeRecord } from "../src/snapshot-format.ts";
+import { migratedDatabase, refusalOf, sql } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { CONF_STATE, chunksOf, forge, recordsOf, startSender } from "./support/snapshots.ts";
+import type { Sender, Stream } from "./support/snapshots.ts";
+import { StoredLedgerHarness, event, partsOf, reopened } from "./support/stored-ledger.ts";
+
+jest.setTimeout(120_000);
+
+let sending: Sender;
+let database: TestDatabase;
+/** What was sent once rules 2 were in force, and an entry without leaves had moved the time on. */
+let raised: Stream;
+
+beforeAll(async () => {
+  sending = await startSender();
+  ({ database } = sending);
+  const { harness, directory } = sending;
+  await harness.run([{ kind: "raise_rules", rules: 2 }]);
+  await harness.run([]);
+  const exported = await exportSnapshot({ url: database.url, directory });
+  raised = { manifest: exported.manifest, chunks: await chunksOf(exported) };
+  await exported.close();
+}, 300_000);
+
+afterAll(() => sending.close());
+
+function headerOf(records: readonly SnapshotRecord[]): SnapshotHeader {
+  const [header] = records;
+  if (header?.type !== "header") throw new Error("no header");
+  return header;
+}
+
+describe("rules in the tables", () => {
+  test("are loaded again, with the time that no leaf has", async () => {
+    const { url } = await migratedDatabase(sending.server);
+    const harness = await StoredLedgerHarness.started(url);
+    await harness.record([event("one")]);
+    await harness.run([{ kind: "raise_rules", rules: 2 }]);
+    await harness.run([]);
+    await harness.store.close();
+    const { store, state, ledger } = await reopened(url);
+    expect(ledger).toEqual(partsOf(harness.state));
+    expect(state).toMatchObject({ rules: 2, stampMs: harness.clockMs, lastAcceptedMs: harness.clockMs - 20 });
+    await store.close();
+  });
+
+  test("a row of a program that knows rules 1 alone is read, and one of rules 2 has a checksum that it refuses", async () => {
+    const { url } = await migratedDatabase(sending.server);
+    const harness = await StoredLedgerHarness.started(url);
+    await sql(url, "UPDATE state.ledger SET stamp_ms = 0");
+    await harness.store.close();
+    const { store, state } = await reopened(url);
+    expect([state.rules, state.stampMs]).toEqual([1, state.lastAcceptedMs]);
+    const again = new StoredLedgerHarness(store, state);
+    again.clockMs = harness.clockMs;
+    await again.run([{ kind: "raise_rules", rules: 2 }]);
+    await store.close();
+    await sql(url, "UPDATE state.ledger SET rules = 1");
+    expect(await refusalOf(reopened(url))).toBe("corrupt");
+  });
+
+  test("a time that was altered is not loaded", async () => {
+    const { url } = await migratedDatabase(sending.server);
+    const harness = await StoredLedgerHarness.started(url);
+    await harness.run([{ kind: "raise_rules", rules: 2 }]);
+    await harness.store.close();
+    await sql(url, "UPDATE state.ledger SET stamp_ms = stamp_ms + 1");
+    expect(await refusalOf(reopened(url))).toBe("corrupt");
+  });
+});
+
+describe("rules in a snapshot", () => {
+  test("under rules 1 it has the bytes that a program of before reads, under rules 2 others that it refuses", () => {
+    const first = headerOf(recordsOf(sending.chunks));
+    expect(encodeRecord(first)[5]).toBe(2);
+    expect(first).toMatchObject({ rules: 1, stampMs: first.lastAcceptedMs });
+    const second = headerOf(recordsOf(raised.chunks));
+    expect(encodeRecord(second)[5]).toBe(3);
+    expect(second).toMatchObject({ rules: 2, stampMs: sending.harness.clockMs });
+  });
+
+  test("the receiver goes on by them, from that time on", async () => {
+    const receiver = await migratedDatabase(sending.server);
+    expect((await sending.install(receiver.url, raised)).confState).toEqual(CONF_STATE);
+    const { store, state, ledger } = await reopened(receiver.url);
+    expect(ledger).toEqual(partsOf(sending.harness.state));
+    const follower = new StoredLedgerHarness(store, state);
+    follower.clockMs = sending.harness.clockMs - 5000;
+    const entry = follower.entry([]);
+    expect((await follower.decide(entry)).effect).toEqual((await sending.harness.decide(entry)).effect);
+    await store.close();
+  });
+
+  test.each<[string, Partial<SnapshotHeader>]>([
+    ["rules that this program does not have", { rules: RULES_MAX + 1 }],
+    ["no rules", { rules: 0, stampMs: 1 }],
+    ["a time before the newest leaf's", { stampMs: 1 }],
+  ])("%s are refused, and the next one is not", async (_, change) => {
+    const receiver = await migratedDatabase(sending.server);
+    const records = recordsOf(raised.chunks);
+    const lie = forge(raised.manifest, [{ ...headerOf(records), ...change }, ...records.slice(1)]);
+    expect(await refusalOf(sending.install(receiver.url, lie))).toBe("snapshot_refused");
+    expect(await sending.install(receiver.url, raised)).toMatchObject({ point: { index: raised.manifest.raftIndex } });
+  });
+});
