@@ -45,6 +45,8 @@ export interface Hello {
   readonly rulesMax: number;
   /** 16 random bytes, drawn with the incarnation: a clone that speaks in the same one differs in it. */
   readonly lifeId: Uint8Array;
+  /** Of a node of a group that was restored from a backup: the log entry of that backup, and the effect chain there. */
+  readonly restoredFrom?: { readonly raftIndex: number; readonly effect: Uint8Array };
 }
 
 /**
@@ -55,6 +57,7 @@ export interface Hello {
  * - `retired`: the trust root in force says you are no member any more; the chain that says so is attached.
  * - `unknown_node`: you are in no trust root we know; the chain we know is attached.
  * - `wrong_cluster`, `bad_signature`, `replayed`: the frame was not made by that node for this connection.
+ * - `other_backup`: both were restored from a backup, and not from the same one.
  * - `not_ready`: the answering node is loading. Nothing is wrong with the hello; dial again.
  */
 export const HELLO_REFUSAL_CODES = [
@@ -66,6 +69,7 @@ export const HELLO_REFUSAL_CODES = [
   "bad_signature",
   "replayed",
   "not_ready",
+  "other_backup",
 ] as const;
 
 export type HelloRefusalCode = (typeof HELLO_REFUSAL_CODES)[number];
@@ -143,6 +147,8 @@ function writeHello(writer: ByteWriter, hello: Hello): void {
     writer.bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32),
   );
   writer.u32(hello.trustRootVersion).u16(hello.rulesMax).bytes(hello.lifeId, 16);
+  // Only nodes of a restored group say it, and their peers understand it: earlier releases cannot restore one.
+  if (hello.restoredFrom !== undefined) writer.u64(hello.restoredFrom.raftIndex).bytes(hello.restoredFrom.effect, 32);
 }
 
 function readHello(reader: ByteReader): Hello {
@@ -160,5 +166,6 @@ function readHello(reader: ByteReader): Hello {
     trustRootVersion: reader.u32(),
     rulesMax: reader.u16(),
     lifeId: reader.bytes(16),
+    ...(reader.remaining === 0 ? {} : { restoredFrom: { raftIndex: reader.u64(), effect: reader.bytes(32) } }),
   };
 }

@@ -201,6 +201,7 @@ export class ControlPlaneNode {
         random: environment.random,
         identityStore,
         log: loadedLog,
+        restoration: storage.restoration ?? null,
       });
       file = promises.file;
       if (promises.hasDamagedSlot) this.#options.environment.logger.warn("promise_slot_damaged");
@@ -257,8 +258,8 @@ export class ControlPlaneNode {
       status: () => this.status(),
       snapshots: this.snapshots,
       onRefused: (peer, refusal) => this.#onHelloRefused(peer, refusal, end),
-    });
       onFrame: (from, frame) => this.#observer?.onFrame(from, frame),
+    });
   }
 
   #onHelloRefused(peer: string, refusal: HelloRefusal, end: (reason: LifeEnd) => void): void {
@@ -312,11 +313,11 @@ export class ControlPlaneNode {
       random: (bytes) => environment.random.fill(bytes),
       logger: (level, text) => environment.logger.debug("raft", { level, text }),
     });
-    return new Session({
     const observer = this.#observe(network);
-      environment,
+    return new Session({
       ...observer.around({ log: storage.log, tables: storage.ledger, network }),
       observer,
+      environment,
       identity,
       known: this.known,
       signatures: this.signatures,
@@ -331,12 +332,11 @@ export class ControlPlaneNode {
       promises,
       logEntriesKept: config.log_entries_kept,
       pinnedIndex: () => this.snapshots.pinnedIndex,
+      restoration: storage.restoration ?? null,
       onEnd: end,
     });
   }
 
-  /** Heads that this database has already reached; later ones are judged when their certify point comes. */
-  async #assertPromisedRoots({ ledger, loadedLedger }: OpenStorage, promises: PromiseKeeper): Promise<void> {
   #observe(network: PeerNetwork): SessionObserver {
     const { clock, tracer = null } = this.#options.environment;
     this.#observer = new SessionObserver({
@@ -351,6 +351,8 @@ export class ControlPlaneNode {
     return this.#observer;
   }
 
+  /** Heads that this database has already reached; later ones are judged when their certify point comes. */
+  async #assertPromisedRoots({ ledger, loadedLedger }: OpenStorage, promises: PromiseKeeper): Promise<void> {
     const roots = new Map<string, Uint8Array>();
     const reached = new Map(promises.current.signedHeads);
     for (const [key, { originFingerprint, treeSize, raftIndex }] of promises.current.signedHeads) {

@@ -46,6 +46,11 @@ function sessionChecks(session: Session): NodeStatus["serving"]["failing"] {
   if (session.state.trustRootChain === null) {
     failing.push({ check: "genesis", detail: "the genesis entry is not applied yet" });
   }
+  const pending = session.membership.restored.pending();
+  if (pending !== null) {
+    const detail = `the cluster was restored, and its trust-root version ${pending.version} is not applied yet`;
+    failing.push({ check: "restore", detail });
+  }
   if (!session.membership.isMember()) {
     failing.push({ check: "membership", detail: "the node waits until the group adds it, as a trust root must ask" });
   }

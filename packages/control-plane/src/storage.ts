@@ -6,6 +6,7 @@ import {
   type LoadedRaftLog,
   RaftLog,
   Reads,
+  type Restoration,
   migrate,
 } from "@event-anchoring/store";
 
@@ -27,6 +28,8 @@ export interface OpenStorage {
   /** The newest recorded certificate of each origin. */
   readonly recorded: readonly Certificate[];
   readonly identityStore: IdentityStorage;
+  /** Which backup the database began from; absent or null: none. */
+  readonly restoration?: Restoration | null;
   close(): Promise<void>;
 }
 
@@ -51,12 +54,13 @@ export async function openStorage({ url, readOnlyRole, onLost }: StorageOptions)
     opened.push(ledger);
     const identityStore = await IdentityStore.open({ url });
     opened.push(identityStore);
+    const restoration = await identityStore.loadRestoration();
     const loadedLog = await log.load();
     const loadedLedger = await ledger.load();
     const recorded = await loadRecorded(url, loadedLedger);
     log.onLost(onLost);
     ledger.onLost(onLost);
-    return { log, ledger, loadedLog, loadedLedger, recorded, identityStore, close };
+    return { log, ledger, loadedLog, loadedLedger, recorded, identityStore, restoration, close };
   } catch (error) {
     await close();
     throw error;

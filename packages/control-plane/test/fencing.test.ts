@@ -59,6 +59,7 @@ function durable(change: Partial<DurableState> = {}): DurableState {
     systemIdentifier: "7461",
     timeline: 1,
     walFlushed: 1000n,
+    restoration: null,
     ...change,
   };
 }
@@ -86,6 +87,39 @@ describe("a start that keeps its promises", () => {
     ],
   ])("%s", (_, changedPromises, changedState) => {
     expect(judgeStart(promises(changedPromises), durable(changedState))).toBeNull();
+  });
+});
+
+describe("the first start on a database that a backup was put into", () => {
+  const restored = (change: Partial<DurableState> = {}): DurableState =>
+    durable({
+      identity: null,
+      hardState: { term: 5, vote: 0n, commit: 50 },
+      compacted: { index: 50, term: 5 },
+      termAt: () => null,
+      restoration: { nodeId: "a", point: { index: 50, term: 5 } },
+      ...change,
+    });
+
+  test.each(["new", "paired"] as const)("goes on where it was interrupted (%s)", (state) => {
+    expect(judgeStart(null, restored())).toBeNull();
+    expect(judgeStart(null, restored({ identity: identity(state) }))).toBeNull();
+  });
+
+  test.each<[string, string, Partial<DurableState>]>([
+    ["was put there for another node", "wrong_node", { restoration: { nodeId: "b", point: { index: 50, term: 5 } } }],
+    ["was a node's, whose promise file is gone", "promise_file_missing", { identity: identity("running") }],
+    ["has a longer log than the backup", "promise_file_missing", { lastEntry: { index: 51, term: 5 } }],
+    ["has a log of another term", "promise_file_missing", { lastEntry: { index: 50, term: 6 } }],
+    ["has gone into a later term", "promise_file_missing", { hardState: { term: 6, vote: 0n, commit: 50 } }],
+    ["has voted", "promise_file_missing", { hardState: { term: 5, vote: 10n, commit: 50 } }],
+    ["holds a log, and no backup was put there", "promise_file_missing", { restoration: null }],
+  ])("is refused if the database %s", (_, code, change) => {
+    expect(judgeStart(null, restored(change))?.code).toBe(code);
+  });
+
+  test("is refused beside the promise file of an earlier life", () => {
+    expect(judgeStart(promises(), restored())?.code).toBe("database_replaced");
   });
 });
 

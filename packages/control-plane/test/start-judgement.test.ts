@@ -60,7 +60,7 @@ describe("opening the promise file at a start", () => {
     store: IdentityStorage,
     log: LoadedRaftLog,
   ): Promise<PromiseFile["current"]> => {
-    const { file } = await openPromises({ identity, volume, random, identityStore: store, log });
+    const { file } = await openPromises({ identity, volume, random, identityStore: store, log, restoration: null });
     await file.close();
     return file.current;
   };

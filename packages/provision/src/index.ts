@@ -15,6 +15,7 @@ export {
   certificateAuthorityOf,
   createCertificateAuthority,
   issueCertificate,
+  issueRequested,
   issueServerCertificate,
   requestCertificate,
   spkiSha256Of,
@@ -29,6 +30,11 @@ export {
   trustNextAuthority,
 } from "./authorities.ts";
 export type { RolloverCode } from "./authorities.ts";
+export { restorationFault } from "./restoration-rule.ts";
+export { beginCluster, formatClusterCard, parseClusterCard } from "./cluster-card.ts";
+export type { ClusterCard } from "./cluster-card.ts";
+export { composeFirstTrustRoot } from "./first-trust-root.ts";
+export type { FirstTrustRoot } from "./first-trust-root.ts";
 export { certsCommand } from "./certs/certs-command.ts";
 export type { CertsCommandName } from "./certs/certs-command.ts";
 export type { CertsTerminal } from "./certs/certs-arguments.ts";
@@ -55,6 +61,8 @@ export {
   NODE_KEY_NAMES,
   discardRotation,
   laterDocuments,
+  installFirstTrustRoot,
+  prepareFirstNode,
   prepareNode,
   prepareRotation,
   readTrustRoots,

@@ -15,6 +15,7 @@ import {
   parseTrustRootText,
   rootThk,
   trustRootMessage,
+  verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import type {
   SignatureLine,
@@ -26,6 +27,7 @@ import type {
   Vkey,
 } from "@event-anchoring/protocol";
 import type { NodeCard } from "./node-card.ts";
+import { restorationFault } from "./restoration-rule.ts";
 
 /** What is to become different. Whatever is not named stays as it is. */
 export interface TrustRootChange {
@@ -45,9 +47,9 @@ export interface TrustRootChange {
   readonly distrust?: readonly string[];
   /** Nodes of this trust root with other keys; a card with a new origin moves the node there. */
   readonly newKeys?: readonly NodeCard[];
-  /** Origins that can be written no more: 64 hex digits each. */
+  /** Origins that can be written no more, 64 hex digits each; only with `raiseEpoch`. */
   readonly loseOrigins?: readonly string[];
-  /** Counts restores of the whole cluster. */
+  /** The cluster is restored by other nodes: those of the version before all leave. */
   readonly raiseEpoch?: boolean;
   readonly addRootKeys?: readonly Vkey[];
   /** Names or labels of root keys. */
@@ -106,7 +108,13 @@ export function composeTrustRoot(chain: TrustRootChain, change: TrustRootChange)
   const proposal = { text, ...derived(text), lines: [] };
   const refusal = judgeProposal(chain, proposal);
   if (refusal !== null) throw new TrustRootChangeError(`${refusal.code}: ${refusal.detail}`);
+  refuseHalfRestoration(before, proposal);
   return proposal;
+}
+
+function refuseHalfRestoration(before: TrustRoot, { trustRoot }: TrustRootProposal): void {
+  const fault = restorationFault(before, trustRoot);
+  if (fault !== null) throw new TrustRootChangeError(fault);
 }
 
 /** Reads what formatProposal wrote, or a document that is signed enough. @throws NoteError, TrustRootError */
@@ -126,21 +134,30 @@ function derived(text: string): Pick<TrustRootProposal, "trustRoot" | "rootThk">
   return { trustRoot: parseTrustRootText(text, sha256), rootThk: rootThk(text, sha256) };
 }
 
-/** Why the proposal may not follow the chain; null: only signatures may be missing. */
-export function judgeProposal(chain: TrustRootChain, proposal: TrustRootProposal): TrustRootRefusal | null {
+/**
+ * Why the proposal may not follow the chain; null: only signatures may be missing.
+ * @param chain null: there is none yet, the proposal is to be a cluster's first version
+ */
+export function judgeProposal(chain: TrustRootChain | null, proposal: TrustRootProposal): TrustRootRefusal | null {
   // A line of an unknown key is ignored by the rules, and lets a text without signatures be read as a note.
   const nobody = noteSignatureLine(
     { name: "unsigned", publicKey: ZERO_32, signature: new Uint8Array(64) },
     nodeCrypto.sha256,
   );
   const note = formatNote(proposal.text, proposal.lines.length === 0 ? [nobody] : proposal.lines);
-  const result = extendTrustRootChain(chain, note, nodeCrypto);
+  const result =
+    chain === null
+      ? verifyTrustRootChain({ documents: [note], pinnedRootThk: proposal.rootThk }, nodeCrypto)
+      : extendTrustRootChain(chain, note, nodeCrypto);
+  if (chain === null && proposal.trustRoot.version !== 1) {
+    throw new TrustRootChangeError(`version ${proposal.trustRoot.version} follows versions that are not held here`);
+  }
   return result.result === "verified" || result.code === "root_quorum_missing" ? null : result;
 }
 
 /** What the thresholds of the version before and of the proposed one still wait for. */
-export function countSignatures(chain: TrustRootChain, proposal: TrustRootProposal): readonly SignatureCount[] {
-  return [chain.newest.trustRoot, proposal.trustRoot].map(({ version, rootKeys }) => {
+export function countSignatures(chain: TrustRootChain | null, proposal: TrustRootProposal): readonly SignatureCount[] {
+  return signedBy(chain, proposal).map(({ version, rootKeys }) => {
     const signed = rootKeys.keys.filter((key) => hasSigned(proposal, key));
     return {
       version,
@@ -151,6 +168,11 @@ export function countSignatures(chain: TrustRootChain, proposal: TrustRootPropos
   });
 }
 
+/** The versions whose thresholds count: the one before, if there is one, and the proposed one. */
+function signedBy(chain: TrustRootChain | null, { trustRoot }: TrustRootProposal): readonly TrustRoot[] {
+  return chain === null ? [trustRoot] : [chain.newest.trustRoot, trustRoot];
+}
+
 function hasSigned({ text, lines }: TrustRootProposal, key: Vkey): boolean {
   const line = lines.find(({ name, keyId }) => name === key.name && keyId === key.keyId);
   return line !== undefined && nodeCrypto.ed25519Verify(key.publicKey, trustRootMessage(text), line.signature);
@@ -158,15 +180,21 @@ function hasSigned({ text, lines }: TrustRootProposal, key: Vkey): boolean {
 
 /**
  * Adds the signature of one root key, of the version before or of the proposed one. Signing twice changes nothing.
- * @throws TrustRootChangeError for a key of neither
+ * @throws TrustRootChangeError for a key of neither, and for an epoch that is raised in part
  */
-export function signProposal(chain: TrustRootChain, proposal: TrustRootProposal, signer: Signer): TrustRootProposal {
-  const known = [chain.newest.trustRoot, proposal.trustRoot].flatMap(({ rootKeys }) => rootKeys.keys);
+export function signProposal(
+  chain: TrustRootChain | null,
+  proposal: TrustRootProposal,
+  signer: Signer,
+): TrustRootProposal {
+  const versions = signedBy(chain, proposal);
+  const known = versions.flatMap(({ rootKeys }) => rootKeys.keys);
   const key = known.find(({ publicKey }) => equalBytes(publicKey, signer.publicKey));
   if (key === undefined) {
-    const { version } = proposal.trustRoot;
-    throw new TrustRootChangeError(`the key is no root key of version ${version - 1} or ${version}`);
+    const names = versions.map(({ version }) => version).join(" or ");
+    throw new TrustRootChangeError(`the key is no root key of version ${names}`);
   }
+  if (chain !== null) refuseHalfRestoration(chain.newest.trustRoot, proposal);
   if (hasSigned(proposal, key)) return proposal;
   const signature = signer.sign(trustRootMessage(proposal.text));
   const line = noteSignatureLine({ name: key.name, publicKey: key.publicKey, signature }, nodeCrypto.sha256);

@@ -139,19 +139,20 @@ describe("the next version", () => {
     expect(trustRoot.ca).toEqual([new Uint8Array(32).fill(2)]);
   });
 
-  test("gives up an origin after a restore, and moves its node to another one", async () => {
-    const lost = chain.newest.trustRoot.nodes.find(({ nodeId }) => nodeId === "c");
-    const moved = { ...(await newNode("x")), nodeId: "c" };
-    const cosignerVkey = { ...moved.cosignerVkey, name: "change.test/node/c" };
-    const card = parseNodeCard(formatNodeCard({ ...moved, cosignerVkey: reKeyed(cosignerVkey) }));
-    const { trustRoot } = compose({
-      raiseEpoch: true,
-      loseOrigins: [bytesToHex(lost?.originFingerprint ?? new Uint8Array())],
-      newKeys: [card],
-    });
+  test("gives a restored cluster a raised epoch: other nodes, and no origin that stays open", async () => {
+    const [first, second] = chain.newest.trustRoot.origins;
+    const actives = await Promise.all(["x", "y", "z"].map((nodeId) => newNode(nodeId)));
+    const retire = ["a", "b", "c"];
+    const loseOrigins = [first, second].map((origin) => bytesToHex(origin?.originFingerprint ?? new Uint8Array()));
+    const { trustRoot } = compose({ raiseEpoch: true, loseOrigins, retire, actives });
     expect(trustRoot.epoch).toBe(1);
-    expect(trustRoot.origins.map(({ status }) => status).toSorted()).toEqual(["active", "active", "active", "lost"]);
-    expect(trustRoot.nodes.find(({ nodeId }) => nodeId === "c")?.originFingerprint).toEqual(card.originFingerprint);
+    const statuses = trustRoot.origins.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual(["active", "active", "active", "closed", "lost", "lost"]);
+    expect(() => compose({ raiseEpoch: true, loseOrigins, retire: ["a", "b"], actives })).toThrow(/c was there before/);
+    expect(() => compose({ raiseEpoch: true })).toThrow(/a was there before/);
+    expect(() => compose({ loseOrigins, retire, actives })).toThrow(/only with a raised epoch/);
+    const after = followed(compose({ raiseEpoch: true, loseOrigins, retire, actives }));
+    expect(compose({ expiresS: LATER_S + 20 }, after).trustRoot.epoch).toBe(1);
   });
 
   test.each<[string, Omit<TrustRootChange, "issuedS">, RegExp]>([

@@ -124,7 +124,10 @@ export class Certifier {
 
   /** The end of an entry with the certify bit, already advanced into the state. */
   onCertifyPoint(point: CertifyPoint): void {
-    for (const origin of this.#options.state.origins.values()) this.#reach(origin, point);
+    for (const origin of this.#options.state.origins.values()) {
+      // Of a lost one somebody may hold a certificate that this tree does not lead to: it is signed no more.
+      if (origin.status !== "lost") this.#reach(origin, point);
+    }
     void this.#signWaiting();
   }
 
@@ -193,6 +196,7 @@ export class Certifier {
     let leaves = 0;
     let oldestMs = 0;
     for (const origin of this.#options.state.origins.values()) {
+      if (origin.status === "lost") continue;
       const certification = this.#of(origin.originFingerprint);
       leaves += origin.tree.size - (certification.held?.treeSize ?? 0);
       const oldest = certification.points.values().next().value;

@@ -90,7 +90,9 @@ export class LinearizableReads {
       ({ originFingerprint }) =>
         open.origins === "all" || (open.origins !== "none" && isAmong(originFingerprint, open.origins)),
     );
-    let missing = wanted.length;
+    // A lost origin is certified no more: what it held then is all there will be.
+    const awaited = wanted.filter(({ status }) => status !== "lost");
+    let missing = awaited.length;
     const done = (): void =>
       this.#ready(
         open,
@@ -100,7 +102,7 @@ export class LinearizableReads {
       done();
       return;
     }
-    for (const { originFingerprint, tree } of wanted) {
+    for (const { originFingerprint, tree } of awaited) {
       const stop = certifier.whenCovered(originFingerprint, tree.size, () => {
         missing -= 1;
         if (missing === 0) done();

@@ -1,6 +1,7 @@
 import type { Hello, HelloVerdict, Membership } from "@event-anchoring/control-contract";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type TrustRoot, type TrustRootNode, equalBytes } from "@event-anchoring/protocol";
+import type { Restoration } from "@event-anchoring/store";
 import type { ConfChange, ConfState, RaftId, RaftIndex, RawNode } from "raft-ts";
 import type { Environment } from "../environment.ts";
 import type { NodeIdentity } from "../identity.ts";
@@ -10,6 +11,7 @@ import type { KnownTrustRoot } from "./known-trust-root.ts";
 import { MembershipKeeper } from "./membership-keeper.ts";
 import { isVoter, listedNodes, refusalOf } from "./membership-plan.ts";
 import { cosignerUnder, missingKeyUnder } from "./own-keys.ts";
+import { RestoredGroup } from "./restored-group.ts";
 
 export interface SessionMembershipOptions {
   readonly environment: Environment;
@@ -19,6 +21,7 @@ export interface SessionMembershipOptions {
   readonly confState: ConfState;
   readonly members: Members;
   readonly known: KnownTrustRoot;
+  readonly restoration: Restoration | null;
   /** The newest applied version; null before genesis. */
   readonly applied: () => TrustRoot | null;
   readonly propose: (change: ConfChange) => RaftIndex | null;
@@ -30,6 +33,7 @@ export interface SessionMembershipOptions {
 
 /** Who is in the group, as one session knows it: changes put into force, and what follows from them. */
 export class SessionMembership {
+  readonly restored: RestoredGroup;
   readonly #options: SessionMembershipOptions;
   readonly #keeper: MembershipKeeper;
   #confState: ConfState;
@@ -40,6 +44,7 @@ export class SessionMembership {
   constructor(options: SessionMembershipOptions) {
     this.#options = options;
     this.#confState = options.confState;
+    this.restored = new RestoredGroup(options.restoration, () => options.applied()?.version ?? 0);
     const { environment, identity, members } = options;
     this.#keeper = new MembershipKeeper({
       clock: environment.clock,
@@ -68,7 +73,8 @@ export class SessionMembership {
 
   /** Called every little while; only a leader does something. */
   look(): void {
-    this.#keeper.look();
+    // A restored group has its members already; the versions on the way to the one that says so are not acted upon.
+    if (this.restored.pending() === null) this.#keeper.look();
   }
 
   /** A committed change: put into force, or refused by every replica alike. */
@@ -155,13 +161,17 @@ export class SessionMembership {
   }
 
   /** Who has left is told so, with what proves it; null: nothing speaks against that node. */
-  judgeHello({ nodeId }: Hello): HelloVerdict | null {
-    const status = this.#lineOf(nodeId)?.status;
+  judgeHello(hello: Hello): HelloVerdict | null {
+    const { nodeId } = hello;
+    const root = this.restored.promised() ?? this.#options.applied();
+    const status = root?.nodes.find((node) => node.nodeId === nodeId)?.status;
+    const other = this.restored.judge(hello);
+    if (other !== null) return other;
     if (status !== "retired" && status !== "distrusted") return null;
     const raftId = this.#options.members.raftIdOf(nodeId);
     const isMember = raftId !== null && allOf(this.#confState).includes(raftId);
     if (isMember && status === "retired") return null;
-    const detail = `${nodeId} is ${status} since trust-root version ${this.#options.applied()?.version ?? 1} or before`;
+    const detail = `${nodeId} is ${status} since trust-root version ${root?.version ?? 1} or before`;
     return { accepted: false, code: "retired", detail, trustRootChain: this.#options.known.documents };
   }
 

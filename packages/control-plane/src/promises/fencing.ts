@@ -1,6 +1,6 @@
 import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { Hello, HelloVerdict } from "@event-anchoring/control-contract";
-import type { Identity, IdentityState } from "@event-anchoring/store";
+import type { Identity, IdentityState, Restoration } from "@event-anchoring/store";
 import type { EntryId, HardState, RaftIndex, Term } from "raft-ts";
 import type { Promises, SignedHead } from "./promise-file.ts";
 
@@ -61,6 +61,8 @@ export interface DurableState {
   readonly timeline: number;
   /** How far Postgres has flushed its own log. */
   readonly walFlushed: bigint;
+  /** Which backup was put into the database before its node was born; null: none. */
+  readonly restoration: Pick<Restoration, "nodeId" | "point"> | null;
 }
 
 /**
@@ -91,7 +93,7 @@ function fence(code: FenceCode, detail: string): FenceReason {
   return { code, detail };
 }
 
-function judgeNames(promises: Promises | null, { self, identity }: DurableState): FenceReason | null {
+function judgeNames(promises: Promises | null, { self, identity, restoration }: DurableState): FenceReason | null {
   const owners = [
     ["the database", identity],
     ["the promise file", promises],
@@ -103,19 +105,30 @@ function judgeNames(promises: Promises | null, { self, identity }: DurableState)
       return fence("wrong_node", `${what} belongs to node ${name}, this is ${self.nodeId}`);
     }
   }
-  return null;
+  if (identity !== null || restoration === null || restoration.nodeId === self.nodeId) return null;
+  return fence("wrong_node", `a backup was put here for node ${restoration.nodeId}, this is ${self.nodeId}`);
 }
 
 /** Before `running` nothing was promised: a node that was interrupted while it was set up goes on from there. */
-function judgeMissingFile({ identity, hardState, lastEntry }: DurableState): FenceReason | null {
+function judgeMissingFile(durable: DurableState): FenceReason | null {
+  const { identity, hardState, lastEntry } = durable;
   if (identity?.state === "running") {
     return fence("promise_file_missing", "the database belongs to a running node, and there is no promise file");
   }
+  if (isAsRestored(durable)) return null;
   if (lastEntry.index > 0 || (hardState?.term ?? 0) > 0) {
     const acts = `term ${hardState?.term ?? 0}, last index ${lastEntry.index}`;
     return fence("promise_file_missing", `the database has taken part (${acts}), and there is no promise file`);
   }
   return null;
+}
+
+/** The log ends where the backup does, and nobody was voted for since: the node has yet to speak for the first time. */
+function isAsRestored({ restoration, hardState, lastEntry }: DurableState): boolean {
+  if (restoration === null || hardState === null) return false;
+  const { index, term } = restoration.point;
+  const isPoint = lastEntry.index === index && lastEntry.term === term;
+  return isPoint && hardState.term === term && hardState.vote === 0n;
 }
 
 function judgePostgres({ postgres }: Promises, durable: DurableState): FenceReason | null {

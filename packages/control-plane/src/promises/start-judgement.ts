@@ -1,4 +1,4 @@
-import type { Identity, LoadedRaftLog } from "@event-anchoring/store";
+import type { Identity, LoadedRaftLog, Restoration } from "@event-anchoring/store";
 import type { RaftIndex, Term } from "raft-ts";
 import { type FenceReason, birthStep, judgeStart } from "./fencing.ts";
 import type { NodeIdentity } from "../identity.ts";
@@ -23,6 +23,7 @@ export interface StartOptions {
   readonly random: Random;
   readonly identityStore: IdentityStorage;
   readonly log: LoadedRaftLog;
+  readonly restoration: Restoration | null;
 }
 
 /**
@@ -58,7 +59,10 @@ async function openExisting(volume: PromiseVolume): Promise<Awaited<ReturnType<P
   }
 }
 
-function durableState({ identity, log }: StartOptions, row: Identity | null): Parameters<typeof judgeStart>[1] {
+function durableState(
+  { identity, log, restoration }: StartOptions,
+  row: Identity | null,
+): Parameters<typeof judgeStart>[1] {
   const firstIndex = log.compacted.index + 1;
   return {
     self: { nodeId: identity.nodeId, clusterId: identity.clusterId },
@@ -70,6 +74,7 @@ function durableState({ identity, log }: StartOptions, row: Identity | null): Pa
     systemIdentifier: log.systemIdentifier,
     timeline: log.timeline,
     walFlushed: log.walFlushed,
+    restoration,
   };
 }
 

@@ -6,6 +6,7 @@ import type { ClockGuard } from "../session/clock-guard.ts";
 import type { Environment } from "../environment.ts";
 import type { Gate } from "./leader-queue.ts";
 import type { Submission } from "./proposals.ts";
+import type { PendingTrustRoot } from "../membership/restored-group.ts";
 
 /** Above this many leaves, or this age, without a certificate the leader proposes no client command. */
 const UNCOVERED_LEAVES_MAX = 20_000;
@@ -20,6 +21,8 @@ export interface LeadershipOptions {
   readonly clockGuard: ClockGuard;
   /** What brings an empty ledger to life. */
   readonly genesisDocument: string;
+  /** What a restored group has yet to apply, one version at a time; null: nothing. */
+  readonly pendingTrustRoot?: () => PendingTrustRoot | null;
   readonly submit: (submission: Submission) => void;
   readonly transferLeadership: () => void;
 }
@@ -30,6 +33,8 @@ export class Leadership {
   /** Sizes already on their way into the log in this term of office, by origin. */
   #proposedSizes = new Map<string, number>();
   #housekeptTerm: Term = 0;
+  /** Of a restored group, in this term of office; 0: none. */
+  #proposedVersion = 0;
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
@@ -37,16 +42,30 @@ export class Leadership {
 
   onRoleChange(): void {
     this.#proposedSizes = new Map();
+    this.#proposedVersion = 0;
   }
 
   /** An entry of `entryTerm` is applied while this node leads in `ownTerm`. */
   onApplied(entryTerm: Term, ownTerm: Term): void {
     // Only its own opening entry shows a leader that everything committed before its term is applied here.
-    if (entryTerm !== ownTerm || this.#housekeptTerm === ownTerm) return;
+    if (entryTerm !== ownTerm) return;
+    const pending = this.#options.pendingTrustRoot?.() ?? null;
+    if (pending !== null) {
+      this.#proposePending(pending);
+      return;
+    }
+    if (this.#housekeptTerm === ownTerm) return;
     this.#housekeptTerm = ownTerm;
     const { state, certifier, genesisDocument } = this.#options;
     if (state.trustRootChain === null) this.#propose({ kind: "genesis", document: genesisDocument });
     else if (certifier.uncovered().leaves > 0) this.#propose({ kind: "mark_certify_point" });
+  }
+
+  /** Each version is in the ledger before the one after it is proposed. */
+  #proposePending({ version, document }: PendingTrustRoot): void {
+    if (version === this.#proposedVersion) return;
+    this.#proposedVersion = version;
+    this.#propose({ kind: "trust_root", document });
   }
 
   /** Why no client command may be proposed now; null: nothing. */
@@ -61,6 +80,10 @@ export class Leadership {
     }
     if (state.trustRootChain === null) {
       return { code: "not_initialised", detail: "the genesis entry is not applied yet" };
+    }
+    const pending = this.#options.pendingTrustRoot?.() ?? null;
+    if (pending !== null) {
+      return { code: "not_initialised", detail: `trust-root version ${pending.version} is not applied yet` };
     }
     const { leaves, oldestMs } = certifier.uncovered();
     if (leaves > UNCOVERED_LEAVES_MAX || oldestMs > UNCOVERED_AGE_MAX_MS) {

@@ -8,10 +8,12 @@ export interface OwnHelloOptions {
   readonly trustRootVersion: number;
   /** 16 bytes. */
   readonly lifeId: Uint8Array;
+  /** Of a restored group. */
+  readonly mark: Pick<Hello, "restoredFrom">;
 }
 
 /** What this node says of itself when a connection opens: all that a peer could remember better. */
-export function ownHello({ identity, promises, trustRootVersion, lifeId }: OwnHelloOptions): Hello {
+export function ownHello({ identity, promises, trustRootVersion, lifeId, mark }: OwnHelloOptions): Hello {
   const { lastAppend, incarnation, signedHeads } = promises;
   return {
     nodeId: identity.nodeId,
@@ -27,5 +29,6 @@ export function ownHello({ identity, promises, trustRootVersion, lifeId }: OwnHe
     trustRootVersion,
     rulesMax: 1,
     lifeId,
+    ...mark,
   };
 }

@@ -11,6 +11,7 @@ import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import type { NodeIdentity } from "../identity.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
+import type { Restoration } from "@event-anchoring/store";
 import type { RaftLogStorage } from "../storage.ts";
 
 /** How a session ends, apart from being stopped. */
@@ -32,7 +33,6 @@ export interface SessionNetwork {
   disconnect(nodeId: string, reason: string): void;
 }
 
-export interface SessionOptions {
 /** Somebody who measures and traces. Nothing that a session does depends on there being one. */
 export interface SessionObserving {
   /** The leader's queue, watched. */
@@ -45,8 +45,9 @@ export interface SessionObserving {
   close(): void;
 }
 
-  readonly environment: Environment;
+export interface SessionOptions {
   readonly observer?: SessionObserving;
+  readonly environment: Environment;
   readonly identity: NodeIdentity;
   /** Of the process: what is learnt outlives a session. */
   readonly known: KnownTrustRoot;
@@ -70,5 +71,7 @@ export interface SessionObserving {
   readonly logEntriesKept: number;
   /** A follower is being handed the state after this entry: what follows must stay. */
   readonly pinnedIndex: () => RaftIndex | null;
+  /** Which backup the database began from; absent or null: none. */
+  readonly restoration?: Restoration | null;
   readonly onEnd: (end: SessionEnd) => void;
 }

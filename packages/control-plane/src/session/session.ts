@@ -77,6 +77,7 @@ export class Session {
     this.state = options.state;
     this.members = new Members(options.identity.trustRoot);
     options.known.learn(trustRootsOf(options.state).map(({ note }) => note));
+    options.known.learn(options.restoration?.trustRoots ?? []);
     for (const trustRoot of options.known.versions) this.members.learn(trustRoot);
     this.membership = this.#makeMembership();
     const { clock, random } = options.environment;
@@ -92,6 +93,7 @@ export class Session {
       certifier: this.certifier,
       clockGuard: this.clockGuard,
       genesisDocument: options.identity.configured.document,
+      pendingTrustRoot: () => this.membership.restored.pending(),
       submit: (submission) => this.submit(submission),
       transferLeadership: () => this.transferLeadership(),
     });
@@ -182,7 +184,8 @@ export class Session {
   hello(): Hello {
     const { identity, promises } = this.#options;
     const trustRootVersion = this.trustRoot().version;
-    return ownHello({ identity, promises: promises.current, trustRootVersion, lifeId: this.#lifeId });
+    const { mark } = this.membership.restored;
+    return ownHello({ identity, promises: promises.current, trustRootVersion, lifeId: this.#lifeId, mark });
   }
 
   judgeHello(hello: Hello): HelloVerdict {
@@ -228,10 +231,10 @@ export class Session {
     this.leaderQueue.close();
     this.proposals.close();
     this.certifier.close();
+    this.#options.observer?.close();
     this.#driver.node.free();
   }
 
-    this.#options.observer?.close();
   /** The work in the lanes is done: nothing of this session touches the database any more. */
   async drained(): Promise<void> {
     await this.#driver.drained();
@@ -345,6 +348,7 @@ export class Session {
       confState,
       members: this.members,
       known,
+      restoration: this.#options.restoration ?? null,
       applied: () => this.state.trustRootChain?.newest.trustRoot ?? null,
       propose: (change) => this.#driver.proposeConfChange(change),
       transferLeadership: () => this.transferLeadership(),
@@ -372,11 +376,11 @@ export class Session {
         this.leaderQueue.onCertificate();
       },
       onContradiction: (from, detail) => this.#onContradiction(from, detail),
+      onRefused: (from) => this.#options.observer?.onCosignatureRefused(from),
       onForgotten: (detail) => this.#fence("root_differs", detail),
       onFailure: (error) => this.#fail(error),
     });
   }
-      onRefused: (from) => this.#options.observer?.onCosignatureRefused(from),
 
   #makeProposals(): Proposals {
     const { environment, identity, promises, node } = this.#options;
@@ -424,11 +428,11 @@ export class Session {
         termAt: (index) => node.termAt(index),
       }),
       step: (message) => this.#driver.step(message),
+      onEntryTrace: (from, frame) => this.#options.observer?.onEntryTrace(from, frame),
       onEvidence: (detail) => this.#fence("impossible_message", detail),
     });
   }
 
-      onEntryTrace: (from, frame) => this.#options.observer?.onEntryTrace(from, frame),
   #onSoftState(soft: SoftState): void {
     const hadLeader = this.#leader;
     this.#leader = soft.leader;
@@ -491,8 +495,8 @@ export class Session {
   }
 
   #broadcast(frame: PeerFrame): void {
-    const { identity, network } = this.#options;
-    for (const { nodeId } of this.trustRoot().nodes) {
+    const { identity, network, known } = this.#options;
+    for (const { nodeId } of known.newest.nodes) {
       if (nodeId !== identity.nodeId) network.send(nodeId, "control", frame);
     }
   }
