@@ -70,6 +70,20 @@ def test_examples_are_read_whole(name: str, of_class: Any, body: Any) -> None:
     assert same(decode(of_class, body), body)
 
 
+def test_claims_of_lineages_that_went_on() -> None:
+    body = example("/v1/event-anchors/{anchor_id}/trace")
+    assert decode(models.Trace, body).lineage_claims == ()
+    trace = decode(models.Trace, {**body, "lineage_claims": [body["anchor"]]})
+    assert trace.lineage_claims == (trace.anchor,)
+
+
+@pytest.mark.parametrize("given", [None, {}, [None], "none"])
+def test_no_claims_of_lineages(given: Any) -> None:
+    body = example("/v1/event-anchors/{anchor_id}/trace")
+    with pytest.raises(UnexpectedAnswer):
+        decode(models.Trace, {**body, "lineage_claims": given})
+
+
 @pytest.mark.parametrize("path", CREATED)
 @pytest.mark.parametrize("status", [200, 201, 202])
 def test_created(path: str, status: int) -> None:

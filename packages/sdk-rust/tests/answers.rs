@@ -33,6 +33,21 @@ fn round_trip<T: DeserializeOwned + Serialize>(open_api: &Value, operation: &str
 }
 
 #[test]
+fn claims_of_lineages_that_went_on() {
+    let Some(open_api) = open_api() else { return };
+    let mut body = example(&open_api, "traceEventAnchor", "200");
+    let trace: Trace = serde_json::from_value(body.clone()).unwrap();
+    assert_eq!(trace.lineage_claims, []);
+    body["lineage_claims"] = serde_json::json!([body["anchor"]]);
+    let trace: Trace = serde_json::from_value(body.clone()).unwrap();
+    assert_eq!(trace.lineage_claims, [trace.anchor]);
+    for no_list in [serde_json::json!(null), serde_json::json!({}), serde_json::json!([null])] {
+        body["lineage_claims"] = no_list;
+        assert!(serde_json::from_value::<Trace>(body.clone()).is_err());
+    }
+}
+
+#[test]
 fn every_answer_is_read_and_nothing_is_lost() {
     let Some(open_api) = open_api() else { return };
     for status in ["200", "201", "202"] {

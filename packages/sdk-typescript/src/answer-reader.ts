@@ -64,6 +64,12 @@ export function listOf<Value>(read: Reader<Value>): Reader<readonly Value[]> {
     Array.isArray(value) ? value.map((item: unknown, at) => read(item, `${path}[${at}]`)) : refuse(path, "a list");
 }
 
+/** Absent is the empty list. */
+export function listOrNone<Value>(read: Reader<Value>): Reader<readonly Value[]> {
+  const readList = listOf(read);
+  return (value, path) => (value === undefined ? [] : readList(value, path));
+}
+
 export function oneOf<const Word extends string>(words: readonly Word[]): Reader<Word> {
   return (value, path) => words.find((word) => word === value) ?? refuse(path, `one of ${words.join(", ")}`);
 }

@@ -3,6 +3,7 @@ import { readAnchor, readClaimAnchor, readGrantAnchor, readRevocationAnchor, rea
 import type { Anchor, ClaimAnchor, GrantAnchor, RecordState, RevocationAnchor } from "./anchors.ts";
 import {
   listOf,
+  listOrNone,
   nullable,
   oneOf,
   optional,
@@ -130,6 +131,8 @@ export interface Trace {
   };
   readonly delegation: readonly DelegationHop[];
   readonly delegationOmitted: number;
+  /** Of each lineage on the way, the newest claim at the event and at `asOf`, unless it is shown elsewhere. */
+  readonly lineageClaims: readonly Anchor[];
   readonly boundary: {
     readonly scopeHash: string;
     readonly depth: { readonly granted: number; readonly used: number; readonly left: number };
@@ -244,6 +247,7 @@ export const readTrace = record<Trace>({
     actorSignature: readResult,
   }),
   ...DELEGATION,
+  lineageClaims: listOrNone(readAnchor),
   boundary: nullable(readBoundary),
   rootAuthority: readResult,
   possibleParents: listOf(readHex32),

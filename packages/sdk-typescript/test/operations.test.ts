@@ -4,7 +4,7 @@ import type { ClaimAnchorInput, Client, EventToCreate, GrantAnchorInput, Revocat
 import { wireName } from "../src/answer-reader.ts";
 import { recorded } from "./fake-ledger.ts";
 import { FakeTransport, ORIGIN, clientOf } from "./fake-transport.ts";
-import { OPERATIONS, examplesOf } from "./openapi-examples.ts";
+import { OPERATIONS, exampleOf, examplesOf } from "./openapi-examples.ts";
 
 const ID = "1b".repeat(32);
 const HASH = "2c".repeat(32);
@@ -167,6 +167,27 @@ function lost(answer: unknown, result: unknown, path: string): string[] {
 
 /** The members whose results are laid out in another way than the answer. */
 const RESHAPED = ["GET /openapi.json"];
+
+describe("claims of lineages that went on", () => {
+  const TRACE = "GET /v1/event-anchors/{anchor_id}/trace";
+
+  test.each([
+    ["absent is none", undefined, []],
+    ["they are read as the anchors that they are", "shown", ["shown"]],
+  ])("%s", async (_, given, expected) => {
+    const answer = exampleOf(TRACE, 200) as Record<string, unknown>;
+    const json = given === undefined ? answer : { ...answer, lineage_claims: [pick(answer, "anchor")] };
+    const { client } = clientOf(new FakeTransport({ status: 200, json }));
+    const { anchor, lineageClaims } = await client.trace(ownId(answer));
+    expect(lineageClaims).toEqual(expected.map(() => anchor));
+  });
+
+  test.each([null, {}, [null], "none"])("%j is no list of them", async (lineageClaims) => {
+    const answer = exampleOf(TRACE, 200) as Record<string, unknown>;
+    const transport = new FakeTransport({ status: 200, json: { ...answer, lineage_claims: lineageClaims } });
+    await expect(clientOf(transport).client.trace(ownId(answer))).rejects.toBeInstanceOf(UnexpectedAnswer);
+  });
+});
 
 describe("operations of the OpenAPI document", () => {
   test("each has its method", () => {

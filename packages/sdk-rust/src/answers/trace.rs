@@ -28,6 +28,9 @@ pub struct Trace {
     pub delegation: Vec<DelegationHop>,
     /// Hops towards the root that are judged and not shown.
     pub delegation_omitted: u64,
+    /// Of each lineage on the way, the newest claim at the event and at `as_of`, unless it is shown elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lineage_claims: Vec<Anchor>,
     /// How far the delegation reaches.
     pub boundary: Option<Boundary>,
     /// `not_checked` unless trusted roots were given.

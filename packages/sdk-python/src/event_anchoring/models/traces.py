@@ -129,3 +129,5 @@ class Trace:
     eea: LatestBrief
     as_of: Position
     receipt: Receipt
+    #: Of each lineage on the way, the newest claim at the event and at `as_of`, unless it is shown elsewhere.
+    lineage_claims: Tuple[Anchor, ...] = ()
