@@ -25,10 +25,18 @@ function callerOf({ apiClientId, keyId, scopes }: ApiKey): Caller {
   return { credential: { apiClientId, keyId }, scopes, isAdmin: scopes.includes("admin") };
 }
 
+/** One load of the table may take a second and fail, such as while leadership moves; the request may have more. */
 async function findKey(presented: string, keys: KeyTable, deadline: Deadline): Promise<ApiKey | null> {
-  const key = await within(keys.find(presented), deadline.remainingMs, "late");
-  if (key === "late") throw new RefusedError("deadline_exceeded", "the key table did not come in time");
-  return key;
+  for (;;) {
+    try {
+      const key = await within(keys.find(presented), deadline.remainingMs, "late");
+      if (key === "late") throw new RefusedError("deadline_exceeded", "the key table did not come in time");
+      return key;
+    } catch (error) {
+      const isLate = error instanceof RefusedError && error.code === "deadline_exceeded";
+      if (!isLate || deadline.remainingMs <= 0) throw error;
+    }
+  }
 }
 
 /**

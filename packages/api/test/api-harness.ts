@@ -171,6 +171,7 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     trustRoots: new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk),
     keys: new KeyTable({
       load: async () => {
+        node.onKeysRead();
         if (node.keysFailure !== null) throw node.keysFailure;
         return (await node.reads.apiKeys()).apiKeys;
       },

@@ -39,6 +39,7 @@ export class FakeNode implements ControlPlane {
   acceptedMs = START_MS;
   /** Reading the table of keys fails with it. */
   keysFailure: RefusedError | null = null;
+  onKeysRead: () => void = () => undefined;
 
   readonly #sizesBefore = new Map<string, number>();
 

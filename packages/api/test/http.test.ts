@@ -121,7 +121,7 @@ describe("every answer", () => {
     expect(text).not.toContain("secret");
     expect(text).not.toContain("/srv");
     const line = broken.logged.find(({ level }) => level === "error");
-    expect(line?.fields).toMatchObject({ requestId: json.request_id });
+    expect(line?.fields).toMatchObject({ request_id: json.request_id });
   });
 });
 
@@ -191,6 +191,18 @@ describe("who calls", () => {
     await own.close();
     expect([status, json.code]).toEqual([503, "unavailable"]);
     expect(text).not.toContain("10.0.0.1");
+  });
+
+  test("a table of keys that comes late is waited for as long as the request may take", async () => {
+    const own = await startHarness();
+    let failures = 0;
+    own.node.onKeysRead = () => {
+      failures += 1;
+      own.node.keysFailure = failures < 3 ? new RefusedError("deadline_exceeded", "no read index in time") : null;
+    };
+    const answer = await own.send("GET", "/v1/event-anchors/latest");
+    await own.close();
+    expect([answer.status, failures]).toEqual([404, 3]);
   });
 
   test("a configured rate is kept per key, with a hint when to come back", async () => {
