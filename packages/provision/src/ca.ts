@@ -8,6 +8,7 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Pkcs10CertificateRequest,
   Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
@@ -158,6 +159,48 @@ export async function requestCertificate(
   return withUnprintableKey({ requestPem: `${request.toString("pem").trim()}\n`, privateKeyPem });
 }
 
+/**
+ * Issues what a request asks for, if it asks for exactly this identity: the key is the requester's and stays there.
+ * @throws RangeError for a request of another name, without a valid signature of its own key, or with another kind of key
+ */
+export async function issueRequested(
+  authority: IssuedCertificate,
+  identity: CertificateIdentity,
+  requestPem: string,
+  lifetimeMs: number,
+  nowMs: number,
+): Promise<string> {
+  cryptoProvider.set(webcrypto);
+  const request = parseRequest(requestPem);
+  if (!(await request.verify())) throw new RangeError("the request is not signed by the key that it is for");
+  const { algorithm } = request.publicKey as {
+    readonly algorithm: { readonly name: string; readonly namedCurve?: string };
+  };
+  if (algorithm.name !== ECDSA_P256.name || algorithm.namedCurve !== ECDSA_P256.namedCurve) {
+    throw new RangeError("the request is for another kind of key than ECDSA P-256");
+  }
+  const leaf = leafOf(identity);
+  const extensions = request.extensions.filter((extension) => extension instanceof SubjectAlternativeNameExtension);
+  const names = extensions.flatMap((extension) => extension.names.toJSON());
+  const [name, ...others] = names;
+  const [wanted] = leaf.alternatives;
+  if (others.length > 0 || name?.type !== wanted?.type || name?.value !== wanted?.value) {
+    throw new RangeError(
+      `the request is not for ${wanted?.value ?? ""}: ${names.map(({ value }) => value).join(", ")}`,
+    );
+  }
+  const certificate = await issueFor(authority, leaf, await request.publicKey.export(), lifetimeMs, nowMs);
+  return `${certificate.toString("pem").trim()}\n`;
+}
+
+function parseRequest(requestPem: string): Pkcs10CertificateRequest {
+  try {
+    return new Pkcs10CertificateRequest(requestPem);
+  } catch (cause) {
+    throw new RangeError("this is no certificate request in PEM", { cause });
+  }
+}
+
 /** What is particular to a certificate that is no authority's. */
 interface Leaf {
   readonly commonName: string;
@@ -179,29 +222,38 @@ async function issueLeaf(
   lifetimeMs: number,
   nowMs: number,
 ): Promise<IssuedCertificate> {
-  if (!(lifetimeMs > 0)) throw new RangeError(`a lifetime is above 0 ms, not ${lifetimeMs}`);
   cryptoProvider.set(webcrypto);
-  const issuer = new X509Certificate(authority.certificatePem);
   const keys = await generateKeys();
-  const certificate = await X509CertificateGenerator.create({
+  return issued(await issueFor(authority, leaf, keys.publicKey, lifetimeMs, nowMs), keys);
+}
+
+async function issueFor(
+  authority: IssuedCertificate,
+  leaf: Leaf,
+  publicKey: webcrypto.CryptoKey,
+  lifetimeMs: number,
+  nowMs: number,
+): Promise<X509Certificate> {
+  if (!(lifetimeMs > 0)) throw new RangeError(`a lifetime is above 0 ms, not ${lifetimeMs}`);
+  const issuer = new X509Certificate(authority.certificatePem);
+  return X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: [{ CN: [leaf.commonName] }],
     issuer: issuer.subject,
     notBefore: new Date(nowMs - BACKDATED_MS),
     notAfter: new Date(Math.min(nowMs + lifetimeMs, issuer.notAfter.getTime())),
     signingAlgorithm: ECDSA_P256,
-    publicKey: keys.publicKey,
+    publicKey,
     signingKey: await importPrivateKey(authority.privateKeyPem),
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([...leaf.usages]),
       new SubjectAlternativeNameExtension([...leaf.alternatives]),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await SubjectKeyIdentifierExtension.create(publicKey),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   });
-  return issued(certificate, keys);
 }
 
 async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {

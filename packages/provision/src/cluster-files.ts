@@ -1,8 +1,6 @@
 /** A cluster's files: what the ceremony leaves on disk, and how it is read back. */
-import { createPrivateKey } from "node:crypto";
-import { readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { formatIdentity } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { CertificateIdentity } from "@event-anchoring/control-contract";
 import { bytesToHex, parseSignedTrustRoot } from "@event-anchoring/protocol";
@@ -12,8 +10,6 @@ import {
   certificateAuthorityOf,
   createCertificateAuthority,
   issueCertificate,
-  parseCertificate,
-  requestCertificate,
   spkiSha256Of,
   splitCertificates,
 } from "./ca.ts";
@@ -28,6 +24,8 @@ import {
   writePrivateFile,
   writeSeed,
 } from "./files.ts";
+
+import { installRequestedTls, writeTls, writeTlsRequest } from "./tls-files.ts";
 
 const DAY_S = 86_400;
 
@@ -181,19 +179,6 @@ export async function writeAuthority(caDir: string, name: string, authority: Iss
   await writePrivateFile(join(caDir, `${name}.crt`), authority.certificatePem);
 }
 
-/** A new key as `tls.key.new`, and in `tls.csr` what somebody else's CA issues its certificate from. */
-async function writeTlsRequest(identityDir: string, identity: CertificateIdentity): Promise<void> {
-  const { requestPem, privateKeyPem } = await requestCertificate(identity);
-  await writePrivateFile(join(identityDir, "tls.key.new"), privateKeyPem);
-  await writePrivateFile(join(identityDir, "tls.csr"), requestPem);
-}
-
-/** The key goes first: a node that reloads in between sees that they do not belong together, and keeps what it has. */
-async function writeTls(identityDir: string, tls: IssuedCertificate): Promise<void> {
-  await writePrivateFile(join(identityDir, "tls.key"), tls.privateKeyPem);
-  await writePrivateFile(join(identityDir, "tls.crt"), tls.certificatePem);
-}
-
 export function nodePaths(
   outDir: string,
   nodeId: string,
@@ -256,20 +241,8 @@ export async function requestTls(outDir: string, nodeId: string): Promise<void> 
  */
 export async function installTls(outDir: string, nodeId: string, certificatePem: string): Promise<number> {
   const { identityDir } = nodePaths(outDir, nodeId);
-  const keyFile = join(identityDir, "tls.key.new");
-  const privateKeyPem = await readPrivateFile(keyFile);
-  const certificate = parseCertificate(certificatePem);
-  const urn = formatIdentity(await nodeIdentity(outDir, nodeId));
-  const caCertificates = splitCertificates(await readPrivateFile(join(identityDir, "ca.crt"))).map(parseCertificate);
-  const refuse = (detail: string): PrivateFileError =>
-    new PrivateFileError("malformed", keyFile, `the certificate does not fit: ${detail}`);
-  if (!certificate.checkPrivateKey(createPrivateKey(privateKeyPem))) throw refuse("it is for another key");
-  if (certificate.subjectAltName !== `URI:${urn}`) throw refuse(`its only name must be the URI ${urn}`);
-  const isIssued = caCertificates.some((ca) => certificate.checkIssued(ca) && certificate.verify(ca.publicKey));
-  if (!isIssued) throw refuse("none of the CAs in ca.crt has issued it");
-  await writeTls(identityDir, { certificatePem, privateKeyPem, expiresMs: 0 });
-  await Promise.all(["tls.key.new", "tls.csr"].map((name) => rm(join(identityDir, name), { force: true })));
-  return Date.parse(certificate.validTo);
+  const authorities = splitCertificates(await readPrivateFile(join(identityDir, "ca.crt")));
+  return installRequestedTls(identityDir, await nodeIdentity(outDir, nodeId), certificatePem, authorities);
 }
 
 async function nodeIdentity(outDir: string, nodeId: string): Promise<CertificateIdentity> {

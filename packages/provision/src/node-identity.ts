@@ -9,6 +9,7 @@ import {
   cosignerName,
   equalBytes,
   findOrigin,
+  isNodeId,
   logKeySeed,
   makeVkey,
   originFingerprintOf,
@@ -24,6 +25,9 @@ import {
   writePrivateFile,
   writeSeed,
 } from "./files.ts";
+import { spkiSha256Of, splitCertificates } from "./ca.ts";
+import type { ClusterCard } from "./cluster-card.ts";
+import { installRequestedTls, writeTlsRequest } from "./tls-files.ts";
 import type { NodeCard } from "./node-card.ts";
 
 export type NodeKeyName = "auth" | "cosigner";
@@ -55,16 +59,94 @@ export async function prepareNode(node: {
   if (trustRoot.nodes.some((known) => known.nodeId === nodeId)) {
     throw new RangeError(`${nodeId} stands in the trust root already: node ids are never used again`);
   }
+  const card = await drawNodeKeys(identityDir, nodeId, trustRoot, logSeed);
+  await writeTrustRoots(identityDir, chain);
+  return card;
+}
+
+/**
+ * Makes the folder of a node of a cluster that has no trust root yet: keys, log seed, and `tls.csr`, the request for its
+ * TLS certificate. `installFirstTrustRoot` brings what is missing.
+ * @param node.logSeed 32 bytes: the secret that all nodes hold
+ * @throws PrivateFileError `exists`: keys are never overwritten; RangeError for an id that no node may have
+ */
+export async function prepareFirstNode(node: {
+  readonly identityDir: string;
+  readonly nodeId: string;
+  readonly cluster: ClusterCard;
+  readonly logSeed: Uint8Array;
+}): Promise<NodeCard> {
+  const { identityDir, nodeId, cluster, logSeed } = node;
+  if (!isNodeId(nodeId)) throw new RangeError(`a node id is 1 to 32 of a–z, 0–9 and hyphens, not: ${nodeId}`);
+  const card = await drawNodeKeys(identityDir, nodeId, cluster, logSeed);
+  await writeTlsRequest(identityDir, { role: "node", clusterId: cluster.clusterId, id: nodeId });
+  return card;
+}
+
+/**
+ * Gives a node that `prepareFirstNode` made what it starts with: the signed first version, its pin, the CA's
+ * certificates and its own. All is checked before anything is written: that the version is signed enough and is the one
+ * with this pin, that it names the keys in this folder, and that its origin is the log seed's.
+ * @param installing.authorities PEM of the CAs, each of which the version must pin
+ * @returns when the certificate expires, Unix milliseconds
+ * @throws PrivateFileError; RangeError for what does not belong together
+ */
+export async function installFirstTrustRoot(installing: {
+  readonly identityDir: string;
+  readonly nodeId: string;
+  readonly document: string;
+  readonly pinnedRootThk: Uint8Array;
+  readonly authorities: string;
+  readonly certificatePem: string;
+}): Promise<number> {
+  const { identityDir, nodeId, document, pinnedRootThk, authorities, certificatePem } = installing;
+  const verified = verifyTrustRootChain({ documents: [document], pinnedRootThk }, nodeCrypto);
+  if (verified.result !== "verified") throw new RangeError(`the trust root is refused: ${verified.detail}`);
+  const { trustRoot } = verified.chain.newest;
+  await assertOwnKeys(identityDir, nodeId, trustRoot);
+  const pems = splitCertificates(authorities);
+  const isPinned = (pem: string): boolean => trustRoot.ca.some((pin) => equalBytes(pin, spkiSha256Of(pem)));
+  if (pems.length === 0 || !pems.every(isPinned)) throw new RangeError("the trust root pins another CA");
+  const identity = { role: "node", clusterId: trustRoot.clusterId, id: nodeId } as const;
+  const expiresMs = await installRequestedTls(identityDir, identity, certificatePem, pems);
+  await writePrivateFile(join(identityDir, "ca.crt"), pems.join(""));
+  await writeTrustRoots(identityDir, verified.chain);
+  return expiresMs;
+}
+
+/** A node that starts with keys which its trust root does not name would never be let in. */
+async function assertOwnKeys(identityDir: string, nodeId: string, trustRoot: TrustRoot): Promise<void> {
+  const line = trustRoot.nodes.find((node) => node.nodeId === nodeId);
+  const origin = line === undefined ? undefined : findOrigin(trustRoot, line.originFingerprint);
+  if (line === undefined || origin === undefined) throw new RangeError(`the trust root lists no node ${nodeId}`);
+  const publicKeyOf = async (file: string): Promise<Uint8Array> =>
+    createSigner(await readSeed(join(identityDir, file))).publicKey;
+  if (!equalBytes(await publicKeyOf("auth.key"), line.authPublicKey)) {
+    throw new RangeError(`the trust root names another auth key for ${nodeId}`);
+  }
+  if (!equalBytes(await publicKeyOf("cosigner.key"), line.cosignerVkey.publicKey)) {
+    throw new RangeError(`the trust root names another cosigner key for ${nodeId}`);
+  }
+  const logSeed = await readSeed(join(identityDir, "log.seed"));
+  const logKey = createSigner(logKeySeed(logSeed, line.originFingerprint, nodeCrypto.sha256)).publicKey;
+  if (!equalBytes(logKey, origin.logVkey.publicKey)) throw new RangeError("log.seed is not that of this cluster");
+}
+
+async function drawNodeKeys(
+  identityDir: string,
+  nodeId: string,
+  cluster: ClusterCard,
+  logSeed: Uint8Array,
+): Promise<NodeCard> {
   for (const name of NODE_KEY_NAMES) await refuseTaken(keyFile(identityDir, name));
   await makePrivateDirectory(identityDir);
   const seeds = { auth: generateSeed(), cosigner: generateSeed() };
   for (const name of NODE_KEY_NAMES) await writeSeed(keyFile(identityDir, name), seeds[name]);
   await writeSeed(join(identityDir, "log.seed"), logSeed);
-  await writeTrustRoots(identityDir, chain);
   const cosigner = createSigner(seeds.cosigner).publicKey;
-  const originFingerprint = originFingerprintOf(trustRoot.clusterId, cosigner, nodeCrypto.sha256);
+  const originFingerprint = originFingerprintOf(cluster.clusterId, cosigner, nodeCrypto.sha256);
   const logKey = createSigner(logKeySeed(logSeed, originFingerprint, nodeCrypto.sha256)).publicKey;
-  return cardOf(trustRoot, { nodeId, originFingerprint, logKey, cosigner, auth: createSigner(seeds.auth).publicKey });
+  return cardOf(cluster, { nodeId, originFingerprint, logKey, cosigner, auth: createSigner(seeds.auth).publicKey });
 }
 
 /**
@@ -185,7 +267,7 @@ async function refuseTaken(path: string): Promise<void> {
 }
 
 function cardOf(
-  { clusterName, clusterId }: TrustRoot,
+  { clusterName, clusterId }: ClusterCard,
   node: Pick<NodeCard, "nodeId" | "originFingerprint"> & {
     readonly logKey: Uint8Array;
     readonly cosigner: Uint8Array;
