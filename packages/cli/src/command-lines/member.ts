@@ -5,13 +5,15 @@ import type { NodeKeyName } from "@event-anchoring/provision";
 import { CliError, EXIT } from "../cli-error.ts";
 import {
   discardMemberCommand,
+  installMemberCommand,
   listMembersCommand,
+  prepareFirstMemberCommand,
   prepareMemberCommand,
   rotateMemberCommand,
   settleMemberCommand,
 } from "../commands/member.ts";
 import { HELP, timeoutMsOf } from "./context.ts";
-import type { CommandContext } from "./context.ts";
+import type { CommandContext, CommonFlags } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
 import type { OperatorFlags } from "./operator-flags.ts";
 import { heldChain, withHeld } from "./root.ts";
@@ -23,7 +25,16 @@ interface IdentityFlags extends HeldFlags {
 
 interface PrepareFlags extends IdentityFlags {
   readonly logSeed: string;
+  readonly clusterCard?: string;
   readonly card?: string;
+}
+
+interface InstallFlags extends CommonFlags {
+  readonly identity: string;
+  readonly document: string;
+  readonly rootThk: string;
+  readonly ca: string;
+  readonly certificate: string;
 }
 
 interface RotateFlags extends IdentityFlags {
@@ -34,6 +45,7 @@ interface RotateFlags extends IdentityFlags {
 export function addMember(program: Command, context: CommandContext): void {
   const member = program.command("member").description("nodes: prepare one, rotate its keys, list the group");
   addPrepare(member, context);
+  addInstall(member, context);
   addRotate(member, context);
   addSettle(member, context);
   addDiscard(member, context);
@@ -55,18 +67,36 @@ function addPrepare(member: Command, context: CommandContext): void {
     .command("prepare <node_id>")
     .description("make the identity folder of a node that shall join, and its card")
     .requiredOption("--log-seed <file>", "log.seed of a node of the cluster")
+    .option("--cluster-card <file>", "of a cluster that has no trust root yet: cluster.card of anchorctl root begin")
     .option("--card <file>", "where the card goes (default: <node_id>.card)");
   withIdentity(command).action(async (nodeId: string, flags: PrepareFlags) => {
-    const options = {
-      nodeId,
-      identityDir: flags.identity,
-      chain: heldChain(flags, context),
-      logSeed: flags.logSeed,
-      card: cardOf(flags, nodeId),
-      isJson: flags.json === true,
-    };
-    context.done(await prepareMemberCommand(options, context.printer));
+    const { identity: identityDir, logSeed, clusterCard } = flags;
+    const common = { nodeId, identityDir, logSeed, card: cardOf(flags, nodeId), isJson: flags.json === true };
+    context.done(
+      clusterCard === undefined
+        ? await prepareMemberCommand({ ...common, chain: heldChain(flags, context) }, context.printer)
+        : await prepareFirstMemberCommand({ ...common, clusterCard }, context.printer),
+    );
   });
+}
+
+function addInstall(member: Command, context: CommandContext): void {
+  member
+    .command("install <node_id>")
+    .description(
+      "give a node of a new cluster its trust root and its certificate, after checking that they are its own",
+    )
+    .requiredOption("--identity <folder>", "the node's identity folder, as prepare --cluster-card made it")
+    .requiredOption("--document <file>", "trust-root.txt of anchorctl root finish")
+    .requiredOption("--root-thk <hex>", "its RootTHK, as it was read aloud")
+    .requiredOption("--ca <file>", "ca.crt: the authorities that the trust root pins")
+    .requiredOption("--certificate <file>", "what was issued for the node's tls.csr")
+    .option("--json", "print one JSON object")
+    .addHelpText("after", HELP)
+    .action(async (nodeId: string, { identity: identityDir, json, ...files }: InstallFlags) => {
+      const options = { nodeId, identityDir, ...files, isJson: json === true };
+      context.done(await installMemberCommand(options, context.printer));
+    });
 }
 
 function addRotate(member: Command, context: CommandContext): void {

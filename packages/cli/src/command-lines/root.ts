@@ -7,6 +7,7 @@ import { findNearestCluster } from "../nearest-cluster.ts";
 import { rootKeyCommand } from "../commands/root-key.ts";
 import {
   caPinOf,
+  isFirstVersion,
   proposeCommand,
   readNodeCard,
   readRootVkey,
@@ -17,6 +18,7 @@ import {
 import { fetchRootCommand, submitRootCommand } from "../commands/root-submit.ts";
 import { parseDuration, parseExpiry } from "../time-options.ts";
 import { loadTrustRoots, trustRootFilesIn } from "../trust-roots.ts";
+import { addFirstTrustRoot, countOf } from "./first-trust-root.ts";
 import { HELP, collect, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
@@ -61,6 +63,7 @@ interface SubmitFlags extends OperatorFlags {
 
 export function addRoot(program: Command, context: CommandContext): void {
   const root = program.command("root").description("trust root: keys, versions, who is a node and who may cosign");
+  addFirstTrustRoot(root, context);
   addInit(root, context);
   addPropose(root, context);
   addSignRoot(root, context);
@@ -80,6 +83,11 @@ export function heldChain(flags: HeldFlags, context: CommandContext): TrustRootC
   const folder = trustRoots.length > 0 ? null : folderOf(flags, context);
   const paths = folder === null ? trustRoots : trustRootFilesIn(folder);
   return loadTrustRoots({ paths, rootThk, workingDir: context.surroundings.workingDir });
+}
+
+/** The versions that a proposal must follow; null: it is a first version, and follows none. @throws CliError */
+function chainBefore(path: string, flags: HeldFlags, context: CommandContext): TrustRootChain | null {
+  return isFirstVersion(path) ? null : heldChain(flags, context);
 }
 
 /** The folder that keeps the versions; null: there is none. */
@@ -171,11 +179,6 @@ function changeOf(flags: ProposeFlags, nowMs: number): TrustRootChange {
   };
 }
 
-function countOf(option: string, text: string): number {
-  if (/^[1-9][0-9]{0,3}$/u.test(text)) return Number(text);
-  throw new CliError(EXIT.usage, "count_invalid", `${option} takes a number from 1 on`);
-}
-
 function addSignRoot(root: Command, context: CommandContext): void {
   const command = root
     .command("sign <proposal>")
@@ -192,7 +195,7 @@ function addSignRoot(root: Command, context: CommandContext): void {
         key: flags.key,
         passphraseFile: flags.passphraseFile ?? null,
         expected: flags.expect?.replaceAll(" ", "").toLowerCase() ?? null,
-        chain: heldChain(flags, context),
+        chain: chainBefore(path, flags, context),
         isJson: flags.json === true,
       };
       context.done(await signRootCommand(options, context.surroundings, context.printer, context.aside));
@@ -233,11 +236,13 @@ function addShow(root: Command, context: CommandContext): void {
   withHeld(command)
     .addHelpText("after", HELP)
     .action((path: string | undefined, flags: HeldFlags) => {
-      const options = { chain: heldChain(flags, context), isJson: flags.json === true };
       const { printer } = context;
-      context.done(
-        path === undefined ? showNewestCommand(options, printer) : showProposalCommand(path, options, printer),
-      );
+      const isJson = flags.json === true;
+      const code =
+        path === undefined
+          ? showNewestCommand({ chain: heldChain(flags, context), isJson }, printer)
+          : showProposalCommand(path, { chain: chainBefore(path, flags, context), isJson }, printer);
+      context.done(code);
     });
 }
 

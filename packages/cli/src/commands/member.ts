@@ -1,24 +1,31 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Member, Membership } from "@event-anchoring/control-contract";
+import { hexToBytes } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import {
   discardRotation,
   formatNodeCard,
+  installFirstTrustRoot,
+  parseClusterCard,
+  prepareFirstNode,
   prepareNode,
   prepareRotation,
   readSeed,
   settleNode,
 } from "@event-anchoring/provision";
 import type { NodeCard, NodeKeyName } from "@event-anchoring/provision";
-import { EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Operators } from "../operators.ts";
 import type { Printer } from "../printer.ts";
-import { writeWhole } from "../read-input.ts";
+import { readText, writeWhole } from "../read-input.ts";
 import { alignColumns } from "../table.ts";
 import { asUsage } from "./root-key.ts";
 import { membershipOf } from "./root-submit.ts";
+
+const CARD_BYTES_MAX = 4096;
+const DOCUMENT_BYTES_MAX = 512 * 1024;
 
 export interface MemberOptions {
   readonly nodeId: string;
@@ -38,6 +45,62 @@ export async function prepareMemberCommand(
   if (options.isJson) return EXIT.ok;
   printer.check("warn", "still missing", `${join(identityDir, "ca.crt")}, tls.crt and tls.key, from the CA`);
   printer.verdict("pass", `Next: anchorctl root propose --add-learner ${out}`);
+  return EXIT.ok;
+}
+
+/** `anchorctl member prepare --cluster-card`: the same before there is a trust root, with a request for the CA. */
+export async function prepareFirstMemberCommand(
+  options: Omit<MemberOptions, "chain"> & {
+    readonly clusterCard: string;
+    readonly logSeed: string;
+    readonly card: string;
+  },
+  printer: Printer,
+): Promise<ExitCode> {
+  const { nodeId, identityDir, clusterCard, logSeed, card: out, isJson } = options;
+  const card = await asUsage(async () => {
+    const cluster = parseClusterCard(readText(clusterCard, CARD_BYTES_MAX));
+    return prepareFirstNode({ identityDir, nodeId, cluster, logSeed: await readSeed(logSeed) });
+  });
+  writeCard(card, out, isJson, printer);
+  if (isJson) return EXIT.ok;
+  printer.check("pass", "request", `${join(identityDir, "tls.csr")}, for the CA`);
+  printer.verdict("pass", `Next, where the version is drafted: anchorctl root draft --node ${out}`);
+  return EXIT.ok;
+}
+
+/** `anchorctl member install`: what a node of a new cluster starts with. */
+export async function installMemberCommand(
+  options: Omit<MemberOptions, "chain"> & {
+    readonly document: string;
+    readonly rootThk: string;
+    readonly ca: string;
+    readonly certificate: string;
+  },
+  printer: Printer,
+): Promise<ExitCode> {
+  const { nodeId, identityDir, isJson } = options;
+  const rootThk = options.rootThk.replaceAll(" ", "").toLowerCase();
+  if (!/^[0-9a-f]{64}$/u.test(rootThk)) {
+    throw new CliError(EXIT.usage, "root_thk_invalid", "--root-thk takes 64 hex digits");
+  }
+  const expiresMs = await asUsage(() =>
+    installFirstTrustRoot({
+      identityDir,
+      nodeId,
+      document: readText(options.document, DOCUMENT_BYTES_MAX),
+      pinnedRootThk: hexToBytes(rootThk, 32),
+      authorities: readText(options.ca, DOCUMENT_BYTES_MAX),
+      certificatePem: readText(options.certificate, DOCUMENT_BYTES_MAX),
+    }),
+  );
+  const expires = new Date(expiresMs).toISOString();
+  if (isJson) printer.json({ node_id: nodeId, root_thk: rootThk, certificate_expires_at: expires });
+  else {
+    printer.check("pass", "trust root", `version 1 with this RootTHK names the keys in ${identityDir}`);
+    printer.check("pass", "certificate", `in place, expires ${expires}`);
+    printer.verdict("pass", `${nodeId} can be started.`);
+  }
   return EXIT.ok;
 }
 

@@ -33,7 +33,8 @@ const HEX_32 = /^[0-9a-f]{64}$/u;
 
 /** What a command about a proposal knows. */
 export interface ProposalOptions {
-  readonly chain: TrustRootChain;
+  /** Null: none is held, and the proposal is a cluster's first version. */
+  readonly chain: TrustRootChain | null;
   readonly isJson: boolean;
 }
 
@@ -41,17 +42,26 @@ export interface ProposalOptions {
 export function proposeCommand(
   change: TrustRootChange,
   out: string,
-  { chain, isJson }: ProposalOptions,
+  { chain, isJson }: ProposalOptions & { readonly chain: TrustRootChain },
   printer: Printer,
 ): ExitCode {
   const proposal = asRefusal(() => composeTrustRoot(chain, change));
+  writeProposal(out, { chain, isJson }, proposal, printer);
+  return EXIT.ok;
+}
+
+/** Writes a version without signatures, and shows it. */
+export function writeProposal(
+  out: string,
+  { chain, isJson }: ProposalOptions,
+  proposal: TrustRootProposal,
+  printer: Printer,
+): void {
   writeWhole(out, formatProposal(proposal));
   show(chain, proposal, isJson, printer);
-  if (!isJson) {
-    printer.line();
-    printer.verdict("pass", `Written to ${out}. Next: anchorctl root sign ${out} --key <file>`);
-  }
-  return EXIT.ok;
+  if (isJson) return;
+  printer.line();
+  printer.verdict("pass", `Written to ${out}. Next: anchorctl root sign ${out} --key <file>`);
 }
 
 export interface SignRootOptions extends ProposalOptions {
@@ -78,8 +88,10 @@ export async function signRootCommand(
   writeWhole(path, formatProposal(signed));
   const missing = missingOf(chain, signed);
   if (isJson) printer.json({ ...trustRootJson(describedOf(chain, signed)), complete: missing.length === 0 });
-  else if (missing.length === 0) printer.verdict("pass", `Signed, and signed enough: anchorctl root submit ${path}`);
-  else printer.verdict("pass", `Signed. Still missing: ${missing.join("; ")}`);
+  else if (missing.length === 0) {
+    const next = chain === null ? "finish" : "submit";
+    printer.verdict("pass", `Signed, and signed enough: anchorctl root ${next} ${path}`);
+  } else printer.verdict("pass", `Signed. Still missing: ${missing.join("; ")}`);
   return EXIT.ok;
 }
 
@@ -108,7 +120,10 @@ export function showProposalCommand(path: string, { chain, isJson }: ProposalOpt
 }
 
 /** `anchorctl root show` without one: the newest version that is held, and what it changed. */
-export function showNewestCommand({ chain, isJson }: ProposalOptions, printer: Printer): ExitCode {
+export function showNewestCommand(
+  { chain, isJson }: { readonly chain: TrustRootChain; readonly isJson: boolean },
+  printer: Printer,
+): ExitCode {
   const { newest, versions } = chain;
   const before = versions.at(-2)?.trustRoot ?? null;
   const described = { trustRoot: newest.trustRoot, rootThk: newest.rootThk, before, signatures: [] };
@@ -117,8 +132,13 @@ export function showNewestCommand({ chain, isJson }: ProposalOptions, printer: P
   return EXIT.ok;
 }
 
+/** Whether a proposal is a cluster's first version: nothing has to be held to judge it. @throws CliError */
+export function isFirstVersion(path: string): boolean {
+  return asRefusal(() => parseProposal(readText(path, PROPOSAL_BYTES_MAX))).trustRoot.version === 1;
+}
+
 /** Copies of one proposal that different people have signed, as one, signed enough. @throws CliError */
-export function completeProposal(chain: TrustRootChain, paths: readonly string[]): TrustRootProposal {
+export function completeProposal(chain: TrustRootChain | null, paths: readonly string[]): TrustRootProposal {
   const merged = asRefusal(() => mergeProposals(paths.map((path) => readProposal(chain, path))));
   const missing = missingOf(chain, merged);
   if (missing.length === 0) return merged;
@@ -126,33 +146,35 @@ export function completeProposal(chain: TrustRootChain, paths: readonly string[]
 }
 
 /** Reads a proposal and holds it against the rules: what may not follow is not worth anybody's signature. */
-function readProposal(chain: TrustRootChain, path: string): TrustRootProposal {
+function readProposal(chain: TrustRootChain | null, path: string): TrustRootProposal {
   const proposal = asRefusal(() => parseProposal(readText(path, PROPOSAL_BYTES_MAX)));
-  const refusal = judgeProposal(chain, proposal);
+  const refusal = asRefusal(() => judgeProposal(chain, proposal));
   if (refusal === null) return proposal;
-  const held = chain.newest.trustRoot.version;
-  const message = `${path} may not follow version ${held}, the newest held here: ${refusal.detail} (${refusal.code})`;
+  const where =
+    chain === null ? "be a first version" : `follow version ${chain.newest.trustRoot.version}, the newest held here`;
+  const message = `${path} may not ${where}: ${refusal.detail} (${refusal.code})`;
   throw new CliError(EXIT.invalid, refusal.code, message);
 }
 
-function missingOf(chain: TrustRootChain, proposal: TrustRootProposal): readonly string[] {
+function missingOf(chain: TrustRootChain | null, proposal: TrustRootProposal): readonly string[] {
   return countSignatures(chain, proposal).flatMap(({ version, threshold, signed, waiting }) =>
     signed.length >= threshold ? [] : [`${threshold - signed.length} of ${waiting.join(", ")} for version ${version}`],
   );
 }
 
-function describedOf(chain: TrustRootChain, proposal: TrustRootProposal): DescribedTrustRoot {
+function describedOf(chain: TrustRootChain | null, proposal: TrustRootProposal): DescribedTrustRoot {
   const { trustRoot, rootThk } = proposal;
-  return { trustRoot, rootThk, before: chain.newest.trustRoot, signatures: countSignatures(chain, proposal) };
+  const before = chain?.newest.trustRoot ?? null;
+  return { trustRoot, rootThk, before, signatures: countSignatures(chain, proposal) };
 }
 
-function show(chain: TrustRootChain, proposal: TrustRootProposal, isJson: boolean, printer: Printer): void {
+function show(chain: TrustRootChain | null, proposal: TrustRootProposal, isJson: boolean, printer: Printer): void {
   const described = describedOf(chain, proposal);
   if (isJson) printer.json(trustRootJson(described));
   else describeTrustRoot(described, printer);
 }
 
-function asRefusal<Result>(work: () => Result): Result {
+export function asRefusal<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
