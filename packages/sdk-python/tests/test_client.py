@@ -44,12 +44,12 @@ Use = Callable[[Any], Any]
 
 def client(*script: Any, **options: Any) -> Tuple[Client, FakeTransport]:
     transport = FakeTransport(list(script))
-    return Client("http://node", "key", origin_fingerprint=ORIGIN, transport=transport, **options), transport
+    return Client("https://node", "key", origin_fingerprint=ORIGIN, transport=transport, **options), transport
 
 
 def test_the_origin_is_asked_for_once_and_kept() -> None:
     transport = FakeTransport([answer(HEALTH), recorded])
-    with Client(["http://a", "http://b"], "key", transport=transport) as used:
+    with Client(["https://a", "https://b"], "key", transport=transport) as used:
         assert used.origin_fingerprint is None
         used.create_event_anchor(EVENT_HASH)
         used.create_event_anchor(EVENT_HASH)
@@ -133,7 +133,7 @@ def test_an_async_client_awaits_signers() -> None:
         return witness.sign(payload)
 
     async def run() -> None:
-        async with AsyncClient("http://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
+        async with AsyncClient("https://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
             await used.create_grant_anchor(**GRANT, grantor=grantor, witness=CallbackSigner(witness.public_key, sign))
             prepared = await used.prepare_event_anchor(ID, actor_public_key=grantor.public_key)
             assert prepared.actor_payload.public_key == grantor.public_key
@@ -191,7 +191,7 @@ def refused_inputs() -> List[Tuple[str, str, Use]]:
 def test_bad_input_never_reaches_the_network(name: str, field: str, use: Use) -> None:
     transport = FakeTransport([answer(HEALTH)])
     with pytest.raises(InvalidInput) as caught:
-        use(Client("http://node", "key", transport=transport))
+        use(Client("https://node", "key", transport=transport))
     assert caught.value.field == field
     assert transport.sent == []
 
@@ -222,7 +222,7 @@ def test_an_awaited_signer_that_raises() -> None:
     transport = AsyncFakeTransport(recorded)
 
     async def run() -> None:
-        async with AsyncClient("http://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
+        async with AsyncClient("https://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
             await used.create_event_anchor(ID, actor=locked_hsm())
 
     with pytest.raises(SigningFailed, match="PermissionError"):
@@ -318,6 +318,10 @@ def test_a_newer_trust_root_is_followed() -> None:
         ({"endpoints": "ftp://x"}, "endpoints[0]"),
         ({"endpoints": ["https://a", "https://user:pw@b"]}, "endpoints[1]"),
         ({"endpoints": "https://a?b"}, "endpoints[0]"),
+        ({"endpoints": ["https://a", "http://a.example"]}, "endpoints[1]"),
+        ({"endpoints": "http://localhost.example"}, "endpoints[0]"),
+        ({"endpoints": "http://127.0.0.1.example"}, "endpoints[0]"),
+        ({"endpoints": "http://[::2]:8080"}, "endpoints[0]"),
         ({"endpoints": "https://a\n"}, "endpoints[0]"),
         ({"api_key": "a b"}, "api_key"),
         ({"api_key": "a\r\nX-Evil: 1"}, "api_key"),
@@ -333,6 +337,16 @@ def test_bad_configuration(options: Dict[str, Any], field: str) -> None:
         Client(**{"endpoints": "https://a", "transport": FakeTransport([]), **options})
     assert caught.value.field == field
     assert "Evil" not in str(caught.value)
+
+
+@pytest.mark.parametrize("endpoint", ["http://localhost", "http://127.0.0.1:8080", "http://[::1]:8080"])
+def test_plain_http_may_go_to_this_host(endpoint: str) -> None:
+    assert repr(Client(endpoint, transport=FakeTransport([]))) == f"<Client {endpoint}>"
+
+
+def test_plain_http_may_be_allowed() -> None:
+    used = Client("http://a.example", allow_plain_http=True, transport=FakeTransport([]))
+    assert repr(used) == "<Client http://a.example>"
 
 
 def test_the_api_key_is_never_shown() -> None:
@@ -371,11 +385,11 @@ def test_answers_that_are_none(body: bytes) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_no_answers(status: int) -> None:
-    used, transport = client(answer(b"", status, location="http://elsewhere"))
+    used, transport = client(answer(b"", status, location="https://elsewhere"))
     for use in (lambda: used.get_anchor(ID), lambda: used.create_event_anchor(ID)):
         with pytest.raises(UnexpectedAnswer):
             use()
-    assert [endpoint for endpoint, _ in transport.sent] == ["http://node"] * 2
+    assert [endpoint for endpoint, _ in transport.sent] == ["https://node"] * 2
 
 
 def test_an_api_key_that_is_echoed_is_not_repeated() -> None:
@@ -383,7 +397,7 @@ def test_an_api_key_that_is_echoed_is_not_repeated() -> None:
     body = {"code": "invalid_request", "detail": said, "title": said, "errors": [{"detail": said}], "s3cret-key": said}
     for status in (400, 500):
         used = Client(
-            "http://node", "s3cret-key", origin_fingerprint=ORIGIN, transport=FakeTransport([answer(body, status)])
+            "https://node", "s3cret-key", origin_fingerprint=ORIGIN, transport=FakeTransport([answer(body, status)])
         )
         used._session.retry = RetryPolicy(attempts_max=1)
         with pytest.raises(ApiProblem) as caught:

@@ -212,7 +212,7 @@ def proof_from_3() -> List[bytes]:
 def test_asking_a_service() -> None:
     transport = FakeTransport([latest(3), latest(4, proof_from_3()), latest(3)])
     monitor = Monitor(CHAIN)
-    with Client("http://a", "key", transport=transport) as client:
+    with Client("https://a", "key", transport=transport) as client:
         monitor.check(client, ORIGIN)
         assert monitor.check(client, ORIGIN).checkpoint.tree_size == 4
         with pytest.raises(Rollback) as caught:
@@ -226,7 +226,7 @@ def test_asking_a_service() -> None:
 def test_a_service_that_shows_another_history() -> None:
     transport = FakeTransport([latest(3), latest(4, proof_from_3(), event_hash="cd" * 32)])
     monitor = Monitor(CHAIN)
-    client = Client("http://a", "key", transport=transport)
+    client = Client("https://a", "key", transport=transport)
     monitor.check(client, ORIGIN)
     with pytest.raises(SplitView) as caught:
         monitor.check(client, ORIGIN)
@@ -242,18 +242,18 @@ def test_a_service_that_knows_less_than_was_seen(code: str, is_async: bool) -> N
     refusal = problem(code, 404 if code == "no_anchor_yet" else 400)
 
     async def run() -> None:
-        async with AsyncClient("http://a", "key", transport=AsyncFakeTransport(refusal)) as client:
+        async with AsyncClient("https://a", "key", transport=AsyncFakeTransport(refusal)) as client:
             await monitor.check_async(client, ORIGIN)
 
     def use() -> None:
-        monitor.check(Client("http://a", "key", transport=FakeTransport([refusal])), ORIGIN)
+        monitor.check(Client("https://a", "key", transport=FakeTransport([refusal])), ORIGIN)
 
     with pytest.raises(Rollback) as caught:
         asyncio.run(run()) if is_async else use()
     assert caught.value.result == Evidence(ORIGIN, signed(FOUR), None)
     # Of an origin that was never seen it says nothing.
     with pytest.raises(ApiProblem):
-        Monitor(CHAIN).check(Client("http://a", "key", transport=FakeTransport([refusal])), ORIGIN)
+        Monitor(CHAIN).check(Client("https://a", "key", transport=FakeTransport([refusal])), ORIGIN)
 
 
 def test_asking_a_service_without_blocking() -> None:
@@ -261,7 +261,7 @@ def test_asking_a_service_without_blocking() -> None:
     monitor = Monitor(CHAIN)
 
     async def run() -> int:
-        async with AsyncClient("http://a", "key", transport=transport) as client:
+        async with AsyncClient("https://a", "key", transport=transport) as client:
             return (await monitor.check_async(client)).checkpoint.tree_size
 
     assert asyncio.run(run()) == 3
@@ -269,7 +269,7 @@ def test_asking_a_service_without_blocking() -> None:
 
 def test_the_head_of_another_origin_is_no_answer() -> None:
     monitor = Monitor(CHAIN)
-    client = Client("http://a", "key", transport=FakeTransport([latest(4)]))
+    client = Client("https://a", "key", transport=FakeTransport([latest(4)]))
     with pytest.raises(VerificationError) as caught:
         monitor.check(client, ORIGINS["b"])
     assert caught.value.code == "origin_differs"

@@ -163,7 +163,7 @@ def run(case: Case, body: Any, is_async: bool) -> Any:
     transport = AsyncFakeTransport(answer(body, case.status))
 
     async def use() -> Any:
-        async with AsyncClient("http://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
+        async with AsyncClient("https://node", "key", origin_fingerprint=ORIGIN, transport=transport) as used:
             return await case.use(used, case.body())
 
     return asyncio.run(use()), transport.fake
@@ -176,7 +176,7 @@ def test_operation(case: Case, is_async: bool) -> None:
     assert isinstance(result, case.of_type)
     assert fake.is_closed
     ((endpoint, request),) = fake.sent
-    assert endpoint == "http://node"
+    assert endpoint == "https://node"
     assert (request.method, request.target) == (case.method.upper(), case.sent(case.body()))
     headers = dict(request.headers)
     needs_no_key = request.target in ("/healthz", "/readyz", "/v1/limits", "/v1/trust-root")

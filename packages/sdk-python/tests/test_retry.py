@@ -32,7 +32,7 @@ from .fakes import FakeTransport, answer, lost, problem, timed_out, unreachable
 from .ledger import recorded
 from .test_client import CLAIM, HEALTH, ID, ORIGIN
 
-ENDPOINTS = ["http://a", "http://b", "http://c"]
+ENDPOINTS = ["https://a", "https://b", "https://c"]
 
 
 class Clock:
@@ -74,7 +74,7 @@ def test_a_read_fails_over(clock: Clock, failure: Any) -> None:
     assert used.healthz().origin_fingerprint == ORIGIN
     assert asked(transport) == ENDPOINTS
     used.healthz()
-    assert asked(transport)[-1] == "http://c"
+    assert asked(transport)[-1] == "https://c"
 
 
 @pytest.mark.parametrize("failure", [unreachable, *DOUBTS, lambda: problem("overloaded", 503)])
@@ -172,7 +172,7 @@ def test_nothing_reached_is_no_doubt(clock: Clock) -> None:
     with pytest.raises(ConnectionFailed) as caught:
         used.create_event_anchor(ID)
     assert caught.value.code == "connection_failed"
-    assert asked(transport) == ["http://a", "http://b", "http://c", "http://a"]
+    assert asked(transport) == ["https://a", "https://b", "https://c", "https://a"]
 
 
 def test_reads_time_out(clock: Clock) -> None:
@@ -240,7 +240,7 @@ def test_retry_after_is_honoured_and_stays_on_the_node_that_limits(clock: Clock)
     used, transport = client(clock, problem("rate_limited", 429, retry_after="7"), answer(HEALTH))
     used.healthz()
     assert clock.slept == [7.0]
-    assert asked(transport) == ["http://a", "http://a"]
+    assert asked(transport) == ["https://a", "https://a"]
 
 
 def test_retry_after_may_be_a_date(clock: Clock) -> None:

@@ -15,6 +15,8 @@ export interface ClientOptions {
   readonly endpoint?: string | undefined;
   /** Base addresses of nodes of one cluster: if one does not answer, the next is asked. */
   readonly endpoints?: readonly string[] | undefined;
+  /** Allows `http://` to other hosts than this one. Whoever is on the way can read the API key, and use it. */
+  readonly allowPlainHttp?: boolean | undefined;
   /** The access key. Without one only the public routes answer. It is never printed. */
   readonly apiKey?: string | undefined;
   /** Of the node that writes name. Absent: read from /healthz before the first write, and kept from then on. */
@@ -87,28 +89,35 @@ const REAL: Surroundings = {
   wait: waitFor,
 };
 
-function endpointOf(field: string, value: unknown): string {
+/** Names and addresses of the host itself, as `URL` writes them. */
+const THIS_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+function endpointOf(field: string, value: unknown, allowPlainHttp: boolean): string {
   const wanted = "expected an address such as https://anchor.example:8443, without user, query or fragment";
   if (typeof value !== "string") throw new InvalidInput(field, wanted);
   const isAddress = /^https?:\/\/[^\s/?#@\\]+(\/[^\s?#\\]*)?$/.test(value);
-  if (!isAddress || !isUrl(value)) throw new InvalidInput(field, wanted);
+  const url = isAddress ? urlOf(value) : null;
+  if (url === null) throw new InvalidInput(field, wanted);
+  if (url.protocol === "http:" && !allowPlainHttp && !THIS_HOST.test(url.hostname)) {
+    throw new InvalidInput(field, "plain http to another host would show the API key: see allowPlainHttp");
+  }
   return value.replace(/\/+$/, "");
 }
 
-function isUrl(value: string): boolean {
+function urlOf(value: string): URL | null {
   try {
-    return new URL(value).host !== "";
+    return new URL(value);
   } catch {
     // The one thing that the constructor throws for; `URL.canParse` is younger than Node 18.
-    return false;
+    return null;
   }
 }
 
-function endpointsOf({ endpoint, endpoints }: ClientOptions): readonly string[] {
+function endpointsOf({ endpoint, endpoints, allowPlainHttp = false }: ClientOptions): readonly string[] {
   if (endpoint !== undefined && endpoints !== undefined) throw new InvalidInput("endpoint", "give it or endpoints");
-  if (endpoint !== undefined) return [endpointOf("endpoint", endpoint)];
+  if (endpoint !== undefined) return [endpointOf("endpoint", endpoint, allowPlainHttp)];
   if (!Array.isArray(endpoints) || endpoints.length === 0) throw new InvalidInput("endpoints", "expected at least one");
-  return endpoints.map((each: unknown, at) => endpointOf(`endpoints[${at}]`, each));
+  return endpoints.map((each: unknown, at) => endpointOf(`endpoints[${at}]`, each, allowPlainHttp));
 }
 
 /** @throws InvalidInput */

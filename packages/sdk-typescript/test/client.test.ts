@@ -284,6 +284,9 @@ describe("configuration", () => {
     ["both", { endpoint: "https://a", endpoints: ["https://b"] }],
     ["another scheme", { endpoint: "ftp://a.example" }],
     ["a user in it", { endpoint: "https://user:pass@a.example" }],
+    ["plain http elsewhere", { endpoint: "http://a.example" }],
+    ["plain http to what looks like this host", { endpoint: "http://localhost.example" }],
+    ["plain http to what looks like its address", { endpoint: "http://127.0.0.1.example" }],
     ["a query", { endpoint: "https://a.example/?x=1" }],
     ["a key with a newline", { endpoint: "https://a.example", apiKey: "key\nx: y" }],
     ["an empty key", { endpoint: "https://a.example", apiKey: "" }],
@@ -293,6 +296,16 @@ describe("configuration", () => {
     ["a negative time", { endpoint: "https://a.example", timeoutMs: -1 }],
   ] as [string, ClientOptions][])("refused: %s", (_, options) => {
     expect(() => new Client(options)).toThrow(InvalidInput);
+  });
+
+  test.each(["http://localhost:1", "http://127.0.0.1:8080", "http://127.1", "http://[::1]:8080"])(
+    "plain http may go to this host: %s",
+    (endpoint) => expect(new Client({ endpoint }).toJSON().endpoints).toEqual([endpoint]),
+  );
+
+  test("plain http may be allowed", () => {
+    const endpoint = "http://a.example";
+    expect(new Client({ endpoint, allowPlainHttp: true }).toJSON().endpoints).toEqual([endpoint]);
   });
 
   test("an API key is never printed", () => {

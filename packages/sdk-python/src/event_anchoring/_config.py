@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import List, Optional, Sequence, Union
+from urllib.parse import urlsplit
 
 from ._exchange import RetryPolicy, Session
 from ._inputs import Bytes32, bytes32
@@ -14,9 +16,21 @@ _ENDPOINT = re.compile(r"https?://[A-Za-z0-9.\-_\[\]:]+(/[A-Za-z0-9._~%!$&'()*+,
 _API_KEY = re.compile(r"[\x21-\x7e]{1,512}")
 
 
-def _endpoint(value: object, place: int) -> str:
+def _is_this_host(endpoint: str) -> bool:
+    try:
+        host = urlsplit(endpoint).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        # A name, not an address.
+        return False
+
+
+def _endpoint(value: object, place: int, allow_plain_http: bool) -> str:
+    field = f"endpoints[{place}]"
     if not isinstance(value, str) or _ENDPOINT.fullmatch(value) is None:
-        raise InvalidInput(f"endpoints[{place}]", "expected an address such as https://anchor.example:8443")
+        raise InvalidInput(field, "expected an address such as https://anchor.example:8443")
+    if value.startswith("http://") and not (allow_plain_http or _is_this_host(value)):
+        raise InvalidInput(field, "plain http to another host would show the API key: see allow_plain_http")
     return value.rstrip("/")
 
 
@@ -34,6 +48,7 @@ def make_session(
     retry: Optional[RetryPolicy],
     timeout_s: float,
     batch_timeout_s: float,
+    allow_plain_http: bool,
 ) -> Session:
     """Raises InvalidInput; the API key is never part of the message."""
     given: List[object] = [endpoints] if isinstance(endpoints, str) else list(endpoints)
@@ -44,7 +59,7 @@ def make_session(
     if trust_root is not None and not isinstance(trust_root, TrustRootChain):
         raise InvalidInput("trust_root", "expected what verify_trust_root returned")
     return Session(
-        endpoints=tuple(_endpoint(each, place) for place, each in enumerate(given)),
+        endpoints=tuple(_endpoint(each, place, allow_plain_http) for place, each in enumerate(given)),
         api_key=api_key,
         origin_fingerprint=None if origin_fingerprint is None else bytes32("origin_fingerprint", origin_fingerprint),
         trust_root=trust_root,

@@ -31,11 +31,12 @@ class ClientBase:
         retry: Optional[RetryPolicy] = None,
         timeout_s: float = 10.0,
         batch_timeout_s: float = 20.0,
+        allow_plain_http: bool = False,
         ssl_context: Optional[ssl.SSLContext] = None,
         transport: Optional[Transport] = None,
     ) -> None:
         self._session = make_session(
-            endpoints, api_key, origin_fingerprint, trust_root, retry, timeout_s, batch_timeout_s
+            endpoints, api_key, origin_fingerprint, trust_root, retry, timeout_s, batch_timeout_s, allow_plain_http
         )
         self._transport: Transport = HttpTransport(ssl_context=ssl_context) if transport is None else transport
 

@@ -25,6 +25,8 @@ class Client(NodeCalls, PreparingCalls, RecordCalls, EventCalls, ReadingCalls, V
         retry: when to ask again.
         timeout_s: for one try of a call that is no batch. The service answers a write within 5.25 s.
         batch_timeout_s: for one try of a batch. The service answers one within 15.25 s.
+        allow_plain_http: allows `http://` to other hosts than this one. Whoever is on the way can read the API key,
+            and use it.
         ssl_context: for a private CA.
         transport: instead of HTTP.
     """
