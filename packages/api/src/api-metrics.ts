@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import type { TracerCounts } from "@event-anchoring/telemetry";
 import type { ControlPlane, Logger } from "./ports.ts";
 import { RefusedError } from "./ports.ts";
 
@@ -51,8 +52,15 @@ export class ApiMetrics {
   readonly #stoppedReason: () => StoppedReason | null;
   #lastSuccess = "0";
 
-  /** @param options.stoppedReason why the control plane of this node has ended for good; null: it has not said so */
-  constructor(options: { outstanding: () => number; stoppedReason: () => StoppedReason | null }) {
+  /**
+   * @param options.stoppedReason why the control plane of this node has ended for good; null: it has not said so
+   * @param options.spans what became of spans; null: nothing is traced
+   */
+  constructor(options: {
+    outstanding: () => number;
+    stoppedReason: () => StoppedReason | null;
+    spans?: () => TracerCounts | null;
+  }) {
     this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry, prefix: "anchoring_api_" });
@@ -85,6 +93,7 @@ export class ApiMetrics {
       labelNames: ["reason"],
       registers,
     });
+    this.#addSpans(options.spans ?? (() => null));
     const { outstanding } = options;
     const outstandingGauge = new Gauge({
       name: "anchoring_api_link_outstanding",
@@ -95,6 +104,22 @@ export class ApiMetrics {
       },
     });
     this.#registry.registerMetric(outstandingGauge);
+  }
+
+  #addSpans(spans: () => TracerCounts | null): void {
+    const made: Counter<"outcome"> = new Counter({
+      name: "anchoring_api_spans_total",
+      help: "Spans that ended, by what became of them; 0 while nothing is traced",
+      labelNames: ["outcome"],
+      registers: [this.#registry],
+      collect: () => {
+        made.reset();
+        const { exported = 0, dropped = 0, failed = 0 } = spans() ?? {};
+        made.inc({ outcome: "exported" }, exported);
+        made.inc({ outcome: "dropped" }, dropped);
+        made.inc({ outcome: "failed" }, failed);
+      },
+    });
   }
 
   begin(): void {

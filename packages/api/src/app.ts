@@ -3,12 +3,13 @@ import express from "express";
 import type { Express, NextFunction, Request, Response } from "express";
 import { LIMITS, ROUTES, emptyQuerySchema, parsePrefer, parseQuery, routerPath } from "@event-anchoring/api-contract";
 import type { Route, RouteId } from "@event-anchoring/api-contract";
-import type { ApiMetrics } from "./api-metrics.ts";
 import { authenticate } from "./auth.ts";
 import { createClaimAnchor, getClaimAnchor } from "./claim-anchors.ts";
 import { getConsistency } from "./consistency.ts";
 import { createEventAnchor, createEventAnchors } from "./create-events.ts";
 import { Deadline } from "./deadline.ts";
+import { Exchange } from "./exchange.ts";
+import type { ExchangeDependencies } from "./exchange.ts";
 import { getDocs, getDocsAsset, getOpenApi } from "./docs-page.ts";
 import { eraseClientEventId } from "./erase-client-event.ts";
 import { createGrantAnchor, getGrantAnchor } from "./grant-anchors.ts";
@@ -23,8 +24,7 @@ import { problemError } from "./problem-error.ts";
 import { getLimits } from "./public-routes.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { getEventAnchor, getReceipt } from "./read-anchors.ts";
-import { requestIdOf } from "./request-id.ts";
-import { respondWithError, sendBytes, sendJson, sendText } from "./respond.ts";
+import { sendBytes, sendJson, sendText } from "./respond.ts";
 import type { Headers } from "./respond.ts";
 import { revokeClaimAnchor, revokeGrantAnchor } from "./revoke.ts";
 import { getCheckpoint, getEntries, getTile } from "./tiles.ts";
@@ -65,57 +65,9 @@ const HANDLERS: Handlers = {
   getDocsAsset,
 };
 
-export interface AppDependencies extends HandlerDependencies {
+export interface AppDependencies extends HandlerDependencies, ExchangeDependencies {
   readonly keys: KeyTable;
   readonly limiter: RateLimiter;
-  readonly metrics: ApiMetrics;
-}
-
-/** One request on its way through the app. */
-class Exchange {
-  readonly request: Request;
-  readonly response: Response;
-  readonly requestId: string;
-  readonly #dependencies: AppDependencies;
-  #routeId = "none";
-  readonly #startMs: number;
-
-  constructor(request: Request, response: Response, dependencies: AppDependencies) {
-    this.request = request;
-    this.response = response;
-    this.requestId = requestIdOf(request);
-    this.#dependencies = dependencies;
-    this.#startMs = dependencies.clock.monotonicMs();
-    response.setHeader("X-Request-Id", this.requestId);
-    dependencies.metrics.begin();
-    response.once("close", () => this.#end());
-  }
-
-  /** Runs what makes the answer, and turns whatever it throws into the answer. */
-  async run(routeId: string, answer: () => Promise<void>): Promise<void> {
-    this.#routeId = routeId;
-    try {
-      await answer();
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  /** Answers with what went wrong. */
-  fail(error: unknown, headers: Headers = {}): void {
-    const { requestId, request, response } = this;
-    const { logger, metrics } = this.#dependencies;
-    metrics.problem(this.#routeId, respondWithError(request, response, error, { requestId, logger, headers }));
-  }
-
-  #end(): void {
-    const { metrics, clock, logger } = this.#dependencies;
-    const durationMs = clock.monotonicMs() - this.#startMs;
-    metrics.end(this.#routeId, this.response.statusCode, durationMs / 1000);
-    const { method } = this.request;
-    const { statusCode: status } = this.response;
-    logger.debug({ requestId: this.requestId, method, route: this.#routeId, status, durationMs }, "answered");
-  }
 }
 
 /** The part of the request target after the question mark. */
@@ -163,6 +115,7 @@ async function serve(
   route: Route & { readonly id: RouteId },
   request: Request,
   response: Response,
+  exchange: Exchange,
   dependencies: AppDependencies,
 ): Promise<void> {
   const preferences = route.isPreferring ? parsePrefer(headerText(request, "prefer")) : null;
@@ -171,12 +124,14 @@ async function serve(
   assertTarget(request);
   const { scopes, bodySchema, bodyBytesMax: bytesMax, isBodyOptional: isOptional } = route;
   const caller = scopes === null ? null : await authenticate(request, scopes, deadline, dependencies);
+  exchange.caller = caller;
   const bodyText = bodySchema === null ? "" : await readJsonText(request, response, { bytesMax, isOptional });
   const search = searchOf(request);
   assertQuery(route, search);
   const isAsync = preferences?.respondAsync ?? false;
   const handlerRequest: HandlerRequest = {
     route,
+    call: exchange.call,
     caller,
     deadline,
     pathParameters: pathParametersOf(request),
@@ -224,24 +179,24 @@ export function createApp(dependencies: AppDependencies): Express {
   for (const [path, routes] of routesByPath()) {
     for (const route of routes) {
       const handle = (request: Request, response: Response): void => {
-        const exchange = new Exchange(request, response, dependencies);
+        const exchange = new Exchange(request, response, route, dependencies);
         // It never rejects: whatever is thrown becomes the answer.
-        void exchange.run(route.id, () => serve(route, request, response, dependencies));
+        void exchange.run(() => serve(route, request, response, exchange, dependencies));
       };
       if (route.method === "GET") app.get(path, handle);
       else app.post(path, handle);
     }
     const headers = { Allow: allowHeader(routes) };
     app.all(path, (request: Request, response: Response) => {
-      new Exchange(request, response, dependencies).fail(problemError("method_not_allowed"), headers);
+      new Exchange(request, response, null, dependencies).fail(problemError("method_not_allowed"), headers);
     });
   }
   app.use((request: Request, response: Response) => {
-    new Exchange(request, response, dependencies).fail(problemError("route_not_found"));
+    new Exchange(request, response, null, dependencies).fail(problemError("route_not_found"));
   });
   // Express looks for four parameters: this is where its own router's errors arrive.
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    new Exchange(request, response, dependencies).fail(error);
+    new Exchange(request, response, null, dependencies).fail(error);
   });
   return app;
 }

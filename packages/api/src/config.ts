@@ -26,6 +26,8 @@ const configSchema = z.strictObject({
   /** A private address: this listener asks nobody for a key. */
   metrics: address,
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  /** Which requests get a line: a gateway in front writes one for each already. */
+  access_log: z.enum(["none", "problems", "all"]).default("none"),
   limits: z.strictObject({ key_requests_per_second: z.number().positive().nullable().optional() }).optional(),
 });
 
@@ -42,6 +44,7 @@ export interface ApiConfig {
   readonly listen: { readonly host: string; readonly port: number };
   readonly metrics: { readonly host: string; readonly port: number };
   readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly accessLog: "none" | "problems" | "all";
   readonly keyRequestsPerSecond: number | null;
 }
 
@@ -80,6 +83,7 @@ export function loadConfig(path: string, environment: Variables = {}): ApiConfig
     listen: config.listen,
     metrics: config.metrics,
     logLevel: config.log_level,
+    accessLog: config.access_log,
     keyRequestsPerSecond: config.limits?.key_requests_per_second ?? null,
   };
 }

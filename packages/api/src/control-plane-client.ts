@@ -8,11 +8,12 @@ import {
   encodeLocalRequest,
   joinFrames,
 } from "@event-anchoring/control-contract";
-import type { Finality, LocalRequest, LocalResponse, NodeStatus } from "@event-anchoring/control-contract";
+import type { LocalRequest, LocalResponse, NodeStatus } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
+import type { Tracer } from "@event-anchoring/telemetry";
 import { RefusedError } from "./ports.ts";
-import type { ControlPlane, Logger, ReadyToRead, Submitted } from "./ports.ts";
+import type { ControlPlane, Logger, ReadyToRead, SubmitOptions, Submitted } from "./ports.ts";
 
 /** The control plane answers within its time and 250 ms; this process gives up a little earlier, to answer in time. */
 const ANSWER_GRACE_MS = 200;
@@ -25,6 +26,8 @@ const RETRY_AFTER_MS = 1000;
 export interface ControlPlaneClientOptions {
   readonly socketPath: string;
   readonly logger: Logger;
+  /** Absent or null: nothing is traced. */
+  readonly tracer?: Tracer | null;
 }
 
 /** The request without the id, which is this client's affair. */
@@ -82,9 +85,25 @@ export class ControlPlaneClient implements ControlPlane {
     this.#failAll("the api process is stopping");
   }
 
-  async submit(command: Command, options: { remainingMs: number; answer: Finality }): Promise<Submitted> {
-    const { remainingMs, answer } = options;
-    const response = await this.#ask({ type: "submit", remainingMs, answer, commands: [command] }, remainingMs);
+  async submit(command: Command, options: SubmitOptions): Promise<Submitted> {
+    const { trace } = options.call;
+    const { tracer = null } = this.#options;
+    if (tracer === null || trace === null) return this.#submit(command, options);
+    const attributes = { "anchoring.command": command.kind };
+    const span = tracer.start("control plane submit", { kind: "client", parent: trace, attributes });
+    try {
+      const call = { ...options.call, trace: span?.context ?? trace };
+      const submitted = await this.#submit(command, { ...options, call });
+      span?.end();
+      return submitted;
+    } catch (error) {
+      span?.end(error instanceof RefusedError ? error.code : "internal_error");
+      throw error;
+    }
+  }
+
+  async #submit(command: Command, { remainingMs, answer, call }: SubmitOptions): Promise<Submitted> {
+    const response = await this.#ask({ type: "submit", remainingMs, answer, commands: [command], call }, remainingMs);
     if (response.type !== "submitted") throw this.#unexpected(response);
     return { finality: response.finality, outcome: response.outcome };
   }

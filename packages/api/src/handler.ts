@@ -1,5 +1,6 @@
 /** What a handler is: a function of a parsed request to an answer. It sees neither Express nor sockets. */
 import type { LimitSettings, Route, RouteId } from "@event-anchoring/api-contract";
+import type { CallContext } from "@event-anchoring/control-contract";
 import type { Crypto, OriginFingerprint } from "@event-anchoring/protocol";
 import type { Deadline } from "./deadline.ts";
 import type { KeyTable } from "./key-table.ts";
@@ -34,6 +35,8 @@ export interface HandlerDependencies {
 
 export interface HandlerRequest {
   readonly route: Route;
+  /** Its id, and its span if it is traced: handed on with every write. */
+  readonly call: CallContext;
   /** null on public routes. */
   readonly caller: Caller | null;
   readonly deadline: Deadline;

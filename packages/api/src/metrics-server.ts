@@ -15,7 +15,7 @@ export function createMetricsServer(metrics: ApiMetrics, controlPlane: ControlPl
     const text = isScrape ? metrics.text(controlPlane, logger) : Promise.reject(problemError("route_not_found"));
     text.then(
       (body) => sendText(response, 200, "text/plain; version=0.0.4; charset=utf-8", body),
-      (error: unknown) => respondWithError(request, response, error, { requestId, logger }),
+      (error: unknown) => respondWithError(request, response, error, { call: { requestId, trace: null }, logger }),
     );
   });
   server.maxConnections = 32;

@@ -1,6 +1,7 @@
 /** What the handlers need of the rest of the node. Real ones are made by main.ts, fake ones by tests. */
 import type { Command, Credential, Scope } from "@event-anchoring/ledger";
 import type {
+  CallContext,
   Finality,
   HeldCertificate,
   NodeStatus,
@@ -37,9 +38,16 @@ export interface ReadyToRead {
   readonly trustRootVersion: number;
 }
 
+export interface SubmitOptions {
+  readonly remainingMs: number;
+  readonly answer: Finality;
+  /** Whose request it is. */
+  readonly call: CallContext;
+}
+
 /** The node's own control plane. A call ends with an answer or a RefusedError, shortly after its time at the latest. */
 export interface ControlPlane {
-  submit(command: Command, options: { remainingMs: number; answer: Finality }): Promise<Submitted>;
+  submit(command: Command, options: SubmitOptions): Promise<Submitted>;
   read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
   status(remainingMs: number): Promise<NodeStatus>;
   metrics(remainingMs: number): Promise<string>;

@@ -61,6 +61,7 @@ export async function record(
   const { outcome } = await dependencies.controlPlane.submit(command, {
     remainingMs: request.deadline.remainingMs,
     answer: request.isAsync ? "committed" : "certified",
+    call: request.call,
   });
   if (outcome.kind === "rejected") throw new ProblemError(rejectionProblem(outcome.rejection));
   if (outcome.kind !== "records" || outcome.records.length !== clientEventIds.length) {

@@ -2,9 +2,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { PROBLEMS, RETRYABLE_PROBLEMS, problemBody } from "@event-anchoring/api-contract";
 import type { Problem, ProblemCode } from "@event-anchoring/api-contract";
-import type { RefusalCode } from "@event-anchoring/control-contract";
+import type { CallContext, RefusalCode } from "@event-anchoring/control-contract";
 import type { Rejection, RejectionCode } from "@event-anchoring/ledger";
 import { StoreError } from "@event-anchoring/store";
+import { callFields } from "./call-fields.ts";
 import { ProblemError } from "./problem-error.ts";
 import { RefusedError } from "./ports.ts";
 import type { Logger } from "./ports.ts";
@@ -182,17 +183,17 @@ export function respondWithError(
   request: IncomingMessage,
   response: ServerResponse,
   error: unknown,
-  context: { requestId: string; logger: Logger; headers?: Headers },
+  context: { call: CallContext; logger: Logger; headers?: Headers },
 ): ProblemCode {
   const { problem, extension } = problemOf(error);
-  const { requestId, logger, headers } = context;
+  const { call, logger, headers } = context;
   const { status } = PROBLEMS[problem.code];
   if (status >= 500) {
-    const fields = { err: error, requestId, code: problem.code, method: request.method };
+    const fields = { err: error, ...callFields(call), code: problem.code, method: request.method };
     if (status === 500) logger.error(fields, "request failed");
     else logger.warn(fields, "request not served");
   }
   if (response.headersSent) response.destroy();
-  else sendProblem(response, problem, requestId, { extension, ...(headers === undefined ? {} : { headers }) });
+  else sendProblem(response, problem, call.requestId, { extension, ...(headers === undefined ? {} : { headers }) });
   return problem.code;
 }

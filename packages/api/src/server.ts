@@ -92,7 +92,7 @@ function onClientError(error: NodeJS.ErrnoException, socket: Duplex, pending: Pe
   }
   const code = parseErrorCode(error);
   const requestId = response === undefined ? newRequestId() : requestIdOf(response.req);
-  logger.debug({ err: error, requestId, code }, "not a request");
+  logger.debug({ err: error, request_id: requestId, code }, "not a request");
   if (response === undefined) socket.end(rawProblemResponse(code, requestId));
   else if (response.req.complete) response.setHeader("Connection", "close");
   else sendProblem(response, { code }, requestId);
@@ -135,7 +135,7 @@ export function createApiServer(app: Express, logger: Logger): ApiServer {
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     const requestId = requestIdOf(request);
     response.setHeader("X-Request-Id", requestId);
-    respondWithError(request, response, problemError("http_invalid"), { requestId, logger });
+    respondWithError(request, response, problemError("http_invalid"), { call: { requestId, trace: null }, logger });
   });
   // CONNECT and upgrades are no part of this API.
   server.on("connect", (_request, socket) => socket.end(rawProblemResponse("route_not_found", newRequestId())));

@@ -77,10 +77,11 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
   const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
-  const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger });
+  const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger, tracer });
   const metrics = new ApiMetrics({
     outstanding: () => controlPlane.outstanding,
     stoppedReason: () => stoppedReasonIn(dirname(config.controlSocket)),
+    spans: () => tracer?.counts() ?? null,
   });
   const clock = systemClock;
   let isStopping = false;
@@ -89,6 +90,8 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     reads,
     metrics,
     logger,
+    accessLog: config.accessLog,
+    tracer,
     clock,
     randomBytes,
     crypto: nodeCrypto,

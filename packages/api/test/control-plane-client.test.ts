@@ -127,6 +127,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<string> {
 }
 
 const WRITE = { kind: "mark_certify_point" } as const;
+const PATIENT = { remainingMs: 5000, answer: "certified", call: { requestId: "r-1", trace: null } } as const;
 
 describe("the local link", () => {
   test("answers find who asked, in whatever order they come", async () => {
@@ -154,7 +155,7 @@ describe("the local link", () => {
       detail: "election",
       retryAfterMs: 300,
     });
-    await expect(client.submit(WRITE, { remainingMs: 1000, answer: "certified" })).rejects.toMatchObject({
+    await expect(client.submit(WRITE, { ...PATIENT, remainingMs: 1000 })).rejects.toMatchObject({
       code: "no_leader",
       retryAfterMs: 300,
     });
@@ -162,7 +163,7 @@ describe("the local link", () => {
 
   test("when it is lost, writes in flight are outcome_unknown and reads unavailable, at once", async () => {
     const { server, client } = await connected();
-    const write = refusalOf(client.submit(WRITE, { remainingMs: 30_000, answer: "certified" }));
+    const write = refusalOf(client.submit(WRITE, { ...PATIENT, remainingMs: 30_000 }));
     const read = refusalOf(client.read("all", 30_000));
     await server.received(2);
     server.drop();
@@ -189,7 +190,7 @@ describe("the local link", () => {
 
   test("without a connection nothing is sent and everything is unavailable", async () => {
     const client = startClient(socketPath());
-    expect(await refusalOf(client.submit(WRITE, { remainingMs: 1000, answer: "certified" }))).toBe("unavailable");
+    expect(await refusalOf(client.submit(WRITE, { ...PATIENT, remainingMs: 1000 }))).toBe("unavailable");
     expect(await refusalOf(client.status(1000))).toBe("unavailable");
   });
 
@@ -205,7 +206,7 @@ describe("the local link", () => {
 
   test("no answer in time: a write is outcome_unknown, a read deadline_exceeded; a late one is dropped", async () => {
     const { server, client } = await connected();
-    const write = refusalOf(client.submit(WRITE, { remainingMs: 20, answer: "certified" }));
+    const write = refusalOf(client.submit(WRITE, { ...PATIENT, remainingMs: 20 }));
     const read = refusalOf(client.read("none", 20));
     expect(await Promise.all([write, read])).toEqual(["outcome_unknown", "deadline_exceeded"]);
     for (const request of server.requests) server.send(ready(request));
@@ -251,7 +252,7 @@ describe("the local link", () => {
 
   test("closing answers who waits and does not come back", async () => {
     const { server, client } = await connected();
-    const write = refusalOf(client.submit(WRITE, { remainingMs: 30_000, answer: "certified" }));
+    const write = refusalOf(client.submit(WRITE, { ...PATIENT, remainingMs: 30_000 }));
     await server.received(1);
     client.close();
     expect(await write).toBe("outcome_unknown");

@@ -5,6 +5,7 @@
 import { advance, decideEntry, emptyLedgerState, factsNeeded, trustRootVersionAt } from "@event-anchoring/ledger";
 import type { ApiKey, Command, CommandOutcome, Entry, EntryDecision, LedgerState } from "@event-anchoring/ledger";
 import type {
+  CallContext,
   Finality,
   HeldCertificate,
   NodeStatus,
@@ -30,7 +31,7 @@ export class FakeNode implements ControlPlane {
   readonly state: LedgerState = emptyLedgerState(sha256);
   /** What was applied, for a test that keeps real tables beside this one's. */
   readonly decisions: EntryDecision[] = [];
-  readonly submitted: { command: Command; remainingMs: number; answer: Finality }[] = [];
+  readonly submitted: { command: Command; remainingMs: number; answer: Finality; call?: CallContext }[] = [];
   /** Thrown by the next calls, until it is null again. */
   refusal: RefusedError | null = null;
   isCertifying = true;
@@ -134,7 +135,10 @@ export class FakeNode implements ControlPlane {
     };
   }
 
-  async submit(command: Command, options: { remainingMs: number; answer: Finality }): Promise<Submitted> {
+  async submit(
+    command: Command,
+    options: { remainingMs: number; answer: Finality; call?: CallContext },
+  ): Promise<Submitted> {
     this.submitted.push({ command, ...options });
     if (this.refusal !== null) throw this.refusal;
     const [outcome] = this.apply([command]);

@@ -12,7 +12,9 @@ import { PeerWatch } from "./membership/watch-peers.ts";
 import { ControlPlaneNode } from "./node.ts";
 import { type StopReason, forgetStopped, writeStopped } from "./stopped-file.ts";
 import { systemEnvironment } from "./system-environment.ts";
+import { VERSIONS } from "./status.ts";
 import { bytesToHex } from "@event-anchoring/protocol";
+import { startTracing } from "@event-anchoring/telemetry";
 
 const EXIT_CONFIG = 2;
 /**
@@ -37,7 +39,14 @@ async function serve(
   config: ControlPlaneConfig,
   identity: ReturnType<typeof loadIdentity>,
 ): Promise<void> {
-  const environment = systemEnvironment(config.log_level, config.node_id);
+  const system = systemEnvironment(config.log_level, config.node_id);
+  const tracer = await startTracing(process.env, {
+    service: "anchoring-control-plane",
+    version: VERSIONS.service,
+    nodeId: config.node_id,
+    logger: system.logger,
+  });
+  const environment = { ...system, tracer };
   mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
   chmodSync(config.run_dir, 0o700);
   forgetStopped(dirname(config.api_socket));
@@ -49,10 +58,10 @@ async function serve(
     machine: systemMachine(config),
     onStopped: (stop) => (stopped = stop),
   });
-  const registry = createMetrics(node);
+  const registry = createMetrics(node, { tracer });
   const link = new LocalLink({
     path: config.api_socket,
-    handle: localRequests({ clock: environment.clock, node, metrics: () => registry.metrics() }),
+    handle: localRequests({ ...environment, node, metrics: () => registry.metrics() }),
     logger: environment.logger,
     clock: environment.clock,
   });
@@ -74,6 +83,7 @@ async function serve(
   await link.close();
   scrapes?.close();
   scrapes?.closeAllConnections();
+  await tracer?.close();
   const stop = stopped;
   if (stop !== null) reportStopped(config, stop);
   // Everything is closed; a channel to the supervisor would keep the process alive.

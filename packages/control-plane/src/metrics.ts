@@ -1,12 +1,19 @@
 import { type Server, createServer } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "./node.ts";
 
 const PREFIX = "anchoring_";
 
+/** What is measured of this process and not of its node. */
+export interface ProcessMeasures {
+  /** null: nothing is traced. */
+  readonly tracer: Pick<Tracer, "counts"> | null;
+}
+
 /** Every metric of this process, declared once and read from the node when it is scraped. */
-export function createMetrics(node: ControlPlaneNode): Registry {
+export function createMetrics(node: ControlPlaneNode, measures: ProcessMeasures = { tracer: null }): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: `${PREFIX}control_plane_` });
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -43,6 +50,8 @@ export function createMetrics(node: ControlPlaneNode): Registry {
       return seconds;
     },
   );
+  for (const metric of node.timings.metrics) registry.registerMetric(metric);
+  spanMetrics(measures.tracer, registry);
   raftMetrics(node, gauge);
   certificationMetrics(node, gauge);
   membershipMetrics(node, gauge);
@@ -51,6 +60,22 @@ export function createMetrics(node: ControlPlaneNode): Registry {
   decisionMetrics(node, registry);
   transportMetrics(node, registry);
   return registry;
+}
+
+function spanMetrics(tracer: ProcessMeasures["tracer"], registry: Registry): void {
+  const spans = {
+    name: "control_plane_spans_total",
+    help: "Spans that ended, by what became of them; 0 while nothing is traced",
+    labels: ["outcome"],
+  } as const;
+  total(registry, spans, () => {
+    const { exported = 0, dropped = 0, failed = 0 } = tracer?.counts() ?? {};
+    return [
+      [{ outcome: "exported" }, exported],
+      [{ outcome: "dropped" }, dropped],
+      [{ outcome: "failed" }, failed],
+    ];
+  });
 }
 
 type AddGauge = (name: string, help: string, read: () => number) => void;

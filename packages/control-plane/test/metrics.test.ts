@@ -3,6 +3,7 @@ import { REJECTION_CODES } from "@event-anchoring/ledger";
 import { LEAF_KIND } from "@event-anchoring/protocol";
 import { createMetrics } from "../src/metrics.ts";
 import type { ControlPlaneNode } from "../src/node.ts";
+import { NodeTimings } from "../src/observing/node-timings.ts";
 import { decided, readyCluster } from "./cluster-steps.ts";
 import { CREDENTIAL, type MemoryNode, eventCommand } from "./memory-cluster.ts";
 import { claimOf, forged, recordClaim } from "./signed-records.ts";
@@ -13,6 +14,7 @@ async function scraped({ session, signatures, decisions }: MemoryNode): Promise<
     session,
     signatures,
     decisions,
+    timings: new NodeTimings(),
     network: null,
     rootSync: { gauges: () => ({ syncError: 0, lastSuccessTimestampS: 0 }) },
     status: () => ({ serving: { state: "running", failing: [] } }),

@@ -1,7 +1,8 @@
-import type { LocalRequest, LocalResponse, RefusalCode } from "@event-anchoring/control-contract";
+import type { LocalRequest, LocalResponse, RefusalCode, TraceContext } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
 import { assertNever } from "@event-anchoring/protocol";
-import type { Clock } from "../environment.ts";
+import type { Span, Tracer } from "@event-anchoring/telemetry";
+import type { Clock, Logger } from "../environment.ts";
 import type { LocalHandler } from "./local-link.ts";
 import type { ControlPlaneNode } from "../node.ts";
 import { submissionAnswer } from "../proposals/submissions.ts";
@@ -22,6 +23,10 @@ const CLIENT_COMMANDS: ReadonlySet<Command["kind"]> = new Set<Command["kind"]>([
 
 export interface LocalRequestsOptions {
   readonly clock: Clock;
+  /** Absent: nothing is logged. */
+  readonly logger?: Logger;
+  /** Absent or null: nothing is traced. */
+  readonly tracer?: Tracer | null;
   readonly node: ControlPlaneNode;
   readonly metrics: () => Promise<string>;
 }
@@ -63,26 +68,73 @@ export function trustedRequests(options: LocalRequestsOptions): LocalHandler {
 
 type Respond = (response: LocalResponse) => void;
 
-function submit(
-  { clock, node }: LocalRequestsOptions,
-  request: Extract<LocalRequest, { type: "submit" }>,
-  respond: Respond,
-): void {
-  const { requestId, answer, remainingMs } = request;
+type SubmitRequest = Extract<LocalRequest, { type: "submit" }>;
+
+function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: Respond): void {
+  const { clock, node, tracer = null } = options;
+  const { requestId, answer, remainingMs, call } = request;
   const [command, ...more] = request.commands;
+  const startMs = clock.monotonicMs();
+  const parent = call?.trace ?? null;
+  const span = tracer === null || parent === null || command === undefined ? null : startSpan(tracer, parent, request);
+  const done = (response: LocalResponse): void => {
+    node.timings.submit.observe({ outcome: outcomeOf(response) }, (clock.monotonicMs() - startMs) / 1000);
+    if (options.logger !== undefined) logUnserved(options.logger, request, response);
+    if (span !== null) endSpan(span, response);
+    respond(response);
+  };
   const { session } = node;
   if (command === undefined || more.length > 0) {
-    respond(refused(requestId, "too_large", "one request is one command"));
+    done(refused(requestId, "too_large", "one request is one command"));
   } else if (session === null) {
-    respond(refused(requestId, notServing(node), "this node is not serving"));
+    done(refused(requestId, notServing(node), "this node is not serving"));
   } else {
     session.submit({
       command,
       answer,
-      deadlineMs: clock.monotonicMs() + remainingMs,
+      deadlineMs: startMs + remainingMs,
       isHousekeeping: false,
-      respond: (result) => respond({ ...submissionAnswer(result, session), requestId }),
+      ...(span === null ? {} : { trace: span.context }),
+      respond: (result) => done({ ...submissionAnswer(result, session), requestId }),
     });
+  }
+}
+
+function startSpan(tracer: Tracer, parent: TraceContext, { commands, call, answer }: SubmitRequest): Span | null {
+  const attributes = {
+    "anchoring.request_id": call?.requestId ?? "",
+    "anchoring.command": commands[0]?.kind ?? "",
+    "anchoring.awaited": answer,
+  };
+  return tracer.start("submit", { kind: "server", parent, attributes });
+}
+
+function endSpan(span: Span, response: LocalResponse): void {
+  if (response.type === "submitted") {
+    span.set({ "anchoring.finality": response.finality, "anchoring.outcome": response.outcome.kind });
+    span.end();
+  } else span.end(response.type === "refused" ? response.code : undefined);
+}
+
+/** A label of a closed set. */
+function outcomeOf(response: LocalResponse): string {
+  if (response.type === "refused") return response.code;
+  if (response.type !== "submitted") return response.type;
+  return response.outcome.kind === "rejected" ? "rejected" : response.finality;
+}
+
+/** By the id that the client was told. A refusal by rule is the client's affair, and one line of many. */
+function logUnserved(logger: Logger, { call, commands }: SubmitRequest, response: LocalResponse): void {
+  if (call === undefined) return;
+  const fields = {
+    request_id: call.requestId,
+    ...(call.trace === null ? {} : { trace_id: call.trace.traceId }),
+    command: commands[0]?.kind,
+  };
+  if (response.type === "refused") {
+    logger.info("write_not_served", { ...fields, code: response.code, detail: response.detail });
+  } else if (response.type === "submitted" && response.outcome.kind === "rejected") {
+    logger.debug("write_rejected", { ...fields, code: response.outcome.rejection.code });
   }
 }
 

@@ -1,5 +1,3 @@
-import { Distribution } from "./distribution.ts";
-
 /** Certify points that are remembered; what a peer says of older ones is not timed. */
 const POINTS_MAX = 512;
 
@@ -11,15 +9,11 @@ interface Point {
 
 /** How long after this node the peers have signed what it has signed; 0 for a peer that was there first. */
 export class CosignatureTimings {
-  /** Seconds, by peer. */
-  readonly byPeer = new Map<string, Distribution>();
-  /** Cosignatures that count for nothing, by peer. */
-  readonly refusals = new Map<string, number>();
-  readonly #bounds: readonly number[];
+  readonly #observe: (peer: string, seconds: number) => void;
   readonly #points = new Map<number, Point>();
 
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
+  constructor(observe: (peer: string, seconds: number) => void) {
+    this.#observe = observe;
   }
 
   /** This node is at the certify point of that entry. */
@@ -32,13 +26,7 @@ export class CosignatureTimings {
     const point = this.#pointAt(raftIndex);
     if (point.arrived.has(peer)) return;
     point.arrived.add(peer);
-    const distribution = this.byPeer.get(peer) ?? new Distribution(this.#bounds);
-    this.byPeer.set(peer, distribution);
-    distribution.observe(point.reachedMs === null ? 0 : (nowMs - point.reachedMs) / 1000);
-  }
-
-  refused(peer: string): void {
-    this.refusals.set(peer, (this.refusals.get(peer) ?? 0) + 1);
+    this.#observe(peer, point.reachedMs === null ? 0 : (nowMs - point.reachedMs) / 1000);
   }
 
   #pointAt(raftIndex: number): Point {

@@ -1,25 +1,72 @@
+import { Counter, Histogram, type Metric } from "prom-client";
 import { CosignatureTimings } from "./cosignature-timings.ts";
-import { Distribution } from "./distribution.ts";
 
-/** Seconds. From a fast flush to the longest that a client waits. */
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+/** Seconds, from a fast flush to the longest that a client waits by default. */
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** How long things take on this node, and how often they happen, since its process began. */
+function histogram<Label extends string = never>(
+  name: `anchoring_${string}_seconds`,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Histogram<Label> {
+  return new Histogram({ name, help, labelNames, buckets: BUCKETS, registers: [] });
+}
+
+function counter<Label extends string = never>(
+  name: `anchoring_${string}_total`,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Counter<Label> {
+  return new Counter({ name, help, labelNames, registers: [] });
+}
+
+/** How long things take on this node, and how often some of them happen, since its process began. */
 export class NodeTimings {
-  /** One transaction of the raft log, flush included. */
-  readonly append = new Distribution(SECONDS);
-  /** From an entry's turn until it is decided: the facts it asks for, signatures that are not verified yet. */
-  readonly decide = new Distribution(SECONDS);
-  /** The transaction of an entry's effects. */
-  readonly apply = new Distribution(SECONDS);
-  /** From an entry decided until every tree it has grown is certified here. */
-  readonly certify = new Distribution(SECONDS);
-  /** From a submission of the api process to its answer. */
-  readonly submit = new Distribution(SECONDS);
-  /** One write of the promise file, flush included. */
-  readonly promise = new Distribution(SECONDS);
-  /** By peer. */
-  readonly cosignatures = new CosignatureTimings(SECONDS);
-  /** How often another node led than before, or none. */
-  leaderChanges = 0;
+  readonly submit = histogram(
+    "anchoring_submit_seconds",
+    "From a command of this node's api process to its answer, by what the answer is",
+    ["outcome"],
+  );
+  readonly append = histogram(
+    "anchoring_log_append_seconds",
+    "One transaction of the raft log in Postgres, its flush included",
+  );
+  readonly decide = histogram(
+    "anchoring_entry_decide_seconds",
+    "From an entry's turn until it is decided: the facts it asks for, signatures not verified yet",
+  );
+  readonly apply = histogram("anchoring_entry_apply_seconds", "The transaction of an entry's effects in Postgres");
+  readonly promise = histogram("anchoring_promise_write_seconds", "One write of the promise file, its flush included");
+  readonly certify = histogram(
+    "anchoring_certify_seconds",
+    "From an entry decided on this node until every tree it has grown is certified there",
+  );
+  readonly cosignature = histogram(
+    "anchoring_cosignature_seconds",
+    "How long after this node's decision a peer's cosignature of the same entry came; 0 if it came before",
+    ["peer"],
+  );
+  readonly cosignaturesRefused = counter(
+    "anchoring_cosignatures_refused_total",
+    "Cosignatures of a peer that count for nothing, because its key has not made them",
+    ["peer"],
+  );
+  readonly leaderChanges = counter(
+    "anchoring_raft_leader_changes_total",
+    "How often another node led than before, or none, as this node saw it",
+  );
+  readonly cosignatures = new CosignatureTimings((peer, seconds) => this.cosignature.observe({ peer }, seconds));
+
+  get metrics(): readonly Metric[] {
+    const histograms = [
+      this.submit,
+      this.append,
+      this.decide,
+      this.apply,
+      this.promise,
+      this.certify,
+      this.cosignature,
+    ];
+    return [...histograms, this.cosignaturesRefused, this.leaderChanges];
+  }
 }

@@ -99,11 +99,11 @@ export class SessionObserver implements SessionObserving {
   }
 
   onLeaderChange(): void {
-    this.#options.timings.leaderChanges += 1;
+    this.#options.timings.leaderChanges.inc();
   }
 
   onCosignatureRefused(from: string): void {
-    this.#options.timings.cosignatures.refused(from);
+    this.#options.timings.cosignaturesRefused.inc({ peer: from });
   }
 
   /** What came from a peer, before the session gets it. */

@@ -1,9 +1,12 @@
 import type { Clock } from "../environment.ts";
 import type { PromiseStore } from "../promises/promises.ts";
-import type { Distribution } from "./distribution.ts";
 
 /** The same promise file; how long each write of it takes is noted, in seconds. */
-export function timedPromises(file: PromiseStore, clock: Clock, seconds: Distribution): PromiseStore {
+export function timedPromises(
+  file: PromiseStore,
+  clock: Clock,
+  seconds: { observe(value: number): void },
+): PromiseStore {
   return {
     get current() {
       return file.current;
