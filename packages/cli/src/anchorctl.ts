@@ -1,10 +1,12 @@
 import { Command, CommanderError } from "commander";
 import { CliError, EXIT } from "./cli-error.ts";
 import type { ExitCode } from "./cli-error.ts";
+import { addBackup, addRestore } from "./command-lines/backup.ts";
 import { addDemo, addTrace } from "./command-lines/chains.ts";
 import { HELP } from "./command-lines/context.ts";
 import type { CommandContext, Surroundings } from "./command-lines/context.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
+import { addFsck } from "./command-lines/fsck.ts";
 import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
 import { addBundle, addLatest, addMonitor, addPolicy, addReceipt } from "./command-lines/receipts.ts";
@@ -91,6 +93,9 @@ function buildProgram(context: CommandContext): Command {
   addKeys(program, context);
   addRoot(program, context);
   addMember(program, context);
+  addBackup(program, context);
+  addRestore(program, context);
+  addFsck(program, context);
   addStatus(program, context);
   addDemo(program, context);
   addCompletion(program, context);

@@ -91,7 +91,7 @@ function chainBefore(path: string, flags: HeldFlags, context: CommandContext): T
 }
 
 /** The folder that keeps the versions; null: there is none. */
-function folderOf(flags: HeldFlags, { settings, surroundings }: CommandContext): string | null {
+export function folderOf(flags: HeldFlags, { settings, surroundings }: CommandContext): string | null {
   const { environment, file } = settings();
   return flags.cluster ?? environment.cluster ?? file.cluster ?? findNearestCluster(surroundings.workingDir);
 }

@@ -26,7 +26,7 @@ import type { Printer } from "../printer.ts";
 import { readText, writeWhole } from "../read-input.ts";
 import { asUsage, existingPassphrase } from "./root-key.ts";
 
-const PROPOSAL_BYTES_MAX = 512 * 1024;
+export const PROPOSAL_BYTES_MAX = 512 * 1024;
 const CARD_BYTES_MAX = 4096;
 const PEM_BYTES_MAX = 64 * 1024;
 const HEX_32 = /^[0-9a-f]{64}$/u;

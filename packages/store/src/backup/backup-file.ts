@@ -104,11 +104,16 @@ export class BackupFile {
     }
   }
 
-  /** @throws BackupError `inconsistent` */
-  async *records(): AsyncGenerator<readonly SnapshotRecord[]> {
+  /** The records, as many at a time as a piece completes. @throws BackupError `inconsistent` */
+  async *batches(): AsyncGenerator<readonly SnapshotRecord[]> {
     const decoder = new RecordDecoder();
     for await (const piece of this.pieces()) yield decoded(() => decoder.push(piece));
     if (decoder.pendingBytes > 0) throw new BackupError("inconsistent", "its last record is not whole");
+  }
+
+  /** @throws BackupError `inconsistent` */
+  async *records(): AsyncGenerator<SnapshotRecord> {
+    for await (const batch of this.batches()) yield* batch;
   }
 
   async close(): Promise<void> {

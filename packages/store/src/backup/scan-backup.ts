@@ -40,7 +40,7 @@ export async function scanBackup(
   const roots = new Map<string, Uint8Array>();
   const rebuild = new SnapshotRebuild();
   let leaves = 0;
-  for await (const records of file.records()) {
+  for await (const records of file.batches()) {
     for (const record of records) {
       rebuild.add(record);
       if (record.type !== "leaf") continue;

@@ -1,0 +1,189 @@
+import { bytesToHex } from "@event-anchoring/protocol";
+import type { TrustRootChain } from "@event-anchoring/protocol";
+import { writeTrustRoots } from "@event-anchoring/provision";
+import { BackupFile, describeDifference, fsckRecords, scanBackup, writeBackup } from "@event-anchoring/store";
+import type { AskedHead, BackupManifest, ScannedBackup } from "@event-anchoring/store";
+import { CliError, EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import type { NodeDatabase } from "../node-database.ts";
+import type { Printer } from "../printer.ts";
+import type { Progress } from "../progress.ts";
+import { asCliError } from "../read-input.ts";
+import { withStoreFaults } from "../store-faults.ts";
+import { alignColumns } from "../table.ts";
+
+export interface CreateBackupOptions {
+  readonly database: NodeDatabase;
+  readonly out: string;
+  readonly isJson: boolean;
+}
+
+/** `anchorctl backup create`: the state of one node, which every node has alike, as of one log entry. */
+export async function createBackupCommand(
+  { database, out, isJson }: CreateBackupOptions,
+  printer: Printer,
+  progress: Progress,
+): Promise<ExitCode> {
+  const written = await withStoreFaults(() =>
+    writeBackup({
+      ...database,
+      path: out,
+      nowMs: Date.now(),
+      onProgress: (leaves, ofLeaves) => progress.say(`${leaves} of ${ofLeaves} leaves`),
+    }).catch((error: unknown) => {
+      throw asCliError(out, "write", error);
+    }),
+  );
+  progress.end();
+  const { manifest, bytes, sha256 } = written;
+  if (isJson) printer.json({ file: out, bytes, sha256: bytesToHex(sha256), ...manifestJson(manifest) });
+  else {
+    printer.check("pass", "backup", `${out}, ${bytes} bytes`);
+    describe(manifest, sha256, printer);
+  }
+  return EXIT.ok;
+}
+
+/** `anchorctl backup show`: what the file says of itself; nothing but its two ends is read. */
+export async function showBackupCommand(path: string, isJson: boolean, printer: Printer): Promise<ExitCode> {
+  const { manifest, sha256, bytes } = await withBackup(path, async (file) => file);
+  if (isJson) printer.json({ file: path, bytes, sha256: bytesToHex(sha256), ...manifestJson(manifest) });
+  else {
+    printer.heading(`${path}, ${bytes} bytes`);
+    describe(manifest, sha256, printer);
+    printer.check("skip", "verified", `nothing: this is what the file says. anchorctl backup verify ${path}`);
+  }
+  return EXIT.ok;
+}
+
+export interface VerifyBackupOptions {
+  readonly path: string;
+  /** Of the cluster, from its pin; null: there is none at hand. */
+  readonly held: TrustRootChain | null;
+  /** Folder that gets the trust roots which the backup holds; null: none. */
+  readonly trustRootsOut: string | null;
+  readonly isJson: boolean;
+}
+
+/** `anchorctl backup verify`: hashes every leaf again, rebuilds every tree, verifies every signature. */
+export async function verifyBackupCommand(
+  options: VerifyBackupOptions,
+  printer: Printer,
+  progress: Progress,
+): Promise<ExitCode> {
+  const { path, held, trustRootsOut, isJson } = options;
+  return withBackup(path, async (file) => {
+    const scanned = await goThrough(file, progress);
+    if (held !== null) assertOwnCluster(held, scanned.chain);
+    const report = await fsckRecords(file.records(), {
+      pinnedRootThk: null,
+      onProgress: ({ phase, done }) => progress.say(`${done} ${phase} verified`),
+    });
+    progress.end();
+    const [first] = report.differences;
+    if (first !== undefined) {
+      throw new CliError(EXIT.invalid, "backup_differs", `the backup is not sound: ${describeDifference(first)}`);
+    }
+    if (trustRootsOut !== null) await writeTrustRoots(trustRootsOut, scanned.chain);
+    const { leaves, signatures, certificates } = report.checked;
+    if (isJson) {
+      const pinned = held !== null;
+      printer.json({ valid: true, pinned, leaves, signatures, certificates, ...manifestJson(file.manifest) });
+      return EXIT.ok;
+    }
+    printer.check("pass", "file", `is as it was written, SHA-256 ${bytesToHex(file.sha256)}`);
+    printer.check("pass", "leaves", `${leaves}, each in its place; the trees have the roots that were certified`);
+    printer.check("pass", "signatures", `${signatures} of records, and those of ${certificates} certificates`);
+    const { version } = scanned.chain.newest.trustRoot;
+    if (held === null)
+      printer.check("warn", "trust root", `its own, up to version ${version}: no pin to hold it against`);
+    else printer.check("pass", "trust root", `up to version ${version}, from the pin that is held here`);
+    printer.verdict("pass", "The backup is sound.");
+    return EXIT.ok;
+  });
+}
+
+/** Opens a backup, and closes it whatever happens. @throws CliError */
+export async function withBackup<Result>(path: string, work: (file: BackupFile) => Promise<Result>): Promise<Result> {
+  return withStoreFaults(async () => {
+    const file = await BackupFile.open(path).catch((error: unknown) => {
+      throw asCliError(path, "read", error);
+    });
+    try {
+      return await work(file);
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** The file as a whole, then what it holds. @throws StoreError, BackupError */
+export async function goThrough(
+  file: BackupFile,
+  progress: Progress,
+  heads: readonly AskedHead[] = [],
+): Promise<ScannedBackup> {
+  await file.assertIntact((bytes, ofBytes) => progress.say(`${bytes} of ${ofBytes} bytes read`));
+  const scanned = await scanBackup(file, {
+    heads,
+    onProgress: (leaves, ofLeaves) => progress.say(`${leaves} of ${ofLeaves} leaves hashed`),
+  });
+  progress.end();
+  return scanned;
+}
+
+/**
+ * Both chains must have the same document wherever both have one, and have one in common.
+ * @throws CliError `other_cluster`, `fork`
+ */
+export function assertOwnCluster(held: TrustRootChain, found: TrustRootChain): void {
+  const hashes = new Map(held.versions.map(({ trustRoot, rootThk }) => [trustRoot.version, bytesToHex(rootThk)]));
+  const common = found.versions.filter(({ trustRoot }) => hashes.has(trustRoot.version));
+  const differing = common.find(({ trustRoot, rootThk }) => hashes.get(trustRoot.version) !== bytesToHex(rootThk));
+  if (common.length > 0 && differing === undefined) return;
+  const which = differing === undefined ? "no version in common" : `another version ${differing.trustRoot.version}`;
+  const message = `the backup is of another cluster than the trust roots held here: they have ${which}`;
+  throw new CliError(EXIT.invalid, "other_cluster", message);
+}
+
+function describe(manifest: BackupManifest, sha256: Uint8Array, printer: Printer): void {
+  const { clusterName, clusterId, nodeId, takenAtMs, raftIndex, raftTerm, nextSequence } = manifest;
+  const from = nodeId === null ? "a node of" : `${nodeId} of`;
+  printer.check("pass", "taken from", `${from} ${clusterName} (${bytesToHex(clusterId).slice(0, 16)})`);
+  printer.check("pass", "taken at", new Date(takenAtMs).toISOString());
+  printer.check("pass", "state", `${nextSequence} leaves, after log index ${raftIndex} of term ${raftTerm}`);
+  const { trustRootVersion, epoch, rootThk } = manifest;
+  printer.check("pass", "trust root", `version ${trustRootVersion}, epoch ${epoch}, RootTHK ${bytesToHex(rootThk)}`);
+  const rows = manifest.origins.map(({ originFingerprint, status, treeSize, certifiedSize }) => [
+    `origin ${bytesToHex(originFingerprint).slice(0, 16)}`,
+    status,
+    `${treeSize} leaves`,
+    `certified up to ${certifiedSize}`,
+  ]);
+  for (const line of alignColumns(rows)) printer.line(`    ${line}`);
+  printer.check("skip", "SHA-256", bytesToHex(sha256));
+}
+
+function manifestJson(manifest: BackupManifest): object {
+  return {
+    cluster_name: manifest.clusterName,
+    cluster_id: bytesToHex(manifest.clusterId),
+    node_id: manifest.nodeId,
+    taken_at: new Date(manifest.takenAtMs).toISOString(),
+    raft_index: manifest.raftIndex,
+    raft_term: manifest.raftTerm,
+    effect: bytesToHex(manifest.effect),
+    next_sequence: manifest.nextSequence,
+    last_accepted_ms: manifest.lastAcceptedMs,
+    trust_root_version: manifest.trustRootVersion,
+    epoch: manifest.epoch,
+    root_thk: bytesToHex(manifest.rootThk),
+    origins: manifest.origins.map(({ originFingerprint, status, treeSize, rootHash, certifiedSize }) => ({
+      origin_fingerprint: bytesToHex(originFingerprint),
+      status,
+      tree_size: treeSize,
+      root_hash: bytesToHex(rootHash),
+      certified_size: certifiedSize,
+    })),
+  };
+}
