@@ -24,6 +24,8 @@ import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
 import type { OperatorFlags } from "./operator-flags.ts";
 
+export { countOf } from "./first-trust-root.ts";
+
 interface InitFlags extends HeldFlags {
   readonly label: string;
   readonly clusterName?: string;
