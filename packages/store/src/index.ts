@@ -23,6 +23,8 @@ export { installSnapshot } from "./snapshot-install.ts";
 export type { InstallSnapshotOptions, InstalledSnapshot, SnapshotChecks, SnapshotOrigin } from "./snapshot-install.ts";
 export { fsckDatabase } from "./fsck/fsck-database.ts";
 export type { FsckDatabaseOptions } from "./fsck/fsck-database.ts";
+export { ScrubWalk } from "./fsck/scrub-walk.ts";
+export type { ScrubStep, ScrubWalkOptions } from "./fsck/scrub-walk.ts";
 export { fsckRecords } from "./fsck/fsck-records.ts";
 export { describeDifference } from "./fsck/findings.ts";
 export type { Checked, Difference } from "./fsck/findings.ts";

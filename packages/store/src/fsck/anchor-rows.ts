@@ -55,6 +55,21 @@ export function vouchedId({ anchor_id: id, anchor_prefix: prefix }: AnchorRow): 
   return equalBytes(id.subarray(0, PREFIX_BYTES), prefix) ? id : null;
 }
 
+const CLIENT_BYTES = 16;
+const SALT_BYTES = 32;
+const CLIENT_EVENT_ID = /^[\x20-\x7e]{1,128}$/u;
+
+/** @returns false: no hash can be made of it */
+function isClientEventShaped(row: AnchorRow, name: RowName, findings: Findings): boolean {
+  const { api_client_id: apiClientId, client_event_id: clientEventId, salt } = row;
+  const wrong: string[] = [];
+  if (apiClientId !== null && apiClientId.length !== CLIENT_BYTES) wrong.push("api_client_id");
+  if (salt !== null && salt.length !== SALT_BYTES) wrong.push("salt");
+  if (clientEventId !== null && !CLIENT_EVENT_ID.test(clientEventId)) wrong.push("client_event_id");
+  for (const column of wrong) findings.add(name, column, "of another length or alphabet", "what a command can carry");
+  return wrong.length === 0;
+}
+
 function clientEventOf(row: AnchorRow, name: RowName, findings: Findings): SnapshotClientEvent | null {
   const { api_client_id: apiClientId, client_event_id: clientEventId, salt, client_prefix: prefix } = row;
   if (apiClientId === null) {
@@ -97,6 +112,7 @@ export function judgeAnchorRow(
     anchor_id: anchorId,
     ...(isUnknown ? {} : { content_hash: contentHash }),
   });
+  if (!isClientEventShaped(row, name, findings)) return;
   judgeClientEvent(leaf, clientEventOf(row, name, findings), name, findings);
 }
 

@@ -1,6 +1,7 @@
 /** A node's tables, a batch at a time. Each batch is judged within one snapshot; what is carried on never changes. */
-import { DecodeError, bytesToHex } from "@event-anchoring/protocol";
+import { DecodeError, InvalidBytesError, bytesToHex } from "@event-anchoring/protocol";
 import type { Reader } from "../connection.ts";
+import { StoreError } from "../errors.ts";
 import { decodeCosignatures } from "../ledger-codec.ts";
 import {
   LeavesInTables,
@@ -17,6 +18,7 @@ import type { Findings } from "./findings.ts";
 import { LeafWalk, anchorRow } from "./leaf-walk.ts";
 import type { WalkedLeaf, WalkedOrigin } from "./leaf-walk.ts";
 import { LogWalk } from "./log-rows.ts";
+import type { StepBounds } from "./log-rows.ts";
 import { NamedLeaves, judgeNested } from "./named-leaves.ts";
 import type { FsckProgress } from "./options.ts";
 import { judgeClaims, judgeGrants } from "./record-relations.ts";
@@ -46,6 +48,15 @@ import { judgedChain } from "./trust-roots.ts";
  */
 type Phase = "leaves" | "claims" | "grants" | "log" | "done";
 
+/** What a phase reads most of. */
+const TABLE_OF: Readonly<Record<Phase, string>> = {
+  leaves: "state.anchors",
+  claims: "state.claims",
+  grants: "state.grants",
+  log: "node.raft_log",
+  done: "node.raft_log",
+};
+
 export interface DatabaseWalkOptions {
   readonly findings: Findings;
   readonly pinnedRootThk: Uint8Array | null;
@@ -72,20 +83,38 @@ export class DatabaseWalk {
     this.#log = new LogWalk(findings);
   }
 
+  get phase(): Phase {
+    return this.#phase;
+  }
+
   get isDone(): boolean {
     return this.#phase === "done";
   }
 
   /**
    * The next batch, within the snapshot that the session is in. What it finds waits in the findings to be settled.
-   * @param rowsMax leaves, claims, grants or log rows
    */
-  async step(session: Reader, rowsMax: number): Promise<FsckProgress> {
+  async step(session: Reader, bounds: StepBounds): Promise<FsckProgress> {
+    const { phase } = this;
+    const before = phase === "log" ? this.#log.next : phase === "leaves" ? this.walk.nextSequence : this.#nextRecord;
+    try {
+      return await this.#step(session, bounds);
+    } catch (error) {
+      if (!isOfDamage(error)) throw error;
+      const name = { table: TABLE_OF[phase], key: `from ${before} on`, at: before };
+      this.#findings.add(name, null, `what cannot be read: ${error.message}`, "rows that the program has written");
+      this.#phase = "done";
+      return { phase: "leaves", done: this.walk.nextSequence, total: null };
+    }
+  }
+
+  async #step(session: Reader, bounds: StepBounds): Promise<FsckProgress> {
     const ends = await judgeLedgerRow(session, this.#findings);
     if (ends === null) {
       this.#phase = "done";
       return { phase: "leaves", done: this.walk.nextSequence, total: null };
     }
+    const { rowsMax } = bounds;
     switch (this.#phase) {
       case "leaves": {
         await this.#stepLeaves(session, rowsMax, ends);
@@ -96,7 +125,7 @@ export class DatabaseWalk {
       case "grants":
         return this.#stepRecords(await judgeGrants(session, this.#nextRecord, rowsMax, this.#findings), "log", ends);
       case "log":
-        if (await this.#log.step(session, rowsMax, ends)) this.#phase = "done";
+        if (await this.#log.step(session, bounds, ends)) this.#phase = "done";
         return { phase: "log", done: this.#log.next, total: ends.appliedIndex };
       case "done":
         return { phase: "log", done: this.#log.next, total: ends.appliedIndex };
@@ -227,6 +256,18 @@ export class DatabaseWalk {
     await judgeGroupIdRows(session, ends, findings);
     await judgeStrays(session, ends.nextSequence, findings);
   }
+}
+
+const NUMBER_OUT_OF_RANGE = "22003";
+
+/** Integers beyond 2^53 or at the end of 64 bits, hashes of other lengths: whatever no program of ours has written. */
+function isOfDamage(error: unknown): error is Error {
+  if (error instanceof StoreError) {
+    const { cause } = error;
+    const isOutOfRange = cause instanceof Error && "code" in cause && cause.code === NUMBER_OUT_OF_RANGE;
+    return error.code === "corrupt" || isOutOfRange;
+  }
+  return error instanceof RangeError || error instanceof DecodeError || error instanceof InvalidBytesError;
 }
 
 function statedCertificate(row: CertificateRow): StatedCertificate {

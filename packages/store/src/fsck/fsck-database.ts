@@ -1,6 +1,6 @@
 /** One walk over all tables of a node, in one snapshot. */
 import { Connection } from "../connection.ts";
-import type { Session } from "../connection.ts";
+import type { Reader } from "../connection.ts";
 import { INDEXED_PLANS } from "../indexed-plans.ts";
 import { assertMigrated } from "../migrate.ts";
 import { DatabaseWalk } from "./database-walk.ts";
@@ -9,22 +9,27 @@ import { reportOf } from "./fsck-records.ts";
 import { DIFFERENCES_MAX_DEFAULT } from "./options.ts";
 import type { FsckOptions, FsckReport } from "./options.ts";
 
-export interface FsckDatabaseOptions extends FsckOptions {
-  /** Connects as a role that may read both schemas: the owner. */
-  readonly url: string;
+export interface FsckSessionOptions extends FsckOptions {
   /** Rows of one batch. Default 1,000. */
   readonly batchRows?: number;
 }
 
-const BATCH_ROWS_DEFAULT = 1000;
+export interface FsckDatabaseOptions extends FsckSessionOptions {
+  /** Connects as a role that may read both schemas: the owner. */
+  readonly url: string;
+}
 
-async function walkAll(session: Session, options: FsckDatabaseOptions): Promise<FsckReport> {
+const BATCH_ROWS_DEFAULT = 1000;
+const LOG_BYTES_MAX = 8 * 1024 * 1024;
+
+/** The walk, within the transaction that the session is in. */
+export async function fsckSession(session: Reader, options: FsckSessionOptions): Promise<FsckReport> {
   const { pinnedRootThk, findsAll = false, differencesMax = DIFFERENCES_MAX_DEFAULT } = options;
   const findings = new Findings({ findsAll, differencesMax });
   const walk = new DatabaseWalk({ findings, pinnedRootThk });
   while (!walk.isDone && !findings.isEnough) {
-    options.signal?.throwIfAborted();
-    const progress = await walk.step(session, options.batchRows ?? BATCH_ROWS_DEFAULT);
+    const bounds = { rowsMax: options.batchRows ?? BATCH_ROWS_DEFAULT, logBytesMax: LOG_BYTES_MAX };
+    const progress = await walk.step(session, bounds);
     findings.settle();
     options.onProgress?.(progress);
   }
@@ -34,7 +39,7 @@ async function walkAll(session: Session, options: FsckDatabaseOptions): Promise<
 /**
  * Derives everything again that can be derived from the leaves, and names what differs. Reads only, in one snapshot: a
  * node may serve meanwhile, and what it writes is not looked at.
- * @throws StoreError `unavailable`, `schema`; whatever the signal was aborted with
+ * @throws StoreError `unavailable`, `schema`
  */
 export async function fsckDatabase(options: FsckDatabaseOptions): Promise<FsckReport> {
   const connection = await Connection.open({
@@ -45,7 +50,7 @@ export async function fsckDatabase(options: FsckDatabaseOptions): Promise<FsckRe
   try {
     await assertMigrated(connection);
     return await connection.transaction(
-      (session) => walkAll(session, options),
+      (session) => fsckSession(session, options),
       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     );
   } finally {

@@ -127,7 +127,6 @@ class RecordStream {
     for (const leaf of batch) judgeNested(leaf, named, { findings: this.findings, signatures: this.#signatures });
     await this.#signatures.settle();
     this.findings.settle();
-    this.#options.signal?.throwIfAborted();
     const total = this.#header?.nextSequence ?? null;
     this.#options.onProgress?.({ phase: "leaves", done: this.walk.nextSequence, total });
   }

@@ -8,10 +8,16 @@ import type { Findings, RowName } from "./findings.ts";
 import { isSame, show } from "./findings.ts";
 import type { LedgerEnds } from "./small-tables.ts";
 
-/** Payload bytes of one batch. */
-const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const GROUP_ID_BYTES = 24;
 const NORMAL = 0;
+
+/** How much one step reads. */
+export interface StepBounds {
+  /** Leaves, claims, grants or log entries. */
+  readonly rowsMax: number;
+  /** Payload bytes of log entries; one entry is read whatever it has. */
+  readonly logBytesMax: number;
+}
 
 interface Point {
   readonly index: number;
@@ -31,7 +37,7 @@ const ROWS = {
       SELECT *, sum(octet_length(payload)) OVER (ORDER BY index) AS bytes_so_far FROM (
         SELECT * FROM node.raft_log WHERE index >= $1 ORDER BY index LIMIT $2
       ) AS asked
-    ) AS range WHERE index = $1 OR bytes_so_far <= ${BATCH_BYTES_MAX} ORDER BY index`,
+    ) AS range WHERE index <= $1 + 1 OR bytes_so_far <= $3 ORDER BY index`,
 };
 
 function logRow(index: number): RowName {
@@ -91,15 +97,18 @@ export class LogWalk {
    * @param ends of the snapshot that the session is in
    * @returns true: that was the end of the log
    */
-  async step(session: Reader, rowsMax: number, ends: LedgerEnds): Promise<boolean> {
+  async step(session: Reader, { rowsMax, logBytesMax }: StepBounds, ends: LedgerEnds): Promise<boolean> {
     const compacted = await judgeCompaction(session, ends, this.#findings);
     // One row back: what the next one must follow is read in the same snapshot.
     const from = Math.max(this.#next - 1, compacted.index + 1);
-    const rows = await session.read<LogRow>(ROWS, [from, rowsMax + 1]);
+    const rows = await session.read<LogRow>(ROWS, [from, rowsMax + 1, logBytesMax]);
     const isGoingOn = from < this.#next && rows[0]?.index === from;
     let before: Point = isGoingOn ? (rows[0] ?? compacted) : compacted;
-    // The end was replaced, or the beginning is gone: the rows since the compaction point follow on that.
-    if (!isGoingOn && from < this.#next) this.#next = from;
+    if (!isGoingOn && from < this.#next) {
+      // The end that was judged was replaced meanwhile: from the beginning, then.
+      this.#next = compacted.index + 1;
+      return false;
+    }
     const judged = isGoingOn ? rows.slice(1) : rows;
     for (const row of judged) {
       this.#judgeRow(row, before);

@@ -16,8 +16,6 @@ export interface FsckOptions {
   /** How many differences are named when all are found. Default 100. */
   readonly differencesMax?: number;
   readonly onProgress?: (done: FsckProgress) => void;
-  /** Aborted: the walk rejects with its reason at the next batch. */
-  readonly signal?: AbortSignal;
 }
 
 export const DIFFERENCES_MAX_DEFAULT = 100;

@@ -12,6 +12,11 @@ interface StrayQuery {
 const STRAYS_MAX = 100;
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
+/** As every difference names an origin; one that is not listed by its number. */
+const ORIGIN = (alias: string): string => `coalesce(
+  (SELECT 'origin ' || encode(o.origin_fingerprint, 'hex') FROM state.origins o WHERE o.origin = ${alias}.origin),
+  'origin number ' || ${alias}.origin)`;
+
 /** $1: the next sequence. */
 const QUERIES: readonly StrayQuery[] = [
   ...["anchors", "claims", "grants", "revocations"].map((table) => ({
@@ -22,20 +27,20 @@ const QUERIES: readonly StrayQuery[] = [
   {
     table: "state.certificates",
     should: "no row: there is no tree of that size",
-    sql: `SELECT 'origin number ' || c.origin || ', tree_size ' || c.tree_size AS key FROM state.certificates c
+    sql: `SELECT ${ORIGIN("c")} || ', tree_size ' || c.tree_size AS key FROM state.certificates c
       WHERE NOT EXISTS (SELECT 1 FROM state.anchors a WHERE a.origin = c.origin AND a.depth = c.tree_size - 1)
         AND $1::bigint >= 0`,
   },
   {
     table: "state.tiles",
     should: "no row: the tree has no such complete tile",
-    sql: `SELECT 'origin number ' || t.origin || ', level ' || t.level || ', index ' || t.index AS key
+    sql: `SELECT ${ORIGIN("t")} || ', level ' || t.level || ', index ' || t.index AS key
       FROM state.tiles t LEFT JOIN (
-        SELECT o.origin, (SELECT coalesce(max(a.depth) + 1, 0) FROM state.anchors a WHERE a.origin = o.origin) AS size
+        SELECT o.origin, (SELECT coalesce(max(a.depth)::numeric + 1, 0) FROM state.anchors a WHERE a.origin = o.origin) AS size
         FROM state.origins o
       ) AS tree ON tree.origin = t.origin
       WHERE (tree.size IS NULL OR t.level < 0 OR t.index < 0 OR t.level > 6
-        OR (t.index + 1)::numeric * 256::numeric ^ (t.level + 1) > tree.size) AND $1::bigint >= 0`,
+        OR (t.index::numeric + 1) * 256::numeric ^ (t.level + 1) > tree.size) AND $1::bigint >= 0`,
   },
   {
     table: "state.trust_root_positions",

@@ -111,3 +111,8 @@ export function certify(originFingerprint: OriginFingerprint, treeSize: number, 
   });
   return { originFingerprint, treeSize, rootHash, cosignatures };
 }
+
+/** RootTHK of version 1: what a reader pins. */
+export function rootThkOfGenesis(): Uint8Array {
+  return rootThk(formatTrustRootText(ROOT_1), sha256);
+}

@@ -1,0 +1,76 @@
+/** The walk of fsck in small steps, for a node that serves meanwhile. */
+import { Connection } from "../connection.ts";
+import { INDEXED_PLANS } from "../indexed-plans.ts";
+import { DatabaseWalk } from "./database-walk.ts";
+import { Findings } from "./findings.ts";
+import type { Difference } from "./findings.ts";
+
+export interface ScrubWalkOptions {
+  /** Connects as a role that may read both schemas: the owner. */
+  readonly url: string;
+  /** After which the server gives a statement up, milliseconds. */
+  readonly statementTimeoutMs: number;
+}
+
+export interface ScrubStep {
+  /** Leaves, claims, grants and log entries that were judged. */
+  readonly rows: number;
+  /** True: with this step all tables have been walked once; the next one begins again. */
+  readonly isPassDone: boolean;
+  /** null: everything is as it should be. */
+  readonly difference: Difference | null;
+}
+
+/** Bounds what a step keeps the event loop from others with: some ms. */
+const LOG_BYTES_MAX = 256 * 1024;
+
+/**
+ * Goes over all tables again and again. Each step is judged in a short snapshot of its own, on a connection of its own;
+ * where it is stays in memory, and so does the right edge of each tree. It takes no locks that a writer waits for.
+ */
+export class ScrubWalk {
+  readonly #connection: Connection;
+  #findings = new Findings({ findsAll: false, differencesMax: 1 });
+  #walk = new DatabaseWalk({ findings: this.#findings, pinnedRootThk: null });
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** @throws StoreError `unavailable`, `schema` */
+  static async open({ url, statementTimeoutMs }: ScrubWalkOptions): Promise<ScrubWalk> {
+    const settings = {
+      ...INDEXED_PLANS,
+      default_transaction_read_only: "on",
+      statement_timeout: String(statementTimeoutMs),
+      idle_in_transaction_session_timeout: String(statementTimeoutMs),
+    };
+    return new ScrubWalk(await Connection.open({ url, name: "event-anchoring scrub", settings }));
+  }
+
+  /** @throws StoreError `unavailable`: the next step begins a pass anew, on a new connection */
+  async step(rowsMax: number): Promise<ScrubStep> {
+    const before = this.#rows();
+    await this.#connection.transaction(
+      (session) => this.#walk.step(session, { rowsMax, logBytesMax: LOG_BYTES_MAX }),
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    );
+    this.#findings.settle();
+    const [difference = null] = this.#findings.differences;
+    const step = { rows: this.#rows() - before, isPassDone: this.#walk.isDone, difference };
+    if (this.#walk.isDone) {
+      this.#findings = new Findings({ findsAll: false, differencesMax: 1 });
+      this.#walk = new DatabaseWalk({ findings: this.#findings, pinnedRootThk: null });
+    }
+    return step;
+  }
+
+  #rows(): number {
+    const { leaves, claims, grants, logRows } = this.#findings.checked;
+    return leaves + claims + grants + logRows;
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+}
