@@ -1,0 +1,55 @@
+/** The command line of whoever doubts a node's disk. */
+import type { Command } from "commander";
+import { InvalidBytesError, hexToBytes } from "@event-anchoring/protocol";
+import { CliError, EXIT } from "../cli-error.ts";
+import { fsckCommand } from "../commands/fsck.ts";
+import { nodeDatabaseOf } from "../node-database.ts";
+import { Progress } from "../progress.ts";
+import { loadTrustRoots } from "../trust-roots.ts";
+import { HELP, trustOf, withTrustRoot } from "./context.ts";
+import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
+import { countOf } from "./root.ts";
+
+interface FsckFlags extends CommonFlags, TrustFlags {
+  readonly database: string;
+  readonly all?: true;
+  readonly max: string;
+}
+
+export function addFsck(program: Command, context: CommandContext): void {
+  const command = program
+    .command("fsck")
+    .description("derive a node's tables again from its leaves, and name the first difference; writes nothing")
+    .requiredOption("--database <address or settings file>", "the node's database; it may be running")
+    .option("--all", "go on after the first difference, and count them")
+    .option("--max <n>", "how many differences --all names", "100")
+    .option("--json", "print one JSON object");
+  withTrustRoot(command)
+    .addHelpText("after", HELP)
+    .action(async (flags: FsckFlags) => {
+      const { surroundings, printer } = context;
+      const options = {
+        database: nodeDatabaseOf(flags.database, surroundings.environment),
+        pinnedRootThk: pinOf(flags, context),
+        findsAll: flags.all === true,
+        differencesMax: countOf("--max", flags.max),
+        isJson: flags.json === true,
+      };
+      context.done(await fsckCommand(options, printer, new Progress(surroundings.stderr)));
+    });
+}
+
+/** The newest version that the person holds; a hash alone is enough. */
+function pinOf(flags: FsckFlags, context: CommandContext): Uint8Array | null {
+  const { trustRoots: paths, rootThk } = trustOf(flags, context);
+  if (paths.length > 0) {
+    return loadTrustRoots({ paths, rootThk, workingDir: context.surroundings.workingDir }).newest.rootThk;
+  }
+  if (rootThk === null) return null;
+  try {
+    return hexToBytes(rootThk.toLowerCase(), 32);
+  } catch (error) {
+    if (!(error instanceof InvalidBytesError)) throw error;
+    throw new CliError(EXIT.invalid, "pin_malformed", "--root-thk does not hold 64 hex digits");
+  }
+}
