@@ -37,6 +37,8 @@ export const nodeStatusSchema = z.strictObject({
     lastError: z.string().max(1000).nullable(),
   }),
   origins: z.array(z.strictObject({ originFingerprint: hex32, treeSize: count, certifiedSize: count })).max(1024),
+  /** What the walk over the node's own tables has done since the process began. Absent: there is none. */
+  scrub: z.strictObject({ rows: count, passes: count, lastPassAtMs: count.nullable(), differences: count }).optional(),
   /** Rises by one at every start of the node. */
   incarnation: count,
   versions: z.record(z.string().min(1).max(64), z.string().max(64)),

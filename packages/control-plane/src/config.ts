@@ -47,6 +47,8 @@ const configSchema = z.strictObject({
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
   /** Entries kept in the log for followers that lag; older ones go once they are applied. */
   log_entries_kept: z.int().min(1000).default(200_000),
+  /** Rows of the node's own tables that are derived again and compared in a second; 0 for none. */
+  scrub_rows_per_second: z.int().min(0).max(100_000).default(25),
 });
 
 export type ControlPlaneConfig = z.infer<typeof configSchema>;

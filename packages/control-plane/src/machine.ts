@@ -3,6 +3,7 @@ import type { Crypto } from "@event-anchoring/protocol";
 import {
   type InstallSnapshotOptions,
   type InstalledSnapshot,
+  ScrubWalk,
   type SnapshotExport,
   exportSnapshot,
   installSnapshot,
@@ -12,6 +13,7 @@ import { join } from "node:path";
 import { RaftEngine } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
 import { PromiseFile, type OpenedPromiseFile, type Promises } from "./promises/promise-file.ts";
+import type { OpenScrub } from "./scrub/scrub.ts";
 import { type OpenStorage, openStorage } from "./storage.ts";
 import { createPeerNetwork } from "./transport/index.ts";
 import type { PeerNetwork, PeerNetworkOptions } from "./transport/network-types.ts";
@@ -42,9 +44,13 @@ export interface Machine {
   createNetwork(options: PeerNetworkOptions): PeerNetwork;
   loadEngine(): Promise<Pick<RaftEngine, "createNode">>;
   exportSnapshot(): Promise<OpenExport>;
+  /** Absent: there are no tables to be scrubbed. @throws StoreError */
+  openScrub?(): Promise<OpenScrub>;
   /** Log and ledger must be closed. @throws StoreError, and whatever a check throws */
   installSnapshot(options: Omit<InstallSnapshotOptions, "url">): Promise<InstalledSnapshot>;
 }
+
+const SCRUB_STATEMENT_MS_MAX = 30_000;
 
 /** Postgres, a file, sockets and the shipped engine. */
 export function systemMachine(config: ControlPlaneConfig): Machine {
@@ -63,6 +69,7 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
       mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
       return exportSnapshot({ url, directory: spoolDirectory });
     },
+    openScrub: () => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX }),
     installSnapshot: (options) => installSnapshot({ url, ...options }),
   };
 }

@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "./node.ts";
+import { scrubMetrics } from "./scrub/scrub-metrics.ts";
 
 const PREFIX = "anchoring_";
 
@@ -59,6 +60,7 @@ export function createMetrics(node: ControlPlaneNode, measures: ProcessMeasures 
   signatureMetrics(node, registry);
   decisionMetrics(node, registry);
   transportMetrics(node, registry);
+  if (node.scrub !== null) scrubMetrics(node.scrub, registry);
   return registry;
 }
 

@@ -20,6 +20,8 @@ import { PayloadCache } from "./raft/payload-cache.ts";
 import { PromiseFileError, type Promises } from "./promises/promise-file.ts";
 import { PromiseKeeper } from "./promises/promises.ts";
 import { Session, type SessionEnd } from "./session/session.ts";
+import { Scrub } from "./scrub/scrub.ts";
+import { isBusyFor } from "./scrub/is-busy.ts";
 import { SignatureVerifier } from "./signatures/signature-verifier.ts";
 import { SnapshotExporter, installFromPeers } from "./snapshot-transfer.ts";
 import { FencedError, openPromises } from "./promises/start-judgement.ts";
@@ -63,6 +65,8 @@ export class ControlPlaneNode {
   readonly rootSync: ReturnType<typeof createRootSync>;
   readonly snapshots: SnapshotExporter;
   readonly known: KnownTrustRoot;
+  /** null: the machine has no tables to walk. */
+  readonly scrub: Scrub | null;
   #peers: readonly PeerAddress[];
   #serving: NodeStatus["serving"] = { state: "starting", failing: [{ check: "storage", detail: "loading" }] };
   #session: Session | null = null;
@@ -74,6 +78,8 @@ export class ControlPlaneNode {
   #incarnation = 0;
   #panicsMs: number[] = [];
   #isStopping = false;
+  /** What halts the node as soon as it lives. */
+  #haltReason: Extract<LifeEnd, { kind: "halted" }> | null = null;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -87,6 +93,18 @@ export class ControlPlaneNode {
       clock: environment.clock,
       logger: environment.logger,
     });
+    const openWalk = machine.openScrub;
+    this.scrub =
+      openWalk === undefined
+        ? null
+        : new Scrub({
+            clock,
+            logger,
+            openWalk,
+            rowsPerSecond: config.scrub_rows_per_second,
+            isBusy: () => isBusyFor(this.#session),
+            onDifference: (detail) => this.#halt("corrupt_row", `the scrub found a difference: ${detail}`),
+          });
     this.rootSync = createRootSync({
       environment,
       identity,
@@ -112,7 +130,14 @@ export class ControlPlaneNode {
       serving: this.#serving,
       primeRootThk: this.rootSync.summary(),
       incarnation: this.#incarnation,
+      scrub: this.scrub?.counts ?? null,
     });
+  }
+
+  /** A node with a damaged row does not go on as if nothing were wrong. */
+  #halt(code: string, detail: string): void {
+    this.#haltReason = { kind: "halted", code, detail };
+    this.#endLife?.(this.#haltReason);
   }
 
   /** Who is dialled from now on, and where. */
@@ -142,10 +167,11 @@ export class ControlPlaneNode {
   async run(): Promise<void> {
     const { logger } = this.#options.environment;
     this.rootSync.start();
+    this.scrub?.start();
     let delayMs = RELOAD_DELAY_MIN_MS;
     while (!this.#isStopping) {
       const startedMs = this.#options.environment.clock.monotonicMs();
-      const end = await this.#live().catch((error: unknown) => this.#endOfError(error));
+      const end = this.#haltReason ?? (await this.#live().catch((error: unknown) => this.#endOfError(error)));
       const stop = this.#judgeEnd(end);
       if (stop !== null) {
         this.#serving = { state: stop.reason, failing: [{ check: stop.code, detail: stop.detail.slice(0, 1000) }] };
@@ -159,6 +185,7 @@ export class ControlPlaneNode {
       if (!this.#isStopping) await this.#pause(delayMs);
     }
     this.rootSync.stop();
+    await this.scrub?.stop();
     await this.snapshots.close();
   }
 

@@ -1,6 +1,7 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { NodeIdentity } from "./identity.ts";
+import type { ScrubCounts } from "./scrub/scrub.ts";
 import type { Session } from "./session/session.ts";
 
 /** Version of this program, of the public contract, and of the highest entry version it applies. */
@@ -12,6 +13,8 @@ export interface StatusView {
   readonly serving: NodeStatus["serving"];
   readonly primeRootThk: NodeStatus["primeRootThk"];
   readonly incarnation: number;
+  /** null: nothing is scrubbed. */
+  readonly scrub: ScrubCounts | null;
 }
 
 /** What a node without a session says of consensus. */
@@ -25,7 +28,7 @@ export const NO_RAFT: NodeStatus["raft"] = {
 };
 
 /** What this node says of itself: to its api process, to operators, to peers. */
-export function nodeStatus({ identity, session, serving, primeRootThk, incarnation }: StatusView): NodeStatus {
+export function nodeStatus({ identity, session, serving, primeRootThk, incarnation, scrub }: StatusView): NodeStatus {
   const failing = [...serving.failing, ...(session === null ? [] : sessionChecks(session))];
   return {
     nodeId: identity.nodeId,
@@ -36,8 +39,13 @@ export function nodeStatus({ identity, session, serving, primeRootThk, incarnati
     primeRootThk,
     origins: session === null ? [] : originSizes(session),
     incarnation,
+    ...(scrub === null ? {} : { scrub: scrubStatus(scrub) }),
     versions: VERSIONS,
   };
+}
+
+function scrubStatus({ rows, passes, lastPassMs, differences }: ScrubCounts): NonNullable<NodeStatus["scrub"]> {
+  return { rows, passes, lastPassAtMs: lastPassMs, differences };
 }
 
 /** What keeps a running node from serving. */

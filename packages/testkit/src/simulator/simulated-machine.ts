@@ -265,6 +265,7 @@ export class SimulatedMachine {
       metrics: null,
       log_level: "warn",
       log_entries_kept: this.#surroundings.logEntriesKept,
+      scrub_rows_per_second: 0,
     };
   }
 
