@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { equalBytes } from "@event-anchoring/protocol";
 import { createCertificateAuthority, spkiSha256Of, splitCertificates } from "./ca.ts";
 import { loadCluster, nodePaths, readNewestTrustRoot, writeAuthority } from "./cluster-files.ts";
-import { fileExists, readPrivateFile, writePrivateFile } from "./files.ts";
+import { fileExists, makePrivateDirectory, readPrivateFile, writePrivateFile } from "./files.ts";
 
 /** What keeps a step from being taken; nothing was changed. */
 export type RolloverCode =
@@ -25,6 +25,21 @@ export class RolloverError extends Error {
     super(message);
     this.name = "RolloverError";
     this.code = code;
+  }
+}
+
+/**
+ * Makes `ca/ca.*` and `ca/next.*` for a cluster that has no trust root yet.
+ * @throws RolloverError `next_exists`: there are some already
+ */
+export async function createAuthorities(outDir: string, clusterName: string, nowMs: number): Promise<void> {
+  const caDir = join(outDir, "ca");
+  for (const name of ["ca.crt", "ca.key", "next.crt", "next.key"]) {
+    if (await fileExists(join(caDir, name))) throw new RolloverError("next_exists", `there is ${join(caDir, name)}`);
+  }
+  await makePrivateDirectory(caDir);
+  for (const name of ["ca", "next"]) {
+    await writeAuthority(caDir, name, await createCertificateAuthority(clusterName, nowMs));
   }
 }
 

@@ -189,7 +189,8 @@ export async function issueRequested(
       `the request is not for ${wanted?.value ?? ""}: ${names.map(({ value }) => value).join(", ")}`,
     );
   }
-  const certificate = await issueFor(authority, leaf, await request.publicKey.export(), lifetimeMs, nowMs);
+  const publicKey = await webcrypto.subtle.importKey("spki", request.publicKey.rawData, ECDSA_P256, true, ["verify"]);
+  const certificate = await issueFor(authority, leaf, publicKey, lifetimeMs, nowMs);
   return `${certificate.toString("pem").trim()}\n`;
 }
 

@@ -1,8 +1,9 @@
 /** What a new cluster is called, for those who make its keys apart: its name and id, on a card. Nothing of it is secret. */
 import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { bytesToHex, hexToBytes, isClusterName } from "@event-anchoring/protocol";
-import { PrivateFileError, fileExists, makePrivateDirectory, writePrivateFile, writeSeed } from "./files.ts";
+import { PrivateFileError, fileExists, writePrivateFile, writeSeed } from "./files.ts";
 
 const HEADER = "event-anchoring/v4.2/cluster-card";
 const CARD = /^event-anchoring\/v4\.2\/cluster-card\ncluster (\S{1,128}) ([0-9a-f]{64})\n$/u;
@@ -39,7 +40,7 @@ export async function beginCluster(folder: string, clusterName: string): Promise
   for (const path of [cardFile, seedFile]) {
     if (await fileExists(path)) throw new PrivateFileError("exists", path, "a cluster was begun there already");
   }
-  await makePrivateDirectory(folder);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const card = { clusterName, clusterId: Uint8Array.from(randomBytes(32)) };
   await writeSeed(seedFile, Uint8Array.from(randomBytes(32)));
   await writePrivateFile(cardFile, formatClusterCard(card));

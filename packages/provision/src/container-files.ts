@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { lchown, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
-import { makePrivateDirectory, writePrivateFile } from "./files.ts";
+import { PrivateFileError, fileExists, makePrivateDirectory, writePrivateFile } from "./files.ts";
 import { scramVerifier } from "./scram.ts";
 
 const DATABASE = "anchoring";
@@ -32,27 +32,37 @@ const controlHost = (nodeId: string): string => `${nodeId}.control.internal`;
 const apiHost = (nodeId: string): string => `${nodeId}.api.internal`;
 const metricsHost = (nodeId: string): string => `${nodeId}.metrics.internal`;
 
-/**
- * Writes, for each node, `control-plane/control-plane.json`, `api/api.json` with the pin it needs, and
- * `postgres/roles.sql`: two roles with passwords drawn here, of which Postgres is only given the verifiers. And
- * `cluster.json` for anchorctl. Containers are shown folders: of a file that is replaced they would see the old one.
- */
+/** The files of all nodes, and `cluster.json` for anchorctl. */
 export async function writeContainerFiles(cluster: ProvisionedCluster): Promise<void> {
-  for (const node of cluster.nodes) {
-    const passwords = { owner: drawPassword(), reader: drawPassword() };
-    const postgresDir = join(node.dir, "postgres");
-    await makePrivateDirectory(postgresDir);
-    const roles = rolesSql(passwords.owner, passwords.reader);
-    await writePrivateFile(join(postgresDir, "roles.sql"), roles, READ_BY_POSTGRES);
-    const controlPlaneDir = join(node.dir, "control-plane");
-    await makePrivateDirectory(controlPlaneDir);
-    const controlPlane = controlPlaneConfig(cluster, node, passwords.owner);
-    await writeJson(join(controlPlaneDir, "control-plane.json"), controlPlane);
-    const apiDir = join(node.dir, "api");
-    await makePrivateDirectory(apiDir);
-    await writeJson(join(apiDir, "api.json"), apiConfig(cluster, node, passwords.reader));
-    await writePrivateFile(join(apiDir, "root-thk.txt"), `${cluster.rootThk}\n`);
-  }
+  for (const node of cluster.nodes) await writeNodeContainerFiles(cluster, node);
+  await writeClusterFile(cluster);
+}
+
+/**
+ * Writes `control-plane/control-plane.json`, `api/api.json` with the pin it needs, and `postgres/roles.sql`: two roles
+ * with passwords drawn here, of which Postgres is only given the verifiers. Containers are shown folders: of a file
+ * that is replaced they would see the old one.
+ * @throws PrivateFileError `exists`: a database keeps the passwords that it was made with
+ */
+export async function writeNodeContainerFiles(cluster: ProvisionedCluster, node: ProvisionedNode): Promise<void> {
+  const passwords = { owner: drawPassword(), reader: drawPassword() };
+  const postgresDir = join(node.dir, "postgres");
+  const roles = join(postgresDir, "roles.sql");
+  if (await fileExists(roles)) throw new PrivateFileError("exists", roles, "the node has its settings already");
+  await makePrivateDirectory(postgresDir);
+  await writePrivateFile(roles, rolesSql(passwords.owner, passwords.reader), READ_BY_POSTGRES);
+  const controlPlaneDir = join(node.dir, "control-plane");
+  await makePrivateDirectory(controlPlaneDir);
+  const controlPlane = controlPlaneConfig(cluster, node, passwords.owner);
+  await writeJson(join(controlPlaneDir, "control-plane.json"), controlPlane);
+  const apiDir = join(node.dir, "api");
+  await makePrivateDirectory(apiDir);
+  await writeJson(join(apiDir, "api.json"), apiConfig(cluster, node, passwords.reader));
+  await writePrivateFile(join(apiDir, "root-thk.txt"), `${cluster.rootThk}\n`);
+}
+
+/** `cluster.json`, by which anchorctl finds the nodes. */
+export async function writeClusterFile(cluster: ProvisionedCluster): Promise<void> {
   await writeJson(join(cluster.outDir, "cluster.json"), clusterFile(cluster));
 }
 
@@ -63,6 +73,7 @@ export async function writeContainerFiles(cluster: ProvisionedCluster): Promise<
 export async function giveContainerFiles(outDir: string, uid: number, gid: number): Promise<void> {
   for (const name of ["ca", "gateway", "nodes"]) {
     const folder = join(outDir, name);
+    if (!(await fileExists(folder))) continue;
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     for (const entry of entries) await lchown(join(entry.parentPath, entry.name), uid, gid);
     await lchown(folder, uid, gid);

@@ -1,4 +1,5 @@
 /** A cluster's first trust root, from keys that were made apart: begin, draft, finish. */
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, verifyTrustRootChain } from "@event-anchoring/protocol";
@@ -49,7 +50,10 @@ export async function finishCommand(
   if (verification.result === "refused") {
     throw new CliError(EXIT.invalid, verification.code, `the version is refused: ${verification.detail}`);
   }
-  await asUsage(() => writeTrustRoots(folder, verification.chain));
+  await asUsage(async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeTrustRoots(folder, verification.chain);
+  });
   const rootThk = bytesToHex(proposal.rootThk);
   const document = join(folder, "trust-root.txt");
   if (isJson) printer.json({ version: 1, root_thk: rootThk, document });

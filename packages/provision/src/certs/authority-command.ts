@@ -1,14 +1,21 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { forgetPreviousAuthority, makeNextAuthority, switchAuthority, trustNextAuthority } from "../authorities.ts";
+import {
+  createAuthorities,
+  forgetPreviousAuthority,
+  makeNextAuthority,
+  switchAuthority,
+  trustNextAuthority,
+} from "../authorities.ts";
 import { CertsUsageError, OUT_DIR_DEFAULT } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
 
-const HELP = `Usage: node certs/authority.js <new|trust|switch|forget> [options]
+const HELP = `Usage: node certs/authority.js <create|new|trust|switch|forget> [options]
 
-Replaces the CA of the control plane by its successor, under load. After each step wait until all nodes have taken it
-up: their log says tls_reloaded.
+Makes the CA of a cluster whose keys are made apart, and replaces a CA by its successor, under load. After each of the
+numbered steps wait until all nodes have taken it up: their log says tls_reloaded.
 
+  create    the CA and its successor, in ca/ below the folder, before there is a trust root; --name is the cluster's
   new       make the successor, if there is none; a trust root must pin it (its pin is printed)
   trust     1. every node accepts certificates of both CAs
   switch    2. what is issued from now on is issued by the successor; then: node certs/renew.js
@@ -16,6 +23,7 @@ up: their log says tls_reloaded.
 
 Options:
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT}); the newest trust root in it counts
+  --name <name>        cluster name, for create
   --help               print this
 `;
 
@@ -25,6 +33,7 @@ export async function authorityCommand(args: readonly string[], terminal: CertsT
     allowPositionals: true,
     options: {
       out: { type: "string", default: OUT_DIR_DEFAULT },
+      name: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -37,6 +46,12 @@ export async function authorityCommand(args: readonly string[], terminal: CertsT
   const [step, ...others] = positionals;
   if (others.length > 0) throw new CertsUsageError(HELP);
   switch (step) {
+    case "create": {
+      if (values.name === undefined) throw new CertsUsageError("--name: what is the cluster called?");
+      await createAuthorities(outDir, values.name, nowMs);
+      terminal.write(`  ${join(outDir, "ca")}: ca.crt and next.crt are for the trust root, the keys stay here\n`);
+      return 0;
+    }
     case "new": {
       const pin = Buffer.from(await makeNextAuthority(outDir, nowMs)).toString("hex");
       terminal.write(`  The next CA is made. Have a trust root signed that pins it too:\n    ${pin}\n`);

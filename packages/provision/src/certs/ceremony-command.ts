@@ -6,7 +6,6 @@ import { splitCertificates } from "../ca.ts";
 import { createCluster } from "../cluster-files.ts";
 import type { ProvisionedCluster } from "../cluster-files.ts";
 import { giveContainerFiles, writeContainerFiles } from "../container-files.ts";
-import { fileExists, writePrivateFile } from "../files.ts";
 import { writeGatewayFiles } from "../gateway-files.ts";
 import {
   CertsUsageError,
@@ -17,6 +16,7 @@ import {
   shortPath,
 } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
+import { accountOf, writeEnvironment } from "./compose-environment.ts";
 
 const HELP = `Usage: node certs/ceremony.js [options]
 
@@ -39,8 +39,6 @@ const NODE_IDS = ["n1", "n2", "n3"] as const;
 const ROOT_KEYS = 3;
 const ROOT_THRESHOLD = 2;
 const QUORUM = 2;
-/** Of the containers where root holds the ceremony: no account of any common system. */
-const UID_DEFAULT = 10_001;
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 interface CeremonyOptions {
@@ -119,32 +117,6 @@ async function readAuthorities(path: string): Promise<readonly string[]> {
   return certificates;
 }
 
-/** The containers run as whoever owns the files, and never as root. */
-function accountOf(given: string | undefined): { readonly uid: number; readonly gid: number } {
-  const own = process.getuid?.() ?? 0;
-  if (own !== 0) {
-    if (given !== undefined) throw new CertsUsageError("only root may give the files to another account (--uid)");
-    return { uid: own, gid: process.getgid?.() ?? own };
-  }
-  const uid = given === undefined ? UID_DEFAULT : Number(given);
-  if (!Number.isInteger(uid) || uid < 1) throw new CertsUsageError(`--uid is the number of an account, not: ${given}`);
-  return { uid, gid: uid };
-}
-
-/** Replaces what is ours in the file, and leaves the rest. */
-async function writeEnvironment({ envFile, outDir, uid, gid }: CeremonyOptions, workingDir: string): Promise<void> {
-  const folder = shortPath(outDir, workingDir);
-  const own = {
-    ANCHORING_UID: String(uid),
-    ANCHORING_GID: String(gid),
-    ANCHORING_DIR: folder.startsWith("/") ? folder : `./${folder}`,
-  };
-  const present = (await fileExists(envFile)) ? (await readFile(envFile, "utf8")).split("\n") : [];
-  const kept = present.filter((line) => line !== "" && !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
-  const lines = [...kept, ...Object.entries(own).map(([name, value]) => `${name}=${value}`), ""];
-  await writePrivateFile(envFile, lines.join("\n"));
-}
-
 function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, terminal: CertsTerminal): string {
   const folder = shortPath(cluster.outDir, terminal.workingDir);
   const rootKeys = join(folder, "root-keys");
@@ -169,9 +141,7 @@ function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, termina
     curl --cacert ${join(folder, "gateway", "ca.crt")} https://${host}:8443/healthz
 
   The three root keys in ${rootKeys} are demo keys: they, the CA's key, and the keys of all nodes were
-  made on this machine. For production hold the ceremony on a machine without a network, with
-    node certs/ceremony.js --out /media/ceremony/cluster --host <public name>
-  and take apart what it made: each of root-keys/ to its own holder, ca/ to whoever renews certificates, nodes/<id>/ to
-  that node alone. docs/operating/install.md says it step by step. Publish the RootTHK: it is what verifiers pin.
+  made on this machine, and whoever has it has the cluster. To rely on a cluster make each key where it stays:
+  docs/operating/ceremony.md, offline, step by step. Publish the RootTHK: it is what verifiers pin.
 `;
 }

@@ -5,6 +5,7 @@ import { authorityCommand } from "./authority-command.ts";
 import { ceremonyCommand } from "./ceremony-command.ts";
 import { CertsUsageError } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
+import { configureCommand } from "./configure-command.ts";
 import { installCommand, requestCommand } from "./foreign-commands.ts";
 import { issueCommand } from "./issue-command.ts";
 import { renewCommand } from "./renew-command.ts";
@@ -12,6 +13,7 @@ import { showCommand } from "./show-command.ts";
 
 const COMMANDS = {
   ceremony: ceremonyCommand,
+  configure: configureCommand,
   renew: renewCommand,
   issue: issueCommand,
   authority: authorityCommand,

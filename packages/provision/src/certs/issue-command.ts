@@ -1,9 +1,10 @@
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatIdentity } from "@event-anchoring/control-contract";
 import type { CertificateRole } from "@event-anchoring/control-contract";
 import { hexToBytes } from "@event-anchoring/protocol";
-import { OPERATOR_LIFETIME_MS_MAX, issueCertificate } from "../ca.ts";
+import { OPERATOR_LIFETIME_MS_MAX, issueCertificate, issueRequested, parseCertificate } from "../ca.ts";
 import { loadCertificateAuthority, loadCluster } from "../cluster-files.ts";
 import { makePrivateDirectory, writePrivateFile } from "../files.ts";
 import { CertsUsageError, OUT_DIR_DEFAULT, dateText, parseLifetime } from "./certs-arguments.ts";
@@ -15,7 +16,11 @@ Issues a certificate, with a new key, into a folder: tls.crt, tls.key and ca.crt
 revokes API keys, and lives a day at most. A node's own certificate is renewed in place by certs/renew.js; issued here,
 it is for a node whose folder is elsewhere.
 
+With --request no key is made: the certificate is for the key whose holder wrote the request (tls.csr), and which stays
+with them.
+
 Options:
+  --request <file>     of a node: tls.csr from its identity folder
   --to <folder>        where it goes (default: <cluster folder>/issued/<role>-<id>)
   --lifetime <time>    (default: 8h for an operator, 30d otherwise)
   --out <folder>       the cluster's folder, with the CA (default: ${OUT_DIR_DEFAULT})
@@ -32,6 +37,7 @@ export async function issueCommand(args: readonly string[], terminal: CertsTermi
       out: { type: "string", default: OUT_DIR_DEFAULT },
       to: { type: "string" },
       lifetime: { type: "string" },
+      request: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -52,11 +58,22 @@ export async function issueCommand(args: readonly string[], terminal: CertsTermi
   const cluster = await loadCluster(outDir);
   const authority = await loadCertificateAuthority(outDir);
   const identity = { role, clusterId: hexToBytes(cluster.clusterId, 32), id };
-  const issued = await issueCertificate(authority, identity, lifetimeMs, terminal.nowMs);
   await makePrivateDirectory(to);
+  let certificate: string;
+  if (values.request === undefined) {
+    const issued = await issueCertificate(authority, identity, lifetimeMs, terminal.nowMs);
+    certificate = issued.certificatePem;
+    await writePrivateFile(join(to, "tls.key"), issued.privateKeyPem);
+  } else {
+    if (role === "node" && !cluster.nodes.some(({ nodeId }) => nodeId === id)) {
+      throw new CertsUsageError(`the cluster has no node ${id}`);
+    }
+    const request = await readFile(resolve(terminal.workingDir, values.request), "utf8");
+    certificate = await issueRequested(authority, identity, request, lifetimeMs, terminal.nowMs);
+  }
   await writePrivateFile(join(to, "ca.crt"), authority.certificatePem);
-  await writePrivateFile(join(to, "tls.key"), issued.privateKeyPem);
-  await writePrivateFile(join(to, "tls.crt"), issued.certificatePem);
-  terminal.write(`  ${to}: ${formatIdentity(identity)}, expires ${dateText(issued.expiresMs)}\n`);
+  await writePrivateFile(join(to, "tls.crt"), certificate);
+  const expires = dateText(Date.parse(parseCertificate(certificate).validTo));
+  terminal.write(`  ${to}: ${formatIdentity(identity)}, expires ${expires}\n`);
   return 0;
 }

@@ -1,0 +1,42 @@
+/** What docker compose is told in `.env`: where the cluster's files are, and whose they are. */
+import { readFile } from "node:fs/promises";
+import { fileExists, writePrivateFile } from "../files.ts";
+import { CertsUsageError, shortPath } from "./certs-arguments.ts";
+
+/** Of the containers where root makes the files: no account of any common system. */
+const UID_DEFAULT = 10_001;
+
+/** Whom the containers run as. */
+export interface ContainerAccount {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The containers run as whoever owns the files, and never as root. */
+export function accountOf(given: string | undefined): ContainerAccount {
+  const own = process.getuid?.() ?? 0;
+  if (own !== 0) {
+    if (given !== undefined) throw new CertsUsageError("only root may give the files to another account (--uid)");
+    return { uid: own, gid: process.getgid?.() ?? own };
+  }
+  const uid = given === undefined ? UID_DEFAULT : Number(given);
+  if (!Number.isInteger(uid) || uid < 1) throw new CertsUsageError(`--uid is the number of an account, not: ${given}`);
+  return { uid, gid: uid };
+}
+
+/** Replaces what is ours in the file, and leaves the rest. */
+export async function writeEnvironment(
+  { envFile, outDir, uid, gid }: ContainerAccount & { readonly envFile: string; readonly outDir: string },
+  workingDir: string,
+): Promise<void> {
+  const folder = shortPath(outDir, workingDir);
+  const own = {
+    ANCHORING_UID: String(uid),
+    ANCHORING_GID: String(gid),
+    ANCHORING_DIR: folder.startsWith("/") ? folder : `./${folder}`,
+  };
+  const present = (await fileExists(envFile)) ? (await readFile(envFile, "utf8")).split("\n") : [];
+  const kept = present.filter((line) => line !== "" && !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
+  const lines = [...kept, ...Object.entries(own).map(([name, value]) => `${name}=${value}`), ""];
+  await writePrivateFile(envFile, lines.join("\n"));
+}

@@ -1,0 +1,118 @@
+/** The two processes of each node as a service manager runs them: no supervisor, SIGTERM, started again by hand. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { cpSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { until } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+
+const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
+const UNITS = ["control-plane", "api"] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** A build of the two processes: the one of this checkout, or a copy that calls itself another version. */
+export interface Release {
+  readonly folder: string;
+  /** As /healthz says it. */
+  readonly version: string;
+}
+
+/** This checkout's build under another version, in a folder of its own: what an upgrade puts into place. */
+export function releaseCalled(version: string, folder: string): Release {
+  for (const unit of UNITS) {
+    const copy = join(folder, "packages", unit);
+    mkdirSync(copy, { recursive: true });
+    cpSync(join(CHECKOUT, "packages", unit, "package.json"), join(copy, "package.json"));
+    cpSync(join(CHECKOUT, "packages", unit, "dist"), join(copy, "dist"), { recursive: true });
+  }
+  symlinkSync(join(CHECKOUT, "node_modules"), join(folder, "node_modules"));
+  const file = join(folder, "packages/api/dist/service-version.js");
+  const text = readFileSync(file, "utf8");
+  const renamed = text.replace(/SERVICE_VERSION = "[^"]*"/u, `SERVICE_VERSION = "${version}"`);
+  if (renamed === text) throw new Error(`${file} does not say its version where it used to`);
+  writeFileSync(file, renamed);
+  return { folder, version };
+}
+
+/** How a process ended, and when, on this process's monotonic clock. */
+export interface UnitEnd {
+  readonly code: number | null;
+  readonly atMs: number;
+}
+
+export class NodeUnits {
+  readonly #setup: TestCluster;
+  readonly #children = new Map<string, ChildProcess>();
+
+  constructor(setup: TestCluster) {
+    this.#setup = setup;
+  }
+
+  /** Takes a node over from the supervisor, which keeps its Postgres. */
+  async takeOver(nodeId: string, release: Release): Promise<void> {
+    await this.#setup.cluster.node(nodeId).stopProcesses();
+    for (const unit of UNITS) this.start(nodeId, unit, release);
+    await this.ready(nodeId, release);
+  }
+
+  start(nodeId: string, unit: Unit, release: Release): void {
+    const { root } = this.#setup.cluster;
+    const log = openSync(join(root, "nodes", nodeId, "logs", `${unit}.unit.log`), "a", 0o600);
+    const main = join(release.folder, "packages", unit, "dist/main.js");
+    const settings = join(root, "nodes", nodeId, `${unit}.json`);
+    const child = spawn(process.execPath, [main, "--config", settings], { stdio: ["ignore", log, log] });
+    this.#children.set(`${nodeId} ${unit}`, child);
+  }
+
+  /** SIGTERM; resolves when the process has ended. */
+  async stop(nodeId: string, unit: Unit): Promise<UnitEnd> {
+    const child = this.#children.get(`${nodeId} ${unit}`);
+    if (child === undefined) throw new Error(`${nodeId} ${unit} was not started here`);
+    const ended = new Promise<UnitEnd>((resolve) => {
+      child.once("exit", (code) => resolve({ code, atMs: performance.now() }));
+    });
+    child.kill("SIGTERM");
+    const end = await ended;
+    this.#children.delete(`${nodeId} ${unit}`);
+    return end;
+  }
+
+  /** Both at the same moment, as a host that shuts down asks them. */
+  async stopBoth(nodeId: string): Promise<readonly UnitEnd[]> {
+    return Promise.all(UNITS.map((unit) => this.stop(nodeId, unit)));
+  }
+
+  /** Waits until /readyz is 200 and the process that answers is of this release. */
+  async ready(nodeId: string, release: Release): Promise<void> {
+    const { api_url: url } = this.#setup.entry(nodeId);
+    await until(
+      `${nodeId} is ready as ${release.version}`,
+      async () => {
+        try {
+          const [ready, health] = await Promise.all([fetch(`${url}/readyz`), fetch(`${url}/healthz`)]);
+          const { versions } = (await health.json()) as { versions: { service: string } };
+          return ready.status === 200 && versions.service === release.version;
+        } catch {
+          // It does not listen yet.
+          return false;
+        }
+      },
+      60_000,
+    );
+  }
+
+  /** For the end of a test, however it went. */
+  async killAll(): Promise<void> {
+    const children = [...this.#children.values()];
+    this.#children.clear();
+    await Promise.all(
+      children.map(async (child) => {
+        const ended = new Promise((resolve) => child.once("exit", resolve));
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        child.kill("SIGKILL");
+        await ended;
+      }),
+    );
+  }
+}
