@@ -26,15 +26,23 @@ function controlPlaneGone(lastSuccess: string): string {
 
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 31];
 
-/** How a control plane ends for good. */
-export type StoppedReason = "fenced" | "halted";
+/** How a control plane ends for good, and the code of what it found. */
+export interface StoppedReason {
+  readonly reason: "fenced" | "halted";
+  readonly check: string;
+}
+
+const CHECK_CODE = /^[a-z_]{1,64}$/u;
 
 /** What a control plane leaves beside its socket when it ends for good; null: nothing. */
 export function stoppedReasonIn(folder: string): StoppedReason | null {
   try {
     const value: unknown = JSON.parse(readFileSync(join(folder, "stopped.json"), "utf8"));
-    const reason = typeof value === "object" && value !== null && "reason" in value ? value.reason : null;
-    return reason === "fenced" || reason === "halted" ? reason : null;
+    if (typeof value !== "object" || value === null || !("reason" in value)) return null;
+    const { reason } = value;
+    const check = "check" in value && typeof value.check === "string" ? value.check : "";
+    if (reason !== "fenced" && reason !== "halted") return null;
+    return { reason, check: CHECK_CODE.test(check) ? check : "unknown" };
   } catch {
     // No file, or half of one: the next scrape looks again.
     return null;
@@ -48,7 +56,7 @@ export class ApiMetrics {
   readonly #problems: Counter;
   readonly #inFlight: Gauge;
   readonly #controlPlaneUp: Gauge;
-  readonly #nodeStopped: Gauge<"reason">;
+  readonly #nodeStopped: Gauge<"reason" | "check">;
   readonly #stoppedReason: () => StoppedReason | null;
   #lastSuccess = "0";
 
@@ -90,7 +98,7 @@ export class ApiMetrics {
     this.#nodeStopped = new Gauge({
       name: "anchoring_node_stopped",
       help: "1 if the control plane of this node has ended for good and waits for a person",
-      labelNames: ["reason"],
+      labelNames: ["reason", "check"],
       registers,
     });
     this.#addSpans(options.spans ?? (() => null));
@@ -150,7 +158,7 @@ export class ApiMetrics {
     this.#controlPlaneUp.set(isUp ? 1 : 0);
     this.#nodeStopped.reset();
     const stopped = isUp ? null : this.#stoppedReason();
-    if (stopped !== null) this.#nodeStopped.set({ reason: stopped }, 1);
+    if (stopped !== null) this.#nodeStopped.set({ ...stopped }, 1);
     return `${await this.#registry.metrics()}\n${nodeText}`;
   }
 }

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "./node.ts";
-import { scrubMetrics } from "./scrub/scrub-metrics.ts";
+import { scrubMetrics } from "./scrub-metrics.ts";
 
 const PREFIX = "anchoring_";
 

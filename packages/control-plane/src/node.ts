@@ -103,7 +103,7 @@ export class ControlPlaneNode {
             openWalk,
             rowsPerSecond: config.scrub_rows_per_second,
             isBusy: () => isBusyFor(this.#session),
-            onDifference: (detail) => this.#halt("corrupt_row", `the scrub found a difference: ${detail}`),
+            onDifference: (detail) => this.#halt("scrub_difference", detail),
           });
     this.rootSync = createRootSync({
       environment,
