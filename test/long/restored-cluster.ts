@@ -1,0 +1,101 @@
+/** What the drills of backup and restore do to a test cluster, with the commands that an operator types. */
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { anchorctl } from "@event-anchoring/cli";
+import { SqlSession, nodeFiles, until } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+
+export const STEP_TIMEOUT_MS = 300_000;
+
+export interface Run {
+  readonly exitCode: number;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** One command line; its JSON, whatever the exit code. */
+export async function run(args: readonly string[]): Promise<Run> {
+  let stdout = "";
+  const exitCode = await anchorctl([...args, "--json"], {
+    stdout: { isTTY: false, write: (text) => (stdout += text) },
+    stderr: { isTTY: false, write: () => {} },
+    workingDir: "/",
+    environment: {},
+  });
+  return { exitCode, json: JSON.parse(stdout) as Run["json"] };
+}
+
+export async function mustRun(args: readonly string[]): Promise<Run["json"]> {
+  const { exitCode, json } = await run(args);
+  if (exitCode !== 0) throw new Error(`anchorctl ${args.join(" ")}: ${exitCode} ${JSON.stringify(json)}`);
+  return json;
+}
+
+/** The settings file of a node's control plane. */
+export function settingsOf({ cluster }: TestCluster, nodeId: string): string {
+  return join(cluster.root, "nodes", nodeId, "control-plane.json");
+}
+
+export async function takeBackup(setup: TestCluster, nodeId: string, name: string): Promise<string> {
+  const out = join(setup.cluster.root, name);
+  await mustRun(["backup", "create", "--database", settingsOf(setup, nodeId), "--out", out]);
+  return out;
+}
+
+/** A node that was prepared and has not run: identity, settings, an empty database. */
+export async function prepareNode(setup: TestCluster, nodeId: string): Promise<void> {
+  const node = await setup.cluster.addNode(nodeId);
+  await node.killProcesses();
+  const { promiseFile, databaseUrl } = nodeFiles(setup.cluster, nodeId);
+  for (const path of [promiseFile, `${promiseFile}.lock`, `${promiseFile}.new`]) rmSync(path, { force: true });
+  const session = await SqlSession.open(databaseUrl);
+  try {
+    for (const schema of ["node", "state"]) await session.rows(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+  } finally {
+    await session.close();
+  }
+}
+
+/** The node ends, and what it has promised is carried away: without it, it can never start again. */
+export async function loseNode(setup: TestCluster, nodeId: string): Promise<string> {
+  const { promiseFile } = nodeFiles(setup.cluster, nodeId);
+  await setup.cluster.node(nodeId).killProcesses();
+  const kept = join(setup.cluster.root, `${nodeId}.promises`);
+  renameSync(promiseFile, kept);
+  return kept;
+}
+
+/** Signs with the cluster's root key, as its holder would after having compared the hash. */
+export async function signRoot({ cluster }: TestCluster, proposal: string, rootThk: unknown): Promise<void> {
+  const key = join(cluster.root, "root-keys", "root-1.seed");
+  const held = ["--cluster", cluster.root];
+  await mustRun(["root", "sign", proposal, "--key", key, "--expect", String(rootThk), ...held]);
+}
+
+/** null: it does not answer. */
+export async function readiness({ entry }: TestCluster, nodeId: string): Promise<string | null> {
+  try {
+    const response = await fetch(`${entry(nodeId).api_url}/readyz`, { signal: AbortSignal.timeout(5000) });
+    return response.status === 200 ? "ready" : await response.text();
+  } catch {
+    // The node is starting or down; whoever waits asks again.
+    return null;
+  }
+}
+
+export async function untilReady(setup: TestCluster, nodeIds: readonly string[]): Promise<void> {
+  for (const nodeId of nodeIds) {
+    let newest: string | null = null;
+    await until(
+      `${nodeId} is ready`,
+      async () => (newest = await readiness(setup, nodeId)) === "ready",
+      STEP_TIMEOUT_MS,
+    ).catch((error: unknown) => {
+      throw new Error(`${nodeId}: ${newest ?? "no answer"}`, { cause: error });
+    });
+  }
+}
+
+export function logOf(setup: TestCluster, nodeId: string): string {
+  const { controlPlaneLog } = nodeFiles(setup.cluster, nodeId);
+  return existsSync(controlPlaneLog) ? readFileSync(controlPlaneLog, "utf8") : "";
+}
