@@ -16,6 +16,7 @@ async function scraped({ session, signatures, decisions }: MemoryNode): Promise<
     decisions,
     timings: new NodeTimings(),
     network: null,
+    scrub: null,
     rootSync: { gauges: () => ({ syncError: 0, lastSuccessTimestampS: 0 }) },
     status: () => ({ serving: { state: "running", failing: [] } }),
   };
