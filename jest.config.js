@@ -12,6 +12,7 @@ export default {
       },
     ],
   },
+  globalSetup: "<rootDir>/test/run/set-up.js",
   testEnvironment: "node",
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   // Suites that take minutes each: npm run test:long.
@@ -25,6 +26,9 @@ export default {
   ],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
   testTimeout: 30000,
+  testSequencer: "<rootDir>/test/run/slowest-first.js",
   // Clusters of real processes wait more than they work: two suites at a time use what one leaves idle.
   maxWorkers: 2,
+  // Modules of a suite that has ended are freed late, or not at all; a worker that holds so much makes room for another.
+  workerIdleMemoryLimit: "1GB",
 };

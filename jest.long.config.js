@@ -5,12 +5,13 @@ export default {
   ...config,
   testMatch: [
     "<rootDir>/test/long/**/*.test.ts",
-    "<rootDir>/test/cluster/races.test.ts",
+    "<rootDir>/test/cluster/{hard-times,races}.test.ts",
     "<rootDir>/test/cluster/{membership,trust-root,alerts}.test.ts",
     "<rootDir>/test/responsibility/**/*.test.ts",
     "<rootDir>/test/simulation/**/*.test.ts",
   ],
   testPathIgnorePatterns: ["/node_modules/"],
   testTimeout: 600_000,
+  reporters: ["default", "<rootDir>/test/run/summary.js"],
   maxWorkers: 1,
 };

@@ -63,7 +63,7 @@ else
 fi
 
 if [[ -x ../../node_modules/.bin/jest ]]; then
-  (cd ../.. && npm run jest -- test/sdk/rust.test.ts test/sdk/cross.test.ts)
+  (cd ../.. && npm run jest -- test/sdk/sdks.test.ts -t "Rust SDK|SDKs among")
 else
   echo 'sdk-rust: not tested on a cluster, which takes npm ci'
 fi

@@ -32,9 +32,9 @@ beforeAll(async () => {
 
 afterAll(async () => {
   prometheus?.kill();
-  await setup.cluster.erase();
+  await setup.erase();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+}, 240_000);
 
 /** The real program with the rules as they are shipped, every node a target. */
 async function startPrometheus(): Promise<void> {

@@ -41,14 +41,14 @@ if (typeof kind !== "string")
     setup.cluster.node(NODE).startProcesses();
     await setup.cluster.ready();
     load = ClusterLoad.start(setup, WRITERS);
-  }, 90_000);
+  }, 240_000);
 
   afterAll(async () => {
     await load.abandon();
     await setup.cluster.stop();
     disk.unmount();
-    await setup.cluster.erase();
-  }, 60_000);
+    await setup.erase();
+  }, 240_000);
 
   test("says so, the others go on without it, and it is back by itself when there is space again", async () => {
     await load.more(50);

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,19 +31,18 @@ beforeAll(async () => {
   setup = await startTestCluster();
   files = nodeFiles(setup.cluster, NODE);
   load = ClusterLoad.start(setup, WRITERS);
-}, 90_000);
+}, 240_000);
 
 afterAll(async () => {
   await load.abandon();
   await Promise.all(clones.map((clone) => clone.stop()));
-  await setup.cluster.erase();
-}, 60_000);
+  await setup.erase();
+}, 240_000);
 
 /** Whole and with its owners: a database folder belongs to the account of Postgres. */
-function copy(from: string, to: string): string {
+function copy(from: string, to: string): void {
   const { status, stderr } = spawnSync("cp", ["-pR", from, to], { encoding: "utf8" });
   if (status !== 0) throw new Error(`${from} was not copied: ${stderr}`);
-  return to;
 }
 
 async function stopNode(): Promise<void> {
@@ -85,67 +84,72 @@ async function expectDown(): Promise<void> {
   ]);
 }
 
-/** The node has everything again that it had promised: nothing stands in its way. */
+/** The node has everything that it had promised: nothing stands in its way. */
 async function expectBack(): Promise<void> {
-  await startNode();
   await setup.cluster.ready();
   await load.more(20);
   expect(files.stopped()).toBeNull();
 }
 
+type Age = "older" | "newest";
+
+/** The node is stopped, gets copies of this age in the place of its files (null: nothing), and is started. */
+async function startWith({ database, promiseFile }: Record<"database" | "promiseFile", Age | null>): Promise<void> {
+  await stopNode();
+  const places = [
+    [files.databaseDir, database],
+    [files.promiseFile, promiseFile],
+  ] as const;
+  for (const [path, age] of places) {
+    rmSync(path, { recursive: true, force: true });
+    if (age !== null) copy(`${path}-${age}`, path);
+  }
+  await startNode();
+}
+
+/** Copies of what the node has now, while it is stopped. */
+function keep(age: Age): void {
+  for (const path of [files.databaseDir, files.promiseFile]) copy(path, `${path}-${age}`);
+}
+
 describe("a node that forgot what it promised", () => {
-  test("does not start without its promise file", async () => {
+  beforeAll(async () => {
     await load.more(50);
     await stopNode();
-    renameSync(files.promiseFile, `${files.promiseFile}.away`);
+    keep("older");
     await startNode();
+    await expectBack();
+    await stopNode();
+    keep("newest");
+  }, 240_000);
+
+  test("does not start without its promise file", async () => {
+    await startWith({ database: "newest", promiseFile: null });
     expect(await fenced()).toMatchObject({ code: EXIT_FENCED, reason: "fenced", check: "promise_file_missing" });
     await expectDown();
-    await stopNode();
-    renameSync(`${files.promiseFile}.away`, files.promiseFile);
-    await expectBack();
-  }, 60_000);
+  }, 240_000);
 
   test("does not start with an older copy of its database", async () => {
-    await stopNode();
-    const older = copy(files.databaseDir, `${files.databaseDir}-older`);
-    await expectBack();
-    await stopNode();
-    renameSync(files.databaseDir, `${files.databaseDir}-newer`);
-    renameSync(older, files.databaseDir);
-    await startNode();
+    await startWith({ database: "older", promiseFile: "newest" });
     const { code, check, detail } = await fenced();
     expect([code, check]).toEqual([EXIT_FENCED, "wal_went_back"]);
     expect(detail).toMatch(/ends at \d+, it had been flushed up to \d+/);
     await expectDown();
-    await stopNode();
-    rmSync(files.databaseDir, { recursive: true });
-    renameSync(`${files.databaseDir}-newer`, files.databaseDir);
-    await expectBack();
-  }, 60_000);
+  }, 240_000);
 
   test("is told by its peers when database and promise file are both of an older day", async () => {
-    const places = [files.databaseDir, files.promiseFile];
-    await stopNode();
-    for (const path of places) copy(path, `${path}-older`);
-    await expectBack();
-    await stopNode();
-    for (const path of places) {
-      renameSync(path, `${path}-newer`);
-      renameSync(`${path}-older`, path);
-    }
-    await startNode();
+    await startWith({ database: "older", promiseFile: "older" });
     const { code, check, detail } = await fenced();
     expect([code, check]).toEqual([EXIT_FENCED, "peer_remembers_more"]);
     expect(detail).toMatch(/^n[12]: (amnesia|stale_incarnation): /);
     await expectDown();
-    await stopNode();
-    for (const path of places) {
-      rmSync(path, { recursive: true });
-      renameSync(`${path}-newer`, path);
-    }
+  }, 240_000);
+
+  test("goes on when it is given back what it had", async () => {
+    await startWith({ database: "newest", promiseFile: "newest" });
     await expectBack();
-  }, 60_000);
+    expect(setup.entry(NODE).pids.control_plane).not.toBeNull();
+  }, 240_000);
 });
 
 interface Clone {
@@ -212,12 +216,10 @@ async function startCopy(databaseDir: string): Promise<string> {
 
 describe("a clone of a node", () => {
   test("gets neither the living one's promise file nor its peers, and the living one goes on", async () => {
-    await stopNode();
-    const databaseDir = copy(files.databaseDir, `${files.databaseDir}-clone`);
-    const promiseFile = copy(files.promiseFile, `${files.promiseFile}-clone`);
-    await expectBack();
+    // What the living one was started from.
+    const promiseFile = `${files.promiseFile}-newest`;
     const { control_plane: living } = setup.entry(NODE).pids;
-    const database = await startCopy(databaseDir);
+    const database = await startCopy(`${files.databaseDir}-newest`);
     const thief = await startClone("thief", { database_url: database });
     await until("it says that it may not", () => thief.log().includes(`is held by process ${living ?? "?"}`));
     await thief.stop();
@@ -230,7 +232,7 @@ describe("a clone of a node", () => {
     }
     await load.more(40);
     expect(setup.entry(NODE).pids.control_plane).toBe(living);
-  }, 60_000);
+  }, 240_000);
 });
 
 describe("after all of that", () => {
@@ -240,5 +242,5 @@ describe("after all of that", () => {
     for (const { id } of setup.cluster.file.nodes) expect(await differencesAt(setup, id, acknowledged)).toEqual([]);
     expect(await headsAt(setup, NODE)).toEqual(await headsAt(setup, "n1"));
     expect(receiptFailures(setup, acknowledged)).toEqual([]);
-  }, 60_000);
+  }, 240_000);
 });

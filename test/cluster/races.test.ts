@@ -9,12 +9,14 @@ import {
   grantBody,
   partyOf,
   revocationBody,
+  served,
   signClaim,
   signGrant,
   signRevocation,
   startTestCluster,
 } from "@event-anchoring/testkit";
 import type { Answer, JsonBody, Party, TestCluster, WireCreated } from "@event-anchoring/testkit";
+import { describeWholeLogs } from "../interop/whole-logs.ts";
 
 const BATCH_SIZE = 1000;
 /** RACES=50000 runs as many; the long suites do. */
@@ -40,12 +42,12 @@ beforeAll(async () => {
     client: new AnchoringClient({ apiUrl, apiKey: setup.apiKey, connections: SINGLES_AT_ONCE }),
     origin,
   }));
-}, 90_000);
+}, 240_000);
 
 afterAll(async () => {
   await Promise.all(nodes.map(({ client }) => client.close()));
-  await setup.cluster.erase();
-}, 60_000);
+  await setup.erase();
+}, 240_000);
 
 /** Asks every node at once. */
 function atOnce<Said>(ask: (node: Node) => Promise<Said>): Promise<Said[]> {
@@ -78,12 +80,26 @@ function first(): Node {
   return node;
 }
 
-/** What the nodes said of one race; good is one that created and the others that found the same. */
+/** How often a node was too busy and was asked again. */
+let repetitions = 0;
+
+function patiently<Body>(ask: () => Promise<Answer<Body>>): Promise<Answer<Body>> {
+  return served(async () => {
+    const answer = await ask();
+    if (answer.status === 503) repetitions += 1;
+    return answer;
+  });
+}
+
+/**
+ * What the nodes said of one race; good is one that created and the others that found the same. Whoever was asked again
+ * may have found what the first time had created.
+ */
 function raceFault(said: readonly { readonly status: number; readonly anchorId: string }[]): string | null {
   const statuses = said.map(({ status }) => String(status)).sort();
   const ids = new Set(said.map(({ anchorId }) => anchorId));
-  const isGood = statuses.join() === "200,200,201" && ids.size === 1;
-  return isGood ? null : JSON.stringify(said);
+  const isGood = statuses.join() === "200,200,201" || (repetitions > 0 && statuses.join() === "200,200,200");
+  return isGood && ids.size === 1 ? null : JSON.stringify(said);
 }
 
 /** Status of what was recorded and code of what was refused, in one order. */
@@ -106,7 +122,7 @@ describe(`${RACES} races for a client_event_id between three nodes`, () => {
       client_event_id: randomUUID(),
     }));
     const answers = await atOnce(async ({ client, origin }) =>
-      expectOk(await client.createEvents({ origin_fingerprint: origin, events })),
+      expectOk(await patiently(() => client.createEvents({ origin_fingerprint: origin, events }))),
     );
     for (let at = 0; at < BATCH_SIZE; at++) {
       const said = answers.map(({ results }) => ({
@@ -119,7 +135,9 @@ describe(`${RACES} races for a client_event_id between three nodes`, () => {
 
   async function raceSingle(): Promise<void> {
     const event = { event_hash: randomBytes(32).toString("hex"), client_event_id: randomUUID() };
-    const answers = await atOnce(({ client, origin }) => client.createEvent({ origin_fingerprint: origin, ...event }));
+    const answers = await atOnce(({ client, origin }) =>
+      patiently(() => client.createEvent({ origin_fingerprint: origin, ...event })),
+    );
     collect(answers.map(saidOf));
   }
 
@@ -129,33 +147,35 @@ describe(`${RACES} races for a client_event_id between three nodes`, () => {
     for (const { anchorId } of said) anchorIds.add(anchorId);
   }
 
-  test("have one winner each, and every node names it", async () => {
-    const before = await anchorCount();
-    const startedAt = performance.now();
-    await run(BATCHES, BATCHES_AT_ONCE, raceBatch);
-    await run(SINGLE_RACES, SINGLES_AT_ONCE, raceSingle);
-    const seconds = (performance.now() - startedAt) / 1000;
-    process.stdout.write(`${RACES} races between three nodes in ${seconds.toFixed(1)} s\n`);
-    expect(faults.slice(0, 5)).toEqual([]);
-    expect(anchorIds.size).toBe(RACES);
-    expect((await anchorCount()) - before).toBe(RACES);
-  }, 240_000);
+  test(
+    "have one winner each, and every node names it",
+    async () => {
+      const before = await anchorCount();
+      const startedAt = performance.now();
+      await run(BATCHES, BATCHES_AT_ONCE, raceBatch);
+      await run(SINGLE_RACES, SINGLES_AT_ONCE, raceSingle);
+      const seconds = (performance.now() - startedAt) / 1000;
+      process.stdout.write(`${RACES} races between three nodes in ${seconds.toFixed(1)} s\n`);
+      expect(faults.slice(0, 5)).toEqual([]);
+      expect(anchorIds.size).toBe(RACES);
+      expect((await anchorCount()) - before).toBe(RACES);
+    },
+    240_000 + RACES * 30,
+  );
 
   test("give an id that is raced with other content to one content alone", async () => {
     const conflicts: string[] = [];
     await run(RECORD_RACES, RECORDS_AT_ONCE, async () => {
       const id = randomUUID();
-      const answers = await atOnce(({ client, origin }) =>
-        client.createEvent({
-          origin_fingerprint: origin,
-          event_hash: randomBytes(32).toString("hex"),
-          client_event_id: id,
-        }),
-      );
+      const answers = await atOnce(({ client, origin }) => {
+        const event_hash = randomBytes(32).toString("hex");
+        const body = { origin_fingerprint: origin, event_hash, client_event_id: id };
+        return served(() => client.createEvent(body));
+      });
       conflicts.push(summaryOf(answers));
     });
     expect(new Set(conflicts)).toEqual(new Set(["201,client_event_id_conflict,client_event_id_conflict"]));
-  }, 60_000);
+  }, 240_000);
 });
 
 describe("races for claims and grants", () => {
@@ -192,7 +212,8 @@ describe("races for claims and grants", () => {
   async function registered(name: string): Promise<{ party: Party; entity: string; claim: string }> {
     const party = partyOf(name);
     const entity = new Uint8Array(randomBytes(32));
-    const { anchor } = expectOk(await first().client.createClaim(claimOf(entity, party)));
+    const claim = claimOf(entity, party);
+    const { anchor } = expectOk(await served(() => first().client.createClaim(claim)));
     return { party, entity: Buffer.from(entity).toString("hex"), claim: anchor.anchor_id };
   }
 
@@ -200,10 +221,10 @@ describe("races for claims and grants", () => {
     const faults: (string | null)[] = [];
     await run(RECORD_RACES, RECORDS_AT_ONCE, async (race) => {
       const body = claimOf(new Uint8Array(randomBytes(32)), partyOf(`races subject ${race}`));
-      faults.push(raceFault((await atOnce(({ client }) => client.createClaim(body))).map(saidOf)));
+      faults.push(raceFault((await atOnce(({ client }) => patiently(() => client.createClaim(body)))).map(saidOf)));
     });
     expect(faults).toEqual(Array.from({ length: RECORD_RACES }, () => null));
-  }, 60_000);
+  }, 240_000);
 
   test("an entity that two issuers claim at once is one issuer's", async () => {
     const answers: string[] = [];
@@ -211,11 +232,11 @@ describe("races for claims and grants", () => {
       const entity = new Uint8Array(randomBytes(32));
       const rivals = nodes.map((_, at) => partyOf(`rival ${race} ${at}`));
       const bodies = rivals.map((rival) => claimOf(entity, rival, rival));
-      const said = await Promise.all(nodes.map(({ client }, at) => client.createClaim(bodies[at] ?? {})));
+      const said = await Promise.all(nodes.map(({ client }, at) => served(() => client.createClaim(bodies[at] ?? {}))));
       answers.push(summaryOf(said));
     });
     expect(new Set(answers)).toEqual(new Set(["201,claim_conflict,claim_conflict"]));
-  }, 60_000);
+  }, 240_000);
 
   test("one grant is one anchor, and of three at once one stays active", async () => {
     const faults: (string | null)[] = [];
@@ -224,11 +245,11 @@ describe("races for claims and grants", () => {
     await run(RECORD_RACES / 2, RECORDS_AT_ONCE, async (race) => {
       const grantee = await registered(`races grantee ${race}`);
       const same = grantOf(grantor, grantee.claim, new Uint8Array(32));
-      faults.push(raceFault((await atOnce(({ client }) => client.createGrant(same))).map(saidOf)));
+      faults.push(raceFault((await atOnce(({ client }) => patiently(() => client.createGrant(same)))).map(saidOf)));
       const rivals = nodes.map(() => grantOf(grantor, grantee.claim, new Uint8Array(randomBytes(32))));
-      const said = await Promise.all(nodes.map(({ client }, at) => client.createGrant(rivals[at] ?? {})));
+      const said = await Promise.all(nodes.map(({ client }, at) => served(() => client.createGrant(rivals[at] ?? {}))));
       const grants = said.map((answer) => expectOk(answer).anchor.anchor_id);
-      const told = await Promise.all(grants.map((anchorId) => first().client.anchor(anchorId)));
+      const told = await Promise.all(grants.map((anchorId) => served(() => first().client.anchor(anchorId))));
       states.push(
         told
           .map((answer) => String(expectOk(answer).anchor.state))
@@ -238,7 +259,7 @@ describe("races for claims and grants", () => {
     });
     expect(faults).toEqual(Array.from({ length: RECORD_RACES / 2 }, () => null));
     expect(new Set(states)).toEqual(new Set(["active,superseded,superseded"]));
-  }, 60_000);
+  }, 240_000);
 
   test("one revocation is one anchor", async () => {
     const faults: (string | null)[] = [];
@@ -252,8 +273,13 @@ describe("races for claims and grants", () => {
         issuedAt: 0,
       };
       const body = revocationBody({ ...content, originFingerprint: null, signer: signRevocation(content, issuer) });
-      faults.push(raceFault((await atOnce(({ client }) => client.revoke("claim", claim, body))).map(saidOf)));
+      faults.push(
+        raceFault((await atOnce(({ client }) => patiently(() => client.revoke("claim", claim, body)))).map(saidOf)),
+      );
     });
     expect(faults).toEqual(Array.from({ length: RECORD_RACES / 4 }, () => null));
-  }, 60_000);
+  }, 240_000);
 });
+
+// What the races have left are the longest logs that a test writes.
+describeWholeLogs(() => setup);

@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await load.abandon();
-  await setup.cluster.erase();
+  await setup.erase();
 }, STEP_TIMEOUT_MS);
 
 const at = (name: string): string => join(ceremony, name);

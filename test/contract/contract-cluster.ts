@@ -95,7 +95,7 @@ export class ContractCluster {
 
   async stop(): Promise<void> {
     this.sender.close();
-    await this.setup.cluster.erase();
+    await this.setup.erase();
   }
 
   operation(id: string): Operation {

@@ -35,7 +35,7 @@ let writings: Writings;
 beforeAll(async () => {
   cluster = await ContractCluster.start();
   writings = new Writings(cluster.origin);
-}, 90_000);
+}, 240_000);
 
 afterAll(async () => {
   await cluster?.stop();

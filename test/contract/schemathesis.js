@@ -116,7 +116,7 @@ async function main() {
     const conformity = await judgeCluster(venv, started);
     return validity === 0 && conformity === 0 ? 0 : 1;
   } finally {
-    if (started !== null) await started.setup.cluster.erase();
+    if (started !== null) await started.setup.erase();
     rmSync(venv, { recursive: true, force: true });
   }
 }

@@ -43,7 +43,7 @@ afterAll(async () => {
   }
   await cluster.erase();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+}, 240_000);
 
 async function metricsOf(nodeId: string): Promise<string> {
   return (await fetch(cluster.node(nodeId).entry.metrics_url)).text();

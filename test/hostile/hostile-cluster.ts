@@ -16,12 +16,13 @@ import {
   expectOk,
   grantBody,
   partyOf,
+  served,
   signClaim,
   signGrant,
-  startTestCluster,
 } from "@event-anchoring/testkit";
 import type { Answer, JsonBody, Party, TestCluster } from "@event-anchoring/testkit";
 import type { ClaimInput, GrantInput } from "@event-anchoring/ledger";
+import { sharedCluster } from "../shared-cluster.ts";
 
 export interface Registered {
   readonly party: Party;
@@ -55,15 +56,15 @@ export class HostileCluster {
   }
 
   static async start(): Promise<HostileCluster> {
-    const setup = await startTestCluster();
+    const setup = await sharedCluster();
     const operator = await TestOperator.of(setup);
     const { apiKey } = await operator.createKey({ label: "admin", scopes: ["read", "write", "revoke", "admin"] });
     return new HostileCluster(setup, apiKey);
   }
 
-  async stop(): Promise<void> {
+  /** The cluster itself goes on for the next suite. */
+  async close(): Promise<void> {
     await Promise.all([...this.clients, this.admin].map((client) => client.close()));
-    await this.setup.cluster.erase();
   }
 
   client(node = 0): AnchoringClient {
@@ -111,13 +112,13 @@ export class HostileCluster {
     const party = partyOf(`${name} ${bytesToHex(random32())}`);
     const issuer = partyOf(`${name}'s issuer`);
     const input = this.claim(party, issuer);
-    const { anchor } = expectOk(await this.client().createClaim(claimBody(input)));
+    const { anchor } = expectOk(await served(() => this.client().createClaim(claimBody(input))));
     return { party, issuer, entity: input.entityFingerprint, claim: toAnchorId(hexToBytes(anchor.anchor_id, 32)) };
   }
 
   async grantTo(grantor: Registered, grantee: Registered, witness: Party): Promise<AnchorId> {
     const input = this.grant(grantor, grantee.claim, witness);
-    const { anchor } = expectOk(await this.client().createGrant(grantBody(input)));
+    const { anchor } = expectOk(await served(() => this.client().createGrant(grantBody(input))));
     return toAnchorId(hexToBytes(anchor.anchor_id, 32));
   }
 

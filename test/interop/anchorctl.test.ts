@@ -31,12 +31,13 @@ import {
 } from "./alter.ts";
 import type { Alter } from "./alter.ts";
 import { writeFreshLog } from "./fresh-log.ts";
-import { GoVerifier, whatGoLacks } from "./go-verifier.ts";
+import { whatGoLacks } from "./go-program.ts";
+import { GoVerifier, VERIFIER } from "./go-verifier.ts";
 import type { Verdict } from "./go-verifier.ts";
 
 // A receipt, a bundle and a policy as anchorctl writes them, judged by libraries of others; then each altered.
 
-const lacking = whatGoLacks();
+const lacking = whatGoLacks(VERIFIER);
 const describeWithGo = lacking === null ? describe : describe.skip;
 if (lacking !== null) process.stderr.write(`test/interop/anchorctl.test.ts is skipped: ${lacking}\n`);
 

@@ -16,7 +16,8 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { changed } from "../../packages/ledger/test/vector-builders/bundle-cases.ts";
 import type { Json } from "../../packages/ledger/test/vector-builders/json.ts";
-import { GoVerifier, whatGoLacks } from "./go-verifier.ts";
+import { whatGoLacks } from "./go-program.ts";
+import { GoVerifier, VERIFIER } from "./go-verifier.ts";
 import type { Verdict } from "./go-verifier.ts";
 
 // The shared vectors, judged by libraries that this project has not written. Where these take what docs/PROTOCOL.md
@@ -90,7 +91,7 @@ const bundles = load("bundle.json") as {
 };
 
 const { sha256 } = nodeCrypto;
-const lacking = whatGoLacks();
+const lacking = whatGoLacks(VERIFIER);
 const describeWithGo = lacking === null ? describe : describe.skip;
 if (lacking !== null) process.stderr.write(`test/interop/vectors.test.ts is skipped: ${lacking}\n`);
 let go: GoVerifier;

@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   CLOCK_NEMESES,
   HistoryChecker,
-  HistoryLoad,
   NETWORK_NEMESES,
   PROCESS_NEMESES,
   STORAGE_NEMESES,
-  describeStrike,
+  judgedHistory,
   startFaultyCluster,
-  strike,
 } from "@event-anchoring/testkit";
-import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
+import type { FaultyCluster } from "@event-anchoring/testkit";
 import { HOLD_MS, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS, isMissing } from "./cluster-under-faults.ts";
 
 const WRITERS = 5;
@@ -25,19 +20,7 @@ const made = HistoryChecker.build(fileURLToPath(new URL("../linearizability", im
 const checker = made instanceof HistoryChecker ? made : null;
 if (!(made instanceof HistoryChecker)) process.stdout.write(`linearizability is not tested: ${made.missing}\n`);
 
-/** A fault that is announced to the history as it strikes. */
-function noted(nemesis: Nemesis, load: HistoryLoad): Nemesis {
-  return {
-    ...nemesis,
-    strike: async (cluster, roles) => {
-      load.history.fault(nemesis.name);
-      return nemesis.strike(cluster, roles);
-    },
-  };
-}
-
 (checker === null ? describe.skip : describe)("what clients of a cluster see is linearizable", () => {
-  const folder = mkdtempSync(join(tmpdir(), "anchoring-histories-"));
   let faulty: FaultyCluster;
 
   beforeAll(async () => {
@@ -47,7 +30,6 @@ function noted(nemesis: Nemesis, load: HistoryLoad): Nemesis {
   afterAll(async () => {
     await faulty.end();
     checker?.close();
-    rmSync(folder, { recursive: true });
   }, START_TIMEOUT_MS);
 
   const nemeses = [...NETWORK_NEMESES, ...PROCESS_NEMESES, ...STORAGE_NEMESES, ...CLOCK_NEMESES];
@@ -55,20 +37,11 @@ function noted(nemesis: Nemesis, load: HistoryLoad): Nemesis {
     "while %s",
     async (_name, nemesis) => {
       if (isMissing(nemesis, faulty)) return;
-      const load = await HistoryLoad.start(faulty, WRITERS);
-      try {
-        await load.more(LOAD_BEFORE);
-        process.stdout.write(describeStrike(await strike(faulty, load, [noted(nemesis, load)], HOLD_MS)));
-      } finally {
-        await load.stop();
-      }
-      const path = join(folder, "history.jsonl");
-      load.history.save(path);
-      const said = checker?.judge(path, { writesBefore: LOAD_BEFORE, readsBefore: LOAD_BEFORE });
-      process.stdout.write(`${JSON.stringify(said)}\n`);
-      expect(load.history.refusals).toEqual([]);
-      expect(said).toMatchObject({ verdict: "linearizable", faults: 1 });
+      if (checker === null) throw new Error("there is no checker");
+      const plan = { checker, nemesis, writers: WRITERS, loadBefore: LOAD_BEFORE, holdMs: HOLD_MS };
+      const { verdict, faults, refusals } = await judgedHistory(faulty, plan);
+      expect({ verdict, faults, refusals }).toEqual({ verdict: "linearizable", faults: 1, refusals: [] });
     },
-    STRIKE_TIMEOUT_MS,
+    3 * STRIKE_TIMEOUT_MS,
   );
 });

@@ -17,12 +17,12 @@ let driver: ClusterDriver;
 beforeAll(async () => {
   setup = await startTestCluster();
   driver = await ClusterDriver.on(setup);
-}, 90_000);
+}, 240_000);
 
 afterAll(async () => {
   await driver.close();
-  await setup.cluster.erase();
-}, 60_000);
+  await setup.erase();
+}, 240_000);
 
 describe("three nodes answer as the model does", () => {
   const seed = historySeed();

@@ -22,12 +22,12 @@ beforeAll(async () => {
   const operator = await TestOperator.of(setup);
   const { apiKey } = await operator.createKey({ label: "eraser", scopes: ["read", "write", "admin"] });
   clients = new Map(NODES.map((id) => [id, new AnchoringClient({ apiUrl: setup.entry(id).api_url, apiKey })]));
-}, 90_000);
+}, 240_000);
 
 afterAll(async () => {
   for (const client of clients.values()) await client.close();
-  await setup.cluster.erase();
-}, 60_000);
+  await setup.erase();
+}, 240_000);
 
 function client(id: string): AnchoringClient {
   const found = clients.get(id);
@@ -103,5 +103,5 @@ describe("an erased client event id", () => {
       return answer.ok && answer.body.anchor.anchor_id;
     });
     expect(expectOk(await client(other).anchor(next)).anchor.anchor_id).toBe(next);
-  }, 90_000);
+  }, 240_000);
 });

@@ -39,6 +39,8 @@ export interface EmbeddedPostgresOptions {
   readonly user: OsUser | null;
   /** SQL run once, in the new server's single-user mode, before the directory counts as made: one command a line. */
   readonly bootstrapSql?: readonly string[];
+  /** Given to initdb beside our own, such as `--no-sync`. */
+  readonly initdbFlags?: readonly string[];
   /** Added to, and winning over, EMBEDDED_SETTINGS. */
   readonly settings?: Readonly<Record<string, string>>;
   /** How long a shutdown may take before a harder one is asked for. Default 20,000. */
@@ -112,7 +114,7 @@ export class EmbeddedPostgres {
   async start(): Promise<void> {
     if (this.#server !== null) throw new Error("this Postgres server is already running");
     ownFolder(this.#options.socketDir, 0o700, this.#options.user);
-    if (!existsSync(this.#options.dir)) await this.#initialise();
+    await this.initialise();
     const giveUpAt = performance.now() + LEFTOVER_TIMEOUT_MS;
     for (;;) {
       if (await this.#launch()) return;
@@ -123,6 +125,32 @@ export class EmbeddedPostgres {
       }
       await delay(LEFTOVER_POLL_MS);
     }
+  }
+
+  /** Makes the database directory if there is none. */
+  async initialise(): Promise<void> {
+    const { dir, installation, bootstrapSql = [], initdbFlags = [] } = this.#options;
+    if (existsSync(dir)) return;
+    const partial = `${dir}.partial`;
+    rmSync(partial, { recursive: true, force: true });
+    ownFolder(partial, 0o700, this.#options.user);
+    await this.#run(installation.initdb, [
+      "-D",
+      partial,
+      "-U",
+      "postgres",
+      "--auth=trust",
+      "--locale=C",
+      "-E",
+      "UTF8",
+      "--no-instructions",
+      ...initdbFlags,
+    ]);
+    if (bootstrapSql.length > 0) {
+      const input = bootstrapSql.map((command) => `${command}\n`).join("");
+      await this.#run(installation.postgres, ["--single", "-D", partial, "postgres"], input);
+    }
+    renameSync(partial, dir);
   }
 
   /**
@@ -149,29 +177,6 @@ export class EmbeddedPostgres {
     const insist = HARDER.map((harder, i) => setTimeout(() => server.kill(harder), shutdownMs * (i + 1)));
     await ended;
     for (const timer of insist) clearTimeout(timer);
-  }
-
-  async #initialise(): Promise<void> {
-    const { dir, installation, bootstrapSql = [] } = this.#options;
-    const partial = `${dir}.partial`;
-    rmSync(partial, { recursive: true, force: true });
-    ownFolder(partial, 0o700, this.#options.user);
-    await this.#run(installation.initdb, [
-      "-D",
-      partial,
-      "-U",
-      "postgres",
-      "--auth=trust",
-      "--locale=C",
-      "-E",
-      "UTF8",
-      "--no-instructions",
-    ]);
-    if (bootstrapSql.length > 0) {
-      const input = bootstrapSql.map((command) => `${command}\n`).join("");
-      await this.#run(installation.postgres, ["--single", "-D", partial, "postgres"], input);
-    }
-    renameSync(partial, dir);
   }
 
   async #run(program: string, args: readonly string[], input = ""): Promise<void> {

@@ -1,5 +1,6 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { hexToBytes, receiptFromJson, verifyReceipt } from "@event-anchoring/protocol";
+import { served } from "./anchoring-client.ts";
 import { trustRootsOf } from "./bench/verify-samples.ts";
 import { LoadClient } from "./load-client.ts";
 import type { Acknowledged } from "./retrying-writer.ts";
@@ -29,7 +30,8 @@ export async function differencesAt(
     for (let from = 0; from < acknowledged.length; from += PAGE) {
       const page = acknowledged.slice(from, from + PAGE);
       const anchors = page.map(({ anchorId, eventHash }) => ({ anchor_id: anchorId, event_hash: eventHash }));
-      const answer = await client.post("/v1/event-anchors:batchVerify", JSON.stringify({ anchors }), 20_000);
+      const body = JSON.stringify({ anchors });
+      const answer = await served(() => client.post("/v1/event-anchors:batchVerify", body, 20_000));
       if (answer.status !== 200) throw new Error(`${nodeId} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
       const { results } = JSON.parse(answer.text) as { readonly results: readonly Told[] };
       differences.push(...page.flatMap((told, at) => difference(told, results[at])));
@@ -74,7 +76,7 @@ export async function headsAt(setup: TestCluster, nodeId: string): Promise<reado
   try {
     const heads: string[] = [];
     for (const { origin_fingerprint: origin } of setup.cluster.file.nodes) {
-      const answer = await client.get(`/v1/event-anchors/latest?origin_fingerprint=${origin}`);
+      const answer = await served(() => client.get(`/v1/event-anchors/latest?origin_fingerprint=${origin}`));
       const { tree_size: size, root_hash: root } = JSON.parse(answer.text) as Record<string, unknown>;
       heads.push(answer.status === 200 ? `${String(size)} ${String(root)}` : answer.text);
     }

@@ -1,5 +1,6 @@
 import { LoadClient } from "./load-client.ts";
 import type { LoadAnswer } from "./load-client.ts";
+import { until } from "./until.ts";
 import type { JsonBody } from "./request-bodies.ts";
 
 /** Shapes of answers as the interface's documents state them, written without the service's own schemas. */
@@ -208,4 +209,18 @@ function answerOf<Body>({ status, text }: LoadAnswer): Answer<Body> {
 export function expectOk<Body>(answer: Answer<Body>): Body {
   if (!answer.ok) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
+}
+
+const SERVED_WITHIN_MS = 60_000;
+
+/** Asks again for as long as the node is too busy to say anything else than 503, which promises nothing. */
+export async function served<Said extends { readonly status: number }>(ask: () => Promise<Said>): Promise<Said> {
+  return until(
+    "a node serves",
+    async () => {
+      const answer = await ask();
+      return answer.status === 503 ? null : answer;
+    },
+    SERVED_WITHIN_MS,
+  );
 }

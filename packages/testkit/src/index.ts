@@ -13,9 +13,10 @@ export type { Audit } from "./faults/audit.ts";
 export { startFaultyCluster } from "./faults/faulty-cluster.ts";
 export type { FaultyCluster } from "./faults/faulty-cluster.ts";
 export { MixedLoad } from "./faults/mixed-load.ts";
-export { History, HistoryLoad } from "./faults/history.ts";
+export { History } from "./faults/history.ts";
+export { judgedHistory } from "./faults/judged-history.ts";
+export type { HistoryPlan, JudgedHistory } from "./faults/judged-history.ts";
 export { HistoryChecker } from "./faults/history-checker.ts";
-export type { HistoryLimits, HistoryVerdict } from "./faults/history-checker.ts";
 export { CLOCK_NEMESES } from "./faults/clock-nemeses.ts";
 export { NETWORK_NEMESES } from "./faults/network-nemeses.ts";
 export { PROCESS_NEMESES } from "./faults/process-nemeses.ts";
@@ -33,7 +34,7 @@ export { SqlSession } from "./sql-session.ts";
 export { until } from "./until.ts";
 export { createReceiptMaker } from "./receipt-maker.ts";
 export type { ReceiptMaker } from "./receipt-maker.ts";
-export { AnchoringClient, expectOk } from "./anchoring-client.ts";
+export { AnchoringClient, expectOk, served } from "./anchoring-client.ts";
 export type {
   Answer,
   QueryFields,

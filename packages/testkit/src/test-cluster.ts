@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EmbeddedCluster } from "@event-anchoring/dev-cluster";
+import { EmbeddedCluster, openPostgresInstallation, postgresUser } from "@event-anchoring/dev-cluster";
 import type { ClusterFileNode, EmbeddedClusterOptions } from "@event-anchoring/dev-cluster";
+import { TEMPLATE_NAMES, fillFromTemplate } from "./postgres-templates.ts";
 import { until } from "./until.ts";
 
 export interface TestCluster {
@@ -14,9 +15,11 @@ export interface TestCluster {
   entry(id: string): ClusterFileNode;
   /** Waits until some node says that it leads. */
   leader(): Promise<ClusterFileNode>;
+  /** Ends the cluster in no particular order, and deletes it. */
+  erase(): Promise<void>;
 }
 
-/** A real cluster in a folder of its own, with its processes run from the build. Call `cluster.erase()` in the end. */
+/** A real cluster in a folder of its own, with its processes run from the build. Call `erase()` in the end. */
 export async function startTestCluster(
   options: Pick<EmbeddedClusterOptions, "logEntriesKept" | "surroundings"> = {},
 ): Promise<TestCluster> {
@@ -29,6 +32,11 @@ export async function startTestCluster(
   };
   const folder = mkdtempSync(join(tmpdir(), "anchoring-cluster-"));
   const cluster = await startIn(folder, { ...options, reporter, firstPort: ownPorts() });
+  const erase = async (): Promise<void> => {
+    // Nobody will ask what they would have written last.
+    await Promise.all(cluster.file.nodes.map(({ id }) => cluster.node(id).killProcesses()));
+    await cluster.erase();
+  };
   const { api_key: apiKey } = cluster.file;
   if (apiKey === null) throw new Error("a running cluster has an API key");
   const leader = (): Promise<ClusterFileNode> =>
@@ -38,17 +46,30 @@ export async function startTestCluster(
       );
       return answers.flat()[0] ?? null;
     });
-  return { cluster, apiKey, notices, entry: (id) => cluster.node(id).entry, leader };
+  return { cluster, apiKey, notices, entry: (id) => cluster.node(id).entry, leader, erase };
 }
 
 /** A cluster that does not come up leaves nothing behind. */
 async function startIn(folder: string, options: Omit<EmbeddedClusterOptions, "folder">): Promise<EmbeddedCluster> {
   try {
+    await fillDatabases(folder);
     return await EmbeddedCluster.start({ ...options, folder });
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Where an embedded cluster keeps its databases, unless the account of Postgres cannot reach them there. */
+async function fillDatabases(folder: string): Promise<void> {
+  const user = postgresUser();
+  // Others pass through and see nothing, as the cluster itself has it.
+  if (user !== null) chmodSync(folder, 0o711);
+  const databases = join(folder, "postgres");
+  mkdirSync(databases, { mode: user === null ? 0o700 : 0o711 });
+  const installation = openPostgresInstallation({ cacheDir: databases, user });
+  const use = { installation, user };
+  await Promise.all(TEMPLATE_NAMES.map((name) => fillFromTemplate(name, join(databases, name), use)));
 }
 
 /** The ports of a cluster lie in three rows of ten, a hundred apart. */

@@ -10,7 +10,7 @@ const POLL_MS = 25;
 export async function until<Result>(
   what: string,
   condition: () => Result | null | false | Promise<Result | null | false>,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<Result> {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {

@@ -53,7 +53,7 @@ export async function startFaultyCluster(): Promise<FaultyCluster> {
       },
     });
     const end = async (): Promise<void> => {
-      await setup.cluster.erase();
+      await setup.erase();
       await clear();
     };
     const switchesMissing = made instanceof FaultSwitches ? null : made.missing;

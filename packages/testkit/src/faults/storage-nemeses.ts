@@ -39,7 +39,7 @@ function postgresDown(name: string, who: (roles: Roles) => string): Nemesis {
 }
 
 const COMMITS_MET = 3;
-const MEET_TIMEOUT_MS = 30_000;
+const MEET_TIMEOUT_MS = 120_000;
 
 /** Backends that wait for their commit to reach the disk, in the session of the owner. */
 const COMMITTING = `

@@ -41,7 +41,7 @@ export const CATCH_UP: ClusterScenario = {
   },
 };
 
-/** The same for a node whose part of the log is gone everywhere: it takes the state of a peer over, and then the log. */
+/** The same for a node whose part of the log is gone everywhere: it takes over the state of a peer, then the log. */
 export const SNAPSHOT_CATCH_UP: ClusterScenario = {
   kind: "cluster",
   name: "catch-up from a snapshot after 100,000 anchors",

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { sharedCluster } from "../shared-cluster.ts";
 
 // The Python SDK against a real cluster. Its own tests run wherever Python is; here they are given one to talk to.
 
@@ -30,7 +30,7 @@ function findPython(): string | null {
 
 const python = findPython();
 const reason = "no Python 3.9 with the SDK's dependencies: packages/sdk-python/ci.sh sets one up";
-if (python === null) process.stderr.write(`test/sdk/python.test.ts is skipped: ${reason}\n`);
+if (python === null) process.stderr.write(`test/sdk/python.ts is skipped: ${reason}\n`);
 const describeWithPython = python === null ? describe.skip : describe;
 
 describeWithPython("the Python SDK on a cluster", () => {
@@ -39,15 +39,13 @@ describeWithPython("the Python SDK on a cluster", () => {
   let setup: TestCluster;
 
   beforeAll(async () => {
-    setup = await startTestCluster();
-    await setup.leader();
+    setup = await sharedCluster();
     writeFileSync(clusterFile, JSON.stringify(setup.cluster.file), { mode: 0o600 });
   }, 300_000);
 
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await setup.cluster.erase();
-  }, 60_000);
+  }, 240_000);
 
   test("passes its end-to-end tests, and runs its examples", () => {
     const { status, stdout, stderr } = spawnSync(

@@ -25,8 +25,8 @@ import {
 } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
 import { anchorIdOf, bytesToHex } from "@event-anchoring/protocol";
-import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { sharedCluster } from "../shared-cluster.ts";
 
 // The TypeScript SDK against a real cluster, and its examples as a reader would run them.
 
@@ -51,8 +51,7 @@ describe("the TypeScript SDK on a cluster", () => {
   let client: Client;
 
   beforeAll(async () => {
-    setup = await startTestCluster();
-    await setup.leader();
+    setup = await sharedCluster();
     endpoints = setup.cluster.file.nodes.map((node) => node.api_url);
     rootThk = setup.cluster.file.trust_root.root_thk;
     const { chain } = await new Client({ endpoints }).trustRoot();
@@ -62,8 +61,7 @@ describe("the TypeScript SDK on a cluster", () => {
 
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await setup.cluster.erase();
-  }, 60_000);
+  }, 240_000);
 
   const claimOf = (subject: LocalKey, issuer: LocalKey, entity: Uint8Array) =>
     client.createClaimAnchor({
@@ -198,11 +196,12 @@ describe("the TypeScript SDK on a cluster", () => {
     const origin = anchor.originFingerprint;
     const { treeSize } = verifyCheckpoint(await client.getCheckpoint(origin), trustRoot);
     expect(treeSize).toBeGreaterThan(anchor.depth);
-    const place = { index: Math.floor(anchor.depth / 256), width: Math.min(256, treeSize) };
+    const index = Math.floor(anchor.depth / 256);
+    const place = { index, width: Math.min(256, treeSize - index * 256) };
     const leaves = await client.getEntries(origin, place);
     const hashes = await client.getTile(origin, { level: 0, ...place });
     expect(leaves.map((leaf) => bytesToHex(anchorIdOf(leaf, sha256)))).toEqual(hashes.map((each) => bytesToHex(each)));
-    expect(bytesToHex(hashes[anchor.depth] ?? new Uint8Array())).toBe(anchor.anchorId);
+    expect(bytesToHex(hashes[anchor.depth % 256] ?? new Uint8Array())).toBe(anchor.anchorId);
   });
 
   describe("examples", () => {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { sharedCluster } from "../shared-cluster.ts";
 import { findRustProgram } from "./crosscheck-process.ts";
 
 // The Rust SDK against a real cluster. Building it takes minutes, so that is not done here: packages/sdk-rust/ci.sh
@@ -16,7 +16,7 @@ const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "packa
 /** The test program of tests/cluster.rs that was built last, if it was since the sources were changed. */
 const program = findRustProgram(["debug/deps"], /^cluster-[0-9a-f]+$/, ["src", "examples", "tests/cluster.rs"]);
 if (program === null) {
-  process.stderr.write("test/sdk/rust.test.ts is skipped: packages/sdk-rust/ci.sh builds what it runs\n");
+  process.stderr.write("test/sdk/rust.ts is skipped: packages/sdk-rust/ci.sh builds what it runs\n");
 }
 const describeWithTests = program === null ? describe.skip : describe;
 
@@ -26,15 +26,13 @@ describeWithTests("the Rust SDK on a cluster", () => {
   let setup: TestCluster;
 
   beforeAll(async () => {
-    setup = await startTestCluster();
-    await setup.leader();
+    setup = await sharedCluster();
     writeFileSync(clusterFile, JSON.stringify(setup.cluster.file), { mode: 0o600 });
   }, 300_000);
 
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await setup.cluster.erase();
-  }, 60_000);
+  }, 240_000);
 
   test("passes its end-to-end tests, and runs its examples", () => {
     const output = execFileSync(program ?? "", ["--test-threads=2", "--nocapture"], {

@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createSigner } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { startTestCluster, until } from "@event-anchoring/testkit";
+import { until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { sharedCluster } from "../shared-cluster.ts";
 import { changed } from "../../packages/sdk-typescript/test/vectors.ts";
 import { CrosscheckProcess, availableSdks } from "./crosscheck-process.ts";
 
@@ -14,7 +15,7 @@ import { CrosscheckProcess, availableSdks } from "./crosscheck-process.ts";
 
 const VECTORS = join(dirname(fileURLToPath(import.meta.url)), "..", "vectors");
 const { sdks, missing } = availableSdks();
-for (const reason of missing) process.stderr.write(`test/sdk/cross.test.ts goes without ${reason}\n`);
+for (const reason of missing) process.stderr.write(`test/sdk/cross.ts goes without ${reason}\n`);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -105,8 +106,7 @@ describe("the SDKs among each other", () => {
 
   beforeAll(async () => {
     running = sdks.map((command) => new CrosscheckProcess(command));
-    setup = await startTestCluster();
-    await setup.leader();
+    setup = await sharedCluster();
     const { nodes, trust_root: root } = setup.cluster.file;
     origin = nodes[0]?.origin_fingerprint ?? "";
     const { chain } = (await call("/v1/trust-root")).body;
@@ -115,8 +115,7 @@ describe("the SDKs among each other", () => {
 
   afterAll(async () => {
     running.forEach((sdk) => sdk.end());
-    await setup.cluster.erase();
-  }, 60_000);
+  }, 240_000);
 
   /** Signed by one, verified by all. */
   const signAndVerify = async (sdk: CrosscheckProcess, kind: Kind, input: Fields, keys: readonly Key[]) => {
@@ -357,7 +356,7 @@ describe("the SDKs judge alike", () => {
       const expected = { verdict: vector["verdict"], step: failure?.step ?? null, code: failure?.code ?? null };
       expect(answer).toMatchObject({ ok: expected });
     }
-  }, 60_000);
+  }, 240_000);
 
   test("good bundles", async () => {
     const { good } = vectors("bundle") as { readonly good: readonly (BundleCase & Fields)[] };
@@ -366,7 +365,7 @@ describe("the SDKs judge alike", () => {
       const answer = await agreed({ op: "verify_bundle", bundle, pinned_root_thk, expect: known, highest_seen });
       expect(answer).toMatchObject({ ok: { outcome: vector["outcome"] } });
     }
-  }, 60_000);
+  }, 240_000);
 
   test("bad bundles", async () => {
     const { bad, bundles } = vectors("bundle") as {
@@ -379,5 +378,5 @@ describe("the SDKs judge alike", () => {
       const answer = await agreed({ op: "verify_bundle", bundle, pinned_root_thk, expect: known, highest_seen });
       expect(answer).toMatchObject({ ok: { outcome: "invalid", fails: vector["fails"] } });
     }
-  }, 60_000);
+  }, 240_000);
 });

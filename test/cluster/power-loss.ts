@@ -8,10 +8,10 @@ import {
   headsAt,
   nodeFiles,
   receiptFailures,
-  startTestCluster,
   until,
 } from "@event-anchoring/testkit";
 import type { Acknowledged, TestCluster } from "@event-anchoring/testkit";
+import { sharedCluster } from "../shared-cluster.ts";
 
 const WRITERS = 8;
 const EXIT_HALTED = 79;
@@ -23,13 +23,12 @@ const loads: ClusterLoad[] = [];
 const acknowledged: Acknowledged[] = [];
 
 beforeAll(async () => {
-  setup = await startTestCluster();
-}, 90_000);
+  setup = await sharedCluster();
+}, 240_000);
 
 afterAll(async () => {
   await Promise.all(loads.map((load) => load.abandon()));
-  await setup.cluster.erase();
-}, 60_000);
+}, 240_000);
 
 function startLoad(writers: number): ClusterLoad {
   const load = ClusterLoad.start(setup, writers);
@@ -72,7 +71,7 @@ describe("three nodes that lose power at once, under load", () => {
     for (const { id } of nodes) expect(await differencesAt(setup, id, acknowledged)).toEqual([]);
     expect(await headsAt(setup, LATE)).toEqual(await headsAt(setup, "n1"));
     expect(receiptFailures(setup, acknowledged)).toEqual([]);
-  }, 90_000);
+  }, 240_000);
 });
 
 describe("a node that a person has to look at", () => {
@@ -110,7 +109,7 @@ describe("a node that a person has to look at", () => {
     node.startProcesses();
     await setup.cluster.ready();
     expect(await differencesAt(setup, LATE, acknowledged)).toEqual([]);
-  }, 60_000);
+  }, 240_000);
 
   test("does not start under another pin than the cluster's trust root", async () => {
     const node = setup.cluster.node(LATE);
@@ -128,5 +127,5 @@ describe("a node that a person has to look at", () => {
     node.startProcesses();
     await setup.cluster.ready();
     expect(await differencesAt(setup, LATE, acknowledged)).toEqual([]);
-  }, 60_000);
+  }, 240_000);
 });

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FaultyCluster } from "./faulty-cluster.ts";
+import type { HistoryChecker, HistoryVerdict } from "./history-checker.ts";
+import { HistoryLoad } from "./history.ts";
+import type { Nemesis } from "./nemesis.ts";
+import { describeStrike, strike } from "./strike.ts";
+
+export interface HistoryPlan {
+  readonly checker: HistoryChecker;
+  readonly nemesis: Nemesis;
+  readonly writers: number;
+  /** Acknowledged writes and answered reads before the fault: with fewer a history proves nothing. */
+  readonly loadBefore: number;
+  readonly holdMs: number;
+}
+
+export interface JudgedHistory extends HistoryVerdict {
+  /** What a client was refused: none is wanted. */
+  readonly refusals: readonly unknown[];
+}
+
+/** A history that proves nothing is lived again, so often in all. */
+const TRIES_MAX = 3;
+
+/**
+ * Lets a fault strike while every request is kept, and has the history judged. One that is `invalid` (too little
+ * before the fault) or `undecided` (too much to judge in time) is neither good nor bad: another is lived in its place,
+ * and what the last one came to is returned.
+ */
+export async function judgedHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<JudgedHistory> {
+  for (let tries = 1; ; tries++) {
+    const said = await liveHistory(faulty, plan);
+    process.stdout.write(`${JSON.stringify(said)}\n`);
+    const isProof = said.verdict === "linearizable" || said.verdict === "not linearizable";
+    if (isProof || said.refusals.length > 0 || tries === TRIES_MAX) return said;
+    process.stdout.write(`${said.verdict}, which proves nothing: ${plan.nemesis.name}, once more\n`);
+  }
+}
+
+async function liveHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<JudgedHistory> {
+  const { checker, nemesis, writers, loadBefore, holdMs } = plan;
+  const load = await HistoryLoad.start(faulty, writers);
+  try {
+    await load.more(loadBefore);
+    process.stdout.write(describeStrike(await strike(faulty, load, [noted(nemesis, load)], holdMs)));
+  } finally {
+    await load.stop();
+  }
+  const folder = mkdtempSync(join(tmpdir(), "anchoring-history-"));
+  try {
+    const path = join(folder, "history.jsonl");
+    load.history.save(path);
+    const verdict = checker.judge(path, { writesBefore: loadBefore, readsBefore: loadBefore });
+    return { ...verdict, refusals: load.history.refusals };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A fault that is announced to the history as it strikes. */
+function noted(nemesis: Nemesis, load: HistoryLoad): Nemesis {
+  return {
+    ...nemesis,
+    strike: async (cluster, roles) => {
+      load.history.fault(nemesis.name);
+      return nemesis.strike(cluster, roles);
+    },
+  };
+}
