@@ -1,4 +1,4 @@
-/** The two processes of each node as a service manager runs them: no supervisor, SIGTERM, started again by hand. */
+/** The two processes of each node as systemd runs them: no supervisor, SIGTERM, started again by hand. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { cpSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";

@@ -18,7 +18,7 @@ import { NodeUnits, releaseCalled } from "./node-units.ts";
 import type { Release } from "./node-units.ts";
 import { SteadyClients } from "./steady-clients.ts";
 
-// docs/operating/upgrade.md, done: each node in turn is stopped as a service manager stops it, and started as another
+// docs/operating/upgrade.md, done: each node in turn is stopped as systemd stops it, and started as another
 // release, while clients that never ask twice write and read behind the gateway.
 
 /** Good answers of each kind of client between two steps. */
