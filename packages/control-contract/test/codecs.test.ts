@@ -14,10 +14,12 @@ import {
   encodeLocalResponse,
   encodePeerFrame,
 } from "../src/index.ts";
-import type { GroupTrace, HelloAnswer } from "../src/index.ts";
+import type { GroupTrace, Hello, HelloAnswer } from "../src/index.ts";
 import { TRACE, damaged, hello, peerFrames, requests, responses, seeded } from "./fixtures.ts";
 
+const restored: Hello = { ...hello, restoredFrom: { raftIndex: 70, effect: new Uint8Array(32).fill(3) } };
 const answers: readonly HelloAnswer[] = [
+  { accepted: false, code: "other_backup", detail: "n6 was restored from another backup" },
   { accepted: true, hello },
   { accepted: false, code: "amnesia", detail: "you signed 12" },
   { accepted: false, code: "retired", detail: "version 4", trustRootChain: ["one\n", "two — é\n"] },
@@ -67,6 +69,17 @@ test("every message comes back as it was", () => {
   expect(peerFrames.map((value) => decodePeerFrame(encodePeerFrame(value)))).toEqual(peerFrames);
   expect(answers.map((value) => decodeHelloAnswer(encodeHelloAnswer(value)))).toEqual(answers);
   expect(decodeHello(encodeHello(hello))).toEqual(hello);
+  expect(decodeHello(encodeHello(restored))).toEqual(restored);
+  const answer: HelloAnswer = { accepted: true, hello: restored };
+  expect(decodeHelloAnswer(encodeHelloAnswer(answer))).toEqual(answer);
+});
+
+test("where a restored node began is said whole or not at all", () => {
+  const whole = encodeHello(restored);
+  for (let bytes = whole.length - 1; bytes > encodeHello(hello).length; bytes--) {
+    expect(() => decodeHello(whole.subarray(0, bytes))).toThrow(DecodeError);
+  }
+  expect(() => decodeHello(Uint8Array.from([...whole, 0]))).toThrow(DecodeError);
 });
 
 describe.each(codecs)("$name", ({ samples, decode, encode }) => {
@@ -116,6 +129,10 @@ describe("a value that cannot be said is refused by its writer", () => {
     ["a fraction", () => encodePeerFrame({ type: "clock", wallMs: 1.5, appliedIndex: 1, monotonicMs: 1 })],
     ["an unsafe integer", () => encodePeerFrame({ type: "clock", wallMs: 2 ** 53, appliedIndex: 1, monotonicMs: 1 })],
     ["a node id with a capital", () => encodeHello({ ...hello, nodeId: "Node" })],
+    [
+      "a short effect chain",
+      () => encodeHello({ ...restored, restoredFrom: { raftIndex: 1, effect: new Uint8Array(31) } }),
+    ],
     ["a short life id", () => encodeHello({ ...hello, lifeId: new Uint8Array(15) })],
     ["a trace id of zeros", () => encodePeerFrame({ ...ENTRY_TRACE, context: { ...TRACE, traceId: "0".repeat(32) } })],
     ["a span id too short", () => encodePeerFrame({ ...ENTRY_TRACE, context: { ...TRACE, spanId: "b7ad6b71" } })],
