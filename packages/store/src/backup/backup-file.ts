@@ -11,6 +11,7 @@ import {
   DIGEST_BYTES,
   ENDING_BYTES,
   MANIFEST_BYTES_MAX,
+  NO_ENDING,
   decodeManifest,
 } from "./backup-format.ts";
 import type { BackupManifest } from "./backup-format.ts";
@@ -40,7 +41,7 @@ export class BackupFile {
 
   /**
    * Reads both ends.
-   * @throws BackupError `not_a_backup`, `format_unknown`, `inconsistent`; the system's error
+   * @throws BackupError `not_a_backup`, `format_unknown`; the system's error
    */
   static async open(path: string): Promise<BackupFile> {
     const file = await open(path, "r");
@@ -52,7 +53,7 @@ export class BackupFile {
       const start = BACKUP_MARK.length;
       const end = size - ENDING_BYTES - manifestBytes;
       if (manifestBytes > MANIFEST_BYTES_MAX || end < start) {
-        throw new BackupError("not_a_backup", "it does not end as a backup does: it was cut off, or is something else");
+        throw new BackupError("not_a_backup", NO_ENDING);
       }
       const manifest = decodeManifest(await readExactly(file, end, manifestBytes));
       return new BackupFile(file, size, ending.slice(4), manifest, { start, end });

@@ -57,6 +57,7 @@ export interface BackupManifest {
 }
 
 export const BACKUP_MARK = asciiToBytes("event-anchoring/backup/v1\n");
+export const NO_ENDING = "it does not end as a backup does: it was cut off, or is something else";
 /** What every version of the format begins with. */
 export const BACKUP_MARK_COMMON = asciiToBytes("event-anchoring/backup/v");
 export const DIGEST_BYTES = 32;
@@ -87,13 +88,13 @@ export function encodeManifest(manifest: BackupManifest): Uint8Array {
   return writer.finish();
 }
 
-/** @throws BackupError `inconsistent` */
+/** @throws BackupError `not_a_backup` */
 export function decodeManifest(bytes: Uint8Array): BackupManifest {
   try {
     return readManifest(new ByteReader(bytes));
   } catch (cause) {
     if (!(cause instanceof DecodeError) && !(cause instanceof InvalidBytesError)) throw cause;
-    throw new BackupError("inconsistent", `what it says of itself cannot be read: ${cause.message}`, { cause });
+    throw new BackupError("not_a_backup", NO_ENDING, { cause });
   }
 }
 
