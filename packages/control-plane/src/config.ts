@@ -47,8 +47,17 @@ const configSchema = z.strictObject({
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
   /** Entries kept in the log for followers that lag; older ones go once they are applied. */
   log_entries_kept: z.int().min(1000).default(200_000),
+  /** Bytes of the log kept likewise: whichever bound is reached first counts. Two of the largest entries at least. */
+  log_bytes_kept: z
+    .int()
+    .min(2 * 1024 * 1024)
+    .default(1024 * 1024 * 1024),
+  /** The newest recorded certificates of each origin that stay, all of them; of older ones a few. */
+  certificates_kept: z.int().min(10).default(1000),
   /** Rows of the node's own tables that are derived again and compared in a second; 0 for none. */
   scrub_rows_per_second: z.int().min(0).max(100_000).default(25),
+  /** The highest rules that this node lets the cluster raise to; null for all that it knows. */
+  rules_max: z.int().min(1).max(65_535).nullable().default(null),
 });
 
 export type ControlPlaneConfig = z.infer<typeof configSchema>;

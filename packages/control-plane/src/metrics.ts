@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "./node.ts";
+import { upkeepMetrics } from "./upkeep-metrics.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
 
 const PREFIX = "anchoring_";
@@ -56,6 +57,7 @@ export function createMetrics(node: ControlPlaneNode, measures: ProcessMeasures 
   raftMetrics(node, gauge);
   certificationMetrics(node, gauge);
   membershipMetrics(node, gauge);
+  upkeepMetrics(node, gauge);
   failingMetric(node, registry);
   signatureMetrics(node, registry);
   decisionMetrics(node, registry);
@@ -99,9 +101,6 @@ function raftMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
   });
   gauge("leader_queue_bytes", "Bytes of commands waiting for an entry, on the leader", () => {
     return node.session?.leaderQueue.depth.bytes ?? 0;
-  });
-  gauge("log_entries_owed_to_erasures", "Entries in this node's log that an erasure has promised to forget", () => {
-    return node.session?.compaction.owedEntries ?? 0;
   });
   gauge("submissions_open", "Commands of this node's clients that are not answered yet", () => {
     return node.session?.proposals.openCount ?? 0;

@@ -16,6 +16,7 @@ import { openNetwork } from "./node-network.ts";
 import { NodeTimings } from "./observing/node-timings.ts";
 import { SessionObserver } from "./observing/session-observer.ts";
 import { timedPromises } from "./observing/timed-promises.ts";
+import { LogSizes } from "./raft/log-sizes.ts";
 import { PayloadCache } from "./raft/payload-cache.ts";
 import { PromiseFileError, type Promises } from "./promises/promise-file.ts";
 import { PromiseKeeper } from "./promises/promises.ts";
@@ -352,12 +353,15 @@ export class ControlPlaneNode {
       node,
       hardState: initial.hardState,
       confState,
-      compactedIndex: compacted.index,
+      logSizes: new LogSizes({ compactedTo: compacted.index, applied: loadedLedger.appliedIndex, entries }),
       state,
       recorded: storage.recorded,
       cache: new PayloadCache(),
       promises,
       logEntriesKept: config.log_entries_kept,
+      logBytesKept: config.log_bytes_kept,
+      certificatesKept: config.certificates_kept,
+      rulesHeldAt: config.rules_max,
       pinnedIndex: () => this.snapshots.pinnedIndex,
       restoration: storage.restoration ?? null,
       onEnd: end,

@@ -4,8 +4,8 @@ import type { NodeIdentity } from "./identity.ts";
 import type { ScrubCounts } from "./scrub/scrub.ts";
 import type { Session } from "./session/session.ts";
 
-/** Version of this program, of the public contract, and of the highest entry version it applies. */
-export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V4.2", entry_version: "1" } as const;
+/** Versions of this program and of the public contract. */
+export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V4.2" } as const;
 
 export interface StatusView {
   readonly identity: NodeIdentity;
@@ -40,7 +40,7 @@ export function nodeStatus({ identity, session, serving, primeRootThk, incarnati
     origins: session === null ? [] : originSizes(session),
     incarnation,
     ...(scrub === null ? {} : { scrub: scrubStatus(scrub) }),
-    versions: VERSIONS,
+    versions: session === null ? VERSIONS : { ...VERSIONS, ...session.upkeep.versions() },
   };
 }
 

@@ -14,7 +14,7 @@ import {
 export type RaftLogStorage = Pick<RaftLog, "append" | "read" | "compact">;
 
 /** The ledger's tables, as a node uses them once they are loaded. */
-export type LedgerStorage = Pick<LedgerStore, "loadFacts" | "apply" | "rootAt">;
+export type LedgerStorage = Pick<LedgerStore, "loadFacts" | "apply" | "rootAt" | "thinCertificates">;
 
 /** The row that says whose database this is. */
 export type IdentityStorage = Pick<IdentityStore, "load" | "insert" | "advance">;

@@ -40,6 +40,7 @@ describe("settings", () => {
   test("are read, with defaults for what may be left out", () => {
     const config = loadConfig(write("config.json", JSON.stringify(GOOD)));
     expect(config).toMatchObject({ ...GOOD, metrics: null, log_level: "info", log_entries_kept: 200_000 });
+    expect(config).toMatchObject({ log_bytes_kept: 2 ** 30, certificates_kept: 1000, rules_max: null });
   });
 
   test.each<[string, object]>([
@@ -53,6 +54,10 @@ describe("settings", () => {
     ["api_socket", { api_socket: "x".repeat(108) }],
     ["log_level", { log_level: "loud" }],
     ["log_entries_kept", { log_entries_kept: 10 }],
+    ["log_bytes_kept", { log_bytes_kept: 2 ** 21 - 1 }],
+    ["certificates_kept", { certificates_kept: 9 }],
+    ["rules_max", { rules_max: 0 }],
+    ["rules_max", { rules_max: 1.5 }],
     ["surprise", { surprise: 1 }],
     ["promise_file", { promise_file: undefined }],
   ])("that are wrong are refused by name: %s", (name, change) => {

@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type Certificate, type Command, decodeEntry, encodeGroup, waitingGroupOf } from "@event-anchoring/ledger";
+import {
+  type Certificate,
+  type Command,
+  type EntryVersion,
+  decodeEntry,
+  encodeGroup,
+  waitingGroupOf,
+} from "@event-anchoring/ledger";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
 import { type Gate, LeaderQueue, type QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { StepClock } from "./doubles.ts";
@@ -20,6 +27,7 @@ let clock: StepClock;
 let proposed: Uint8Array[];
 let refused: { counter: number; code: string }[];
 let gate: Gate | null;
+let entryVersion: EntryVersion;
 let toRecord: Certificate[];
 let takes: boolean;
 let queue: LeaderQueue;
@@ -32,6 +40,7 @@ beforeEach(() => {
   proposed = [];
   refused = [];
   gate = null;
+  entryVersion = 1;
   toRecord = [];
   takes = true;
   counter = 0;
@@ -43,6 +52,7 @@ beforeEach(() => {
     certificatesToRecord: () => toRecord,
     onRecording: (certificates) => (toRecord = toRecord.filter((each) => !certificates.includes(each))),
     gate: () => gate,
+    entryVersion: () => entryVersion,
     refuse: (groups, code) => refused.push(...groups.map(({ id }) => ({ counter: id.counter, code }))),
   });
   queue.onLeadership(true);
@@ -310,4 +320,12 @@ describe("certificates", () => {
     queue.close();
     expect(clock.timerCount).toBe(0);
   });
+});
+
+test("an entry has the version of the rules that are in force when it is proposed", () => {
+  queue.offer([group()]);
+  entryVersion = 2;
+  queue.onApplied(1);
+  queue.offer([group()]);
+  expect(proposed.map((payload) => decodeEntry(payload).version)).toEqual([1, 2]);
 });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { EntryId, Progress, RaftId, Status } from "raft-ts";
 import { ERASURE_WAIT_MS_MAX, LogCompaction, type LogCompactionOptions } from "../src/raft/log-compaction.ts";
+import { LOG_ROW_BYTES, LogSizes } from "../src/raft/log-sizes.ts";
 import { type Deferred, StepClock, deferred, settle } from "./doubles.ts";
 
 const KEPT = 1000;
@@ -38,6 +39,15 @@ function status(): Status {
   return { role, applied, progress: role === "leader" ? progress : new Map() } as unknown as Status;
 }
 
+/** A log of that many entries after `compactedTo`, each of which takes 1,000 bytes. */
+function logOf(compactedTo: number, count: number): LogSizes {
+  const entries = Array.from({ length: count }, (_, at) => ({
+    index: compactedTo + 1 + at,
+    payloadBytes: 1000 - LOG_ROW_BYTES,
+  }));
+  return new LogSizes({ compactedTo, applied: compactedTo, entries });
+}
+
 function compaction(changes: Partial<LogCompactionOptions> = {}): LogCompaction {
   const log = {
     compact: async (upTo: number) => {
@@ -49,8 +59,9 @@ function compaction(changes: Partial<LogCompactionOptions> = {}): LogCompaction 
   return new LogCompaction({
     clock,
     log: log as unknown as LogCompactionOptions["log"],
-    compactedIndex: 0,
+    sizes: logOf(0, 0),
     entriesKept: KEPT,
+    bytesKept: 2 ** 40,
     forgetLogTo: 0,
     node: { status, basicStatus: status },
     pinnedIndex: () => pinned,
@@ -72,7 +83,7 @@ describe("an old log", () => {
   });
 
   test("begins where it began before a restart", () => {
-    compaction({ compactedIndex: 950 }).onApplied(2000);
+    compaction({ sizes: logOf(950, 0) }).onApplied(2000);
     expect(compacted).toEqual([]);
   });
 
@@ -84,6 +95,57 @@ describe("an old log", () => {
     applied = 400;
     compaction().onApplied(2000);
     expect(compacted).toEqual([400]);
+  });
+});
+
+describe("a log that is bounded in bytes", () => {
+  test("goes a tenth of what is kept at a time, long before it has as many entries as are kept", async () => {
+    const log = compaction({ sizes: logOf(0, 200), bytesKept: 50_000 });
+    for (let index = 1; index <= 70; index++) {
+      log.onApplied(index);
+      await settle();
+    }
+    expect(compacted).toEqual([5, 10, 15, 20]);
+    expect(log.held).toEqual({ entries: 180, bytes: 180_000 });
+  });
+
+  test("keeps what fits behind the newest applied entry, whatever waits to be applied", async () => {
+    const log = compaction({ sizes: logOf(0, 5000), bytesKept: 50_000 });
+    for (let index = 1; index <= 54; index++) log.onApplied(index);
+    expect(compacted).toEqual([]);
+    log.onApplied(55);
+    expect(compacted).toEqual([5]);
+  });
+
+  test("is cut by entries where these are the narrower bound", async () => {
+    const log = compaction({ sizes: logOf(0, 2000), bytesKept: 5_000_000 });
+    for (let index = 1; index <= 1100; index++) log.onApplied(index);
+    expect(compacted).toEqual([100]);
+  });
+
+  test("counts what arrives, and not what it replaces", () => {
+    const log = compaction({ sizes: logOf(0, 10), bytesKept: 50_000 });
+    const payload = new Uint8Array(9000 - LOG_ROW_BYTES);
+    log.onArrived([{ index: 8, term: 2, type: "normal", payload }]);
+    expect(log.held).toEqual({ entries: 8, bytes: 16_000 });
+  });
+
+  test("stays where somebody is being handed the state", () => {
+    pinned = 0;
+    const log = compaction({ sizes: logOf(0, 200), bytesKept: 50_000 });
+    for (let index = 1; index <= 150; index++) log.onApplied(index);
+    expect(compacted).toEqual([]);
+    pinned = null;
+    log.onApplied(151);
+    expect(compacted).toEqual([101]);
+  });
+
+  test("an entry larger than all that is kept goes once it is applied, and the log stays usable", async () => {
+    const log = compaction({ sizes: logOf(0, 3), bytesKept: 500 });
+    log.onApplied(1);
+    await settle();
+    log.onApplied(2);
+    expect(compacted).toEqual([1, 2]);
   });
 });
 
@@ -101,7 +163,7 @@ describe("what an erasure has promised to forget", () => {
   });
 
   test("goes after a restart without any new erasure", async () => {
-    const log = compaction({ forgetLogTo: 40, compactedIndex: 12 });
+    const log = compaction({ forgetLogTo: 40, sizes: logOf(12, 0) });
     expect(log.owedEntries).toBe(28);
     log.sweep();
     await settle();
@@ -109,7 +171,7 @@ describe("what an erasure has promised to forget", () => {
   });
 
   test.each([40, 41])("is paid already if the log begins after %i", (compactedIndex) => {
-    const log = compaction({ forgetLogTo: 40, compactedIndex });
+    const log = compaction({ forgetLogTo: 40, sizes: logOf(compactedIndex, 0) });
     log.sweep();
     expect(compacted).toEqual([]);
     expect(log.owedEntries).toBe(0);

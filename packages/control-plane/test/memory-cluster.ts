@@ -26,6 +26,7 @@ import type { Environment, VerifyAsync } from "../src/environment.ts";
 import type { NodeIdentity } from "../src/identity.ts";
 import { KnownTrustRoot } from "../src/membership/known-trust-root.ts";
 import { bootstrapConfState } from "../src/session/members.ts";
+import { LogSizes } from "../src/raft/log-sizes.ts";
 import { PayloadCache } from "../src/raft/payload-cache.ts";
 import type { Promises } from "../src/promises/promise-file.ts";
 import { PromiseKeeper } from "../src/promises/promises.ts";
@@ -104,6 +105,10 @@ export class MemoryTables {
 
   async loadFacts(query: FactsQuery): Promise<Facts> {
     return this.rows.facts(query);
+  }
+
+  async thinCertificates({ after }: { readonly after: number }): Promise<{ after: number; deleted: number }> {
+    return { after, deleted: 0 };
   }
 
   async apply({ decision }: { decision: EntryDecision }): Promise<void> {
@@ -237,7 +242,7 @@ export class MemoryCluster {
       node: raw,
       hardState,
       confState,
-      compactedIndex: 0,
+      logSizes: new LogSizes({ compactedTo: (entries[0]?.index ?? 1) - 1, applied: 0, entries }),
       state: emptyLedgerState(nodeCrypto.sha256),
       recorded: [],
       cache: node.cache,
@@ -256,6 +261,9 @@ export class MemoryCluster {
         disconnect: () => {},
       },
       logEntriesKept: 1_000_000,
+      logBytesKept: 2 ** 40,
+      certificatesKept: 1000,
+      rulesHeldAt: null,
       pinnedIndex: () => null,
       onEnd: (end) => {
         node.end = end;

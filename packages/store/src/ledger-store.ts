@@ -15,6 +15,8 @@ import { assertMigrated } from "./migrate.ts";
 import { OriginNumbers } from "./origin-numbers.ts";
 import { decodeConfState, encodeConfState } from "./raft-codec.ts";
 import { assertSafeSettings } from "./settings.ts";
+import { thinCertificates } from "./thin-certificates.ts";
+import type { ThinCertificatesRequest, ThinnedCertificates } from "./thin-certificates.ts";
 
 export interface LedgerStoreOptions {
   readonly url: string;
@@ -149,6 +151,14 @@ export class LedgerStore {
     this.#numbers = numbers;
     this.#row = row;
     if (deletesGroupIds) this.#deletedGroupIdsBelow = row.groupIdsFrom;
+  }
+
+  /** Deletes a few of an origin's older certificates: on this node alone, and no part of what the log decides. */
+  async thinCertificates(request: ThinCertificatesRequest): Promise<ThinnedCertificates> {
+    this.#usableRow();
+    const origin = this.#numbers.find(request.originFingerprint);
+    if (origin === undefined) return { after: request.after, deleted: 0 };
+    return this.#noteUnknown(() => thinCertificates(this.#connection, origin, request));
   }
 
   #usableRow(): LedgerRow {

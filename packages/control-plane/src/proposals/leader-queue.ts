@@ -1,5 +1,6 @@
 import {
   type Certificate,
+  type EntryVersion,
   type GroupId,
   LIMITS,
   type WaitingGroup,
@@ -65,6 +66,8 @@ export interface LeaderQueueOptions {
   readonly onQueued: (group: QueuedGroup) => void;
   /** Why no client command may be proposed now; null: nothing. While it is `clock_unsafe`, nothing at all is. */
   readonly gate: () => Gate | null;
+  /** Of the entries that are proposed now. */
+  readonly entryVersion: () => EntryVersion;
   readonly refuse: (groups: readonly QueuedGroup[], code: RefusalCode, detail: string) => void;
 }
 
@@ -212,7 +215,7 @@ export class LeaderQueue {
     const certificates = packed.some((group) => group.isAlone) ? [] : waiting;
     if (packed.length === 0 && certificates.length === 0) return false;
     const payload = encodeEntry({
-      version: 1,
+      version: this.#options.entryVersion(),
       certify,
       acceptedMs: this.#options.clock.wallMs(),
       certificates,

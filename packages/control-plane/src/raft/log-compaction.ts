@@ -1,17 +1,20 @@
-import type { EntryId, RaftIndex, RawNode } from "raft-ts";
+import type { Entry, EntryId, RaftIndex, RawNode } from "raft-ts";
 import type { Clock } from "../environment.ts";
 import type { RaftLogStorage } from "../storage.ts";
+import type { LogSizes } from "./log-sizes.ts";
 
 /** An erasure waits this long for members that lack its entry. After that they need the state of a peer. */
 export const ERASURE_WAIT_MS_MAX = 30_000;
 
 export interface LogCompactionOptions {
   readonly clock: Clock;
-  readonly log: RaftLogStorage;
-  /** What the log begins after. */
-  readonly compactedIndex: RaftIndex;
-  /** Applied entries that stay in the log, for followers that lag. */
+  readonly log: Pick<RaftLogStorage, "compact">;
+  /** Of the log as it was loaded; kept up to date here. */
+  readonly sizes: LogSizes;
+  /** Applied entries that stay in the log, for followers that lag … */
   readonly entriesKept: number;
+  /** … or the newest of them that take no more than this, if these are fewer. */
+  readonly bytesKept: number;
   /** What was promised before this session to be forgotten; 0: nothing. */
   readonly forgetLogTo: RaftIndex;
   /** Knows what is applied and, on a leader, how far each member's log reaches. */
@@ -23,6 +26,9 @@ export interface LogCompactionOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** What is forgotten at a time, as a part of what is kept. */
+const STEP = 0.1;
+
 /** An entry that the log may not keep, and since when. */
 interface Debt {
   readonly index: RaftIndex;
@@ -32,39 +38,56 @@ interface Debt {
 /**
  * Forgets old entries: a tenth of what is kept at a time, and without delay what an erasure has promised to forget.
  *
+ * So the log holds as many entries or bytes as are kept, whichever is less, and up to a tenth more. A follower that lags
+ * by less finds what it needs, one that lags by more takes over a state.
+ *
  * An erasure is *owed* from the moment that its entry is applied until the log begins after it. A follower pays at
  * once. A leader first lets every other member have the entries, for 30 s at most; it does not cut off a node that is
  * taking over the state of this one, which ends 60 s after that node's last question.
  */
 export class LogCompaction {
   readonly #options: LogCompactionOptions;
-  #compactedTo: RaftIndex;
   /** Ascending by index. */
   #owed: Debt[] = [];
   #isRunning = false;
 
   constructor(options: LogCompactionOptions) {
     this.#options = options;
-    this.#compactedTo = options.compactedIndex;
     this.owe(options.forgetLogTo);
   }
 
   /** How many entries still stand in the log that an erasure has promised to forget. */
   get owedEntries(): number {
-    return Math.max(0, (this.#owed.at(-1)?.index ?? 0) - this.#compactedTo);
+    return Math.max(0, (this.#owed.at(-1)?.index ?? 0) - this.#options.sizes.compactedTo);
+  }
+
+  /** How much the log holds. */
+  get held(): { readonly entries: number; readonly bytes: number } {
+    const { entries, bytes } = this.#options.sizes;
+    return { entries, bytes };
+  }
+
+  /** These are on their way into the log. */
+  onArrived(entries: readonly Entry[]): void {
+    this.#options.sizes.append(entries);
   }
 
   onApplied(index: RaftIndex): void {
-    const { entriesKept, node, pinnedIndex } = this.#options;
-    const upTo = Math.min(index - entriesKept, pinnedIndex() ?? index);
-    if (upTo - this.#compactedTo < entriesKept / 10) return;
+    const { sizes, entriesKept, bytesKept, node, pinnedIndex } = this.#options;
+    sizes.onApplied(index);
+    const isOverEntries = index - entriesKept - sizes.compactedTo >= entriesKept * STEP;
+    const isOverBytes = sizes.appliedBytes - bytesKept >= bytesKept * STEP;
+    const bound = pinnedIndex();
+    const isHeld = bound !== null && bound - sizes.compactedTo < entriesKept * STEP;
+    if (!(isOverEntries || isOverBytes) || isHeld || this.#isRunning) return;
+    const upTo = Math.max(index - entriesKept, sizes.cutFor(bytesKept));
     // The engine hears of a whole chore of the apply lane at its end.
-    this.#compact(Math.min(upTo, node.basicStatus().applied));
+    this.#compact(Math.min(upTo, bound ?? upTo, node.basicStatus().applied));
   }
 
   /** Something in this entry or before it was erased. */
   owe(index: RaftIndex): void {
-    if (index > this.#compactedTo) this.#owed.push({ index, sinceMs: this.#options.clock.monotonicMs() });
+    if (index > this.#options.sizes.compactedTo) this.#owed.push({ index, sinceMs: this.#options.clock.monotonicMs() });
   }
 
   /** Pays what can be paid now. Called every few ms. */
@@ -84,14 +107,14 @@ export class LogCompaction {
   }
 
   #compact(upTo: RaftIndex): void {
-    const { log, onCompacted, onFailure } = this.#options;
-    if (this.#isRunning) return;
+    const { log, sizes, onCompacted, onFailure } = this.#options;
+    if (this.#isRunning || upTo <= sizes.compactedTo) return;
     this.#isRunning = true;
     log
       .compact(upTo)
       .then((point) => {
         this.#isRunning = false;
-        this.#compactedTo = point.index;
+        sizes.forget(point.index);
         this.#owed = this.#owed.filter(({ index }) => index > point.index);
         onCompacted(point);
       })

@@ -6,6 +6,8 @@ export interface OwnHelloOptions {
   readonly identity: NodeIdentity;
   readonly promises: Promises;
   readonly trustRootVersion: number;
+  /** The highest that this node lets the cluster raise the rules to. */
+  readonly rulesMax: number;
   /** 16 bytes. */
   readonly lifeId: Uint8Array;
   /** Of a restored group. */
@@ -13,7 +15,7 @@ export interface OwnHelloOptions {
 }
 
 /** What this node says of itself when a connection opens: all that a peer could remember better. */
-export function ownHello({ identity, promises, trustRootVersion, lifeId, mark }: OwnHelloOptions): Hello {
+export function ownHello({ identity, promises, trustRootVersion, lifeId, rulesMax, mark }: OwnHelloOptions): Hello {
   const { lastAppend, incarnation, signedHeads } = promises;
   return {
     nodeId: identity.nodeId,
@@ -27,7 +29,7 @@ export function ownHello({ identity, promises, trustRootVersion, lifeId, mark }:
       rootHash,
     })),
     trustRootVersion,
-    rulesMax: 1,
+    rulesMax,
     lifeId,
     ...mark,
   };

@@ -7,6 +7,7 @@ export const PERIOD_MS = {
   clockReport: 1000,
   stalledLook: 500,
   membershipLook: 250,
+  upkeep: 250,
 } as const;
 
 /** A leader that has not applied its own entry for this long looks for a healthier one: its disk may hang. */

@@ -12,6 +12,8 @@ import type { NodeIdentity } from "../identity.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import type { Restoration } from "@event-anchoring/store";
+import type { CertificateRows } from "../certification/certificate-thinning.ts";
+import type { LogSizes } from "../raft/log-sizes.ts";
 import type { RaftLogStorage } from "../storage.ts";
 
 /** How a session ends, apart from being stopped. */
@@ -58,17 +60,22 @@ export interface SessionOptions {
   readonly node: RawNode;
   readonly hardState: HardState;
   readonly confState: ConfState;
-  /** What the log begins after; 0: it is whole. */
-  readonly compactedIndex: RaftIndex;
+  /** Of the log as it was loaded. */
+  readonly logSizes: LogSizes;
   readonly state: LedgerState;
   /** The newest recorded certificate of each origin. */
   readonly recorded: readonly Certificate[];
   readonly cache: PayloadCache;
   readonly log: RaftLogStorage;
-  readonly tables: ApplyTarget;
+  readonly tables: ApplyTarget & CertificateRows;
   readonly promises: PromiseKeeper;
   readonly network: SessionNetwork;
   readonly logEntriesKept: number;
+  readonly logBytesKept: number;
+  /** Newest recorded certificates of each origin that stay, all of them. */
+  readonly certificatesKept: number;
+  /** The highest rules that this node lets the cluster raise to; null: all that it knows. */
+  readonly rulesHeldAt: number | null;
   /** A follower is being handed the state after this entry: what follows must stay. */
   readonly pinnedIndex: () => RaftIndex | null;
   /** Which backup the database began from; absent or null: none. */

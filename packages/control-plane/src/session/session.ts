@@ -22,7 +22,6 @@ import { Failover } from "./failover.ts";
 import { LeaderQueue, type LeaderQueueOptions } from "../proposals/leader-queue.ts";
 import { Leadership } from "../proposals/leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
-import { LogCompaction } from "../raft/log-compaction.ts";
 import { Members } from "./members.ts";
 import { ownHello } from "./own-hello.ts";
 import { PeerFrames } from "./peer-frames.ts";
@@ -36,6 +35,7 @@ import { contradictionOf } from "../membership/known-trust-root.ts";
 import { SessionMembership } from "../membership/session-membership.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import { NO_RAFT } from "../status.ts";
+import { SessionUpkeep } from "./session-upkeep.ts";
 import { transferTarget } from "./transfer-target.ts";
 
 export type { SessionEnd, SessionNetwork, SessionOptions } from "./session-options.ts";
@@ -66,7 +66,7 @@ export class Session {
   readonly #failover: Failover;
   readonly #memories: PeerMemories;
   readonly #leadership: Leadership;
-  readonly compaction: LogCompaction;
+  readonly upkeep: SessionUpkeep;
   readonly #periodics: Periodics;
   #leader: bigint = 0n;
   #role: SoftState["role"] = "follower";
@@ -100,7 +100,7 @@ export class Session {
     this.leaderQueue = this.#makeLeaderQueue();
     this.#arrivals = new EntryArrivals(options.signatures);
     this.#driver = this.#makeDriver();
-    this.compaction = this.#makeCompaction();
+    this.upkeep = new SessionUpkeep(options, this, (error) => this.#fail(error));
     random.fill(this.#lifeId);
     this.#rounds = new ReadRounds({ clock, lifeId: this.#lifeId, readIndex: (id) => this.#driver.readIndex(id) });
     this.#reads = new LinearizableReads({
@@ -132,7 +132,7 @@ export class Session {
       this.proposals.sweep();
       this.#reads.sweep();
       this.leaderQueue.pump();
-      this.compaction.sweep();
+      this.upkeep.compaction.sweep();
     });
     this.#every(PERIOD_MS.resendUncovered, () => this.certifier.resendUncovered(PERIOD_MS.resendUncovered));
     this.#every(PERIOD_MS.clockReport, () => this.#reportClock());
@@ -140,6 +140,7 @@ export class Session {
       if (this.leaderQueue.oldestUnderWayMs > STALLED_MAX_MS) this.transferLeadership();
     });
     this.#every(PERIOD_MS.membershipLook, () => this.isLeader() && this.membership.look());
+    this.#every(PERIOD_MS.upkeep, () => this.upkeep.look());
     this.#driver.drain();
   }
 
@@ -185,11 +186,20 @@ export class Session {
     const { identity, promises } = this.#options;
     const trustRootVersion = this.trustRoot().version;
     const { mark } = this.membership.restored;
-    return ownHello({ identity, promises: promises.current, trustRootVersion, lifeId: this.#lifeId, mark });
+    return ownHello({
+      identity,
+      promises: promises.current,
+      trustRootVersion,
+      lifeId: this.#lifeId,
+      mark,
+      rulesMax: this.upkeep.rules.rulesMax,
+    });
   }
 
   judgeHello(hello: Hello): HelloVerdict {
-    return this.membership.judgeHello(hello) ?? this.#frames.judgeHello(hello);
+    const verdict = this.membership.judgeHello(hello) ?? this.#frames.judgeHello(hello);
+    if (verdict.accepted) this.upkeep.rules.onHello(hello);
+    return verdict;
   }
 
   /** The newest applied version, or the one this node was set up with. */
@@ -199,6 +209,10 @@ export class Session {
 
   leaderNodeId(): string | null {
     return this.#leader === 0n || this.#isEnded ? null : this.members.nodeIdOf(this.#leader);
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   isLeader(): boolean {
@@ -278,7 +292,10 @@ export class Session {
         return nodeId !== null && network.send(nodeId, lane, { type: "raft", message });
       },
       apply: this.#makeApply(),
-      onArrived: (entries) => this.#arrivals.note(entries),
+      onArrived: (entries) => {
+        this.#arrivals.note(entries);
+        this.upkeep.compaction.onArrived(entries);
+      },
       onSnapshot: (snapshot) => this.#end({ kind: "behind", snapshot }),
       onSoftState: (soft) => this.#onSoftState(soft),
       onReadState: (read) => this.#rounds.onReadState(read),
@@ -317,26 +334,10 @@ export class Session {
   #onDecided(entry: LedgerEntry, decision: EntryDecision): void {
     this.#options.decisions.note(decision);
     if (this.#isEnded) return;
-    if (decision.isToBeForgotten) this.compaction.owe(decision.index);
+    if (decision.isToBeForgotten) this.upkeep.compaction.owe(decision.index);
     this.proposals.onDecided(entry, decision);
-    this.#warnOfFutureStamp(decision.acceptedMs);
+    this.upkeep.warnOfFuture(decision.acceptedMs);
     this.#reads.onApplied();
-  }
-
-  #makeCompaction(): LogCompaction {
-    const { environment, promises, cache, node } = this.#options;
-    return new LogCompaction({
-      ...this.#options,
-      clock: environment.clock,
-      entriesKept: this.#options.logEntriesKept,
-      forgetLogTo: promises.current.forgetLogTo,
-      onCompacted: ({ index }) => {
-        if (this.#isEnded) return;
-        cache.forget(index);
-        node.mirrorCompact(index, this.membership.confState);
-      },
-      onFailure: (error) => this.#fail(error),
-    });
   }
 
   #makeMembership(): SessionMembership {
@@ -402,6 +403,7 @@ export class Session {
       certificatesToRecord: () => this.#leadership.certificatesToRecord(),
       onRecording: (certificates) => this.#leadership.onRecording(certificates),
       gate: () => this.#leadership.gate(),
+      entryVersion: () => this.upkeep.rules.inForce.entryVersion,
       refuse: (groups, code, detail) => this.#frames.refuse(groups, code, detail),
     };
     return new LeaderQueue(this.#options.observer?.queue(options) ?? options);
@@ -461,7 +463,7 @@ export class Session {
     this.#reads.onApplied();
     this.leaderQueue.onApplied(index);
     if (this.isLeader()) this.#leadership.onApplied(term, this.#driver.node.basicStatus().term);
-    this.compaction.onApplied(index);
+    this.upkeep.compaction.onApplied(index);
   }
 
   /** Cosignatures that the log records are memory too: their nodes may not come back without them. */
@@ -483,11 +485,6 @@ export class Session {
     this.#options.environment.logger.error("peer_contradicts", { peer: from, detail });
     if (!this.contradictions.note(from)) return;
     this.#end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
-  }
-
-  #warnOfFutureStamp(acceptedMs: number): void {
-    if (!this.clockGuard.isFuture(acceptedMs)) return;
-    this.#options.environment.logger.error("entry_from_the_future", { acceptedMs, leader: this.leaderNodeId() });
   }
 
   #reportClock(): void {

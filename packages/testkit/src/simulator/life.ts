@@ -1,5 +1,5 @@
 import { decodeMessage, RaftEngine } from "raft-ts";
-import { LIMITS } from "@event-anchoring/ledger";
+import { LIMITS, RULES_FIRST, RULES_MAX } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { type ClientCounts, Clients, operationOf } from "./clients.ts";
 import { FAULTS, type Fault } from "./faults.ts";
@@ -81,6 +81,8 @@ class Life {
   readonly #faults: readonly Fault[];
   readonly #clients: Clients;
   readonly #nemesis: Nemesis;
+  /** Every machine begins with a program that knows the first rules alone, and gets the newest in its time. */
+  readonly #beginsOld: boolean;
 
   constructor(options: LifeOptions, engine: RaftEngine) {
     const { seed } = options;
@@ -121,6 +123,7 @@ class Life {
       bugs: this.#bugs,
       seed,
       logEntriesKept: random.pick([20, 60, 10_000]),
+      logBytesKept: random.pick([8 * 1024, 64 * 1024, 1024 * 1024 * 1024]),
       groupIdEntriesKept: random.pick([40, LIMITS.groupIdEntriesKept]),
       verdictsMs: random.pick([0, 0, 3]),
     };
@@ -143,6 +146,19 @@ class Life {
       pauseMs: random.pick([60, 200, 600]),
     });
     this.#nemesis = this.#newNemesis(new Seeded(seed, 5));
+    this.#beginsOld = new Seeded(seed, 6).chance(0.6);
+  }
+
+  /** One machine after the other, in the midst of all else that happens to them. */
+  #upgradeMachines(harmMs: number): void {
+    if (!this.#beginsOld) return;
+    const random = new Seeded(this.#options.seed, 7);
+    for (const machine of this.#machines) {
+      this.#world.after(random.between(0, harmMs), () => {
+        this.#trace.note("upgrade", machine.name);
+        machine.upgrade();
+      });
+    }
   }
 
   #newNemesis(random: Seeded): Nemesis {
@@ -168,12 +184,14 @@ class Life {
 
   async run(): Promise<void> {
     const { harmMs = HARM_MS } = this.#options;
+    if (this.#beginsOld) for (const machine of this.#machines) machine.rulesKnown = RULES_FIRST;
     for (const machine of this.#machines) machine.start();
     await this.#until(() => this.#isBorn(), "theClusterIsBorn", BIRTH_MAX_MS);
     await this.#keyIsKnown();
     if (this.witness.broken !== null) return;
     this.#clients.start();
     this.#nemesis.start();
+    this.#upgradeMachines(harmMs);
     // The last writes fall into the last faults.
     const quietMs = this.#random.pick([0, 0, 700]);
     await this.#runFor(harmMs - quietMs);
@@ -226,6 +244,7 @@ class Life {
     const position = this.#machines.length + this.#clones.length;
     const name = `${original.identity.nodeId}-clone`;
     const clone = new SimulatedMachine(name, original.identity, position, this.#surroundings);
+    clone.rulesKnown = original.rulesKnown;
     clone.database.restore(images.database);
     clone.volume.restore(images.volume);
     clone.excuse = "clone";
@@ -302,6 +321,8 @@ class Life {
       if (session === null || session.leaderNodeId() === null) return false;
       const active = session.trustRoot().nodes.filter(({ status }) => status === "active");
       if (session.membership.confState.voters.length !== active.length) return false;
+      // Whoever has stopped for good holds the rules back until a trust root says so.
+      if (active.length === sessions.length && session.state.rules !== RULES_MAX) return false;
       const origins = [...session.state.origins.values()];
       return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);
     });

@@ -53,6 +53,7 @@ export const PLANTED_BUGS = {
   snapshot_without_lookups: "a snapshot brings the leaves and not what is looked up by",
   snapshot_below_promise: "a state is taken over that lacks what this node has signed",
   clock_not_guarded: "a leader far ahead of the median stamps entries",
+  rules_raised_early: "the rules are raised before every node has said that it knows them",
   version_raised_early: "an entry of a version that nobody reads is proposed",
 } as const;
 

@@ -11,6 +11,7 @@ import type {
   ReadState,
   Ready,
 } from "raft-ts";
+import { ENTRY_VERSION_MAX } from "@event-anchoring/ledger";
 import type { Bugs, PlantedBug } from "./planted-bugs.ts";
 
 export interface EngineWatcher {
@@ -180,7 +181,7 @@ class WrongNode {
     this.#proposals += 1;
     if (!this.#has("version_raised_early") || this.#proposals !== 20) return this.#node.propose(payload);
     const raised = Uint8Array.from(payload);
-    raised[0] = 2;
+    raised[0] = ENTRY_VERSION_MAX + 1;
     return this.#node.propose(raised);
   }
 

@@ -8,11 +8,12 @@ type Session = NonNullable<ControlPlaneNode["session"]>;
 export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { session } = node;
   if (session === null || bugs.size === 0) return;
-  const { certifier, clockGuard, state, compaction } = session;
+  const { certifier, clockGuard, state, upkeep } = session;
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
+  if (bugs.has("rules_raised_early")) upkeep.rules.heldBackBy = () => [];
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
   if (bugs.has("revoked_key_still_good")) forgetRevocations(session);
-  if (bugs.has("erasure_stays_in_the_log")) compaction.sweep = () => {};
+  if (bugs.has("erasure_stays_in_the_log")) upkeep.compaction.sweep = () => {};
   if (bugs.has("acknowledged_when_proposed")) {
     const whenCovered = certifier.whenCovered.bind(certifier);
     certifier.whenCovered = (origin, treeSize, covered) => {

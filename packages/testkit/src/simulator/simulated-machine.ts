@@ -9,6 +9,7 @@ import {
   trustedRequests,
 } from "@event-anchoring/control-plane";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import { RULES_MAX } from "@event-anchoring/ledger";
 import type { RaftEngine, RawNode } from "raft-ts";
 import type { Bugs } from "./planted-bugs.ts";
 import { watchedEngine } from "./planted-engine.ts";
@@ -35,6 +36,7 @@ export interface MachineSurroundings {
   readonly bugs: Bugs;
   readonly seed: number;
   readonly logEntriesKept: number;
+  readonly logBytesKept: number;
   readonly groupIdEntriesKept: number;
   /** Verdicts of the thread pool take this long at most; 0: none. */
   readonly verdictsMs: number;
@@ -51,6 +53,7 @@ interface Running {
   readonly node: ControlPlaneNode;
   readonly rawNodes: RawNode[];
   readonly handle: ReturnType<typeof trustedRequests>;
+  readonly rulesKnown: number;
 }
 
 /** One machine: two disks that survive, and a process that does not. */
@@ -65,6 +68,8 @@ export class SimulatedMachine {
   #starts = 0;
   #stopped: StopReason | null = null;
   wallOffsetMs = 0;
+  /** Of the program that the next start runs: it knows no later rules. */
+  rulesKnown = RULES_MAX;
   /** What was done to it that may spend its identity, or stop it until somebody looks; null: nothing. */
   excuse: string | null = null;
 
@@ -83,7 +88,10 @@ export class SimulatedMachine {
       isFirst: position === 0,
       watcher: {
         onDurable: (entries, hardState) => witness.onDurable(name, entries, hardState),
-        onDecided: (decision, confState) => witness.onDecided(name, decision, confState),
+        onDecided: (decision, confState) => {
+          witness.everyNodeKnowsTheRulesInForce(name, decision, this.#running?.rulesKnown ?? RULES_MAX);
+          witness.onDecided(name, decision, confState);
+        },
       },
     });
     this.volume = new SimulatedVolume({ world, random, bugs });
@@ -138,7 +146,7 @@ export class SimulatedMachine {
       onStopped: (stop) => this.#onStopped(stop),
     });
     const handle = trustedRequests({ clock: process.clock, node, metrics: async () => "" });
-    const running: Running = { process, node, rawNodes, handle };
+    const running: Running = { process, node, rawNodes, handle, rulesKnown: this.rulesKnown };
     this.#running = running;
     node.run().then(
       () => this.#onEnded(running),
@@ -167,6 +175,14 @@ export class SimulatedMachine {
     if (running === null) return;
     this.#surroundings.trace.note("stop", this.name);
     running.process.turn(() => void running.node.stop());
+  }
+
+  /** Another program, from the next start on; what runs is restarted. */
+  upgrade(): void {
+    this.rulesKnown = RULES_MAX;
+    if (this.#running === null) return;
+    this.kill();
+    this.start();
   }
 
   /** What the api process of this machine asks; no answer comes from a process that has gone. */
@@ -265,6 +281,9 @@ export class SimulatedMachine {
       metrics: null,
       log_level: "warn",
       log_entries_kept: this.#surroundings.logEntriesKept,
+      log_bytes_kept: this.#surroundings.logBytesKept,
+      certificates_kept: 1000,
+      rules_max: this.rulesKnown,
       scrub_rows_per_second: 0,
     };
   }

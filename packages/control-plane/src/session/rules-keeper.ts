@@ -1,0 +1,89 @@
+import type { Hello } from "@event-anchoring/control-contract";
+import { type EntryVersion, type LedgerState, RULES_FIRST, RULES_MAX, rulesOf } from "@event-anchoring/ledger";
+import type { TrustRoot } from "@event-anchoring/protocol";
+import type { Environment } from "../environment.ts";
+import type { Submission } from "../proposals/proposals.ts";
+
+/** One that is not proposed by then may have become wrong meanwhile: it is looked at anew. */
+const RAISE_DEADLINE_MS = 1000;
+
+export interface RulesKeeperOptions {
+  readonly environment: Pick<Environment, "clock" | "logger">;
+  readonly state: Pick<LedgerState, "rules">;
+  readonly selfNodeId: string;
+  /** What this node lets the rules be raised to, if that is less than it knows; null: all that it knows. */
+  readonly rulesHeldAt: number | null;
+  /** The newest applied version; null before genesis. */
+  readonly trustRoot: () => TrustRoot | null;
+  readonly isConnected: (nodeId: string) => boolean;
+  readonly submit: (submission: Submission) => void;
+}
+
+/** A node by which higher rules are held back. */
+export interface RulesHolder {
+  readonly nodeId: string;
+  /** The highest that it says it lets the cluster raise to; null: it is not connected. */
+  readonly rulesMax: number | null;
+}
+
+/**
+ * On the leader: raises the rules as soon as every node that is or is to be in the group has said, in the hello of the
+ * connection that stands, that it knows them. Who is away might come back as another program, so it holds them back.
+ */
+export class RulesKeeper {
+  readonly #options: RulesKeeperOptions;
+  /** As each peer's last hello said. */
+  readonly #said = new Map<string, number>();
+  #isUnderWay = false;
+
+  constructor(options: RulesKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** What this node says in its own hello. */
+  get rulesMax(): number {
+    return Math.max(RULES_FIRST, Math.min(this.#options.rulesHeldAt ?? RULES_MAX, RULES_MAX));
+  }
+
+  /** By which the next entry is decided here, and the version of the entries that a leader then writes. */
+  get inForce(): { readonly rules: number; readonly entryVersion: EntryVersion } {
+    const { number: rules, entryVersion } = rulesOf(this.#options.state.rules);
+    return { rules, entryVersion };
+  }
+
+  /** A peer's hello was accepted. */
+  onHello({ nodeId, rulesMax }: Hello): void {
+    this.#said.set(nodeId, rulesMax);
+  }
+
+  /** Who holds back the highest rules that this program knows; empty: nobody. */
+  heldBackBy(): readonly RulesHolder[] {
+    const nodes = this.#options.trustRoot()?.nodes ?? [];
+    return nodes
+      .filter(({ status }) => status === "active" || status === "learner")
+      .map(({ nodeId }) => ({ nodeId, rulesMax: this.#allowedBy(nodeId) }))
+      .filter(({ rulesMax }) => rulesMax === null || rulesMax < RULES_MAX);
+  }
+
+  /** Called every little while on the leader. */
+  look(): void {
+    const { state, trustRoot, environment } = this.#options;
+    if (trustRoot() === null || this.#isUnderWay) return;
+    const rules = Math.min(RULES_MAX, ...this.heldBackBy().map(({ rulesMax }) => rulesMax ?? 0));
+    if (rules <= state.rules) return;
+    this.#isUnderWay = true;
+    environment.logger.info("rules_raised", { from: state.rules, to: rules });
+    this.#options.submit({
+      command: { kind: "raise_rules", rules },
+      answer: "committed",
+      deadlineMs: environment.clock.monotonicMs() + RAISE_DEADLINE_MS,
+      isHousekeeping: true,
+      respond: () => (this.#isUnderWay = false),
+    });
+  }
+
+  #allowedBy(nodeId: string): number | null {
+    if (nodeId === this.#options.selfNodeId) return this.rulesMax;
+    return this.#options.isConnected(nodeId) ? (this.#said.get(nodeId) ?? null) : null;
+  }
+}
