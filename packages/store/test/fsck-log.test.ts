@@ -209,8 +209,12 @@ describe("asked for all of them", () => {
     expect([differences.length, differenceCount]).toEqual([4, 5]);
   });
 
-  test("one row altered is one difference, and not all that stands on it", async () => {
-    const sql = `UPDATE state.anchors SET ${flipped("leaf", 120)} WHERE sequence = 40`;
+  test.each([
+    ["an event", () => 40],
+    ["a claim that grants name", () => node.ada.sequence],
+    ["a grant with others below it", () => node.root.sequence],
+  ])("%s altered is one difference, and not all that stands on it", async (_, sequenceOf) => {
+    const sql = `UPDATE state.anchors SET ${flipped("leaf", 120)} WHERE sequence = ${sequenceOf()}`;
     expect((await tables.reportAfter(sql, { findsAll: true })).differenceCount).toBe(1);
   });
 });

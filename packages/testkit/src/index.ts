@@ -13,6 +13,7 @@ export type { Audit } from "./faults/audit.ts";
 export { startFaultyCluster } from "./faults/faulty-cluster.ts";
 export type { FaultyCluster } from "./faults/faulty-cluster.ts";
 export { MixedLoad } from "./faults/mixed-load.ts";
+export { Recorder } from "./faults/recorder.ts";
 export { History } from "./faults/history.ts";
 export { judgedHistory } from "./faults/judged-history.ts";
 export type { HistoryPlan, JudgedHistory } from "./faults/judged-history.ts";

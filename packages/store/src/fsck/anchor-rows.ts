@@ -1,7 +1,7 @@
 /** Rows of state.anchors, and of the tables that repeat what their leaves say. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
-import { LEAF_KIND, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
+import { LEAF_KIND, anchorIdOf, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/protocol";
 import { bigintArray, byteaArray, prefixArray } from "../binary-array.ts";
 import type { Reader } from "../connection.ts";
@@ -136,19 +136,13 @@ export class LeavesInTables implements LeafLookup {
       [prefixArray(anchorIds), byteaArray(anchorIds)],
     );
     const found = new Map<string, NamedLeaf>();
+    // A damaged leaf is told where it stands, not where it is named.
     for (const { sequence, anchor_id: id, kind, leaf } of rows) {
-      found.set(bytesToHex(id), { kind: kind as NamedLeaf["kind"], sequence, record: readable(kind, leaf) });
+      const isIntact = equalBytes(anchorIdOf(leaf, sha256), id);
+      const record = isIntact ? recordOf(kind, leaf) : null;
+      found.set(bytesToHex(id), { kind: kind as NamedLeaf["kind"], sequence, record });
     }
     return found;
-  }
-}
-
-/** A damaged leaf is told where it stands, not where it is named. */
-function readable(kind: number, bytes: Uint8Array): NamedLeaf["record"] {
-  try {
-    return recordOf(kind, bytes);
-  } catch {
-    return null;
   }
 }
 

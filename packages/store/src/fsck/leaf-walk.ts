@@ -196,7 +196,8 @@ export class LeafWalk {
   }
 
   #goOnWith(stated: StatedPlace | null): void {
-    const origin = stated?.originFingerprint == null ? null : this.origin(stated.originFingerprint);
+    const originFingerprint = stated?.originFingerprint ?? null;
+    const origin = originFingerprint === null ? null : this.origin(originFingerprint);
     if (stated === null || origin === null) {
       this.skip();
       return;

@@ -27,6 +27,9 @@ function createKey(label: string): Command {
   return { kind: "create_api_key", operator: "test", key: { keyHash: hash(label), ...key } };
 }
 
+/** Makes the key that every record of the support files is written with. */
+export const KEY_COMMAND = createKey("key");
+
 /** Remembers what the log must hold. */
 export class LoggedLedger extends StoredLedgerHarness {
   readonly entries: Entry[] = [];
@@ -125,7 +128,7 @@ async function addRecords(ledger: LoggedLedger): Promise<Omit<SoundNode, "nextSe
 export async function makeSoundNode(database: TestDatabase): Promise<SoundNode> {
   const ledger = await LoggedLedger.begin(database.url);
   await ledger.run([{ kind: "genesis", document: GENESIS_DOCUMENT }]);
-  await ledger.run([createKey("key"), createKey("second key")]);
+  await ledger.run([KEY_COMMAND, createKey("second key")]);
   await ledger.record(events(400, "first"));
   await ledger.certify(originAt(0));
   await ledger.record(events(200, "second"));

@@ -1,0 +1,152 @@
+/** fsck beside a node that writes, and the scrub inside of one whose disk has altered a leaf. */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { MixedLoad, Recorder, SqlSession, nodeFiles, startTestCluster, until } from "@event-anchoring/testkit";
+import type { TestCluster } from "@event-anchoring/testkit";
+
+const ANCHORCTL = fileURLToPath(new URL("../../packages/cli/bin/anchorctl.js", import.meta.url));
+const EXIT_HALTED = 79;
+/** The node whose disk is not to be trusted; it alone scrubs, so that the others prove that they go on. */
+const DAMAGED = "n2";
+const PATIENCE_MS = 240_000;
+
+let setup: TestCluster;
+let load: MixedLoad;
+
+beforeAll(async () => {
+  setup = await startTestCluster({
+    surroundings: {
+      environment: (id, name) =>
+        name === "control_plane"
+          ? { ANCHORING_CONTROL_PLANE__SCRUB_ROWS_PER_SECOND: id === DAMAGED ? "100000" : "0" }
+          : {},
+    },
+  });
+  load = MixedLoad.start(setup, new Recorder(), "fsck", { writers: 3, batchEvents: 5 });
+  await load.more(60, PATIENCE_MS);
+}, PATIENCE_MS);
+
+afterAll(async () => {
+  await load.abandon();
+  await setup.erase();
+}, PATIENCE_MS);
+
+interface Run {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+}
+
+/** `anchorctl fsck` as an operator calls it. */
+async function fsck(nodeId: string, ...args: readonly string[]): Promise<Run> {
+  const { databaseUrl } = nodeFiles(setup.cluster, nodeId);
+  const child = spawn(process.execPath, [ANCHORCTL, "fsck", "--database", databaseUrl, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let stdout = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  const exitCode = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  return { exitCode, stdout };
+}
+
+/** As a scrape of the node has it; null: it has none. */
+async function metricOf(nodeId: string, name: string): Promise<number | null> {
+  const text = await (await fetch(setup.entry(nodeId).metrics_url)).text();
+  const [, value] = new RegExp(`^${name} (\\S+)$`, "mu").exec(text) ?? [];
+  return value === undefined ? null : Number(value);
+}
+
+describe("while everybody writes", () => {
+  test(
+    "fsck finds every node sound, and has seen records of all kinds",
+    async () => {
+      for (const id of ["n1", DAMAGED]) {
+        const { exitCode, stdout } = await fsck(id, "--json");
+        const report = JSON.parse(stdout) as { sound: boolean; differences: unknown; checked: Record<string, number> };
+        expect(report).toMatchObject({ sound: true, differences: [] });
+        expect(exitCode).toBe(0);
+        const { leaves, claims, grants, certificates, signatures, log_entries: entries } = report.checked;
+        for (const count of [leaves, claims, grants, certificates, signatures, entries]) {
+          expect(count).toBeGreaterThan(0);
+        }
+      }
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "the scrub goes over all tables and finds nothing",
+    async () => {
+      await until(
+        "a pass ends",
+        async () => ((await metricOf(DAMAGED, "anchoring_scrub_passes_total")) ?? 0) > 0,
+        PATIENCE_MS,
+      );
+      expect(await metricOf(DAMAGED, "anchoring_scrub_rows_checked_total")).toBeGreaterThan(60);
+      expect(await metricOf(DAMAGED, "anchoring_scrub_differences_total")).toBe(0);
+      expect(await metricOf("n1", "anchoring_scrub_rows_per_second")).toBe(0);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "another cluster's trust root is a difference, and nonsense is none",
+    async () => {
+      const other = await fsck("n1", "--root-thk", "ab".repeat(32));
+      expect(other.exitCode).toBe(1);
+      expect(other.stdout).toContain("state.trust_roots, version 1, root_thk");
+      expect((await fsck("n1", "--root-thk", "xyz", "--json")).stdout).toContain("pin_malformed");
+    },
+    PATIENCE_MS,
+  );
+});
+
+describe("a leaf that a disk has altered", () => {
+  test(
+    "is found by the scrub, which halts the node by its name; the others go on",
+    async () => {
+      const files = nodeFiles(setup.cluster, DAMAGED);
+      const session = await SqlSession.open(files.databaseUrl);
+      await session.rows(
+        "UPDATE state.anchors SET leaf = set_byte(leaf, 120, get_byte(leaf, 120) # 1) WHERE sequence = 20",
+      );
+      await session.close();
+      const stopped = await until("the node says why it stopped", () => files.stopped(), PATIENCE_MS);
+      expect(stopped).toMatchObject({ code: EXIT_HALTED, reason: "halted", check: "scrub_difference" });
+      expect(stopped.detail).toMatch(
+        /^state\.anchors, sequence 20, leaf: is bytes that hash to [0-9a-f]{64}, should be/u,
+      );
+      await load.more(20, PATIENCE_MS);
+      expect(setup.entry(DAMAGED).pids.control_plane).toBeNull();
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "is what an alert can be about, after the control plane has gone",
+    async () => {
+      const stopped = 'anchoring_node_stopped\\{reason="halted",check="scrub_difference"\\}';
+      const value = await until("its api process says so", () => metricOf(DAMAGED, stopped), PATIENCE_MS);
+      expect(value).toBe(1);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "is what fsck names, on that node and on no other",
+    async () => {
+      const { exitCode, stdout } = await fsck(DAMAGED, "--all", "--json");
+      const report = JSON.parse(stdout) as { difference_count: number; differences: readonly unknown[] };
+      expect(exitCode).toBe(1);
+      expect(report.difference_count).toBe(1);
+      expect(report.differences).toMatchObject([{ table: "state.anchors", key: "sequence 20", column: "leaf" }]);
+      const text = await fsck(DAMAGED);
+      expect(text.stdout).toContain("NOT SOUND. Replace this node");
+      expect((await fsck("n1")).exitCode).toBe(0);
+    },
+    PATIENCE_MS,
+  );
+});
