@@ -1,12 +1,37 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/** The process that the folder belongs to is part of its name. */
+const NAME = /^anchoring-templates-(\d+)-/;
+
 /** Database folders that all suites of this run copy theirs from lie here, and go with the run. */
 export default function setUp() {
-  const folder = mkdtempSync(join(tmpdir(), "anchoring-templates-"));
+  for (const name of readdirSync(tmpdir()).filter(isLeftBehind)) removeFolder(join(tmpdir(), name));
+  const folder = mkdtempSync(join(tmpdir(), `anchoring-templates-${process.pid}-`));
   // The account that runs Postgres passes through.
   chmodSync(folder, 0o711);
   process.env.ANCHORING_TEST_TEMPLATES = folder;
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.once("exit", () => removeFolder(folder));
+}
+
+function removeFolder(folder) {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** By a run of this account that was killed. */
+function isLeftBehind(name) {
+  const [, pid] = NAME.exec(name) ?? [];
+  if (pid === undefined) return false;
+  const owner = lstatSync(join(tmpdir(), name), { throwIfNoEntry: false })?.uid;
+  return owner !== undefined && owner === process.getuid?.() && !lives(Number(pid));
+}
+
+function lives(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    if (error.code === "ESRCH") return false;
+    throw error;
+  }
 }
