@@ -31,7 +31,7 @@ describe("package-lock.json", () => {
     expect(others.map(([path, { license }]) => `${path}: ${license ?? "none"}`)).toEqual([]);
   });
 
-  // A counter of downloads that comes with swagger-ui-dist: package.json turns it off, and npm ci --ignore-scripts does.
+  // A counter of downloads that comes with swagger-ui-dist: package.json turns it off, and so does --ignore-scripts.
   test("has none but one that wants to run a script when it is installed, in what runs", () => {
     const scripted = running.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);
     expect(scripted).toEqual(["node_modules/@scarf/scarf"]);

@@ -138,104 +138,101 @@ function manifests(): readonly Manifest[] | null {
 
 const rendered = manifests();
 const describeKubernetes = rendered === null ? describe.skip : describe;
+const NOTE = rendered === null ? " (skipped: no kubectl, or no PyYAML here)" : "";
 const NODES = ["n1", "n2", "n3"];
 
-describeKubernetes(
-  `the Kubernetes manifests${rendered === null ? " (skipped: no kubectl, or no PyYAML here)" : ""}`,
-  () => {
-    const all = rendered ?? [];
-    const sets = all.filter(({ kind }) => kind === "StatefulSet");
-    const podOf = (set: Manifest): Manifest["spec"]["template"]["spec"] => set.spec.template.spec;
-    const containersOf = (set: Manifest): readonly Container[] => [
-      ...podOf(set).initContainers,
-      ...podOf(set).containers,
-    ];
-    const own = (set: Manifest, name: string): Container => {
-      const found = containersOf(set).find((container) => container.name === name);
-      if (found === undefined) throw new Error(`there is no container ${name}`);
-      return found;
-    };
+const all = rendered ?? [];
+const sets = all.filter(({ kind }) => kind === "StatefulSet");
+const podOf = (set: Manifest): Manifest["spec"]["template"]["spec"] => set.spec.template.spec;
+const containersOf = (set: Manifest): readonly Container[] => [...podOf(set).initContainers, ...podOf(set).containers];
+const own = (set: Manifest, name: string): Container => {
+  const found = containersOf(set).find((container) => container.name === name);
+  if (found === undefined) throw new Error(`there is no container ${name}`);
+  return found;
+};
 
-    test("are three nodes of one pod each, that nobody restarts together, never two on one machine", () => {
-      expect(sets.map(({ metadata }) => metadata.name)).toEqual(NODES.map((id) => `node-${id}`));
-      for (const { spec, metadata } of sets) {
-        expect([spec.replicas, spec.updateStrategy.type, spec.serviceName]).toEqual([1, "OnDelete", metadata.name]);
-        expect(Object.keys(spec.selector.matchLabels)).toContain("event-anchoring/node");
-        // Another node of any id keeps it away.
-        expect(JSON.stringify(spec.template.spec.affinity)).not.toContain('event-anchoring/node"');
+describeKubernetes(`the nodes of the Kubernetes manifests${NOTE}`, () => {
+  test("are three nodes of one pod each, that nobody restarts together, never two on one machine", () => {
+    expect(sets.map(({ metadata }) => metadata.name)).toEqual(NODES.map((id) => `node-${id}`));
+    for (const { spec, metadata } of sets) {
+      expect([spec.replicas, spec.updateStrategy.type, spec.serviceName]).toEqual([1, "OnDelete", metadata.name]);
+      expect(Object.keys(spec.selector.matchLabels)).toContain("event-anchoring/node");
+      // Another node of any id keeps it away.
+      expect(JSON.stringify(spec.template.spec.affinity)).not.toContain('event-anchoring/node"');
+    }
+    expect(all.find(({ kind }) => kind === "PodDisruptionBudget")?.spec.minAvailable).toBe(2);
+  });
+
+  test("begin with the database and end with it; each has the time it takes", () => {
+    for (const set of sets) {
+      const { initContainers, containers, terminationGracePeriodSeconds } = podOf(set);
+      expect(initContainers.map(({ name }) => name)).toEqual(["own-files", "postgres", "control-plane"]);
+      expect(initContainers.map(({ restartPolicy }) => restartPolicy)).toEqual([undefined, "Always", "Always"]);
+      expect(containers.map(({ name }) => name)).toEqual(["api"]);
+      expect(terminationGracePeriodSeconds).toBeGreaterThan(5 + STOPS_IN_S.api + STOPS_IN_S["control-plane"]);
+    }
+  });
+
+  test("name settings that the processes have, and peers where they are", () => {
+    const known = [CONTROL_PLANE_SETTINGS, API_SETTINGS]
+      .flatMap((shape) => settingsOf(shape))
+      .map(({ variable }) => variable);
+    for (const [at, set] of sets.entries()) {
+      const variables = ["control-plane", "api"].flatMap((name) => own(set, name).env ?? []);
+      expect(variables.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
+      const peers = variables.find(({ name }) => name.endsWith("__PEERS"))?.value ?? "";
+      const others = NODES.filter((_id, other) => other !== at);
+      const expected = others.map((id) => ({ node_id: id, host: `node-${id}-0.node-${id}`, port: 7400 }));
+      expect(JSON.parse(peers)).toEqual(expected);
+      const services = all.filter(({ kind }) => kind === "Service").map(({ metadata }) => metadata.name);
+      expect(services).toEqual(expect.arrayContaining(others.map((id) => `node-${id}`)));
+    }
+  });
+});
+
+describeKubernetes(`what runs in them, and who reaches it${NOTE}`, () => {
+  test("run what the image has, without a right, and end nobody who waits for a person", () => {
+    const commands = read("deploy/container/entrypoint.sh");
+    const compose = read("docker-compose.yml");
+    for (const set of sets) {
+      for (const name of ["control-plane", "api"]) {
+        const { args = [], readinessProbe, livenessProbe } = own(set, name);
+        expect(args).toEqual([name]);
+        expect(commands).toContain("control-plane | api) run_node_process");
+        expect(livenessProbe).toBeUndefined();
+        expect(readinessProbe?.httpGet?.path ?? readinessProbe?.exec?.command[1]).toBe(
+          name === "api" ? "/readyz" : "/app/deploy/container/entrypoint.sh",
+        );
       }
-      expect(all.find(({ kind }) => kind === "PodDisruptionBudget")?.spec.minAvailable).toBe(2);
-    });
-
-    test("begin with the database and end with it; each has the time it takes", () => {
-      for (const set of sets) {
-        const { initContainers, containers, terminationGracePeriodSeconds } = podOf(set);
-        expect(initContainers.map(({ name }) => name)).toEqual(["own-files", "postgres", "control-plane"]);
-        expect(initContainers.map(({ restartPolicy }) => restartPolicy)).toEqual([undefined, "Always", "Always"]);
-        expect(containers.map(({ name }) => name)).toEqual(["api"]);
-        expect(terminationGracePeriodSeconds).toBeGreaterThan(5 + STOPS_IN_S.api + STOPS_IN_S["control-plane"]);
+      for (const { image, securityContext } of containersOf(set)) {
+        expect(compose).toContain(`image: ${image}`);
+        expect(securityContext).toMatchObject({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
       }
-    });
+    }
+  });
 
-    test("name settings that the processes have, and peers where they are", () => {
-      const known = [CONTROL_PLANE_SETTINGS, API_SETTINGS]
-        .flatMap((shape) => settingsOf(shape))
-        .map(({ variable }) => variable);
-      for (const [at, set] of sets.entries()) {
-        const variables = ["control-plane", "api"].flatMap((name) => own(set, name).env ?? []);
-        expect(variables.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
-        const peers = variables.find(({ name }) => name.endsWith("__PEERS"))?.value ?? "";
-        const others = NODES.filter((_id, other) => other !== at);
-        const expected = others.map((id) => ({ node_id: id, host: `node-${id}-0.node-${id}`, port: 7400 }));
-        expect(JSON.parse(peers)).toEqual(expected);
-        const services = all.filter(({ kind }) => kind === "Service").map(({ metadata }) => metadata.name);
-        expect(services).toEqual(expect.arrayContaining(others.map((id) => `node-${id}`)));
+  test("mount what is there, and give each node its own secrets and disks", () => {
+    const secrets = sets.map((set) => podOf(set).volumes.flatMap(({ secret }) => secret?.secretName ?? []));
+    expect(secrets).toEqual(NODES.map((id) => [`${id}-identity`, `${id}-settings`, `${id}-roles`]));
+    for (const set of sets) {
+      const claims = set.spec.volumeClaimTemplates.map(({ metadata }) => metadata.name);
+      expect(claims).toEqual(["database", "promise"]);
+      const there = [...claims, ...podOf(set).volumes.map(({ name }) => name)];
+      for (const { volumeMounts } of containersOf(set)) {
+        expect(volumeMounts.map(({ name }) => name).filter((name) => !there.includes(name))).toEqual([]);
       }
-    });
+    }
+  });
 
-    test("run what the image has, without a right, and end nobody who waits for a person", () => {
-      const commands = read("deploy/container/entrypoint.sh");
-      const compose = read("docker-compose.yml");
-      for (const set of sets) {
-        for (const name of ["control-plane", "api"]) {
-          const { args = [], readinessProbe, livenessProbe } = own(set, name);
-          expect(args).toEqual([name]);
-          expect(commands).toContain("control-plane | api) run_node_process");
-          expect(livenessProbe).toBeUndefined();
-          expect(readinessProbe?.httpGet?.path ?? readinessProbe?.exec?.command[1]).toBe(
-            name === "api" ? "/readyz" : "/app/deploy/container/entrypoint.sh",
-          );
-        }
-        for (const { image, securityContext } of containersOf(set)) {
-          expect(compose).toContain(`image: ${image}`);
-          expect(securityContext).toMatchObject({
-            allowPrivilegeEscalation: false,
-            readOnlyRootFilesystem: true,
-            capabilities: { drop: ["ALL"] },
-          });
-        }
-      }
-    });
-
-    test("mount what is there, and give each node its own secrets and disks", () => {
-      const secrets = sets.map((set) => podOf(set).volumes.flatMap(({ secret }) => secret?.secretName ?? []));
-      expect(secrets).toEqual(NODES.map((id) => [`${id}-identity`, `${id}-settings`, `${id}-roles`]));
-      for (const set of sets) {
-        const claims = set.spec.volumeClaimTemplates.map(({ metadata }) => metadata.name);
-        expect(claims).toEqual(["database", "promise"]);
-        const there = [...claims, ...podOf(set).volumes.map(({ name }) => name)];
-        for (const { volumeMounts } of containersOf(set)) {
-          expect(volumeMounts.map(({ name }) => name).filter((name) => !there.includes(name))).toEqual([]);
-        }
-      }
-    });
-
-    test("let the world reach the api process alone", () => {
-      const service = all.find(({ kind, metadata }) => kind === "Service" && metadata.name === "api");
-      expect(service?.spec.ports.map(({ port }) => port)).toEqual([8080]);
-      expect(JSON.stringify(all)).not.toMatch(/hostPort|hostNetwork|NodePort|LoadBalancer/u);
-      const policies = all.filter(({ kind }) => kind === "NetworkPolicy").map(({ metadata }) => metadata.name);
-      expect(policies).toEqual(["nobody", "nodes"]);
-    });
-  },
-);
+  test("let the world reach the api process alone", () => {
+    const service = all.find(({ kind, metadata }) => kind === "Service" && metadata.name === "api");
+    expect(service?.spec.ports.map(({ port }) => port)).toEqual([8080]);
+    expect(JSON.stringify(all)).not.toMatch(/hostPort|hostNetwork|NodePort|LoadBalancer/u);
+    const policies = all.filter(({ kind }) => kind === "NetworkPolicy").map(({ metadata }) => metadata.name);
+    expect(policies).toEqual(["nobody", "nodes"]);
+  });
+});

@@ -91,7 +91,7 @@ function controlPlaneChecks(answer: StatusAnswer): ReadyCheck[] {
   return [{ check: "control_plane", result: "pass", detail: "connected" }, ...checks];
 }
 
-/** Loading goes on when the time is over: of a node that has just started, the next answer is a better one. */
+/** Loading goes on when the time is over: the next answer of a node that begins is a better one. */
 async function keysCheck(keys: HandlerDependencies["keys"]): Promise<ReadyCheck> {
   const isAtHand = await within(keys.isAtHand(), KEYS_TIMEOUT_MS, false);
   if (isAtHand) return { check: "api_keys", result: "pass", detail: "the table of keys can be read" };

@@ -25,7 +25,8 @@ import {
   createApp,
   createMetricsServer,
 } from "@event-anchoring/api";
-import type { Clock, ControlPlane, Logger } from "@event-anchoring/api";
+import type { AccessLog, Clock, ControlPlane, Logger } from "@event-anchoring/api";
+import type { Tracer } from "@event-anchoring/telemetry";
 import { assertDocumented } from "./documented.ts";
 import { seedOf } from "./fake-cluster.ts";
 import { FakeNode, START_MS } from "./fake-node.ts";
@@ -92,6 +93,8 @@ export interface Harness {
   raw(bytes: string): Promise<string>;
   /** A scrape of the private listener. */
   metrics(): Promise<Answer>;
+  /** As the process does when it is asked to stop. */
+  sayGoodbye(): void;
   close(): Promise<void>;
 }
 
@@ -155,15 +158,19 @@ interface AppDoubles {
   readonly logger: Logger;
   readonly keyRequestsPerSecond: number | null;
   readonly isStopping: () => boolean;
+  readonly tracer: Tracer | null;
+  readonly accessLog: AccessLog;
 }
 
 function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
-  const { node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping } = doubles;
+  const { node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping, tracer, accessLog } = doubles;
   return createApp({
     controlPlane,
     reads: node.reads,
     metrics,
     logger,
+    tracer,
+    accessLog,
     clock,
     randomBytes: (count) => new Uint8Array(count).fill(7),
     crypto: nodeCrypto,
@@ -233,7 +240,12 @@ async function closed(server: Server): Promise<void> {
 }
 
 export async function startHarness(
-  options: { perSecond?: number; controlPlane?: (node: FakeNode) => ControlPlane } = {},
+  options: {
+    perSecond?: number;
+    controlPlane?: (node: FakeNode) => ControlPlane;
+    tracer?: Tracer;
+    accessLog?: AccessLog;
+  } = {},
 ): Promise<Harness> {
   const node = new FakeNode();
   const controlPlane = options.controlPlane?.(node) ?? node;
@@ -244,8 +256,10 @@ export async function startHarness(
   const flags = { stopping: false };
   const keyRequestsPerSecond = options.perSecond ?? null;
   const isStopping = (): boolean => flags.stopping;
-  const app = appOver({ node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping });
-  const { server } = createApiServer(app, logger);
+  const { tracer = null, accessLog = "none" } = options;
+  const watching = { logger, metrics, tracer, accessLog };
+  const app = appOver({ node, controlPlane, clock, keyRequestsPerSecond, isStopping, ...watching });
+  const { server, sayGoodbye } = createApiServer(app, logger);
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
   const [port, metricsPort] = await Promise.all([listening(server), listening(metricsServer)]);
   const keyWith = (label: string, scopes: readonly Scope[], limits: Partial<KeyLimits> = {}): string =>
@@ -272,6 +286,7 @@ export async function startHarness(
       return answer;
     },
     raw: (bytes) => raw(port, bytes),
+    sayGoodbye,
     metrics: () => send(metricsPort, "GET", "/metrics", undefined, {}),
     close: async () => {
       await Promise.all([closed(server), closed(metricsServer)]);

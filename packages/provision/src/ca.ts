@@ -161,7 +161,7 @@ export async function requestCertificate(
 
 /**
  * Issues what a request asks for, if it asks for exactly this identity: the key is the requester's and stays there.
- * @throws RangeError for a request of another name, without a valid signature of its own key, or with another kind of key
+ * @throws RangeError for a request of another name, for another kind of key, or not signed by that key
  */
 export async function issueRequested(
   authority: IssuedCertificate,

@@ -1,4 +1,4 @@
-/** What a new cluster is called, for those who make its keys apart: its name and id, on a card. Nothing of it is secret. */
+/** A new cluster's name and id, on a card for those who make its keys apart. Nothing of it is secret. */
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -65,8 +65,8 @@ export async function prepareNode(node: {
 }
 
 /**
- * Makes the folder of a node of a cluster that has no trust root yet: keys, log seed, and `tls.csr`, the request for its
- * TLS certificate. `installFirstTrustRoot` brings what is missing.
+ * Makes the folder of a node of a cluster that has no trust root yet: keys, log seed, and `tls.csr`, the request for
+ * its TLS certificate. `installFirstTrustRoot` brings what is missing.
  * @param node.logSeed 32 bytes: the secret that all nodes hold
  * @throws PrivateFileError `exists`: keys are never overwritten; RangeError for an id that no node may have
  */
