@@ -31,7 +31,7 @@ function lives(pid) {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    if (error.code === "ESRCH") return false;
-    throw error;
+    // EPERM: somebody else's process has the number now, and the folder waits for it to end.
+    return error.code !== "ESRCH";
   }
 }
