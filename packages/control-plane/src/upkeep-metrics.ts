@@ -11,7 +11,7 @@ export function upkeepMetrics(
     return upkeep()?.compaction.owedEntries ?? 0;
   });
   gauge("log_entries", "Entries in this node's log", () => upkeep()?.compaction.held.entries ?? 0);
-  gauge("log_bytes", "Bytes of this node's log: payloads, and 128 an entry", () => {
+  gauge("log_bytes", "Bytes of this node's log: payloads, and 170 an entry", () => {
     return upkeep()?.compaction.held.bytes ?? 0;
   });
   gauge("certificates_thinned", "Old certificates deleted since this node last loaded its tables", () => {

@@ -1,7 +1,7 @@
 import type { RaftIndex } from "raft-ts";
 
-/** What a row of the log takes in Postgres beside its payload: columns, checksum, tuple and index entry. */
-export const LOG_ROW_BYTES = 128;
+/** What a row takes beside its payload, as measured for small ones: columns, checksum, tuple and index entry. */
+export const LOG_ROW_BYTES = 170;
 /** Entries that are summed together. */
 const BLOCK_ENTRIES = 1024;
 
