@@ -61,7 +61,13 @@ describe("the rules", () => {
 });
 
 describe("what rules and dashboard ask for", () => {
-  const SOURCES = ["packages/control-plane/src/metrics.ts", "packages/api/src/api-metrics.ts"].map(read).join("\n");
+  const SOURCES = [
+    "packages/control-plane/src/metrics.ts",
+    "packages/control-plane/src/observing/node-timings.ts",
+    "packages/api/src/api-metrics.ts",
+  ]
+    .map(read)
+    .join("\n");
   const DASHBOARD = JSON.parse(read("deploy/grafana/dashboards/cluster.json")) as {
     panels: { targets?: { expr: string }[] }[];
   };

@@ -72,6 +72,10 @@ export class ApiMetrics {
     this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry, prefix: "anchoring_api_" });
+    // Gauges that go by the name of counters; what they add up stands beside them.
+    for (const what of ["handles", "requests", "resources"]) {
+      this.#registry.removeSingleMetric(`anchoring_api_nodejs_active_${what}_total`);
+    }
     this.#seconds = new Histogram({
       name: "anchoring_api_request_seconds",
       help: "Time from the headers of a request to the end of its answer",

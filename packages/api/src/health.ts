@@ -37,6 +37,18 @@ function rootSyncJson(sync: NodeStatus["primeRootThk"]): HealthAnswer["prime_roo
   };
 }
 
+/** What a control plane that is loading does not say is left out. */
+function rulesJson(versions: NodeStatus["versions"]): Partial<HealthAnswer["versions"]> {
+  const { rules, rules_known: known, rules_held_back_by: holders, entry_version: entryVersion } = versions;
+  if (rules === undefined || known === undefined || holders === undefined || entryVersion === undefined) return {};
+  return {
+    rules: Number(rules),
+    rules_known: Number(known),
+    rules_held_back_by: holders,
+    entry_version: Number(entryVersion),
+  };
+}
+
 function healthStatus(answer: StatusAnswer): HealthAnswer["status"] {
   if (!answer.isReachable) return "error";
   const { serving, primeRootThk } = answer.status;
@@ -65,7 +77,12 @@ export const getHealth: Handler = async (_request, { probe, node }) => {
             commit_index: raft.commitIndex,
             applied_index: raft.appliedIndex,
           },
-    versions: { api_contract: "4.2", locked_code: "V4.2", service: node.serviceVersion },
+    versions: {
+      api_contract: "4.2",
+      locked_code: "V4.2",
+      service: node.serviceVersion,
+      ...(answer.isReachable ? rulesJson(answer.status.versions) : {}),
+    },
   };
   return { status: 200, json };
 };

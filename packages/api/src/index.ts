@@ -6,6 +6,7 @@ export { API_SETTINGS, ConfigError, loadConfig } from "./config.ts";
 export type { ApiConfig } from "./config.ts";
 export { ControlPlaneClient } from "./control-plane-client.ts";
 export type { ControlPlaneClientOptions } from "./control-plane-client.ts";
+export type { AccessLog } from "./exchange.ts";
 export { KeyTable } from "./key-table.ts";
 export type { KeyTableOptions } from "./key-table.ts";
 export { createMetricsServer } from "./metrics-server.ts";

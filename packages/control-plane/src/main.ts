@@ -58,7 +58,10 @@ async function serve(
     machine: systemMachine(config),
     onStopped: (stop) => (stopped = stop),
   });
-  const registry = createMetrics(node, { tracer });
+  const registry = createMetrics(node, {
+    tracer,
+    volumes: { promise: dirname(config.promise_file), run: config.run_dir },
+  });
   const link = new LocalLink({
     path: config.api_socket,
     handle: localRequests({ ...environment, node, metrics: () => registry.metrics() }),

@@ -1,3 +1,4 @@
+import { statfs } from "node:fs/promises";
 import { type Server, createServer } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
@@ -12,12 +13,21 @@ const PREFIX = "anchoring_";
 export interface ProcessMeasures {
   /** null: nothing is traced. */
   readonly tracer: Pick<Tracer, "counts"> | null;
+  /** A file or folder on each volume that this process writes to, by what the volume is for. */
+  readonly volumes: Readonly<Record<string, string>>;
 }
 
 /** Every metric of this process, declared once and read from the node when it is scraped. */
-export function createMetrics(node: ControlPlaneNode, measures: ProcessMeasures = { tracer: null }): Registry {
+export function createMetrics(
+  node: ControlPlaneNode,
+  measures: ProcessMeasures = { tracer: null, volumes: {} },
+): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: `${PREFIX}control_plane_` });
+  // Gauges that go by the name of counters; what they add up stands beside them.
+  for (const what of ["handles", "requests", "resources"]) {
+    registry.removeSingleMetric(`${PREFIX}control_plane_nodejs_active_${what}_total`);
+  }
   const gauge = (name: string, help: string, read: () => number): void => {
     const made: Gauge = new Gauge({
       name: `${PREFIX}${name}`,
@@ -54,6 +64,7 @@ export function createMetrics(node: ControlPlaneNode, measures: ProcessMeasures 
   );
   for (const metric of node.timings.metrics) registry.registerMetric(metric);
   spanMetrics(measures.tracer, registry);
+  volumeMetrics(measures.volumes, registry);
   raftMetrics(node, gauge);
   certificationMetrics(node, gauge);
   membershipMetrics(node, gauge);
@@ -80,6 +91,34 @@ function spanMetrics(tracer: ProcessMeasures["tracer"], registry: Registry): voi
       [{ outcome: "failed" }, failed],
     ];
   });
+}
+
+function volumeMetrics(volumes: ProcessMeasures["volumes"], registry: Registry): void {
+  const made: Gauge<"volume"> = new Gauge({
+    name: `${PREFIX}volume_free_bytes`,
+    help: "What this process may still write on a volume; not there while the volume does not answer",
+    labelNames: ["volume"],
+    registers: [registry],
+    collect: async () => {
+      made.reset();
+      await Promise.all(
+        Object.entries(volumes).map(async ([volume, path]) => {
+          const free = await freeBytes(path);
+          if (free !== null) made.set({ volume }, free);
+        }),
+      );
+    },
+  });
+}
+
+/** A volume that is gone is named by the check that it fails, and must not cost the scrape. */
+async function freeBytes(path: string): Promise<number | null> {
+  try {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
 }
 
 type AddGauge = (name: string, help: string, read: () => number) => void;
