@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -210,7 +211,7 @@ describe("when two of three have signed", () => {
     };
     for (const id of NODES) expect(await issue(id, `${id}.csr`)).toMatchObject({ code: 0, stderr: "" });
     expect(readdirSync(at("authority", "for-n1")).toSorted()).toEqual(["ca.crt", "tls.crt"]);
-    expect((await issue("n4", "n1.csr")).code).toBe(2);
+    expect(await issue("n4", "n1.csr")).toMatchObject({ code: 1, stderr: expect.stringContaining(":node:n1") });
     expect(await issue("n2", "n1.csr")).toMatchObject({ code: 1, stderr: expect.stringContaining(":node:n1") });
     expect((await issue("n1", "n1.csr", "operator")).code).toBe(1);
     writeFileSync(at("authority", "broken.csr"), "-----BEGIN CERTIFICATE REQUEST-----\n");
@@ -239,6 +240,25 @@ describe("when two of three have signed", () => {
     }
     expect(existsSync(at("n1", "nodes/n1/identity/trust-root.txt"))).toBe(false);
     for (const id of NODES) expect(await install(id)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("a node that joins later asks and is given its certificate the same way", async () => {
+    const identity = at("n4", "identity");
+    mkdirSync(machine("n4"));
+    const held = ["--trust-root", at("desk", "signed", "trust-root.txt"), "--log-seed", at("desk", "log.seed")];
+    await json("member", "prepare", "n4", ...held, "--identity", identity, "--card", at("n4", "n4.card"));
+    carry("authority", "ca/ca.crt", "n4/identity");
+    chmodSync(join(identity, "ca.crt"), 0o600);
+    expect((await certs("request", "n4", "--out", machine("authority"))).code).toBe(2);
+    expect(await certs("request", "n4", "--identity", identity)).toMatchObject({ code: 0, stderr: "" });
+    carry("n4", "identity/tls.csr", "authority", "n4.csr");
+    const to = ["--to", at("authority", "for-n4"), "--out", machine("authority")];
+    const issued = await certs("issue", "node", "n4", "--request", at("authority", "n4.csr"), ...to);
+    expect(issued).toMatchObject({ code: 0, stderr: "" });
+    expect((await certs("install", "n4", at("authority", "for-n1", "tls.crt"), "--identity", identity)).code).toBe(1);
+    const installed = await certs("install", "n4", at("authority", "for-n4", "tls.crt"), "--identity", identity);
+    expect(installed).toMatchObject({ code: 0, stderr: "" });
+    rmSync(machine("n4"), { recursive: true });
   });
 
   test("no secret is in two places, but for the log seed", () => {

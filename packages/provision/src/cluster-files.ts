@@ -11,7 +11,6 @@ import {
   createCertificateAuthority,
   issueCertificate,
   spkiSha256Of,
-  splitCertificates,
 } from "./ca.ts";
 import type { CertificateAuthority, IssuedCertificate } from "./ca.ts";
 import { holdCeremony } from "./ceremony.ts";
@@ -25,7 +24,7 @@ import {
   writeSeed,
 } from "./files.ts";
 
-import { installRequestedTls, writeTls, writeTlsRequest } from "./tls-files.ts";
+import { writeTls, writeTlsRequest } from "./tls-files.ts";
 
 const DAY_S = 86_400;
 
@@ -227,22 +226,6 @@ export async function renewTls(renewal: {
   const tls = await issueCertificate(authority, identity, lifetimeMs, renewal.nowMs ?? Date.now());
   await writeTls(nodePaths(renewal.outDir, renewal.nodeId).identityDir, tls);
   return tls.expiresMs;
-}
-
-/** Asks somebody else's CA for a node's next certificate: tls.csr beside the files in use, which stay as they are. */
-export async function requestTls(outDir: string, nodeId: string): Promise<void> {
-  await writeTlsRequest(nodePaths(outDir, nodeId).identityDir, await nodeIdentity(outDir, nodeId));
-}
-
-/**
- * Puts the certificate that was issued for `tls.csr` into use, with its key. A running node takes them up by itself.
- * @returns when it expires, Unix milliseconds
- * @throws PrivateFileError `missing` without an open request; `malformed` for a certificate that no node would accept
- */
-export async function installTls(outDir: string, nodeId: string, certificatePem: string): Promise<number> {
-  const { identityDir } = nodePaths(outDir, nodeId);
-  const authorities = splitCertificates(await readPrivateFile(join(identityDir, "ca.crt")));
-  return installRequestedTls(identityDir, await nodeIdentity(outDir, nodeId), certificatePem, authorities);
 }
 
 async function nodeIdentity(outDir: string, nodeId: string): Promise<CertificateIdentity> {

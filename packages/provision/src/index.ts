@@ -40,14 +40,7 @@ export type { CertsCommandName } from "./certs/certs-command.ts";
 export type { CertsTerminal } from "./certs/certs-arguments.ts";
 export { holdCeremony } from "./ceremony.ts";
 export type { Ceremony, CeremonyPlan, NodeSecrets, RootKey } from "./ceremony.ts";
-export {
-  createCluster,
-  installTls,
-  loadCertificateAuthority,
-  loadCluster,
-  renewTls,
-  requestTls,
-} from "./cluster-files.ts";
+export { createCluster, loadCertificateAuthority, loadCluster, renewTls } from "./cluster-files.ts";
 export type { NewCluster, ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
 export { writeContainerFiles } from "./container-files.ts";
 export { readGatewayHosts, writeGatewayFiles } from "./gateway-files.ts";

@@ -2,17 +2,26 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { installTls, loadCluster, requestTls } from "../cluster-files.ts";
+import type { CertificateIdentity } from "@event-anchoring/control-contract";
+import { hexToBytes } from "@event-anchoring/protocol";
+import { splitCertificates } from "../ca.ts";
+import { loadCluster } from "../cluster-files.ts";
+import { readPrivateFile } from "../files.ts";
+import { readTrustRoots } from "../node-identity.ts";
+import { installRequestedTls, writeTlsRequest } from "../tls-files.ts";
 import { CertsUsageError, OUT_DIR_DEFAULT, dateText } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
 
-const REQUEST_HELP = `Usage: node certs/request.js <node> [--out <folder>]
+const REQUEST_HELP = `Usage: node certs/request.js <node> [--out <folder> | --identity <folder>]
 
 Draws a new TLS key for a node and writes tls.csr beside its certificate, for your CA to issue from. What the node uses
 stays as it is until: node certs/install.js <node> <certificate>
+
+  --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
+  --identity <folder>  the node's identity folder, wherever it is: of a node that is to join, for one
 `;
 
-const INSTALL_HELP = `Usage: node certs/install.js <node> <certificate file> [--out <folder>]
+const INSTALL_HELP = `Usage: node certs/install.js <node> <certificate file> [--out <folder> | --identity <folder>]
 
 Puts the certificate that your CA has issued for a node's tls.csr into use, after it was checked as the node will check
 it: its one name is the node's URI, its key is the one of the request, a CA of the node's ca.crt has issued it.
@@ -22,8 +31,8 @@ it: its one name is the node's URI, its key is the one of the request, a CA of t
 export async function requestCommand(args: readonly string[], terminal: CertsTerminal): Promise<number> {
   const parsed = await parse(args, terminal, 1, REQUEST_HELP);
   if (parsed === null) return 0;
-  const { outDir, identityDir, nodeId } = parsed;
-  await requestTls(outDir, nodeId);
+  const { identityDir, identity } = parsed;
+  await writeTlsRequest(identityDir, identity);
   terminal.write(`  ${join(identityDir, "tls.csr")}\n`);
   return 0;
 }
@@ -32,10 +41,18 @@ export async function requestCommand(args: readonly string[], terminal: CertsTer
 export async function installCommand(args: readonly string[], terminal: CertsTerminal): Promise<number> {
   const parsed = await parse(args, terminal, 2, INSTALL_HELP);
   if (parsed === null) return 0;
-  const { outDir, nodeId, file } = parsed;
-  const expiresMs = await installTls(outDir, nodeId, await readFile(resolve(terminal.workingDir, file), "utf8"));
-  terminal.write(`  ${nodeId}: certificate in place, expires ${dateText(expiresMs)}\n`);
+  const { identityDir, identity, file } = parsed;
+  const authorities = splitCertificates(await readPrivateFile(join(identityDir, "ca.crt")));
+  const certificate = await readFile(resolve(terminal.workingDir, file), "utf8");
+  const expiresMs = await installRequestedTls(identityDir, identity, certificate, authorities);
+  terminal.write(`  ${identity.id}: certificate in place, expires ${dateText(expiresMs)}\n`);
   return 0;
+}
+
+interface Request {
+  readonly identityDir: string;
+  readonly identity: CertificateIdentity;
+  readonly file: string;
 }
 
 async function parse(
@@ -43,16 +60,15 @@ async function parse(
   terminal: CertsTerminal,
   count: number,
   help: string,
-): Promise<{
-  readonly outDir: string;
-  readonly identityDir: string;
-  readonly nodeId: string;
-  readonly file: string;
-} | null> {
+): Promise<Request | null> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { out: { type: "string", default: OUT_DIR_DEFAULT }, help: { type: "boolean", default: false } },
+    options: {
+      out: { type: "string", default: OUT_DIR_DEFAULT },
+      identity: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
   });
   if (values.help) {
     terminal.write(help);
@@ -60,8 +76,25 @@ async function parse(
   }
   const [nodeId, file = ""] = positionals;
   if (nodeId === undefined || positionals.length !== count) throw new CertsUsageError(help);
-  const outDir = resolve(terminal.workingDir, values.out);
-  const node = (await loadCluster(outDir)).nodes.find((known) => known.nodeId === nodeId);
+  const { workingDir } = terminal;
+  const found =
+    values.identity === undefined
+      ? await nodeOfCluster(resolve(workingDir, values.out), nodeId)
+      : await nodeAlone(resolve(workingDir, values.identity));
+  return { identityDir: found.identityDir, identity: { role: "node", clusterId: found.clusterId, id: nodeId }, file };
+}
+
+type Found = Pick<Request, "identityDir"> & { readonly clusterId: Uint8Array };
+
+async function nodeOfCluster(outDir: string, nodeId: string): Promise<Found> {
+  const { clusterId, nodes } = await loadCluster(outDir);
+  const node = nodes.find((known) => known.nodeId === nodeId);
   if (node === undefined) throw new CertsUsageError(`the cluster has no node ${nodeId}`);
-  return { outDir, identityDir: node.identityDir, nodeId, file };
+  return { identityDir: node.identityDir, clusterId: hexToBytes(clusterId, 32) };
+}
+
+/** Its folder says which cluster it is of; no trust root need name it yet. */
+async function nodeAlone(identityDir: string): Promise<Found> {
+  const { newest } = await readTrustRoots(identityDir);
+  return { identityDir, clusterId: newest.trustRoot.clusterId };
 }

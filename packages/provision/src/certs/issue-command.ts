@@ -65,9 +65,6 @@ export async function issueCommand(args: readonly string[], terminal: CertsTermi
     certificate = issued.certificatePem;
     await writePrivateFile(join(to, "tls.key"), issued.privateKeyPem);
   } else {
-    if (role === "node" && !cluster.nodes.some(({ nodeId }) => nodeId === id)) {
-      throw new CertsUsageError(`the cluster has no node ${id}`);
-    }
     const request = await readFile(resolve(terminal.workingDir, values.request), "utf8");
     certificate = await issueRequested(authority, identity, request, lifetimeMs, terminal.nowMs);
   }
