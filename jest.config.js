@@ -25,7 +25,8 @@ export default {
     "<rootDir>/test/cluster/alerts.test",
   ],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
-  testTimeout: 30000,
+  // No test takes so long on a machine that is its own.
+  testTimeout: 120_000,
   testSequencer: "<rootDir>/test/run/slowest-first.js",
   // Clusters of real processes wait more than they work: two suites at a time use what one leaves idle.
   maxWorkers: 2,

@@ -1,6 +1,6 @@
 /** A running cluster with records in it, and requests to it by the names of operations. */
 import { openApiDocument } from "@event-anchoring/api-contract";
-import { TestOperator, startTestCluster } from "@event-anchoring/testkit";
+import { TestOperator, served, startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 import { OpenApiReader } from "../../packages/api-contract/test/openapi-reader.ts";
 import type { Operation } from "../../packages/api-contract/test/openapi-reader.ts";
@@ -50,8 +50,6 @@ export interface TestKeys {
   /** Two requests each second. */
   readonly slow: string;
 }
-
-const TRIES_MAX = 5;
 
 export class ContractCluster {
   readonly setup: TestCluster;
@@ -115,16 +113,14 @@ export class ContractCluster {
     return { received, status: received.status, body: typeof body === "object" && body !== null ? body : {} };
   }
 
-  /**
-   * As `ask`, and the status has to be this one. What a busy node could not serve in time is asked again, unless it
-   * records something: the second answer would be that of a replay.
-   */
+  /** As `ask`; what a busy node could not serve is asked again. */
+  served(id: string, asked: Asked = {}): Promise<Answered> {
+    return served(() => this.ask(id, asked));
+  }
+
+  /** The status has to be this one. */
   async expect(status: number, id: string, asked: Asked = {}): Promise<AnyBody> {
-    let { status: given, body } = await this.ask(id, asked);
-    const triesMax = this.operation(id).answers.has(201) ? 1 : TRIES_MAX;
-    for (let tries = 1; given === 503 && tries < triesMax; tries++) {
-      ({ status: given, body } = await this.ask(id, asked));
-    }
+    const { status: given, body } = await (status === 503 ? this.ask(id, asked) : this.served(id, asked));
     if (given !== status) throw new Error(`${id} was answered ${given}, not ${status}: ${JSON.stringify(body)}`);
     return body;
   }

@@ -183,7 +183,7 @@ describe("every operation, as it is meant", () => {
     await cluster.expect(200, "getCheckpoint", { path });
     const latest = await cluster.expect(200, "getLatestEventAnchor", { query: path });
     const index = `000.p/${Math.min(latest.tree_size ?? 0, 255)}`;
-    const { received } = await cluster.ask("getEntries", { path: { ...path, index } });
+    const { received } = await cluster.served("getEntries", { path: { ...path, index } });
     expect([received.status, received.headers["content-type"]]).toEqual([200, "application/octet-stream"]);
     await cluster.expect(200, "getTile", { path: { ...path, level: "0", index } });
     for (const [level, beyond] of [
@@ -235,7 +235,7 @@ describe("every operation, as it is meant", () => {
       ["origin_unknown", { ...writings.claim(), origin_fingerprint: "ab".repeat(32) }],
     ];
     for (const [code, body] of refusals)
-      expect((await cluster.ask("createClaimAnchor", { body })).body.code).toBe(code);
+      expect((await cluster.served("createClaimAnchor", { body })).body.code).toBe(code);
     const [, second] = cluster.setup.cluster.file.nodes;
     const body = { origin_fingerprint: second?.origin_fingerprint };
     const other = await cluster.expect(409, "revokeClaimAnchor", { path: { anchor_id: claim }, body });
@@ -269,14 +269,14 @@ describe("every operation, as it is meant", () => {
       ["window_invalid", writings.grant(claim, grantee, { notBefore: 7, expiresAt: 7 })],
     ];
     for (const [code, body] of refusals)
-      expect((await cluster.ask("createGrantAnchor", { body })).body.code).toBe(code);
+      expect((await cluster.served("createGrantAnchor", { body })).body.code).toBe(code);
     const unlawful: [string, JsonBody][] = [
       ["reference_not_found", writings.event(absent, grant)],
       ["reference_wrong_kind", writings.event(grant, grant)],
       ["client_event_id_invalid", { ...writings.event(claim, grant), client_event_id: "" }],
     ];
     for (const [code, body] of unlawful)
-      expect((await cluster.ask("createEventAnchor", { body })).body.code).toBe(code);
+      expect((await cluster.served("createEventAnchor", { body })).body.code).toBe(code);
   });
 
   test("the node and the reference, also by HEAD", async () => {
@@ -350,7 +350,7 @@ describe("requests that are none", () => {
     }
     const key = scopes?.some((scope) => scope === "read") === true ? writeOnly : readOnly;
     expect((await cluster.expect(403, id, { key, path, ...body })).code).toBe("scope_missing");
-    const served = await cluster.ask(id, { key: null, path, ...body, headers: { "x-api-key": all } });
+    const served = await cluster.served(id, { key: null, path, ...body, headers: { "x-api-key": all } });
     expect([401, 403]).not.toContain(served.status);
   });
 
@@ -382,7 +382,7 @@ describe("requests that are none", () => {
     const firstEncoded = `%${event.charCodeAt(0).toString(16)}${event.slice(1)}`;
     await cluster.expect(200, "getEventAnchor", { path: { anchor_id: firstEncoded } });
     for (const anchor_id of badIds(event)) {
-      const { status, body } = await cluster.ask("getReceipt", { path: { anchor_id } });
+      const { status, body } = await cluster.served("getReceipt", { path: { anchor_id } });
       expect([anchor_id, status, body.code]).toEqual([anchor_id, 400, "invalid_request"]);
     }
   });
