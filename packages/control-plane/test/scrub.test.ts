@@ -13,10 +13,12 @@ interface Setup {
   readonly rowsPerSecond?: number;
   readonly steps?: (asked: number) => ScrubStep | Error;
   readonly isBusy?: () => boolean;
+  /** No step ever ends. */
+  readonly hangs?: boolean;
 }
 
 /** A scrub of tables that say what a test wants. */
-function scrubOf({ rowsPerSecond = 25, steps = () => FULL, isBusy = () => false }: Setup) {
+function scrubOf({ rowsPerSecond = 25, steps = () => FULL, isBusy = () => false, hangs = false }: Setup) {
   const clock = new StepClock();
   const seen = { opened: 0, closed: 0, asked: [] as number[], found: [] as string[], logged: [] as string[] };
   const note = (event: string): void => {
@@ -33,6 +35,7 @@ function scrubOf({ rowsPerSecond = 25, steps = () => FULL, isBusy = () => false 
       return Promise.resolve({
         step: (rowsMax: number) => {
           seen.asked.push(rowsMax);
+          if (hangs) return new Promise<ScrubStep>(() => {});
           const step = steps(seen.asked.length);
           return step instanceof Error ? Promise.reject(step) : Promise.resolve(step);
         },
@@ -121,6 +124,14 @@ describe("a scrub", () => {
     const { length } = seen.asked;
     await pass(60);
     expect([seen.closed, seen.asked.length]).toEqual([1, length]);
+  });
+
+  test("does not keep a process from ending while a statement takes long", async () => {
+    const { scrub, clock, pass } = scrubOf({ hangs: true });
+    await pass(2);
+    const stopped = scrub.stop();
+    clock.advance(2000);
+    await expect(stopped).resolves.toBeUndefined();
   });
 
   test("is scraped", async () => {

@@ -5,6 +5,8 @@ import type { Clock, Logger, Timer } from "../environment.ts";
 const BUSY_MS = 1000;
 /** After the database was not there, or a statement took too long. */
 const RETRY_MS = 10_000;
+/** How long the process waits for a step under way when it ends. */
+const STOP_MS_MAX = 2000;
 /** Between the end of a pass and the beginning of the next. */
 const PASS_PAUSE_MS = 10_000;
 /** A step lasts as long as others may wait for the event loop, and comes every few seconds. */
@@ -69,12 +71,12 @@ export class Scrub {
     if (this.#options.rowsPerSecond > 0) this.#after(BUSY_MS);
   }
 
-  /** Resolves when its connection is closed. */
+  /** Resolves when its connection is closed; a statement that takes long is not waited for. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
-    await this.#turn;
-    await this.#close();
+    const closed = this.#turn.then(() => this.#close());
+    await Promise.race([closed, new Promise<void>((resolve) => this.#options.clock.startTimer(STOP_MS_MAX, resolve))]);
   }
 
   #after(delayMs: number): void {

@@ -22,7 +22,9 @@ const QUERIES: readonly StrayQuery[] = [
   ...["anchors", "claims", "grants", "revocations"].map((table) => ({
     table: `state.${table}`,
     should: "no row: the ledger has no such sequence yet",
-    sql: `SELECT 'sequence ' || sequence AS key FROM state.${table} WHERE sequence < 0 OR sequence >= $1`,
+    // Two ranges of the index; an OR would walk all of it.
+    sql: `SELECT 'sequence ' || sequence AS key FROM state.${table} WHERE sequence < 0
+      UNION ALL SELECT 'sequence ' || sequence FROM state.${table} WHERE sequence >= $1`,
   })),
   {
     table: "state.certificates",

@@ -1,0 +1,131 @@
+/** The scrub walks tables that change between its steps. */
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { ScrubWalk, describeDifference } from "../src/index.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, terminate } from "./support/database.ts";
+import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { makeSoundNode } from "./support/sound-node.ts";
+import type { SoundNode } from "./support/sound-node.ts";
+
+jest.setTimeout(240_000);
+
+let server: TestPostgres;
+let database: TestDatabase;
+let node: SoundNode;
+let walk: ScrubWalk;
+
+beforeAll(async () => {
+  server = await startTestPostgres();
+  database = await migratedDatabase(server);
+  node = await makeSoundNode(database);
+});
+
+beforeEach(async () => {
+  walk = await ScrubWalk.open({ url: database.url, statementTimeoutMs: 120_000 });
+});
+
+afterAll(async () => {
+  await server.close();
+});
+
+const STEPS_MAX = 2000;
+
+/** Steps until the pass ends or finds something; `between` runs before each. */
+async function pass(rowsMax: number, between: (step: number) => Promise<void> = async () => undefined) {
+  let rows = 0;
+  for (let step = 0; step < STEPS_MAX; step++) {
+    await between(step);
+    const made = await walk.step(rowsMax);
+    rows += made.rows;
+    if (made.difference !== null) return { rows, told: describeDifference(made.difference) };
+    if (made.isPassDone) return { rows, told: null };
+  }
+  throw new Error("the pass does not end");
+}
+
+/** What is in the log beyond what is applied, to be taken away and put back. */
+const TAIL = "CREATE TABLE IF NOT EXISTS public.tail AS SELECT * FROM node.raft_log WHERE index >";
+
+describe("a pass", () => {
+  test("ends, and the next one walks the same rows again", async () => {
+    const first = await pass(100);
+    const second = await pass(60);
+    expect(first.told).toBeNull();
+    expect(first.rows).toBe(node.nextSequence + 5 + 3 + node.appliedIndex + 2);
+    expect(second).toEqual(first);
+    await walk.close();
+  });
+
+  test("is not led astray by a log whose end comes and goes", async () => {
+    await sql(database.url, `${TAIL} ${node.appliedIndex}`);
+    let isThere = true;
+    const { told } = await pass(4, async (step) => {
+      // Before that it walks leaves.
+      if (step < node.nextSequence / 4) return;
+      isThere = !isThere;
+      const text = isThere
+        ? "INSERT INTO node.raft_log SELECT * FROM public.tail"
+        : `DELETE FROM node.raft_log WHERE index > ${node.appliedIndex}`;
+      if (step < node.nextSequence / 4 + 12) await sql(database.url, text);
+    });
+    expect(told).toBeNull();
+    await sql(database.url, "INSERT INTO node.raft_log SELECT * FROM public.tail ON CONFLICT DO NOTHING");
+    await walk.close();
+  });
+
+  test("is not led astray by ids that are erased", async () => {
+    const { told } = await pass(100, async (step) => {
+      if (step !== 3) return;
+      await sql(
+        database.url,
+        "UPDATE state.anchors SET client_event_id = NULL, salt = NULL WHERE sequence IN (9, 350)",
+      );
+    });
+    expect(told).toBeNull();
+    await walk.close();
+  });
+
+  test("finds what is damaged ahead of it", async () => {
+    const { told } = await pass(50, async (step) => {
+      if (step !== 2) return;
+      await sql(database.url, "UPDATE state.anchors SET kind = 6 WHERE sequence = 400");
+    });
+    expect(told).toBe("state.anchors, sequence 400, kind: is 6, should be 1");
+    await sql(database.url, "UPDATE state.anchors SET kind = 1 WHERE sequence = 400");
+    await walk.close();
+  });
+
+  test("finds what was damaged behind it with the next one", async () => {
+    const first = await pass(50, async (step) => {
+      if (step !== 5) return;
+      await sql(database.url, "UPDATE state.anchors SET kind = 6 WHERE sequence = 40");
+    });
+    expect(first.told).toBeNull();
+    expect((await pass(50)).told).toBe("state.anchors, sequence 40, kind: is 6, should be 1");
+    await sql(database.url, "UPDATE state.anchors SET kind = 1 WHERE sequence = 40");
+    await walk.close();
+  });
+
+  test("is not led astray by a log that is cut at its beginning", async () => {
+    const compactTo = async (index: number): Promise<void> => {
+      await sql(
+        database.url,
+        `WITH gone AS (DELETE FROM node.raft_log WHERE index <= ${index})
+        INSERT INTO node.raft_compaction VALUES (true, ${index}, 3, sha256(int8send(${index}) || int8send(3)))
+        ON CONFLICT (only_row) DO UPDATE SET index = excluded.index, checksum = excluded.checksum`,
+      );
+    };
+    const { told } = await pass(5, async (step) => {
+      const inLog = step - Math.ceil(node.nextSequence / 5);
+      if (inLog > 0 && inLog * 3 < node.appliedIndex) await compactTo(inLog * 3);
+    });
+    expect(told).toBeNull();
+    await walk.close();
+  });
+
+  test("that loses its connection fails as a whole: nothing is taken for judged that was not", async () => {
+    await walk.step(50);
+    await terminate(server, "event-anchoring scrub");
+    expect(await refusalOf(walk.step(50))).toBe("unavailable");
+    await walk.close();
+  });
+});
