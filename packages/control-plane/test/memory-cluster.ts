@@ -1,11 +1,13 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import {
+  type Certificate,
   type Command,
   type Credential,
   type EntryDecision,
   type Facts,
   type FactsQuery,
+  advance,
   emptyLedgerState,
 } from "@event-anchoring/ledger";
 import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
@@ -20,7 +22,8 @@ import {
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
 import { SimulatedProcess, SimulatedTables, WORLD_START_MS, World } from "@event-anchoring/testkit";
-import { type Entry, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
+import type { Restoration } from "@event-anchoring/store";
+import { type ConfState, type Entry, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
 import type { Environment, VerifyAsync } from "../src/environment.ts";
 import type { NodeIdentity } from "../src/identity.ts";
@@ -117,6 +120,14 @@ export class MemoryTables {
   }
 }
 
+/** With what the database of a node begins that a backup was put into. */
+export interface Beginning {
+  /** All up to the backup's entry. */
+  readonly decisions: readonly EntryDecision[];
+  readonly confState: ConfState;
+  readonly restoration: Restoration;
+}
+
 export class MemoryNode {
   readonly nodeId: string;
   readonly identity: NodeIdentity;
@@ -133,10 +144,13 @@ export class MemoryNode {
   signatures: SignatureVerifier | null = null;
   decisions = new DecisionCounts();
   end: SessionEnd | null = null;
+  /** null: it begins empty. */
+  readonly beginning: Beginning | null;
 
-  constructor(nodeId: string, identity: NodeIdentity) {
+  constructor(nodeId: string, identity: NodeIdentity, beginning: Beginning | null = null) {
     this.nodeId = nodeId;
     this.identity = identity;
+    this.beginning = beginning;
     this.promises = {
       clusterId: identity.clusterId,
       nodeId,
@@ -192,8 +206,8 @@ export class MemoryCluster {
   }
 
   /** One more node, which knows the others and waits until the group adds it. */
-  add(identity: NodeIdentity): MemoryNode {
-    const node = new MemoryNode(identity.nodeId, identity);
+  add(identity: NodeIdentity, beginning: Beginning | null = null): MemoryNode {
+    const node = new MemoryNode(identity.nodeId, identity, beginning);
     this.nodes = [...this.nodes, node];
     this.start(node);
     return node;
@@ -207,7 +221,9 @@ export class MemoryCluster {
 
   /** Starts, or starts again: what was not durable is gone. */
   start(node: MemoryNode): void {
-    const last = node.log.entries.at(-1) ?? { index: 0, term: 0 };
+    const { beginning } = node;
+    const point = beginning?.restoration.point ?? { index: 0, term: 0 };
+    const last = node.log.entries.at(-1) ?? point;
     node.promises = {
       ...node.promises,
       incarnation: node.promises.incarnation + 1,
@@ -216,8 +232,14 @@ export class MemoryCluster {
     node.tables = new MemoryTables();
     node.cache = new PayloadCache();
     node.end = null;
-    const confState = bootstrapConfState(node.identity.trustRoot);
-    const hardState = { ...(node.log.hardState ?? { term: 0, vote: 0n }), commit: node.log.commit };
+    const confState = beginning?.confState ?? bootstrapConfState(node.identity.trustRoot);
+    const stored = node.log.hardState ?? { term: point.term, vote: 0n };
+    const hardState = { ...stored, commit: Math.max(node.log.commit, point.index) };
+    const state = emptyLedgerState(nodeCrypto.sha256);
+    for (const decision of beginning?.decisions ?? []) {
+      advance(state, decision);
+      node.tables.rows.apply(decision);
+    }
     const entries = node.log.entries.map(({ index, term, type, payload }) => ({
       index,
       term,
@@ -230,7 +252,13 @@ export class MemoryCluster {
     node.decisions = new DecisionCounts();
     const raw = this.#engine.createNode({
       id: node.identity.raftId,
-      initial: { hardState, confState, snapshot: null, entries, applied: 0 },
+      initial: {
+        hardState,
+        confState,
+        snapshot: point.index === 0 ? null : { ...point, confState },
+        entries,
+        applied: point.index,
+      },
       random,
     });
     node.session = new Session({
@@ -242,9 +270,13 @@ export class MemoryCluster {
       node: raw,
       hardState,
       confState,
-      logSizes: new LogSizes({ compactedTo: (entries[0]?.index ?? 1) - 1, applied: 0, entries }),
-      state: emptyLedgerState(nodeCrypto.sha256),
-      recorded: [],
+      logSizes: new LogSizes({
+        compactedTo: (entries[0]?.index ?? point.index + 1) - 1,
+        applied: point.index,
+        entries,
+      }),
+      state,
+      recorded: newestCertificates(beginning?.decisions ?? []),
       cache: node.cache,
       log: node.log,
       tables: node.tables,
@@ -262,9 +294,11 @@ export class MemoryCluster {
       },
       logEntriesKept: 1_000_000,
       logBytesKept: 2 ** 40,
+      certificateRows: node.tables,
       certificatesKept: 1000,
       rulesHeldAt: null,
       pinnedIndex: () => null,
+      restoration: beginning?.restoration ?? null,
       onEnd: (end) => {
         node.end = end;
         node.session = null;
@@ -360,6 +394,14 @@ export class MemoryCluster {
     }
     return true;
   }
+}
+
+function newestCertificates(decisions: readonly EntryDecision[]): readonly Certificate[] {
+  const newest = new Map<string, Certificate>();
+  for (const { writes } of decisions) {
+    for (const certificate of writes.certificates) newest.set(bytesToHex(certificate.originFingerprint), certificate);
+  }
+  return [...newest.values()];
 }
 
 export function ceremonyOf(nodeIds: readonly string[]): Ceremony {
