@@ -50,6 +50,10 @@ export const healthSchema = z
       api_contract: z.literal("4.2"),
       locked_code: z.literal("V4.2"),
       service: z.string(),
+      rules: count.optional().describe("By which the node decides the next entry; absent while it cannot say."),
+      rules_known: count.optional().describe("The highest that its program can decide by."),
+      rules_held_back_by: z.string().optional().describe("Nodes for which higher rules wait; empty: none do."),
+      entry_version: count.optional().describe("Of the entries that a leader writes."),
     }),
   })
   .meta({ id: "Health" });

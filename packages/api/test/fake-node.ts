@@ -199,7 +199,7 @@ export class FakeNode implements ControlPlane {
       },
       origins: [],
       incarnation: 1,
-      versions: {},
+      versions: { rules: "1", rules_known: "2", rules_held_back_by: "node-b (1)", entry_version: "1" },
     };
   }
 

@@ -22,7 +22,14 @@ describe("health", () => {
       node_id: "node-a",
       origin_fingerprint: harness.origin,
       prime_root_thk: { role: "prime", in_sync: true, last_error: null },
-      versions: { api_contract: "4.2", locked_code: "V4.2" },
+      versions: {
+        api_contract: "4.2",
+        locked_code: "V4.2",
+        rules: 1,
+        rules_known: 2,
+        rules_held_back_by: "node-b (1)",
+        entry_version: 1,
+      },
     });
     const ready = await harness.send("GET", "/readyz", undefined, NO_KEY);
     expect(ready.status).toBe(200);

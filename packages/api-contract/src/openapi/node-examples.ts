@@ -24,7 +24,15 @@ function health(shown: Shown): object {
       last_error: null,
     },
     raft: { role: "follower", term: 3, leader: "n2", commit_index: 12, applied_index: 12 },
-    versions: { api_contract: "4.2", locked_code: "V4.2", service: "4.2.0" },
+    versions: {
+      api_contract: "4.2",
+      locked_code: "V4.2",
+      service: "4.2.0",
+      rules: 2,
+      rules_known: 2,
+      rules_held_back_by: "",
+      entry_version: 2,
+    },
   };
 }
 

@@ -101,7 +101,10 @@ function failingChecks({ body }: Answer): readonly string[] {
   );
 }
 
-function sectionOf({ health }: NodeState, name: "raft" | "prime_root_thk"): Readonly<Record<string, unknown>> {
+function sectionOf(
+  { health }: NodeState,
+  name: "raft" | "prime_root_thk" | "versions",
+): Readonly<Record<string, unknown>> {
   const section = health?.[name];
   return isRecord(section) ? section : {};
 }
@@ -143,9 +146,19 @@ function printNode(printer: Printer, node: NodeState, cluster: ClusterState, now
     health === null ? apiUrl : `${apiUrl}  ${role}  ${indexes}  ${rootSync}`,
   );
   for (const reason of failing) printer.check("warn", "", reason);
+  printRules(printer, sectionOf(node, "versions"));
   if (certificateExpiresMs !== null) printExpiry(printer, "certificate", certificateExpiresMs, nowMs);
   const trustRootExpiresMs = Date.parse(typeof sync.expires_at === "string" ? sync.expires_at : "");
   if (!Number.isNaN(trustRootExpiresMs)) printExpiry(printer, "trust root", trustRootExpiresMs, nowMs);
+}
+
+/** By which rules the node decides, and for whom higher ones wait. */
+function printRules(printer: Printer, versions: Readonly<Record<string, unknown>>): void {
+  const { rules, rules_known: known, rules_held_back_by: holders, entry_version: entryVersion } = versions;
+  if (typeof rules !== "number" || typeof known !== "number") return;
+  const inForce = `rules ${rules}, entries of version ${word(entryVersion)}`;
+  if (rules >= known) printer.check("skip", "", inForce);
+  else printer.check("warn", "", `${inForce}; rules ${known} are held back by ${word(holders) || "nobody any more"}`);
 }
 
 function printExpiry(printer: Printer, what: string, expiresMs: number, nowMs: number): void {

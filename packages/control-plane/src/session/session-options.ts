@@ -67,7 +67,8 @@ export interface SessionOptions {
   readonly recorded: readonly Certificate[];
   readonly cache: PayloadCache;
   readonly log: RaftLogStorage;
-  readonly tables: ApplyTarget & CertificateRows;
+  readonly tables: ApplyTarget;
+  readonly certificateRows: CertificateRows;
   readonly promises: PromiseKeeper;
   readonly network: SessionNetwork;
   readonly logEntriesKept: number;

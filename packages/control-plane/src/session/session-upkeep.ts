@@ -38,7 +38,7 @@ export class SessionUpkeep {
       onFailure,
     });
     this.thinning = new CertificateThinning({
-      rows: options.tables,
+      rows: options.certificateRows,
       kept: options.certificatesKept,
       origins: () => [...state.origins.values()].map(({ originFingerprint }) => originFingerprint),
       onFailure,
