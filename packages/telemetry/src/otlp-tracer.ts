@@ -1,7 +1,15 @@
 /** The SDK behind the Tracer interface. Nothing but startTracing imports this file, and it does so when asked to. */
 import type { TraceContext } from "@event-anchoring/control-contract";
-import { ROOT_CONTEXT, type Span as OtelSpan, SpanKind as OtelKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { Context, SpanContext, Tracer as OtelTracer } from "@opentelemetry/api";
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind as OtelKind,
+  SpanStatusCode,
+  type Span as OtelSpan,
+  type Tracer as OtelTracer,
+  trace,
+} from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import {

@@ -126,8 +126,8 @@ export class EntryTraces {
 
   /** The session is over: what it had begun is not going to end. */
   close(): void {
-    for (const key of [...this.#queued.keys()]) for (const span of this.#takeQueued(key)) span.end("session_ended");
-    for (const index of [...this.#entries.keys()]) this.#drop(index, "session_ended");
+    for (const key of this.#queued.keys()) for (const span of this.#takeQueued(key)) span.end("session_ended");
+    for (const index of this.#entries.keys()) this.#drop(index, "session_ended");
   }
 
   /** A certificate was there before this node's own signature: nobody waits for that any more. */
