@@ -295,7 +295,6 @@ export class MemoryCluster {
       logEntriesKept: 1_000_000,
       logBytesKept: 2 ** 40,
       certificateRows: node.tables,
-      certificateRows: node.tables,
       certificatesKept: 1000,
       rulesHeldAt: null,
       pinnedIndex: () => null,
