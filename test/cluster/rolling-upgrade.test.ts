@@ -32,7 +32,8 @@ let units: NodeUnits;
 let releasesFolder: string;
 let gateway: GatewayProcess;
 let client: GatewayClient;
-const running: SteadyClients[] = [];
+/** Run in reverse, however far the start came. */
+const cleanups: (() => unknown)[] = [];
 
 const RELEASED: Release = { folder: fileURLToPath(new URL("../..", import.meta.url)), version: "4.2.0" };
 let upgraded: Release;
@@ -40,25 +41,24 @@ let upgraded: Release;
 beforeAll(async () => {
   if (!isGatewayThere) return;
   releasesFolder = mkdtempSync(join(tmpdir(), "anchoring-releases-"));
+  cleanups.push(() => rmSync(releasesFolder, { recursive: true, force: true }));
   upgraded = releaseCalled("4.2.1-drill", releasesFolder);
   setup = await startTestCluster();
+  cleanups.push(() => setup.cluster.erase());
   units = new NodeUnits(setup);
-  for (const { id } of setup.cluster.file.nodes) await units.takeOver(id, RELEASED);
+  cleanups.push(() => units.killAll());
+  await Promise.all(setup.cluster.file.nodes.map(({ id }) => units.takeOver(id, RELEASED)));
   const [a = "", b = "", c = ""] = setup.cluster.file.nodes.map(({ api_url: url }) => new URL(url).host);
   gateway = await GatewayProcess.start({ nodes: [a, b, c] });
+  cleanups.push(() => gateway.stop());
   client = new GatewayClient(gateway);
+  cleanups.push(() => client.close());
   await allReady();
   await firstAnchors();
-}, 180_000);
+}, 300_000);
 
 afterAll(async () => {
-  if (!isGatewayThere) return;
-  await Promise.all(running.map((clients) => clients.stop()));
-  client.close();
-  await gateway.stop();
-  await units.killAll();
-  await setup.cluster.erase();
-  rmSync(releasesFolder, { recursive: true, force: true });
+  for (const cleanup of cleanups.toReversed()) await cleanup();
 }, 60_000);
 
 const allReady = (): Promise<true> =>
@@ -79,7 +79,7 @@ function startClients(): SteadyClients {
     endpoints: nodes.map(({ api_url: url }) => url),
     origins: nodes.map(({ origin_fingerprint: origin }) => origin),
   });
-  running.push(clients);
+  cleanups.push(() => clients.stop());
   return clients;
 }
 

@@ -1,10 +1,11 @@
+// oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 looks for it while it loads
+import "reflect-metadata";
 import { X509Certificate, webcrypto } from "node:crypto";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-// First: it loads what @peculiar/x509 needs before itself.
-import { createCertificateAuthority, issueRequested, requestCertificate } from "../src/index.ts";
 import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension, cryptoProvider } from "@peculiar/x509";
 import { formatIdentity } from "@event-anchoring/control-contract";
 import type { CertificateIdentity } from "@event-anchoring/control-contract";
+import { createCertificateAuthority, issueRequested, requestCertificate } from "../src/index.ts";
 import type { CertificateAuthority } from "../src/index.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
