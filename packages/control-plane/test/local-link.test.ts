@@ -17,7 +17,7 @@ import { LocalLink } from "../src/local/local-link.ts";
 import { systemEnvironment } from "../src/system-environment.ts";
 import { quietLogger } from "./doubles.ts";
 
-const { clock } = systemEnvironment("silent", "n1");
+const { clock } = systemEnvironment("error", "n1");
 
 let folder: string;
 let path: string;
