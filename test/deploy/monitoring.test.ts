@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
@@ -61,11 +61,11 @@ describe("the rules", () => {
 });
 
 describe("what rules and dashboard ask for", () => {
-  const SOURCES = [
-    "packages/control-plane/src/metrics.ts",
-    "packages/control-plane/src/observing/node-timings.ts",
-    "packages/api/src/api-metrics.ts",
-  ]
+  const SOURCES = ["packages/control-plane/src", "packages/api/src"]
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+    )
+    .filter((path) => /(metrics|timings)\.ts$/.test(path))
     .map(read)
     .join("\n");
   const DASHBOARD = JSON.parse(read("deploy/grafana/dashboards/cluster.json")) as {

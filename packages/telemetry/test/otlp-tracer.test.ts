@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Tracer, startTracing } from "../src/index.ts";
@@ -106,10 +107,14 @@ describe("a tracer", () => {
     collector.status = 400;
     const tracer = await tracerWith({ OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "1", OTEL_BSP_SCHEDULE_DELAY: "1" });
     for (let count = 0; count < 3; count++) tracer.start("work", { parent: PARENT })?.end();
-    await tracer.close();
-    expect(tracer.counts()).toMatchObject({ exported: 0, failed: 3 });
+    while (tracer.counts().failed < 3) await nextTurn();
+    expect(tracer.counts()).toEqual({ exported: 0, dropped: 0, failed: 3, waiting: 0 });
     expect(events).toEqual(["trace_export_failed"]);
-  });
+    collector.status = 200;
+    tracer.start("work", { parent: PARENT })?.end();
+    while (tracer.counts().exported < 1) await nextTurn();
+    expect(events).toEqual(["trace_export_failed", "trace_export_works_again"]);
+  }, 60_000);
 
   test("does not keep a stopping process waiting for a collector that is gone", async () => {
     const tracer = await tracerWith({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" });
