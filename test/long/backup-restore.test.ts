@@ -70,9 +70,19 @@ async function writeAt(setup: TestCluster, nodeId: string, text: string): Promis
   }
 }
 
+/** What the node answers; asked again while it is busy. */
 async function statusOf({ entry, apiKey }: TestCluster, nodeId: string, path: string): Promise<number> {
   const headers = { authorization: `Bearer ${apiKey}` };
-  return (await fetch(`${entry(nodeId).api_url}${path}`, { headers })).status;
+  let busy = "";
+  const ask = async (): Promise<number | null> => {
+    const answer = await fetch(`${entry(nodeId).api_url}${path}`, { headers });
+    if (answer.status !== 503) return answer.status;
+    busy = await answer.text();
+    return null;
+  };
+  return until(`${nodeId} answers ${path}`, ask, STEP_TIMEOUT_MS / 5).catch((cause: unknown) => {
+    throw new Error(busy, { cause });
+  });
 }
 
 describe("a cluster whose nodes are lost one by one", () => {
@@ -91,8 +101,8 @@ describe("a cluster whose nodes are lost one by one", () => {
   }, STEP_TIMEOUT_MS);
 
   afterAll(async () => {
-    await load.abandon();
-    await setup.cluster.erase();
+    await load?.abandon();
+    await setup?.cluster.erase();
   }, STEP_TIMEOUT_MS);
 
   test(
@@ -268,8 +278,8 @@ describe("a cluster of which nothing is left but a backup that lags behind", () 
   }, STEP_TIMEOUT_MS);
 
   afterAll(async () => {
-    await load.abandon();
-    await setup.cluster.erase();
+    await load?.abandon();
+    await setup?.cluster.erase();
   }, STEP_TIMEOUT_MS);
 
   test(

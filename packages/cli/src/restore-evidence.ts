@@ -27,8 +27,8 @@ export class EvidenceError extends Error {
 }
 
 /**
- * A certificate needs k of the n active nodes of its version, and each of them has noted in its promise file what it was
- * about to sign. So the files of n − k + 1 of them hold, for each origin, a size that no certificate exceeds.
+ * A certificate needs k of the n active nodes of its version, and each of them has noted in its promise file what it
+ * was about to sign. So the files of n − k + 1 of them hold, for each origin, a size that no certificate exceeds.
  * @param from the newest version that the backup holds: it, and each one after it, may have judged a certificate
  * @throws EvidenceError
  */
@@ -62,7 +62,8 @@ function gapOf({ version, quorum, nodes }: TrustRoot, nodeIds: ReadonlySet<strin
   const given = active.filter(({ nodeId }) => nodeIds.has(nodeId)).length;
   if (given >= needed) return null;
   const who = `${needed} of the ${active.length} nodes that could cosign under version ${version}`;
-  return `nobody knows what was certified after the backup: that takes the promise files of ${who}, and ${given} are here`;
+  const takes = `that takes the promise files of ${who}, and ${given} are here`;
+  return `nobody knows what was certified after the backup: ${takes}`;
 }
 
 /** A checkpoint that somebody has kept, as evidence; it must have been certified. @throws EvidenceError */

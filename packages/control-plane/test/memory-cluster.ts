@@ -1,14 +1,11 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import {
-  type Certificate,
   type Command,
   type Credential,
   type EntryDecision,
   type Facts,
   type FactsQuery,
-  advance,
-  emptyLedgerState,
 } from "@event-anchoring/ledger";
 import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -22,8 +19,7 @@ import {
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
 import { SimulatedProcess, SimulatedTables, WORLD_START_MS, World } from "@event-anchoring/testkit";
-import type { Restoration } from "@event-anchoring/store";
-import { type ConfState, type Entry, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
+import { type Entry, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
 import type { Environment, VerifyAsync } from "../src/environment.ts";
 import type { NodeIdentity } from "../src/identity.ts";
@@ -38,6 +34,7 @@ import { Session, type SessionEnd } from "../src/session/session.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import type { ReadAnswer, ReadRequest } from "../src/certification/linearizable-reads.ts";
 import { settle } from "./doubles.ts";
+import { type Beginning, certificatesOf, pointOf, stateOf } from "./memory-beginning.ts";
 
 export const START_MS = WORLD_START_MS;
 const LINK_DELAY_MS = 1;
@@ -90,6 +87,10 @@ export class MemoryLog {
     return this.entries.filter(({ index }) => index >= from && index < to);
   }
 
+  metas(): EntryMeta[] {
+    return this.entries.map(({ index, term, type, payload }) => ({ index, term, type, payloadBytes: payload.length }));
+  }
+
   /** While true, a compaction that is asked for never ends. */
   compactionHangs = false;
 
@@ -118,14 +119,6 @@ export class MemoryTables {
     this.decisions.push(decision);
     this.rows.apply(decision);
   }
-}
-
-/** With what the database of a node begins that a backup was put into. */
-export interface Beginning {
-  /** All up to the backup's entry. */
-  readonly decisions: readonly EntryDecision[];
-  readonly confState: ConfState;
-  readonly restoration: Restoration;
 }
 
 export class MemoryNode {
@@ -222,7 +215,7 @@ export class MemoryCluster {
   /** Starts, or starts again: what was not durable is gone. */
   start(node: MemoryNode): void {
     const { beginning } = node;
-    const point = beginning?.restoration.point ?? { index: 0, term: 0 };
+    const point = pointOf(beginning);
     const last = node.log.entries.at(-1) ?? point;
     node.promises = {
       ...node.promises,
@@ -235,17 +228,7 @@ export class MemoryCluster {
     const confState = beginning?.confState ?? bootstrapConfState(node.identity.trustRoot);
     const stored = node.log.hardState ?? { term: point.term, vote: 0n };
     const hardState = { ...stored, commit: Math.max(node.log.commit, point.index) };
-    const state = emptyLedgerState(nodeCrypto.sha256);
-    for (const decision of beginning?.decisions ?? []) {
-      advance(state, decision);
-      node.tables.rows.apply(decision);
-    }
-    const entries = node.log.entries.map(({ index, term, type, payload }) => ({
-      index,
-      term,
-      type,
-      payloadBytes: payload.length,
-    }));
+    const entries = node.log.metas();
     const random = seededRandom((this.#seed += 1));
     const environment = this.#environment(random, node);
     node.signatures = new SignatureVerifier({ ...environment, crypto: nodeCrypto });
@@ -253,11 +236,8 @@ export class MemoryCluster {
     const raw = this.#engine.createNode({
       id: node.identity.raftId,
       initial: {
-        hardState,
-        confState,
+        ...{ hardState, confState, entries, applied: point.index },
         snapshot: point.index === 0 ? null : { ...point, confState },
-        entries,
-        applied: point.index,
       },
       random,
     });
@@ -275,8 +255,8 @@ export class MemoryCluster {
         applied: point.index,
         entries,
       }),
-      state,
-      recorded: newestCertificates(beginning?.decisions ?? []),
+      state: stateOf(beginning, (decision) => node.tables.rows.apply(decision)),
+      recorded: certificatesOf(beginning),
       cache: node.cache,
       log: node.log,
       tables: node.tables,
@@ -394,14 +374,6 @@ export class MemoryCluster {
     }
     return true;
   }
-}
-
-function newestCertificates(decisions: readonly EntryDecision[]): readonly Certificate[] {
-  const newest = new Map<string, Certificate>();
-  for (const { writes } of decisions) {
-    for (const certificate of writes.certificates) newest.set(bytesToHex(certificate.originFingerprint), certificate);
-  }
-  return [...newest.values()];
 }
 
 export function ceremonyOf(nodeIds: readonly string[]): Ceremony {

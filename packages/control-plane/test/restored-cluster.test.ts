@@ -5,7 +5,8 @@ import type { Ceremony } from "@event-anchoring/provision";
 import type { Restoration } from "@event-anchoring/store";
 import { nodeStatus } from "../src/status.ts";
 import { anchor, made } from "./cluster-steps.ts";
-import { type Beginning, MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
+import { MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
+import type { Beginning } from "./memory-beginning.ts";
 import { type Newcomer, newcomer, nextTrustRoot } from "./trust-root-maker.ts";
 
 interface Lost {
@@ -72,7 +73,7 @@ function statuses(node: MemoryNode): Partial<Record<OriginStatus, number>> {
 
 function failing(node: MemoryNode): readonly string[] {
   const { identity } = node;
-  const serving = { state: "running", failing: [] } as const;
+  const serving: Parameters<typeof nodeStatus>[0]["serving"] = { state: "running", failing: [] };
   const primeRootThk = {} as never;
   const view = { identity, session: node.live(), serving, primeRootThk, incarnation: 1, scrub: null };
   return nodeStatus(view).serving.failing.map(({ check }) => check);

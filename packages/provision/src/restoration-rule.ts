@@ -17,7 +17,8 @@ export function restorationFault(before: TrustRoot, after: TrustRoot): string | 
   if (after.epoch === before.epoch) {
     const [first] = lost;
     if (first === undefined) return null;
-    return `origin ${bytesToHex(first.originFingerprint)} is lost only with a raised epoch, when the cluster is restored`;
+    const name = bytesToHex(first.originFingerprint);
+    return `origin ${name} is lost only with a raised epoch, when the cluster is restored`;
   }
   if (after.epoch !== before.epoch + 1) return `the epoch goes from ${before.epoch} to ${after.epoch}, not up by one`;
   const old = before.nodes.map(({ nodeId }) => nodeId);

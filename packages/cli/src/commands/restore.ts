@@ -134,7 +134,7 @@ function describe({ raft_index: index, raft_term: term, leaves }: Restored, to: 
   );
 }
 
-/** The trust roots that the node was prepared with. A node that has lived has promised things that no backup knows of. */
+/** The trust roots that the node was prepared with. A node that has lived has promised what no backup knows of. */
 async function newIdentity({ identityDir, promiseFile, nodeId }: NodeSettings): Promise<TrustRootChain> {
   if (existsSync(promiseFile)) {
     const message = `${nodeId} has run before: ${promiseFile} is there. Its identity is spent; prepare a new node`;
@@ -170,7 +170,8 @@ function assertFollows(found: TrustRootChain, proposals: readonly TrustRootPropo
     const before = chain.newest.trustRoot;
     const extended = extendTrustRootChain(chain, formatProposal(proposal), nodeCrypto);
     if (extended.result === "refused") {
-      const message = `version ${proposal.trustRoot.version} may not follow version ${before.version}: ${extended.detail}`;
+      const step = `version ${proposal.trustRoot.version} may not follow version ${before.version}`;
+      const message = `${step}: ${extended.detail}`;
       throw new CliError(EXIT.invalid, extended.code, message);
     }
     const { trustRoot } = proposal;

@@ -3,7 +3,7 @@
  *
  *     "event-anchoring/backup/v1" LF ‖ records ‖ manifest ‖ u32 length of the manifest ‖ SHA-256 of everything before
  *
- * What is told of the records stands behind them, because it is written in one go, and a file that was cut off has none.
+ * What is told of the records stands behind them, because it is written in one go; a file that was cut off has none.
  */
 import {
   ByteReader,

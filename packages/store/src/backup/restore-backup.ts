@@ -22,7 +22,7 @@ export interface RestoreBackupOptions {
 /**
  * Puts the state of a backup into an empty database, in the place of a first snapshot: the log begins after its entry.
  * All of it is there afterwards, or nothing. Keys and promise file are none of its business.
- * @throws BackupError; StoreError `snapshot_refused` and those of installSnapshot and migrate; whatever judgeChain throws
+ * @throws BackupError; StoreError, as installSnapshot and migrate; whatever judgeChain throws
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<InstalledSnapshot> {
   const { url, file, nodeId, newGroup, judgeChain } = options;

@@ -24,8 +24,8 @@ export interface ScannedBackup {
 const keyOf = ({ originFingerprint, treeSize }: AskedHead): string => `${bytesToHex(originFingerprint)} ${treeSize}`;
 
 /**
- * Goes through all of a backup that is intact as a file: hashes each leaf, rebuilds each tree, verifies the chain of trust
- * roots and the newest certificate of each origin, and holds what the backup says of itself against that.
+ * Goes through all of a backup that is intact as a file: hashes each leaf, rebuilds each tree, verifies the chain of
+ * trust roots and the newest certificate of each origin, and holds what the backup says of itself against that.
  * @throws StoreError `snapshot_refused`, BackupError `inconsistent`
  */
 export async function scanBackup(

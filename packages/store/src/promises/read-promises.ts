@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Promises } from "./promise-codec.ts";
 import { newestSlot } from "./promise-slots.ts";
 
-/** The file says nothing that can be relied on: `torn`, `foreign`, or `damaged` where its newest words may be missing. */
+/** The file cannot be relied on: `torn`, `foreign`, or `damaged` where its newest words may be missing. */
 export class PromiseReadError extends Error {
   override readonly name = "PromiseReadError";
   readonly code: "torn" | "foreign" | "damaged";
