@@ -52,6 +52,28 @@ describe("a simulated life", () => {
   });
 });
 
+describe("a log that is bounded in bytes alone", () => {
+  /** How many states were taken over, in lives in which nodes are away for a while. */
+  async function takenOver(bytes: number): Promise<number> {
+    let installed = 0;
+    for (const seed of [1, 2, 3]) {
+      const { broken } = await liveOneLife({
+        seed,
+        faults: ["isolate"],
+        logKept: { entries: 100_000, bytes },
+        onLine: ({ fields }) => (installed += Number(fields.includes("snapshot_installed"))),
+      });
+      expect(broken).toBeNull();
+    }
+    return installed;
+  }
+
+  test("hands its state to a node that lags by more, and its entries to one that lags by less", async () => {
+    expect(await takenOver(2000)).toBeGreaterThan(0);
+    expect(await takenOver(1024 * 1024 * 1024)).toBe(0);
+  });
+});
+
 describe("npm run sim", () => {
   test("replays one life with a readable story, and says that every sentence held", async () => {
     const [out, err] = [collected(), collected()];

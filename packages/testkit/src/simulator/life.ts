@@ -23,6 +23,8 @@ export interface LifeOptions {
   readonly harmMs?: number;
   /** Drawn from the seed unless given. */
   readonly nodes?: 3 | 5;
+  /** How much each log keeps; drawn from the seed unless given. */
+  readonly logKept?: { readonly entries: number; readonly bytes: number };
   /** Which faults may strike; drawn from the seed unless given. */
   readonly faults?: readonly Fault[];
   /** Hears every line of the story. */
@@ -113,6 +115,8 @@ class Life {
       watcher: this.#networkWatcher(),
     });
     this.#faults = options.faults ?? FAULTS.filter(() => random.chance(0.35));
+    const drawnEntries = random.pick([20, 60, 10_000]);
+    const drawnBytes = new Seeded(seed, 8).pick([8 * 1024, 64 * 1024, 1024 * 1024 * 1024]);
     this.#surroundings = {
       world,
       trace,
@@ -122,8 +126,8 @@ class Life {
       engine,
       bugs: this.#bugs,
       seed,
-      logEntriesKept: random.pick([20, 60, 10_000]),
-      logBytesKept: random.pick([8 * 1024, 64 * 1024, 1024 * 1024 * 1024]),
+      logEntriesKept: options.logKept?.entries ?? drawnEntries,
+      logBytesKept: options.logKept?.bytes ?? drawnBytes,
       groupIdEntriesKept: random.pick([40, LIMITS.groupIdEntriesKept]),
       verdictsMs: random.pick([0, 0, 3]),
     };
