@@ -46,6 +46,7 @@ class Replica {
   readonly certificates: HeldCertificate[] = [];
   readonly contradictions: string[] = [];
   readonly forgotten: string[] = [];
+  readonly refused: string[] = [];
   readonly failures: unknown[] = [];
   readonly heads = new Map<string, SignedHead>();
   maySign = true;
@@ -77,6 +78,7 @@ class Replica {
       sendTo: (to, items) => this.repliedTo.push({ to, items }),
       onCertificate: (certificate) => this.certificates.push(certificate),
       onContradiction: (from, detail) => this.contradictions.push(`${from}: ${detail}`),
+      onRefused: (from) => this.refused.push(from),
       onForgotten: (detail) => this.forgotten.push(detail),
       onFailure: (error) => this.failures.push(error),
     });
@@ -298,6 +300,15 @@ describe("a certificate", () => {
     expect(a.certificates).toEqual([]);
     a.certifier.onCosignatures("b", b.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
+  });
+
+  test("that a key has not signed is reported with whose it should be, and not looked at twice", () => {
+    const [good, forged] = [soleOf(b.saidOf(1)), new Uint8Array(64).fill(7)];
+    a.certifier.onCosignatures("b", [{ ...good, signature: forged }]);
+    a.certifier.onCosignatures("c", [{ ...good, signature: forged }]);
+    expect([a.refused, a.sizeHeld()]).toEqual([["b", "c"], 0]);
+    a.certifier.onCosignatures("b", [good]);
+    expect([a.refused, a.sizeHeld()]).toEqual([["b", "c"], 1]);
   });
 
   test("is not made by another root, which is reported with its sender", async () => {
