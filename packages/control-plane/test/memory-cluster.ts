@@ -229,16 +229,14 @@ export class MemoryCluster {
     const stored = node.log.hardState ?? { term: point.term, vote: 0n };
     const hardState = { ...stored, commit: Math.max(node.log.commit, point.index) };
     const entries = node.log.metas();
+    const snapshot = point.index === 0 ? null : { ...point, confState };
     const random = seededRandom((this.#seed += 1));
     const environment = this.#environment(random, node);
     node.signatures = new SignatureVerifier({ ...environment, crypto: nodeCrypto });
     node.decisions = new DecisionCounts();
     const raw = this.#engine.createNode({
       id: node.identity.raftId,
-      initial: {
-        ...{ hardState, confState, entries, applied: point.index },
-        snapshot: point.index === 0 ? null : { ...point, confState },
-      },
+      initial: { hardState, confState, snapshot, entries, applied: point.index },
       random,
     });
     node.session = new Session({

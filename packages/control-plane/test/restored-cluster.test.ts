@@ -97,8 +97,8 @@ describe("a restored group", () => {
       "every tree is certified",
     );
     await anchor(cluster, f, 77);
-    const group = [...d.live().membership.confState.voters].map((id) => d.live().members.nodeIdOf(id));
-    expect(group.toSorted()).toEqual(["d", "e", "f"]);
+    const group = d.live().membership.confState.voters.map((id) => d.live().members.nodeIdOf(id));
+    expect(new Set(group)).toEqual(new Set(["d", "e", "f"]));
     const places = (): ReadonlySet<string> =>
       new Set(nodes.map((node) => `${node.live().state.appliedIndex} ${bytesToHex(node.live().state.effect)}`));
     await cluster.until(() => places().size === 1, "all have come to the same");
