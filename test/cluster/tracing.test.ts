@@ -13,6 +13,8 @@ const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool)
   process.stdout.write("promtool is not here (Debian package prometheus): the scrape is not linted by it\n");
 
+/** OpenTelemetry's number of that kind of span. */
+const SERVER = 2;
 /** The span of whoever calls. */
 const CALLER = "00f067aa0ba902b7";
 
@@ -215,7 +217,11 @@ describe("hostile headers", () => {
       expect(status).toBe(201);
       const span = await until(
         "the request's span came",
-        () => collector.spans.find(({ attributes }) => attributes["anchoring.request_id"] === requestId) ?? null,
+        () =>
+          collector.spans.find(
+            ({ kind, service, attributes }) =>
+              kind === SERVER && service === "anchoring-api" && attributes["anchoring.request_id"] === requestId,
+          ) ?? null,
       );
       expect(span.parentSpanId ?? "").toBe("");
       expect(traceparent).not.toContain(span.traceId);
