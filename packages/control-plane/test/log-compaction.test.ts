@@ -58,7 +58,7 @@ function compaction(changes: Partial<LogCompactionOptions> = {}): LogCompaction 
   };
   return new LogCompaction({
     clock,
-    log: log as unknown as LogCompactionOptions["log"],
+    log,
     sizes: logOf(0, 0),
     entriesKept: KEPT,
     bytesKept: 2 ** 40,
