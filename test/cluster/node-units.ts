@@ -83,6 +83,11 @@ export class NodeUnits {
     return Promise.all(UNITS.map((unit) => this.stop(nodeId, unit)));
   }
 
+  /** Another SIGTERM to what is stopping, as an impatient person sends it. */
+  remind(nodeId: string): void {
+    for (const unit of UNITS) this.#children.get(`${nodeId} ${unit}`)?.kill("SIGTERM");
+  }
+
   /** Waits until /readyz is 200 and the process that answers is of this release. */
   async ready(nodeId: string, release: Release): Promise<void> {
     const { api_url: url } = this.#setup.entry(nodeId);

@@ -97,7 +97,7 @@ export class SteadyClients {
     await until(
       `${count} more answers for each kind of client`,
       () => kinds.every((notes, at) => notes.answers >= (goals[at] ?? 0)),
-      60_000,
+      180_000,
     );
   }
 

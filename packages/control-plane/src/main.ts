@@ -96,7 +96,12 @@ async function serve(
 /** Interrupts of a terminal go to the whole process group; only the supervisor's word counts, and it is in a hurry. */
 function stopOn(stop: (isHurried: boolean) => Promise<void>): void {
   process.on("SIGINT", () => {});
-  process.once("SIGTERM", () => void stop(process.connected));
+  let isAsked = false;
+  // Without a listener a second one would end the process in the middle of stopping.
+  process.on("SIGTERM", () => {
+    if (!isAsked) void stop(process.connected);
+    isAsked = true;
+  });
   // Started with a channel, the process does not outlive its supervisor.
   if (process.channel !== undefined) process.once("disconnect", () => void stop(true));
 }
