@@ -1,4 +1,4 @@
-/** fsck beside a node that writes, and the scrub inside of one whose disk has altered a leaf. */
+/** fsck beside a node that writes, and the scrub inside of one whose disk has altered a byte. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -13,6 +13,8 @@ const PATIENCE_MS = 240_000;
 
 let setup: TestCluster;
 let load: MixedLoad;
+/** Of the damaged certificate. */
+let treeSize: string;
 
 beforeAll(async () => {
   setup = await startTestCluster({
@@ -104,21 +106,26 @@ describe("while everybody writes", () => {
   );
 });
 
-describe("a leaf that a disk has altered", () => {
+describe("a byte that a disk has altered", () => {
   test(
     "is found by the scrub, which halts the node by its name; the others go on",
     async () => {
       const files = nodeFiles(setup.cluster, DAMAGED);
       const session = await SqlSession.open(files.databaseUrl);
-      await session.rows(
-        "UPDATE state.anchors SET leaf = set_byte(leaf, 120, get_byte(leaf, 120) # 1) WHERE sequence = 20",
+      // In the oldest certificate: nothing but the scrub reads it again.
+      const [row] = await session.rows(
+        `UPDATE state.certificates SET cosignatures = set_byte(cosignatures, 40, get_byte(cosignatures, 40) # 1)
+        WHERE (origin, tree_size) =
+          (SELECT origin, tree_size FROM state.certificates ORDER BY tree_size, origin LIMIT 1)
+        RETURNING tree_size`,
       );
       await session.close();
+      treeSize = String(row?.["tree_size"]);
       const stopped = await until("the node says why it stopped", () => files.stopped(), PATIENCE_MS);
-      expect(stopped).toMatchObject({ code: EXIT_HALTED, reason: "halted", check: "scrub_difference" });
       expect(stopped.detail).toMatch(
-        /^state\.anchors, sequence 20, leaf: is bytes that hash to [0-9a-f]{64}, should be/u,
+        new RegExp(`^state.certificates, origin \\w+, tree_size ${treeSize}, cosignatures: `, "u"),
       );
+      expect(stopped).toMatchObject({ code: EXIT_HALTED, reason: "halted", check: "scrub_difference" });
       await load.more(20, PATIENCE_MS);
       expect(setup.entry(DAMAGED).pids.control_plane).toBeNull();
     },
@@ -142,7 +149,8 @@ describe("a leaf that a disk has altered", () => {
       const report = JSON.parse(stdout) as { difference_count: number; differences: readonly unknown[] };
       expect(exitCode).toBe(1);
       expect(report.difference_count).toBe(1);
-      expect(report.differences).toMatchObject([{ table: "state.anchors", key: "sequence 20", column: "leaf" }]);
+      expect(report.differences).toMatchObject([{ table: "state.certificates", column: "cosignatures" }]);
+      expect(JSON.stringify(report.differences)).toContain(`tree_size ${treeSize}`);
       const text = await fsck(DAMAGED);
       expect(text.stdout).toContain("NOT SOUND. Replace this node");
       expect((await fsck("n1")).exitCode).toBe(0);

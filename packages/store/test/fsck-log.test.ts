@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { describeDifference } from "../src/index.ts";
+import { describeDifference, fsckDatabase } from "../src/index.ts";
 import { LOG_ROW_CHECKSUM_SQL } from "../src/raft-codec.ts";
-import { migratedDatabase, startTestPostgres } from "./support/database.ts";
-import type { TestPostgres } from "./support/database.ts";
+import { migratedDatabase, sql, startTestPostgres } from "./support/database.ts";
+import type { TestDatabase, TestPostgres } from "./support/database.ts";
 import { PlantedTables, flipped } from "./support/planted.ts";
 import type { Planted } from "./support/planted.ts";
 import { makeSoundNode } from "./support/sound-node.ts";
@@ -11,12 +11,13 @@ import type { SoundNode } from "./support/sound-node.ts";
 jest.setTimeout(240_000);
 
 let server: TestPostgres;
+let database: TestDatabase;
 let node: SoundNode;
 let tables: PlantedTables;
 
 beforeAll(async () => {
   server = await startTestPostgres();
-  const database = await migratedDatabase(server);
+  database = await migratedDatabase(server);
   node = await makeSoundNode(database);
   tables = await PlantedTables.open(database.url);
 });
@@ -96,7 +97,8 @@ const LOG: readonly Planted[] = [
   [
     "a log that begins after what is applied",
     (s) =>
-      `INSERT INTO node.raft_compaction VALUES (true, ${s.appliedIndex + 1}, 3, sha256(int8send(${s.appliedIndex + 1}) || int8send(3)))`,
+      `INSERT INTO node.raft_compaction
+        SELECT true, i, 3, sha256(int8send(i) || int8send(3)) FROM (VALUES (${s.appliedIndex + 1}::bigint)) AS v (i)`,
     () => ["node.raft_compaction", LEDGER, "index"],
   ],
   ["a vote", () => "UPDATE node.raft_state SET vote = 5", () => ["node.raft_state", LEDGER, "checksum"]],
@@ -169,8 +171,8 @@ describe.each([
   ["log", LOG],
   ["state", STATE],
 ] as const)("of the %s it names", (_, planted) => {
-  test.each(planted)("%s", async (_what, sql, named) => {
-    const { differences } = await tables.reportAfter(sql(node));
+  test.each(planted)("%s", async (_what, plant, named) => {
+    const { differences } = await tables.reportAfter(plant(node));
     const [table, key, column] = named(node);
     expect(differences.map(describeDifference)).toHaveLength(1);
     expect(differences).toMatchObject([{ table, key, column }]);
@@ -183,7 +185,8 @@ describe("what only a broken disk writes", () => {
     ["an entry before the first", "UPDATE node.raft_log SET index = -5 WHERE index = 5"],
     [
       "a sequence beyond 2^53",
-      "UPDATE state.claims SET sequence = 9223372036854775807 WHERE sequence = (SELECT max(sequence) FROM state.claims)",
+      `UPDATE state.claims SET sequence = 9223372036854775807
+        WHERE sequence = (SELECT max(sequence) FROM state.claims)`,
     ],
     ["a next sequence beyond 2^53", "UPDATE state.ledger SET next_sequence = 9223372036854775807"],
     ["an anchor id of 3 bytes", "UPDATE state.anchors SET anchor_id = '\\x010203' WHERE sequence = 40"],
@@ -193,6 +196,15 @@ describe("what only a broken disk writes", () => {
   ])("is a difference as well: %s", async (_, sql) => {
     const { differenceCount } = await tables.reportAfter(sql);
     expect(differenceCount).toBe(1);
+  });
+});
+
+describe("what fails a statement of the walk itself", () => {
+  test("is told as a difference by the command, which has its own transaction", async () => {
+    await sql(database.url, "UPDATE state.certificates SET tree_size = -9223372036854775808 WHERE tree_size = 401");
+    const { differences } = await fsckDatabase({ url: database.url, pinnedRootThk: null });
+    expect(differences).toMatchObject([{ table: "state.anchors", column: null }]);
+    await sql(database.url, "UPDATE state.certificates SET tree_size = 401 WHERE tree_size < 0");
   });
 });
 

@@ -102,9 +102,8 @@ const ANCHORS: readonly Planted[] = [
   ],
   [
     "a leaf too many",
-    (
-      s,
-    ) => `INSERT INTO state.anchors SELECT ${s.nextSequence + 3}, origin, 7777, kind, accepted_ms, anchor_prefix, anchor_id, leaf
+    (s) => `INSERT INTO state.anchors SELECT ${s.nextSequence + 3}, origin, 7777, kind, accepted_ms, anchor_prefix,
+        anchor_id, leaf
       FROM state.anchors ${ofSequence(s.plain)}`,
     (s) => ["state.anchors", `sequence ${s.nextSequence + 3}`, null],
   ],
@@ -116,7 +115,8 @@ const ANCHORS: readonly Planted[] = [
   [
     "a client event id with its place in the index",
     (s) => `UPDATE state.anchors SET client_event_id = 'order-2', client_prefix = b.prefix
-      FROM (SELECT ('x' || encode(substr(sha256(api_client_id || 'order-2'::bytea), 1, 8), 'hex'))::bit(64)::bigint AS prefix
+      FROM (SELECT
+          ('x' || encode(substr(sha256(api_client_id || 'order-2'::bytea), 1, 8), 'hex'))::bit(64)::bigint AS prefix
         FROM state.anchors ${ofSequence(s.event)}) AS b ${ofSequence(s.event)}`,
     at("anchors", (s) => s.event, "client_event_id"),
   ],
@@ -167,7 +167,8 @@ const TREES: readonly Planted[] = [
   [
     "two tiles swapped",
     () =>
-      `UPDATE state.tiles AS t SET hashes = o.hashes, root = o.root FROM state.tiles AS o WHERE t.origin = o.origin AND t.index = 1 - o.index`,
+      `UPDATE state.tiles AS t SET hashes = o.hashes, root = o.root FROM state.tiles AS o
+        WHERE t.origin = o.origin AND t.index = 1 - o.index`,
     () => ["state.tiles", `origin ${HEX_0}, level 0, index 0`, "root"],
   ],
   [
@@ -192,8 +193,7 @@ const TREES: readonly Planted[] = [
   ],
   [
     "a forged cosignature",
-    () =>
-      `UPDATE state.certificates SET cosignatures = set_byte(cosignatures, 20, get_byte(cosignatures, 20) # 1) WHERE tree_size = 401`,
+    () => `UPDATE state.certificates SET ${flipped("cosignatures", 20)} WHERE tree_size = 401`,
     () => ["state.certificates", `origin ${HEX_0}, tree_size 401`, "cosignatures"],
   ],
   [
@@ -204,13 +204,15 @@ const TREES: readonly Planted[] = [
   [
     "one line for two",
     () =>
-      `UPDATE state.certificates SET cosignatures = '\\x0001'::bytea || substr(cosignatures, 3, 75) WHERE tree_size = 401`,
+      `UPDATE state.certificates SET cosignatures = '\\x0001'::bytea || substr(cosignatures, 3, 75)
+        WHERE tree_size = 401`,
     () => ["state.certificates", `origin ${HEX_0}, tree_size 401`, "cosignatures"],
   ],
   [
     "one node twice",
     () =>
-      `UPDATE state.certificates SET cosignatures = '\\x0002'::bytea || substr(cosignatures, 3, 75) || substr(cosignatures, 3, 75) WHERE tree_size = 401`,
+      `UPDATE state.certificates SET cosignatures = '\\x0002'::bytea
+        || substr(cosignatures, 3, 75) || substr(cosignatures, 3, 75) WHERE tree_size = 401`,
     () => ["state.certificates", `origin ${HEX_0}, tree_size 401`, "cosignatures"],
   ],
   [
@@ -241,7 +243,8 @@ const TREES: readonly Planted[] = [
   [
     "a certificate of no tree",
     () =>
-      `INSERT INTO state.certificates SELECT origin, 9000, root_hash, certified_at_s, trust_root_version, cosignatures FROM state.certificates WHERE tree_size = 401`,
+      `INSERT INTO state.certificates SELECT origin, 9000, root_hash, certified_at_s,
+        trust_root_version, cosignatures FROM state.certificates WHERE tree_size = 401`,
     () => ["state.certificates", `origin ${HEX_0}, tree_size 9000`, null],
   ],
 ];
@@ -285,9 +288,8 @@ const RECORDS: readonly Planted[] = [
   ["a claim gone", (s) => `DELETE FROM state.claims ${ofSequence(s.ada)}`, at("claims", (s) => s.ada, null)],
   [
     "a claim of an event",
-    (
-      s,
-    ) => `INSERT INTO state.claims SELECT ${s.plain.sequence}, lineage, pair_prefix, pair_hash, entity_fingerprint, attribute_type,
+    (s) => `INSERT INTO state.claims SELECT ${s.plain.sequence}, lineage, pair_prefix, pair_hash,
+        entity_fingerprint, attribute_type,
       expires_ms, subject_key, issuer_key FROM state.claims ${ofSequence(s.bob)}`,
     at("claims", (s) => s.plain, null),
   ],

@@ -18,7 +18,7 @@ export interface FsckCommandOptions {
   readonly isJson: boolean;
 }
 
-/** `anchorctl fsck`: derives a node's tables again from its leaves, and names what differs. Exit 1 if something does. */
+/** `anchorctl fsck`: derives a node's tables again from its leaves, names what differs: exit 1 then. */
 export async function fsckCommand(
   options: FsckCommandOptions,
   printer: Printer,

@@ -239,7 +239,8 @@ export async function judgeRepeatingRows(
     const rows = await session.read<DerivedRow>(
       {
         name: `fsck_${table}`,
-        text: `SELECT sequence, ${columns} FROM state.${table} WHERE sequence >= $1 AND sequence < $2 ORDER BY sequence`,
+        text: `SELECT sequence, ${columns} FROM state.${table}
+          WHERE sequence >= $1 AND sequence < $2 ORDER BY sequence`,
       },
       [range.from, range.past],
     );

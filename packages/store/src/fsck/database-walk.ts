@@ -83,10 +83,6 @@ export class DatabaseWalk {
     this.#log = new LogWalk(findings);
   }
 
-  get phase(): Phase {
-    return this.#phase;
-  }
-
   get isDone(): boolean {
     return this.#phase === "done";
   }
@@ -95,7 +91,7 @@ export class DatabaseWalk {
    * The next batch, within the snapshot that the session is in. What it finds waits in the findings to be settled.
    */
   async step(session: Reader, bounds: StepBounds): Promise<FsckProgress> {
-    const { phase } = this;
+    const phase = this.#phase;
     const before = phase === "log" ? this.#log.next : phase === "leaves" ? this.walk.nextSequence : this.#nextRecord;
     try {
       return await this.#step(session, bounds);

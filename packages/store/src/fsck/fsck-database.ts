@@ -1,6 +1,7 @@
 /** One walk over all tables of a node, in one snapshot. */
 import { Connection } from "../connection.ts";
 import type { Reader } from "../connection.ts";
+import { StoreError } from "../errors.ts";
 import { INDEXED_PLANS } from "../indexed-plans.ts";
 import { assertMigrated } from "../migrate.ts";
 import { DatabaseWalk } from "./database-walk.ts";
@@ -49,10 +50,17 @@ export async function fsckDatabase(options: FsckDatabaseOptions): Promise<FsckRe
   });
   try {
     await assertMigrated(connection);
-    return await connection.transaction(
-      (session) => fsckSession(session, options),
-      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    );
+    const done: { report: FsckReport | null } = { report: null };
+    try {
+      await connection.transaction(async (session) => {
+        done.report = await fsckSession(session, options);
+      }, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    } catch (error) {
+      // A damaged number may have failed a statement: the walk has told it, and nothing is there to be committed.
+      if (done.report === null) throw error;
+    }
+    if (done.report === null) throw new StoreError("unavailable", "the walk has ended without a report");
+    return done.report;
   } finally {
     await connection.close();
   }

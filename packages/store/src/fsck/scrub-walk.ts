@@ -51,10 +51,15 @@ export class ScrubWalk {
   /** @throws StoreError `unavailable`: the next step begins a pass anew, on a new connection */
   async step(rowsMax: number): Promise<ScrubStep> {
     const before = this.#rows();
-    await this.#connection.transaction(
-      (session) => this.#walk.step(session, { rowsMax, logBytesMax: LOG_BYTES_MAX }),
-      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    );
+    try {
+      await this.#connection.transaction(
+        (session) => this.#walk.step(session, { rowsMax, logBytesMax: LOG_BYTES_MAX }),
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+      );
+    } catch (error) {
+      // A damaged number may have failed a statement: the walk has told it and is at its end.
+      if (!this.#walk.isDone) throw error;
+    }
     this.#findings.settle();
     const [difference = null] = this.#findings.differences;
     const step = { rows: this.#rows() - before, isPassDone: this.#walk.isDone, difference };

@@ -38,7 +38,8 @@ const QUERIES: readonly StrayQuery[] = [
     should: "no row: the tree has no such complete tile",
     sql: `SELECT ${ORIGIN("t")} || ', level ' || t.level || ', index ' || t.index AS key
       FROM state.tiles t LEFT JOIN (
-        SELECT o.origin, (SELECT coalesce(max(a.depth)::numeric + 1, 0) FROM state.anchors a WHERE a.origin = o.origin) AS size
+        SELECT o.origin,
+          (SELECT coalesce(max(a.depth)::numeric + 1, 0) FROM state.anchors a WHERE a.origin = o.origin) AS size
         FROM state.origins o
       ) AS tree ON tree.origin = t.origin
       WHERE (tree.size IS NULL OR t.level < 0 OR t.index < 0 OR t.level > 6

@@ -124,7 +124,7 @@ async function addRecords(ledger: LoggedLedger): Promise<Omit<SoundNode, "nextSe
   return { ada, adaAgain, bob, cyd, root, child, rootAgain, revocation, event: named, erased, signed, plain };
 }
 
-/** Two complete tiles, certificates of two trust roots, claims, grants, revocations, a duplicate and an expired group. */
+/** Two complete tiles, certificates of two trust roots, records of all kinds, a duplicate and an expired group. */
 export async function makeSoundNode(database: TestDatabase): Promise<SoundNode> {
   const ledger = await LoggedLedger.begin(database.url);
   await ledger.run([{ kind: "genesis", document: GENESIS_DOCUMENT }]);
