@@ -7,7 +7,7 @@ const CHARACTERS_MAX = 8192;
 
 /** How names of secrets end, without case and punctuation: `log_seed`, `privateKey`, `OTEL_EXPORTER_OTLP_HEADERS`. */
 const SECRET_NAME =
-  /(authorization|cookie|apikey|password|passwd|passphrase|secret|seed|privatekey|token|credentials|otlp\w*headers|pem)$/;
+  /(authorization|cookie|apikey|passw(or)?d|passphrase|secret|seed|privatekey|token|credentials|otlp\w*headers|pem)$/;
 /** Keys of this service, wherever they stand. */
 const API_KEY = /ank_[0-9A-Za-z]{43,}/g;
 const BEARER = /\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi;

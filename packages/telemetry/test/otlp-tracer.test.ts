@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Tracer, startTracing } from "../src/index.ts";
@@ -43,6 +42,12 @@ afterEach(async () => {
   collector.server.closeAllConnections();
   await new Promise((resolve) => collector.server.close(resolve));
 });
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
 
 function endpoint(): string {
   const address = collector.server.address();
