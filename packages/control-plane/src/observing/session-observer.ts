@@ -16,6 +16,9 @@ export interface ObservedSession {
   leaderNodeId(): string | null;
 }
 
+/** What a session is given, and the observer stands in front of. */
+type WatchedParts = Pick<SessionOptions, "log" | "tables" | "network">;
+
 export interface SessionObserverOptions {
   readonly clock: Clock;
   readonly timings: NodeTimings;
@@ -45,10 +48,8 @@ export class SessionObserver implements SessionObserving {
   }
 
   /** The same log, tables and network, observed. */
-  around<Parts extends Pick<SessionOptions, "log" | "tables" | "network">>(parts: Parts): Parts {
-    const { log, tables, network } = parts;
+  around({ log, tables, network }: WatchedParts): WatchedParts {
     return {
-      ...parts,
       log: {
         append: (batch) => this.#append(batch, () => log.append(batch)),
         read: (from, to, maxBytes) => log.read(from, to, maxBytes),
