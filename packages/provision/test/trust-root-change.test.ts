@@ -148,7 +148,9 @@ describe("the next version", () => {
     expect(trustRoot.epoch).toBe(1);
     const statuses = trustRoot.origins.map(({ status }) => status).toSorted();
     expect(statuses).toEqual(["active", "active", "active", "closed", "lost", "lost"]);
-    expect(() => compose({ raiseEpoch: true, loseOrigins, retire: ["a", "b"], actives })).toThrow(/c was there before/);
+    expect(() => compose({ raiseEpoch: true, loseOrigins, retire: ["a", "b"], actives, quorum: 3 })).toThrow(
+      /c was there before/,
+    );
     expect(() => compose({ raiseEpoch: true })).toThrow(/a was there before/);
     expect(() => compose({ loseOrigins, retire, actives })).toThrow(/only with a raised epoch/);
     const after = followed(compose({ raiseEpoch: true, loseOrigins, retire, actives }));
