@@ -59,7 +59,10 @@ async function metric(nodeId: string, name: string, having = ""): Promise<number
 /** Writers that go on until they are stopped, each at another node. */
 function startWriters(count: number): { stop(): Promise<RetryingWriter[]>; enough(more: number): Promise<void> } {
   const { nodes } = cluster.file;
-  const writers = Array.from({ length: count }, (_, firstNode) => new RetryingWriter({ nodes, apiKey, firstNode }));
+  const writers = Array.from(
+    { length: count },
+    (_, firstNode) => new RetryingWriter({ nodes, apiKey, firstNode, pauseMs: 10 }),
+  );
   const runs = Promise.all(writers.map((writer) => writer.run()));
   const written = (): number => writers.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0);
   return {

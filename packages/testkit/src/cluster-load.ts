@@ -4,6 +4,9 @@ import type { LoadAnswer } from "./load-client.ts";
 import type { TestCluster } from "./test-cluster.ts";
 import { until } from "./until.ts";
 
+/** Writes are under way all the time, and the processors are there for what is tested. */
+const PAUSE_MS = 10;
+
 /** Clients that write one event after another to a cluster until they are stopped, and keep what they were told. */
 export class ClusterLoad {
   readonly #writers: readonly RetryingWriter[];
@@ -14,11 +17,14 @@ export class ClusterLoad {
     this.#runs = Promise.all(writers.map((writer) => writer.run()));
   }
 
-  /** @param writers how many clients; they begin at different nodes */
-  static start({ cluster, apiKey }: TestCluster, writers: number): ClusterLoad {
+  /**
+   * @param writers how many clients; they begin at different nodes
+   * @param pauseMs of each client, between two events
+   */
+  static start({ cluster, apiKey }: TestCluster, writers: number, pauseMs = PAUSE_MS): ClusterLoad {
     const { nodes } = cluster.file;
     return new ClusterLoad(
-      Array.from({ length: writers }, (_, firstNode) => new RetryingWriter({ nodes, apiKey, firstNode })),
+      Array.from({ length: writers }, (_, firstNode) => new RetryingWriter({ nodes, apiKey, firstNode, pauseMs })),
     );
   }
 

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { LoadAnswer } from "./load-client.ts";
 import { RetryingRequests } from "./retrying-requests.ts";
 
@@ -23,6 +24,8 @@ export interface RetryingWriterOptions {
   readonly apiKey: string;
   /** Where this writer begins, so that several writers do not all begin at one node. */
   readonly firstNode: number;
+  /** Between an acknowledgement and the next event. Default: none. */
+  readonly pauseMs?: number;
 }
 
 /**
@@ -44,7 +47,11 @@ export class RetryingWriter {
 
   /** Writes until `stop`; the event under way is written to its end. */
   async run(): Promise<void> {
-    while (this.#isWanted) await this.#writeOne();
+    const { pauseMs = 0 } = this.#options;
+    while (this.#isWanted) {
+      await this.#writeOne();
+      if (pauseMs > 0) await delay(pauseMs);
+    }
     await this.#requests.close();
   }
 
