@@ -68,8 +68,8 @@ export class ConsistentRead {
   }
 
   /**
-   * Repeats a query until its snapshot also holds something that a certificate covers: certificates may be a moment ahead
-   * of the tables.
+   * Repeats a query until its snapshot also holds something that a certificate covers: certificates may be a moment
+   * ahead of the tables.
    * @throws RefusedError `deadline_exceeded`; StoreError
    */
   async selectUntil<T extends AtIndex>(

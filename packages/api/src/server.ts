@@ -105,7 +105,7 @@ export interface ApiServer {
    * Connections end with their next answer, which carries `Connection: close`. Clients that keep connections so go
    * elsewhere between two requests, and none of them is cut off with a request on its way.
    */
-  sayGoodbye(): void;
+  readonly sayGoodbye: () => void;
 }
 
 /** An HTTP/1.1 server for the app, with limits and without a port. TLS and HTTP/2 are the gateway's. */

@@ -45,7 +45,7 @@ export interface Machine {
   loadEngine(): Promise<Pick<RaftEngine, "createNode">>;
   exportSnapshot(): Promise<OpenExport>;
   /** Absent: there are no tables to be scrubbed. @throws StoreError */
-  openScrub?(): Promise<OpenScrub>;
+  readonly openScrub?: () => Promise<OpenScrub>;
   /** Log and ledger must be closed. @throws StoreError, and whatever a check throws */
   installSnapshot(options: Omit<InstallSnapshotOptions, "url">): Promise<InstalledSnapshot>;
 }

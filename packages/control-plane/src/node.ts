@@ -207,9 +207,10 @@ export class ControlPlaneNode {
   async #handOver(): Promise<void> {
     const { clock } = this.#options.environment;
     const untilMs = clock.monotonicMs() + 1000;
-    if (this.#session?.isLeader() !== true) return;
-    this.#session.transferLeadership();
-    while (this.#session?.isLeader() === true && clock.monotonicMs() < untilMs) await this.#pause(10);
+    const leads = (): boolean => this.#session?.isLeader() ?? false;
+    if (!leads()) return;
+    this.#session?.transferLeadership();
+    while (leads() && clock.monotonicMs() < untilMs) await this.#pause(10);
   }
 
   async #live(): Promise<LifeEnd> {

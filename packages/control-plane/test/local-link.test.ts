@@ -164,12 +164,13 @@ describe("the local link", () => {
       await until(() => pending.length === 1);
       pending[0]?.respond(text(1));
       await until(() => answers.length === 1);
+      expect(answers).toHaveLength(1);
       socket.end();
-      await drained;
+      await expect(drained).resolves.toBeUndefined();
     });
 
     test("has nothing to wait for when nobody is", async () => {
-      await link.drain(LONG);
+      await expect(link.drain(LONG)).resolves.toBeUndefined();
     });
 
     test("takes nothing new when its time is over, and waits for what it took", async () => {

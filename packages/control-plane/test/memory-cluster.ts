@@ -172,6 +172,15 @@ export interface SentFrame {
   readonly frame: PeerFrame;
 }
 
+/** What the node has promised, as it would stand in its file. */
+function keeperOf(node: MemoryNode): PromiseKeeper {
+  const save = async (promises: MemoryNode["promises"]): Promise<void> => {
+    node.promises = promises;
+    node.saved.push(promises);
+  };
+  return new PromiseKeeper({ current: node.promises, save });
+}
+
 export class MemoryCluster {
   readonly time = new ManualClock();
   nodes: readonly MemoryNode[];
@@ -258,13 +267,7 @@ export class MemoryCluster {
       cache: node.cache,
       log: node.log,
       tables: node.tables,
-      promises: new PromiseKeeper({
-        current: node.promises,
-        save: async (promises) => {
-          node.promises = promises;
-          node.saved.push(promises);
-        },
-      }),
+      promises: keeperOf(node),
       network: {
         send: (to, lane, frame) => this.#send(node.nodeId, to, lane, frame),
         isConnected: (to) => this.#isUp(node.nodeId, to),

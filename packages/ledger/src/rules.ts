@@ -10,7 +10,7 @@ export type EntryVersion = 1 | 2;
 
 export interface Rules {
   readonly number: number;
-  /** Of the entries that a leader writes while these rules are in force. Those of earlier versions are read for ever. */
+  /** Of the entries that a leader writes while these rules are in force. Earlier versions are read for ever. */
   readonly entryVersion: EntryVersion;
   /**
    * False: only leaves move the ledger's time on, so that after an entry without leaves a leader whose clock is behind

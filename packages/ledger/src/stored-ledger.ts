@@ -149,7 +149,8 @@ export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): Ledger
   const { sha256 } = crypto;
   const { keepsEveryTime } = rulesOf(stored.rules);
   const isTimely = keepsEveryTime ? stored.stampMs >= stored.lastAcceptedMs : stored.stampMs === stored.lastAcceptedMs;
-  require(isTimely, `under rules ${stored.rules} the time is ${stored.stampMs}, the newest leaf's ${stored.lastAcceptedMs}`);
+  const times = `the time is ${stored.stampMs}, the newest leaf's ${stored.lastAcceptedMs}`;
+  require(isTimely, `under rules ${stored.rules} ${times}`);
   const ascending = [...stored.origins].sort((a, b) => compareBytes(a.originFingerprint, b.originFingerprint));
   const leafCount = ascending.reduce((sum, origin) => sum + origin.treeSize, 0);
   require(leafCount ===

@@ -185,13 +185,6 @@ describe("the next version", () => {
   });
 });
 
-/** As makeVkey would make it: the key id depends on the name. */
-function reKeyed(vkey: NodeCard["cosignerVkey"]): NodeCard["cosignerVkey"] {
-  const text = Buffer.from(`${vkey.name}\n`);
-  const id = nodeCrypto.sha256(Uint8Array.from([...text, vkey.type, ...vkey.publicKey])).slice(0, 4);
-  return { ...vkey, keyId: new DataView(id.buffer).getUint32(0) };
-}
-
 describe("signatures on a proposal", () => {
   test("count towards the version before and the proposed one, in any order, on copies put together", () => {
     const proposal = parseProposal(formatProposal(compose({ removeRootKeys: ["root-3"] })));

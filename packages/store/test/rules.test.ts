@@ -49,7 +49,7 @@ describe("rules in the tables", () => {
     await store.close();
   });
 
-  test("a row of a program that knows rules 1 alone is read, and one of rules 2 has a checksum that it refuses", async () => {
+  test("a row of a program that knows only rules 1 is read; one of rules 2 it refuses by the checksum", async () => {
     const { url } = await migratedDatabase(sending.server);
     const harness = await StoredLedgerHarness.started(url);
     await sql(url, "UPDATE state.ledger SET stamp_ms = 0");

@@ -44,7 +44,7 @@ export class CountingExporter implements SpanExporter {
   export(spans: ReadableSpan[], done: Done): void {
     this.#waiting -= spans.length;
     this.#exporter.export(spans, (result) => {
-      if (Number(result.code) === SUCCESS) this.#onExported(spans.length);
+      if ((result.code as number) === SUCCESS) this.#onExported(spans.length);
       else this.#onFailed(spans.length, result.error);
       done(result);
     });

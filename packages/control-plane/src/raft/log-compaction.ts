@@ -38,8 +38,8 @@ interface Debt {
 /**
  * Forgets old entries: a tenth of what is kept at a time, and without delay what an erasure has promised to forget.
  *
- * So the log holds as many entries or bytes as are kept, whichever is less, and up to a tenth more. A follower that lags
- * by less finds what it needs, one that lags by more takes over a state.
+ * So the log holds as many entries or bytes as are kept, whichever is less, and up to a tenth more. A follower that
+ * lags by less finds what it needs, one that lags by more takes over a state.
  *
  * An erasure is *owed* from the moment that its entry is applied until the log begins after it. A follower pays at
  * once. A leader first lets every other member have the entries, for 30 s at most; it does not cut off a node that is

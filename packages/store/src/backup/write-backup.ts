@@ -81,7 +81,8 @@ class HashedFile {
 
 /**
  * Writes the state of one node, as of one log entry, to a file: read in one repeatable-read transaction, so that
- * nothing waits for it and it fits together while the node goes on. The file has its name only when all of it is on the disk.
+ * nothing waits for it and it fits together while the node goes on. The file has its name only when all of it is on the
+ * disk.
  * @throws StoreError `unavailable`, `schema`, `corrupt`; BackupError `empty_ledger`; the system's error (`EEXIST`, …)
  */
 export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
