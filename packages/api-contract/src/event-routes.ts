@@ -101,7 +101,7 @@ export const EVENT_READS = [
     scopes: ["read"],
     bodySchema: verifyEventSchema,
     answers: { 200: verifiedSchema },
-    problems: [...VERIFY_PROBLEMS, "anchor_not_found"],
+    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "origin_lost"],
   }),
   route({
     id: "verifyEventAnchors",
@@ -115,7 +115,7 @@ export const EVENT_READS = [
     bodyBytesMax: LIMITS.batchBodyBytesMax,
     timeoutMs: LIMITS.batchTimeoutMs,
     answers: { 200: verifiedBatchSchema },
-    problems: VERIFY_PROBLEMS,
+    problems: [...VERIFY_PROBLEMS, "origin_lost"],
   }),
   route({
     id: "listEventAnchors",
@@ -181,7 +181,7 @@ export const EVENT_READS = [
     pathSchema: anchorPathSchema,
     answers: { 200: receiptSchema },
     mediaTypes: ["text/plain"],
-    problems: [...READ_PROBLEMS, "anchor_not_found"],
+    problems: [...READ_PROBLEMS, "anchor_not_found", "origin_lost"],
   }),
   route({
     id: "traceEventAnchor",
@@ -197,6 +197,6 @@ export const EVENT_READS = [
     pathSchema: anchorPathSchema,
     querySchema: traceQuerySchema,
     answers: { 200: traceSchema },
-    problems: [...READ_PROBLEMS, "as_of_future", "anchor_not_found"],
+    problems: [...READ_PROBLEMS, "as_of_future", "anchor_not_found", "origin_lost"],
   }),
 ] as const;

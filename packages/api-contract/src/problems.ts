@@ -151,6 +151,12 @@ const LOOKUP_PROBLEMS = {
     detail: "The record exists and is not of the kind this route is for.",
     when: "For example, an event's id is given to a route of claims, or a claim's to `grant_ref`.",
   },
+  origin_lost: {
+    status: 409,
+    title: "Never certified",
+    detail: "The origin was lost before a certificate covered this anchor: no receipt of it will ever exist.",
+    when: "After the restore of a whole cluster, for the last anchors of a backup. They are `committed` for good.",
+  },
   from_size_ahead: {
     status: 409,
     title: "Size beyond the certified tree",

@@ -60,7 +60,7 @@ export const CLAIM_ROUTES = [
     scopes: ["read"],
     querySchema: claimQuerySchema,
     answers: { 200: activeClaimSchema },
-    problems: [...READ_PROBLEMS, "no_active_claim"],
+    problems: [...READ_PROBLEMS, "no_active_claim", "origin_lost"],
   }),
   route({
     id: "verifyClaimAnchor",
@@ -72,7 +72,7 @@ export const CLAIM_ROUTES = [
     scopes: ["read"],
     bodySchema: verifyClaimSchema,
     answers: { 200: verifiedClaimSchema },
-    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind"],
+    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind", "origin_lost"],
   }),
   route({
     ...WRITING,
@@ -137,7 +137,7 @@ export const GRANT_ROUTES = [
     scopes: ["read"],
     querySchema: grantQuerySchema,
     answers: { 200: activeGrantSchema },
-    problems: [...READ_PROBLEMS, "no_active_grant"],
+    problems: [...READ_PROBLEMS, "no_active_grant", "origin_lost"],
   }),
   route({
     id: "verifyGrantAnchor",
@@ -149,7 +149,7 @@ export const GRANT_ROUTES = [
     scopes: ["read"],
     bodySchema: verifyGrantSchema,
     answers: { 200: verifiedGrantSchema },
-    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind"],
+    problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind", "origin_lost"],
   }),
   route({
     ...WRITING,

@@ -9,6 +9,7 @@ import type { StoredAnchor } from "@event-anchoring/store";
 import type { ConsistentRead } from "./consistent-read.ts";
 import { RefusedError } from "./ports.ts";
 import type { Caller } from "./ports.ts";
+import { problemError } from "./problem-error.ts";
 
 /** A committed anchor with the newest certificate of its origin, and the proof that this covers it. */
 export interface ProvedAnchor {
@@ -56,10 +57,27 @@ export async function loadAnchors(read: ConsistentRead, ids: readonly AnchorId[]
   return anchors.filter((anchor) => anchor !== null);
 }
 
-/** The certificate rule makes null impossible while certification works: an anchor of the tables is covered. */
-export function assertProved(proved: ProvedAnchor | null): ProvedAnchor {
-  if (proved === null) throw new RefusedError("certification_stalled", "an applied anchor has no certificate");
-  return proved;
+/** Whether its origin is lost: what no certificate covers by then, none ever will. */
+export async function isOfLostOrigin(
+  read: ConsistentRead,
+  { originFingerprint }: Pick<StoredAnchor, "originFingerprint">,
+): Promise<boolean> {
+  const origins = await read.origins();
+  return origins.some((head) => head.status === "lost" && equalBytes(head.originFingerprint, originFingerprint));
+}
+
+/**
+ * The certificate rule makes null impossible while certification works, for anchors of origins that are not lost.
+ * @throws ProblemError `origin_lost`; RefusedError `certification_stalled`
+ */
+export async function assertProved(
+  read: ConsistentRead,
+  anchor: StoredAnchor,
+  proved: ProvedAnchor | null | undefined,
+): Promise<ProvedAnchor> {
+  if (proved !== null && proved !== undefined) return proved;
+  if (await isOfLostOrigin(read, anchor)) throw problemError("origin_lost");
+  throw new RefusedError("certification_stalled", "an applied anchor has no certificate");
 }
 
 /**

@@ -1,9 +1,9 @@
 /** GET /v1/event-anchors: the events with a hash, of a claim, under a grant, or with the caller's own id. */
 import { listQuerySchema, parseQuery } from "@event-anchoring/api-contract";
 import type { EventFilter, EventListAnswer, ListQuery } from "@event-anchoring/api-contract";
-import { LEAF_KIND, assertNever, bytesToHex } from "@event-anchoring/protocol";
+import { LEAF_KIND, assertNever, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import type { StoredAnchor } from "@event-anchoring/store";
+import type { StoredAnchor, StoredOriginHead } from "@event-anchoring/store";
 import { storedAnchorToJson } from "./anchor-view.ts";
 import { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
@@ -77,17 +77,28 @@ async function loadPage(read: ConsistentRead, query: PageQuery, caller: Caller):
   }
 }
 
-/** Tables may be a moment ahead of certificates: the list ends before the first event that none covers yet. */
-function certifiedPart(read: ConsistentRead, anchors: readonly StoredAnchor[]): readonly StoredAnchor[] {
-  const end = anchors.findIndex(({ originFingerprint, depth }) => {
-    const certificate = read.certificateOf(originFingerprint);
-    return certificate === null || depth >= certificate.treeSize;
-  });
+function isCertified(read: ConsistentRead, { originFingerprint, depth }: StoredAnchor): boolean {
+  const certificate = read.certificateOf(originFingerprint);
+  return certificate !== null && depth < certificate.treeSize;
+}
+
+/**
+ * Tables may be a moment ahead of certificates: the list ends before the first event that none covers yet. It goes on
+ * after one that none will ever cover, because its origin is lost.
+ */
+function settledPart(
+  read: ConsistentRead,
+  anchors: readonly StoredAnchor[],
+  origins: readonly StoredOriginHead[],
+): readonly StoredAnchor[] {
+  const lost = origins.filter(({ status }) => status === "lost").map(({ originFingerprint }) => originFingerprint);
+  const end = anchors.findIndex(
+    (anchor) => !isCertified(read, anchor) && !lost.some((origin) => equalBytes(origin, anchor.originFingerprint)),
+  );
   return end < 0 ? anchors : anchors.slice(0, end);
 }
 
-async function certifiedSizes(read: ConsistentRead): Promise<EventListAnswer["certified"]> {
-  const origins = await read.origins();
+function certifiedSizes(read: ConsistentRead, origins: readonly StoredOriginHead[]): EventListAnswer["certified"] {
   return origins.map(({ originFingerprint }) => ({
     origin_fingerprint: bytesToHex(originFingerprint),
     tree_size: read.certificateOf(originFingerprint)?.treeSize ?? 0,
@@ -101,15 +112,18 @@ export const listEventAnchors: Handler = async (request, dependencies) => {
   const text = filterText(filter, caller);
   const afterSequence = cursor === null ? FROM_THE_START : parseListCursor(cursor, text, sha256);
   const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
-  const certified = await certifiedSizes(read);
+  const origins = await read.origins();
   // One more than is shown says whether there is another page.
-  const found = certifiedPart(read, await loadPage(read, { filter, afterSequence, limit: limit + 1 }, caller));
+  const found = settledPart(read, await loadPage(read, { filter, afterSequence, limit: limit + 1 }, caller), origins);
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   const json: EventListAnswer = {
-    items: page.map((anchor) => storedAnchorToJson(anchor, { finality: "certified", caller, state: null })),
+    items: page.map((anchor) => {
+      const finality = isCertified(read, anchor) ? "certified" : "committed";
+      return storedAnchorToJson(anchor, { finality, caller, state: null });
+    }),
     next_cursor: last === undefined ? null : formatListCursor(text, last.sequence, sha256),
-    certified,
+    certified: certifiedSizes(read, origins),
   };
   return { status: 200, json };
 };

@@ -4,7 +4,14 @@ import type { RecordState } from "@event-anchoring/ledger";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
-import { assertProved, loadAnchors, proveAnchors, receiptAnswer, storedAnchorToJson } from "./anchor-view.ts";
+import {
+  assertProved,
+  isOfLostOrigin,
+  loadAnchors,
+  proveAnchors,
+  receiptAnswer,
+  storedAnchorToJson,
+} from "./anchor-view.ts";
 import type { ProvedAnchor } from "./anchor-view.ts";
 import { ConsistentRead } from "./consistent-read.ts";
 import { Deadline } from "./deadline.ts";
@@ -32,6 +39,12 @@ export interface CertifiedAnchor extends ShownAnchor {
   readonly proved: ProvedAnchor;
 }
 
+/** Committed in an origin that is lost, and covered by no certificate: it never will be. */
+interface UncertifiedAnchor extends ShownAnchor {
+  readonly receipt: null;
+  readonly proved: null;
+}
+
 type ByAnchorId<T> = ReadonlyMap<string, T>;
 
 function certifiedAnchor(
@@ -48,29 +61,42 @@ function certifiedAnchor(
   };
 }
 
-/** Anchors of one read with receipts against its certificates. */
+/** Anchors of one read with receipts against its certificates, but for those that were lost before they had one. */
 async function showCertified(
   read: ConsistentRead,
   ids: readonly AnchorId[],
   request: HandlerRequest,
   dependencies: HandlerDependencies,
-): Promise<ByAnchorId<CertifiedAnchor>> {
+): Promise<ByAnchorId<CertifiedAnchor | UncertifiedAnchor>> {
   const { clock, crypto } = dependencies;
   const anchors = await loadAnchors(read, ids);
   const [stateOf, provedAnchors] = await Promise.all([
     loadStates(read, anchors, clock),
     proveAnchors(read, anchors, crypto.sha256),
   ]);
-  const shown = provedAnchors.map((each) => {
-    const proved = assertProved(each);
-    return certifiedAnchor(proved, stateOf(proved.anchor), request, dependencies);
-  });
-  return new Map(shown.map((each) => [bytesToHex(each.anchorId), each]));
+  const shown = new Map<string, CertifiedAnchor | UncertifiedAnchor>();
+  for (const [at, stored] of anchors.entries()) {
+    const proved = provedAnchors[at] ?? null;
+    const { anchorId } = stored;
+    if (proved === null && (await isOfLostOrigin(read, stored))) {
+      const anchor = storedAnchorToJson(stored, {
+        finality: "committed",
+        caller: callerOf(request),
+        state: stateOf(stored),
+      });
+      shown.set(bytesToHex(anchorId), { anchorId, anchor, receipt: null, proved: null });
+      continue;
+    }
+    const certified = certifiedAnchor(await assertProved(read, stored, proved), stateOf(stored), request, dependencies);
+    shown.set(bytesToHex(anchorId), certified);
+  }
+  return shown;
 }
 
 /**
  * The anchor of a claim or grant whose state the read has found out.
  * @returns null if no certificate of the read covers it
+ * @throws ProblemError `origin_lost`
  */
 export async function showRecord(
   read: ConsistentRead,
@@ -80,7 +106,10 @@ export async function showRecord(
 ): Promise<CertifiedAnchor | null> {
   const anchors = await loadAnchors(read, [anchorId]);
   const [proved] = await proveAnchors(read, anchors, dependencies.crypto.sha256);
-  return proved === undefined || proved === null ? null : certifiedAnchor(proved, state, request, dependencies);
+  if (proved !== undefined && proved !== null) return certifiedAnchor(proved, state, request, dependencies);
+  const [anchor] = anchors;
+  if (anchor !== undefined && (await isOfLostOrigin(read, anchor))) throw problemError("origin_lost");
+  return null;
 }
 
 /**
@@ -166,7 +195,7 @@ export async function readProvedAnchors(
   ids: readonly AnchorId[],
   request: HandlerRequest,
   dependencies: HandlerDependencies,
-): Promise<ByAnchorId<CertifiedAnchor>> {
+): Promise<ByAnchorId<CertifiedAnchor | UncertifiedAnchor>> {
   const read = await ConsistentRead.begin(dependencies, "all", request.deadline);
   return showCertified(read, ids, request, dependencies);
 }
@@ -203,6 +232,7 @@ export const getReceipt: Handler = async (request, dependencies) => {
   const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
   const found = (await readProvedAnchors([anchorId], request, dependencies)).get(bytesToHex(anchorId));
   if (found === undefined) throw problemError("anchor_not_found");
+  if (found.proved === null) throw problemError("origin_lost");
   if (request.prefersText) return { status: 200, text: formatProof(found.proved.receipt) };
   return { status: 200, json: found.receipt };
 };

@@ -256,7 +256,7 @@ export const traceEventAnchor: Handler = async (request, dependencies) => {
     loadParents(read, anchor, query),
     proveAnchors(read, [anchor], crypto.sha256),
   ]);
-  const proved = assertProved(each ?? null);
+  const proved = await assertProved(read, anchor, each);
   const others = [...foundAmong(anchors, trustedRoots), ...parents.page];
   const [rows, eea] = await Promise.all([loadTraced(read, anchor, references, others, asOf), eeaJson(read, proved)]);
   await verifyAhead([anchor, ...rows.leaves], crypto, request.deadline);

@@ -78,7 +78,7 @@ async function loadRecordToVerify(
     proveAnchors(read, [anchor], crypto.sha256),
     loadRows(),
   ]);
-  const proved = assertProved(each ?? null);
+  const proved = await assertProved(read, anchor, each);
   return {
     read,
     asOf,

@@ -97,8 +97,8 @@ async function verifyAnchors(
     ),
   ]);
   const byId = new Map<string, ProvedAnchor>();
-  for (const each of provedAnchors) {
-    const proved = assertProved(each);
+  for (const [at, anchor] of stored.entries()) {
+    const proved = await assertProved(read, anchor, provedAnchors[at]);
     byId.set(bytesToHex(proved.anchor.anchorId), proved);
   }
   const verified = wanted.map(({ anchorId, eventHash }) => {

@@ -37,6 +37,8 @@ export class FakeNode implements ControlPlane {
   isCertifying = true;
   /** Reads that still see the log, and its certificates, as they were before the newest entry. */
   earlyReads = 0;
+  /** Sizes beyond which an origin, by the hex of its fingerprint, is certified no more. */
+  readonly certifiedUpTo = new Map<string, number>();
   acceptedMs = START_MS;
   /** Reading the table of keys fails with it. */
   keysFailure: RefusedError | null = null;
@@ -173,7 +175,7 @@ export class FakeNode implements ControlPlane {
     const isEarly = this.earlyReads > 0;
     if (isEarly) this.earlyReads -= 1;
     const sizeOf = (origin: OriginFingerprint): number | undefined =>
-      isEarly ? this.#sizesBefore.get(bytesToHex(origin)) : undefined;
+      isEarly ? this.#sizesBefore.get(bytesToHex(origin)) : this.certifiedUpTo.get(bytesToHex(origin));
     const certificates = known.map((origin) => this.certificateOf(origin, sizeOf(origin)));
     const trustRootVersion = this.state.trustRootChain?.newest.trustRoot.version ?? 0;
     return { readIndex: this.state.appliedIndex - (isEarly ? 1 : 0), certificates, trustRootVersion };

@@ -79,10 +79,15 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
 };
 
+/** The codes of the system and of Node.js; those of our own errors are in lower case. */
+const SYSTEM_CODE = /^E[A-Z0-9_]+$/u;
+
 /** What the system says, in plain words. Other errors as they are. */
 export function asCliError(path: string, verb: "read" | "write", error: unknown): unknown {
-  if (error instanceof CliError || !(typeof error === "object" && error !== null && "code" in error)) return error;
-  const isFolderMissing = verb === "write" && error.code === "ENOENT";
-  const reason = isFolderMissing ? "there is no such folder" : (REASONS[String(error.code)] ?? String(error.code));
+  if (!(typeof error === "object" && error !== null && "code" in error)) return error;
+  const code = String(error.code);
+  if (!SYSTEM_CODE.test(code)) return error;
+  const isFolderMissing = verb === "write" && code === "ENOENT";
+  const reason = isFolderMissing ? "there is no such folder" : (REASONS[code] ?? code);
   return new CliError(EXIT.usage, `cannot_${verb}`, `cannot ${verb} ${path}: ${reason}`, error);
 }

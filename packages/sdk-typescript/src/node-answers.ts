@@ -3,6 +3,7 @@ import {
   listOf,
   nullable,
   oneOf,
+  optional,
   readCount,
   readFlag,
   readHex32,
@@ -41,7 +42,20 @@ export interface Health {
     readonly commitIndex: number;
     readonly appliedIndex: number;
   };
-  readonly versions: { readonly apiContract: string; readonly lockedCode: string; readonly service: string };
+  /** null: the node cannot say yet, or is of a release that does not. */
+  readonly versions: {
+    readonly apiContract: string;
+    readonly lockedCode: string;
+    readonly service: string;
+    /** By which it decides the next entry. */
+    readonly rules: number | null;
+    /** The highest that its program can decide by. */
+    readonly rulesKnown: number | null;
+    /** Nodes for which higher rules wait; empty: none do. */
+    readonly rulesHeldBackBy: string | null;
+    /** Of the entries that a leader writes. */
+    readonly entryVersion: number | null;
+  };
 }
 
 export interface Readiness {
@@ -119,7 +133,15 @@ export const readHealth = record<Health>({
     commitIndex: readCount,
     appliedIndex: readCount,
   }),
-  versions: record<Health["versions"]>({ apiContract: readText, lockedCode: readText, service: readText }),
+  versions: record<Health["versions"]>({
+    apiContract: readText,
+    lockedCode: readText,
+    service: readText,
+    rules: optional(readCount),
+    rulesKnown: optional(readCount),
+    rulesHeldBackBy: optional(readText),
+    entryVersion: optional(readCount),
+  }),
 });
 
 export const readReadiness = record<Readiness>({

@@ -41,9 +41,7 @@ interface RestoreFlags extends CommonFlags {
 const progressOf = ({ surroundings }: CommandContext): Progress => new Progress(surroundings.stderr);
 
 export function addBackup(program: Command, context: CommandContext): void {
-  const backup = program
-    .command("backup")
-    .description("the state of a cluster in a file: take it, look at it, check it");
+  const backup = program.command("backup").description("the state of a cluster in one file: take, show and verify it");
   backup
     .command("create")
     .description("write the state of one node, which every node has alike, while it runs or when it is stopped")

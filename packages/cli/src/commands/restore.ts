@@ -168,6 +168,13 @@ function assertFollows(found: TrustRootChain, proposals: readonly TrustRootPropo
   let chain = found;
   for (const [at, proposal] of proposals.entries()) {
     const before = chain.newest.trustRoot;
+    if (proposal.lines.length === 0) {
+      throw new CliError(
+        EXIT.invalid,
+        "root_quorum_missing",
+        `nobody has signed version ${proposal.trustRoot.version}`,
+      );
+    }
     const extended = extendTrustRootChain(chain, formatProposal(proposal), nodeCrypto);
     if (extended.result === "refused") {
       const step = `version ${proposal.trustRoot.version} may not follow version ${before.version}`;

@@ -102,6 +102,18 @@ pub struct Versions {
     pub locked_code: String,
     /// Of the service.
     pub service: String,
+    /// By which rules the node decides the next entry; `None`: it cannot say yet, or is of a release that does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<u64>,
+    /// The highest that its program can decide by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_known: Option<u64>,
+    /// Nodes for which higher rules wait; empty: none do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_held_back_by: Option<String>,
+    /// Of the entries that a leader writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_version: Option<u64>,
 }
 
 /// What `/readyz` answers, also when it is not ready.

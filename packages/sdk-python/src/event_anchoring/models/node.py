@@ -60,11 +60,22 @@ class RaftStatus:
 
 @dataclass(frozen=True)
 class Versions:
-    """What a node runs."""
+    """What a node runs. None: it cannot say yet, or is of a release that does not.
+
+    Attributes:
+        rules: by which it decides the next entry.
+        rules_known: the highest that its program can decide by.
+        rules_held_back_by: nodes for which higher rules wait; empty: none do.
+        entry_version: of the entries that a leader writes.
+    """
 
     api_contract: str
     locked_code: str
     service: str
+    rules: Optional[int] = None
+    rules_known: Optional[int] = None
+    rules_held_back_by: Optional[str] = None
+    entry_version: Optional[int] = None
 
 
 @dataclass(frozen=True)
