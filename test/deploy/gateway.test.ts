@@ -169,6 +169,8 @@ describeWithGateway(`what a client claims${GATEWAY_NOTE}`, () => {
       "X-Forwarded-Proto: http",
       "Forwarded: for=10.0.0.1",
       "X-Real-IP: 10.0.0.1",
+      "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      "tracestate: vendor=1",
       "X-Request-Id: has spaces in it",
     ];
     expect(statusOf(await sendBytes(gateway, getBytes("/healthz", headers)))).toBe(200);
@@ -176,6 +178,8 @@ describeWithGateway(`what a client claims${GATEWAY_NOTE}`, () => {
     expect(reached?.headers["upgrade"]).toBeUndefined();
     expect(reached?.headers["forwarded"]).toBeUndefined();
     expect(reached?.headers["x-real-ip"]).toBeUndefined();
+    expect(reached?.headers["traceparent"]).toBeUndefined();
+    expect(reached?.headers["tracestate"]).toBeUndefined();
     expect(reached?.headers["x-forwarded-host"]).toBeUndefined();
     expect(reached?.headers["x-forwarded-for"]).toBe("127.0.0.1");
     expect(reached?.headers["x-forwarded-proto"]).toBe("https");

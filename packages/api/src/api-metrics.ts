@@ -1,12 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import type { DatabaseUsage } from "@event-anchoring/store";
 import type { TracerCounts } from "@event-anchoring/telemetry";
 import type { ControlPlane, Logger } from "./ports.ts";
 import { RefusedError } from "./ports.ts";
+import { within } from "./within.ts";
 
 /** How long a scrape waits for the control plane. */
 const CONTROL_PLANE_TIMEOUT_MS = 1000;
+/** How long it waits for the database. */
+const DATABASE_TIMEOUT_MS = 500;
 
 const LAST_SUCCESS = "anchoring_prime_root_thk_last_sync_success_timestamp_seconds";
 const LAST_SUCCESS_LINE = new RegExp(`^${LAST_SUCCESS} ([0-9.e+]+)$`, "mu");
@@ -49,6 +53,16 @@ export function stoppedReasonIn(folder: string): StoppedReason | null {
   }
 }
 
+const DATABASE_GAUGES = [
+  {
+    of: "bytes",
+    name: "anchoring_database_bytes",
+    help: "Bytes of the node's database with its indexes, without the write-ahead log",
+  },
+  { of: "sessions", name: "anchoring_database_sessions", help: "Sessions in the node's database, of whomever" },
+  { of: "sessionsMax", name: "anchoring_database_sessions_max", help: "Sessions that the server allows" },
+] as const;
+
 /** Every metric of this process, declared once. Labels are route ids, statuses and codes: all bounded. */
 export class ApiMetrics {
   readonly #registry = new Registry();
@@ -58,16 +72,20 @@ export class ApiMetrics {
   readonly #controlPlaneUp: Gauge;
   readonly #nodeStopped: Gauge<"reason" | "check">;
   readonly #stoppedReason: () => StoppedReason | null;
+  readonly #databaseUsage: () => Promise<DatabaseUsage | null>;
+  readonly #database: readonly { readonly of: keyof DatabaseUsage; readonly gauge: Gauge }[];
   #lastSuccess = "0";
 
   /**
    * @param options.stoppedReason why the control plane of this node has ended for good; null: it has not said so
+   * @param options.databaseUsage null: the database cannot be asked now
    * @param options.spans what became of spans; null: nothing is traced
    */
   constructor(options: {
     outstanding: () => number;
     stoppedReason: () => StoppedReason | null;
     spans?: () => TracerCounts | null;
+    databaseUsage: () => Promise<DatabaseUsage | null>;
   }) {
     this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
@@ -106,6 +124,8 @@ export class ApiMetrics {
       registers,
     });
     this.#addSpans(options.spans ?? (() => null));
+    this.#databaseUsage = options.databaseUsage;
+    this.#database = DATABASE_GAUGES.map(({ of, ...named }) => ({ of, gauge: new Gauge({ ...named, registers }) }));
     const { outstanding } = options;
     const outstandingGauge = new Gauge({
       name: "anchoring_api_link_outstanding",
@@ -116,6 +136,15 @@ export class ApiMetrics {
       },
     });
     this.#registry.registerMetric(outstandingGauge);
+  }
+
+  /** Absent while the database does not answer: what it took a while ago is no answer. */
+  async #askDatabase(): Promise<void> {
+    const usage = await within(this.#databaseUsage(), DATABASE_TIMEOUT_MS, null);
+    for (const { gauge, of } of this.#database) {
+      if (usage === null) gauge.remove();
+      else gauge.set(usage[of]);
+    }
   }
 
   #addSpans(spans: () => TracerCounts | null): void {
@@ -163,6 +192,7 @@ export class ApiMetrics {
     this.#nodeStopped.reset();
     const stopped = isUp ? null : this.#stoppedReason();
     if (stopped !== null) this.#nodeStopped.set({ ...stopped }, 1);
+    await this.#askDatabase();
     return `${await this.#registry.metrics()}\n${nodeText}`;
   }
 }

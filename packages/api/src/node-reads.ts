@@ -1,5 +1,5 @@
 import { Reads, StoreError } from "@event-anchoring/store";
-import type { ReadPoolOptions } from "@event-anchoring/store";
+import type { DatabaseUsage, ReadPoolOptions } from "@event-anchoring/store";
 import type { Logger } from "./ports.ts";
 import type { AnchorReads } from "./reads-port.ts";
 
@@ -7,7 +7,7 @@ const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 1000;
 
 /** The part of Reads that opens them; a test hands in its own. */
-export type OpenReads = () => Promise<AnchorReads & Pick<Reads, "close">>;
+export type OpenReads = () => Promise<AnchorReads & Pick<Reads, "close" | "databaseUsage">>;
 
 function causeOf(error: StoreError): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
@@ -75,6 +75,16 @@ export class NodeReads implements AnchorReads {
 
   #opened(): Promise<AnchorReads> {
     return this.#reads === null ? Promise.reject(this.#failure) : Promise.resolve(this.#reads);
+  }
+
+  /** null: the database cannot be asked now. */
+  async databaseUsage(): Promise<DatabaseUsage | null> {
+    try {
+      return (await this.#reads?.databaseUsage()) ?? null;
+    } catch (error) {
+      if (error instanceof StoreError) return null;
+      throw error;
+    }
   }
 
   readonly anchors: AnchorReads["anchors"] = async (...args) => (await this.#opened()).anchors(...args);

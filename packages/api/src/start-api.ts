@@ -82,6 +82,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     outstanding: () => controlPlane.outstanding,
     stoppedReason: () => stoppedReasonIn(dirname(config.controlSocket)),
     spans: () => tracer?.counts() ?? null,
+    databaseUsage: () => reads.databaseUsage(),
   });
   const clock = systemClock;
   let isStopping = false;

@@ -250,7 +250,11 @@ export async function startHarness(
   const node = new FakeNode();
   const controlPlane = options.controlPlane?.(node) ?? node;
   const clock = new FakeClock();
-  const metrics = new ApiMetrics({ outstanding: () => 0, stoppedReason: () => null });
+  const metrics = new ApiMetrics({
+    outstanding: () => 0,
+    stoppedReason: () => null,
+    databaseUsage: async () => ({ bytes: 8_000_000, sessions: 7, sessionsMax: 24 }),
+  });
   const logged: LoggedLine[] = [];
   const logger = loggerInto(logged);
   const flags = { stopping: false };

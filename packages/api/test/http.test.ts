@@ -389,6 +389,9 @@ describe("metrics", () => {
     expect(status).toBe(200);
     expect(headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toMatch(/^anchoring_control_plane_up 1$/m);
+    expect(text).toMatch(/^anchoring_database_bytes 8000000$/m);
+    expect(text).toMatch(/^anchoring_database_sessions 7$/m);
+    expect(text).toMatch(/^anchoring_database_sessions_max 24$/m);
     expect(text).toMatch(/^anchoring_prime_root_thk_sync_error 0$/m);
     expect(text).toMatch(/^anchoring_api_request_seconds_count\{route="getHealth",status="200"\} \d+$/m);
     const families = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);

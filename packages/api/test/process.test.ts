@@ -307,7 +307,7 @@ describe("a start before its tables", () => {
     return failed[0] ?? null;
   }
 
-  /** The tables can be read; but they are behind a cluster whose log holds the keys, and so is what they say of those. */
+  /** The tables can be read; but they are behind a cluster whose log holds the keys, and so is their table of keys. */
   async function onlyLacksKeys(api: Started): Promise<boolean> {
     const check = await failing(api);
     return check !== null && (check as { check: string }).check === "api_keys";

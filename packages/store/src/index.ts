@@ -1,3 +1,4 @@
+export type { DatabaseUsage } from "./database-usage.ts";
 export { StoreError } from "./errors.ts";
 export type { StoreErrorCode } from "./errors.ts";
 export { migrate } from "./migrate.ts";

@@ -3,6 +3,8 @@ import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { byteaArray, prefixArray } from "./binary-array.ts";
 import type { Parameter } from "./connection.ts";
+import { loadDatabaseUsage } from "./database-usage.ts";
+import type { DatabaseUsage } from "./database-usage.ts";
 import { StoreError } from "./errors.ts";
 import { clientEventLookup } from "./ledger-codec.ts";
 import { toApiKey } from "./ledger-load.ts";
@@ -10,6 +12,7 @@ import type { ApiKeyRow } from "./ledger-load.ts";
 import { assertMigrated } from "./migrate.ts";
 import { loadProofHashes } from "./proof-hashes.ts";
 import type { ProofHashes, SubtreesOfOrigin } from "./proof-hashes.ts";
+import { ACCEPTED_MS_OF, POSITION, SEQUENCE_AT_OR_BEFORE } from "./position-queries.ts";
 import { ReadPool } from "./read-pool.ts";
 import type { ReadPoolOptions } from "./read-pool.ts";
 import { ANCHOR_COLUMNS, toStoredAnchor, toStoredCertificate } from "./read-rows.ts";
@@ -67,11 +70,6 @@ export const PAGE_ROWS_MAX = 1_000;
 type Found<R> = AsOfApplied & { readonly rows: R[] };
 
 type Applied<R> = R & { readonly applied_index: number };
-
-const POSITION = {
-  name: "position",
-  text: "SELECT applied_index, next_sequence - 1 AS sequence, last_accepted_ms FROM state.ledger",
-};
 
 const ANCHORS_BY_ID = {
   name: "anchors_by_id",
@@ -140,28 +138,6 @@ const API_KEYS = {
   text: withApplied("SELECT * FROM state.api_keys ORDER BY key_id"),
 };
 
-const ACCEPTED_MS_OF = {
-  name: "accepted_ms_of",
-  text: withApplied("SELECT sequence, accepted_ms FROM state.anchors WHERE sequence = $1"),
-};
-
-/**
- * A binary search: sequences have no gaps and times never fall along them, so no index on time is needed.
- * `low` is always at or before the time wanted (−1: before all), `high` always after it.
- */
-const SEQUENCE_AT_OR_BEFORE = {
-  name: "sequence_at_or_before",
-  text: `
-    WITH RECURSIVE search (low, high) AS (
-      SELECT -1::bigint, next_sequence FROM state.ledger
-      UNION ALL
-      SELECT CASE WHEN a.accepted_ms <= $1 THEN a.sequence ELSE s.low END,
-        CASE WHEN a.accepted_ms <= $1 THEN s.high ELSE a.sequence END
-      FROM search s JOIN state.anchors a ON a.sequence = (s.low + s.high) / 2 WHERE s.high - s.low > 1
-    )
-    SELECT l.applied_index, (SELECT max(low) FROM search) AS sequence FROM state.ledger l`,
-};
-
 /**
  * What the api process may see: the state tables, read-only. Each answer comes from one snapshot and carries its
  * applied index, which the caller compares with the read index it holds. "Absent" is an answer; "damaged" is an error.
@@ -197,6 +173,10 @@ export class Reads {
     const first = rows[0];
     if (first === undefined) throw new StoreError("corrupt", "the row of the ledger is missing");
     return { appliedIndex: first.applied_index, rows: rows.filter(isFound) };
+  }
+
+  databaseUsage(): Promise<DatabaseUsage> {
+    return loadDatabaseUsage(this.#pool);
   }
 
   async position(): Promise<ReadPosition> {

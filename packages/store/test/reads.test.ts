@@ -56,6 +56,22 @@ async function smallDatabase(): Promise<{ small: TestDatabase; anchors: readonly
   return { small, anchors };
 }
 
+describe("what the database takes", () => {
+  test("is what the server counts, and a role that may only read can ask", async () => {
+    const { bytes, sessions, sessionsMax } = await reads.databaseUsage();
+    expect(bytes).toBeGreaterThan(1_000_000);
+    expect(sessions).toBeGreaterThanOrEqual(1);
+    expect(sessionsMax).toBeGreaterThanOrEqual(sessions);
+  });
+
+  test("cannot be asked once the pool is closed", async () => {
+    const { small } = await smallDatabase();
+    const closed = await Reads.open({ url: small.readOnlyUrl });
+    await closed.close();
+    await expect(closed.databaseUsage()).rejects.toMatchObject({ name: "StoreError" });
+  });
+});
+
 describe("anchors", () => {
   test("are found by id, in the order asked, with the client's own id beside them", async () => {
     const { anchors } = await reads.anchorsOfOrigin(originAt(0), 5, 3, "ascending");

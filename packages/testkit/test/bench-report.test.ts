@@ -151,7 +151,7 @@ describe("a report", () => {
   test("says where, when and with what it was measured, and that receipts were verified", () => {
     const [first] = markdown.split("\n");
     expect(first).toBe(
-      "2030-01-02, commit 1a2b3c4; 2 processors (A CPU), 4 GB, Linux 6, Node v20, etcd Version: 3.4; 8 s each; " +
+      "2030-01-02, commit 1a2b3c4; 2 vCPU, 4 GB, Node v20, etcd Version: 3.4; 8 s each; " +
         "1,234 receipts of sampled answers verified offline.",
     );
   });

@@ -21,7 +21,8 @@ export function parseReport(text: string): Report {
 export function reportAsMarkdown(report: Report): string {
   const { machine, measuredAt, commit, secondsEach, receiptsVerified } = report;
   const memory = `${(machine.memoryMb / 1000).toFixed(0)} GB`;
-  const where = `${machine.cores} processors (${machine.model}), ${memory}, ${machine.platform}, Node ${machine.node}`;
+  // The model and the kernel stand in the JSON: figures are compared within one machine, and with no other.
+  const where = `${machine.cores} vCPU, ${memory}, Node ${machine.node}`;
   const etcd = machine.etcd === null ? "" : `, ${machine.etcd}`;
   const verified = `${receiptsVerified.toLocaleString("en")} receipts of sampled answers verified offline`;
   const when = `${measuredAt.slice(0, 10)}${commit === null ? "" : `, commit ${commit}`}`;
