@@ -454,7 +454,7 @@ describe("requests that are none", () => {
 });
 
 test("every problem of a healthy cluster was answered, and was as described", () => {
-  /** Of connections, of nodes that are not well, of an empty origin and of one that is closed. */
+  /** Of connections, of nodes that are not well, of origins that are empty, closed or lost. */
   const elsewhere: readonly string[] = [
     "http_invalid",
     "headers_too_large",
@@ -463,6 +463,7 @@ test("every problem of a healthy cluster was answered, and was as described", ()
     "internal_error",
     "no_anchor_yet",
     "origin_closed",
+    "origin_lost",
   ];
   const seen = new Set([...cluster.judge.seen].map((each) => each.split(" ")[1]));
   const wanted = PROBLEM_CODES.filter((code) => PROBLEMS[code].status !== 503 && !elsewhere.includes(code));
