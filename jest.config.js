@@ -23,6 +23,7 @@ export default {
     "<rootDir>/test/cluster/membership",
     "<rootDir>/test/cluster/trust-root",
     "<rootDir>/test/cluster/alerts.test",
+    "<rootDir>/test/cluster/rolling-upgrade",
   ],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
   // No test takes so long on a machine that is its own.

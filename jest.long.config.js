@@ -6,7 +6,7 @@ export default {
   testMatch: [
     "<rootDir>/test/long/**/*.test.ts",
     "<rootDir>/test/cluster/{hard-times,races}.test.ts",
-    "<rootDir>/test/cluster/{membership,trust-root,alerts}.test.ts",
+    "<rootDir>/test/cluster/{membership,trust-root,alerts,rolling-upgrade}.test.ts",
     "<rootDir>/test/responsibility/**/*.test.ts",
     "<rootDir>/test/simulation/**/*.test.ts",
   ],
