@@ -5,9 +5,8 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "./node.ts";
 import { upkeepMetrics } from "./upkeep-metrics.ts";
+import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
-
-const PREFIX = "anchoring_";
 
 /** What is measured of this process and not of its node. */
 export interface ProcessMeasures {
@@ -28,14 +27,7 @@ export function createMetrics(
   for (const what of ["handles", "requests", "resources"]) {
     registry.removeSingleMetric(`${PREFIX}control_plane_nodejs_active_${what}_total`);
   }
-  const gauge = (name: string, help: string, read: () => number): void => {
-    const made: Gauge = new Gauge({
-      name: `${PREFIX}${name}`,
-      help,
-      registers: [registry],
-      collect: () => made.set(read()),
-    });
-  };
+  const gauge = (name: string, help: string, read: () => number): void => scrapedGauge(registry, name, help, read);
   gauge(
     "prime_root_thk_sync_error",
     "1 while this node cannot show that its trust root is the newest",
@@ -83,7 +75,7 @@ function spanMetrics(tracer: ProcessMeasures["tracer"], registry: Registry): voi
     help: "Spans that ended, by what became of them; 0 while nothing is traced",
     labels: ["outcome"],
   } as const;
-  total(registry, spans, () => {
+  scrapedTotal(registry, spans, () => {
     const { exported = 0, dropped = 0, failed = 0 } = tracer?.counts() ?? {};
     return [
       [{ outcome: "exported" }, exported],
@@ -198,31 +190,13 @@ function failingMetric(node: ControlPlaneNode, registry: Registry): void {
   });
 }
 
-/** A total that something else counts for the life of the process; it is set anew at each scrape. */
-function total<Label extends string>(
-  registry: Registry,
-  counter: { readonly name: string; readonly help: string; readonly labels: readonly Label[] },
-  read: () => Iterable<readonly [Record<Label, string>, number]>,
-): void {
-  const made: Counter<Label> = new Counter({
-    name: `${PREFIX}${counter.name}`,
-    help: counter.help,
-    labelNames: counter.labels,
-    registers: [registry],
-    collect: () => {
-      made.reset();
-      for (const [labels, value] of read()) made.inc(labels, value);
-    },
-  });
-}
-
 function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry): void {
   const verifications = {
     name: "signature_verifications_total",
     help: "Ed25519 signatures verified, by where: in the thread pool on arrival, or on the event loop",
     labels: ["where"],
   } as const;
-  total(registry, verifications, () => {
+  scrapedTotal(registry, verifications, () => {
     const { threadPool, eventLoop } = signatures.counts;
     return [
       [{ where: "thread_pool" }, threadPool.count],
@@ -234,7 +208,7 @@ function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry):
     help: "Time spent on verifying signatures, by where; in the thread pool with the wait for a thread",
     labels: ["where"],
   } as const;
-  total(registry, seconds, () => {
+  scrapedTotal(registry, seconds, () => {
     const { threadPool, eventLoop } = signatures.counts;
     return [
       [{ where: "thread_pool" }, threadPool.ms / 1000],
@@ -246,26 +220,28 @@ function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry):
     help: "Verdicts that were there already when they were asked for",
     labels: [],
   } as const;
-  total(registry, remembered, () => [[{}, signatures.counts.remembered]]);
+  scrapedTotal(registry, remembered, () => [[{}, signatures.counts.remembered]]);
   const failed = {
     name: "signature_verifications_failed_total",
     help: "Verifications that the thread pool gave back without a verdict",
     labels: [],
   } as const;
-  total(registry, failed, () => [[{}, signatures.counts.failed]]);
+  scrapedTotal(registry, failed, () => [[{}, signatures.counts.failed]]);
 }
 
 function decisionMetrics({ decisions }: ControlPlaneNode, registry: Registry): void {
   const records = { name: "records_decided_total", help: "Leaves appended, by kind", labels: ["kind"] } as const;
-  total(registry, records, () => [...decisions.records].map(([kind, count]) => [{ kind }, count] as const));
+  scrapedTotal(registry, records, () => [...decisions.records].map(([kind, count]) => [{ kind }, count] as const));
   const replays = { name: "records_replayed_total", help: "Records that were there already", labels: [] } as const;
-  total(registry, replays, () => [[{}, decisions.replays]]);
+  scrapedTotal(registry, replays, () => [[{}, decisions.replays]]);
   const rejections = {
     name: "rejections_total",
     help: "Commands, and items of batches, that a rule refused, by code",
     labels: ["code"],
   } as const;
-  total(registry, rejections, () => [...decisions.rejections].map(([code, count]) => [{ code }, count] as const));
+  scrapedTotal(registry, rejections, () =>
+    [...decisions.rejections].map(([code, count]) => [{ code }, count] as const),
+  );
 }
 
 /** What the transport counts; it starts anew with each session, so totals are carried over. */

@@ -1,29 +1,12 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { scrapedGauge, scrapedTotal } from "./scraped.ts";
 import type { Scrub } from "./scrub/scrub.ts";
-
-const PREFIX = "anchoring_";
 
 /** Read from the scrub when they are scraped. */
 export function scrubMetrics(scrub: Pick<Scrub, "counts" | "rowsPerSecond">, registry: Registry): void {
-  const total = (name: string, help: string, read: () => number): void => {
-    const made: Counter = new Counter({
-      name: `${PREFIX}${name}`,
-      help,
-      registers: [registry],
-      collect: () => {
-        made.reset();
-        made.inc(read());
-      },
-    });
-  };
-  const gauge = (name: string, help: string, read: () => number): void => {
-    const made: Gauge = new Gauge({
-      name: `${PREFIX}${name}`,
-      help,
-      registers: [registry],
-      collect: () => made.set(read()),
-    });
-  };
+  const total = (name: string, help: string, read: () => number): void =>
+    scrapedTotal(registry, { name, help, labels: [] }, () => [[{}, read()]]);
+  const gauge = (name: string, help: string, read: () => number): void => scrapedGauge(registry, name, help, read);
   total(
     "scrub_rows_checked_total",
     "Leaves, claims, grants and log entries that were derived again and compared",
