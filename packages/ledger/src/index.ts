@@ -179,3 +179,13 @@ export type {
 } from "./assemble-bundle.ts";
 export { verifyCheckpoint } from "./checkpoint-verification.ts";
 export type { CheckpointFailureCode, CheckpointVerification } from "./checkpoint-verification.ts";
+export {
+  EMPTY_STATE_PAGE,
+  StatePagesMissing,
+  decodeStatePage,
+  encodeStatePage,
+  proveState,
+  stateRootOf,
+  updateStateTree,
+} from "./state-pages.ts";
+export type { StatePage, StatePages, StateSlot, StateTreeUpdate } from "./state-pages.ts";

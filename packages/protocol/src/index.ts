@@ -85,6 +85,28 @@ export {
   verifyInclusion,
 } from "./merkle.ts";
 export type { ConsistencyClaim, Frontier, HashAt, InclusionClaim, Subtree } from "./merkle.ts";
+export {
+  EMPTY_STATE_ROOT,
+  STATE_KEY_BITS,
+  joinStateSubtrees,
+  stateInteriorHash,
+  stateKeyBit,
+  stateKeyOf,
+  stateLeafHash,
+  verifyStateProof,
+} from "./state-tree.ts";
+export type { StateLeaf, StateProof, StateSubtree } from "./state-tree.ts";
+export {
+  StateHeadError,
+  formatStateHead,
+  formatStateHeadNote,
+  isGoodStateHeadSignature,
+  parseStateHead,
+  stateHeadLine,
+  stateHeadMessage,
+  verifyStateHead,
+} from "./state-head.ts";
+export type { StateHead, StateHeadCode, StateMembers, StateOrigin, VerifiedStateHead } from "./state-head.ts";
 export { RecentTree } from "./recent-tree.ts";
 export { TILE_HEIGHT, TILE_WIDTH, entriesPath, subtreeHashInTile, tileOf, tilePath, tileWidthAt } from "./tiles.ts";
 export type { TilePosition } from "./tiles.ts";
