@@ -205,12 +205,8 @@ export class LedgerDriver implements Names {
     for (const write of writes.contents) this.#contents.set(bytesToHex(write.contentHash), write);
     for (const claim of writes.claims) this.claims.set(claim.sequence, claim);
     for (const grant of writes.grants) this.grants.set(grant.sequence, grant);
-    for (const { kind, sequence, supersededAt, revokedAt } of writes.endings) {
-      const claim = this.claims.get(sequence);
-      const grant = this.grants.get(sequence);
-      if (kind === "claim" && claim !== undefined) this.claims.set(sequence, { ...claim, supersededAt, revokedAt });
-      if (kind === "grant" && grant !== undefined) this.grants.set(sequence, { ...grant, supersededAt, revokedAt });
-    }
+    for (const claim of writes.endedClaims) this.claims.set(claim.sequence, claim);
+    for (const grant of writes.endedGrants) this.grants.set(grant.sequence, grant);
   }
 
   /** What is asked for, and nothing else. */

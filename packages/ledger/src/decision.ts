@@ -3,7 +3,7 @@ import type { AnchorId, LeafKind, OriginFingerprint, OriginStatus, TrustRootChai
 import type { ApiKey } from "./api-key.ts";
 import type { Cosignature, GroupId } from "./command.ts";
 import type { ContentFact } from "./facts.ts";
-import type { ClaimRecord, GrantRecord, RecordEnding } from "./records.ts";
+import type { ClaimRecord, GrantRecord } from "./records.ts";
 import type { Rejection } from "./rejection.ts";
 import type { CompletedTile } from "./tile-accumulator.ts";
 import type { TrustRootPosition } from "./state.ts";
@@ -93,8 +93,9 @@ export interface EntryWrites {
   /** New ones, as they stand at the end of the entry. */
   readonly claims: readonly ClaimRecord[];
   readonly grants: readonly GrantRecord[];
-  /** How older claims and grants have ended, ascending by sequence. */
-  readonly endings: readonly RecordEnding[];
+  /** Older ones that ended in this entry, as they stand at the end of it, ascending by sequence. */
+  readonly endedClaims: readonly ClaimRecord[];
+  readonly endedGrants: readonly GrantRecord[];
   readonly revocations: readonly RevocationWrite[];
   readonly erasures: readonly ErasureWrite[];
   /** Tiles that the leaves complete. Derived, and therefore no part of the effect. */

@@ -8,7 +8,7 @@ import type { ApiKey } from "./api-key.ts";
 import { scopesToBits } from "./api-key-codec.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
 import { encodeGroupId, writeCertificate } from "./entry-codec.ts";
-import type { ClaimRecord, GrantRecord, RecordEnding } from "./records.ts";
+import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
 import { RULES_FIRST } from "./rules.ts";
 
 /** Under rules 1. Later rules are part of the effect, and so is the time that no later entry is accepted before. */
@@ -32,7 +32,7 @@ function writeOptional(writer: ByteWriter, value: number | null): void {
   if (value !== null) writer.u64(value);
 }
 
-function writeEnds(writer: ByteWriter, record: Pick<RecordEnding, "supersededAt" | "revokedAt">): void {
+function writeEnds(writer: ByteWriter, record: RecordEnds): void {
   writeOptional(writer, record.supersededAt);
   writeOptional(writer, record.revokedAt);
 }
@@ -52,9 +52,9 @@ function writeGrant(writer: ByteWriter, grant: GrantRecord): void {
   writeEnds(writer, grant);
 }
 
-function writeEnding(writer: ByteWriter, ending: RecordEnding): void {
-  writer.u8(ending.kind === "claim" ? 0 : 1).u64(ending.sequence);
-  writeEnds(writer, ending);
+function writeEnded(writer: ByteWriter, record: ClaimRecord | GrantRecord): void {
+  writer.u64(record.sequence);
+  writeEnds(writer, record);
 }
 
 function writeRecordedCertificate(writer: ByteWriter, write: CertificateWrite): void {
@@ -99,7 +99,8 @@ export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd):
   writeList(writer, writes.contents, (to, write) => to.bytes(write.contentHash, 32).bytes(write.anchorId, 32));
   writeList(writer, writes.claims, writeClaim);
   writeList(writer, writes.grants, writeGrant);
-  writeList(writer, writes.endings, writeEnding);
+  writeList(writer, writes.endedClaims, writeEnded);
+  writeList(writer, writes.endedGrants, writeEnded);
   writeList(writer, writes.revocations, (to, { sequence, target }) => to.u64(sequence).u64(target));
   writeList(writer, writes.erasures, (to, { anchorId }) => to.bytes(anchorId, 32));
   writeList(writer, writes.certificates, writeRecordedCertificate);

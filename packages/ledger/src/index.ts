@@ -78,7 +78,8 @@ export type {
   ClaimRecord,
   GrantParties,
   GrantRecord,
-  RecordEnding,
+  EndedRecord,
+  RecordEnds,
   RecordIndex,
   Records,
 } from "./records.ts";

@@ -80,12 +80,13 @@ export interface RecordIndex extends Records {
   newestGrantBetween(grantorLineage: number, granteeLineage: number): GrantRecord | null;
 }
 
-/** How an older record has ended. */
-export interface RecordEnding {
+/** How a record has ended, if it has. */
+export type RecordEnds = Pick<ClaimRecord, "supersededAt" | "revokedAt">;
+
+/** Which record has ended. */
+export interface EndedRecord {
   readonly kind: "claim" | "grant";
   readonly sequence: number;
-  readonly supersededAt: number | null;
-  readonly revokedAt: number | null;
 }
 
 /** Names a pair (entity_fingerprint, attribute_type): H(entity ‖ u32). Local to a node's look-ups; never signed. */
@@ -189,12 +190,13 @@ export class RecordBook implements RecordIndex {
   readonly #sha256: Sha256;
   readonly #claims = new Map<number, ClaimRecord>();
   readonly #grants = new Map<number, GrantRecord>();
-  /** Records of the base that ended here. */
-  readonly #ended = new Map<number, RecordEnding>();
+  /** Records of the base that ended here, as they stand after that. */
+  readonly #endedClaims = new Map<number, ClaimRecord>();
+  readonly #endedGrants = new Map<number, GrantRecord>();
   /** Sequences of the claims that were added, by lineage, ascending. */
   readonly #lineages = new Map<number, number[]>();
   /** Whatever ended here, in the order in which it did. */
-  readonly #endedInOrder: Pick<RecordEnding, "kind" | "sequence">[] = [];
+  readonly #endedInOrder: EndedRecord[] = [];
   readonly #pairs = new Map<string, number>();
   readonly #between = new Map<string, number>();
   /** Sequences of what was added leaf by leaf, by the hex of the anchor id. */
@@ -206,11 +208,11 @@ export class RecordBook implements RecordIndex {
   }
 
   claim(sequence: number): ClaimRecord | null {
-    return this.#claims.get(sequence) ?? this.#withEnding(this.#base.claim(sequence));
+    return this.#claims.get(sequence) ?? this.#claimAfter(this.#base.claim(sequence));
   }
 
   grant(sequence: number): GrantRecord | null {
-    return this.#grants.get(sequence) ?? this.#withEnding(this.#base.grant(sequence));
+    return this.#grants.get(sequence) ?? this.#grantAfter(this.#base.grant(sequence));
   }
 
   newestClaimOf(lineage: number, upTo: number): ClaimRecord | null {
@@ -219,18 +221,18 @@ export class RecordBook implements RecordIndex {
       const sequence = added[at];
       if (sequence !== undefined && sequence <= upTo) return this.claim(sequence);
     }
-    return this.#withEnding(this.#base.newestClaimOf(lineage, upTo));
+    return this.#claimAfter(this.#base.newestClaimOf(lineage, upTo));
   }
 
   newestClaimOfPair(pairHash: Uint8Array): ClaimRecord | null {
     const added = this.#pairs.get(bytesToHex(pairHash));
-    return added === undefined ? this.#withEnding(this.#base.newestClaimOfPair(pairHash)) : this.claim(added);
+    return added === undefined ? this.#claimAfter(this.#base.newestClaimOfPair(pairHash)) : this.claim(added);
   }
 
   newestGrantBetween(grantorLineage: number, granteeLineage: number): GrantRecord | null {
     const added = this.#between.get(lineagesKey(grantorLineage, granteeLineage));
     if (added !== undefined) return this.grant(added);
-    return this.#withEnding(this.#base.newestGrantBetween(grantorLineage, granteeLineage));
+    return this.#grantAfter(this.#base.newestGrantBetween(grantorLineage, granteeLineage));
   }
 
   /** A claim or a grant that `append` has added. */
@@ -296,7 +298,7 @@ export class RecordBook implements RecordIndex {
     const pairHash = claimPairHash(leaf, this.#sha256);
     const newest = this.newestClaimOfPair(pairHash);
     const record = claimRecordOf(leaf, anchorId, newest);
-    if (continuesLineage(newest)) this.#end("claim", newest, { supersededAt: record.sequence });
+    if (continuesLineage(newest)) this.#endClaim(newest, { supersededAt: record.sequence });
     this.#claims.set(record.sequence, record);
     this.#pairs.set(bytesToHex(pairHash), record.sequence);
     const links = this.#lineages.get(record.lineage);
@@ -310,7 +312,7 @@ export class RecordBook implements RecordIndex {
     const record = grantRecordOf(leaf, anchorId, parties);
     const { grantorLineage, granteeLineage } = record;
     const older = this.newestGrantBetween(grantorLineage, granteeLineage);
-    if (older !== null && older.revokedAt === null) this.#end("grant", older, { supersededAt: record.sequence });
+    if (older !== null && older.revokedAt === null) this.#endGrant(older, { supersededAt: record.sequence });
     this.#grants.set(record.sequence, record);
     this.#between.set(lineagesKey(grantorLineage, granteeLineage), record.sequence);
     return record;
@@ -318,9 +320,11 @@ export class RecordBook implements RecordIndex {
 
   /** The first revocation decides; a later one changes nothing. @param sequence of the revocation's leaf */
   revoke(kind: "claim" | "grant", target: number, sequence: number): void {
-    const record = kind === "claim" ? this.claim(target) : this.grant(target);
-    if (record === null) throw new RangeError(`no ${kind} has sequence ${target}`);
-    if (record.revokedAt === null) this.#end(kind, record, { revokedAt: sequence });
+    const claim = kind === "claim" ? this.claim(target) : null;
+    const grant = kind === "grant" ? this.grant(target) : null;
+    if (claim === null && grant === null) throw new RangeError(`no ${kind} has sequence ${target}`);
+    if (claim?.revokedAt === null) this.#endClaim(claim, { revokedAt: sequence });
+    if (grant?.revokedAt === null) this.#endGrant(grant, { revokedAt: sequence });
   }
 
   /** What was added, as it stands at the end, in the order of sequences. */
@@ -332,46 +336,43 @@ export class RecordBook implements RecordIndex {
     return [...this.#grants.values()];
   }
 
-  /** How records of the base have ended, ascending by sequence. */
-  endings(): RecordEnding[] {
-    return [...this.#ended.values()].sort((a, b) => a.sequence - b.sequence);
+  /** Records of the base that have ended here, as they stand after that, ascending by sequence. */
+  endedClaims(): ClaimRecord[] {
+    return bySequence(this.#endedClaims.values());
+  }
+
+  endedGrants(): GrantRecord[] {
+    return bySequence(this.#endedGrants.values());
   }
 
   /** What has ended since so many endings were seen, oldest first. A record may end twice: superseded, and revoked. */
-  endedSince(seen: number): readonly Pick<RecordEnding, "kind" | "sequence">[] {
+  endedSince(seen: number): readonly EndedRecord[] {
     return this.#endedInOrder.slice(seen);
   }
 
-  #withEnding<Found extends ClaimRecord | GrantRecord>(record: Found | null): Found | null {
-    if (record === null) return null;
-    const ending = this.#ended.get(record.sequence);
-    if (ending === undefined) return record;
-    return { ...record, supersededAt: ending.supersededAt, revokedAt: ending.revokedAt };
+  #claimAfter(claim: ClaimRecord | null): ClaimRecord | null {
+    return claim === null ? null : (this.#endedClaims.get(claim.sequence) ?? claim);
   }
 
-  #end(
-    kind: "claim" | "grant",
-    record: ClaimRecord | GrantRecord,
-    change: Partial<Pick<RecordEnding, "supersededAt" | "revokedAt">>,
-  ): void {
-    const { sequence, supersededAt, revokedAt } = record;
-    const ending = { supersededAt, revokedAt, ...change };
-    this.#endedInOrder.push({ kind, sequence });
-    switch (kind) {
-      case "claim": {
-        const added = this.#claims.get(sequence);
-        if (added === undefined) this.#ended.set(sequence, { kind, sequence, ...ending });
-        else this.#claims.set(sequence, { ...added, ...ending });
-        return;
-      }
-      case "grant": {
-        const added = this.#grants.get(sequence);
-        if (added === undefined) this.#ended.set(sequence, { kind, sequence, ...ending });
-        else this.#grants.set(sequence, { ...added, ...ending });
-        return;
-      }
-      default:
-        assertNever(kind);
-    }
+  #grantAfter(grant: GrantRecord | null): GrantRecord | null {
+    return grant === null ? null : (this.#endedGrants.get(grant.sequence) ?? grant);
   }
+
+  #endClaim(claim: ClaimRecord, ends: Partial<RecordEnds>): void {
+    const { sequence } = claim;
+    this.#endedInOrder.push({ kind: "claim", sequence });
+    const records = this.#claims.has(sequence) ? this.#claims : this.#endedClaims;
+    records.set(sequence, { ...claim, ...ends });
+  }
+
+  #endGrant(grant: GrantRecord, ends: Partial<RecordEnds>): void {
+    const { sequence } = grant;
+    this.#endedInOrder.push({ kind: "grant", sequence });
+    const records = this.#grants.has(sequence) ? this.#grants : this.#endedGrants;
+    records.set(sequence, { ...grant, ...ends });
+  }
+}
+
+function bySequence<Ended extends ClaimRecord | GrantRecord>(records: Iterable<Ended>): Ended[] {
+  return [...records].sort((a, b) => a.sequence - b.sequence);
 }

@@ -1,7 +1,7 @@
 /** Random lives of a ledger, each a function of its seed. */
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
 import { RULES_MAX } from "../src/index.ts";
-import type { Certificate, Command, Entry, EventInput, LeafWrite, ProposalGroup, RecordEnding } from "../src/index.ts";
+import type { Certificate, Command, Entry, EventInput, LeafWrite, ProposalGroup, RecordEnds } from "../src/index.ts";
 import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, successor } from "./cluster.ts";
 import { CREATE_KEY, CREDENTIAL, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
 import type { LedgerHarness } from "./ledger-harness.ts";
@@ -67,7 +67,7 @@ export class RandomLife {
   }
 
   /** One of these claims or grants, mostly one that has not ended; now and then none. */
-  #leafOf(records: ReadonlyMap<number, Pick<RecordEnding, "supersededAt" | "revokedAt">>): LeafWrite | null {
+  #leafOf(records: ReadonlyMap<number, RecordEnds>): LeafWrite | null {
     const all = [...records.keys()];
     const standing = [...records].flatMap(([sequence, { supersededAt, revokedAt }]) =>
       supersededAt === null && revokedAt === null ? [sequence] : [],

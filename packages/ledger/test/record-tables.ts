@@ -30,10 +30,10 @@ export class RecordTables {
       this.grants.set(grant.sequence, grant);
       this.#between.set(`${grant.grantorLineage}:${grant.granteeLineage}`, grant.sequence);
     }
-    for (const { kind, sequence, supersededAt, revokedAt } of writes.endings) {
-      if (kind === "claim") this.claims.set(sequence, { ...this.claimAt(sequence), supersededAt, revokedAt });
-      else this.grants.set(sequence, { ...this.grantAt(sequence), supersededAt, revokedAt });
-    }
+    for (const { sequence, supersededAt, revokedAt } of writes.endedClaims)
+      this.claims.set(sequence, { ...this.claimAt(sequence), supersededAt, revokedAt });
+    for (const { sequence, supersededAt, revokedAt } of writes.endedGrants)
+      this.grants.set(sequence, { ...this.grantAt(sequence), supersededAt, revokedAt });
     this.revocations.push(...writes.revocations);
   }
 

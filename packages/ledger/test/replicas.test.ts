@@ -159,8 +159,15 @@ describe("the effect chain", () => {
     ["the links of a grant", (w) => ({ ...w, grants: w.grants.map((each) => ({ ...each, links: 9 })) })],
     ["the parent of a grant", (w) => ({ ...w, grants: w.grants.map((each) => ({ ...each, parent: 9 })) })],
     ["the window of a grant", (w) => ({ ...w, grants: w.grants.map((each) => ({ ...each, notBefore: 9 })) })],
-    ["how an older record ended", (w) => ({ ...w, endings: w.endings.map((each) => ({ ...each, revokedAt: 99 })) })],
-    ["which kind of record ended", (w) => ({ ...w, endings: w.endings.map((each) => ({ ...each, kind: "grant" })) })],
+    [
+      "how an older claim ended",
+      (w) => ({ ...w, endedClaims: w.endedClaims.map((each) => ({ ...each, revokedAt: 99 })) }),
+    ],
+    [
+      "which claim ended",
+      (w) => ({ ...w, endedClaims: w.endedClaims.map((each) => ({ ...each, sequence: each.sequence + 1 })) }),
+    ],
+    ["that an older claim ended", (w) => ({ ...w, endedClaims: [] })],
     [
       "what a revocation is about",
       (w) => ({ ...w, revocations: w.revocations.map((each) => ({ ...each, target: 9 })) }),
@@ -179,7 +186,7 @@ describe("the effect chain", () => {
         ),
       ]),
     );
-    expect(writes.endings).toHaveLength(2);
+    expect(writes.endedClaims).toHaveLength(2);
     expect(encodeWrites(change(writes), end)).not.toEqual(encodeWrites(writes, end));
   });
 

@@ -1,6 +1,6 @@
 /** Claims, grants and how they end, as values of the statement that writes an entry. */
 import { claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
-import type { ClaimRecord, EntryWrites, GrantRecord, RecordEnding } from "@event-anchoring/ledger";
+import type { ClaimRecord, EntryWrites, GrantRecord } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { StatementBuilder } from "./apply-parts.ts";
 import { bigintArray, byteaArray, prefixArray } from "./binary-array.ts";
@@ -49,12 +49,12 @@ function addGrants(builder: StatementBuilder, grants: readonly GrantRecord[]): v
 function addEndings(
   builder: StatementBuilder,
   part: "endedClaims" | "endedGrants",
-  endings: readonly RecordEnding[],
+  ended: readonly (ClaimRecord | GrantRecord)[],
 ): void {
   builder.add(part, [
-    bigintArray(endings.map(({ sequence }) => sequence)),
-    bigintArray(endings.map(({ supersededAt }) => supersededAt)),
-    bigintArray(endings.map(({ revokedAt }) => revokedAt)),
+    bigintArray(ended.map(({ sequence }) => sequence)),
+    bigintArray(ended.map(({ supersededAt }) => supersededAt)),
+    bigintArray(ended.map(({ revokedAt }) => revokedAt)),
   ]);
 }
 
@@ -64,20 +64,12 @@ function addEndings(
  * seen.
  */
 export function addRecords(builder: StatementBuilder, writes: EntryWrites): void {
-  const { claims, grants, endings, revocations, erasures } = writes;
+  const { claims, grants, endedClaims, endedGrants, revocations, erasures } = writes;
   if (claims.length > 0) addClaims(builder, claims);
   if (grants.length > 0) addGrants(builder, grants);
-  if (endings.length + revocations.length > 0) {
-    addEndings(
-      builder,
-      "endedClaims",
-      endings.filter(({ kind }) => kind === "claim"),
-    );
-    addEndings(
-      builder,
-      "endedGrants",
-      endings.filter(({ kind }) => kind === "grant"),
-    );
+  if (endedClaims.length + endedGrants.length + revocations.length > 0) {
+    addEndings(builder, "endedClaims", endedClaims);
+    addEndings(builder, "endedGrants", endedGrants);
     builder.add("revocations", [
       bigintArray(revocations.map(({ sequence }) => sequence)),
       bigintArray(revocations.map(({ target }) => target)),

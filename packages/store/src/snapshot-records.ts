@@ -30,7 +30,10 @@ export function isRecordLeaf(leaf: Leaf): leaf is ClaimLeaf | GrantLeaf | Revoca
   return leaf.kind === LEAF_KIND.claim || leaf.kind === LEAF_KIND.grant || leaf.kind === LEAF_KIND.revocation;
 }
 
-export type RecordWrites = Pick<EntryWrites, "contents" | "claims" | "grants" | "endings" | "revocations">;
+export type RecordWrites = Pick<
+  EntryWrites,
+  "contents" | "claims" | "grants" | "endedClaims" | "endedGrants" | "revocations"
+>;
 
 /**
  * True if a grant names a claim that is not written yet. Between the lineages of written claims the newest grant can be
@@ -142,7 +145,8 @@ class RecordDerivation {
       contents: this.#contents,
       claims: this.#book.addedClaims(),
       grants: this.#book.addedGrants(),
-      endings: this.#book.endings(),
+      endedClaims: this.#book.endedClaims(),
+      endedGrants: this.#book.endedGrants(),
       revocations: this.#revocations,
     };
   }

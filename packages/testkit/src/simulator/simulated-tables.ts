@@ -92,14 +92,12 @@ export class SimulatedTables implements RecordIndex {
       this.#grants.set(grant.sequence, grant);
       this.#between.set(`${grant.grantorLineage}:${grant.granteeLineage}`, grant.sequence);
     }
-    for (const ending of writes.endings) {
-      const { kind, sequence, supersededAt } = ending;
-      const revokedAt = this.#forgetsEndings ? null : ending.revokedAt;
-      const claim = this.claim(sequence);
-      const grant = this.grant(sequence);
-      if (kind === "claim" && claim !== null) this.#claims.set(sequence, { ...claim, supersededAt, revokedAt });
-      if (kind === "grant" && grant !== null) this.#grants.set(sequence, { ...grant, supersededAt, revokedAt });
-    }
+    for (const claim of writes.endedClaims) this.#claims.set(claim.sequence, this.#asKept(claim));
+    for (const grant of writes.endedGrants) this.#grants.set(grant.sequence, this.#asKept(grant));
+  }
+
+  #asKept<Ended extends ClaimRecord | GrantRecord>(record: Ended): Ended {
+    return this.#forgetsEndings ? { ...record, revokedAt: null } : record;
   }
 
   #setHasClientEventId(anchorId: Uint8Array, hasClientEventId: boolean): void {
