@@ -21,6 +21,9 @@ export const EMBEDDED_SETTINGS: Readonly<Record<string, string>> = {
   // After a crash the server ends, and its supervisor starts another. By itself Postgres would recover with what is
   // left of it, and if that fails in turn (a disk that cannot fsync), it waits for ever and takes no shutdown either.
   restart_after_crash: "off",
+  // Parameters hold clients' own event ids: in a log they would outlive their erasure.
+  log_parameter_max_length: "0",
+  log_parameter_max_length_on_error: "0",
   timezone: "UTC",
   log_timezone: "UTC",
 };
