@@ -6,6 +6,12 @@ import { CertsUsageError, shortPath } from "./certs-arguments.ts";
 /** Of the containers where root makes the files: no account of any common system. */
 const UID_DEFAULT = 10_001;
 
+/**
+ * Accounts of Postgres in its images (Debian's and Alpine's). Postgres lets its superuser in by the number of an account:
+ * a process of this number in another container of the node would be taken for it.
+ */
+const UIDS_OF_POSTGRES: readonly number[] = [999, 70];
+
 /** Whom the containers run as. */
 export interface ContainerAccount {
   readonly uid: number;
@@ -17,11 +23,18 @@ export function accountOf(given: string | undefined): ContainerAccount {
   const own = process.getuid?.() ?? 0;
   if (own !== 0) {
     if (given !== undefined) throw new CertsUsageError("only root may give the files to another account (--uid)");
-    return { uid: own, gid: process.getgid?.() ?? own };
+    return notOfPostgres({ uid: own, gid: process.getgid?.() ?? own });
   }
   const uid = given === undefined ? UID_DEFAULT : Number(given);
   if (!Number.isInteger(uid) || uid < 1) throw new CertsUsageError(`--uid is the number of an account, not: ${given}`);
-  return { uid, gid: uid };
+  return notOfPostgres({ uid, gid: uid });
+}
+
+function notOfPostgres(account: ContainerAccount): ContainerAccount {
+  if (!UIDS_OF_POSTGRES.includes(account.uid)) return account;
+  throw new CertsUsageError(
+    `account ${account.uid} is that of Postgres in its container: hold the ceremony as another account, or as root with --uid`,
+  );
 }
 
 /** Replaces what is ours in the file, and leaves the rest. */
