@@ -42,6 +42,8 @@ const configSchema = z.strictObject({
   peers,
   /** Unix socket for the api process of this node, in a 0700 folder. */
   api_socket: z.string().min(1).max(107),
+  /** Who may connect to it: this process's account, or the members of its group as well. */
+  api_socket_mode: z.enum(["0600", "0660"]).default("0600"),
   /** Private listener for Prometheus; null for none. */
   metrics: address.nullable().default(null),
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),

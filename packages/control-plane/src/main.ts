@@ -64,6 +64,7 @@ async function serve(
   });
   const link = new LocalLink({
     path: config.api_socket,
+    mode: Number.parseInt(config.api_socket_mode, 8),
     handle: localRequests({ ...environment, node, metrics: () => registry.metrics() }),
     logger: environment.logger,
     clock: environment.clock,
@@ -108,7 +109,9 @@ function stopOn(stop: (isHurried: boolean) => Promise<void>): void {
 
 function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
   // Beside the socket the api process finds it, and says so in its metrics.
-  for (const dir of [config.run_dir, dirname(config.api_socket)]) writeStopped(dir, stop, Date.now());
+  const nowMs = Date.now();
+  writeStopped(config.run_dir, stop, { nowMs, isForGroup: false });
+  writeStopped(dirname(config.api_socket), stop, { nowMs, isForGroup: config.api_socket_mode === "0660" });
   process.stderr.write(`${stop.reason}: ${stop.code}: ${stop.detail}\n`);
 }
 

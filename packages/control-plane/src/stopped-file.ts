@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Exit codes after which no supervisor may restart the process by itself. */
@@ -12,12 +12,22 @@ export interface StopReason {
   readonly detail: string;
 }
 
-/** Leaves the reason where supervisors and people find it, `<run dir>/stopped.json`. */
-export function writeStopped(runDir: string, stop: StopReason, atMs: number): void {
+/**
+ * Leaves the reason where supervisors and people find it, `<run dir>/stopped.json`.
+ * @param isForGroup whether an api process with an account of its own must be able to read it
+ */
+export function writeStopped(
+  runDir: string,
+  stop: StopReason,
+  { nowMs, isForGroup }: { readonly nowMs: number; readonly isForGroup: boolean },
+): void {
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
   const { exitCode, reason, code, detail } = stop;
-  const content = { code: exitCode, reason, check: code, detail, at: new Date(atMs).toISOString() };
-  writeFileSync(join(runDir, "stopped.json"), `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  const content = { code: exitCode, reason, check: code, detail, at: new Date(nowMs).toISOString() };
+  const path = join(runDir, "stopped.json");
+  writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  // After the file: the umask may take the group's right away, and must not.
+  if (isForGroup) chmodSync(path, 0o640);
 }
 
 /** A process that starts has not stopped. */

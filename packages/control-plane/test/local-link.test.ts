@@ -31,6 +31,7 @@ beforeEach(async () => {
   pending = [];
   link = new LocalLink({
     path,
+    mode: 0o600,
     handle: (request, respond) => pending.push({ request, respond }),
     logger: quietLogger,
     clock,
@@ -139,14 +140,14 @@ describe("the local link", () => {
   test("takes over what a killed process left behind", async () => {
     const stale = join(folder, "stale.sock");
     writeFileSync(stale, "");
-    const second = new LocalLink({ path: stale, handle: () => {}, logger: quietLogger, clock });
+    const second = new LocalLink({ path: stale, mode: 0o600, handle: () => {}, logger: quietLogger, clock });
     await second.listen();
     expect(statSync(stale).isSocket()).toBe(true);
     await second.close();
   });
 
   test("leaves alone a socket that somebody serves", async () => {
-    const second = new LocalLink({ path, handle: () => {}, logger: quietLogger, clock });
+    const second = new LocalLink({ path, mode: 0o600, handle: () => {}, logger: quietLogger, clock });
     await expect(second.listen()).rejects.toThrow("another process serves");
     const { socket } = await client();
     socket.write(joinFrames([metrics(1)]));

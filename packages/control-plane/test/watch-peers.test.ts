@@ -34,6 +34,7 @@ function settings(peers: readonly object[], more: object = {}): string {
     listen: { host: "127.0.0.1", port: 1 },
     peers,
     api_socket: "/nowhere/api.sock",
+    api_socket_mode: "0600",
     ...more,
   });
 }

@@ -18,8 +18,10 @@ import type { Clock, Logger } from "../environment.ts";
 export type LocalHandler = (request: LocalRequest, respond: (response: LocalResponse) => void) => void;
 
 export interface LocalLinkOptions {
-  /** Unix socket in a 0700 folder: that folder is what says who may connect. */
+  /** Unix socket. Who may connect is decided by its folder and by `mode`. */
   readonly path: string;
+  /** Permissions of the socket, such as 0o600. */
+  readonly mode: number;
   readonly handle: LocalHandler;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -40,7 +42,7 @@ export class LocalLink {
 
   /** @throws Error if another process serves this path: taking it over would cut the api process off from that one */
   async listen(): Promise<void> {
-    const { path } = this.#options;
+    const { path, mode } = this.#options;
     if (await isServed(path)) throw new Error(`another process serves ${path}`);
     // Left by a process that was killed.
     rmSync(path, { force: true });
@@ -51,7 +53,7 @@ export class LocalLink {
         resolve();
       });
     });
-    chmodSync(path, 0o600);
+    chmodSync(path, mode);
   }
 
   /**

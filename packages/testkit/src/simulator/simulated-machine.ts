@@ -278,6 +278,7 @@ export class SimulatedMachine {
         .filter(({ nodeId }) => nodeId !== this.identity.nodeId)
         .map(({ nodeId }) => ({ node_id: nodeId, host: nodeId, port: 1 })),
       api_socket: "",
+      api_socket_mode: "0600",
       metrics: null,
       log_level: "warn",
       log_entries_kept: this.#surroundings.logEntriesKept,

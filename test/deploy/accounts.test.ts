@@ -1,0 +1,172 @@
+import { spawn, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { until } from "@event-anchoring/testkit";
+
+// The two accounts of a node under systemd. Step 3 of docs/operating/systemd.md is done word for word, on a copy of /etc
+// that only this test's mount namespace has; then each account tries what it may not read.
+
+const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string): string => readFileSync(join(CHECKOUT, path), "utf8");
+const isRoot = process.getuid?.() === 0;
+const canUnshare =
+  isRoot && spawnSync("unshare", ["--mount", "sh", "-c", "command -v adduser && command -v setpriv"]).status === 0;
+const describeAccounts = canUnshare ? describe : describe.skip;
+const NOTE = canUnshare ? "" : " (skipped: takes root, a mount namespace, adduser and setpriv)";
+const CONTROL_PLANE_FILES = ["control-plane.json", "identity/auth.key", "identity/log.seed", "identity/root-thk.txt"];
+
+/** The commands of the page that make the accounts and hand out the files. */
+function commandsOfThePage(): string {
+  const blocks = [...read("docs/operating/systemd.md").matchAll(/^ *```sh\n([^`]*)```/gmu)].map(
+    ([, text = ""]) => text,
+  );
+  const [block, ...others] = blocks.filter((text) => text.includes("adduser"));
+  if (block === undefined || others.length > 0) throw new Error("the page makes the accounts in one block");
+  return block;
+}
+
+/** A value of a unit's [Service] section. */
+function unitValue(unit: string, name: string): string {
+  const [, value = ""] =
+    new RegExp(`^${name}=(.*)$`, "mu").exec(read(`deploy/systemd/anchoring-${unit}.service`)) ?? [];
+  return value;
+}
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "anchoring-accounts-"));
+  mkdirSync(join(folder, "node/identity"), { recursive: true });
+  for (const name of ["auth.key", "log.seed", "root-thk.txt"])
+    writeFileSync(join(folder, "node/identity", name), "key");
+  writeFileSync(join(folder, "node/root-thk.txt"), "pin");
+  for (const unit of ["control-plane", "api"])
+    copyFileSync(join(CHECKOUT, `deploy/systemd/${unit}.json`), join(folder, `node/${unit}.json`));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describeAccounts(`the accounts that systemd.md makes${NOTE}`, () => {
+  test("let neither process read what is the other's", () => {
+    const [control, api] = [unitValue("control-plane", "User"), unitValue("api", "User")];
+    const asUnit = (account: string, group: string, more: string, command: string): string =>
+      `setpriv --reuid ${account} --regid ${group} ${more} ${command}`;
+    const controlGroup = unitValue("control-plane", "Group");
+    const extra = unitValue("api", "SupplementaryGroups");
+    const tries = [
+      ...CONTROL_PLANE_FILES.map((name) => `control-plane/${name}`),
+      "api/api.json",
+      "api/root-thk.txt",
+    ].flatMap((name) => {
+      const file = `/etc/anchoring/${name}`;
+      const asControl = asUnit(control, controlGroup, "--clear-groups", `cat ${file}`);
+      const asApi = asUnit(
+        api,
+        unitValue("api", "Group"),
+        `--groups "$(getent group ${extra} | cut -d: -f3)"`,
+        `cat ${file}`,
+      );
+      return [
+        `${asControl} >/dev/null 2>&1; echo "control $? ${name}"`,
+        `${asApi} >/dev/null 2>&1; echo "api $? ${name}"`,
+      ];
+    });
+    const script = [
+      "set -e",
+      `cp -a /etc ${folder}/etc`,
+      `mount --bind ${folder}/etc /etc`,
+      `cd ${folder}/node`,
+      "umask 022",
+      commandsOfThePage(),
+      "set +e",
+      ...tries,
+    ].join("\n");
+    const ran = spawnSync("unshare", ["--mount", "bash", "-c", script], { encoding: "utf8" });
+    expect([ran.status, ran.stderr]).toEqual([0, ""]);
+    const mayRead = ran.stdout.split("\n").flatMap((line) => /^(\w+) 0 (.*)$/u.exec(line)?.slice(1).join(" ") ?? []);
+    expect(mayRead.toSorted()).toEqual(
+      [
+        ...CONTROL_PLANE_FILES.map((name) => `control control-plane/${name}`),
+        "api api/api.json",
+        "api api/root-thk.txt",
+      ].toSorted(),
+    );
+  }, 60_000);
+});
+
+const describeAsRoot = isRoot ? describe : describe.skip;
+const NOT_ROOT = isRoot ? "" : " (skipped: takes root)";
+/** Of no account that exists here. */
+const [CONTROL_ID, API_ID, STRANGER_ID] = [64_101, 64_102, 64_103];
+
+/** Serves the control plane's socket under an account, as the control plane opens it. */
+const SERVE = `import { LocalLink } from "${CHECKOUT}packages/control-plane/dist/local/local-link.js";
+  import { systemEnvironment } from "${CHECKOUT}packages/control-plane/dist/system-environment.js";
+  const { clock, logger } = systemEnvironment("error", "n1");
+  const [path, mode] = process.argv.slice(1);
+  await new LocalLink({ path, mode: Number.parseInt(mode, 8), handle: () => {}, logger, clock }).listen();
+  process.stdout.write("listens\\n");`;
+const CONNECT = `import { connect } from "node:net";
+  connect(process.argv[1], () => process.exit(0)).on("error", () => process.exit(1));`;
+
+describeAsRoot(`the control plane's socket${NOT_ROOT}`, () => {
+  let child: ChildProcess | null = null;
+
+  afterAll(() => {
+    child?.kill("SIGKILL");
+  });
+
+  test("lets in the api process's account, which is in the group, and nobody else", async () => {
+    const { api_socket_mode: mode } = JSON.parse(read("deploy/systemd/control-plane.json")) as {
+      api_socket_mode: string;
+    };
+    const run = join(folder, "run");
+    mkdirSync(run);
+    chownSync(run, CONTROL_ID, CONTROL_ID);
+    chmodSync(run, Number.parseInt(unitValue("control-plane", "RuntimeDirectoryMode"), 8));
+    chmodSync(folder, 0o755);
+    const path = join(run, "control.sock");
+    const as = (id: number, groups: string, script: string, ...args: string[]): string[] => [
+      "--reuid",
+      String(id),
+      "--regid",
+      String(id),
+      ...groups.split(" "),
+      process.execPath,
+      "--input-type=module",
+      "--eval",
+      script,
+      path,
+      ...args,
+    ];
+    let said = "";
+    child = spawn("setpriv", as(CONTROL_ID, "--clear-groups", SERVE, mode), { cwd: CHECKOUT });
+    child.stdout?.on("data", (chunk: Buffer) => void (said += chunk.toString()));
+    child.stderr?.on("data", (chunk: Buffer) => void (said += chunk.toString()));
+    await until("it listens", () => {
+      if (child?.exitCode !== null) throw new Error(said);
+      return said.includes("listens");
+    });
+    const connects = (id: number, groups: string): boolean =>
+      spawnSync("setpriv", as(id, groups, CONNECT)).status === 0;
+    expect(connects(CONTROL_ID, "--clear-groups")).toBe(true);
+    expect(connects(API_ID, `--groups ${CONTROL_ID}`)).toBe(true);
+    expect(connects(API_ID, "--clear-groups")).toBe(false);
+    expect(connects(STRANGER_ID, "--clear-groups")).toBe(false);
+  }, 60_000);
+});
