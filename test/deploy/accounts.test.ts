@@ -16,8 +16,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { until } from "@event-anchoring/testkit";
 
-// The two accounts of a node under systemd. Step 3 of docs/operating/systemd.md is done word for word, on a copy of /etc
-// that only this test's mount namespace has; then each account tries what it may not read.
+// The two accounts of a node under systemd. Step 3 of docs/operating/systemd.md is done word for word, on a copy of
+// /etc that only this test's mount namespace has; then each account tries what it may not read.
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(CHECKOUT, path), "utf8");

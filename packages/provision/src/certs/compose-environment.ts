@@ -7,8 +7,8 @@ import { CertsUsageError, shortPath } from "./certs-arguments.ts";
 const UID_DEFAULT = 10_001;
 
 /**
- * Accounts of Postgres in its images (Debian's and Alpine's). Postgres lets its superuser in by the number of an account:
- * a process of this number in another container of the node would be taken for it.
+ * Accounts of Postgres in its images (Debian's and Alpine's). Postgres lets its superuser in by the number of an
+ * account: a process of this number in another container of the node would be taken for it.
  */
 const UIDS_OF_POSTGRES: readonly number[] = [999, 70];
 
@@ -32,9 +32,8 @@ export function accountOf(given: string | undefined): ContainerAccount {
 
 function notOfPostgres(account: ContainerAccount): ContainerAccount {
   if (!UIDS_OF_POSTGRES.includes(account.uid)) return account;
-  throw new CertsUsageError(
-    `account ${account.uid} is that of Postgres in its container: hold the ceremony as another account, or as root with --uid`,
-  );
+  const advice = "hold the ceremony as another account, or as root with --uid";
+  throw new CertsUsageError(`account ${account.uid} is that of Postgres in its container: ${advice}`);
 }
 
 /** Replaces what is ours in the file, and leaves the rest. */
