@@ -7,6 +7,9 @@ import { LIMITS } from "./limits.ts";
 export type JsonFaultCode =
   | "syntax"
   | "too_deep"
+  | "too_many_keys"
+  | "key_too_long"
+  | "too_many_values"
   | "duplicate_key"
   | "forbidden_key"
   | "number_not_digits"
@@ -56,6 +59,13 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
+function isHexDigit(code: number): boolean {
+  return isDigit(code) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66);
+}
+
+/** What may follow a backslash, beside `u`. */
+const ESCAPED: ReadonlySet<number> = new Set([0x22, 0x5c, 0x2f, 0x62, 0x66, 0x6e, 0x72, 0x74]);
+
 /**
  * One pass over a text. `path` is where the scan is; it is read only when a fault is reported. Recursion is bounded by
  * `jsonDepthMax`.
@@ -63,6 +73,7 @@ function isDigit(code: number): boolean {
 class JsonScanner {
   readonly #text: string;
   #offset = 0;
+  #values = 0;
   readonly path: (string | number)[] = [];
 
   constructor(text: string) {
@@ -85,14 +96,20 @@ class JsonScanner {
   }
 
   #skipSpace(): void {
-    for (;;) {
-      const code = this.#peek();
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
-      this.#offset++;
+    const text = this.#text;
+    let at = this.#offset;
+    for (let code = text.charCodeAt(at); code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;) {
+      at += 1;
+      code = text.charCodeAt(at);
     }
+    this.#offset = at;
   }
 
   #value(): void {
+    this.#values += 1;
+    if (this.#values > LIMITS.jsonValuesMax) {
+      throw new ScanFault("too_many_values", `a body has at most ${LIMITS.jsonValuesMax} values`);
+    }
     const code = this.#peek();
     if (code === QUOTE) this.#string();
     else if (code === OPEN_OBJECT) this.#object();
@@ -143,7 +160,7 @@ class JsonScanner {
     const seen = new Set<string>();
     do {
       if (this.#peek() !== QUOTE) this.#syntax("no key");
-      const key = this.#string();
+      const key = this.#key(seen.size);
       this.path.push(key);
       // A repeated key is read differently by different parsers: one validates the first, another acts on the last.
       if (seen.has(key)) throw new ScanFault("duplicate_key", "the key is repeated");
@@ -156,6 +173,16 @@ class JsonScanner {
       this.#value();
       this.path.pop();
     } while (this.#continues(CLOSE_OBJECT));
+  }
+
+  /** @param before keys that its object has already; what is too much is not looked at, and not repeated to anybody */
+  #key(before: number): string {
+    if (before === LIMITS.jsonObjectKeysMax) {
+      throw new ScanFault("too_many_keys", `an object has at most ${LIMITS.jsonObjectKeysMax} keys`);
+    }
+    const key = this.#string();
+    if (key.length <= LIMITS.jsonKeyCharsMax) return key;
+    throw new ScanFault("key_too_long", `a key has at most ${LIMITS.jsonKeyCharsMax} characters`);
   }
 
   /** After a value: true after a comma, false after the closing bracket. */
@@ -185,53 +212,52 @@ class JsonScanner {
     }
   }
 
-  /** Consumes a string and returns what it denotes. */
+  /**
+   * Consumes a string and returns what it denotes. A text of two million characters is most of a body: this loop reads
+   * nothing but locals.
+   */
   #string(): string {
-    this.#offset++;
-    const start = this.#offset;
+    const text = this.#text;
+    const start = this.#offset + 1;
+    let end = start;
     let isEscaped = false;
-    let isBeyondAscii = false;
-    for (;;) {
-      const code = this.#peek();
-      if (code === QUOTE) break;
-      if (code < 0x20) this.#syntax(code < 0 ? "string without end" : "control character");
-      if (code >= 0x80) isBeyondAscii = true;
-      if (code === BACKSLASH) {
-        isEscaped = true;
-        this.#escape();
-      }
-      this.#offset++;
+    let bits = 0;
+    for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(end)) {
+      const length = code === BACKSLASH ? escapeLength(text, end) : 1;
+      // Of a character beyond the end the code is NaN.
+      if (length === 0 || !(code >= 0x20)) this.#badCharacter(end, length === 0);
+      if (length > 1) isEscaped = true;
+      bits |= code;
+      end += length;
     }
-    const raw = this.#text.slice(start, this.#offset);
-    this.#offset++;
-    const text = isEscaped ? (JSON.parse(`"${raw}"`) as string) : raw;
-    if ((isEscaped || isBeyondAscii) && hasLoneSurrogate(text)) {
+    this.#offset = end + 1;
+    const raw = text.slice(start, end);
+    const denoted = isEscaped ? (JSON.parse(`"${raw}"`) as string) : raw;
+    if ((isEscaped || bits >= 0x80) && hasLoneSurrogate(denoted)) {
       throw new ScanFault("lone_surrogate", "the text holds half of a surrogate pair");
     }
-    return text;
+    return denoted;
   }
 
-  /** Leaves the offset on the last character of the escape. */
-  #escape(): void {
-    this.#offset++;
-    const code = this.#peek();
-    if (code === 0x75) {
-      for (let digit = 0; digit < 4; digit++) {
-        this.#offset++;
-        if (!/[0-9a-fA-F]/.test(this.#text.charAt(this.#offset))) this.#syntax("bad escape");
-      }
-    } else if (code < 0 || !'"\\/bfnrt'.includes(String.fromCharCode(code))) {
-      this.#syntax("bad escape");
-    }
+  #badCharacter(offset: number, isEscape: boolean): never {
+    this.#offset = offset;
+    if (isEscape) this.#syntax("bad escape");
+    return this.#syntax(offset < this.#text.length ? "control character" : "string without end");
   }
 }
 
+/** Characters of the escape that begins there; 0: it is none. */
+function escapeLength(text: string, offset: number): number {
+  const code = text.charCodeAt(offset + 1);
+  if (ESCAPED.has(code)) return 2;
+  if (code !== 0x75) return 0;
+  for (let digit = 2; digit < 6; digit++) if (!isHexDigit(text.charCodeAt(offset + digit))) return 0;
+  return 6;
+}
+
+/** With the flag u a pair is one character, so what is left of the range are halves. */
 function hasLoneSurrogate(text: string): boolean {
-  for (const character of text) {
-    const point = character.codePointAt(0) ?? 0;
-    if (point >= 0xd800 && point <= 0xdfff) return true;
-  }
-  return false;
+  return /[\ud800-\udfff]/u.test(text);
 }
 
 /** The first fault of a JSON text, or null if it is acceptable. */

@@ -16,6 +16,11 @@ export const LIMITS = {
   clientEventIdCharsMax: 128,
   /** Nesting of objects and arrays in a body. */
   jsonDepthMax: 16,
+  /** Keys of one object in a body, and characters of one key. */
+  jsonObjectKeysMax: 64,
+  jsonKeyCharsMax: 128,
+  /** Values of a body, objects and lists included: twice what the largest good one has. */
+  jsonValuesMax: 32_768,
   /** How long a single write may take. */
   writeTimeoutMs: 5000,
   /** How long a read, a verification or a trace may take. */
@@ -27,6 +32,8 @@ export const LIMITS = {
   preferWaitSecondsMax: 30,
   /** An answer leaves at the latest so long after its timeout. */
   timeoutGraceMs: 250,
+  /** Within this time a client takes the whole of an answer, or the connection is closed. */
+  answerTimeoutMs: 20_000,
   /** Items of one page of a trace's parents. */
   traceParentsDefault: 20,
   traceParentsMax: 100,

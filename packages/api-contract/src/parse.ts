@@ -51,17 +51,15 @@ function place(source: Source, path: readonly PropertyKey[]): { pointer: string 
   return source === "body" ? { pointer: jsonPointer(path) } : { parameter: String(path[0] ?? "") };
 }
 
-/** One item per fault; one per key for unknown fields. */
+/** One item per fault; of unknown fields of one object the first: the others would say the same. */
 function itemsOf(issues: readonly Issue[], input: unknown, source: Source): ProblemItem[] {
   const items: ProblemItem[] = [];
   for (const issue of issues) {
     const code = itemCode(issue, input);
     const detail = itemDetail(issue, code);
-    const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    for (const path of paths) {
-      if (items.length === ITEMS_MAX) return items;
-      items.push({ ...place(source, path), code, detail });
-    }
+    const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+    items.push({ ...place(source, [...issue.path, ...unknown]), code, detail });
+    if (items.length === ITEMS_MAX) break;
   }
   return items;
 }

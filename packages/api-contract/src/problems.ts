@@ -79,7 +79,9 @@ const REQUEST_PROBLEMS = {
     status: 400,
     title: "Body is not acceptable JSON",
     detail: "The body is not acceptable JSON; `errors` says where.",
-    when: "Not UTF-8, not JSON, a repeated or forbidden key, too deep, a number not of digits only, a lone surrogate.",
+    when:
+      "Not UTF-8, not JSON, a repeated or forbidden key, too deep, too many keys or values, a number not of digits " +
+      "only, a lone surrogate.",
   },
   invalid_request: {
     status: 400,

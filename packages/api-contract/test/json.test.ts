@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { LIMITS, findJsonFault, jsonPointer, parseStrictJson } from "@event-anchoring/api-contract";
 
+const objectOf = (keys: number): string => `{${Array.from({ length: keys }, (_, at) => `"k${at}":0`).join(",")}}`;
+const listOf = (values: number): string => `[${Array.from({ length: values }, () => "0").join(",")}]`;
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
 describe("what is accepted is what JSON.parse makes of it", () => {
@@ -15,6 +17,10 @@ describe("what is accepted is what JSON.parse makes of it", () => {
     '"\u{1f600}"',
     '{"constructor":1,"prototype":2}',
     nested(LIMITS.jsonDepthMax),
+    objectOf(LIMITS.jsonObjectKeysMax),
+    listOf(LIMITS.jsonValuesMax - 1),
+    `{"${"k".repeat(LIMITS.jsonKeyCharsMax)}":1}`,
+    '["\\u00e9\u00e9\ud83d\ude00\\ud83d\\ude00"]',
   ])("%s", (text) => {
     expect(parseStrictJson(text)).toEqual({ ok: true, value: JSON.parse(text) });
   });
@@ -69,6 +75,9 @@ describe("what is refused says where and why", () => {
     ['"\ud800"', "lone_surrogate", ""],
     [nested(LIMITS.jsonDepthMax + 1), "too_deep", "/0".repeat(LIMITS.jsonDepthMax)],
     ["[".repeat(200_000), "too_deep", "/0".repeat(LIMITS.jsonDepthMax)],
+    [`{"a":[${objectOf(LIMITS.jsonObjectKeysMax + 1)}]}`, "too_many_keys", "/a/0"],
+    [`{"a":{"${"k".repeat(LIMITS.jsonKeyCharsMax + 1)}":1}}`, "key_too_long", "/a"],
+    [listOf(LIMITS.jsonValuesMax), "too_many_values", `/${LIMITS.jsonValuesMax - 1}`],
     [`${'{"a":'.repeat(17)}1${"}".repeat(17)}`, "too_deep", "/a".repeat(LIMITS.jsonDepthMax)],
   ])("%j", (text, code, pointer) => {
     expect(findJsonFault(text)).toMatchObject({ code, pointer });

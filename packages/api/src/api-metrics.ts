@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { DatabaseUsage } from "@event-anchoring/store";
 import type { TracerCounts } from "@event-anchoring/telemetry";
+import type { ConnectionRefusal } from "./connections.ts";
 import type { ControlPlane, Logger } from "./ports.ts";
 import { RefusedError } from "./ports.ts";
 import { within } from "./within.ts";
@@ -69,6 +70,7 @@ export class ApiMetrics {
   readonly #seconds: Histogram;
   readonly #problems: Counter;
   readonly #inFlight: Gauge;
+  readonly #connectionsRefused: Counter<"reason">;
   readonly #controlPlaneUp: Gauge;
   readonly #nodeStopped: Gauge<"reason" | "check">;
   readonly #stoppedReason: () => StoppedReason | null;
@@ -110,6 +112,12 @@ export class ApiMetrics {
     this.#inFlight = new Gauge({
       name: "anchoring_api_requests_in_flight",
       help: "Requests that have no answer yet",
+      registers,
+    });
+    this.#connectionsRefused = new Counter({
+      name: "anchoring_api_connections_refused_total",
+      help: "Connections closed as they came: their address had too many, or there were too many in all",
+      labelNames: ["reason"],
       registers,
     });
     this.#controlPlaneUp = new Gauge({
@@ -174,6 +182,10 @@ export class ApiMetrics {
 
   problem(route: string, code: string): void {
     this.#problems.inc({ route, code });
+  }
+
+  connectionRefused(reason: ConnectionRefusal): void {
+    this.#connectionsRefused.inc({ reason });
   }
 
   /** The text of a scrape: this process, then the control plane of the node. Never fails for lack of the latter. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import express from "express";
-import type { Express, NextFunction, Request, Response } from "express";
+import type { Express, Request, Response } from "express";
 import { LIMITS, ROUTES, emptyQuerySchema, parsePrefer, parseQuery, routerPath } from "@event-anchoring/api-contract";
 import type { Route, RouteId } from "@event-anchoring/api-contract";
 import { authenticate } from "./auth.ts";
@@ -26,6 +26,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import { getEventAnchor, getReceipt } from "./read-anchors.ts";
 import { sendBytes, sendJson, sendText } from "./respond.ts";
 import type { Headers } from "./respond.ts";
+import { routedTarget } from "./request-target.ts";
 import { revokeClaimAnchor, revokeGrantAnchor } from "./revoke.ts";
 import { getCheckpoint, getEntries, getTile } from "./tiles.ts";
 import { traceEventAnchor } from "./trace.ts";
@@ -111,7 +112,7 @@ function pathParametersOf({ params }: Request): Record<string, string> {
 }
 
 /** Who calls, what is asked, what it takes, what is answered: the order of checks is part of the contract. */
-async function serve(
+async function answer(
   route: Route & { readonly id: RouteId },
   request: Request,
   response: Response,
@@ -165,38 +166,60 @@ function allowHeader(routes: readonly Route[]): string {
   return routes.map(({ method }) => (method === "GET" ? "GET, HEAD" : method)).join(", ");
 }
 
-/**
- * The public app: no port, no environment. Paths are case-sensitive, a trailing slash is another path, colons are
- * literal, and everything that is no route is a problem document.
- */
-export function createApp(dependencies: AppDependencies): Express {
-  const app = express();
-  app.set("case sensitive routing", true);
-  app.set("strict routing", true);
-  app.set("query parser", false);
-  app.set("etag", false);
-  app.set("x-powered-by", false);
+/** Lines of headers; the parser bounds their bytes. */
+function headerCount(request: IncomingMessage): number {
+  return request.rawHeaders.length / 2;
+}
+
+function createRouter(dependencies: AppDependencies): Express {
+  const router = express();
+  router.set("case sensitive routing", true);
+  router.set("strict routing", true);
+  router.set("query parser", false);
+  router.set("etag", false);
+  router.set("x-powered-by", false);
   for (const [path, routes] of routesByPath()) {
     for (const route of routes) {
       const handle = (request: Request, response: Response): void => {
         const exchange = new Exchange(request, response, route, dependencies);
         // It never rejects: whatever is thrown becomes the answer.
-        void exchange.run(() => serve(route, request, response, exchange, dependencies));
+        void exchange.run(() => answer(route, request, response, exchange, dependencies));
       };
-      if (route.method === "GET") app.get(path, handle);
-      else app.post(path, handle);
+      if (route.method === "GET") router.get(path, handle);
+      else router.post(path, handle);
     }
     const headers = { Allow: allowHeader(routes) };
-    app.all(path, (request: Request, response: Response) => {
+    router.all(path, (request: Request, response: Response) => {
       new Exchange(request, response, null, dependencies).fail(problemError("method_not_allowed"), headers);
     });
   }
-  app.use((request: Request, response: Response) => {
-    new Exchange(request, response, null, dependencies).fail(problemError("route_not_found"));
-  });
-  // Express looks for four parameters: this is where its own router's errors arrive.
-  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    new Exchange(request, response, null, dependencies).fail(error);
-  });
-  return app;
+  return router;
+}
+
+/** The public app: no port, no environment. */
+export interface App {
+  /** Whose prototypes requests and responses have. */
+  readonly express: Express;
+  readonly serve: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+/**
+ * Paths are case-sensitive, a trailing slash is another path, colons are literal, and everything that is no route is a
+ * problem document: Express never answers for itself.
+ */
+export function createApp(dependencies: AppDependencies): App {
+  const router = createRouter(dependencies);
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const fail = (error: unknown): void => new Exchange(request, response, null, dependencies).fail(error);
+    const target = routedTarget(request.url ?? "");
+    if (headerCount(request) > LIMITS.headersMax) fail(problemError("headers_too_large"));
+    else if (target === null) fail(problemError("http_invalid"));
+    else {
+      request.url = target;
+      router(request as Request, response as Response, (error?: unknown) => {
+        fail(error ?? problemError("route_not_found"));
+      });
+    }
+  };
+  return { express: router, serve };
 }

@@ -4,6 +4,8 @@ import { SettingsError, readSettings } from "@event-anchoring/control-contract";
 import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { z } from "zod";
+import { DEFAULT_CONNECTION_RULES, parseNetwork } from "./connections.ts";
+import type { ConnectionRules } from "./connections.ts";
 
 /** A setting is missing or wrong; the message names it. The process exits with code 2. */
 export const ConfigError = SettingsError;
@@ -11,6 +13,10 @@ export type ConfigError = SettingsError;
 
 const address = z.strictObject({ host: z.string().min(1), port: z.number().int().min(0).max(65_535) });
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/, "64 lower-case hex digits are expected");
+
+const network = z
+  .string()
+  .refine((text) => parseNetwork(text) !== null, "an address, or a network such as 10.0.0.0/8, is expected");
 
 const configSchema = z.strictObject({
   node_id: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -, a letter first, are expected"),
@@ -28,7 +34,14 @@ const configSchema = z.strictObject({
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
   /** Which requests get a line: a gateway in front writes one for each already. */
   access_log: z.enum(["none", "problems", "all"]).default("none"),
-  limits: z.strictObject({ key_requests_per_second: z.number().positive().nullable().optional() }).optional(),
+  /** Gateways and load balancers: many clients have their address. */
+  proxies: z.array(network).default([]),
+  limits: z
+    .strictObject({
+      key_requests_per_second: z.number().positive().nullable().optional(),
+      address_connections: z.number().int().min(1).default(DEFAULT_CONNECTION_RULES.perAddressMax),
+    })
+    .default({ address_connections: DEFAULT_CONNECTION_RULES.perAddressMax }),
 });
 
 /** What an api process can be told: `docs/operating/configuration.md`. */
@@ -46,6 +59,7 @@ export interface ApiConfig {
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly accessLog: "none" | "problems" | "all";
   readonly keyRequestsPerSecond: number | null;
+  readonly connections: ConnectionRules;
 }
 
 function readText(path: string): string {
@@ -84,6 +98,7 @@ export function loadConfig(path: string, environment: Variables = {}): ApiConfig
     metrics: config.metrics,
     logLevel: config.log_level,
     accessLog: config.access_log,
-    keyRequestsPerSecond: config.limits?.key_requests_per_second ?? null,
+    keyRequestsPerSecond: config.limits.key_requests_per_second ?? null,
+    connections: { perAddressMax: config.limits.address_connections, proxies: config.proxies },
   };
 }

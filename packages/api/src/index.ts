@@ -1,9 +1,11 @@
 /** The public HTTP process of a node. */
 export { ApiMetrics } from "./api-metrics.ts";
 export { createApp } from "./app.ts";
-export type { AppDependencies } from "./app.ts";
+export type { App, AppDependencies } from "./app.ts";
 export { API_SETTINGS, ConfigError, loadConfig } from "./config.ts";
 export type { ApiConfig } from "./config.ts";
+export { Connections } from "./connections.ts";
+export type { ConnectionRefusal, ConnectionRules } from "./connections.ts";
 export { ControlPlaneClient } from "./control-plane-client.ts";
 export type { ControlPlaneClientOptions } from "./control-plane-client.ts";
 export type { AccessLog } from "./exchange.ts";

@@ -5,6 +5,9 @@ import type { Duplex } from "node:stream";
 import type { Express } from "express";
 import { LIMITS } from "@event-anchoring/api-contract";
 import type { ProblemCode } from "@event-anchoring/api-contract";
+import type { App } from "./app.ts";
+import { Connections, DEFAULT_CONNECTION_RULES } from "./connections.ts";
+import type { ConnectionRefusal, ConnectionRules } from "./connections.ts";
 import type { Logger } from "./ports.ts";
 import { newRequestId, requestIdOf } from "./request-id.ts";
 import { rawProblemResponse, respondWithError, sendProblem } from "./respond.ts";
@@ -19,7 +22,8 @@ const LISTENER = {
   keepAliveTimeoutMs: 20_000,
   connectionsCheckingIntervalMs: 2000,
   requestsPerSocketMax: 10_000,
-  connectionsMax: 4096,
+  /** What is left of a connection whose last bytes nobody takes. */
+  lastBytesMs: 5000,
 } as const;
 
 /**
@@ -50,7 +54,7 @@ function parseErrorCode(error: NodeJS.ErrnoException): ProblemCode {
   return "http_invalid";
 }
 
-/** The answers that are not finished yet, by connection. */
+/** The answers that are not finished yet, by connection. One that nobody reads ends with its connection. */
 class PendingAnswers {
   readonly #bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
   readonly #all = new Set<ServerResponse>();
@@ -61,7 +65,12 @@ class PendingAnswers {
     this.#bySocket.set(socket, pending.add(response));
     this.#all.add(response);
     if (this.#areLast) response.shouldKeepAlive = false;
+    let timer: NodeJS.Timeout | null = null;
+    response.once("prefinish", () => {
+      timer = setTimeout(() => socket.destroy(), LIMITS.answerTimeoutMs);
+    });
     response.once("close", () => {
+      if (timer !== null) clearTimeout(timer);
       pending.delete(response);
       this.#all.delete(response);
     });
@@ -79,6 +88,18 @@ class PendingAnswers {
 }
 
 /**
+ * The last bytes of a connection. It ends whatever the client does with its own half: half-open connections are
+ * allowed to HTTP servers, and one that is merely ended stays for as long as the client likes.
+ */
+function endWith(socket: Duplex, bytes: string): void {
+  // Node has taken its own listener away by now; a reset without one would end the process.
+  socket.on("error", () => socket.destroy());
+  const timer = setTimeout(() => socket.destroy(), LISTENER.lastBytesMs);
+  socket.once("close", () => clearTimeout(timer));
+  socket.end(bytes, () => socket.destroy());
+}
+
+/**
  * Bytes that are no request: they are answered, and the connection is closed. Before a request there is only a socket
  * to write to. In the body of one, its own answer says it. After a whole one, that is answered as if nothing had
  * come behind it. Once an answer has begun, anything more would be taken for its body.
@@ -93,7 +114,7 @@ function onClientError(error: NodeJS.ErrnoException, socket: Duplex, pending: Pe
   const code = parseErrorCode(error);
   const requestId = response === undefined ? newRequestId() : requestIdOf(response.req);
   logger.debug({ err: error, request_id: requestId, code }, "not a request");
-  if (response === undefined) socket.end(rawProblemResponse(code, requestId));
+  if (response === undefined) endWith(socket, rawProblemResponse(code, requestId));
   else if (response.req.complete) response.setHeader("Connection", "close");
   else sendProblem(response, { code }, requestId);
 }
@@ -108,10 +129,18 @@ export interface ApiServer {
   readonly sayGoodbye: () => void;
 }
 
+export interface ApiServerOptions {
+  readonly logger: Logger;
+  /** Absent: the default ones. */
+  readonly connections?: ConnectionRules;
+  readonly onConnectionRefused?: (reason: ConnectionRefusal) => void;
+}
+
 /** An HTTP/1.1 server for the app, with limits and without a port. TLS and HTTP/2 are the gateway's. */
-export function createApiServer(app: Express, logger: Logger): ApiServer {
+export function createApiServer(app: App, options: ApiServerOptions): ApiServer {
+  const { logger, connections = DEFAULT_CONNECTION_RULES, onConnectionRefused = () => undefined } = options;
   const server = createServer({
-    ...messageClasses(app),
+    ...messageClasses(app.express),
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: LISTENER.headersTimeoutMs,
     requestTimeout: LISTENER.requestTimeoutMs,
@@ -121,12 +150,13 @@ export function createApiServer(app: Express, logger: Logger): ApiServer {
     requireHostHeader: false,
     noDelay: true,
   });
-  server.maxHeadersCount = LIMITS.headersMax;
+  // None is dropped unseen: the app counts them, and refuses a request with too many.
+  server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = LISTENER.requestsPerSocketMax;
-  server.maxConnections = LISTENER.connectionsMax;
+  new Connections(connections, onConnectionRefused).watch(server);
   const pending = new PendingAnswers();
   server.on("request", (request, response) => pending.track(request.socket, response));
-  server.on("request", app);
+  server.on("request", app.serve);
   server.on("clientError", (error, socket) => onClientError(error, socket, pending, logger));
   // The app says 100-continue itself, once it knows that it wants the body.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -138,6 +168,6 @@ export function createApiServer(app: Express, logger: Logger): ApiServer {
     respondWithError(request, response, problemError("http_invalid"), { call: { requestId, trace: null }, logger });
   });
   // CONNECT and upgrades are no part of this API.
-  server.on("connect", (_request, socket) => socket.end(rawProblemResponse("route_not_found", newRequestId())));
+  server.on("connect", (_request, socket) => endWith(socket, rawProblemResponse("route_not_found", newRequestId())));
   return { server, sayGoodbye: () => pending.makeLast() };
 }

@@ -118,7 +118,11 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
       serviceVersion: SERVICE_VERSION,
     },
   });
-  const { server, sayGoodbye } = createApiServer(app, logger);
+  const { server, sayGoodbye } = createApiServer(app, {
+    logger,
+    connections: config.connections,
+    onConnectionRefused: (reason) => metrics.connectionRefused(reason),
+  });
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
   reads.start();
   controlPlane.start();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { IncomingHttpHeaders, Server } from "node:http";
 import { connect } from "node:net";
+import { promisify } from "node:util";
 import { apiKeyIdentity, formatApiKey } from "@event-anchoring/control-contract";
 import type {
   AnchorJson,
@@ -25,7 +26,7 @@ import {
   createApp,
   createMetricsServer,
 } from "@event-anchoring/api";
-import type { AccessLog, Clock, ControlPlane, Logger } from "@event-anchoring/api";
+import type { AccessLog, Clock, ConnectionRules, ControlPlane, Logger } from "@event-anchoring/api";
 import type { Tracer } from "@event-anchoring/telemetry";
 import { assertDocumented } from "./documented.ts";
 import { seedOf } from "./fake-cluster.ts";
@@ -91,6 +92,8 @@ export interface Harness {
   /** Whatever comes back is held against the row of the route. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   raw(bytes: string): Promise<string>;
+  /** Connections that the public listener holds. */
+  openConnections(): Promise<number>;
   /** A scrape of the private listener. */
   metrics(): Promise<Answer>;
   /** As the process does when it is asked to stop. */
@@ -245,6 +248,7 @@ export async function startHarness(
     controlPlane?: (node: FakeNode) => ControlPlane;
     tracer?: Tracer;
     accessLog?: AccessLog;
+    connections?: ConnectionRules;
   } = {},
 ): Promise<Harness> {
   const node = new FakeNode();
@@ -263,7 +267,11 @@ export async function startHarness(
   const { tracer = null, accessLog = "none" } = options;
   const watching = { logger, metrics, tracer, accessLog };
   const app = appOver({ node, controlPlane, clock, keyRequestsPerSecond, isStopping, ...watching });
-  const { server, sayGoodbye } = createApiServer(app, logger);
+  const { server, sayGoodbye } = createApiServer(app, {
+    logger,
+    ...(options.connections === undefined ? {} : { connections: options.connections }),
+    onConnectionRefused: (reason) => metrics.connectionRefused(reason),
+  });
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
   const [port, metricsPort] = await Promise.all([listening(server), listening(metricsServer)]);
   const keyWith = (label: string, scopes: readonly Scope[], limits: Partial<KeyLimits> = {}): string =>
@@ -290,6 +298,7 @@ export async function startHarness(
       return answer;
     },
     raw: (bytes) => raw(port, bytes),
+    openConnections: () => promisify(server.getConnections.bind(server))(),
     sayGoodbye,
     metrics: () => send(metricsPort, "GET", "/metrics", undefined, {}),
     close: async () => {

@@ -21,8 +21,8 @@ describe("routing", () => {
     ["POST", "/v1/event-anchorsXYZ", 404, "route_not_found"],
     ["POST", "/v1/event-anchors:verifyXYZ", 404, "route_not_found"],
     ["POST", "/v1/event-anchors:unknown", 404, "route_not_found"],
-    ["POST", "/v1/event-anchors%3Averify", 404, "route_not_found"],
-    ["POST", "/v1/event-anchors%3averify", 404, "route_not_found"],
+    ["POST", "/v1/event-anchors%253Averify", 404, "route_not_found"],
+    ["POST", "/v1/event-anchors%3AverifyXYZ", 404, "route_not_found"],
     ["POST", "/V1/event-anchors", 404, "route_not_found"],
     ["POST", "/v1/event-anchors/", 404, "route_not_found"],
     ["POST", "/v1/event-anchors:verify/", 404, "route_not_found"],
@@ -33,7 +33,6 @@ describe("routing", () => {
     ["GET", "/healthz/../metrics", 404, "route_not_found"],
     ["GET", "/healthz%2f..%2fmetrics", 404, "route_not_found"],
     ["GET", "/", 404, "route_not_found"],
-    ["POST", "/v1/claim-anchors%3Averify", 404, "route_not_found"],
     ["POST", "/v1/claim-anchorsXYZ", 404, "route_not_found"],
     ["POST", "/v1/grant-anchors:batchVerify", 404, "route_not_found"],
     ["POST", "/v1/claim-anchors/a%2frevoke", 404, "route_not_found"],
@@ -44,6 +43,8 @@ describe("routing", () => {
     ["POST", "/docs", 405, "method_not_allowed"],
     ["GET", "/v1/event-anchors/batch", 405, "method_not_allowed"],
     ["GET", "/v1/event-anchors:verify", 405, "method_not_allowed"],
+    ["GET", "/v1/event-anchors%3Averify", 405, "method_not_allowed"],
+    ["GET", "/v1/claim-anchors%3averify", 405, "method_not_allowed"],
     ["DELETE", "/v1/event-anchors", 405, "method_not_allowed"],
     ["OPTIONS", "/v1/event-anchors", 405, "method_not_allowed"],
     ["TRACE", "/v1/event-anchors", 405, "method_not_allowed"],
@@ -55,6 +56,23 @@ describe("routing", () => {
     expect(headers["content-type"]).toBe("application/problem+json");
     const isMethodRefused = status === 405;
     expect(/^(POST|GET, HEAD|POST, GET, HEAD)$/.test(headers.allow ?? "")).toBe(isMethodRefused);
+  });
+
+  test("an encoded colon is the same route", async () => {
+    for (const path of [
+      "/v1/event-anchors%3Averify",
+      "/v1/event-anchors%3abatchVerify",
+      "/v1/grant-anchors%3Averify",
+    ]) {
+      const { status, json } = await harness.send("POST", path, { anchor_id: hex(9), anchors: [] });
+      expect([path, [400, 404].includes(status), json.code]).not.toEqual([path, true, "route_not_found"]);
+      expect([path, status]).not.toEqual([path, 405]);
+    }
+    const found = await harness.send("POST", "/v1/event-anchors%3Averify", { anchor_id: hex(9) });
+    expect([found.status, found.json.code]).toEqual([404, "anchor_not_found"]);
+    // A colon of the query is the query's own affair.
+    const asked = await harness.send("GET", "/v1/event-anchors?client_event_id=a%3Ab");
+    expect(asked.status).toBe(200);
   });
 
   test("every route of the contract is served", async () => {
@@ -349,6 +367,34 @@ describe("bytes that are no request", () => {
     const absolute = await harness.raw("GET http://elsewhere/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     expect(absolute).toMatch(/^HTTP\/1\.1 200 /);
   });
+
+  test("64 lines of headers are read, and none of more is dropped unseen: 431", async () => {
+    const headers = (count: number): string =>
+      Array.from({ length: count - 2 }, (_, at) => `X-${at}: y\r\n`).join("") + "Host: x\r\nConnection: close\r\n";
+    const get = (count: number): Promise<string> => harness.raw(`GET /healthz HTTP/1.1\r\n${headers(count)}\r\n`);
+    expect(await get(LIMITS.headersMax)).toMatch(/^HTTP\/1\.1 200 /);
+    const refused = await get(LIMITS.headersMax + 1);
+    expect(refused).toMatch(/^HTTP\/1\.1 431 /);
+    expect(refused).toContain('"code":"headers_too_large"');
+    // An X-Request-Id that comes last is found.
+    const last = `GET /healthz HTTP/1.1\r\n${headers(LIMITS.headersMax)}X-Request-Id: last-1\r\n\r\n`;
+    expect(await harness.raw(last)).toContain("X-Request-Id: last-1");
+  });
+
+  test.each(["http://[::1/healthz", "http://x:y/healthz", "http://a@b/healthz", "ftp://x/healthz", "http://"])(
+    "%s is a problem document with a request id, and it is counted and logged",
+    async (target) => {
+      const own = await startHarness({ accessLog: "problems" });
+      const answer = await own.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: odd-1\r\n\r\n`);
+      const counted = (await own.metrics()).text;
+      await own.close();
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain("X-Request-Id: odd-1");
+      expect(counted).toMatch(/^anchoring_api_problems_total\{route="none",code="http_invalid"\} 1$/m);
+      const line = own.logged.find(({ level }) => level === "info");
+      expect(line?.fields).toMatchObject({ request_id: "odd-1", code: "http_invalid", route: "none", status: 400 });
+    },
+  );
 
   test("CONNECT is no route", async () => {
     expect(await harness.raw("CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n")).toMatch(/^HTTP\/1\.1 404 /);

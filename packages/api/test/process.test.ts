@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -295,6 +295,33 @@ describe("a running process", () => {
     const exit = exitOf(api.child);
     api.child.kill("SIGTERM");
     expect((await exit).code).toBe(0);
+  });
+});
+
+describe("a client that resets its connection", () => {
+  /** Sends bytes, waits for the first of the answer, and resets. */
+  async function sendAndReset({ port }: Started, bytes: string): Promise<void> {
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    socket.on("error", () => undefined);
+    if (bytes.includes("\r\n\r\n")) await once(socket, "data");
+    socket.resetAndDestroy();
+    if (!socket.closed) await once(socket, "close");
+  }
+
+  test.each([
+    ["CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["an upgrade", "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"],
+    ["bytes that are no request", "hello\r\n\r\n"],
+    ["half a head", "GET / HTTP/1.1\r\nHo"],
+    ["an odd target", "GET http://[::1/ HTTP/1.1\r\nHost: x\r\n\r\n"],
+  ])("ends nothing after %s", async (_what, bytes) => {
+    const api = await start();
+    for (let at = 0; at < 20; at++) await sendAndReset(api, bytes);
+    // What a reset leads to has happened once another connection was served behind it.
+    for (let at = 0; at < 2; at++) {
+      expect((await sendTo(api.port, "GET", "/healthz", undefined, {})).status).toBe(200);
+    }
+    expect(api.child.exitCode).toBeNull();
   });
 });
 

@@ -24,6 +24,8 @@ const POSTGRES_SOCKET_DIR = "/var/run/postgresql";
 const CONTROL_PORT = 7400;
 const API_PORT = 8080;
 const METRICS_PORT = 9100;
+/** What Docker gives out to networks. On that of the api there is the gateway, which bounds what a client may hold. */
+const CONTAINER_NETWORKS = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fd00::/8"];
 /** Where docker-compose.yml publishes the first node's metrics, on loopback. */
 const PUBLISHED_METRICS_PORT = 9101;
 
@@ -131,6 +133,7 @@ function apiConfig(cluster: ProvisionedCluster, node: ProvisionedNode, password:
     control_socket: CONTROL_SOCKET,
     listen: { host: apiHost(node.nodeId), port: API_PORT },
     metrics: { host: metricsHost(node.nodeId), port: METRICS_PORT },
+    proxies: CONTAINER_NETWORKS,
   };
 }
 

@@ -88,12 +88,16 @@ export interface Limits {
   readonly batchSignedItemsMax: number;
   readonly clientEventIdCharsMax: number;
   readonly jsonDepthMax: number;
+  readonly jsonObjectKeysMax: number;
+  readonly jsonKeyCharsMax: number;
+  readonly jsonValuesMax: number;
   readonly writeTimeoutMs: number;
   readonly readTimeoutMs: number;
   readonly batchTimeoutMs: number;
   readonly preferWaitSecondsMin: number;
   readonly preferWaitSecondsMax: number;
   readonly timeoutGraceMs: number;
+  readonly answerTimeoutMs: number;
   readonly listItemsMax: number;
   readonly traceParentsMax: number;
   readonly traceDelegationMax: number;
@@ -162,12 +166,16 @@ export const readLimits = record<Limits>({
   batchSignedItemsMax: readCount,
   clientEventIdCharsMax: readCount,
   jsonDepthMax: readCount,
+  jsonObjectKeysMax: readCount,
+  jsonKeyCharsMax: readCount,
+  jsonValuesMax: readCount,
   writeTimeoutMs: readCount,
   readTimeoutMs: readCount,
   batchTimeoutMs: readCount,
   preferWaitSecondsMin: readCount,
   preferWaitSecondsMax: readCount,
   timeoutGraceMs: readCount,
+  answerTimeoutMs: readCount,
   listItemsMax: readCount,
   traceParentsMax: readCount,
   traceDelegationMax: readCount,

@@ -65,3 +65,5 @@ export type { LifeOptions, LifeResult } from "./simulator/life.ts";
 export { simCommand } from "./simulator/sim-command.ts";
 export { PLANTED_BUGS } from "./simulator/planted-bugs.ts";
 export type { PlantedBug } from "./simulator/planted-bugs.ts";
+export { HOLD_MS_MAX, holdMs, hostileBodies } from "./hostile-bodies.ts";
+export type { HostileBody } from "./hostile-bodies.ts";

@@ -4,6 +4,7 @@ import { CATCH_UP, SNAPSHOT_CATCH_UP } from "./scenarios/catch-up.ts";
 import { CLAIMS } from "./scenarios/claims.ts";
 import { EVENT_SCENARIOS } from "./scenarios/events.ts";
 import { GRANTS } from "./scenarios/grants.ts";
+import { HOSTILE_BODIES } from "./scenarios/hostile-bodies.ts";
 import { LEADER_KILL } from "./scenarios/leader-kill.ts";
 import { READ_SCENARIOS } from "./scenarios/reads.ts";
 import { RECEIPT_VERIFICATION } from "./scenarios/receipt-verification.ts";
@@ -15,6 +16,7 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   CLAIMS,
   GRANTS,
   RECEIPT_VERIFICATION,
+  HOSTILE_BODIES,
   LEADER_KILL,
   CATCH_UP,
   SNAPSHOT_CATCH_UP,

@@ -118,12 +118,16 @@ class Limits:
     batch_signed_items_max: int
     client_event_id_chars_max: int
     json_depth_max: int
+    json_object_keys_max: int
+    json_key_chars_max: int
+    json_values_max: int
     write_timeout_ms: int
     read_timeout_ms: int
     batch_timeout_ms: int
     prefer_wait_seconds_min: int
     prefer_wait_seconds_max: int
     timeout_grace_ms: int
+    answer_timeout_ms: int
     list_items_max: int
     trace_parents_max: int
     trace_delegation_max: int
