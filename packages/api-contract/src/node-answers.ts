@@ -28,7 +28,7 @@ const rootSyncJson = z
     last_success_at: rfc3339.nullable(),
     age_seconds: z.number().min(0).nullable().describe("Since the last success."),
     expires_at: rfc3339.nullable(),
-    last_error: z.string().nullable(),
+    last_error: z.string().nullable().describe("null: none. Its text is for a key with `read`."),
   })
   .meta({ id: "RootSync", description: "The Prime RootTHK sync summary." });
 
@@ -39,13 +39,16 @@ export const healthSchema = z
     cluster_id: hex32,
     origin_fingerprint: hex32.describe("What a write to this node names."),
     prime_root_thk: rootSyncJson,
-    raft: z.strictObject({
-      role: z.string(),
-      term: count,
-      leader: z.string().nullable(),
-      commit_index: count,
-      applied_index: count,
-    }),
+    raft: z
+      .strictObject({
+        role: z.string(),
+        term: count,
+        leader: z.string().nullable(),
+        commit_index: count,
+        applied_index: count,
+      })
+      .optional()
+      .describe("For a key with `read`, while the control plane answers."),
     versions: z.strictObject({
       api_contract: z.literal("4.2"),
       locked_code: z.literal("V4.2"),

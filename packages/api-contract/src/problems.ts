@@ -334,7 +334,13 @@ const UNAVAILABLE_PROBLEMS = {
     status: 503,
     title: "Node out of service",
     detail: "This node has been taken out of service. Use another node.",
-    when: "The node's identity is spent, or it has halted.",
+    when: "The node has forgotten what it promised, or has left the cluster: its identity is spent.",
+  },
+  halted: {
+    status: 503,
+    title: "Node halted",
+    detail: "This node has stopped until a person has looked at it. Use another node.",
+    when: "Going on would be wrong: a row is corrupt, results differ, or the program is too old for the log.",
   },
   storage_full: {
     status: 503,

@@ -26,6 +26,8 @@ export interface Route {
   readonly description: string;
   /** Any one of these is enough; null = public: no API key is asked for. */
   readonly scopes: readonly [Scope, ...Scope[]] | null;
+  /** Of a public route: whether a key with `read`, if one is sent, is told more. */
+  readonly tellsReadersMore: boolean;
   readonly pathSchema: z.ZodType | null;
   readonly querySchema: z.ZodType;
   /** null = the route takes no body. */
@@ -65,6 +67,7 @@ export const NODE_PROBLEMS: readonly ProblemCode[] = [
   "not_initialised",
   "unavailable",
   "fenced",
+  "halted",
 ];
 export const READ_PROBLEMS: readonly ProblemCode[] = [...AUTH_PROBLEMS, ...NODE_PROBLEMS];
 /** What any write can meet, whatever it writes. */
@@ -80,6 +83,7 @@ export const VERIFY_PROBLEMS: readonly ProblemCode[] = [...READ_PROBLEMS, ...BOD
 
 interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summary" | "description" | "answers"> {
   readonly scopes?: Route["scopes"];
+  readonly tellsReadersMore?: boolean;
   readonly isTail?: boolean;
   readonly pathSchema?: z.ZodType;
   readonly querySchema?: z.ZodType;
@@ -95,6 +99,7 @@ interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summa
 export function route<const Row extends RouteRow>(row: Row): Route & Pick<Row, "id"> {
   return {
     scopes: null,
+    tellsReadersMore: false,
     isTail: false,
     pathSchema: null,
     querySchema: emptyQuerySchema,

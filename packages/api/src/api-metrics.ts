@@ -1,11 +1,10 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { DatabaseUsage } from "@event-anchoring/store";
 import type { TracerCounts } from "@event-anchoring/telemetry";
 import type { ConnectionRefusal } from "./connections.ts";
 import type { ControlPlane, Logger } from "./ports.ts";
 import { RefusedError } from "./ports.ts";
+import type { StoppedReason } from "./stopped-node.ts";
 import { within } from "./within.ts";
 
 /** How long a scrape waits for the control plane. */
@@ -30,29 +29,6 @@ function controlPlaneGone(lastSuccess: string): string {
 }
 
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 31];
-
-/** How a control plane ends for good, and the code of what it found. */
-export interface StoppedReason {
-  readonly reason: "fenced" | "halted";
-  readonly check: string;
-}
-
-const CHECK_CODE = /^[a-z_]{1,64}$/u;
-
-/** What a control plane leaves beside its socket when it ends for good; null: nothing. */
-export function stoppedReasonIn(folder: string): StoppedReason | null {
-  try {
-    const value: unknown = JSON.parse(readFileSync(join(folder, "stopped.json"), "utf8"));
-    if (typeof value !== "object" || value === null || !("reason" in value)) return null;
-    const { reason } = value;
-    const check = "check" in value && typeof value.check === "string" ? value.check : "";
-    if (reason !== "fenced" && reason !== "halted") return null;
-    return { reason, check: CHECK_CODE.test(check) ? check : "unknown" };
-  } catch {
-    // No file, or half of one: the next scrape looks again.
-    return null;
-  }
-}
 
 const DATABASE_GAUGES = [
   {
@@ -203,7 +179,7 @@ export class ApiMetrics {
     this.#controlPlaneUp.set(isUp ? 1 : 0);
     this.#nodeStopped.reset();
     const stopped = isUp ? null : this.#stoppedReason();
-    if (stopped !== null) this.#nodeStopped.set({ ...stopped }, 1);
+    if (stopped !== null) this.#nodeStopped.set({ reason: stopped.reason, check: stopped.check }, 1);
     await this.#askDatabase();
     return `${await this.#registry.metrics()}\n${nodeText}`;
   }

@@ -3,7 +3,7 @@ import express from "express";
 import type { Express, Request, Response } from "express";
 import { LIMITS, ROUTES, emptyQuerySchema, parsePrefer, parseQuery, routerPath } from "@event-anchoring/api-contract";
 import type { Route, RouteId } from "@event-anchoring/api-contract";
-import { authenticate } from "./auth.ts";
+import { authenticate, readerOf } from "./auth.ts";
 import { createClaimAnchor, getClaimAnchor } from "./claim-anchors.ts";
 import { getConsistency } from "./consistency.ts";
 import { createEventAnchor, createEventAnchors } from "./create-events.ts";
@@ -124,7 +124,10 @@ async function answer(
   const deadline = new Deadline(dependencies.clock, waitSeconds === null ? route.timeoutMs : waitSeconds * 1000);
   assertTarget(request);
   const { scopes, bodySchema, bodyBytesMax: bytesMax, isBodyOptional: isOptional } = route;
-  const caller = scopes === null ? null : await authenticate(request, scopes, deadline, dependencies);
+  const caller =
+    scopes === null
+      ? await (route.tellsReadersMore ? readerOf(request, dependencies.keys) : null)
+      : await authenticate(request, scopes, deadline, dependencies);
   exchange.caller = caller;
   const bodyText = bodySchema === null ? "" : await readJsonText(request, response, { bytesMax, isOptional });
   const search = searchOf(request);

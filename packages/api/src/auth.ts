@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ApiKey, Scope } from "@event-anchoring/ledger";
+import { StoreError } from "@event-anchoring/store";
 import type { Deadline } from "./deadline.ts";
 import type { KeyTable } from "./key-table.ts";
 import { problemError } from "./problem-error.ts";
@@ -36,6 +37,25 @@ async function findKey(presented: string, keys: KeyTable, deadline: Deadline): P
       const isLate = error instanceof RefusedError && error.code === "deadline_exceeded";
       if (!isLate || deadline.remainingMs <= 0) throw error;
     }
+  }
+}
+
+/** How long a public answer waits for the table of keys: what it says does not depend on it. */
+const OPTIONAL_KEY_TIMEOUT_MS = 300;
+
+/**
+ * Who calls a public route that tells readers more. Whatever is wrong with a key, and if keys cannot be looked up now,
+ * it is a stranger: null.
+ */
+export async function readerOf(request: IncomingMessage, keys: KeyTable): Promise<Caller | null> {
+  const presented = presentedKey(request);
+  if (presented === null) return null;
+  try {
+    const key = await within(keys.find(presented), OPTIONAL_KEY_TIMEOUT_MS, null);
+    return key !== null && key.scopes.includes("read") ? callerOf(key) : null;
+  } catch (error) {
+    if (error instanceof RefusedError || error instanceof StoreError) return null;
+    throw error;
   }
 }
 

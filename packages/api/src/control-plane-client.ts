@@ -14,6 +14,7 @@ import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { Tracer } from "@event-anchoring/telemetry";
 import { RefusedError } from "./ports.ts";
 import type { ControlPlane, Logger, ReadyToRead, SubmitOptions, Submitted } from "./ports.ts";
+import type { StoppedReason } from "./stopped-node.ts";
 
 /** The control plane answers within its time and 250 ms; this process gives up a little earlier, to answer in time. */
 const ANSWER_GRACE_MS = 200;
@@ -28,6 +29,8 @@ export interface ControlPlaneClientOptions {
   readonly logger: Logger;
   /** Absent or null: nothing is traced. */
   readonly tracer?: Tracer | null;
+  /** Why the control plane has ended for good; null: it has not, as far as is known. Absent: nobody knows. */
+  readonly stoppedReason?: () => StoppedReason | null;
 }
 
 /** The request without the id, which is this client's affair. */
@@ -44,8 +47,9 @@ interface Waiter {
 /**
  * The connection of the api process to its control plane.
  *
- * - connecting: no connection; requests are refused `unavailable` at once, nothing of them was sent. A new attempt is
- *   made after a pause that doubles from 25 ms to 1 s.
+ * - connecting: no connection; requests are refused at once, nothing of them was sent: `unavailable`, or `fenced` or
+ *   `halted` if the control plane has left word that it ended for good. A new attempt is made after a pause that doubles
+ *   from 25 ms to 1 s.
  * - connected: requests get a number and wait. All requests of one turn of the event loop are written together.
  * - When the connection is lost, what waits is answered at once: a write `outcome_unknown` (it may have been handed
  *   on), anything else `unavailable`.
@@ -148,13 +152,19 @@ export class ControlPlaneClient implements ControlPlane {
   }
 
   #refusalBeforeSending(remainingMs: number): RefusedError | null {
-    if (!this.#isConnected) {
-      return new RefusedError("unavailable", "no connection to the control plane", RETRY_AFTER_MS);
-    }
+    if (!this.#isConnected) return this.#refusalWithoutConnection();
     if (remainingMs <= 0) return new RefusedError("deadline_exceeded", "no time left to ask", RETRY_AFTER_MS);
     const isFull = this.#waiters.size >= LOCAL_WINDOW || (this.#socket?.writableLength ?? 0) > UNSENT_BYTES_MAX;
     if (!isFull) return null;
     return new RefusedError("overloaded", `${this.#waiters.size} requests are outstanding`, RETRY_AFTER_MS);
+  }
+
+  #refusalWithoutConnection(): RefusedError {
+    const { stoppedReason = () => null } = this.#options;
+    const stopped = stoppedReason();
+    if (stopped === null) return new RefusedError("unavailable", "no connection to the control plane", RETRY_AFTER_MS);
+    const { reason, check, detail } = stopped;
+    return new RefusedError(reason, `the control plane has ended: ${check}: ${detail}`, RETRY_AFTER_MS);
   }
 
   #nextRequestId(): number {

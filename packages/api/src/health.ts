@@ -9,8 +9,6 @@ import { within } from "./within.ts";
 /** Together with the checks before it an answer stays below a gateway's patience of a second. */
 const KEYS_TIMEOUT_MS = 400;
 
-const UNREACHABLE_RAFT = { role: "unknown", term: 0, leader: null, commit_index: 0, applied_index: 0 } as const;
-
 const UNREACHABLE_ROOT_SYNC = {
   role: "replica",
   version: 0,
@@ -23,7 +21,10 @@ const UNREACHABLE_ROOT_SYNC = {
   last_error: "the control plane of this node is not reachable",
 } as const;
 
-function rootSyncJson(sync: NodeStatus["primeRootThk"]): HealthAnswer["prime_root_thk"] {
+/** What strangers are told of an error: that there is one. Its text may name hosts. */
+const WITHHELD = "there is an error; a key with the scope read is told which";
+
+function rootSyncJson(sync: NodeStatus["primeRootThk"], isReader: boolean): HealthAnswer["prime_root_thk"] {
   return {
     role: sync.role,
     version: sync.version,
@@ -33,7 +34,7 @@ function rootSyncJson(sync: NodeStatus["primeRootThk"]): HealthAnswer["prime_roo
     last_success_at: sync.lastSuccessAtMs === null ? null : formatRfc3339(sync.lastSuccessAtMs),
     age_seconds: sync.ageSeconds === null ? null : Math.round(sync.ageSeconds * 1000) / 1000,
     expires_at: formatRfc3339(sync.expiresAtS * 1000),
-    last_error: sync.lastError,
+    last_error: sync.lastError === null || isReader ? sync.lastError : WITHHELD,
   };
 }
 
@@ -57,26 +58,27 @@ function healthStatus(answer: StatusAnswer): HealthAnswer["status"] {
   return isWell ? "ok" : "degraded";
 }
 
-/** 200 while the process lives, whatever `status` says: it answers who this node is, also on a bad day. */
-export const getHealth: Handler = async (_request, { probe, node }) => {
+/** Only where the control plane says it: nothing is made up for one that is gone. */
+function raftJson(answer: StatusAnswer): Pick<HealthAnswer, "raft"> {
+  if (!answer.isReachable) return {};
+  const { role, term, leader, commitIndex, appliedIndex } = answer.status.raft;
+  return { raft: { role, term, leader, commit_index: commitIndex, applied_index: appliedIndex } };
+}
+
+/**
+ * 200 while the process lives, whatever `status` says: it answers who this node is, also on a bad day. How the node
+ * takes part in consensus is for readers.
+ */
+export const getHealth: Handler = async ({ caller }, { probe, node }) => {
   const answer = await probe.status();
-  const raft = answer.isReachable ? answer.status.raft : null;
+  const isReader = caller !== null;
   const json: HealthAnswer = {
     status: healthStatus(answer),
     node_id: node.nodeId,
     cluster_id: node.clusterId,
     origin_fingerprint: bytesToHex(node.originFingerprint),
-    prime_root_thk: answer.isReachable ? rootSyncJson(answer.status.primeRootThk) : UNREACHABLE_ROOT_SYNC,
-    raft:
-      raft === null
-        ? UNREACHABLE_RAFT
-        : {
-            role: raft.role,
-            term: raft.term,
-            leader: raft.leader,
-            commit_index: raft.commitIndex,
-            applied_index: raft.appliedIndex,
-          },
+    prime_root_thk: answer.isReachable ? rootSyncJson(answer.status.primeRootThk, isReader) : UNREACHABLE_ROOT_SYNC,
+    ...(isReader ? raftJson(answer) : {}),
     versions: {
       api_contract: "4.2",
       locked_code: "V4.2",
@@ -96,16 +98,27 @@ function storageCheck(answer: StorageAnswer): ReadyCheck {
 
 function controlPlaneChecks(answer: StatusAnswer): ReadyCheck[] {
   if (!answer.isReachable) {
-    const detail = "the control plane of this node does not answer";
-    return [{ check: "control_plane", result: "fail", detail }];
+    const gone: ReadyCheck = {
+      check: "control_plane",
+      result: "fail",
+      detail: "the control plane of this node does not answer",
+    };
+    if (answer.stopped === null) return [gone];
+    const { reason, check, detail } = answer.stopped;
+    return [{ check: reason, result: "fail", detail: `${check}: ${detail}` }, gone];
   }
-  const { serving } = answer.status;
-  const checks: ReadyCheck[] = serving.failing.map(({ check, detail }) => ({ check, result: "fail", detail }));
+  const connected: ReadyCheck = { check: "control_plane", result: "pass", detail: "connected" };
+  const { state, failing } = answer.status.serving;
+  if (state === "fenced" || state === "halted") {
+    const why = failing.map(({ check, detail }) => `${check}: ${detail}`).join("; ");
+    return [{ check: state, result: "fail", detail: why === "" ? `the node is ${state}` : why }, connected];
+  }
+  const checks: ReadyCheck[] = failing.map(({ check, detail }) => ({ check, result: "fail", detail }));
   // The state alone must be enough: a node that is not running is not ready, whatever list comes with it.
-  if (serving.state !== "running" && checks.length === 0) {
-    checks.push({ check: serving.state, result: "fail", detail: `the node is ${serving.state}` });
+  if (state !== "running" && checks.length === 0) {
+    checks.push({ check: state, result: "fail", detail: `the node is ${state}` });
   }
-  return [{ check: "control_plane", result: "pass", detail: "connected" }, ...checks];
+  return [connected, ...checks];
 }
 
 /** Loading goes on when the time is over: the next answer of a node that begins is a better one. */

@@ -17,6 +17,8 @@ export { RefusedError, systemClock } from "./ports.ts";
 export type { Caller, Clock, ControlPlane, Logger, ReadyToRead, Submitted } from "./ports.ts";
 export { RateLimiter } from "./rate-limiter.ts";
 export type { AnchorReads } from "./reads-port.ts";
+export { StoppedNode } from "./stopped-node.ts";
+export type { StoppedReason } from "./stopped-node.ts";
 export { createApiServer } from "./server.ts";
 export type { ApiServer } from "./server.ts";
 export { startApi } from "./start-api.ts";

@@ -4,6 +4,7 @@ import { CachedValue } from "./cached-value.ts";
 import { RefusedError } from "./ports.ts";
 import type { Clock, ControlPlane } from "./ports.ts";
 import type { AnchorReads } from "./reads-port.ts";
+import type { StoppedReason } from "./stopped-node.ts";
 import { within } from "./within.ts";
 
 /** /healthz and /readyz are public: they cost the node at most one question of each kind in this time. */
@@ -13,7 +14,8 @@ const TIMEOUT_MS = 500;
 
 export type StatusAnswer =
   | { readonly isReachable: true; readonly status: NodeStatus }
-  | { readonly isReachable: false; readonly detail: string };
+  /** `stopped`: why it will not come back by itself; null: it may. */
+  | { readonly isReachable: false; readonly detail: string; readonly stopped: StoppedReason | null };
 
 export type StorageAnswer =
   | { readonly isReachable: true; readonly appliedIndex: number }
@@ -25,16 +27,26 @@ function storageDetail(error: StoreError): string {
   return "the database does not answer this process";
 }
 
+export interface NodeProbeOptions {
+  readonly controlPlane: ControlPlane;
+  readonly reads: AnchorReads;
+  readonly clock: Clock;
+  /** What a control plane that has ended for good has left. */
+  readonly stoppedReason: () => StoppedReason | null;
+}
+
 /** What this process can see of its node: the control plane and the database. Never throws for one that is missing. */
 export class NodeProbe {
   readonly #controlPlane: ControlPlane;
   readonly #reads: AnchorReads;
+  readonly #stoppedReason: () => StoppedReason | null;
   readonly #status: CachedValue<StatusAnswer>;
   readonly #storage: CachedValue<StorageAnswer>;
 
-  constructor(controlPlane: ControlPlane, reads: AnchorReads, clock: Clock) {
+  constructor({ controlPlane, reads, clock, stoppedReason }: NodeProbeOptions) {
     this.#controlPlane = controlPlane;
     this.#reads = reads;
+    this.#stoppedReason = stoppedReason;
     this.#status = new CachedValue(() => this.#askStatus(), AGE_MS_MAX, clock);
     const late: StorageAnswer = { isReachable: false, detail: `no answer within ${TIMEOUT_MS} ms` };
     this.#storage = new CachedValue(() => within(this.#askStorage(), TIMEOUT_MS, late), AGE_MS_MAX, clock);
@@ -54,7 +66,9 @@ export class NodeProbe {
     try {
       return { isReachable: true, status: await this.#controlPlane.status(TIMEOUT_MS) };
     } catch (error) {
-      if (error instanceof RefusedError) return { isReachable: false, detail: error.message };
+      if (error instanceof RefusedError) {
+        return { isReachable: false, detail: error.message, stopped: this.#stoppedReason() };
+      }
       throw error;
     }
   }

@@ -10,14 +10,17 @@ import type {
 } from "@event-anchoring/control-contract";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 
+/** Why not: as the control plane says it, or because it has halted and says nothing any more. */
+export type UnservedCode = RefusalCode | "halted";
+
 /**
  * The control plane did not take, or cannot answer for, a request. `detail` is for the log: it may name internals and
  * never leaves the node.
  */
 export class RefusedError extends Error {
-  readonly code: RefusalCode;
+  readonly code: UnservedCode;
   readonly retryAfterMs: number | null;
-  constructor(code: RefusalCode, detail: string, retryAfterMs: number | null = null) {
+  constructor(code: UnservedCode, detail: string, retryAfterMs: number | null = null) {
     super(detail);
     this.name = "RefusedError";
     this.code = code;

@@ -2,13 +2,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { PROBLEMS, RETRYABLE_PROBLEMS, problemBody } from "@event-anchoring/api-contract";
 import type { Problem, ProblemCode } from "@event-anchoring/api-contract";
-import type { CallContext, RefusalCode } from "@event-anchoring/control-contract";
+import type { CallContext } from "@event-anchoring/control-contract";
 import type { Rejection, RejectionCode } from "@event-anchoring/ledger";
 import { StoreError } from "@event-anchoring/store";
 import { callFields } from "./call-fields.ts";
 import { ProblemError } from "./problem-error.ts";
 import { RefusedError } from "./ports.ts";
-import type { Logger } from "./ports.ts";
+import type { Logger, UnservedCode } from "./ports.ts";
 
 const RETRY_AFTER_DEFAULT_MS = 1000;
 
@@ -139,7 +139,7 @@ export function rejectionProblem(rejection: Rejection, itemPointer = ""): Proble
   return { code, detail, errors: [{ pointer: itemPointer + pointer, code, detail }] };
 }
 
-const REFUSAL_PROBLEMS: Readonly<Record<RefusalCode, ProblemCode>> = {
+const REFUSAL_PROBLEMS: Readonly<Record<UnservedCode, ProblemCode>> = {
   outcome_unknown: "outcome_unknown",
   overloaded: "overloaded",
   no_leader: "no_leader",
@@ -148,6 +148,7 @@ const REFUSAL_PROBLEMS: Readonly<Record<RefusalCode, ProblemCode>> = {
   not_initialised: "not_initialised",
   unavailable: "unavailable",
   fenced: "fenced",
+  halted: "halted",
   storage_full: "storage_full",
   deadline_exceeded: "deadline_exceeded",
   too_large: "body_too_large",

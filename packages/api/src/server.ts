@@ -67,7 +67,7 @@ class PendingAnswers {
     if (this.#areLast) response.shouldKeepAlive = false;
     let timer: NodeJS.Timeout | null = null;
     response.once("prefinish", () => {
-      timer = setTimeout(() => socket.destroy(), LIMITS.answerTimeoutMs);
+      if (!socket.destroyed) timer = setTimeout(() => socket.destroy(), LIMITS.answerTimeoutMs);
     });
     response.once("close", () => {
       if (timer !== null) clearTimeout(timer);

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import { dirname } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Tracer } from "@event-anchoring/telemetry";
-import { ApiMetrics, stoppedReasonIn } from "./api-metrics.ts";
+import { ApiMetrics } from "./api-metrics.ts";
 import { createApp } from "./app.ts";
 import { ControlPlaneClient } from "./control-plane-client.ts";
 import type { ApiConfig } from "./config.ts";
@@ -18,6 +18,7 @@ import type { Logger } from "./ports.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { createApiServer } from "./server.ts";
 import { SERVICE_VERSION } from "./service-version.ts";
+import { StoppedNode } from "./stopped-node.ts";
 import { TrustRootReader } from "./trust-roots.ts";
 
 /** Connections to the database. Every request of a batch needs at most three at a time. */
@@ -77,14 +78,20 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
   const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
-  const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger, tracer });
+  const clock = systemClock;
+  const stopped = new StoppedNode(dirname(config.controlSocket), clock);
+  const controlPlane = new ControlPlaneClient({
+    socketPath: config.controlSocket,
+    logger,
+    tracer,
+    stoppedReason: stopped.reason,
+  });
   const metrics = new ApiMetrics({
     outstanding: () => controlPlane.outstanding,
-    stoppedReason: () => stoppedReasonIn(dirname(config.controlSocket)),
+    stoppedReason: stopped.reason,
     spans: () => tracer?.counts() ?? null,
     databaseUsage: () => reads.databaseUsage(),
   });
-  const clock = systemClock;
   let isStopping = false;
   const app = createApp({
     controlPlane,
@@ -96,7 +103,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     clock,
     randomBytes,
     crypto: nodeCrypto,
-    probe: new NodeProbe(controlPlane, reads, clock),
+    probe: new NodeProbe({ controlPlane, reads, clock, stoppedReason: stopped.reason }),
     trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
     keys: new KeyTable({
       load: async () => {

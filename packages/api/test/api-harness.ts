@@ -177,7 +177,7 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     clock,
     randomBytes: (count) => new Uint8Array(count).fill(7),
     crypto: nodeCrypto,
-    probe: new NodeProbe(controlPlane, node.reads, clock),
+    probe: new NodeProbe({ controlPlane, reads: node.reads, clock, stoppedReason: () => node.stopped }),
     trustRoots: new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk),
     keys: new KeyTable({
       load: async () => {
@@ -256,7 +256,7 @@ export async function startHarness(
   const clock = new FakeClock();
   const metrics = new ApiMetrics({
     outstanding: () => 0,
-    stoppedReason: () => null,
+    stoppedReason: () => node.stopped,
     databaseUsage: async () => ({ bytes: 8_000_000, sessions: 7, sessionsMax: 24 }),
   });
   const logged: LoggedLine[] = [];

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
@@ -14,7 +14,7 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
-import { ControlPlaneClient, RefusedError } from "@event-anchoring/api";
+import { ControlPlaneClient, RefusedError, StoppedNode } from "@event-anchoring/api";
 import { silentLogger } from "./api-harness.ts";
 
 /** The other end of the local link: keeps what it was asked, answers when told. */
@@ -130,6 +130,42 @@ const WRITE = { kind: "mark_certify_point" } as const;
 const PATIENT = { remainingMs: 5000, answer: "certified", call: { requestId: "r-1", trace: null } } as const;
 
 describe("the local link", () => {
+  test("to a control plane that has left word why it ended refuses with that, until one connects again", async () => {
+    const path = socketPath();
+    const stoppedFile = join(dirname(path), "stopped.json");
+    const clock = { nowMs: () => 0, monotonicMs: () => (at += 300) };
+    let at = 0;
+    const { reason } = new StoppedNode(dirname(path), clock);
+    const client = new ControlPlaneClient({ socketPath: path, logger: silentLogger, stoppedReason: reason });
+    cleanups.push(() => client.close());
+    client.start();
+    const codes: string[] = [];
+    for (const left of [
+      null,
+      '{"reason":"halted","check":"diverged","detail":"x","code":79}',
+      '{"reason":"fenced","check":"peer_remembers_more"}',
+      '{"reason":"fen',
+      '{"reason":"bored"}',
+      "[]",
+    ]) {
+      if (left !== null) writeFileSync(stoppedFile, left);
+      codes.push(await refusalOf(client.read("none", 5000)), await refusalOf(client.submit(WRITE, PATIENT)));
+    }
+    const [none, halted, fenced, torn, other, list] = [
+      "unavailable",
+      "halted",
+      "fenced",
+      ...Array(3).fill("unavailable"),
+    ];
+    expect(codes).toEqual([none, halted, fenced, torn, other, list].flatMap((code) => [code, code]));
+    writeFileSync(stoppedFile, '{"reason":"halted"}');
+    const server = new FakeControlPlane(path);
+    server.answer = ready;
+    cleanups.push(() => server.close());
+    await until(() => client.isConnected);
+    expect((await client.read("none", 5000)).trustRootVersion).toBe(1);
+  });
+
   test("answers find who asked, in whatever order they come", async () => {
     const { server, client } = await connected();
     const asked = [client.read("none", 5000), client.read("all", 5000), client.read("none", 5000)];

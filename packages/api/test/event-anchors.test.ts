@@ -156,6 +156,7 @@ describe("creating one event anchor", () => {
     "certification_stalled",
     "storage_full",
     "fenced",
+    "halted",
   ] as const)("%s is 503 with Retry-After, and what the node said of it stays inside", async (code) => {
     harness.node.refusal = new RefusedError(code, "no leader for 4200 ms, term 17", 2500);
     const { status, json, headers, text } = await create();

@@ -17,7 +17,7 @@ import type { OriginFingerprint, OriginStatus } from "@event-anchoring/protocol"
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { StoreError } from "@event-anchoring/store";
 import { RefusedError } from "@event-anchoring/api";
-import type { ControlPlane, ReadyToRead, Submitted } from "@event-anchoring/api";
+import type { ControlPlane, ReadyToRead, Submitted, StoppedReason } from "@event-anchoring/api";
 import { FakeCluster } from "./fake-cluster.ts";
 import { FakeTables } from "./fake-tables.ts";
 
@@ -34,6 +34,8 @@ export class FakeNode implements ControlPlane {
   readonly submitted: { command: Command; remainingMs: number; answer: Finality; call?: CallContext }[] = [];
   /** Thrown by the next calls, until it is null again. */
   refusal: RefusedError | null = null;
+  /** What its control plane has left, having ended for good. */
+  stopped: StoppedReason | null = null;
   isCertifying = true;
   /** Reads that still see the log, and its certificates, as they were before the newest entry. */
   earlyReads = 0;

@@ -86,6 +86,53 @@ describe("health", () => {
     expect(ready.status).toBe(200);
   });
 
+  test("strangers are told who the node is and how it is; how it takes part in consensus is for readers", async () => {
+    const own = await startHarness();
+    const status = own.node.nodeStatus();
+    const lastError = "no quorum: n2 at 10.0.0.2:7400 refuses";
+    own.node.status = async () => ({ ...status, primeRootThk: { ...status.primeRootThk, lastError } });
+    const ask = async (headers: Record<string, string>) =>
+      healthSchema.parse((await own.send("GET", "/healthz", undefined, headers)).json);
+    const strangers = [
+      await ask(NO_KEY),
+      await ask({ "x-api-key": "ank_" + "0".repeat(49) }),
+      await ask({ "x-api-key": own.keyWith("writer", ["write"]) }),
+    ];
+    const readerKey = { "x-api-key": own.keyWith("reader", ["read"]) };
+    const reader = await ask(readerKey);
+    own.node.storeFailure = new StoreError("unavailable", "gone");
+    own.clock.offsetMs += 2000;
+    const withoutKeys = await ask(readerKey);
+    await own.close();
+    for (const told of [...strangers, withoutKeys]) {
+      expect(told).toMatchObject({ node_id: "node-a", origin_fingerprint: own.origin, versions: { rules: 1 } });
+      expect(told).not.toHaveProperty("raft");
+      expect(JSON.stringify(told)).not.toContain("10.0.0.2");
+      expect(told.prime_root_thk.last_error).toContain("there is an error");
+    }
+    expect(reader.raft).toEqual({ role: "leader", term: 3, leader: "node-a", commit_index: 9, applied_index: 9 });
+    expect(reader.prime_root_thk.last_error).toBe(lastError);
+  });
+
+  test.each(["fenced", "halted"] as const)("a node that has %s says so, and what it found", async (reason) => {
+    const own = await startHarness();
+    own.node.refusal = new RefusedError("unavailable", "no connection");
+    own.node.stopped = { reason, check: "diverged", detail: "a quorum of peers contradicts this node" };
+    const ready = await own.send("GET", "/readyz", undefined, NO_KEY);
+    const health = await own.send("GET", "/healthz", undefined, NO_KEY);
+    // A control plane that ends is asked before it is gone: it says the same.
+    own.node.refusal = null;
+    const failing = [{ check: "diverged", detail: "a quorum of peers contradicts this node" }];
+    own.node.status = async () => ({ ...own.node.nodeStatus(), serving: { state: reason, failing } });
+    own.clock.offsetMs += 300;
+    const ending = await own.send("GET", "/readyz", undefined, NO_KEY);
+    await own.close();
+    const check = { check: reason, result: "fail", detail: "diverged: a quorum of peers contradicts this node" };
+    expect([ready.status, ready.json.checks[0]]).toEqual([503, check]);
+    expect([ending.status, ending.json.checks[0]]).toEqual([503, check]);
+    expect(health.json.status).toBe("error");
+  });
+
   test.each(["starting", "fenced", "halted"] as const)(
     "a node that is %s is not ready, whatever it lists",
     async (state) => {
@@ -93,7 +140,8 @@ describe("health", () => {
       own.node.status = async () => ({ ...own.node.nodeStatus(), serving: { state, failing: [] } });
       const ready = await own.send("GET", "/readyz", undefined, NO_KEY);
       await own.close();
-      expect([ready.status, ready.json.checks[1]?.check]).toEqual([503, state]);
+      const failing = ready.json.checks.filter(({ result }) => result === "fail");
+      expect([ready.status, failing.map(({ check }) => check)]).toEqual([503, [state]]);
     },
   );
 });

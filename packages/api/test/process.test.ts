@@ -325,6 +325,24 @@ describe("a client that resets its connection", () => {
   });
 });
 
+describe("a node whose control plane has ended for good", () => {
+  test("says so in /readyz and in each answer", async () => {
+    const own = mkdtempSync(join(tmpdir(), "anchoring-stopped-"));
+    cleanups.push(() => rmSync(own, { recursive: true }));
+    const left = { code: 79, reason: "halted", check: "corrupt_row", detail: "state.anchors 7", at: "2026-01-01" };
+    writeFileSync(join(own, "stopped.json"), JSON.stringify(left), { mode: 0o600 });
+    const api = await start({ control_socket: join(own, "control.sock") });
+    const ready = await sendTo(api.port, "GET", "/readyz", undefined, {});
+    const check = { check: "halted", result: "fail", detail: "corrupt_row: state.anchors 7" };
+    expect([ready.status, ready.json.checks[0]]).toEqual([503, check]);
+    const read = await sendTo(api.port, "GET", "/v1/event-anchors/latest", undefined, {
+      authorization: `Bearer ${key}`,
+    });
+    expect([read.status, read.json.code]).toEqual([503, "halted"]);
+    expect(read.text).not.toContain("corrupt_row");
+  });
+});
+
 describe("a start before its tables", () => {
   /** The failing check of a node that is not ready; null for one that is. */
   async function failing({ port }: Started): Promise<unknown> {

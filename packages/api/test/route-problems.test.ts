@@ -100,6 +100,7 @@ const NODE_CODES = [
   "not_initialised",
   "unavailable",
   "fenced",
+  "halted",
   "outcome_unknown",
   "clock_unsafe",
   "storage_full",

@@ -226,6 +226,38 @@ describe("anchorctl status", () => {
     writeCluster([ready]);
     expect((await runAnchorctl(home, ["status", "--json"])).exitCode).toBe(0);
   });
+
+  test("a halted node says why, and is no election", async () => {
+    const sync = { version: 1, in_sync: true };
+    const raft = { role: "leader", term: 3, commit_index: 9, applied_index: 9 };
+    const well = await standIn({
+      "/healthz": [{ status: 200, body: { status: "ok", node_id: "n1", raft, prime_root_thk: sync } }],
+      "/readyz": [{ status: 200, body: { ready: true, checks: [] } }],
+    });
+    const halted = { check: "halted", result: "fail", detail: "diverged: a quorum of peers contradicts this node" };
+    const ended = await standIn({
+      "/healthz": [{ status: 200, body: { status: "error", node_id: "n2" } }],
+      "/readyz": [{ status: 503, body: { ready: false, checks: [halted] } }],
+    });
+    writeCluster([well, ended]);
+    const { exitCode, stdout } = await runAnchorctl(home, ["status"]);
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/✗ +halted: diverged: a quorum of peers contradicts this node/);
+    expect(stdout).not.toContain("election");
+    expect(stdout).toContain("n1 leads");
+    expect(asked.map(({ authorization }) => authorization)).toEqual(Array(4).fill("Bearer ank_test"));
+  });
+
+  test("without a key nobody is said not to lead", async () => {
+    const open = await standIn({
+      "/healthz": [{ status: 200, body: { status: "ok", node_id: "n1" } }],
+      "/readyz": [{ status: 200, body: { ready: true, checks: [] } }],
+    });
+    const { exitCode, stdout } = await runAnchorctl(home, ["status", "--api-url", open]);
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain("nobody leads");
+    expect(stdout).toContain("who leads is told to an API key");
+  });
 });
 
 function otherReceipt(): object {

@@ -20,8 +20,10 @@ export interface Operation {
   /** Of the events in it. */
   readonly clientEventIds?: readonly (string | null)[] | undefined;
   readonly isBatch?: boolean | undefined;
-  /** It needs no API key, and gets none. */
+  /** It needs no API key, and gets none unless it is welcome. */
   readonly isPublic?: boolean | undefined;
+  /** It is public, and a key is told more: it is sent if there is one. */
+  readonly isKeyWelcome?: boolean | undefined;
   readonly alsoAnswers?: readonly number[] | undefined;
 }
 
@@ -86,7 +88,7 @@ export class Caller {
       path: `${operation.path}${queryOf(operation.query)}`,
       body: operation.body ?? null,
       accept: operation.accept ?? "application/json",
-      apiKey: needsKey ? apiKey : null,
+      apiKey: needsKey || operation.isKeyWelcome === true ? apiKey : null,
       isWrite: operation.isWrite ?? false,
       isRepeatable: operation.isRepeatable ?? true,
       clientEventIds: operation.clientEventIds ?? [],

@@ -121,7 +121,7 @@ export class Client {
 
   /** Health of the node, its origin fingerprint, and the Prime RootTHK sync summary. Needs no key. */
   healthz(options: CallOptions = {}): Promise<Answered<Health>> {
-    return this.#caller.ask({ path: "/healthz", isPublic: true }, readHealth, options);
+    return this.#caller.ask({ path: "/healthz", isPublic: true, isKeyWelcome: true }, readHealth, options);
   }
 
   /** Whether the node serves, and which checks fail. Answers also if it is not ready. Needs no key. */

@@ -35,13 +35,14 @@ export interface Health {
   /** What a write to this node names. */
   readonly originFingerprint: string;
   readonly primeRootThk: RootSync;
+  /** How the node takes part in consensus. null: it is told to a key with `read` alone, while the control plane answers. */
   readonly raft: {
     readonly role: string;
     readonly term: number;
     readonly leader: string | null;
     readonly commitIndex: number;
     readonly appliedIndex: number;
-  };
+  } | null;
   /** null: the node cannot say yet, or is of a release that does not. */
   readonly versions: {
     readonly apiContract: string;
@@ -130,13 +131,15 @@ export const readHealth = record<Health>({
     expiresAt: nullable(readText),
     lastError: nullable(readText),
   }),
-  raft: record<Health["raft"]>({
-    role: readText,
-    term: readCount,
-    leader: nullable(readText),
-    commitIndex: readCount,
-    appliedIndex: readCount,
-  }),
+  raft: optional(
+    record<NonNullable<Health["raft"]>>({
+      role: readText,
+      term: readCount,
+      leader: nullable(readText),
+      commitIndex: readCount,
+      appliedIndex: readCount,
+    }),
+  ),
   versions: record<Health["versions"]>({
     apiContract: readText,
     lockedCode: readText,

@@ -170,8 +170,8 @@ describe("the API key", () => {
   });
 
   test("is not sent where none is needed, and calls that need one say so", async () => {
-    const { url, seen } = await serve(once(withBody(JSON.stringify(exampleOf("GET /healthz", 200)))));
-    await clientOf(url).healthz();
+    const { url, seen } = await serve(once(withBody(JSON.stringify(exampleOf("GET /v1/limits", 200)))));
+    await clientOf(url).limits();
     expect(seen[0]).not.toContain(KEY);
     const keyless = new Client({ endpoint: url });
     await expect(keyless.getAnchor(ID)).rejects.toMatchObject({ code: "invalid_input", field: "apiKey" });

@@ -135,7 +135,8 @@ const CALLS: Readonly<Record<string, (client: Client, answer: unknown) => Promis
   "GET /readyz": (client) => client.readyz(),
   "GET /openapi.json": (client) => client.openApi(),
 };
-const PUBLIC = ["GET /v1/trust-root", "GET /v1/limits", "GET /healthz", "GET /readyz", "GET /openapi.json"];
+/** No key is sent to these. To /healthz it is: it tells a reader more. */
+const PUBLIC = ["GET /v1/trust-root", "GET /v1/limits", "GET /readyz", "GET /openapi.json"];
 
 const PAGES = ["GET /docs", "GET /docs/{asset}"];
 /** Answers that are no JSON: held.test.ts. */

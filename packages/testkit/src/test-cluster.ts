@@ -42,7 +42,9 @@ export async function startTestCluster(
   const leader = (): Promise<ClusterFileNode> =>
     until("a node says that it leads", async () => {
       const answers = await Promise.all(
-        cluster.file.nodes.map(async (node) => ((await roleOf(node.api_url)) === "leader" ? [node] : [])),
+        cluster.file.nodes.map(async (node) =>
+          (await roleOf(node.api_url, cluster.file.api_key ?? "")) === "leader" ? [node] : [],
+        ),
       );
       return answers.flat()[0] ?? null;
     });
@@ -87,9 +89,10 @@ function ownPorts(): number {
 }
 
 /** Null when the node does not answer. */
-async function roleOf(apiUrl: string): Promise<unknown> {
+async function roleOf(apiUrl: string, apiKey: string): Promise<unknown> {
   try {
-    const response = await fetch(`${apiUrl}/healthz`, { signal: AbortSignal.timeout(2000) });
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${apiUrl}/healthz`, { headers, signal: AbortSignal.timeout(2000) });
     const health: unknown = await response.json();
     if (typeof health !== "object" || health === null || !("raft" in health)) return null;
     const { raft } = health;

@@ -29,8 +29,11 @@ interface NodeState {
 
 /** What all nodes say together. */
 interface ClusterState {
+  /** Of nodes that say how they take part in consensus: those whose control plane answers, to a key with `read`. */
   readonly terms: readonly number[];
   readonly leaders: readonly string[];
+  /** False: who leads was not told, whoever does. */
+  readonly isRaftTold: boolean;
   readonly rootThks: readonly string[];
   readonly highestCommit: number;
 }
@@ -38,7 +41,7 @@ interface ClusterState {
 /** `anchorctl status`: each node's health and readiness, and what they disagree on. Exit 0 if all are ready. */
 export async function statusCommand(options: StatusOptions, target: Target, printer: Printer): Promise<ExitCode> {
   const nodes = await Promise.all(
-    target.apiUrls.map((apiUrl, at) => stateOf(apiUrl, target.controlAddresses[at] ?? null)),
+    target.apiUrls.map((apiUrl, at) => stateOf(apiUrl, target.apiKey, target.controlAddresses[at] ?? null)),
   );
   const cluster = clusterOf(nodes);
   const areReady = nodes.every((node) => node.isReady);
@@ -65,8 +68,9 @@ export async function statusCommand(options: StatusOptions, target: Target, prin
   return areReady ? EXIT.ok : EXIT.unavailable;
 }
 
-async function stateOf(apiUrl: string, controlAddress: string | null): Promise<NodeState> {
-  const service = new Service({ apiUrls: [apiUrl], apiKey: null, timeoutMs: TIMEOUT_MS });
+/** @param apiKey with it, nodes also say how they take part in consensus; null: they do not */
+async function stateOf(apiUrl: string, apiKey: string | null, controlAddress: string | null): Promise<NodeState> {
+  const service = new Service({ apiUrls: [apiUrl], apiKey, timeoutMs: TIMEOUT_MS });
   const [health, ready, certificateExpiresMs] = await Promise.all([
     answerOf(service, "/healthz"),
     answerOf(service, "/readyz"),
@@ -116,6 +120,7 @@ function clusterOf(nodes: readonly NodeState[]): ClusterState {
   const rafts = nodes.map((node) => sectionOf(node, "raft"));
   const distinct = <Item>(items: readonly Item[]): readonly Item[] => [...new Set(items)];
   return {
+    isRaftTold: rafts.some(({ role }) => typeof role === "string"),
     terms: distinct(rafts.flatMap(({ term }) => numbersOf(term))),
     leaders: distinct(
       nodes.flatMap((node) => (sectionOf(node, "raft").role === "leader" ? textsOf(node.health?.node_id) : [])),
@@ -136,16 +141,13 @@ function printNode(printer: Printer, node: NodeState, cluster: ClusterState, now
   const raft = sectionOf(node, "raft");
   const sync = sectionOf(node, "prime_root_thk");
   const name = typeof health?.node_id === "string" ? health.node_id : apiUrl;
-  const role = `${word(raft.role)}, term ${word(raft.term)}`;
   const lag = lagOf(node, cluster);
   const indexes = `commit ${word(raft.commit_index)}, applied ${word(raft.applied_index)}, lag ${lag ?? "?"}`;
+  const raftText = raft.role === undefined ? "" : `${word(raft.role)}, term ${word(raft.term)}  ${indexes}  `;
   const rootSync = `trust root ${word(sync.version)} ${sync.in_sync === true ? "in sync" : "not in sync"}`;
-  printer.check(
-    isReady ? "pass" : "fail",
-    name,
-    health === null ? apiUrl : `${apiUrl}  ${role}  ${indexes}  ${rootSync}`,
-  );
-  for (const reason of failing) printer.check("warn", "", reason);
+  printer.check(isReady ? "pass" : "fail", name, health === null ? apiUrl : `${apiUrl}  ${raftText}${rootSync}`);
+  // One that has ended for good waits for a person; whatever else fails may pass.
+  for (const reason of failing) printer.check(/^(?:fenced|halted): /u.test(reason) ? "fail" : "warn", "", reason);
   printRules(printer, sectionOf(node, "versions"));
   if (certificateExpiresMs !== null) printExpiry(printer, "certificate", certificateExpiresMs, nowMs);
   const trustRootExpiresMs = Date.parse(typeof sync.expires_at === "string" ? sync.expires_at : "");
@@ -172,13 +174,19 @@ function printExpiry(printer: Printer, what: string, expiresMs: number, nowMs: n
   );
 }
 
-function printCluster(printer: Printer, { terms, leaders, rootThks }: ClusterState, areReady: boolean): void {
+function leaderText({ leaders, isRaftTold }: ClusterState): string {
+  if (!isRaftTold) return "who leads is told to an API key with the scope read";
+  return leaders.length === 0 ? "nobody leads" : `${leaders.join(", ")} leads`;
+}
+
+function printCluster(printer: Printer, cluster: ClusterState, areReady: boolean): void {
+  const { terms, rootThks } = cluster;
   if (terms.length > 1)
     printer.check("warn", "terms", `the nodes are in terms ${terms.join(", ")}: an election goes on`);
   if (rootThks.length > 1) printer.check("fail", "trust root", `the nodes have ${rootThks.length} trust roots`);
   const [rootThk] = rootThks;
   if (rootThk !== undefined && rootThks.length === 1) printer.check("skip", "RootTHK", rootThk);
-  const led = leaders.length === 0 ? "nobody leads" : `${leaders.join(", ")} leads`;
+  const led = leaderText(cluster);
   printer.verdict(
     areReady ? "pass" : "fail",
     areReady ? `All nodes are ready; ${led}.` : `Not all nodes are ready; ${led}.`,

@@ -34,20 +34,24 @@ def make_call(
     client_event_ids: Tuple[Optional[str], ...] = (),
     wait: Optional[Wait] = None,
     needs_key: bool = True,
+    takes_key: bool = False,
     is_batch: bool = False,
     accept: str = "application/json",
     answers: Tuple[int, ...] = (200, 201, 202),
 ) -> Call:
-    """A call with its headers. Raises InvalidInput if it needs an API key and there is none."""
+    """A call with its headers. Raises InvalidInput if it needs an API key and there is none.
+
+    takes_key: it needs none, and an API key that there is is told more.
+    """
     request_id = new_request_id()
     headers: List[Tuple[str, str]] = [
         ("Accept", accept),
         ("User-Agent", f"event-anchoring-python/{__version__}"),
         ("X-Request-Id", request_id),
     ]
-    if needs_key:
-        if session.api_key is None:
-            raise InvalidInput("api_key", "this call needs an API key")
+    if needs_key and session.api_key is None:
+        raise InvalidInput("api_key", "this call needs an API key")
+    if session.api_key is not None and (needs_key or takes_key):
         headers.append(("Authorization", f"Bearer {session.api_key}"))
     encoded = None if body is None else json.dumps(body, separators=(",", ":")).encode("ascii")
     if encoded is not None:

@@ -46,8 +46,10 @@ pub struct Health {
     pub origin_fingerprint: OriginFingerprint,
     /// Whether a quorum has confirmed that the node's trust root is the newest.
     pub prime_root_thk: RootSync,
-    /// Of consensus.
-    pub raft: RaftStatus,
+    /// How the node takes part in consensus. `None`: it is told to a key with `read` alone, while the control plane
+    /// answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raft: Option<RaftStatus>,
     /// Of what.
     pub versions: Versions,
 }

@@ -75,6 +75,15 @@ enum Effect {
     Write(Repeat),
 }
 
+/// Whether a call carries the API key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyUse {
+    Needed,
+    /// It is told more, and needs none.
+    Welcome,
+    Unsent,
+}
+
 /// One call of the API.
 struct Call {
     method: &'static str,
@@ -88,7 +97,7 @@ struct Call {
     hint: String,
     /// Of the events in it, to be told in that case.
     client_event_ids: Vec<Option<String>>,
-    needs_key: bool,
+    key: KeyUse,
     accept: &'static str,
 }
 
@@ -131,7 +140,7 @@ impl Client {
             prefer: None,
             hint: String::new(),
             client_event_ids: Vec::new(),
-            needs_key: true,
+            key: KeyUse::Needed,
             accept: "application/json",
         }
     }
@@ -162,7 +171,7 @@ impl Client {
 
     /// Makes a call, over as many tries as it takes. A status that is `also_good` is an answer too.
     async fn call_raw(&self, call: &Call, also_good: &[u16]) -> Result<HttpResponse> {
-        if call.needs_key && self.shared.api_key.is_none() {
+        if call.key == KeyUse::Needed && self.shared.api_key.is_none() {
             return Err(Error::invalid_input("api_key", "this operation needs one"));
         }
         let body = call.body.as_ref().map(|body| body.to_string().into_bytes());
@@ -205,7 +214,7 @@ impl Client {
         if matches!(status, 200..=202) || also_good.contains(&status) {
             return Ok(response);
         }
-        let api_key = self.shared.api_key.as_deref().filter(|_| call.needs_key);
+        let api_key = self.shared.api_key.as_deref().filter(|_| call.key != KeyUse::Unsent);
         let error = refusal(&response, &request_id, api_key.map(String::as_str));
         // A 503 promises nothing, and a 5xx from something on the way even less. A success that is none of the API's
         // may have been one.
@@ -217,7 +226,7 @@ impl Client {
     fn request(&self, call: &Call, body: Option<Vec<u8>>, place: usize, request_id: &str) -> HttpRequest {
         let endpoint = self.shared.endpoints.get(place).map_or("", String::as_str);
         let mut headers = vec![("accept", call.accept.to_owned()), ("x-request-id", request_id.to_owned())];
-        if let Some(api_key) = self.shared.api_key.as_deref().filter(|_| call.needs_key) {
+        if let Some(api_key) = self.shared.api_key.as_deref().filter(|_| call.key != KeyUse::Unsent) {
             headers.push(("authorization", format!("Bearer {api_key}")));
         }
         if body.is_some() {

@@ -5,7 +5,7 @@ use serde_json::{json, Map, Value};
 use super::held::hold_id;
 use super::options::check_prefer;
 use super::retry::Repeat;
-use super::{parse_answer, random_hex, unreadable, BatchOptions, Call, Client, Effect, EventOptions};
+use super::{parse_answer, random_hex, unreadable, BatchOptions, Call, Client, Effect, EventOptions, KeyUse};
 use crate::answers::{Created, CreatedBatch, Erased, Health, Limits, Ready, Revoked, TrustRootAnswer};
 use crate::bytes::from_base64_exact;
 use crate::error::{Error, Result};
@@ -35,14 +35,14 @@ pub(super) fn read_proof(proof: &[String]) -> Result<Vec<Hash>> {
     hashes.ok_or_else(|| Error::verification("proof_malformed", "a hash of the proof is malformed"))
 }
 
-/// Health, limits and the trust root: no API key is needed, and none is sent.
+/// Health, limits and the trust root: no API key is needed, and none is sent but to `/healthz`, which tells a reader more.
 impl Client {
     /// The health of the node that answers, its origin, and its root sync summary.
     ///
     /// # Errors
     /// That of the connection.
     pub async fn healthz(&self) -> Result<Health> {
-        self.call(&Call { needs_key: false, ..self.get("/healthz") }).await
+        self.call(&Call { key: KeyUse::Welcome, ..self.get("/healthz") }).await
     }
 
     /// Whether the node that answers is ready. Not being ready is an answer, not an error.
@@ -50,7 +50,7 @@ impl Client {
     /// # Errors
     /// That of the connection.
     pub async fn readyz(&self) -> Result<Ready> {
-        let call = Call { needs_key: false, ..self.get("/readyz") };
+        let call = Call { key: KeyUse::Unsent, ..self.get("/readyz") };
         parse_answer(&self.call_raw(&call, &[503]).await?)
     }
 
@@ -59,7 +59,7 @@ impl Client {
     /// # Errors
     /// That of the connection.
     pub async fn limits(&self) -> Result<Limits> {
-        self.call(&Call { needs_key: false, ..self.get("/v1/limits") }).await
+        self.call(&Call { key: KeyUse::Unsent, ..self.get("/v1/limits") }).await
     }
 
     /// The trust root, unverified: see [`trust_root_chain`](Self::trust_root_chain).
@@ -67,7 +67,7 @@ impl Client {
     /// # Errors
     /// That of the connection.
     pub async fn trust_root(&self) -> Result<TrustRootAnswer> {
-        self.call(&Call { needs_key: false, ..self.get("/v1/trust-root") }).await
+        self.call(&Call { key: KeyUse::Unsent, ..self.get("/v1/trust-root") }).await
     }
 
     /// The trust root, verified from a RootTHK that was learnt out of band, of any version. Keep the newest version and

@@ -60,7 +60,9 @@ export class MeasuredCluster {
   /** Waits until a node says that it leads. */
   async leader(): Promise<ClusterFileNode> {
     return until("a node says that it leads", async () => {
-      const asked = this.file.nodes.map(async (node) => ((await roleOf(node.api_url)) === "leader" ? [node] : []));
+      const asked = this.file.nodes.map(async (node) =>
+        (await roleOf(node.api_url, this.headers)) === "leader" ? [node] : [],
+      );
       return (await Promise.all(asked)).flat()[0] ?? null;
     });
   }
@@ -77,9 +79,9 @@ export class MeasuredCluster {
 }
 
 /** Null when the node does not answer. */
-async function roleOf(apiUrl: string): Promise<unknown> {
+async function roleOf(apiUrl: string, headers: Readonly<Record<string, string>>): Promise<unknown> {
   try {
-    const response = await fetch(`${apiUrl}/healthz`, { signal: AbortSignal.timeout(2000) });
+    const response = await fetch(`${apiUrl}/healthz`, { headers, signal: AbortSignal.timeout(2000) });
     const { raft } = (await response.json()) as { readonly raft?: { readonly role?: unknown } };
     return raft?.role ?? null;
   } catch {

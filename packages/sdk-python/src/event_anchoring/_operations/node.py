@@ -24,7 +24,8 @@ def origin(session: Session, given: Optional[Bytes32]) -> Operation[bytes]:
 
 def healthz(session: Session) -> Operation[models.Health]:
     """GET /healthz."""
-    return (yield from get(session, models.Health, "/healthz", needs_key=False))
+    call = make_call(session, "GET", "/healthz", needs_key=False, takes_key=True)
+    return (yield from ask(session, call, lambda body: decode(models.Health, body)))
 
 
 def readyz(session: Session) -> Operation[models.Ready]:

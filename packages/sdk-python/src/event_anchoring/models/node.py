@@ -87,8 +87,9 @@ class Health:
     cluster_id: Hex32
     origin_fingerprint: Hex32
     prime_root_thk: RootSync
-    raft: RaftStatus
     versions: Versions
+    raft: Optional[RaftStatus] = None
+    """How the node takes part in consensus; None: it is told to a key with `read` alone."""
 
 
 @dataclass(frozen=True)
