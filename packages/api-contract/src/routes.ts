@@ -36,8 +36,8 @@ const PUBLIC_ROUTES = [
     tag: "node",
     summary: "Node health, origin identifier and Prime RootTHK sync summary",
     description:
-      "200 while the process lives, whatever `status` says. A key with the scope `read`, if one is sent, is also told " +
-      "`raft`, and the text of `last_error`.",
+      "200 while the process lives, whatever `status` says. A key with the scope `read`, if one is sent, is also " +
+      "told `raft`, and the text of `last_error`.",
     tellsReadersMore: true,
     answers: { 200: healthSchema },
   }),

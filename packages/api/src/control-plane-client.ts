@@ -48,8 +48,8 @@ interface Waiter {
  * The connection of the api process to its control plane.
  *
  * - connecting: no connection; requests are refused at once, nothing of them was sent: `unavailable`, or `fenced` or
- *   `halted` if the control plane has left word that it ended for good. A new attempt is made after a pause that doubles
- *   from 25 ms to 1 s.
+ *   `halted` if the control plane has left word that it ended for good. A new attempt is made after a pause that
+ *   doubles from 25 ms to 1 s.
  * - connected: requests get a number and wait. All requests of one turn of the event loop are written together.
  * - When the connection is lost, what waits is answered at once: a write `outcome_unknown` (it may have been handed
  *   on), anything else `unavailable`.

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import { dirname } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import type { ApiKey } from "@event-anchoring/ledger";
 import type { Tracer } from "@event-anchoring/telemetry";
 import { ApiMetrics } from "./api-metrics.ts";
 import { createApp } from "./app.ts";
@@ -70,52 +71,50 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
   });
 }
 
+/** What this process is connected to: the control plane of its node, and the tables. */
+function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null) {
+  const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
+  const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
+  const { reason: stoppedReason } = new StoppedNode(dirname(config.controlSocket), systemClock);
+  const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger, tracer, stoppedReason });
+  const metrics = new ApiMetrics({
+    outstanding: () => controlPlane.outstanding,
+    stoppedReason,
+    spans: () => tracer?.counts() ?? null,
+    databaseUsage: () => reads.databaseUsage(),
+  });
+  const probe = new NodeProbe({ controlPlane, reads, clock: systemClock, stoppedReason });
+  const loadKeys = async (): Promise<readonly ApiKey[]> => {
+    const deadline = new Deadline(systemClock, KEY_TIMEOUT_MS);
+    const read = await ConsistentRead.begin({ controlPlane, reads }, "none", deadline);
+    return (await read.select((tables) => tables.apiKeys())).apiKeys;
+  };
+  const keys = new KeyTable({ load: loadKeys, clock: systemClock, logger, sha256: nodeCrypto.sha256 });
+  return { reads, controlPlane, metrics, probe, keys };
+}
+
 /**
  * Starts the api process of a node. It comes up without its control plane and without its tables, says so on /readyz,
  * and serves as soon as both are there.
  * @throws the error of a listener that cannot bind
  */
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
-  const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
-  const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
-  const clock = systemClock;
-  const stopped = new StoppedNode(dirname(config.controlSocket), clock);
-  const controlPlane = new ControlPlaneClient({
-    socketPath: config.controlSocket,
-    logger,
-    tracer,
-    stoppedReason: stopped.reason,
-  });
-  const metrics = new ApiMetrics({
-    outstanding: () => controlPlane.outstanding,
-    stoppedReason: stopped.reason,
-    spans: () => tracer?.counts() ?? null,
-    databaseUsage: () => reads.databaseUsage(),
-  });
+  const { reads, controlPlane, metrics, probe, keys } = connectNode(config, logger, tracer);
   let isStopping = false;
   const app = createApp({
     controlPlane,
     reads,
     metrics,
+    probe,
+    keys,
     logger,
     accessLog: config.accessLog,
     tracer,
-    clock,
+    clock: systemClock,
     randomBytes,
     crypto: nodeCrypto,
-    probe: new NodeProbe({ controlPlane, reads, clock, stoppedReason: stopped.reason }),
     trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
-    keys: new KeyTable({
-      load: async () => {
-        const deadline = new Deadline(clock, KEY_TIMEOUT_MS);
-        const read = await ConsistentRead.begin({ controlPlane, reads }, "none", deadline);
-        return (await read.select((tables) => tables.apiKeys())).apiKeys;
-      },
-      clock,
-      logger,
-      sha256: nodeCrypto.sha256,
-    }),
-    limiter: new RateLimiter(config.keyRequestsPerSecond, clock),
+    limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
     limits: { keyRequestsPerSecond: config.keyRequestsPerSecond },
     isStopping: () => isStopping,
     node: {

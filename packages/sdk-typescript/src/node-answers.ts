@@ -35,7 +35,7 @@ export interface Health {
   /** What a write to this node names. */
   readonly originFingerprint: string;
   readonly primeRootThk: RootSync;
-  /** How the node takes part in consensus. null: it is told to a key with `read` alone, while the control plane answers. */
+  /** How the node takes part in consensus. null: only a key with `read` is told, while the control plane answers. */
   readonly raft: {
     readonly role: string;
     readonly term: number;
