@@ -106,7 +106,20 @@ function warnings(before: TrustRoot, after: TrustRoot): Difference[] {
   );
   const moved = nodes(before, after).filter(({ text }) => text.startsWith("node ")).length;
   warn(moved > 2, `${moved} things change about nodes: one at a time is safer`);
+  const waiting = untilTheyVote(before, after);
+  warn(waiting !== null, waiting ?? "");
   return found;
+}
+
+/** Nodes that join as active cannot cosign before they have followed: what that costs; null: nothing. */
+function untilTheyVote(before: TrustRoot, after: TrustRoot): string | null {
+  const active = after.nodes.filter(({ status }) => status === "active");
+  const joining = active.filter(({ nodeId }) => !before.nodes.some((node) => node.nodeId === nodeId));
+  const spare = active.length - joining.length - after.quorum;
+  if (joining.length === 0 || spare > 0) return null;
+  const cost = spare === 0 ? "no other node may be down" : "nothing is certified, and clients are refused";
+  const names = joining.map(({ nodeId }) => nodeId).join(", ");
+  return `until ${names} can cosign ${cost}: add learners first, and promote them by a second version`;
 }
 
 function isLost(root: TrustRoot, fingerprint: TrustRoot["origins"][number]["originFingerprint"]): boolean {

@@ -138,6 +138,18 @@ describe("anchorctl root propose, sign and show", () => {
     expect((await root("show", at("next"))).stdout).toMatch(/! fewer root keys than before/u);
   });
 
+  test("warn of a quorum that counts on nodes before they can cosign, and name the way in two steps", async () => {
+    const [n4, n5] = [await newNode("n4"), await newNode("n5")];
+    await proposal("--add-active", n4, "--add-active", n5, "--quorum", "3");
+    expect((await root("show", at("next"))).stdout).toMatch(
+      /! until n4, n5 can cosign no other node may be down: add learners first, and promote them by a second version\n/u,
+    );
+    await proposal("--add-active", n4, "--add-active", n5, "--quorum", "4");
+    expect((await root("show", at("next"))).stdout).toMatch(/! until n4, n5 can cosign nothing is certified/u);
+    await proposal("--add-learner", n4, "--add-learner", n5);
+    expect((await root("show", at("next"))).stdout).not.toMatch(/can cosign/u);
+  });
+
   test("show the newest version where no proposal is given", async () => {
     expect(await json(root("show", "--json"))).toMatchObject({ version: 1, differences: null, root_threshold: 2 });
     expect((await root("show")).stdout).toContain("2 of 3 must sign");

@@ -77,7 +77,7 @@ const refusedSchema = z.strictObject({
 });
 
 const operatorResultSchema = z.discriminatedUnion("outcome", [
-  z.strictObject({ outcome: z.literal("applied") }),
+  z.strictObject({ outcome: z.literal("applied"), finality: z.enum(["certified", "committed"]) }),
   z.strictObject({ outcome: z.literal("unchanged") }),
   z.strictObject({ outcome: z.literal("rejected"), code: z.string().max(64), detail: z.string().max(1000) }),
   refusedSchema,
@@ -106,7 +106,8 @@ const apiKeyListSchema = z.discriminatedUnion("outcome", [
 
 /**
  * What became of a call that writes. `applied` and `unchanged` (it was so already): HTTP 200. `rejected`, by a rule of
- * the ledger: 409. `refused`, not now: 503.
+ * the ledger: 409. `refused`, not now: 503. What is applied is in force either way; its finality says whether every leaf
+ * that there was by then had a certificate in time.
  */
 export type OperatorResult = z.infer<typeof operatorResultSchema>;
 

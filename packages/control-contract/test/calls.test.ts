@@ -112,7 +112,8 @@ function changed(body: Uint8Array, changes: object): Uint8Array {
 }
 
 const results: readonly OperatorResult[] = [
-  { outcome: "applied" },
+  { outcome: "applied", finality: "certified" },
+  { outcome: "applied", finality: "committed" },
   { outcome: "unchanged" },
   { outcome: "rejected", code: "api_key_limit", detail: "two live keys" },
   { outcome: "refused", code: "no_leader", detail: "", retryAfterMs: 200 },
@@ -124,7 +125,7 @@ describe("operator calls", () => {
     expect(decodeRevokeApiKey(encodeRevokeApiKey(revocation))).toEqual(revocation);
     expect(decodeRotateApiKey(encodeRotateApiKey(rotation))).toEqual(rotation);
     expect(results.map((result) => decodeOperatorResult(encodeOperatorResult(result)))).toEqual(results);
-    expect(results.map(operatorResultStatus)).toEqual([200, 200, 409, 503]);
+    expect(results.map(operatorResultStatus)).toEqual([200, 200, 200, 409, 503]);
   });
 
   test.each([

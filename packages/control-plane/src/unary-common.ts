@@ -17,6 +17,8 @@ import type { PeerNetwork, UnaryAnswer } from "./transport/network-types.ts";
 /** How long an operator's call, and a confirmation by a read-index round, may take. */
 const OPERATOR_DEADLINE_MS = 10_000;
 const CONFIRM_DEADLINE_MS = 2000;
+/** How long an operator waits for a certificate. What was asked for is in force already: a stall must not hide that. */
+const CERTIFICATE_WAIT_MS = 1500;
 
 export const RETRY_AFTER_MS = 1000;
 
@@ -55,29 +57,53 @@ export function confirmed(session: Session, clock: Clock, signal: AbortSignal): 
   });
 }
 
-/** Resolves once the command is decided, or given up. */
+/** Resolves once the command is decided and what it made is certified, or either was given up. */
 export async function submitted(session: Session, clock: Clock, command: Command): Promise<OperatorResult> {
   const result = await new Promise<SubmissionResult>((respond) => {
     session.submit({
       command,
-      answer: "certified",
+      answer: "committed",
       deadlineMs: clock.monotonicMs() + OPERATOR_DEADLINE_MS,
-      isHousekeeping: false,
       respond,
     });
   });
-  return operatorResult(result);
+  return operatorResult(result, async () => ((await isCertified(session, clock)) ? "certified" : "committed"));
 }
 
-function operatorResult(result: SubmissionResult): OperatorResult {
+/** Whether every leaf that there is now gets a certificate in time. */
+function isCertified({ state, certifier }: Session, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const open = new Set([...state.origins.values()].filter(({ status }) => status !== "lost"));
+    const timer = clock.startTimer(CERTIFICATE_WAIT_MS, () => finish(false));
+    const stops: (() => void)[] = [];
+    const finish = (isMet: boolean): void => {
+      timer.cancel();
+      for (const stop of stops) stop();
+      resolve(isMet);
+    };
+    for (const origin of [...open]) {
+      const covered = (): void => {
+        open.delete(origin);
+        if (open.size === 0) finish(true);
+      };
+      stops.push(certifier.whenCovered(origin.originFingerprint, origin.tree.size, covered));
+    }
+  });
+}
+
+async function operatorResult(
+  result: SubmissionResult,
+  finality: () => Promise<"certified" | "committed">,
+): Promise<OperatorResult> {
   if (result.kind === "refused") {
     return { outcome: "refused", code: result.code, detail: result.detail, retryAfterMs: RETRY_AFTER_MS };
   }
   const { outcome } = result;
   switch (outcome.kind) {
     case "applied":
+      return { outcome: "applied", finality: await finality() };
     case "unchanged":
-      return { outcome: outcome.kind };
+      return { outcome: "unchanged" };
     case "rejected":
       return { outcome: "rejected", code: outcome.rejection.code, detail: outcome.rejection.detail };
     case "records":

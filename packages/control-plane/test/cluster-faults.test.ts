@@ -248,7 +248,6 @@ describe("an ended session", () => {
       command: eventCommand(node.identity.originFingerprint, 1),
       answer: "certified",
       deadlineMs,
-      isHousekeeping: false,
       respond,
     });
     session.read({ origins: "none", deadlineMs, respond });

@@ -58,7 +58,7 @@ beforeEach(() => {
   queue.onLeadership(true);
 });
 
-function group(options: { commands?: readonly Command[]; patienceMs?: number; isHousekeeping?: boolean } = {}) {
+function group(options: { commands?: readonly Command[]; patienceMs?: number } = {}) {
   counter += 1;
   const id = { node: 5n, incarnation: 1, counter };
   const content = { id, notAfter: 50_000, commands: options.commands ?? [eventCommand(ORIGIN, counter)] };
@@ -69,7 +69,6 @@ function group(options: { commands?: readonly Command[]; patienceMs?: number; is
     bytes,
     from: null,
     deadlineMs: clock.monotonicMs() + (options.patienceMs ?? 5000),
-    isHousekeeping: options.isHousekeeping ?? false,
   } satisfies QueuedGroup;
 }
 
@@ -159,7 +158,7 @@ describe("group commit", () => {
 
   test("leaves what must be alone in its entry alone", () => {
     takes = false;
-    queue.offer([group(), group({ commands: [GENESIS], isHousekeeping: true }), group()]);
+    queue.offer([group(), group({ commands: [GENESIS] }), group()]);
     takes = true;
     toRecord = [CERTIFICATE];
     queue.pump();
@@ -205,12 +204,12 @@ describe("refusals", () => {
     expect(proposed).toEqual([]);
   });
 
-  test("give the gate's reason to clients, those that already wait included; housekeeping passes", () => {
+  test("give the gate's reason to clients, those that already wait included; what the group lives by passes", () => {
     takes = false;
     queue.offer([group()]);
-    gate = { code: "certification_stalled", detail: "" };
+    gate = { code: "certification_stalled", detail: "", holds: new Set(["client"]) };
     takes = true;
-    queue.offer([group(), group({ commands: [MARK], isHousekeeping: true })]);
+    queue.offer([group(), group({ commands: [MARK] })]);
     expect(refused).toEqual([
       { counter: 2, code: "certification_stalled" },
       { counter: 1, code: "certification_stalled" },
@@ -218,11 +217,34 @@ describe("refusals", () => {
     expect(countersOf(0)).toEqual([3]);
   });
 
-  test("keep even housekeeping and certificates from a clock that must not stamp", () => {
-    gate = { code: "clock_unsafe", detail: "" };
+  test("are decided by what a group holds, whoever has sent it", () => {
+    const trustRoot: Command = { kind: "trust_root", document: "a document" };
+    const revocation: Command = { kind: "revoke_api_key", operator: "o", keyId: new Uint8Array(16) };
+    const offered = (holds: Gate["holds"]): number[] => {
+      gate = { code: "certification_stalled", detail: "", holds };
+      const before = counter;
+      const event = eventCommand(ORIGIN, 1);
+      const groups = [[event], [revocation], [trustRoot], [MARK], [revocation, event]].map((commands) => ({
+        ...group({ commands }),
+        from: "b",
+      }));
+      queue.onLeadership(false);
+      queue.onLeadership(true);
+      refused = [];
+      queue.offer(groups);
+      return refused.map((each) => each.counter - before);
+    };
+    takes = false;
+    expect(offered(new Set(["client"]))).toEqual([1, 5]);
+    expect(offered(new Set(["client", "operator"]))).toEqual([1, 2, 5]);
+    expect(offered(new Set())).toEqual([]);
+  });
+
+  test("keep what the group lives by, and certificates, from a clock that must not stamp", () => {
+    gate = { code: "clock_unsafe", detail: "", holds: new Set(["client", "operator", "group"]) };
     toRecord = [CERTIFICATE];
     queue.onCertificate();
-    queue.offer([group(), group({ commands: [MARK], isHousekeeping: true })]);
+    queue.offer([group(), group({ commands: [MARK] })]);
     clock.advance(1000);
     queue.pump();
     expect(proposed).toEqual([]);
@@ -285,7 +307,7 @@ describe("certificates", () => {
 
   test("are not lost to an entry that must be alone", () => {
     toRecord = [CERTIFICATE];
-    queue.offer([group({ commands: [GENESIS], isHousekeeping: true })]);
+    queue.offer([group({ commands: [GENESIS] })]);
     expect(certificatesOf(0)).toEqual([]);
     queue.onCertificate();
     queue.onApplied(1);

@@ -88,7 +88,7 @@ describe("a new leader", () => {
     leadership.onApplied(4, 4);
     leadership.onApplied(4, 4);
     expect(proposed()).toEqual(["genesis"]);
-    expect(submitted[0]).toMatchObject({ isHousekeeping: true, answer: "committed" });
+    expect(submitted[0]).toMatchObject({ answer: "committed" });
   });
 
   test("marks a certify point when it finds uncovered leaves, once a term", () => {
@@ -97,6 +97,31 @@ describe("a new leader", () => {
     leadership.onApplied(4, 4);
     leadership.onApplied(5, 5);
     expect(proposed()).toEqual(["mark_certify_point", "mark_certify_point"]);
+  });
+
+  test("asks everybody to sign where the trees end, every few seconds while leaves wait for a certificate", () => {
+    leadership.onApplied(4, 4);
+    clock.advance(10_000);
+    leadership.look(0);
+    uncovered = { leaves: 2, oldestMs: 2900 };
+    leadership.look(0);
+    expect(proposed()).toEqual([]);
+    uncovered = { leaves: 2, oldestMs: 3000 };
+    leadership.look(0);
+    leadership.look(0);
+    clock.advance(2900);
+    leadership.look(0);
+    expect(proposed()).toEqual(["mark_certify_point"]);
+    clock.advance(100);
+    leadership.look(0);
+    expect(proposed()).toEqual(["mark_certify_point", "mark_certify_point"]);
+  });
+
+  test("hands leadership on when an entry of its own is not applied for two seconds", () => {
+    leadership.look(2000);
+    expect(transfers).toBe(0);
+    leadership.look(2001);
+    expect(transfers).toBe(1);
   });
 
   test("proposes nothing when all is well", () => {

@@ -327,7 +327,6 @@ export class MemoryCluster {
         command,
         answer: "certified",
         deadlineMs: this.time.clock.monotonicMs() + timeoutMs,
-        isHousekeeping: false,
         respond,
       });
     });

@@ -87,7 +87,10 @@ async function keyOn(node: MemoryNode, keyId: Uint8Array) {
 describe("an API key", () => {
   test("made through one node is listed by every other, with its rate and who made it", async () => {
     const drawn = drawApiKey({ label: "robot", scopes: ["read", "admin"], requestsPerSecond: 25 });
-    expect(await written(a, "create_api_key", encodeCreateApiKey(drawn.call))).toEqual({ outcome: "applied" });
+    expect(await written(a, "create_api_key", encodeCreateApiKey(drawn.call))).toEqual({
+      outcome: "applied",
+      finality: "certified",
+    });
     for (const node of cluster.nodes) {
       expect(await keyOn(node, drawn.keyId)).toMatchObject({
         apiClientId: drawn.apiClientId,
@@ -106,7 +109,7 @@ describe("an API key", () => {
     const drawn = drawApiKey({ label: "robot", scopes: ["read"] });
     await written(a, "create_api_key", encodeCreateApiKey(drawn.call));
     const revoke = encodeRevokeApiKey({ keyId: drawn.keyId });
-    expect(await written(b, "revoke_api_key", revoke)).toEqual({ outcome: "applied" });
+    expect(await written(b, "revoke_api_key", revoke)).toEqual({ outcome: "applied", finality: "certified" });
     expect(await written(c, "revoke_api_key", revoke)).toEqual({ outcome: "unchanged" });
     expect((await keyOn(a, drawn.keyId))?.revokedMs).toBeGreaterThan(START_MS);
     expect(await written(a, "create_api_key", encodeCreateApiKey(drawn.call))).toMatchObject({
@@ -120,7 +123,7 @@ describe("an API key", () => {
     await written(a, "create_api_key", encodeCreateApiKey(drawn.call));
     const replacement = drawReplacementApiKey({ keyId: drawn.keyId, overlapMs: 60_000 });
     const rotate = encodeRotateApiKey(replacement.call);
-    expect(await written(b, "rotate_api_key", rotate)).toEqual({ outcome: "applied" });
+    expect(await written(b, "rotate_api_key", rotate)).toEqual({ outcome: "applied", finality: "certified" });
     expect(await written(c, "rotate_api_key", rotate)).toEqual({ outcome: "unchanged" });
     expect(await keyOn(c, replacement.keyId)).toMatchObject({
       apiClientId: drawn.apiClientId,

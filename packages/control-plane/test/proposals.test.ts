@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import {
+  type Command,
   type CommandOutcome,
   type EntryDecision,
   type LeafWrite,
@@ -50,7 +51,6 @@ function submit(options: Partial<Submission> = {}): SubmissionResult[] {
     command: eventCommand(ORIGIN, 1),
     answer: "certified",
     deadlineMs: clock.monotonicMs() + 1000,
-    isHousekeeping: false,
     respond: (result) => results.push(result),
     ...options,
   });
@@ -176,12 +176,25 @@ describe("a submission", () => {
     expect(sent.map(({ groups }) => groups.map(({ weight }) => weight.commands))).toEqual([[2], [1]]);
   });
 
-  test("of the node itself shares no group with a client's", async () => {
+  test("that makes no leaves for a client shares its group with nothing", async () => {
+    const revocation: Command = { kind: "revoke_api_key", operator: "o", keyId: new Uint8Array(16) };
     submit();
-    submit({ isHousekeeping: true, command: { kind: "mark_certify_point" } });
+    submit();
+    submit({ command: { kind: "trust_root", document: "a document" } });
+    submit({ command: revocation });
+    submit({ command: revocation });
+    submit({ command: { kind: "mark_certify_point" } });
     submit();
     await settle();
-    expect(sent[0]?.groups.map(({ isHousekeeping }) => isHousekeeping)).toEqual([false, true, false]);
+    expect(sent[0]?.groups.map(({ purpose, weight }) => [purpose, weight.commands])).toEqual([
+      ["client", 2],
+      ["group", 1],
+      ["operator", 1],
+      ["operator", 1],
+      ["group", 1],
+      ["client", 1],
+    ]);
+    expect(sent[0]?.groups.map(({ isAlone }) => isAlone)).toEqual([false, true, false, false, false, false]);
   });
 });
 
@@ -345,7 +358,6 @@ describe("a leader's refusal", () => {
       command: eventCommand(ORIGIN, 1),
       answer: "certified",
       deadlineMs: 1e9,
-      isHousekeeping: false,
       respond: (result) => results.push(result),
     });
     await settle();

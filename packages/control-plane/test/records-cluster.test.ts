@@ -183,7 +183,7 @@ describe("nested signatures", () => {
       const content = { id: { node: 77n, incarnation: 1, counter: 1 }, notAfter: 50_000, commands: [command()] };
       const bytes = encodeGroup(content);
       const group = { ...waitingGroupOf(content, bytes.length), id: content.id, bytes, from: null };
-      leader.live().leaderQueue.offer([{ ...group, deadlineMs: Number.MAX_SAFE_INTEGER, isHousekeeping: false }]);
+      leader.live().leaderQueue.offer([{ ...group, deadlineMs: Number.MAX_SAFE_INTEGER }]);
       await cluster.time.advance(500);
       for (const { tables } of cluster.nodes) {
         expect(tables.decisions.flatMap(({ outcomes }) => outcomes).at(-1)).toMatchObject({

@@ -118,7 +118,7 @@ describe("raising the rules", () => {
     expect(proposedBy(rules)).toHaveLength(1);
     expect(proposedBy(rules)).toHaveLength(0);
     const [first] = submitted;
-    expect(first).toMatchObject({ isHousekeeping: true, deadlineMs: clock.monotonicMs() + 1000 });
+    expect(first).toMatchObject({ deadlineMs: clock.monotonicMs() + 1000 });
     first?.respond({ kind: "refused", code: "no_leader", detail: "" });
     expect(proposedBy(rules)).toHaveLength(1);
     submitted.at(-1)?.respond({ kind: "decided", finality: "certified", outcome: { kind: "applied" } });

@@ -41,8 +41,16 @@ export {
   readEntryHeader,
 } from "./entry-codec.ts";
 export type { EntryHeader, EntryToEncode } from "./entry-codec.ts";
-export { fitsEntry, mayAppendLeaf, needsCertifyPoint, packEntry, waitingGroupOf, weightOf } from "./pack-entry.ts";
-export type { PackedEntry, WaitingGroup, Weight } from "./pack-entry.ts";
+export {
+  fitsEntry,
+  mayAppendLeaf,
+  needsCertifyPoint,
+  packEntry,
+  sharesGroup,
+  waitingGroupOf,
+  weightOf,
+} from "./pack-entry.ts";
+export type { PackedEntry, Purpose, WaitingGroup, Weight } from "./pack-entry.ts";
 export { ENTRY_VERSION_MAX, RULES_FIRST, RULES_MAX, rulesOf } from "./rules.ts";
 export type { EntryVersion, Rules } from "./rules.ts";
 export { LedgerHaltError } from "./halt.ts";

@@ -81,9 +81,48 @@ function touchesKeyTable({ kind }: Command): boolean {
   return kind === "create_api_key" || kind === "revoke_api_key" || kind === "rotate_api_key";
 }
 
+/**
+ * Who wants a command decided, the first to be held back first:
+ * - `client`: it makes leaves for a client;
+ * - `operator`: a key, or an erasure;
+ * - `group`: what the group itself lives by. Genesis, trust roots, rules and certify points.
+ */
+export type Purpose = "client" | "operator" | "group";
+
+const PURPOSES: readonly Purpose[] = ["client", "operator", "group"];
+
+function purposeOf({ kind }: Command): Purpose {
+  switch (kind) {
+    case "record_events":
+    case "record_claim":
+    case "record_grant":
+    case "record_revocation":
+      return "client";
+    case "erase_client_event":
+    case "create_api_key":
+    case "revoke_api_key":
+    case "rotate_api_key":
+      return "operator";
+    case "genesis":
+    case "trust_root":
+    case "mark_certify_point":
+    case "raise_rules":
+      return "group";
+    default:
+      return assertNever(kind);
+  }
+}
+
+/** True if commands like this one may share a group: whatever holds one of them back holds all of them back. */
+export function sharesGroup(command: Command): boolean {
+  return purposeOf(command) === "client";
+}
+
 /** What the leader has to know of a group that waits. */
 export interface WaitingGroup {
   readonly weight: Weight;
+  /** Of a group with several: the one that is held back first. */
+  readonly purpose: Purpose;
   /** Holds genesis or a trust-root version: nothing else may stand in its entry. */
   readonly isAlone: boolean;
   /** Holds a key-table command: goes before the others of its entry. */
@@ -102,6 +141,7 @@ export function waitingGroupOf(group: ProposalGroup, encodedBytes: number): Wait
   }
   return {
     weight: { commands, signedCommands, bytes: encodedBytes },
+    purpose: PURPOSES.find((purpose) => group.commands.some((command) => purposeOf(command) === purpose)) ?? "client",
     isAlone: group.commands.some(mustBeAlone),
     isKeyTable: group.commands.some(touchesKeyTable),
     needsCertifyPoint: group.commands.some(needsCertifyPoint),

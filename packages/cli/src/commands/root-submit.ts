@@ -41,7 +41,12 @@ export async function submitRootCommand(
   const proposal = completeProposal(chain, paths);
   const operators = withKeysOf(options.operators, proposal.trustRoot);
   const document = formatProposal(proposal);
-  const outcome = await write(operators, timeoutMs, (call) => proposeTrustRoot({ ...call, document }));
+  let finality: "certified" | "committed" | null = null;
+  const outcome = await write(operators, timeoutMs, async (call) => {
+    const result = await proposeTrustRoot({ ...call, document });
+    finality = result.outcome === "applied" ? result.finality : null;
+    return result;
+  });
   const { version } = proposal.trustRoot;
   const extended = verifyTrustRootChain(
     { documents: [...chain.versions.map(({ note }) => note), document], pinnedRootThk: pinOf(chain) },
@@ -49,10 +54,12 @@ export async function submitRootCommand(
   );
   if (extended.result === "refused") throw new Error(`what the cluster took is refused here: ${extended.code}`);
   if (folder !== null) await writeTrustRoots(folder, extended.chain);
-  const said = { version, root_thk: bytesToHex(proposal.rootThk), changed: outcome === "applied" };
+  const said = { version, root_thk: bytesToHex(proposal.rootThk), changed: outcome === "applied", finality };
   if (!isJson) {
     const word = outcome === "applied" ? "is in force" : "was in force before";
     printer.verdict("pass", `Version ${version} ${word}, RootTHK ${said.root_thk}`);
+    if (finality === "committed")
+      printer.verdict("warn", "It is committed, and not certified yet: too few nodes have cosigned it");
   }
   const pending = options.waitMs === 0 ? null : await waitForMembership(operators, options.waitMs, version, aside);
   if (isJson) printer.json({ ...said, pending });

@@ -179,7 +179,10 @@ export class Certifier {
     return [...this.#origins.values()].flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
   }
 
-  /** Says again what is not certified after `afterMs`: the first telling may have been lost with a connection. */
+  /**
+   * Says again what is not certified after `afterMs`: the first telling may have been lost with a connection. A node
+   * that was not entitled to sign when it passed the newest point, and is now, signs it.
+   */
   resendUncovered(afterMs: number): void {
     const before = this.#options.clock.monotonicMs() - afterMs;
     const stale = [...this.#origins.values()].filter((certification) => {
@@ -188,6 +191,11 @@ export class Certifier {
     });
     const items = stale.flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
     if (items.length > 0) this.#options.broadcast(items);
+    for (const { points } of stale) {
+      const newest = [...points.values()].at(-1);
+      if (newest?.cosignature === null) this.#signLater(newest);
+    }
+    if (this.#toSign.length > 0) void this.#signWaiting();
   }
 
   /** Leaves that no held certificate covers, and for how long the oldest certify point has waited. */
@@ -269,7 +277,7 @@ export class Certifier {
   }
 
   #maySign(point: OwnPoint): boolean {
-    if (!this.#options.maySign()) return false;
+    if (!this.#options.maySign() || this.#cosignerOf(point) === null) return false;
     const promised = this.#options.promises.headOf(point.originFingerprint);
     if (promised === null || promised.treeSize < point.treeSize) return true;
     if (promised.treeSize > point.treeSize) return false;
@@ -332,7 +340,10 @@ export class Certifier {
     const { originFingerprint, treeSize, rootHash, timeS, raftIndex, effect } = point;
     const root = this.#judge(origin, treeSize);
     const cosigner = this.#options.cosignerUnder(root);
-    if (cosigner === null) return null;
+    if (cosigner === null) {
+      point.isToBeSigned = false;
+      return null;
+    }
     const signature = signHead(root, originFingerprint, point, timeS, cosigner);
     const cosignature = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex, effect };
     point.cosignature = cosignature;
@@ -426,6 +437,11 @@ export class Certifier {
     const smallest = sizes.reduce((least, size) => Math.min(least, size));
     certification.offers.get(smallest)?.delete(from);
     if (certification.offers.get(smallest)?.size === 0) certification.offers.delete(smallest);
+  }
+
+  #cosignerOf({ originFingerprint, treeSize }: OwnPoint): Signer | null {
+    const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
+    return origin === undefined ? null : this.#options.cosignerUnder(this.#judge(origin, treeSize));
   }
 
   /** The trust root that judges a checkpoint of this size. */

@@ -93,7 +93,6 @@ function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: 
       command,
       answer,
       deadlineMs: startMs + remainingMs,
-      isHousekeeping: false,
       ...(span === null ? {} : { trace: span.context }),
       respond: (result) => done({ ...submissionAnswer(result, session), requestId }),
     });

@@ -31,7 +31,7 @@ import {
   confirmed,
   submitted,
 } from "../unary-common.ts";
-import { isVoter } from "./membership-plan.ts";
+import { isLearner, isVoter } from "./membership-plan.ts";
 import { missingKeyUnder } from "./own-keys.ts";
 
 const READINESS_TIMEOUT_MS = 1500;
@@ -51,6 +51,10 @@ export async function proposeTrustRoot(view: UnaryView, request: UnaryRequest): 
     return answer(refusedNow("no_leader", "no quorum has confirmed in time which version is newest"));
   const chain = session.state.trustRootChain;
   if (chain === null) return answer(refusedNow("not_initialised", "the genesis entry is not applied yet"));
+  const pending = session.membership.restored.pending();
+  if (pending !== null) {
+    return answer(refusedNow("not_initialised", `trust-root version ${pending.version} is not applied yet`));
+  }
   const next = nextOf(chain, document);
   if ("outcome" in next) return answer(next);
   const restoring = restoringIn(chain.newest.trustRoot, next);
@@ -96,19 +100,24 @@ function restoringIn(before: TrustRoot, next: TrustRoot): string | null {
   return lost === undefined ? null : `a version that calls origin ${bytesToHex(lost.originFingerprint)} lost ${why}`;
 }
 
-/** Why too few nodes could cosign under that version as soon as it is in force; null: enough can. */
+/**
+ * Why too few nodes could cosign under that version; null: enough can. A learner that it makes active votes as soon as it
+ * is in force. Whoever it brings in cannot be asked before: such a node counts only while every other one is ready.
+ */
 async function preflight(view: UnaryView, session: Session, next: TrustRoot, document: string): Promise<string | null> {
   const { confState } = session.membership;
-  const signers = next.nodes.filter(({ nodeId, status }) => {
+  const active = next.nodes.filter(({ status }) => status === "active");
+  const signers = active.filter(({ nodeId }) => {
     const raftId = session.members.raftIdOf(nodeId);
-    return status === "active" && raftId !== null && isVoter(confState, raftId);
+    return raftId !== null && (isVoter(confState, raftId) || isLearner(confState, raftId));
   });
   const answers = await Promise.all(
     signers.map(async ({ nodeId }) => ({ nodeId, ...(await readinessOf(view, nodeId, document)) })),
   );
   const ready = answers.filter((each) => each.ready).length;
-  if (ready >= next.quorum) return null;
   const reasons = answers.filter((each) => !each.ready).map(({ nodeId, detail }) => `${nodeId}: ${detail}`);
+  const newcomers = active.length - signers.length;
+  if (ready + (reasons.length === 0 ? newcomers : 0) >= next.quorum) return null;
   const have = `${ready} of the ${next.quorum} nodes that must cosign under version ${next.version} are ready now`;
   return [have, ...reasons].join("; ");
 }

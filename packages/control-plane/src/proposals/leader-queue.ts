@@ -3,6 +3,7 @@ import {
   type EntryVersion,
   type GroupId,
   LIMITS,
+  type Purpose,
   type WaitingGroup,
   encodeEntry,
   packEntry,
@@ -38,16 +39,16 @@ export interface QueuedGroup extends WaitingGroup {
   readonly from: string | null;
   /** Monotonic time after which nobody waits for it. */
   readonly deadlineMs: number;
-  /** The node's own housekeeping: proposed also while client commands are held back. */
-  readonly isHousekeeping: boolean;
   /** Of its traced writes; absent: none is. Beside the group, never in its bytes. */
   readonly traces?: readonly TraceContext[];
 }
 
-/** Why client commands are held back. */
+/** Why commands are held back, and which. */
 export interface Gate {
   readonly code: RefusalCode;
   readonly detail: string;
+  /** Groups of these purposes are refused. What the group itself lives by waits instead, if it is held back as well. */
+  readonly holds: ReadonlySet<Purpose>;
 }
 
 interface TimedGroup extends QueuedGroup {
@@ -64,7 +65,7 @@ export interface LeaderQueueOptions {
   readonly onRecording: (certificates: readonly Certificate[]) => void;
   /** A group has come and will be proposed: what deciding it needs can be begun with. */
   readonly onQueued: (group: QueuedGroup) => void;
-  /** Why no client command may be proposed now; null: nothing. While it is `clock_unsafe`, nothing at all is. */
+  /** Why not everything may be proposed now; null: all may. */
   readonly gate: () => Gate | null;
   /** Of the entries that are proposed now. */
   readonly entryVersion: () => EntryVersion;
@@ -114,7 +115,7 @@ export class LeaderQueue {
     const now = this.#options.clock.monotonicMs();
     const refused: QueuedGroup[] = [];
     const gate = this.#options.gate();
-    for (const group of gate === null ? groups : this.#refuseClients(groups, gate)) {
+    for (const group of gate === null ? groups : this.#refuseHeld(groups, gate)) {
       const key = groupKey(group.id);
       if (this.#queuedKeys.has(key)) continue;
       const isFull =
@@ -201,10 +202,10 @@ export class LeaderQueue {
     const gate = this.#options.gate();
     if (gate !== null) {
       const groups = this.#groups;
-      this.#remove(new Set(groups.filter(({ isHousekeeping }) => !isHousekeeping).map(({ id }) => groupKey(id))));
-      this.#refuseClients(groups, gate);
-      // A clock that is not to be trusted stamps nothing, not even housekeeping.
-      if (gate.code === "clock_unsafe") return false;
+      this.#remove(new Set(groups.filter((group) => isRefused(group, gate)).map(({ id }) => groupKey(id))));
+      this.#refuseHeld(groups, gate);
+      // Nothing is stamped then, and no certificate recorded.
+      if (gate.holds.has("group")) return false;
     }
     const now = this.#options.clock.monotonicMs();
     const isTooSoon = this.#groups.length > 0 && now - this.#recordedMs < RECORD_CERTIFICATES_EVERY_MS;
@@ -233,11 +234,11 @@ export class LeaderQueue {
     return true;
   }
 
-  /** While client commands are held back, they are refused; returns the others. */
-  #refuseClients<Group extends QueuedGroup>(groups: readonly Group[], gate: Gate): readonly Group[] {
-    const clients = groups.filter((group) => !group.isHousekeeping);
-    if (clients.length > 0) this.#options.refuse(clients, gate.code, gate.detail);
-    return groups.filter((group) => group.isHousekeeping);
+  /** Returns those that the gate does not refuse. */
+  #refuseHeld<Group extends QueuedGroup>(groups: readonly Group[], gate: Gate): readonly Group[] {
+    const held = groups.filter((group) => isRefused(group, gate));
+    if (held.length > 0) this.#options.refuse(held, gate.code, gate.detail);
+    return groups.filter((group) => !isRefused(group, gate));
   }
 
   #dropExpired(): void {
@@ -279,6 +280,11 @@ export class LeaderQueue {
     this.#bytes = 0;
     return all;
   }
+}
+
+/** By what the group holds, not by who sent it: a follower's group is judged like one of this node's own. */
+function isRefused({ purpose }: QueuedGroup, { holds }: Gate): boolean {
+  return purpose !== "group" && holds.has(purpose);
 }
 
 export function groupKey(id: GroupId): string {

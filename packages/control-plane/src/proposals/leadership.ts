@@ -1,4 +1,4 @@
-import type { Certificate, Command, LedgerState } from "@event-anchoring/ledger";
+import type { Certificate, Command, LedgerState, Purpose } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Term } from "raft-ts";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
@@ -8,9 +8,16 @@ import type { Gate } from "./leader-queue.ts";
 import type { Submission } from "./proposals.ts";
 import type { PendingTrustRoot } from "../membership/restored-group.ts";
 
-/** Above this many leaves, or this age, without a certificate the leader proposes no client command. */
+/** Above this many leaves, or this age, without a certificate the leader proposes no command that makes another. */
 const UNCOVERED_LEAVES_MAX = 20_000;
 const UNCOVERED_AGE_MAX_MS = 5000;
+/** While leaves wait for a certificate, everybody is asked this often to sign where the trees end now. */
+const MARK_AGAIN_MS = 3000;
+/** A leader that has not applied its own entry for this long looks for a healthier one: its disk may hang. */
+const STALLED_MAX_MS = 2000;
+const RECORDS: ReadonlySet<Purpose> = new Set(["client"]);
+const ALL_BUT_THE_GROUPS: ReadonlySet<Purpose> = new Set(["client", "operator"]);
+const ALL: ReadonlySet<Purpose> = new Set(["client", "operator", "group"]);
 /** Nobody waits for housekeeping; it must outlast an election. */
 const HOUSEKEEPING_DEADLINE_MS = 60_000;
 
@@ -33,6 +40,7 @@ export class Leadership {
   /** Sizes already on their way into the log in this term of office, by origin. */
   #proposedSizes = new Map<string, number>();
   #housekeptTerm: Term = 0;
+  #markedMs = 0;
   /** Of a restored group, in this term of office; 0: none. */
   #proposedVersion = 0;
 
@@ -58,7 +66,24 @@ export class Leadership {
     this.#housekeptTerm = ownTerm;
     const { state, certifier, genesisDocument } = this.#options;
     if (state.trustRootChain === null) this.#propose({ kind: "genesis", document: genesisDocument });
-    else if (certifier.uncovered().leaves > 0) this.#propose({ kind: "mark_certify_point" });
+    else if (certifier.uncovered().leaves > 0) this.#markCertifyPoint();
+  }
+
+  /**
+   * Called every little while on the leader, with the age of its oldest entry that is not applied. A certify point may
+   * have passed while too few nodes were entitled to sign it: they are asked again until a certificate comes.
+   */
+  look(oldestUnderWayMs: number): void {
+    const { certifier, environment, transferLeadership } = this.#options;
+    if (oldestUnderWayMs > STALLED_MAX_MS) transferLeadership();
+    const { oldestMs } = certifier.uncovered();
+    const saidMs = environment.clock.monotonicMs() - this.#markedMs;
+    if (Math.min(oldestMs, saidMs) >= MARK_AGAIN_MS) this.#markCertifyPoint();
+  }
+
+  #markCertifyPoint(): void {
+    this.#markedMs = this.#options.environment.clock.monotonicMs();
+    this.#propose({ kind: "mark_certify_point" });
   }
 
   /** Each version is in the ledger before the one after it is proposed. */
@@ -68,7 +93,7 @@ export class Leadership {
     this.#propose({ kind: "trust_root", document });
   }
 
-  /** Why no client command may be proposed now; null: nothing. */
+  /** Why not everything may be proposed now; null: all may. */
   gate(): Gate | null {
     const { state, clockGuard, certifier, transferLeadership } = this.#options;
     if (!clockGuard.isSafe()) {
@@ -76,18 +101,25 @@ export class Leadership {
       return {
         code: "clock_unsafe",
         detail: "the leader's clock is ahead of the other nodes', or too few of them were heard",
+        holds: ALL,
       };
     }
     if (state.trustRootChain === null) {
-      return { code: "not_initialised", detail: "the genesis entry is not applied yet" };
+      return {
+        code: "not_initialised",
+        detail: "the genesis entry is not applied yet",
+        holds: ALL_BUT_THE_GROUPS,
+      };
     }
     const pending = this.#options.pendingTrustRoot?.() ?? null;
     if (pending !== null) {
-      return { code: "not_initialised", detail: `trust-root version ${pending.version} is not applied yet` };
+      const detail = `trust-root version ${pending.version} is not applied yet`;
+      return { code: "not_initialised", detail, holds: ALL_BUT_THE_GROUPS };
     }
     const { leaves, oldestMs } = certifier.uncovered();
     if (leaves > UNCOVERED_LEAVES_MAX || oldestMs > UNCOVERED_AGE_MAX_MS) {
-      return { code: "certification_stalled", detail: `${leaves} leaves have waited ${Math.round(oldestMs)} ms` };
+      const detail = `${leaves} leaves have waited ${Math.round(oldestMs)} ms`;
+      return { code: "certification_stalled", detail, holds: RECORDS };
     }
     return null;
   }
@@ -116,7 +148,6 @@ export class Leadership {
       command,
       answer: "committed",
       deadlineMs: clock.monotonicMs() + HOUSEKEEPING_DEADLINE_MS,
-      isHousekeeping: true,
       respond: (result) => {
         if (result.kind === "refused") logger.warn("housekeeping_refused", { command: command.kind, ...result });
       },

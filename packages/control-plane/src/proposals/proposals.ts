@@ -9,6 +9,8 @@ import {
   LIMITS,
   encodeGroup,
   fitsEntry,
+  mayAppendLeaf,
+  sharesGroup,
   waitingGroupOf,
   weightOf,
 } from "@event-anchoring/ledger";
@@ -30,7 +32,6 @@ export interface Submission {
   readonly answer: "certified" | "committed";
   /** Monotonic time at which an answer is due, whatever is known then. */
   readonly deadlineMs: number;
-  readonly isHousekeeping: boolean;
   /** Of a write that is traced. */
   readonly trace?: TraceContext;
   /** Called exactly once. */
@@ -97,7 +98,7 @@ export class Proposals {
     return this.#open.size;
   }
 
-  /** Commands that come in one turn share a group. */
+  /** Commands of clients that come in one turn share a group; any other has one of its own. */
   submit(submission: Submission): void {
     if (this.#isClosed) return submission.respond(refusal("unavailable", "the node is loading again"));
     const stopWaiting = (): void => {};
@@ -188,7 +189,7 @@ export class Proposals {
         continue;
       }
       const sum = addWeights(weight, own);
-      const belongs = !submission.isHousekeeping && !members.some(({ isHousekeeping }) => isHousekeeping);
+      const belongs = [members[0] ?? submission, submission].every(({ command }) => sharesGroup(command));
       if (members.length > 0 && !(belongs && fitsEntry(sum))) {
         formed.push(this.#group(members));
         members = [];
@@ -216,7 +217,6 @@ export class Proposals {
       from: null,
       sentTo: [],
       deadlineMs: Math.max(...submissions.map(({ deadlineMs }) => deadlineMs)),
-      isHousekeeping: submissions.every(({ isHousekeeping }) => isHousekeeping),
     };
     for (const submission of submissions) submission.group = group;
     this.#groups.set(groupKey(id), group);
@@ -238,7 +238,9 @@ export class Proposals {
     if (submission.isAnswered) return;
     submission.outcome = outcome;
     const leaves = lastAccepted(outcome);
-    if (leaves.length === 0) return this.#answerDecided(submission, outcome, "certified");
+    // What a trust root appends is none of its outcome.
+    const isOwed = outcome.kind === "applied" && mayAppendLeaf(submission.command);
+    if (leaves.length === 0) return this.#answerDecided(submission, outcome, isOwed ? "committed" : "certified");
     if (submission.answer === "committed") return this.#answerDecided(submission, outcome, "committed");
     let uncovered = leaves.length;
     const covered = (): void => {

@@ -174,7 +174,7 @@ export class PeerFrames {
       if (!isOwn || !fitsEntry(waiting.weight)) throw new DecodeError("value_invalid", "group of another node or size");
       // Leaders propose it themselves, when they have found that everybody is ready for it.
       if (group.commands.some(({ kind }) => kind === "raise_rules")) continue;
-      const queued = { ...waiting, id: group.id, bytes, from, deadlineMs, isHousekeeping: false };
+      const queued = { ...waiting, id: group.id, bytes, from, deadlineMs };
       const traces = frame.traces?.filter((trace) => trace.group === position).map(({ context }) => context) ?? [];
       groups.push(traces.length === 0 ? queued : { ...queued, traces });
     }

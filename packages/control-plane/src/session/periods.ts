@@ -5,10 +5,7 @@ export const PERIOD_MS = {
   sweep: 25,
   resendUncovered: 50,
   clockReport: 1000,
-  stalledLook: 500,
+  leaderLook: 500,
   membershipLook: 250,
   upkeep: 250,
 } as const;
-
-/** A leader that has not applied its own entry for this long looks for a healthier one: its disk may hang. */
-export const STALLED_MAX_MS = 2000;

@@ -77,7 +77,6 @@ export class RulesKeeper {
       command: { kind: "raise_rules", rules },
       answer: "committed",
       deadlineMs: environment.clock.monotonicMs() + RAISE_DEADLINE_MS,
-      isHousekeeping: true,
       respond: () => (this.#isUnderWay = false),
     });
   }

@@ -27,7 +27,7 @@ import { ownHello } from "./own-hello.ts";
 import { PeerFrames } from "./peer-frames.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
 import { Periodics } from "./periodics.ts";
-import { PERIOD_MS, STALLED_MAX_MS } from "./periods.ts";
+import { PERIOD_MS } from "./periods.ts";
 import { Proposals, type Submission } from "../proposals/proposals.ts";
 import { recallPeers } from "../promises/recall-peers.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
@@ -136,9 +136,10 @@ export class Session {
     });
     this.#every(PERIOD_MS.resendUncovered, () => this.certifier.resendUncovered(PERIOD_MS.resendUncovered));
     this.#every(PERIOD_MS.clockReport, () => this.#reportClock());
-    this.#every(PERIOD_MS.stalledLook, () => {
-      if (this.leaderQueue.oldestUnderWayMs > STALLED_MAX_MS) this.transferLeadership();
-    });
+    this.#every(
+      PERIOD_MS.leaderLook,
+      () => this.isLeader() && this.#leadership.look(this.leaderQueue.oldestUnderWayMs),
+    );
     this.#every(PERIOD_MS.membershipLook, () => this.isLeader() && this.membership.look());
     this.#every(PERIOD_MS.upkeep, () => this.upkeep.look());
     this.#driver.drain();

@@ -59,7 +59,10 @@ beforeEach(async () => {
     [UNARY_CALLS.snapshot_manifest.path]: async () => {
       throw new Error("planted");
     },
-    [CREATE]: recording(async () => ({ status: 200, body: encodeOperatorResult({ outcome: "applied" }) })),
+    [CREATE]: recording(async () => ({
+      status: 200,
+      body: encodeOperatorResult({ outcome: "applied", finality: "certified" }),
+    })),
     [UNARY_CALLS.revoke_api_key.path]: recording(async () => ({
       status: 200,
       body: encodeOperatorResult({ outcome: "unchanged" }),
@@ -255,7 +258,7 @@ describe("an operator", () => {
     const key = drawApiKey({ label: "first", scopes: ["read", "write"] });
     const node = { ...b.address, authPublicKey: cluster.signerOf("b").publicKey };
     const result = await createApiKey({ credential: await operatorCredential(), node, call: key.call });
-    expect(result).toEqual({ outcome: "applied" });
+    expect(result).toEqual({ outcome: "applied", finality: "certified" });
     expect(asked[0]?.from).toEqual({ kind: "operator", operatorId: "setup" });
     expect(JSON.stringify(key)).not.toContain(key.apiKey);
   });
