@@ -36,13 +36,26 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   stale_membership_change_applied: ["membership_change_comes_late"],
   revoked_key_still_good: ["reset"],
   erasure_stays_in_the_log: ["kill"],
+  passed_points_unsigned: ["cut"],
+  stall_holds_back_operators: ["cut"],
+};
+
+/** These need a cluster that grows. */
+const GROWTH_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["grows"]>>> = {
+  passed_points_unsigned: "1-3",
+  stall_holds_back_operators: "3-5-3",
 };
 
 /** The first life in which a sentence is broken. */
 async function firstBroken(bug: PlantedBug): Promise<LifeResult | null> {
   for (let seed = 1; seed <= SEEDS_MAX; seed++) {
-    const faults = FAULTS_OF[bug];
-    const result = await liveOneLife({ seed, bugs: new Set([bug]), ...(faults === undefined ? {} : { faults }) });
+    const [faults, grows] = [FAULTS_OF[bug], GROWTH_OF[bug]];
+    const result = await liveOneLife({
+      seed,
+      bugs: new Set([bug]),
+      ...(faults === undefined ? {} : { faults }),
+      ...(grows === undefined ? {} : { grows }),
+    });
     if (result.broken !== null) return result;
   }
   return null;

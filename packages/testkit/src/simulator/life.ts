@@ -1,13 +1,16 @@
 import { decodeMessage, RaftEngine } from "raft-ts";
 import { LIMITS, RULES_FIRST, RULES_MAX } from "@event-anchoring/ledger";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { type TrustRoot, bytesToHex, parseSignedTrustRoot } from "@event-anchoring/protocol";
 import { type ClientCounts, Clients, operationOf } from "./clients.ts";
-import { FAULTS, type Fault } from "./faults.ts";
+import { type ClusterPlan, GROWTHS, GROWTH_NAMES, type GrowthName, isGrowing, lastVersionOf } from "./cluster-plan.ts";
+import { FAULTS, type Fault, SPENDING } from "./faults.ts";
+import { Growth } from "./growth.ts";
 import { Nemesis, RETIRED } from "./nemesis.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
 import { CREATE_FIRST_KEY } from "./key-ring.ts";
 import { Seeded } from "./seeded.ts";
 import { RETIRING_VERSION, simulatedIdentities, simulatedTrustRoot } from "./simulated-ceremony.ts";
+import { simulatedCrypto } from "./simulated-crypto.ts";
 import { type DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 import { WORLD_START_MS } from "./simulated-process.ts";
@@ -23,6 +26,8 @@ export interface LifeOptions {
   readonly harmMs?: number;
   /** Drawn from the seed unless given. */
   readonly nodes?: 3 | 5;
+  /** How the cluster grows. Drawn from the seed, mostly not at all, unless this or faults are given. */
+  readonly grows?: GrowthName;
   /** How much each log keeps; drawn from the seed unless given. */
   readonly logKept?: { readonly entries: number; readonly bytes: number };
   /** Which faults may strike; drawn from the seed unless given. */
@@ -47,6 +52,8 @@ export interface LifeResult {
   readonly rejections: ReadonlyMap<string, number>;
 }
 
+/** A group of one or two has nobody to tell it that its clock is wrong, and cannot do without anybody. */
+const NOT_WHILE_GROWING: ReadonlySet<Fault> = new Set([...SPENDING, "clock"]);
 const HARM_MS = 20_000;
 /** The cluster is born, and a client has its key. */
 const BIRTH_MAX_MS = 10_000;
@@ -69,6 +76,25 @@ export async function liveOneLife(options: LifeOptions): Promise<LifeResult> {
   return life.result();
 }
 
+/** @param drawn nodes, if it does not grow */
+function planOf({ seed, nodes, grows, faults }: LifeOptions, drawn: number): ClusterPlan {
+  if (grows !== undefined) return GROWTHS[grows];
+  const random = new Seeded(seed, 9);
+  if (nodes === undefined && faults === undefined && random.chance(0.15)) return GROWTHS[random.pick(GROWTH_NAMES)];
+  const founders = nodes ?? drawn;
+  return { founders, nodes: founders, isGivenUp: false };
+}
+
+function trustRoots(plan: ClusterPlan): (version: number) => TrustRoot {
+  const known = new Map<number, TrustRoot>();
+  return (version) => {
+    const root =
+      known.get(version) ?? parseSignedTrustRoot(simulatedTrustRoot(plan, version), simulatedCrypto.sha256).trustRoot;
+    known.set(version, root);
+    return root;
+  };
+}
+
 class Life {
   readonly #options: LifeOptions;
   readonly #bugs: Bugs;
@@ -83,6 +109,9 @@ class Life {
   readonly #faults: readonly Fault[];
   readonly #clients: Clients;
   readonly #nemesis: Nemesis;
+  readonly #plan: ClusterPlan;
+  /** null: everybody is a founder. */
+  readonly #growth: Growth | null;
   /** Every machine begins with a program that knows the first rules alone, and gets the newest in its time. */
   readonly #beginsOld: boolean;
 
@@ -96,16 +125,20 @@ class Life {
     this.#trace = new Trace(() => world.nowMs, options.onLine ?? null);
     const trace = this.#trace;
     const drawn = random.chance(0.15) ? 5 : 3;
-    const identities = simulatedIdentities(options.nodes ?? drawn);
-    const [first] = identities;
-    if (first === undefined) throw new Error("a cluster has nodes");
+    this.#plan = planOf(options, drawn);
+    const plan = this.#plan;
+    const identities = simulatedIdentities(plan);
+    const bits = new Map(identities.map(({ raftId }, at) => [raftId, 1 << at]));
     this.witness = new Witness({
       nowMs: () => world.nowMs,
-      root: first.trustRoot,
+      rootOf: trustRoots(plan),
       disksOf: (machine) => this.#machineNamed(machine),
       bitOf: (machine) => 1 << identities.findIndex(({ nodeId }) => nodeId === machine.slice(0, 1)),
-      electorate: identities.length,
-      voters: identities.map(({ raftId }) => raftId).toSorted((left, right) => (left < right ? -1 : 1)),
+      bitOfVoter: (raftId) => bits.get(raftId) ?? 0,
+      voters: identities
+        .slice(0, plan.founders)
+        .map(({ raftId }) => raftId)
+        .toSorted((left, right) => (left < right ? -1 : 1)),
     });
     const { witness } = this;
     this.#network = new SimulatedNetwork({
@@ -114,11 +147,13 @@ class Life {
       bugs: this.#bugs,
       watcher: this.#networkWatcher(),
     });
-    this.#faults = options.faults ?? FAULTS.filter(() => random.chance(0.35));
+    const faults = options.faults ?? FAULTS.filter(() => random.chance(0.35));
+    this.#faults = isGrowing(plan) ? faults.filter((fault) => !NOT_WHILE_GROWING.has(fault)) : faults;
     const drawnEntries = random.pick([20, 60, 10_000]);
     const drawnBytes = new Seeded(seed, 8).pick([8 * 1024, 64 * 1024, 1024 * 1024 * 1024]);
     this.#surroundings = {
       world,
+      nodeIds: identities.map(({ nodeId }) => nodeId),
       trace,
       witness,
       network: this.#network,
@@ -143,13 +178,14 @@ class Life {
       witness,
       bugs: this.#bugs,
       machines,
-      trustRootOf: (version) => simulatedTrustRoot(machines.length, version),
+      trustRootOf: (version) => simulatedTrustRoot(plan, version),
       mayPropose: (version) => this.#mayPropose(version),
       erases: random.chance(0.3),
       clients: random.pick([1, 2, 4]),
       pauseMs: random.pick([60, 200, 600]),
     });
     this.#nemesis = this.#newNemesis(new Seeded(seed, 5));
+    this.#growth = isGrowing(plan) ? this.#newGrowth(new Seeded(seed, 10)) : null;
     this.#beginsOld = new Seeded(seed, 6).chance(0.6);
   }
 
@@ -163,6 +199,18 @@ class Life {
         machine.upgrade();
       });
     }
+  }
+
+  #newGrowth(random: Seeded): Growth {
+    const plan = this.#plan;
+    return new Growth({
+      ...this.#surroundings,
+      random,
+      plan,
+      machines: this.#machines,
+      clients: this.#clients,
+      trustRootOf: (version) => simulatedTrustRoot(plan, version),
+    });
   }
 
   #newNemesis(random: Seeded): Nemesis {
@@ -195,6 +243,7 @@ class Life {
     if (this.witness.broken !== null) return;
     this.#clients.start();
     this.#nemesis.start();
+    this.#growth?.start();
     this.#upgradeMachines(harmMs);
     // The last writes fall into the last faults.
     const quietMs = this.#random.pick([0, 0, 700]);
@@ -202,6 +251,7 @@ class Life {
     this.#clients.stop();
     await this.#runFor(quietMs);
     this.#trace.note("calm", "faults end");
+    this.#growth?.endStrikes();
     this.#nemesis.end();
     await this.#runFor(4000);
     await this.#until(
@@ -287,7 +337,8 @@ class Life {
   }
 
   #isBorn(): boolean {
-    return this.#machines.every(({ node }) => (node?.session?.state.trustRootChain ?? null) !== null);
+    const founders = this.#machines.slice(0, this.#plan.founders);
+    return founders.every(({ node }) => (node?.session?.state.trustRootChain ?? null) !== null);
   }
 
   async #keyIsKnown(): Promise<void> {
@@ -302,12 +353,14 @@ class Life {
   /** Machines that may be expected to take part. */
   #serving(): readonly SimulatedMachine[] {
     return this.#machines.filter(
-      ({ stopped, name, excuse }) => stopped === null && excuse !== RETIRED && !this.#isReplacedByClone(name),
+      ({ stopped, name, excuse, isBurnt }) =>
+        stopped === null && excuse !== RETIRED && !isBurnt && !this.#isReplacedByClone(name),
     );
   }
 
   /** Whether the group can do without the node that this version takes from it, if it takes one. */
   #mayPropose(version: number): boolean {
+    if (this.#growth !== null) return this.#growth.isDone && version > lastVersionOf(this.#plan);
     const [, , , , last] = this.#machines;
     return version !== RETIRING_VERSION || last === undefined || this.#nemesis.retire(last);
   }
@@ -318,6 +371,7 @@ class Life {
   }
 
   #hasConverged(): boolean {
+    if (this.#growth?.isDone === false) return false;
     const sessions = this.#serving().map(({ node }) => node?.session ?? null);
     const effects = new Set(sessions.map((session) => (session === null ? "" : bytesToHex(session.state.effect))));
     if (effects.size !== 1 || effects.has("")) return false;

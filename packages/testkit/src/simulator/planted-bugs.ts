@@ -54,6 +54,8 @@ export const PLANTED_BUGS = {
   snapshot_below_promise: "a state is taken over that lacks what this node has signed",
   clock_not_guarded: "a leader far ahead of the median stamps entries",
   rules_raised_early: "the rules are raised before every node has said that it knows them",
+  passed_points_unsigned: "who becomes entitled to sign does not sign what it has passed, and nobody is asked again",
+  stall_holds_back_operators: "no trust root goes through while leaves wait for a certificate",
   version_raised_early: "an entry of a version that nobody reads is proposed",
 } as const;
 

@@ -14,6 +14,8 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
   if (bugs.has("revoked_key_still_good")) forgetRevocations(session);
   if (bugs.has("erasure_stays_in_the_log")) upkeep.compaction.sweep = () => {};
+  if (bugs.has("passed_points_unsigned")) leaveUnsigned(session);
+  if (bugs.has("stall_holds_back_operators")) holdBackOperators(session);
   if (bugs.has("acknowledged_when_proposed")) {
     const whenCovered = certifier.whenCovered.bind(certifier);
     certifier.whenCovered = (origin, treeSize, covered) => {
@@ -30,6 +32,31 @@ function forgetRevocations({ state: { apiKeys } }: Session): void {
   apiKeys.get = (id) => {
     const key = find(id);
     return key === undefined ? undefined : { ...key, revokedMs: 0 };
+  };
+}
+
+/** Whether a node may sign is asked as it passes a certify point, and never again. */
+function leaveUnsigned({ membership, proposals, certifier }: Session): void {
+  const maySign = membership.maySign.bind(membership);
+  const onCertifyPoint = certifier.onCertifyPoint.bind(certifier);
+  let isPassing = false;
+  membership.maySign = () => isPassing && maySign();
+  certifier.onCertifyPoint = (point) => {
+    isPassing = true;
+    onCertifyPoint(point);
+    isPassing = false;
+  };
+  const submit = proposals.submit.bind(proposals);
+  proposals.submit = (submission) => {
+    if (submission.command.kind !== "mark_certify_point") submit(submission);
+  };
+}
+
+function holdBackOperators({ leaderQueue, certifier }: Session): void {
+  const offer = leaderQueue.offer.bind(leaderQueue);
+  leaderQueue.offer = (groups) => {
+    const isHeld = certifier.uncovered().oldestMs > 5000;
+    offer(isHeld ? groups.map((group) => ({ ...group, purpose: "client" as const })) : groups);
   };
 }
 

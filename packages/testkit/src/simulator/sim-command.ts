@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { GROWTH_NAMES } from "./cluster-plan.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
 import { type CommonOptions, liveMany } from "./life-pool.ts";
@@ -15,6 +16,8 @@ npm run sim -- --seeds K       as many lives
   --jobs J          lives at the same time (default: one for each core)
   --harm-seconds S  how long faults strike in each life (default 20)
   --nodes 3|5       how large clusters are (default: drawn from the seed)
+  --grows 1-3|3-5|3-5-3
+                    how clusters grow; the last gives it up (default: drawn from the seed)
   --faults a,b      which faults may strike (default: drawn from the seed)
   --bug NAME        with a planted bug; --bug list names them
   --quiet           with --seed: the verdict alone
@@ -41,6 +44,7 @@ export async function simCommand(argv: readonly string[], out: Out, err: Out): P
       "harm-seconds": { type: "string" },
       jobs: { type: "string" },
       nodes: { type: "string" },
+      grows: { type: "string" },
       json: { type: "boolean", default: false },
       built: { type: "boolean", default: false },
       faults: { type: "string" },
@@ -74,6 +78,7 @@ interface Values {
   readonly bug?: string;
   readonly faults?: string;
   readonly nodes?: string;
+  readonly grows?: string;
   readonly "harm-seconds"?: string;
 }
 
@@ -85,8 +90,11 @@ function commonOptions(values: Values): CommonOptions | string {
   const harm = values["harm-seconds"];
   const nodes = values.nodes === undefined ? undefined : Number(values.nodes);
   if (nodes !== undefined && nodes !== 3 && nodes !== 5) return `a cluster has 3 or 5 nodes, not ${values.nodes}`;
+  const grows = GROWTH_NAMES.find((name) => name === values.grows);
+  if (values.grows !== undefined && grows === undefined) return `a cluster grows ${GROWTH_NAMES.join(" or ")}`;
   return {
     ...(nodes === undefined ? {} : { nodes }),
+    ...(grows === undefined ? {} : { grows }),
     ...(values.bug === undefined ? {} : { bugs: new Set([values.bug as PlantedBug]) }),
     ...(faults === undefined ? {} : { faults: faults as Fault[] }),
     ...(harm === undefined ? {} : { harmMs: Number(harm) * 1000 }),
@@ -164,10 +172,11 @@ export function describeBroken(result: LifeResult, common: CommonOptions): strin
   return [verdictOf(result), ...result.newestLines, `npm run sim -- ${flagsOf(result.seed, common)}`].join("\n");
 }
 
-function flagsOf(seed: number, { harmMs, faults, bugs, nodes }: CommonOptions): string {
+function flagsOf(seed: number, { harmMs, faults, bugs, nodes, grows }: CommonOptions): string {
   const flags = [`--seed ${seed}`];
   if (harmMs !== undefined) flags.push(`--harm-seconds ${harmMs / 1000}`);
   if (nodes !== undefined) flags.push(`--nodes ${nodes}`);
+  if (grows !== undefined) flags.push(`--grows ${grows}`);
   if (faults !== undefined) flags.push(`--faults ${faults.join()}`);
   if (bugs !== undefined) flags.push(`--bug ${[...bugs].join()}`);
   return flags.join(" ");

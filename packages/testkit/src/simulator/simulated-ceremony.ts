@@ -20,6 +20,7 @@ import {
   trustRootSignatureLine,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
+import { type ClusterPlan, isGrowing } from "./cluster-plan.ts";
 import { realSigner, simulatedSigner } from "./simulated-crypto.ts";
 import { WORLD_START_MS } from "./simulated-process.ts";
 
@@ -27,22 +28,33 @@ const { sha256 } = nodeCrypto;
 const CLUSTER_NAME = "simulated.example/life";
 const DAY_S = 86_400;
 
-/** The identities of a cluster of that size: always the same, so that a life is a function of its seed alone. */
-export function simulatedIdentities(nodeCount: number): readonly NodeIdentity[] {
-  const known = IDENTITIES.get(nodeCount);
+/** All identities of such a cluster: always the same, so that a life is a function of its seed alone. */
+export function simulatedIdentities(plan: ClusterPlan): readonly NodeIdentity[] {
+  const known = IDENTITIES.get(keyOf(plan));
   if (known !== undefined) return known;
-  const made = makeIdentities(nodeCount);
-  IDENTITIES.set(nodeCount, made);
+  const made = makeIdentities(plan);
+  IDENTITIES.set(keyOf(plan), made);
   return made;
 }
 
-const IDENTITIES = new Map<number, readonly NodeIdentity[]>();
+const IDENTITIES = new Map<string, readonly NodeIdentity[]>();
 
-function makeIdentities(nodeCount: number): readonly NodeIdentity[] {
-  const clusterId = sha256(utf8ToBytes(`simulated cluster of ${nodeCount}`));
-  const nodeIds = Array.from({ length: nodeCount }, (_, at) => String.fromCodePoint(0x61 + at));
-  const nodes = nodeIds.map((nodeId) => nodeOf(clusterId, nodeId));
-  const document = signedDocument(trustRootOf(clusterId, nodes));
+const keyOf = ({ founders, nodes, isGivenUp }: ClusterPlan): string => `${founders} ${nodes} ${String(isGivenUp)}`;
+
+function clusterIdOf({ founders, nodes }: ClusterPlan): Uint8Array {
+  const grows = founders === nodes ? "" : ` that begins with ${founders}`;
+  return sha256(utf8ToBytes(`simulated cluster of ${nodes}${grows}`));
+}
+
+function nodesOf(plan: ClusterPlan): readonly ReturnType<typeof nodeOf>[] {
+  const nodeIds = Array.from({ length: plan.nodes }, (_, at) => String.fromCodePoint(0x61 + at));
+  return nodeIds.map((nodeId) => nodeOf(clusterIdOf(plan), nodeId));
+}
+
+function makeIdentities(plan: ClusterPlan): readonly NodeIdentity[] {
+  const clusterId = clusterIdOf(plan);
+  const nodes = nodesOf(plan);
+  const document = signedDocument(trustRootOf(clusterId, nodes.slice(0, plan.founders)));
   const { trustRoot, rootThk } = parseSignedTrustRoot(document, sha256);
   const configured = { document, version: 1, rootThk };
   return nodes.map(({ nodeId, originFingerprint }) => ({
@@ -59,36 +71,72 @@ function makeIdentities(nodeCount: number): readonly NodeIdentity[] {
 }
 
 /**
- * Versions of the trust root after the first. Each is valid a little longer than the one before; of five nodes the
- * third version retires the last one; the fourth closes the last origin. Always the same documents.
+ * Versions of the trust root after the first. Each is valid a little longer than the one before; of five founders the
+ * third version retires the last one; the fourth closes the last origin. The second lists whoever the plan adds, and
+ * the third retires them again if it gives them up. Always the same documents.
  */
-export function simulatedTrustRoot(nodeCount: number, version: number): string {
-  const chain = DOCUMENTS.get(nodeCount) ?? [];
-  DOCUMENTS.set(nodeCount, chain);
+export function simulatedTrustRoot(plan: ClusterPlan, version: number): string {
+  const chain = DOCUMENTS.get(keyOf(plan)) ?? [];
+  DOCUMENTS.set(keyOf(plan), chain);
   while (chain.length < version) {
     const before = chain.at(-1);
-    chain.push(before === undefined ? firstDocument(nodeCount) : nextDocument(before));
+    chain.push(before === undefined ? firstDocument(plan) : nextDocument(plan, before));
   }
   return chain[version - 1] ?? "";
 }
 
-const DOCUMENTS = new Map<number, string[]>();
+const DOCUMENTS = new Map<string, string[]>();
 export const RETIRING_VERSION = 3;
 const CLOSING_VERSION = 4;
 
-function firstDocument(nodeCount: number): string {
-  return simulatedIdentities(nodeCount)[0]?.configured.document ?? "";
+function firstDocument(plan: ClusterPlan): string {
+  return simulatedIdentities(plan)[0]?.configured.document ?? "";
 }
 
-function nextDocument(before: string): string {
-  const { trustRoot, rootThk } = parseSignedTrustRoot(before, sha256);
+/** As version 2 lists them. */
+function grownDocument(plan: ClusterPlan, { trustRoot, rootThk }: ReturnType<typeof parseSignedTrustRoot>): string {
+  const { clusterId, issuedS, expiresS } = trustRoot;
+  const grown = trustRootOf(clusterId, nodesOf(plan));
+  return signedDocument({ ...grown, version: 2, previous: rootThk, issuedS: issuedS + 1, expiresS: expiresS + 1 });
+}
+
+/** Whoever came last has never come. */
+function givenUpDocument(plan: ClusterPlan, { trustRoot, rootThk }: ReturnType<typeof parseSignedTrustRoot>): string {
+  const { issuedS, expiresS } = trustRoot;
+  const nodes = trustRoot.nodes.map((node, at) =>
+    at < plan.founders ? node : { ...node, status: "retired" as const },
+  );
+  const gone = nodes.slice(plan.founders).map(({ originFingerprint }) => bytesToHex(originFingerprint));
+  const origins = trustRoot.origins.map((origin) =>
+    gone.includes(bytesToHex(origin.originFingerprint)) ? { ...origin, status: "closed" as const } : origin,
+  );
+  return signedDocument({
+    ...trustRoot,
+    nodes,
+    origins,
+    version: 3,
+    previous: rootThk,
+    issuedS: issuedS + 1,
+    expiresS: expiresS + 1,
+    quorum: Math.floor(plan.founders / 2) + 1,
+  });
+}
+
+function nextDocument(plan: ClusterPlan, before: string): string {
+  const signed = parseSignedTrustRoot(before, sha256);
+  if (isGrowing(plan) && signed.trustRoot.version === 1) return grownDocument(plan, signed);
+  if (plan.isGivenUp && signed.trustRoot.version === 2) return givenUpDocument(plan, signed);
+  return laterDocument(plan, signed);
+}
+
+function laterDocument(plan: ClusterPlan, { trustRoot, rootThk }: ReturnType<typeof parseSignedTrustRoot>): string {
   const version = trustRoot.version + 1;
   const closed = version >= CLOSING_VERSION ? trustRoot.origins.length - 1 : -1;
   const origins = trustRoot.origins.map((origin, at) =>
     at === closed ? { ...origin, status: "closed" as const } : origin,
   );
   const { issuedS, expiresS } = trustRoot;
-  const retired = version >= RETIRING_VERSION && trustRoot.nodes.length === 5 ? 4 : -1;
+  const retired = version >= RETIRING_VERSION && plan.founders === 5 ? 4 : -1;
   const nodes = trustRoot.nodes.map((node, at) => (at === retired ? { ...node, status: "retired" as const } : node));
   return signedDocument({
     ...trustRoot,

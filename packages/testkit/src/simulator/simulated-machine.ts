@@ -28,6 +28,8 @@ import type { World } from "./world.ts";
 
 export interface MachineSurroundings {
   readonly world: World;
+  /** Everybody whom the settings of a machine name, members or not. */
+  readonly nodeIds: readonly string[];
   readonly trace: Trace;
   readonly witness: Witness;
   readonly network: SimulatedNetwork;
@@ -72,6 +74,7 @@ export class SimulatedMachine {
   rulesKnown = RULES_MAX;
   /** What was done to it that may spend its identity, or stop it until somebody looks; null: nothing. */
   excuse: string | null = null;
+  #isBurnt = false;
 
   constructor(name: string, identity: NodeIdentity, position: number, surroundings: MachineSurroundings) {
     this.name = name;
@@ -120,7 +123,7 @@ export class SimulatedMachine {
   }
 
   start(): void {
-    if (this.#running !== null) return;
+    if (this.#running !== null || this.#isBurnt) return;
     const { world, trace, seed, verdictsMs } = this.#surroundings;
     this.#starts += 1;
     this.#stopped = null;
@@ -167,6 +170,16 @@ export class SimulatedMachine {
     this.#end("power_lost", () => {});
     this.database.losePower();
     this.volume.losePower();
+  }
+
+  /** It dies and never comes back, and nor do its disks. */
+  burnDown(): void {
+    this.#isBurnt = true;
+    this.#end("burnt_down", () => {});
+  }
+
+  get isBurnt(): boolean {
+    return this.#isBurnt;
   }
 
   /** SIGTERM. */
@@ -274,9 +287,9 @@ export class SimulatedMachine {
       run_dir: "",
       database_url: "",
       listen: { host: this.name, port: 1 },
-      peers: this.identity.trustRoot.nodes
-        .filter(({ nodeId }) => nodeId !== this.identity.nodeId)
-        .map(({ nodeId }) => ({ node_id: nodeId, host: nodeId, port: 1 })),
+      peers: this.#surroundings.nodeIds
+        .filter((nodeId) => nodeId !== this.identity.nodeId)
+        .map((nodeId) => ({ node_id: nodeId, host: nodeId, port: 1 })),
       api_socket: "",
       api_socket_mode: "0600",
       metrics: null,

@@ -55,12 +55,14 @@ interface CanonicalOrigin {
 
 export interface WitnessOptions {
   readonly nowMs: () => number;
-  readonly root: TrustRoot;
+  /** The version that judges a head. */
+  readonly rootOf: (version: number) => TrustRoot;
   /** A machine's disks; a clone has its own. */
   readonly disksOf: (machine: string) => Disks;
-  /** A bit for each machine. */
+  /** A bit for each machine, which its clones share. */
   readonly bitOf: (machine: string) => number;
-  readonly electorate: number;
+  /** The same by raft id. */
+  readonly bitOfVoter: (raftId: bigint) => number;
   /** Raft ids of the voters that a life begins with. */
   readonly voters: readonly bigint[];
 }
@@ -97,11 +99,14 @@ export class Witness {
   readonly #erasures = new Map<string, number>();
   /** Anchors, in hex, whose erasure was acknowledged. */
   readonly erased = new Set<string>();
+  /** By bit: the voters of each group, oldest first. */
+  readonly #electorates: number[] = [];
   #trustRootVersion = 1;
   broken: Broken | null = null;
 
   constructor(options: WitnessOptions) {
     this.#options = options;
+    this.#elect(options.voters);
   }
 
   get entriesCommitted(): number {
@@ -110,6 +115,11 @@ export class Witness {
 
   get anchorsAcknowledged(): number {
     return this.#acknowledged.size;
+  }
+
+  #elect(voters: readonly bigint[]): void {
+    const mask = voters.reduce((bits, voter) => bits | this.#options.bitOfVoter(voter), 0);
+    if (mask !== this.#electorates.at(-1)) this.#electorates.push(mask);
   }
 
   /** Whatever else proves that something is wrong. */
@@ -148,6 +158,7 @@ export class Witness {
     const before = this.#canonical[index - 2]?.members ?? `${this.#options.voters.join()};`;
     const members = confState === null ? before : membersOf(confState);
     if (members !== before) this.membershipFollowsTheTrustRootInForce(index, term);
+    if (confState !== null) this.#elect(confState.voters);
     this.#canonical[index - 1] = { term, effect: bytesToHex(decision.effect), members };
     this.#extend(decision);
   }
@@ -191,11 +202,16 @@ export class Witness {
 
   whatIsAppliedIsDurableOnAQuorum(machine: string, index: number, term: number): void {
     const holders = this.#entries.get(`${index}:${term}`)?.holders ?? 0;
-    if (bitsIn(holders) * 2 > this.#options.electorate) return;
+    if (this.#isQuorum(holders)) return;
     this.fail(
       "whatIsAppliedIsDurableOnAQuorum",
       `${machine} applied ${index} of term ${term}, held by ${bitsIn(holders)}`,
     );
+  }
+
+  /** Of the voters, or of those before them: what was proposed before a change may be committed by its old group. */
+  #isQuorum(holders: number): boolean {
+    return this.#electorates.slice(-2).some((voters) => bitsIn(holders & voters) * 2 > bitsIn(voters));
   }
 
   noEntryIsStampedFarAhead({ index, writes }: EntryDecision): void {
@@ -361,7 +377,7 @@ export class Witness {
     if (raftIndex <= database.compacted.index) return;
     const row = database.rows[raftIndex - database.compacted.index - 1];
     const holders = row === undefined ? 0 : (this.#entries.get(`${raftIndex}:${row.entry.term}`)?.holders ?? 0);
-    if (bitsIn(holders) * 2 > this.#options.electorate) return;
+    if (this.#isQuorum(holders)) return;
     const detail = `${machine} signs the end of entry ${raftIndex}, which ${bitsIn(holders)} hold`;
     this.fail("aCosignatureCoversOnlyWhatIsCommitted", detail);
   }
@@ -418,7 +434,12 @@ export class Witness {
     const key = bytesToHex(held.originFingerprint);
     const { tree } = this.#originOf(key);
     const { text, lines } = parseNote(held.checkpoint);
-    const verdict = meetsQuorum(lines, quorumPolicyOf(this.#options.root), text, simulatedCrypto.ed25519Verify);
+    const verdict = meetsQuorum(
+      lines,
+      quorumPolicyOf(this.#options.rootOf(held.trustRootVersion)),
+      text,
+      simulatedCrypto.ed25519Verify,
+    );
     if (!verdict.satisfied)
       this.fail("everyHeadShownIsCertifiedAndTrue", `size ${held.treeSize} lacks a quorum of keys`);
     else if (tree.size < held.treeSize)

@@ -1,0 +1,26 @@
+/** How a cluster begins, and what its trust roots make of it. */
+export interface ClusterPlan {
+  /** Active nodes of version 1. */
+  readonly founders: number;
+  /** Machines of the life. */
+  readonly nodes: number;
+  /** Version 3 takes back what version 2 has added. */
+  readonly isGivenUp: boolean;
+}
+
+/** Clusters that grow, by name. */
+export const GROWTHS = {
+  "1-3": { founders: 1, nodes: 3, isGivenUp: false },
+  "3-5": { founders: 3, nodes: 5, isGivenUp: false },
+  /** The newcomers never come, and without them too few are left to cosign. */
+  "3-5-3": { founders: 3, nodes: 5, isGivenUp: true },
+} as const satisfies Readonly<Record<string, ClusterPlan>>;
+
+export type GrowthName = keyof typeof GROWTHS;
+
+export const GROWTH_NAMES = Object.keys(GROWTHS) as readonly GrowthName[];
+
+export const isGrowing = ({ founders, nodes }: ClusterPlan): boolean => founders < nodes;
+
+/** After this version the plan has nothing more to ask of the group. */
+export const lastVersionOf = ({ isGivenUp }: ClusterPlan): number => (isGivenUp ? 3 : 2);
