@@ -152,6 +152,9 @@ function certificationMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
   gauge("clock_ahead_seconds", "How far this node's clock is ahead of the cluster's median", () => {
     return (node.session?.clockGuard.aheadOfMedianMs() ?? 0) / 1000;
   });
+  gauge("clock_behind_seconds", "How far this node's clock is behind the cluster's median", () => {
+    return (node.session?.clockGuard.behindMedianMs() ?? 0) / 1000;
+  });
 }
 
 function membershipMetrics(node: ControlPlaneNode, gauge: AddGauge): void {

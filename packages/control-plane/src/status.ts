@@ -66,7 +66,7 @@ function sessionChecks(session: Session): NodeStatus["serving"]["failing"] {
   if (!session.clockGuard.isSafe()) {
     failing.push({
       check: "clock",
-      detail: "this node's clock is ahead of the others', or too few of them were heard",
+      detail: "this node's clock differs from the others', or too few of them were heard",
     });
   }
   return failing;

@@ -4,40 +4,69 @@ import { StepClock } from "./doubles.ts";
 
 let clock: StepClock;
 let guard: ClockGuard;
+/** How many vote: this node, and the peers with the lowest numbers. */
 let voters: number;
 
 beforeEach(() => {
   clock = new StepClock();
   voters = 3;
-  guard = new ClockGuard(clock, () => voters);
+  guard = new ClockGuard(clock, () => ["own", ...Array.from({ length: voters - 1 }, (_, at) => `peer-${at}`)]);
 });
 
 /** Peers report clocks that differ from this node's by so much. */
 function report(...offsetsMs: number[]): void {
-  offsetsMs.forEach((offsetMs, at) => guard.onReport(`peer-${at}`, clock.wallMs() + offsetMs));
+  offsetsMs.forEach((offsetMs, at) => guard.onReport(`peer-${at}`, clock.wallMs() + offsetMs, 0));
 }
 
 describe("the clock guard", () => {
-  test.each<[string, number[], number]>([
-    ["nobody reports", [], 0],
-    ["all agree", [0, 0], 0],
-    ["this clock is behind", [9000, 9000], 0],
-    ["one of two others is far behind", [-60_000, 0], 0],
-    ["both others are behind", [-6000, -7000], 6000],
-    ["the only other is behind: of two clocks the lower one counts", [-6000], 6000],
-    ["the only other is ahead", [60_000], 0],
-    ["two of four others are behind", [-9000, -9000, 0, 0], 0],
-    ["three of four others are behind", [-9000, -8000, -7000, 0], 7000],
-  ])("%s", (_what, offsets, aheadMs) => {
+  test.each<[string, number[], { ahead?: number; behind?: number; isRefuted?: boolean }]>([
+    ["nobody reports", [], {}],
+    ["all agree", [0, 0], {}],
+    ["this clock is behind", [9000, 9500], { behind: 9000, isRefuted: true }],
+    ["one of two others is far behind", [-60_000, 0], {}],
+    ["one of two others is far ahead", [60_000, 0], {}],
+    ["both others are behind", [-6000, -7000], { ahead: 6000, isRefuted: true }],
+    ["the only other is behind: nobody knows which is right", [-6000], { ahead: 6000 }],
+    ["the only other is ahead: nobody knows which is right", [60_000], { behind: 60_000 }],
+    ["the only other is a little ahead", [4000], { behind: 4000 }],
+    ["two of four others are behind", [-9000, -9000, 0, 0], {}],
+    ["three of four others are behind", [-9000, -8000, -7000, 0], { ahead: 7000, isRefuted: true }],
+    ["three of four others are ahead", [9000, 8000, 7000, 0], { behind: 7000, isRefuted: true }],
+    ["of four clocks two are ahead", [9000, 9000, 0], { behind: 9000 }],
+    ["of four clocks three are ahead", [9000, 9000, 8000], { behind: 9000, isRefuted: true }],
+  ])("%s", (_what, offsets, { ahead = 0, behind = 0, isRefuted = false }) => {
+    voters = Math.max(3, offsets.length + 1);
     report(...offsets);
-    expect(guard.aheadOfMedianMs()).toBe(aheadMs);
+    expect([guard.aheadOfMedianMs(), guard.behindMedianMs(), guard.isRefuted()]).toEqual([ahead, behind, isRefuted]);
+    const isConfirmed = offsets.length > 0;
+    expect(guard.isSafe()).toBe(isConfirmed && Math.max(ahead, behind) <= 5000);
   });
 
-  test("lets a clock stamp that is exactly 5 s ahead, and none beyond", () => {
-    report(-5000, -5000);
-    expect(guard.isSafe()).toBe(true);
-    report(-5001, -5001);
+  test("weighs what it was told by a learner once that votes, and no sooner", () => {
+    voters = 2;
+    report(0, 0, 0);
+    guard.onPeerDown("peer-0");
     expect(guard.isSafe()).toBe(false);
+    voters = 4;
+    expect(guard.isSafe()).toBe(true);
+  });
+
+  test("calls a stamp past that its leader must have made just now", () => {
+    guard.onReport("peer-0", clock.wallMs() - 3_600_000, 10);
+    const stampMs = clock.wallMs() - 5001;
+    expect(guard.isPast(stampMs, 11, "peer-0")).toBe(true);
+    expect(guard.isPast(stampMs + 1, 11, "peer-0")).toBe(false);
+    expect(guard.isPast(stampMs, 10, "peer-0")).toBe(false);
+    expect(guard.isPast(stampMs, 11, "peer-1")).toBe(false);
+    clock.advance(2001);
+    expect(guard.isPast(stampMs, 11, "peer-0")).toBe(false);
+  });
+
+  test.each([-1, 1])("lets a clock stamp that is exactly 5 s off, and none beyond (%i)", (side) => {
+    report(side * 5000, side * 5000);
+    expect([guard.isSafe(), guard.isRefuted()]).toEqual([true, false]);
+    report(side * 5001, side * 5001);
+    expect([guard.isSafe(), guard.isRefuted()]).toEqual([false, true]);
   });
 
   test("believes reports for 2 s", () => {
@@ -89,6 +118,8 @@ describe("the clock guard", () => {
     clock.wall += 3_600_000;
     expect(guard.isSafe()).toBe(false);
     clock.wall -= 7_200_000;
+    expect(guard.isSafe()).toBe(false);
+    clock.wall += 3_600_000;
     expect(guard.isSafe()).toBe(true);
   });
 });

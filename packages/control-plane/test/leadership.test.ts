@@ -12,6 +12,12 @@ import { StepClock, quietLogger } from "./doubles.ts";
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(3));
 
 let clock: StepClock;
+/** So far are the other voters' clocks from this one's; who is not named is silent. */
+function tellTheTime(...offsetsMs: number[]): void {
+  for (const peer of ["b", "c"]) guard.onPeerDown(peer);
+  offsetsMs.forEach((offsetMs, at) => guard.onReport(["b", "c"][at] ?? "", clock.wallMs() + offsetMs, 0));
+}
+
 let guard: ClockGuard;
 let uncovered: { leaves: number; oldestMs: number };
 let held: number;
@@ -23,8 +29,8 @@ let leadership: Leadership;
 
 beforeEach(() => {
   clock = new StepClock();
-  guard = new ClockGuard(clock, () => 2);
-  guard.onReport("b", clock.wallMs());
+  guard = new ClockGuard(clock, () => ["a", "b", "c"]);
+  tellTheTime(0, 0);
   uncovered = { leaves: 0, oldestMs: 0 };
   held = 0;
   recorded = 0;
@@ -64,17 +70,31 @@ describe("the gate for client commands", () => {
     ["not_initialised", () => (isBorn = false)],
     ["certification_stalled", () => (uncovered = { leaves: 20_001, oldestMs: 1 })],
     ["certification_stalled", () => (uncovered = { leaves: 1, oldestMs: 5001 })],
-    ["clock_unsafe", () => guard.onReport("b", clock.wallMs() - 6000)],
+    ["clock_unsafe", () => tellTheTime(-6000, -6000)],
+    ["clock_unsafe", () => tellTheTime(6000, 6000)],
+    ["clock_unsafe", () => tellTheTime()],
   ])("is closed: %s", (code, arrange) => {
     arrange();
     expect(leadership.gate()).toMatchObject({ code });
   });
 
-  test("hands leadership on when the clock is unsafe, before genesis too", () => {
+  test("hands leadership on when the clock is wrong, before genesis too", () => {
     isBorn = false;
-    guard.onReport("b", clock.wallMs() - 6000);
+    tellTheTime(-6000, -6000);
     expect(leadership.gate()).toMatchObject({ code: "clock_unsafe" });
     expect(transfers).toBe(1);
+    tellTheTime(6000, 6000);
+    expect(leadership.gate()).toMatchObject({ code: "clock_unsafe" });
+    expect(transfers).toBe(2);
+  });
+
+  test.each<[string, number[]]>([
+    ["too few clocks were heard", []],
+    ["of two clocks nobody knows which is right", [6000]],
+  ])("keeps leadership while %s: another node knows no more", (_what, offsets) => {
+    tellTheTime(...offsets);
+    expect(leadership.gate()).toMatchObject({ code: "clock_unsafe" });
+    expect(transfers).toBe(0);
   });
 });
 

@@ -63,6 +63,11 @@ export class SessionMembership {
     return this.#confState;
   }
 
+  /** Node ids of the voters. */
+  voters(): readonly string[] {
+    return namesOf(this.#confState, this.#options.members)["voters"] ?? [];
+  }
+
   view(): Membership {
     return this.#keeper.view();
   }

@@ -97,10 +97,11 @@ export class Leadership {
   gate(): Gate | null {
     const { state, clockGuard, certifier, transferLeadership } = this.#options;
     if (!clockGuard.isSafe()) {
-      transferLeadership();
+      // A node that has heard too few of the others may be as good a leader as they are.
+      if (clockGuard.isRefuted()) transferLeadership();
       return {
         code: "clock_unsafe",
-        detail: "the leader's clock is ahead of the other nodes', or too few of them were heard",
+        detail: "the leader's clock differs from the other nodes', or too few of them were heard",
         holds: ALL,
       };
     }

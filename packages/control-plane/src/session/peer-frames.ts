@@ -114,7 +114,7 @@ export class PeerFrames {
         this.#options.proposals.onRefused(from, frame.ids, frame.code, frame.detail);
         break;
       case "clock":
-        this.#onClock(from, frame.wallMs);
+        this.#options.clockGuard.onReport(from, frame.wallMs, frame.appliedIndex);
         break;
       case "entry_trace":
         this.#options.onEntryTrace(from, frame);
@@ -145,13 +145,6 @@ export class PeerFrames {
   #noteAck(from: string, sender: bigint, acked: number, view: StepGuardView): void {
     const { incarnation, ackedCommitted } = this.#options.memories.onAck(from, acked, view.status.commit);
     this.#options.promises.notePeer(sender, incarnation, ackedCommitted);
-  }
-
-  #onClock(from: string, wallMs: number): void {
-    const raftId = this.#options.members.raftIdOf(from);
-    if (raftId !== null && this.#options.view().confState.voters.includes(raftId)) {
-      this.#options.clockGuard.onReport(from, wallMs);
-    }
   }
 
   #onCosignatures(from: string, items: readonly PeerCosignature[]): void {

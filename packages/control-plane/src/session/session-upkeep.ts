@@ -1,5 +1,6 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
-import { RULES_MAX } from "@event-anchoring/ledger";
+import { type Entry as LedgerEntry, RULES_MAX } from "@event-anchoring/ledger";
+import type { RaftIndex } from "raft-ts";
 import { CertificateThinning } from "../certification/certificate-thinning.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
 import { RulesKeeper } from "./rules-keeper.ts";
@@ -63,11 +64,16 @@ export class SessionUpkeep {
     this.thinning.look();
   }
 
-  /** An entry with this stamp was decided. */
-  warnOfFuture(acceptedMs: number): void {
-    if (!this.#session.clockGuard.isFuture(acceptedMs)) return;
+  /** An entry was decided: its stamp is held against this node's clock, so that a leader's wrong one is noticed. */
+  judgeStamp({ acceptedMs, groups, certificates }: LedgerEntry, index: RaftIndex): void {
+    // What the consensus engine appends by itself bears the stamp of the entry before it.
+    if (groups.length + certificates.length === 0) return;
+    const { clockGuard } = this.#session;
+    const leader = this.#session.leaderNodeId();
     const { logger } = this.#options.environment;
-    logger.error("entry_from_the_future", { acceptedMs, leader: this.#session.leaderNodeId() });
+    if (clockGuard.isFuture(acceptedMs)) logger.error("entry_from_the_future", { acceptedMs, index, leader });
+    const isPast = leader !== null && clockGuard.isPast(acceptedMs, index, leader);
+    if (isPast) logger.error("entry_from_the_past", { acceptedMs, index, leader });
   }
 
   /** By which rules this node goes, and who holds back higher ones. */

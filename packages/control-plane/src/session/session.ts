@@ -81,7 +81,7 @@ export class Session {
     for (const trustRoot of options.known.versions) this.members.learn(trustRoot);
     this.membership = this.#makeMembership();
     const { clock, random } = options.environment;
-    this.clockGuard = new ClockGuard(clock, () => this.membership.confState.voters.length);
+    this.clockGuard = new ClockGuard(clock, () => this.membership.voters());
     this.#memories = new PeerMemories(clock);
     this.#periodics = new Periodics(clock);
     this.contradictions = new Contradictions(() => this.trustRoot().quorum);
@@ -337,7 +337,7 @@ export class Session {
     if (this.#isEnded) return;
     if (decision.isToBeForgotten) this.upkeep.compaction.owe(decision.index);
     this.proposals.onDecided(entry, decision);
-    this.upkeep.warnOfFuture(decision.acceptedMs);
+    this.upkeep.judgeStamp(entry, decision.index);
     this.#reads.onApplied();
   }
 

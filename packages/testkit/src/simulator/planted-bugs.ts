@@ -53,6 +53,7 @@ export const PLANTED_BUGS = {
   snapshot_without_lookups: "a snapshot brings the leaves and not what is looked up by",
   snapshot_below_promise: "a state is taken over that lacks what this node has signed",
   clock_not_guarded: "a leader far ahead of the median stamps entries",
+  slow_clock_not_guarded: "a leader far behind the median stamps entries",
   rules_raised_early: "the rules are raised before every node has said that it knows them",
   passed_points_unsigned: "who becomes entitled to sign does not sign what it has passed, and nobody is asked again",
   stall_holds_back_operators: "no trust root goes through while leaves wait for a certificate",

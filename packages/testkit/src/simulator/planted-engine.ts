@@ -17,6 +17,8 @@ import type { Bugs, PlantedBug } from "./planted-bugs.ts";
 export interface EngineWatcher {
   onCreated(node: RawNode): void;
   onTick(): void;
+  /** A leader appends what it has stamped. */
+  onProposed(payload: Uint8Array): void;
   /** A leader has appended a membership change. */
   onChangeProposed(entry: EntryId, context: Uint8Array): void;
   /** For the bug that forgets what compaction knows: the highest commit index of the rows that are left. */
@@ -179,6 +181,7 @@ class WrongNode {
 
   #propose(payload: Uint8Array): ReturnType<RawNode["propose"]> {
     this.#proposals += 1;
+    this.#watcher.onProposed(payload);
     if (!this.#has("version_raised_early") || this.#proposals !== 20) return this.#node.propose(payload);
     const raised = Uint8Array.from(payload);
     raised[0] = ENTRY_VERSION_MAX + 1;

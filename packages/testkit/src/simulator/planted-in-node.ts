@@ -10,6 +10,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (session === null || bugs.size === 0) return;
   const { certifier, clockGuard, state, upkeep } = session;
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
+  if (bugs.has("slow_clock_not_guarded")) clockGuard.behindMedianMs = () => 0;
   if (bugs.has("rules_raised_early")) upkeep.rules.heldBackBy = () => [];
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
   if (bugs.has("revoked_key_still_good")) forgetRevocations(session);

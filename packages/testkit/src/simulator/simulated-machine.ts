@@ -9,7 +9,7 @@ import {
   trustedRequests,
 } from "@event-anchoring/control-plane";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
-import { RULES_MAX } from "@event-anchoring/ledger";
+import { RULES_MAX, readEntryHeader } from "@event-anchoring/ledger";
 import type { RaftEngine, RawNode } from "raft-ts";
 import type { Bugs } from "./planted-bugs.ts";
 import { watchedEngine } from "./planted-engine.ts";
@@ -254,6 +254,7 @@ export class SimulatedMachine {
           witness.fail("missedTicksAreDropped", `${this.name} ticked 12 times in a second`);
       },
       nowMs: () => world.nowMs,
+      onProposed: (payload) => witness.everyStampIsNearTheTruth(this.name, readEntryHeader(payload).acceptedMs),
       onChangeProposed: (entry, context) => witness.onChangeProposed(entry, context),
       rowsCommitHint: () => this.database.rowsCommitHint,
       dropRowsAfter: (index) => this.database.dropRowsAfter(index),

@@ -67,8 +67,8 @@ export interface WitnessOptions {
   readonly voters: readonly bigint[];
 }
 
-/** Entry stamps may be this far ahead of true time: the guard's bound, and what a report may be old. */
-const STAMP_AHEAD_MAX_MS = 5000 + 500;
+/** Entry stamps may be this far from true time: the guard's bound, and what a report may be old. */
+const STAMP_OFF_MAX_MS = 5000 + 500;
 
 /**
  * Watches everything that leaves a node, becomes durable, or is told to a client, and holds it against sentences that
@@ -154,7 +154,6 @@ export class Witness {
     const known = this.#canonical[index - 1];
     if (known !== undefined) return this.appliedEntriesAgreeEverywhere(machine, decision, confState, known);
     this.whatIsAppliedIsDurableOnAQuorum(machine, index, term);
-    this.noEntryIsStampedFarAhead(decision);
     const before = this.#canonical[index - 2]?.members ?? `${this.#options.voters.join()};`;
     const members = confState === null ? before : membersOf(confState);
     if (members !== before) this.membershipFollowsTheTrustRootInForce(index, term);
@@ -214,13 +213,11 @@ export class Witness {
     return this.#electorates.slice(-2).some((voters) => bitsIn(holders & voters) * 2 > bitsIn(voters));
   }
 
-  noEntryIsStampedFarAhead({ index, writes }: EntryDecision): void {
-    const latest = WORLD_START_MS + this.#options.nowMs() + STAMP_AHEAD_MAX_MS;
-    for (const { acceptedMs } of writes.leaves) {
-      if (acceptedMs > latest) {
-        this.fail("noEntryIsStampedFarAhead", `index ${index} is stamped ${acceptedMs - latest} ms beyond what may be`);
-      }
-    }
+  /** As a leader appends it. */
+  everyStampIsNearTheTruth(machine: string, acceptedMs: number): void {
+    const offMs = acceptedMs - WORLD_START_MS - this.#options.nowMs();
+    if (Math.abs(offMs) <= STAMP_OFF_MAX_MS) return;
+    this.fail("everyStampIsNearTheTruth", `${machine} stamps an entry ${Math.round(offMs)} ms from true time`);
   }
 
   #extend({ writes, index }: EntryDecision): void {
