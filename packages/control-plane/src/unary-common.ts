@@ -81,7 +81,7 @@ function isCertified({ state, certifier }: Session, clock: Clock): Promise<boole
       for (const stop of stops) stop();
       resolve(isMet);
     };
-    for (const origin of [...open]) {
+    for (const origin of open) {
       const covered = (): void => {
         open.delete(origin);
         if (open.size === 0) finish(true);
