@@ -106,8 +106,8 @@ const apiKeyListSchema = z.discriminatedUnion("outcome", [
 
 /**
  * What became of a call that writes. `applied` and `unchanged` (it was so already): HTTP 200. `rejected`, by a rule of
- * the ledger: 409. `refused`, not now: 503. What is applied is in force either way; its finality says whether every leaf
- * that there was by then had a certificate in time.
+ * the ledger: 409. `refused`, not now: 503. What is applied is in force either way; its finality says whether every
+ * leaf that there was by then had a certificate in time.
  */
 export type OperatorResult = z.infer<typeof operatorResultSchema>;
 

@@ -51,7 +51,7 @@ describe("the clock guard", () => {
     expect(guard.isSafe()).toBe(true);
   });
 
-  test("calls a stamp past that its leader must have made just now", () => {
+  test("calls a stamp past that its leader must have made a moment ago", () => {
     guard.onReport("peer-0", clock.wallMs() - 3_600_000, 10);
     const stampMs = clock.wallMs() - 5001;
     expect(guard.isPast(stampMs, 11, "peer-0")).toBe(true);

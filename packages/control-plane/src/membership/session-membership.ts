@@ -136,8 +136,16 @@ export class SessionMembership {
     return isVoter(this.#confState, identity.raftId) && this.cosignerUnder(root) !== null;
   }
 
-  /** Whether leadership may be handed to that voter: it can be reached, and the trust root does not ask it to go. */
-  mayLead(peer: RaftId): boolean {
+  /** Who should lead instead: of the other voters that may, the one whose log reaches furthest; null: nobody may. */
+  successor(): RaftId | null {
+    const { id, progress } = this.#options.node.status();
+    const others = [...progress].filter(([peer, { isLearner }]) => peer !== id && !isLearner);
+    others.sort(([, left], [, right]) => right.match - left.match);
+    return others.find(([peer]) => this.#mayLead(peer))?.[0] ?? null;
+  }
+
+  /** It can be reached, and the trust root does not ask it to go. */
+  #mayLead(peer: RaftId): boolean {
     const { members, network } = this.#options;
     const nodeId = members.nodeIdOf(peer);
     if (nodeId === null || !network.isConnected(nodeId)) return false;

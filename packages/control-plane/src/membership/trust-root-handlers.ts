@@ -101,8 +101,8 @@ function restoringIn(before: TrustRoot, next: TrustRoot): string | null {
 }
 
 /**
- * Why too few nodes could cosign under that version; null: enough can. A learner that it makes active votes as soon as it
- * is in force. Whoever it brings in cannot be asked before: such a node counts only while every other one is ready.
+ * Why too few nodes could cosign under that version; null: enough can. A learner that it makes active votes as soon as
+ * it is in force. Whoever it brings in cannot be asked before: such a node counts only while every other one is ready.
  */
 async function preflight(view: UnaryView, session: Session, next: TrustRoot, document: string): Promise<string | null> {
   const { confState } = session.membership;

@@ -59,8 +59,8 @@ export class ClockGuard {
   }
 
   /**
-   * Whether a stamp lies so far behind this clock that one of the two is wrong. An entry that its leader had applied when
-   * it last told the time may simply have been long on its way.
+   * Whether a stamp lies so far behind this clock that one of the two is wrong. An entry that its leader had applied
+   * when it last told the time may have been long on its way.
    */
   isPast(stampMs: number, index: RaftIndex, leader: string): boolean {
     const report = this.#freshReport(leader);
@@ -95,7 +95,7 @@ export class ClockGuard {
     return { lower, upper: offsets[Math.floor(offsets.length / 2)] ?? 0 };
   }
 
-  /** How far each clock that counts is ahead of this one, in ms: this one itself, and those of voters' fresh reports. */
+  /** How far each clock that counts is ahead of this one, in ms: this one, and those of voters' fresh reports. */
   #freshOffsets(): number[] {
     const nowMs = this.#clock.monotonicMs();
     const ownMs = this.#clock.wallMs();

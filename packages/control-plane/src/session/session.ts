@@ -36,7 +36,6 @@ import { SessionMembership } from "../membership/session-membership.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import { NO_RAFT } from "../status.ts";
 import { SessionUpkeep } from "./session-upkeep.ts";
-import { transferTarget } from "./transfer-target.ts";
 
 export type { SessionEnd, SessionNetwork, SessionOptions } from "./session-options.ts";
 
@@ -229,8 +228,7 @@ export class Session {
 
   /** Hands leadership to the most advanced other voter, if this node leads. */
   transferLeadership(): void {
-    if (!this.isLeader()) return;
-    const target = transferTarget(this.#driver.node.status(), (peer) => this.membership.mayLead(peer));
+    const target = this.isLeader() ? this.membership.successor() : null;
     if (target !== null) this.#driver.transferLeader(target);
   }
 

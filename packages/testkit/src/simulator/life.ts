@@ -170,23 +170,24 @@ class Life {
     this.#machines = identities.map(
       (identity, at) => new SimulatedMachine(identity.nodeId, identity, at, surroundings),
     );
-    const machines = this.#machines;
-    this.#clients = new Clients({
-      world,
-      random: new Seeded(seed, 4),
-      trace,
-      witness,
-      bugs: this.#bugs,
-      machines,
-      trustRootOf: (version) => simulatedTrustRoot(plan, version),
-      mayPropose: (version) => this.#mayPropose(version),
-      erases: random.chance(0.3),
-      clients: random.pick([1, 2, 4]),
-      pauseMs: random.pick([60, 200, 600]),
-    });
+    this.#clients = this.#newClients(new Seeded(seed, 4));
     this.#nemesis = this.#newNemesis(new Seeded(seed, 5));
     this.#growth = isGrowing(plan) ? this.#newGrowth(new Seeded(seed, 10)) : null;
     this.#beginsOld = new Seeded(seed, 6).chance(0.6);
+  }
+
+  #newClients(random: Seeded): Clients {
+    const drawn = this.#random;
+    return new Clients({
+      ...this.#surroundings,
+      random,
+      machines: this.#machines,
+      trustRootOf: (version) => simulatedTrustRoot(this.#plan, version),
+      mayPropose: (version) => this.#mayPropose(version),
+      erases: drawn.chance(0.3),
+      clients: drawn.pick([1, 2, 4]),
+      pauseMs: drawn.pick([60, 200, 600]),
+    });
   }
 
   /** One machine after the other, in the midst of all else that happens to them. */
