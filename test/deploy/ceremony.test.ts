@@ -80,6 +80,9 @@ async function drawAll(): Promise<void> {
     await json("root", "init", at(holder, "root.key"), "--label", holder, "--cluster-name", NAME, "--plain");
     carry(holder, "root.key.pub", "desk", `${holder}.pub`);
   }
+  mkdirSync(machine("oscar"));
+  await json("operator", "init", at("oscar", "operator.key"), "--label", "oscar", "--cluster-name", NAME, "--plain");
+  carry("oscar", "operator.key.pub", "desk", "oscar.pub");
   for (const id of NODES) {
     const card = carry("desk", "cluster.card", id);
     const seed = carry("desk", "log.seed", id, "carried.seed");
@@ -96,6 +99,7 @@ function draft(...more: readonly string[]): Promise<Said> {
   for (const id of NODES) args.push("--node", at("desk", `${id}.card`));
   for (const holder of HOLDERS) args.push("--root-key", at("desk", `${holder}.pub`));
   for (const name of ["ca.crt", "next.crt"]) args.push("--ca", at("desk", name));
+  args.push("--operator", at("desk", "oscar.pub"));
   return run(...args, ...more);
 }
 
@@ -136,6 +140,8 @@ describe("before the first version is signed", () => {
     expect(stdout).toContain(`Trust root of ${NAME}, version 1`);
     expect(stdout).toContain("nothing: the first version");
     expect(stdout).toContain("0 of the 2 that version 1 asks for");
+    expect(stdout).toMatch(/operators +oscar/u);
+    expect(stdout).toContain("2 of 3: goes on with 1 node down; detects one lying node, excludes none");
   });
 
   test.each<[string, readonly string[], RegExp]>([

@@ -76,7 +76,10 @@ function trustRootOf(clusterId: Uint8Array, nodes: readonly FakeKeys[], root: Si
       cosignerVkey: makeVkey(cosignerName(CLUSTER_NAME, nodeId), VKEY_TYPE.cosignature, cosigner.publicKey, sha256),
       authPublicKey: auth.publicKey,
     })),
+    operators: [],
     quorum: 2,
+    witnesses: [],
+    witnessQuorum: 0,
   };
 }
 

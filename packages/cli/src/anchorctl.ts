@@ -9,6 +9,7 @@ import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
 import { addFsck } from "./command-lines/fsck.ts";
 import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
+import { addOperator } from "./command-lines/key-init.ts";
 import { addBundle, addLatest, addMonitor, addPolicy, addReceipt } from "./command-lines/receipts.ts";
 import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/records.ts";
 import { addMember } from "./command-lines/member.ts";
@@ -91,6 +92,7 @@ function buildProgram(context: CommandContext): Command {
   addSign(program, context);
   addSubmit(program, context);
   addKeys(program, context);
+  addOperator(program, context);
   addRoot(program, context);
   addMember(program, context);
   addBackup(program, context);

@@ -1,6 +1,7 @@
 /** A trust root as a person reads it before signing. */
-import { bytesToHex } from "@event-anchoring/protocol";
+import { bytesToHex, formatVkey } from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
+import { describeQuorumShape } from "@event-anchoring/provision";
 import type { SignatureCount } from "@event-anchoring/provision";
 import type { Mark, Printer } from "./printer.ts";
 import { alignColumns } from "./table.ts";
@@ -57,6 +58,7 @@ function describeDocument(root: TrustRoot, rootThk: Uint8Array, printer: Printer
   field("epoch", String(root.epoch));
   const active = nodes.filter(({ status }) => status === "active").length;
   field("quorum", `${root.quorum} of ${active} active nodes must cosign`);
+  field("", describeQuorumShape({ quorum: root.quorum, nodes: active }));
   field("root keys", `${rootKeys.threshold} of ${rootKeys.keys.length} must sign`);
   for (const { name, publicKey } of rootKeys.keys) field("", `${name}  ${keyText(publicKey)}`);
   root.ca.forEach((pin, at) => field(at === 0 ? "CAs" : "", bytesToHex(pin)));
@@ -73,6 +75,14 @@ function describeDocument(root: TrustRoot, rootThk: Uint8Array, printer: Printer
     ];
   });
   alignColumns(rows).forEach((row, at) => field(at === 0 ? "nodes" : "", row));
+  const operators = root.operators.map(({ name, vkey }) => `${name}  ${keyText(vkey.publicKey)}`);
+  (operators.length === 0 ? ["none: nobody can make an API key"] : operators).forEach((text, at) => {
+    field(at === 0 ? "operators" : "", text);
+  });
+  if (root.witnesses.length === 0) return;
+  field("witnesses", `${root.witnessQuorum} of ${root.witnesses.length} must cosign as well`);
+  const witnesses = root.witnesses.map(({ name, vkey, url }) => [name, vkey.name, keyText(vkey.publicKey), url]);
+  for (const row of alignColumns(witnesses)) field("", row);
 }
 
 function describeSignatures({ version, threshold, signed, waiting }: SignatureCount, printer: Printer): void {
@@ -107,6 +117,9 @@ export function trustRootJson({ trustRoot, rootThk, before, signatures }: Descri
       cosigner_public_key: bytesToHex(node.cosignerVkey.publicKey),
       auth_public_key: bytesToHex(node.authPublicKey),
     })),
+    operators: trustRoot.operators.map(({ name, vkey }) => ({ name, public_key: bytesToHex(vkey.publicKey) })),
+    witnesses: trustRoot.witnesses.map(({ name, vkey, url }) => ({ name, vkey: formatVkey(vkey), url })),
+    witness_quorum: trustRoot.witnessQuorum,
     differences: before === null ? null : differencesOf(before, trustRoot),
     signatures,
   };

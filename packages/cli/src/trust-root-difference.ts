@@ -1,6 +1,7 @@
 /** What one version of a trust root changes in the one before it, in the words of the person who signs. */
 import { bytesToHex, equalBytes, equalVkeys, findOrigin } from "@event-anchoring/protocol";
-import type { TrustRoot, TrustRootNode, Vkey } from "@event-anchoring/protocol";
+import type { TrustRoot, TrustRootNode, TrustRootOperator, TrustRootWitness, Vkey } from "@event-anchoring/protocol";
+import { liarsExcluded } from "@event-anchoring/provision";
 
 /** `warning` is no change of its own: it says what the changes amount to. */
 export interface Difference {
@@ -19,6 +20,8 @@ export function differencesOf(before: TrustRoot, after: TrustRoot): readonly Dif
     ...cas(before, after),
     ...origins(before, after),
     ...nodes(before, after),
+    ...operators(before, after),
+    ...witnesses(before, after),
     ...warnings(before, after),
   ];
 }
@@ -32,6 +35,7 @@ function numbers(before: TrustRoot, after: TrustRoot): Difference[] {
   changed("expires", dayText(before.expiresS), dayText(after.expiresS));
   changed("root threshold", before.rootKeys.threshold, after.rootKeys.threshold);
   changed("cosigning quorum", before.quorum, after.quorum);
+  changed("witnesses that must cosign", before.witnessQuorum, after.witnessQuorum);
   return found;
 }
 
@@ -88,17 +92,38 @@ function changesOf(before: TrustRootNode, after: TrustRootNode): Difference[] {
   return found;
 }
 
+function operators({ operators: before }: TrustRoot, { operators: after }: TrustRoot): Difference[] {
+  const text = ({ name, vkey }: TrustRootOperator): string => `operator ${name} (${keyText(vkey.publicKey)})`;
+  return addedAndRemoved(before.map(text), after.map(text));
+}
+
+function witnesses({ witnesses: before }: TrustRoot, { witnesses: after }: TrustRoot): Difference[] {
+  const text = ({ name, vkey, url }: TrustRootWitness): string =>
+    `witness ${name}, ${vkey.name} (${keyText(vkey.publicKey)}), ${url}`;
+  return addedAndRemoved(before.map(text), after.map(text));
+}
+
+function addedAndRemoved(before: readonly string[], after: readonly string[]): Difference[] {
+  return [
+    ...before.filter((text) => !after.includes(text)).map((text) => ({ kind: "removed" as const, text })),
+    ...after.filter((text) => !before.includes(text)).map((text) => ({ kind: "added" as const, text })),
+  ];
+}
+
 function warnings(before: TrustRoot, after: TrustRoot): Difference[] {
   const found: Difference[] = [];
   const warn = (isSo: boolean, text: string): void => {
     if (isSo) found.push({ kind: "warning", text });
   };
-  const active = after.nodes.filter(({ status }) => status === "active").length;
+  const active = activeIn(after);
   const { threshold, keys } = after.rootKeys;
   warn(active === after.quorum, `all ${active} active nodes must cosign: when one is down nothing is certified`);
   warn(threshold === keys.length, `all ${threshold} root keys must sign: when one is lost there is no next version`);
   warn(threshold < before.rootKeys.threshold, "fewer root keys than before can change everything");
   warn(after.quorum < before.quorum, "fewer nodes than before can certify");
+  const excluded = (root: TrustRoot): number => liarsExcluded({ quorum: root.quorum, nodes: activeIn(root) });
+  warn(excluded(after) < excluded(before), "fewer lying nodes than before are excluded");
+  warn(after.operators.length === 0, "no operator is left: nobody can make an API key");
   warn(after.expiresS < before.expiresS, "it expires earlier than the version before");
   warn(
     after.origins.some(({ status, originFingerprint }) => status === "lost" && !isLost(before, originFingerprint)),
@@ -120,6 +145,10 @@ function untilTheyVote(before: TrustRoot, after: TrustRoot): string | null {
   const cost = spare === 0 ? "no other node may be down" : "nothing is certified, and clients are refused";
   const names = joining.map(({ nodeId }) => nodeId).join(", ");
   return `until ${names} can cosign ${cost}: add learners first, and promote them by a second version`;
+}
+
+function activeIn({ nodes: listed }: TrustRoot): number {
+  return listed.filter(({ status }) => status === "active").length;
 }
 
 function isLost(root: TrustRoot, fingerprint: TrustRoot["origins"][number]["originFingerprint"]): boolean {

@@ -12,6 +12,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
+import { VKEY_TYPE, formatVkey, makeVkey } from "@event-anchoring/protocol";
 import { createCluster } from "@event-anchoring/provision";
 import { anchorctl } from "../src/index.ts";
 import type { Run } from "./run-anchorctl.ts";
@@ -148,6 +150,25 @@ describe("anchorctl root propose, sign and show", () => {
     expect((await root("show", at("next"))).stdout).toMatch(/! until n4, n5 can cosign nothing is certified/u);
     await proposal("--add-learner", n4, "--add-learner", n5);
     expect((await root("show", at("next"))).stdout).not.toMatch(/can cosign/u);
+  });
+
+  test("draw operators and witnesses that come and go", async () => {
+    const init = ["operator", "init", at("dora.key"), "--label", "dora", "--plain", "--json"];
+    const { vkey } = await json(runAnchorctl(home, init));
+    expect(vkey).toMatch(/^root\.test\/operator\/dora\+/u);
+    const seed = new Uint8Array(32).fill(7);
+    const witness = makeVkey("w.example", VKEY_TYPE.cosignature, createSigner(seed).publicKey, nodeCrypto.sha256);
+    const operators = ["--add-operator", at("dora.key.pub"), "--remove-operator", "operator"];
+    await proposal(...operators, "--add-witness", `north ${formatVkey(witness)} https://w.example/log`);
+    const { stdout } = await root("show", at("next"));
+    expect(stdout).toMatch(/\+ operator dora \(/u);
+    expect(stdout).toMatch(/− operator operator \(/u);
+    expect(stdout).toMatch(/\+ witness north, w\.example \(.*https:\/\/w\.example\/log/u);
+    expect(stdout).toContain("1 of 1 must cosign as well");
+    const { exitCode, stderr } = await root("propose", "--out", at("bad"), "--add-witness", "north x");
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("<name> <vkey> <url>")]);
+    const none = await root("propose", "--out", at("bad"), "--remove-operator", "operator");
+    expect(none.stdout).toContain("no operator is left");
   });
 
   test("show the newest version where no proposal is given", async () => {

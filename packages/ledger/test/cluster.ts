@@ -104,7 +104,10 @@ export function trustRootOf(version: number, previous: Uint8Array, members: read
       ),
       authPublicKey: node.auth.publicKey,
     })),
+    operators: [],
     quorum: 2,
+    witnesses: [],
+    witnessQuorum: 0,
   };
 }
 

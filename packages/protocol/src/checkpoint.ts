@@ -67,6 +67,13 @@ export function rootKeyName(clusterName: string, label: string): string {
   return `${clusterName}/root/${label}`;
 }
 
+/** `<cluster name>/operator/<name>`: name of an operator's key; `name` is like a node id. */
+export function operatorKeyName(clusterName: string, name: string): string {
+  assertName(isClusterName(clusterName), clusterName);
+  assertName(isNodeId(name), name);
+  return `${clusterName}/operator/${name}`;
+}
+
 /** A decimal integer from 0 to 2^53 − 1 in its one spelling (no sign, no leading zero), else null. */
 export function parseDecimal(text: string): number | null {
   const value = DECIMAL.test(text) ? Number(text) : Number.NaN;

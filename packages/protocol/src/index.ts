@@ -137,6 +137,7 @@ export {
   isRootLabel,
   parseCheckpoint,
   parseDecimal,
+  operatorKeyName,
   rootKeyName,
 } from "./checkpoint.ts";
 export type { Checkpoint, CheckpointCode } from "./checkpoint.ts";
@@ -153,7 +154,15 @@ export type { PolicyFormat } from "./policy-rendering.ts";
 export { TrustRootError } from "./trust-root-error.ts";
 export type { TrustRootCode } from "./trust-root-error.ts";
 export { NODE_STATUSES, ORIGIN_STATUSES, formatTrustRootText } from "./trust-root-text.ts";
-export type { NodeStatus, OriginStatus, TrustRoot, TrustRootNode, TrustRootOrigin } from "./trust-root-text.ts";
+export type {
+  NodeStatus,
+  OriginStatus,
+  TrustRoot,
+  TrustRootNode,
+  TrustRootOperator,
+  TrustRootOrigin,
+  TrustRootWitness,
+} from "./trust-root-text.ts";
 export {
   findOrigin,
   parseSignedTrustRoot,

@@ -36,6 +36,24 @@ export interface TrustRootNode {
   readonly authPublicKey: Uint8Array;
 }
 
+/** One operator line: whose signature counts for what operators do. */
+export interface TrustRootOperator {
+  /** `[a-z][a-z0-9-]{0,31}`. */
+  readonly name: string;
+  /** Type 0x01, named `<cluster name>/operator/<name>`. */
+  readonly vkey: Vkey;
+}
+
+/** One witness line: somebody outside the cluster who cosigns checkpoints. */
+export interface TrustRootWitness {
+  /** `[a-z][a-z0-9-]{0,31}`. */
+  readonly name: string;
+  /** Type 0x04, under the witness's own key name. */
+  readonly vkey: Vkey;
+  /** Where it takes checkpoints; isWitnessUrl holds. */
+  readonly url: string;
+}
+
 /** One version of a cluster's trust root. A value that parseTrustRootText returned keeps every rule of one document. */
 export interface TrustRoot {
   readonly clusterName: string;
@@ -56,14 +74,20 @@ export interface TrustRoot {
   readonly ca: readonly Uint8Array[];
   readonly origins: readonly TrustRootOrigin[];
   readonly nodes: readonly TrustRootNode[];
+  readonly operators: readonly TrustRootOperator[];
   /** How many active nodes must cosign a checkpoint. */
   readonly quorum: number;
+  readonly witnesses: readonly TrustRootWitness[];
+  /** How many of the witnesses must cosign; 0 if there are none. */
+  readonly witnessQuorum: number;
 }
 
 const ROOT_KEYS_MAX = 32;
 const CAS_MAX = 32;
 const ORIGINS_MAX = 1024;
 const NODES_MAX = 1024;
+const OPERATORS_MAX = 64;
+const WITNESSES_MAX = 32;
 
 function malformed(line: string): TrustRootError {
   return new TrustRootError("malformed", `cannot read the line "${line.slice(0, 80)}"`);
@@ -147,6 +171,14 @@ function readNode(words: readonly string[], sha256: Sha256): TrustRootNode {
   };
 }
 
+function readOperator([name = "", vkey = ""]: readonly string[], sha256: Sha256): TrustRootOperator {
+  return { name, vkey: parseVkey(vkey, sha256) };
+}
+
+function readWitness([name = "", vkey = "", url = ""]: readonly string[], sha256: Sha256): TrustRootWitness {
+  return { name, vkey: parseVkey(vkey, sha256), url };
+}
+
 function readLines(lines: Lines, sha256: Sha256): TrustRoot {
   lines.take(TRUST_ROOT_HEADER, 0, 0);
   const [clusterName = "", clusterId] = lines.take("cluster", 2, 2);
@@ -156,7 +188,10 @@ function readLines(lines: Lines, sha256: Sha256): TrustRoot {
   const ca = lines.take("ca", 1, CAS_MAX);
   const origins = lines.takeAll("origin", 3, ORIGINS_MAX);
   const nodes = lines.takeAll("node", 5, NODES_MAX);
+  const operators = lines.takeAll("operator", 2, OPERATORS_MAX);
   const [quorum] = lines.take("quorum", 1, 1);
+  const witnesses = lines.takeAll("witness", 3, WITNESSES_MAX);
+  const [witnessQuorum] = witnesses.length === 0 ? ["0"] : lines.take("witnesses", 1, 1);
   if (!lines.isDone) throw malformed(lines.current);
   return {
     clusterName,
@@ -170,7 +205,10 @@ function readLines(lines: Lines, sha256: Sha256): TrustRoot {
     ca: ca.map(hash),
     origins: origins.map((words) => readOrigin(words, sha256)),
     nodes: nodes.map((words) => readNode(words, sha256)),
+    operators: operators.map((words) => readOperator(words, sha256)),
     quorum: decimal(quorum),
+    witnesses: witnesses.map((words) => readWitness(words, sha256)),
+    witnessQuorum: decimal(witnessQuorum),
   };
 }
 
@@ -198,6 +236,10 @@ function byFingerprint(a: TrustRootOrigin, b: TrustRootOrigin): number {
   return compareBytes(a.originFingerprint, b.originFingerprint);
 }
 
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return byText(a.name, b.name);
+}
+
 function originLine(origin: TrustRootOrigin): string {
   return `origin ${bytesToHex(origin.originFingerprint)} ${origin.status} ${formatVkey(origin.logVkey)}`;
 }
@@ -207,9 +249,13 @@ function nodeLine(node: TrustRootNode): string {
   return `node ${node.nodeId} ${node.status} ${bytesToHex(node.originFingerprint)} ${keys}`;
 }
 
+function witnessLine({ name, vkey, url }: TrustRootWitness): string {
+  return `witness ${name} ${formatVkey(vkey)} ${url}`;
+}
+
 /**
- * The one text of a trust root: keys, origins and nodes in their order, whatever order they are given in. Checks
- * nothing: parse the result to learn whether it is legal.
+ * The one text of a trust root: keys and lines in their order, whatever order they are given in. Checks nothing: parse
+ * the result to learn whether it is legal.
  */
 export function formatTrustRootText(root: TrustRoot): string {
   const keys = root.rootKeys.keys.map(formatVkey).sort(byText);
@@ -224,7 +270,10 @@ export function formatTrustRootText(root: TrustRoot): string {
     `ca ${ca.join(" ")}`,
     ...[...root.origins].sort(byFingerprint).map(originLine),
     ...nodes.map(nodeLine),
+    ...[...root.operators].sort(byName).map(({ name, vkey }) => `operator ${name} ${formatVkey(vkey)}`),
     `quorum ${root.quorum}`,
+    ...[...root.witnesses].sort(byName).map(witnessLine),
+    ...(root.witnesses.length === 0 ? [] : [`witnesses ${root.witnessQuorum}`]),
     "",
   ].join("\n");
 }

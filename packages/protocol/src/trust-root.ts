@@ -1,6 +1,14 @@
 /** The trust-root document: one version and its rules. docs/PROTOCOL.md, "Trust root". */
 import { bytesToHex, equalBytes, isZero, utf8ToBytes } from "./bytes.ts";
-import { checkpointOrigin, cosignerName, isClusterName, isNodeId, isRootLabel, rootKeyName } from "./checkpoint.ts";
+import {
+  checkpointOrigin,
+  cosignerName,
+  isClusterName,
+  isNodeId,
+  isRootLabel,
+  operatorKeyName,
+  rootKeyName,
+} from "./checkpoint.ts";
 import type { Sha256 } from "./crypto.ts";
 import type { OriginFingerprint } from "./ids.ts";
 import { VKEY_TYPE, noteMessage, noteSignatureLine, parseNote } from "./note.ts";
@@ -11,6 +19,7 @@ import { originFingerprintOf } from "./tags.ts";
 import { TrustRootError, refuseUnless } from "./trust-root-error.ts";
 import { formatTrustRootText, readTrustRootText } from "./trust-root-text.ts";
 import type { TrustRoot, TrustRootNode, TrustRootOrigin } from "./trust-root-text.ts";
+import { isWitnessUrl } from "./witness-url.ts";
 
 /** A document with its signatures. Parsed, not verified: verifyTrustRootChain does that. */
 export interface SignedTrustRoot {
@@ -39,6 +48,7 @@ export function parseTrustRootText(text: string, sha256: Sha256): TrustRoot {
   }
   checkNames(root);
   checkKeyNames(root);
+  checkWitnessUrls(root);
   checkNumbers(root);
   checkLines(root);
   checkKeysDiffer(root);
@@ -54,6 +64,9 @@ function checkNames(root: TrustRoot): void {
   for (const { nodeId } of root.nodes) {
     const isLegal = isNodeId(nodeId) && !RESERVED_NODE_IDS.includes(nodeId);
     refuseUnless(isLegal, "name_invalid", `not a node id: ${nodeId}`);
+  }
+  for (const { name } of [...root.operators, ...root.witnesses]) {
+    refuseUnless(isNodeId(name), "name_invalid", `not a name of an operator or witness: ${name}`);
   }
 }
 
@@ -74,6 +87,23 @@ function checkKeyNames(root: TrustRoot): void {
     const isCosigner = isNamed && cosignerVkey.type === VKEY_TYPE.cosignature;
     refuseUnless(isCosigner, "key_misnamed", `${cosignerVkey.name} is not the cosigner key of ${nodeId}`);
   }
+  for (const { name, vkey } of root.operators) {
+    const isOperator = vkey.name === operatorKeyName(clusterName, name) && vkey.type === VKEY_TYPE.ed25519;
+    refuseUnless(isOperator, "key_misnamed", `${vkey.name} is not the key of operator ${name}`);
+  }
+  for (const { name, vkey } of root.witnesses) {
+    refuseUnless(
+      vkey.type === VKEY_TYPE.cosignature,
+      "key_misnamed",
+      `the key of witness ${name} makes no cosignatures`,
+    );
+  }
+}
+
+function checkWitnessUrls({ witnesses }: TrustRoot): void {
+  for (const { name, url } of witnesses) {
+    refuseUnless(isWitnessUrl(url), "witness_url_invalid", `witness ${name} has no URL of the form that is asked for`);
+  }
 }
 
 function checkNumbers(root: TrustRoot): void {
@@ -92,6 +122,11 @@ function checkNumbers(root: TrustRoot): void {
   const active = root.nodes.filter((node) => node.status === "active").length;
   const isMajority = quorum > active / 2 && quorum <= active;
   refuseUnless(isMajority, "quorum_unsafe", `a quorum of ${quorum} is not a majority of ${active} active nodes`);
+  const { witnessQuorum, witnesses } = root;
+  const isShared =
+    witnesses.length === 0 || (2 * witnessQuorum > witnesses.length && witnessQuorum <= witnesses.length);
+  const detail = `${witnessQuorum} is not a majority of ${witnesses.length} witnesses`;
+  refuseUnless(isShared, "witnesses_unsafe", detail);
 }
 
 /** Order is settled by the canonical text; what is left is that nothing is listed twice or missing. */
@@ -104,9 +139,15 @@ function checkLines(root: TrustRoot): void {
   refuseUnless(!isRepeated(fingerprints), "item_repeated", "an origin is listed twice");
   refuseUnless(!isRepeated(ids), "item_repeated", "a node is listed twice");
   refuseUnless(!isRepeated(used), "item_repeated", "two nodes share an origin");
+  refuseUnless(!isRepeated(root.operators.map(nameOf)), "item_repeated", "an operator is listed twice");
+  refuseUnless(!isRepeated(root.witnesses.map(nameOf)), "item_repeated", "a witness is listed twice");
   for (const fingerprint of used) {
     refuseUnless(fingerprints.includes(fingerprint), "origin_unlisted", `a node's origin ${fingerprint} has no line`);
   }
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
 }
 
 function checkKeysDiffer(root: TrustRoot): void {
@@ -132,6 +173,9 @@ export function trustRootKeys(root: TrustRoot): { publicKey: Uint8Array; owner: 
     ...root.origins.map(({ logVkey }) => ({ publicKey: logVkey.publicKey, owner: logVkey.name })),
     ...root.nodes.map(({ cosignerVkey }) => ({ publicKey: cosignerVkey.publicKey, owner: cosignerVkey.name })),
     ...root.nodes.map(({ nodeId, authPublicKey }) => ({ publicKey: authPublicKey, owner: `auth of ${nodeId}` })),
+    ...root.operators.map(({ vkey }) => ({ publicKey: vkey.publicKey, owner: vkey.name })),
+    // Under a prefix: a witness chooses its key's name, which must not pass for one of the cluster's.
+    ...root.witnesses.map(({ vkey }) => ({ publicKey: vkey.publicKey, owner: `witness ${vkey.name}` })),
   ];
 }
 

@@ -13,6 +13,7 @@ import {
   formatVkey,
   logKeySeed,
   makeVkey,
+  operatorKeyName,
   originFingerprintOf,
   parseTrustRootText,
   raftIdOf,
@@ -23,6 +24,8 @@ import {
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRoot, Vkey } from "@event-anchoring/protocol";
+
+const FIRST_OPERATOR = "operator";
 
 /** What decides a new cluster. Everything else of it is random or follows. */
 export interface CeremonyPlan {
@@ -36,6 +39,8 @@ export interface CeremonyPlan {
   readonly rootKeys: number;
   /** How many of them must sign a trust root. */
   readonly rootThreshold: number;
+  /** Names of those who may make API keys, `[a-z][a-z0-9-]{0,31}` each; default: one, called `operator`. */
+  readonly operators?: readonly string[];
   /** SHA-256 of the SubjectPublicKeyInfo of the control plane's CA. */
   readonly caSpkiSha256: Uint8Array;
   /** The same of CAs that may follow it; pinned from the start, so that they can without a new trust root. */
@@ -57,6 +62,12 @@ export interface RootKey {
   readonly seed: Uint8Array;
 }
 
+/** What an operator signs acts with. */
+export interface OperatorKey {
+  readonly name: string;
+  readonly seed: Uint8Array;
+}
+
 /** The outcome of a ceremony. All seeds are secret. */
 export interface Ceremony {
   readonly clusterId: Uint8Array;
@@ -64,6 +75,7 @@ export interface Ceremony {
   readonly logSeed: Uint8Array;
   readonly nodes: readonly NodeSecrets[];
   readonly rootKeys: readonly RootKey[];
+  readonly operators: readonly OperatorKey[];
   /** Trust-root version 1, a signed note. */
   readonly document: string;
   /** The pin: hash of its text. */
@@ -92,7 +104,8 @@ export function holdCeremony(plan: CeremonyPlan): Ceremony {
     label: `root-${index + 1}`,
     seed: generateSeed(),
   }));
-  const text = formatTrustRootText(trustRootOf(plan, clusterId, nodes, rootKeys));
+  const operators = (plan.operators ?? [FIRST_OPERATOR]).map((name) => ({ name, seed: generateSeed() }));
+  const text = formatTrustRootText(trustRootOf(plan, clusterId, { nodes, rootKeys, operators }));
   parseTrustRootText(text, sha256);
   const signing = rootKeys.slice(0, plan.rootThreshold);
   const document = formatNote(
@@ -108,7 +121,7 @@ export function holdCeremony(plan: CeremonyPlan): Ceremony {
     authSeed,
     cosignerSeed,
   }));
-  return { clusterId, logSeed, nodes: secrets, rootKeys, document, rootThk: pin };
+  return { clusterId, logSeed, nodes: secrets, rootKeys, operators, document, rootThk: pin };
 }
 
 /** Equal raft ids have a chance of 2^-64 a pair; a cluster that drew them could never elect. */
@@ -126,12 +139,14 @@ function drawNodeKeys(nodeId: string, clusterId: Uint8Array, logSeed: Uint8Array
   return { nodeId, originFingerprint, authSeed, cosignerSeed, auth: createSigner(authSeed), cosigner, log };
 }
 
-function trustRootOf(
-  plan: CeremonyPlan,
-  clusterId: Uint8Array,
-  nodes: readonly NodeKeys[],
-  rootKeys: readonly RootKey[],
-): TrustRoot {
+/** All keys that version 1 names. */
+interface DrawnKeys {
+  readonly nodes: readonly NodeKeys[];
+  readonly rootKeys: readonly RootKey[];
+  readonly operators: readonly OperatorKey[];
+}
+
+function trustRootOf(plan: CeremonyPlan, clusterId: Uint8Array, { nodes, rootKeys, operators }: DrawnKeys): TrustRoot {
   const { clusterName } = plan;
   const { sha256 } = nodeCrypto;
   const vkeyOf = (name: string, type: Vkey["type"], signer: Signer): Vkey =>
@@ -163,7 +178,13 @@ function trustRootOf(
     ca: [plan.caSpkiSha256, ...(plan.nextCaSpkiSha256 ?? [])].toSorted(compareBytes),
     origins: origins.toSorted((a, b) => compareBytes(a.originFingerprint, b.originFingerprint)),
     nodes: members.toSorted((a, b) => (a.nodeId < b.nodeId ? -1 : 1)),
+    operators: operators.map(({ name, seed }) => ({
+      name,
+      vkey: vkeyOf(operatorKeyName(clusterName, name), VKEY_TYPE.ed25519, createSigner(seed)),
+    })),
     quorum: plan.quorum,
+    witnesses: [],
+    witnessQuorum: 0,
   };
 }
 

@@ -82,10 +82,11 @@ export interface ProvisionedCluster {
 }
 
 /**
- * Makes a cluster below `outDir`: `ca/` and `root-keys/` (move both off the machine in production), `trust-root.txt`,
- * `root-thk.txt`, and one folder per node in `nodes/<node id>/` with identity/ (ca.crt, tls.crt, tls.key, auth.key,
- * cosigner.key, log.seed, trust-root.txt, root-thk.txt), promise/ and run/. Folders are 0700, files 0600. With a CA of
- * somebody else there is no `ca/ca.key`, and a node has tls.csr and tls.key.new until it is given its certificate.
+ * Makes a cluster below `outDir`: `ca/`, `root-keys/` and `operators/` (move all three off the machine in production),
+ * `trust-root.txt`, `root-thk.txt`, and one folder per node in `nodes/<node id>/` with identity/ (ca.crt, tls.crt,
+ * tls.key, auth.key, cosigner.key, log.seed, trust-root.txt, root-thk.txt), promise/ and run/. Folders are 0700, files
+ * 0600. With a CA of somebody else there is no `ca/ca.key`, and a node has tls.csr and tls.key.new until it has its
+ * certificate.
  *
  * `trust-root.txt` is written last: a cluster without it was not finished, and its folder can be removed.
  * @throws PrivateFileError `exists`; RangeError or TrustRootError for a plan that no trust root may have
@@ -146,14 +147,14 @@ async function authoritiesOf(plan: NewCluster, nowMs: number): Promise<PinnedAut
 
 async function writeOfflineFiles(outDir: string, authorities: PinnedAuthorities, ceremony: Ceremony): Promise<void> {
   const caDir = join(outDir, "ca");
-  for (const dir of [outDir, caDir, join(outDir, "root-keys"), join(outDir, "nodes")]) {
-    await makePrivateDirectory(dir);
-  }
+  const [rootKeyDir, operatorDir] = [join(outDir, "root-keys"), join(outDir, "operators")];
+  for (const dir of [outDir, caDir, rootKeyDir, operatorDir, join(outDir, "nodes")]) await makePrivateDirectory(dir);
   const { certificates, issuing, next } = authorities;
   await writePrivateFile(join(caDir, "ca.crt"), issuing?.certificatePem ?? certificates.join(""));
   if (issuing !== null) await writePrivateFile(join(caDir, "ca.key"), issuing.privateKeyPem);
   if (next !== null) await writeAuthority(caDir, "next", next);
-  for (const key of ceremony.rootKeys) await writeSeed(join(outDir, "root-keys", `${key.label}.seed`), key.seed);
+  for (const key of ceremony.rootKeys) await writeSeed(join(rootKeyDir, `${key.label}.seed`), key.seed);
+  for (const { name, seed } of ceremony.operators) await writeSeed(join(operatorDir, `${name}.key`), seed);
 }
 
 async function writeNodeFiles(

@@ -10,7 +10,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { TrustRoot, Vkey } from "@event-anchoring/protocol";
 import type { NodeCard } from "./node-card.ts";
-import { TrustRootChangeError, judgeProposal, parseProposal } from "./trust-root-change.ts";
+import { TrustRootChangeError, judgeProposal, operatorOf, parseProposal } from "./trust-root-change.ts";
 import type { TrustRootProposal } from "./trust-root-change.ts";
 
 /** What decides the first version. */
@@ -18,6 +18,8 @@ export interface FirstTrustRoot {
   /** All of one cluster; each of these nodes is active from the start. */
   readonly nodes: readonly NodeCard[];
   readonly rootKeys: readonly Vkey[];
+  /** Keys whose signatures make and revoke API keys. */
+  readonly operatorKeys: readonly Vkey[];
   /** How many of them must sign. */
   readonly rootThreshold: number;
   /** How many nodes must cosign: more than half of them, at most all. */
@@ -48,6 +50,7 @@ export function composeFirstTrustRoot(first: FirstTrustRoot): TrustRootProposal 
   if (raftIds.size !== nodes.length) throw new TrustRootChangeError("a node id is there twice");
   const foreign = rootKeys.find(({ name }) => !name.startsWith(`${clusterName}/root/`));
   if (foreign !== undefined) throw new TrustRootChangeError(`${foreign.name} is no root key of ${clusterName}`);
+  const operators = first.operatorKeys.map((vkey) => operatorOf(clusterName, vkey));
   const trustRoot: TrustRoot = {
     clusterName,
     clusterId,
@@ -66,7 +69,10 @@ export function composeFirstTrustRoot(first: FirstTrustRoot): TrustRootProposal 
         return { nodeId, status: "active" as const, originFingerprint, cosignerVkey, authPublicKey };
       })
       .toSorted((a, b) => (a.nodeId < b.nodeId ? -1 : 1)),
+    operators,
     quorum,
+    witnesses: [],
+    witnessQuorum: 0,
   };
   const proposal = parseProposal(formatTrustRootText(trustRoot));
   const refusal = judgeProposal(null, proposal);

@@ -33,6 +33,8 @@ export type { RolloverCode } from "./authorities.ts";
 export { restorationFault } from "./restoration-rule.ts";
 export { beginCluster, formatClusterCard, parseClusterCard } from "./cluster-card.ts";
 export type { ClusterCard } from "./cluster-card.ts";
+export { QUORUM_SHAPES, describeQuorumShape, liarsExcluded } from "./quorum-shape.ts";
+export type { QuorumShape } from "./quorum-shape.ts";
 export { composeFirstTrustRoot } from "./first-trust-root.ts";
 export type { FirstTrustRoot } from "./first-trust-root.ts";
 export { certsCommand } from "./certs/certs-command.ts";
@@ -63,8 +65,8 @@ export {
   writeTrustRoots,
 } from "./node-identity.ts";
 export type { NodeKeyName, SettledNode } from "./node-identity.ts";
-export { PASSPHRASE_CHARACTERS_MIN, createRootKey, readRootKey } from "./root-key-file.ts";
-export type { DrawnRootKey } from "./root-key-file.ts";
+export { PASSPHRASE_CHARACTERS_MIN, createOperatorKey, createRootKey, readSealedKey } from "./sealed-key-file.ts";
+export type { DrawnKey, NewKeyFile } from "./sealed-key-file.ts";
 export { proposeTrustRoot, readMembership, readTrustRootChain } from "./trust-root-calls.ts";
 export {
   TrustRootChangeError,

@@ -22,8 +22,10 @@ import type {
   TrustRoot,
   TrustRootChain,
   TrustRootNode,
+  TrustRootOperator,
   TrustRootOrigin,
   TrustRootRefusal,
+  TrustRootWitness,
   Vkey,
 } from "@event-anchoring/protocol";
 import type { NodeCard } from "./node-card.ts";
@@ -59,6 +61,14 @@ export interface TrustRootChange {
   readonly addCas?: readonly Uint8Array[];
   readonly removeCas?: readonly Uint8Array[];
   readonly quorum?: number;
+  /** Keys named `<cluster name>/operator/<name>`. */
+  readonly addOperators?: readonly Vkey[];
+  /** Names of operators whose signatures count no more. One that is also added gets another key. */
+  readonly removeOperators?: readonly string[];
+  readonly addWitnesses?: readonly TrustRootWitness[];
+  readonly removeWitnesses?: readonly string[];
+  /** How many witnesses must cosign; default: as many as before, for the first ones more than half. */
+  readonly witnessQuorum?: number;
 }
 
 /** The change cannot be made to this trust root; the message says which part of it and why. */
@@ -102,7 +112,9 @@ export function composeTrustRoot(chain: TrustRootChain, change: TrustRootChange)
     ca: casAfter(before, change),
     origins: originsAfter(before, change),
     nodes: nodesAfter(before, change),
+    operators: operatorsAfter(before, change),
     quorum: change.quorum ?? before.quorum,
+    ...witnessesAfter(before, change),
   };
   const text = formatTrustRootText(after);
   const proposal = { text, ...derived(text), lines: [] };
@@ -253,6 +265,38 @@ function originsAfter(before: TrustRoot, change: TrustRootChange): readonly Trus
     .filter((card) => !kept.some((origin) => equalBytes(origin.originFingerprint, card.originFingerprint)))
     .map(({ originFingerprint, logVkey }) => ({ originFingerprint, status: "active" as const, logVkey }));
   return [...kept, ...added].toSorted((a, b) => compareBytes(a.originFingerprint, b.originFingerprint));
+}
+
+function operatorsAfter(before: TrustRoot, change: TrustRootChange): readonly TrustRootOperator[] {
+  const added = (change.addOperators ?? []).map((vkey) => operatorOf(before.clusterName, vkey));
+  return [...without("operator", before.operators, change.removeOperators), ...added];
+}
+
+/** The line of an operator's key, which says whose it is. @throws TrustRootChangeError */
+export function operatorOf(clusterName: string, vkey: Vkey): TrustRootOperator {
+  const prefix = `${clusterName}/operator/`;
+  if (!vkey.name.startsWith(prefix)) {
+    throw new TrustRootChangeError(`${vkey.name} is no key of an operator of ${clusterName}`);
+  }
+  return { name: vkey.name.slice(prefix.length), vkey };
+}
+
+function witnessesAfter(before: TrustRoot, change: TrustRootChange): Pick<TrustRoot, "witnesses" | "witnessQuorum"> {
+  const kept = without("witness", before.witnesses, change.removeWitnesses);
+  const witnesses = [...kept, ...(change.addWitnesses ?? [])];
+  if (witnesses.length === 0) return { witnesses, witnessQuorum: 0 };
+  const majority = Math.floor(witnesses.length / 2) + 1;
+  return { witnesses, witnessQuorum: change.witnessQuorum ?? (before.witnessQuorum || majority) };
+}
+
+function without<Named extends { readonly name: string }>(
+  what: string,
+  listed: readonly Named[],
+  gone: readonly string[] = [],
+): readonly Named[] {
+  const unknown = gone.find((name) => !listed.some((each) => each.name === name));
+  if (unknown !== undefined) throw new TrustRootChangeError(`the trust root lists no ${what} ${unknown}`);
+  return listed.filter(({ name }) => !gone.includes(name));
 }
 
 function nodesAfter(before: TrustRoot, change: TrustRootChange): readonly TrustRootNode[] {

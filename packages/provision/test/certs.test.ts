@@ -4,12 +4,13 @@ import { mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, compareBytes, formatTrustRootText, parseSignedTrustRoot } from "@event-anchoring/protocol";
 import {
   certsCommand,
   createCertificateAuthority,
   loadCluster,
+  readSeed,
   scramVerifier,
   spkiSha256Of,
   splitCertificates,
@@ -117,6 +118,25 @@ describe("the ceremony", () => {
     expect(await text("trust-root.txt")).toBe(before);
   });
 
+  test.each([
+    ["2of3", 3, 2, "detects one lying node, excludes none"],
+    ["3of5", 5, 3, "detects one lying node, excludes none"],
+    ["3of4", 4, 3, "excludes 1 lying node"],
+    ["4of5", 5, 4, "excludes 1 lying node"],
+  ])("makes a cluster of shape %s, and says what that buys", async (shape, nodes, quorum, bought) => {
+    expect(await certs(`ceremony --shape ${shape}`)).toBe(0);
+    expect(said.out).toContain(bought);
+    const { trustRoot } = parseSignedTrustRoot(await text("trust-root.txt"), nodeCrypto.sha256);
+    expect([trustRoot.nodes.length, trustRoot.quorum]).toEqual([nodes, quorum]);
+  });
+
+  test("makes the first operator: its key is in version 1, and in a file of its own", async () => {
+    await certs("ceremony");
+    const { trustRoot } = parseSignedTrustRoot(await text("trust-root.txt"), nodeCrypto.sha256);
+    const { publicKey } = createSigner(await readSeed(at("operators", "operator.key")));
+    expect(trustRoot.operators.map(({ name, vkey }) => [name, vkey.publicKey])).toEqual([["operator", publicKey]]);
+  });
+
   test("leaves what else is in the environment file", async () => {
     await writeFile(join(workingDir, ".env"), "COMPOSE_PROFILES=monitoring\nANCHORING_UID=7\n");
     await certs("ceremony");
@@ -128,6 +148,7 @@ describe("the ceremony", () => {
 
   test.each([
     ["ceremony --host Example.org", "--host"],
+    ["ceremony --shape 2of4", "--shape"],
     ["ceremony --host a/b", "--host"],
     ["ceremony --host -x.example", "--host"],
     ["ceremony --lifetime 90", "a lifetime is"],

@@ -73,6 +73,7 @@ describe("a new cluster", () => {
     const expected = [
       "ca/ca.crt",
       "ca/ca.key",
+      "operators/operator.key",
       "root-keys/root-1.seed",
       "root-thk.txt",
       "trust-root.txt",

@@ -3,8 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex, formatVkey, parseVkey, verifyTrustRootChain } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
+import {
+  VKEY_TYPE,
+  bytesToHex,
+  formatVkey,
+  makeVkey,
+  parseVkey,
+  verifyTrustRootChain,
+} from "@event-anchoring/protocol";
+import type { TrustRootChain, TrustRootWitness, Vkey } from "@event-anchoring/protocol";
 import {
   type Ceremony,
   type NodeCard,
@@ -12,6 +19,7 @@ import {
   type TrustRootProposal,
   composeTrustRoot,
   countSignatures,
+  createOperatorKey,
   createRootKey,
   discardRotation,
   formatNodeCard,
@@ -23,7 +31,7 @@ import {
   parseProposal,
   prepareNode,
   prepareRotation,
-  readRootKey,
+  readSealedKey,
   readTrustRoots,
   settleNode,
   signProposal,
@@ -82,6 +90,12 @@ function followed(proposal: TrustRootProposal, from = chain): TrustRootChain {
   return chainOf([...from.versions.map(({ note }) => note), formatProposal(signed)]);
 }
 
+function ceremonyRootVkey(): Vkey {
+  const [key] = chain.newest.trustRoot.rootKeys.keys;
+  if (key === undefined) throw new Error("a trust root has root keys");
+  return key;
+}
+
 async function newNode(nodeId: string): Promise<NodeCard> {
   return prepareNode({ identityDir, nodeId, chain, logSeed: ceremony.logSeed });
 }
@@ -113,6 +127,34 @@ describe("the next version", () => {
       bytesToHex(originFingerprint) === bytesToHex(gone) ? `own ${status}` : status,
     );
     expect(statuses.toSorted()).toEqual(["active", "active", "active", "own closed"]);
+  });
+
+  test("takes operators and witnesses, gives one another key, and lets others go", async () => {
+    const operatorKey = async (label: string, file: string): Promise<Vkey> => {
+      const key = { path: join(folder, file), clusterName: "change.test", label, passphrase: null };
+      return (await createOperatorKey(key)).vkey;
+    };
+    const witness = (name: string, byte: number): TrustRootWitness => {
+      const { publicKey } = createSigner(new Uint8Array(32).fill(byte));
+      const vkey = makeVkey(`${name}.example`, VKEY_TYPE.cosignature, publicKey, nodeCrypto.sha256);
+      return { name, vkey, url: `https://${name}.example` };
+    };
+    const [first, other] = [await operatorKey("dora", "dora"), await operatorKey("dora", "dora-2")];
+    const three = [witness("north", 1), witness("south", 2), witness("west", 3)];
+    const second = compose({ addOperators: [first], addWitnesses: three });
+    expect(second.trustRoot.operators.map(({ name }) => name)).toEqual(["dora", "operator"]);
+    expect([second.trustRoot.witnesses, second.trustRoot.witnessQuorum]).toEqual([three, 2]);
+    const third = compose(
+      { removeOperators: ["operator", "dora"], addOperators: [other], removeWitnesses: ["south"] },
+      followed(second),
+    );
+    expect(third.trustRoot.operators).toEqual([{ name: "dora", vkey: other }]);
+    expect(third.trustRoot.witnesses.map(({ name }) => name)).toEqual(["north", "west"]);
+    const fourth = compose({ removeWitnesses: ["north", "west"] }, followed(third, followed(second)));
+    expect([fourth.trustRoot.witnesses, fourth.trustRoot.witnessQuorum]).toEqual([[], 0]);
+    expect(() => compose({ removeOperators: ["nobody"] })).toThrow("no operator nobody");
+    expect(() => compose({ addOperators: [ceremonyRootVkey()] })).toThrow("no key of an operator");
+    expect(() => compose({ addWitnesses: three, witnessQuorum: 1 })).toThrow("not a majority of 3 witnesses");
   });
 
   test("changes root keys, authorities, quorum and expiry", async () => {
@@ -242,10 +284,10 @@ describe("a root key in a file", () => {
         formatVkey(sealed.vkey),
       );
       expect(statSync(path).mode & 0o777).toBe(0o600);
-      const { publicKey } = await readRootKey(path, () => Promise.resolve("correct horse"));
+      const { publicKey } = await readSealedKey(path, () => Promise.resolve("correct horse"));
       expect(publicKey).toEqual(sealed.vkey.publicKey);
       await createRootKey(plain("ida"));
-      const ida = await readRootKey(join(folder, "ida"), () => Promise.reject(new Error("nobody is asked")));
+      const ida = await readSealedKey(join(folder, "ida"), () => Promise.reject(new Error("nobody is asked")));
       expect(readFileSync(join(folder, "ida"), "utf8")).toMatch(/^[0-9a-f]{64}\n$/);
       expect(ida.publicKey).toHaveLength(32);
     },
@@ -257,12 +299,12 @@ describe("a root key in a file", () => {
     async () => {
       await createRootKey({ ...plain(), passphrase: "correct horse" });
       const path = join(folder, "eve");
-      await expect(readRootKey(path, () => Promise.resolve("battery staple"))).rejects.toMatchObject({
+      await expect(readSealedKey(path, () => Promise.resolve("battery staple"))).rejects.toMatchObject({
         code: "malformed",
       });
       const key = JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
       writeFileSync(path, JSON.stringify({ ...key, vkey: String(key.vkey).replace("eve", "eva") }));
-      await expect(readRootKey(path, () => Promise.resolve("correct horse"))).rejects.toMatchObject({
+      await expect(readSealedKey(path, () => Promise.resolve("correct horse"))).rejects.toMatchObject({
         code: "malformed",
       });
     },
@@ -277,7 +319,7 @@ describe("a root key in a file", () => {
   ])("is not read from %s", async (_what, content, code) => {
     const path = join(folder, "key");
     writeFileSync(path, content, { mode: 0o600 });
-    await expect(readRootKey(path, () => Promise.resolve("x"))).rejects.toMatchObject({ code });
+    await expect(readSealedKey(path, () => Promise.resolve("x"))).rejects.toMatchObject({ code });
   });
 
   test("is never overwritten, has a legal label, a passphrase of some length, and is its owner's alone", async () => {
@@ -287,7 +329,7 @@ describe("a root key in a file", () => {
     await expect(createRootKey({ ...plain("ute"), passphrase: "short" })).rejects.toThrow(RangeError);
     const open = join(folder, "open");
     writeFileSync(open, `${"00".repeat(32)}\n`, { mode: 0o644 });
-    await expect(readRootKey(open, () => Promise.resolve(""))).rejects.toMatchObject({ code: "mode_too_wide" });
+    await expect(readSealedKey(open, () => Promise.resolve(""))).rejects.toMatchObject({ code: "mode_too_wide" });
   });
 });
 

@@ -26,8 +26,10 @@ mod signer;
 mod tags;
 mod trust_root;
 mod trust_root_chain;
+mod trust_root_text;
 mod verify_checkpoint;
 mod verify_receipt;
+mod witness_url;
 mod words;
 
 pub use answers::*;
@@ -60,8 +62,11 @@ pub use prepare::{
 pub use receipt::Receipt;
 pub use signer::{signer_fn, BoxFuture, LocalKey, Signer};
 pub use tags::{client_event_commit, operator_revoker, origin_fingerprint_of};
-pub use trust_root::{NodeStatus, OriginStatus, SignedTrustRoot, TrustRoot, TrustRootNode, TrustRootOrigin};
+pub use trust_root::SignedTrustRoot;
 pub use trust_root_chain::TrustRootChain;
+pub use trust_root_text::{
+    NodeStatus, OriginStatus, TrustRoot, TrustRootNode, TrustRootOperator, TrustRootOrigin, TrustRootWitness,
+};
 pub use verify_checkpoint::{verify_checkpoint, ReceiptRenewal, VerifiedCheckpoint};
 pub use verify_receipt::{
     verify_receipt, verify_receipt_with_renewal, Outcome, ReceiptExpectation, ReceiptVerification, Step, RECEIPT_STEPS,

@@ -2,316 +2,20 @@
 
 use std::collections::HashSet;
 
-use crate::bytes::{from_hex_exact, parse_decimal};
 use crate::checkpoint::{checkpoint_origin, is_cluster_name, is_node_id, is_root_label};
 use crate::error::{Error, Result};
 use crate::hash::{Hash, OriginFingerprint, PublicKey};
-use crate::note::{is_too_long, parse_note, SignedNote, Vkey, VkeyType};
+use crate::note::{parse_note, SignedNote, Vkey, VkeyType};
 use crate::policy::{PolicyGroup, TlogPolicy};
 use crate::tags::origin_fingerprint_of;
+use crate::trust_root_text::{
+    print_text, read_text, refuse, refuse_unless, NodeStatus, RawNumbers, TrustRoot, TrustRootNode, TrustRootOperator,
+    TrustRootOrigin, TrustRootWitness,
+};
+use crate::witness_url::is_witness_url;
 
-const HEADER: &str = "event-anchoring/v4.2/trust-root";
-const ROOT_KEYS_MAX: usize = 32;
-const CAS_MAX: usize = 32;
-const ORIGINS_MAX: usize = 1024;
-const NODES_MAX: usize = 1024;
 /// Words of the policy rendering that a node must not be called.
 const RESERVED_NODE_IDS: [&str; 2] = ["nodes", "none"];
-
-/// What may be written to an origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OriginStatus {
-    /// New records are taken.
-    Active,
-    /// Only revocations of its own records, and trust-root leaves.
-    Closed,
-    /// Never written again: its newest head cannot be reproduced.
-    Lost,
-}
-
-/// What a node may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NodeStatus {
-    /// It follows, and does not cosign.
-    Learner,
-    /// It cosigns.
-    Active,
-    /// It is gone; what it signed stands.
-    Retired,
-    /// Nothing it signed counts any more.
-    Distrusted,
-}
-
-/// One origin line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustRootOrigin {
-    /// The origin.
-    pub origin_fingerprint: OriginFingerprint,
-    /// Whether it is written to.
-    pub status: OriginStatus,
-    /// The key of its log line.
-    pub log_vkey: Vkey,
-}
-
-/// One node line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustRootNode {
-    /// The node.
-    pub node_id: String,
-    /// Whether its cosignatures count.
-    pub status: NodeStatus,
-    /// The origin it writes to.
-    pub origin_fingerprint: OriginFingerprint,
-    /// The key it cosigns with.
-    pub cosigner_vkey: Vkey,
-    /// The key of its control plane.
-    pub auth_public_key: PublicKey,
-}
-
-/// One version of a cluster's trust root. It keeps every rule of one document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TrustRoot {
-    /// The name of the cluster.
-    pub cluster_name: String,
-    /// Drawn once when the cluster was made.
-    pub cluster_id: Hash,
-    /// From 1.
-    pub version: u32,
-    /// How many restores of the whole cluster there were.
-    pub epoch: u32,
-    /// RootTHK of the version before; zeros in version 1.
-    pub previous: Hash,
-    /// Unix seconds.
-    pub issued_s: u64,
-    /// Unix seconds. It bounds the freshness of the newest version for clients that are online, and nothing else.
-    pub expires_s: u64,
-    /// How many of the root keys must sign.
-    pub root_threshold: usize,
-    /// Offline keys.
-    pub root_keys: Vec<Vkey>,
-    /// SHA-256 of the SubjectPublicKeyInfo of each accepted CA.
-    pub ca: Vec<Hash>,
-    /// Ascending by fingerprint.
-    pub origins: Vec<TrustRootOrigin>,
-    /// Ascending by node id.
-    pub nodes: Vec<TrustRootNode>,
-    /// How many active nodes must cosign a checkpoint.
-    pub quorum: usize,
-}
-
-fn refuse<T>(code: &'static str, detail: impl Into<String>) -> Result<T> {
-    Err(Error::verification(code, detail))
-}
-
-pub(crate) fn refuse_unless(condition: bool, code: &'static str, detail: impl FnOnce() -> String) -> Result<()> {
-    if condition {
-        Ok(())
-    } else {
-        refuse(code, detail())
-    }
-}
-
-impl OriginStatus {
-    fn parse(word: &str) -> Result<Self> {
-        match word {
-            "active" => Ok(Self::Active),
-            "closed" => Ok(Self::Closed),
-            "lost" => Ok(Self::Lost),
-            _ => refuse("malformed", "not a status of an origin"),
-        }
-    }
-
-    /// The word of the document.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Closed => "closed",
-            Self::Lost => "lost",
-        }
-    }
-}
-
-impl NodeStatus {
-    fn parse(word: &str) -> Result<Self> {
-        match word {
-            "learner" => Ok(Self::Learner),
-            "active" => Ok(Self::Active),
-            "retired" => Ok(Self::Retired),
-            "distrusted" => Ok(Self::Distrusted),
-            _ => refuse("malformed", "not a status of a node"),
-        }
-    }
-
-    /// The word of the document.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Learner => "learner",
-            Self::Active => "active",
-            Self::Retired => "retired",
-            Self::Distrusted => "distrusted",
-        }
-    }
-}
-
-/// The lines of a document, taken in order.
-struct Lines<'a> {
-    rest: std::iter::Peekable<std::str::Split<'a, char>>,
-}
-
-impl<'a> Lines<'a> {
-    /// The words after `keyword` on the next line: at least `min` of them, at most `max`.
-    fn take(&mut self, keyword: &str, min: usize, max: usize) -> Result<Vec<&'a str>> {
-        let line = self.rest.peek().copied().unwrap_or_default();
-        let mut words: Vec<&str> = line.split(' ').collect();
-        let malformed = || Error::verification("malformed", format!("cannot read a line of {keyword}"));
-        if words.first() != Some(&keyword) || words.len() - 1 < min {
-            return Err(malformed());
-        }
-        words.remove(0);
-        if words.len() > max {
-            let is_list = max > min;
-            return if is_list {
-                refuse("too_large", format!("over {max} words after {keyword}"))
-            } else {
-                Err(malformed())
-            };
-        }
-        self.rest.next();
-        Ok(words)
-    }
-
-    fn take_exact<const N: usize>(&mut self, keyword: &str) -> Result<[&'a str; N]> {
-        let words = self.take(keyword, N, N)?;
-        words.try_into().map_err(|_| Error::verification("malformed", format!("cannot read a line of {keyword}")))
-    }
-
-    fn take_all<const N: usize>(&mut self, keyword: &str, max: usize) -> Result<Vec<[&'a str; N]>> {
-        let mut taken = Vec::new();
-        while self.rest.peek().is_some_and(|line| line.strip_prefix(keyword).is_some_and(|rest| rest.starts_with(' ')))
-        {
-            if taken.len() == max {
-                return refuse("too_large", format!("more than {max} {keyword} lines"));
-            }
-            taken.push(self.take_exact(keyword)?);
-        }
-        Ok(taken)
-    }
-}
-
-fn decimal(word: &str) -> Result<u64> {
-    parse_decimal(word).ok_or_else(|| Error::verification("malformed", "not a number"))
-}
-
-fn hash(word: &str) -> Result<Hash> {
-    from_hex_exact(word).map(Hash::new).ok_or_else(|| Error::verification("malformed", "not a hash"))
-}
-
-fn vkey(word: &str) -> Result<Vkey> {
-    Vkey::parse(word).map_err(|error| Error::verification("malformed", error.to_string()))
-}
-
-/// Numbers as they stand in the text: their ranges are judged after everything that is judged before them.
-struct RawNumbers {
-    version: u64,
-    epoch: u64,
-    root_threshold: u64,
-    quorum: u64,
-}
-
-/// The grammar alone: neither order nor rules are checked.
-fn read_text(text: &str) -> Result<(TrustRoot, RawNumbers)> {
-    if is_too_long(text) {
-        return refuse("too_large", "the text is too long");
-    }
-    let Some(body) = text.strip_suffix('\n') else {
-        return refuse("malformed", "the text ends with a newline");
-    };
-    let mut lines = Lines { rest: body.split('\n').peekable() };
-    let [] = lines.take_exact(HEADER)?;
-    let [cluster_name, cluster_id] = lines.take_exact("cluster")?;
-    let [version, epoch, previous] = lines.take_exact("version")?;
-    let [issued_s, expires_s] = lines.take_exact("validity")?;
-    let root = lines.take("root", 2, 1 + ROOT_KEYS_MAX)?;
-    let ca = lines.take("ca", 1, CAS_MAX)?;
-    let origins = lines.take_all("origin", ORIGINS_MAX)?;
-    let nodes = lines.take_all("node", NODES_MAX)?;
-    let [quorum] = lines.take_exact("quorum")?;
-    if lines.rest.next().is_some() {
-        return refuse("malformed", "lines are left over");
-    }
-    let Some((threshold, root_keys)) = root.split_first() else { return refuse("malformed", "no root keys") };
-    let numbers = RawNumbers {
-        version: decimal(version)?,
-        epoch: decimal(epoch)?,
-        root_threshold: decimal(threshold)?,
-        quorum: decimal(quorum)?,
-    };
-    let trust_root = TrustRoot {
-        cluster_name: cluster_name.to_owned(),
-        cluster_id: hash(cluster_id)?,
-        version: u32::try_from(numbers.version).unwrap_or(u32::MAX),
-        epoch: u32::try_from(numbers.epoch).unwrap_or(u32::MAX),
-        previous: hash(previous)?,
-        issued_s: decimal(issued_s)?,
-        expires_s: decimal(expires_s)?,
-        root_threshold: usize::try_from(numbers.root_threshold).unwrap_or(usize::MAX),
-        root_keys: root_keys.iter().map(|word| vkey(word)).collect::<Result<_>>()?,
-        ca: ca.into_iter().map(hash).collect::<Result<_>>()?,
-        origins: origins.into_iter().map(read_origin).collect::<Result<_>>()?,
-        nodes: nodes.into_iter().map(read_node).collect::<Result<_>>()?,
-        quorum: usize::try_from(numbers.quorum).unwrap_or(usize::MAX),
-    };
-    Ok((trust_root, numbers))
-}
-
-fn read_origin([fingerprint, status, log_vkey]: [&str; 3]) -> Result<TrustRootOrigin> {
-    Ok(TrustRootOrigin {
-        origin_fingerprint: hash(fingerprint)?,
-        status: OriginStatus::parse(status)?,
-        log_vkey: vkey(log_vkey)?,
-    })
-}
-
-fn read_node([node_id, status, fingerprint, cosigner, auth]: [&str; 5]) -> Result<TrustRootNode> {
-    Ok(TrustRootNode {
-        node_id: node_id.to_owned(),
-        status: NodeStatus::parse(status)?,
-        origin_fingerprint: hash(fingerprint)?,
-        cosigner_vkey: vkey(cosigner)?,
-        auth_public_key: PublicKey::new(*hash(auth)?.as_bytes()),
-    })
-}
-
-/// The one text of a trust root: keys, origins and nodes in their order, whatever order they were read in.
-fn print_text(root: &TrustRoot, numbers: &RawNumbers) -> String {
-    let mut keys: Vec<String> = root.root_keys.iter().map(Vkey::to_string).collect();
-    keys.sort_unstable();
-    let mut ca: Vec<String> = root.ca.iter().map(Hash::to_hex).collect();
-    ca.sort_unstable();
-    let mut origins: Vec<&TrustRootOrigin> = root.origins.iter().collect();
-    origins.sort_by_key(|origin| origin.origin_fingerprint);
-    let mut nodes: Vec<&TrustRootNode> = root.nodes.iter().collect();
-    nodes.sort_by(|a, b| a.node_id.cmp(&b.node_id));
-    let mut lines = vec![
-        HEADER.to_owned(),
-        format!("cluster {} {}", root.cluster_name, root.cluster_id),
-        format!("version {} {} {}", numbers.version, numbers.epoch, root.previous),
-        format!("validity {} {}", root.issued_s, root.expires_s),
-        format!("root {} {}", numbers.root_threshold, keys.join(" ")),
-        format!("ca {}", ca.join(" ")),
-    ];
-    for origin in origins {
-        lines.push(format!("origin {} {} {}", origin.origin_fingerprint, origin.status.as_str(), origin.log_vkey));
-    }
-    for node in nodes {
-        let TrustRootNode { node_id, status, origin_fingerprint, cosigner_vkey, auth_public_key } = node;
-        lines
-            .push(format!("node {node_id} {} {origin_fingerprint} {cosigner_vkey} {auth_public_key}", status.as_str()));
-    }
-    lines.push(format!("quorum {}\n", numbers.quorum));
-    lines.join("\n")
-}
 
 impl TrustRoot {
     /// Reads the text of one version, which may be attacker-controlled, and holds it against every rule of one
@@ -326,6 +30,7 @@ impl TrustRoot {
         }
         root.check_names()?;
         root.check_key_names()?;
+        root.check_outsiders()?;
         root.check_numbers(&numbers)?;
         root.check_lines()?;
         root.check_keys_differ()?;
@@ -340,6 +45,10 @@ impl TrustRoot {
         self.nodes.iter().try_for_each(|node| {
             let is_legal = is_node_id(&node.node_id) && !RESERVED_NODE_IDS.contains(&node.node_id.as_str());
             refuse_unless(is_legal, "name_invalid", || format!("not a node id: {}", node.node_id))
+        })?;
+        let operators = self.operators.iter().map(|operator| &operator.name);
+        operators.chain(self.witnesses.iter().map(|witness| &witness.name)).try_for_each(|name| {
+            refuse_unless(is_node_id(name), "name_invalid", || format!("not a name of an operator or witness: {name}"))
         })
     }
 
@@ -364,6 +73,26 @@ impl TrustRoot {
         })
     }
 
+    /// Those who are no nodes: operators' and witnesses' keys, and where witnesses are.
+    fn check_outsiders(&self) -> Result<()> {
+        for TrustRootOperator { name, vkey } in &self.operators {
+            let is_named = vkey.name() == format!("{}/operator/{name}", self.cluster_name);
+            let is_operator = is_named && vkey.key_type() == VkeyType::Ed25519;
+            refuse_unless(is_operator, "key_misnamed", || {
+                format!("{} is not the key of operator {name}", vkey.name())
+            })?;
+        }
+        for TrustRootWitness { name, vkey, .. } in &self.witnesses {
+            let is_cosigner = vkey.key_type() == VkeyType::Cosignature;
+            refuse_unless(is_cosigner, "key_misnamed", || format!("the key of witness {name} makes no cosignatures"))?;
+        }
+        self.witnesses.iter().try_for_each(|TrustRootWitness { name, url, .. }| {
+            refuse_unless(is_witness_url(url), "witness_url_invalid", || {
+                format!("witness {name} has no URL of the form that is asked for")
+            })
+        })
+    }
+
     fn check_numbers(&self, numbers: &RawNumbers) -> Result<()> {
         let is_u32 = numbers.version <= u64::from(u32::MAX) && numbers.epoch <= u64::from(u32::MAX);
         refuse_unless(numbers.version >= 1 && is_u32, "version_invalid", || "version and epoch are u32".into())?;
@@ -380,6 +109,11 @@ impl TrustRoot {
         let is_majority = self.quorum > active / 2 && self.quorum <= active;
         refuse_unless(is_majority, "quorum_unsafe", || {
             format!("a quorum of {} is not a majority of {active} active nodes", numbers.quorum)
+        })?;
+        let listed = self.witnesses.len();
+        let is_shared = listed == 0 || (self.witness_quorum > listed / 2 && self.witness_quorum <= listed);
+        refuse_unless(is_shared, "witnesses_unsafe", || {
+            format!("{} is not a majority of {listed} witnesses", numbers.witness_quorum)
         })
     }
 
@@ -396,6 +130,10 @@ impl TrustRoot {
         refuse_unless(!repeats(ids), "item_repeated", || "a node is listed twice".into())?;
         let used = || self.nodes.iter().map(|node| node.origin_fingerprint);
         refuse_unless(!repeats(used()), "item_repeated", || "two nodes share an origin".into())?;
+        let operators = self.operators.iter().map(|operator| operator.name.as_str());
+        refuse_unless(!repeats(operators), "item_repeated", || "an operator is listed twice".into())?;
+        let witnesses = self.witnesses.iter().map(|witness| witness.name.as_str());
+        refuse_unless(!repeats(witnesses), "item_repeated", || "a witness is listed twice".into())?;
         let listed: HashSet<OriginFingerprint> = fingerprints().collect();
         used().try_for_each(|origin| {
             refuse_unless(listed.contains(&origin), "origin_unlisted", || {
@@ -426,6 +164,10 @@ impl TrustRoot {
         keys.extend(self.origins.iter().map(|origin| named(&origin.log_vkey)));
         keys.extend(self.nodes.iter().map(|node| named(&node.cosigner_vkey)));
         keys.extend(self.nodes.iter().map(|node| (node.auth_public_key, format!("auth of {}", node.node_id))));
+        keys.extend(self.operators.iter().map(|operator| named(&operator.vkey)));
+        // Under a prefix: a witness chooses its key's name, which must not pass for one of the cluster's.
+        let outside = |key: &Vkey| (*key.public_key(), format!("witness {}", key.name()));
+        keys.extend(self.witnesses.iter().map(|witness| outside(&witness.vkey)));
         keys
     }
 

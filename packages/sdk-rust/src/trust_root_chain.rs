@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::note::{verify_known_lines, Vkey};
-use crate::trust_root::{refuse_unless, NodeStatus, OriginStatus, SignedTrustRoot, TrustRoot};
+use crate::trust_root::SignedTrustRoot;
+use crate::trust_root_text::{refuse_unless, NodeStatus, OriginStatus, TrustRoot};
 
 /// Versions without gaps, each verified from the one before it, and the first one pinned. Only verification makes one.
 #[derive(Clone, Debug)]

@@ -6,8 +6,9 @@ use crate::hash::{Hash, OriginFingerprint};
 use crate::merkle::verify_consistency;
 use crate::note::{verify_known_lines, VerifiedLine, Vkey, VkeyType};
 use crate::policy::distinct_lines;
-use crate::trust_root::{refuse_unless, NodeStatus, OriginStatus, SignedTrustRoot, TrustRoot, TrustRootOrigin};
+use crate::trust_root::SignedTrustRoot;
 use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_text::{refuse_unless, NodeStatus, OriginStatus, TrustRoot, TrustRootOrigin};
 
 /// A later checkpoint of the same origin, and the proof that the receipt's tree is the beginning of its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use crate::merkle::verify_inclusion;
 use crate::note::VerifiedLine;
 use crate::payloads::payload_of_leaf;
 use crate::receipt::Receipt;
-use crate::trust_root::{refuse_unless, OriginStatus};
 use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_text::{refuse_unless, OriginStatus};
 use crate::verify_checkpoint::{find_origin, malformed_checkpoint, verify_lines, Judged, ReceiptRenewal};
 
 /// The steps in their order. A step after a failed one is `not_checked`.

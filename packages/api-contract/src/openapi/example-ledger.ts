@@ -109,7 +109,10 @@ function exampleTrustRoot(): TrustRoot {
     ca: [named("ca")],
     origins: origins.sort((a, b) => compareBytes(a.originFingerprint, b.originFingerprint)),
     nodes,
+    operators: [],
     quorum: QUORUM,
+    witnesses: [],
+    witnessQuorum: 0,
   };
 }
 

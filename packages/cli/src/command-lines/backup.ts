@@ -11,8 +11,8 @@ import { parseExpiry } from "../time-options.ts";
 import { HELP, collect, trustOf } from "./context.ts";
 import type { CommandContext, CommonFlags } from "./context.ts";
 import { countOf } from "./first-trust-root.ts";
-import { folderOf, heldChain, withHeld } from "./root.ts";
-import type { HeldFlags } from "./root.ts";
+import { folderOf, heldChain, withHeld } from "./held-trust-roots.ts";
+import type { HeldFlags } from "./held-trust-roots.ts";
 
 interface CreateFlags extends CommonFlags {
   readonly database: string;

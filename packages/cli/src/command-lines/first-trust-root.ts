@@ -1,17 +1,25 @@
 /** Command lines of a cluster's beginning, when its keys are made apart. */
 import type { Command } from "commander";
+import { QUORUM_SHAPES, describeQuorumShape } from "@event-anchoring/provision";
 import type { FirstTrustRoot } from "@event-anchoring/provision";
 import { CliError, EXIT } from "../cli-error.ts";
 import { beginCommand, draftCommand, finishCommand } from "../commands/root-first.ts";
-import { caPinOf, readNodeCard, readRootVkey } from "../commands/root-proposal.ts";
+import { caPinOf, readNodeCard, readPublicVkey } from "../commands/root-proposal.ts";
 import { parseExpiry } from "../time-options.ts";
 import { HELP, collect } from "./context.ts";
 import type { CommandContext, CommonFlags } from "./context.ts";
+
+/** What quorums buy. */
+export const SHAPES_HELP = `
+Quorums, cosigning nodes of active ones:
+${QUORUM_SHAPES.map((shape) => `  ${describeQuorumShape(shape)}`).join("\n")}
+`;
 
 interface DraftFlags extends CommonFlags {
   readonly out: string;
   readonly node: readonly string[];
   readonly rootKey: readonly string[];
+  readonly operator: readonly string[];
   readonly rootThreshold: string;
   readonly ca: readonly string[];
   readonly quorum: string;
@@ -45,11 +53,12 @@ function addDraft(root: Command, context: CommandContext): void {
     .option("--node <card>", "a node that is active from the start; repeat for each", collect, [])
     .option("--root-key <file>", "the .pub file of a root key; repeat for each", collect, [])
     .requiredOption("--root-threshold <n>", "how many root keys must sign")
+    .option("--operator <file>", "the .pub file of an operator, who may make API keys; repeat for each", collect, [])
     .option("--ca <pin or certificate>", "an authority whose certificates nodes accept; may be repeated", collect, [])
     .requiredOption("--quorum <n>", "how many nodes must cosign")
     .option("--expires <when>", "a duration such as 365d, or an RFC 3339 time", "365d")
     .option("--json", "print one JSON object")
-    .addHelpText("after", HELP)
+    .addHelpText("after", SHAPES_HELP + HELP)
     .action((flags: DraftFlags) => {
       const options = { first: firstOf(flags, Date.now()), out: flags.out, isJson: flags.json === true };
       context.done(draftCommand(options, context.printer));
@@ -57,11 +66,15 @@ function addDraft(root: Command, context: CommandContext): void {
 }
 
 function firstOf(flags: DraftFlags, nowMs: number): FirstTrustRoot {
+  if (flags.operator.length === 0) {
+    throw new CliError(EXIT.usage, "operator_missing", "give --operator: without one nobody can make an API key");
+  }
   const expiresMs = parseExpiry("--expires", flags.expires, nowMs);
   if (expiresMs === 0) throw new CliError(EXIT.usage, "expiry_invalid", "a trust root always expires");
   return {
     nodes: flags.node.map(readNodeCard),
-    rootKeys: flags.rootKey.map(readRootVkey),
+    rootKeys: flags.rootKey.map(readPublicVkey),
+    operatorKeys: flags.operator.map(readPublicVkey),
     rootThreshold: countOf("--root-threshold", flags.rootThreshold),
     cas: flags.ca.map(caPinOf),
     quorum: countOf("--quorum", flags.quorum),

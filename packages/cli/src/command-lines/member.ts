@@ -16,8 +16,8 @@ import { HELP, timeoutMsOf } from "./context.ts";
 import type { CommandContext, CommonFlags } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
 import type { OperatorFlags } from "./operator-flags.ts";
-import { heldChain, withHeld } from "./root.ts";
-import type { HeldFlags } from "./root.ts";
+import { heldChain, withHeld } from "./held-trust-roots.ts";
+import type { HeldFlags } from "./held-trust-roots.ts";
 
 interface IdentityFlags extends HeldFlags {
   readonly identity: string;

@@ -3,35 +3,29 @@ import type { Command } from "commander";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import type { TrustRootChange } from "@event-anchoring/provision";
 import { CliError, EXIT } from "../cli-error.ts";
-import { findNearestCluster } from "../nearest-cluster.ts";
-import { rootKeyCommand } from "../commands/root-key.ts";
 import {
   caPinOf,
   isFirstVersion,
+  parseWitness,
   proposeCommand,
   readNodeCard,
-  readRootVkey,
+  readPublicVkey,
   showNewestCommand,
   showProposalCommand,
   signRootCommand,
 } from "../commands/root-proposal.ts";
 import { fetchRootCommand, submitRootCommand } from "../commands/root-submit.ts";
 import { parseDuration, parseExpiry } from "../time-options.ts";
-import { loadTrustRoots, trustRootFilesIn } from "../trust-roots.ts";
-import { addFirstTrustRoot, countOf } from "./first-trust-root.ts";
-import { HELP, collect, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
-import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
+import { SHAPES_HELP, addFirstTrustRoot, countOf } from "./first-trust-root.ts";
+import { HELP, collect, timeoutMsOf, trustOf } from "./context.ts";
+import type { CommandContext } from "./context.ts";
+import { folderOf, heldChain, withHeld } from "./held-trust-roots.ts";
+import type { HeldFlags } from "./held-trust-roots.ts";
+import { ROOT_INIT, addInit } from "./key-init.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
 import type { OperatorFlags } from "./operator-flags.ts";
 
 export { countOf } from "./first-trust-root.ts";
-
-interface InitFlags extends HeldFlags {
-  readonly label: string;
-  readonly clusterName?: string;
-  readonly plain?: true;
-  readonly passphraseFile?: string;
-}
 
 interface ProposeFlags extends HeldFlags {
   readonly out: string;
@@ -47,6 +41,11 @@ interface ProposeFlags extends HeldFlags {
   readonly addCa: readonly string[];
   readonly removeCa: readonly string[];
   readonly quorum?: string;
+  readonly addOperator: readonly string[];
+  readonly removeOperator: readonly string[];
+  readonly addWitness: readonly string[];
+  readonly removeWitness: readonly string[];
+  readonly witnesses?: string;
   readonly expires?: string;
   readonly loseOrigin: readonly string[];
   readonly raiseEpoch?: true;
@@ -66,7 +65,7 @@ interface SubmitFlags extends OperatorFlags {
 export function addRoot(program: Command, context: CommandContext): void {
   const root = program.command("root").description("trust root: keys, versions, who is a node and who may cosign");
   addFirstTrustRoot(root, context);
-  addInit(root, context);
+  addInit(root, ROOT_INIT, context);
   addPropose(root, context);
   addSignRoot(root, context);
   addSubmitRoot(root, context);
@@ -74,59 +73,9 @@ export function addRoot(program: Command, context: CommandContext): void {
   addFetch(root, context);
 }
 
-/** Which trust roots are held: files, oldest first, or those of a cluster folder. */
-export interface HeldFlags extends CommonFlags, TrustFlags {
-  readonly cluster?: string;
-}
-
-/** The versions that are held here, verified from their pin. @throws CliError */
-export function heldChain(flags: HeldFlags, context: CommandContext): TrustRootChain {
-  const { trustRoots, rootThk } = trustOf(flags, context);
-  const folder = trustRoots.length > 0 ? null : folderOf(flags, context);
-  const paths = folder === null ? trustRoots : trustRootFilesIn(folder);
-  return loadTrustRoots({ paths, rootThk, workingDir: context.surroundings.workingDir });
-}
-
 /** The versions that a proposal must follow; null: it is a first version, and follows none. @throws CliError */
 function chainBefore(path: string, flags: HeldFlags, context: CommandContext): TrustRootChain | null {
   return isFirstVersion(path) ? null : heldChain(flags, context);
-}
-
-/** The folder that keeps the versions; null: there is none. */
-export function folderOf(flags: HeldFlags, { settings, surroundings }: CommandContext): string | null {
-  const { environment, file } = settings();
-  return flags.cluster ?? environment.cluster ?? file.cluster ?? findNearestCluster(surroundings.workingDir);
-}
-
-export function withHeld(command: Command): Command {
-  return withTrustRoot(
-    command.option("--cluster <folder>", "folder that keeps the trust roots (default: the nearest .anchoring)"),
-  );
-}
-
-function addInit(root: Command, context: CommandContext): void {
-  const command = root
-    .command("init <file>")
-    .description("draw the offline root key of one operator; do it on a machine without a network")
-    .requiredOption("--label <name>", "whose key it is: a–z, 0–9 and hyphens")
-    .option("--cluster-name <name>", "the cluster it is for (default: that of the trust root held here)")
-    .option("--passphrase-file <file>", "seal the key with the first line of a file (default: ask)")
-    .option("--plain", "do not seal it: the file alone is then the key")
-    .option("--json", "print one JSON object");
-  withHeld(command)
-    .addHelpText("after", HELP)
-    .action(async (path: string, flags: InitFlags) => {
-      const clusterName = flags.clusterName ?? heldChain(flags, context).newest.trustRoot.clusterName;
-      const options = {
-        path,
-        label: flags.label,
-        clusterName,
-        isPlain: flags.plain === true,
-        passphraseFile: flags.passphraseFile ?? null,
-        isJson: flags.json === true,
-      };
-      context.done(await rootKeyCommand(options, context.surroundings, context.printer));
-    });
 }
 
 function addPropose(root: Command, context: CommandContext): void {
@@ -146,12 +95,17 @@ function addPropose(root: Command, context: CommandContext): void {
     .option("--add-ca <pin or certificate>", "an authority whose certificates are accepted", collect, [])
     .option("--remove-ca <pin or certificate>", "one that is accepted no more", collect, [])
     .option("--quorum <n>", "how many nodes must cosign")
+    .option("--add-operator <file>", "the .pub file of an operator, who may make API keys", collect, [])
+    .option("--remove-operator <name>", "an operator whose signature counts no more", collect, [])
+    .option("--add-witness <name vkey url>", "somebody outside who cosigns, three words in quotes", collect, [])
+    .option("--remove-witness <name>", "a witness who does so no more", collect, [])
+    .option("--witnesses <m>", "how many witnesses must cosign (for the first ones: more than half)")
     .option("--expires <when>", "a duration such as 365d, or an RFC 3339 time (default: as long as before)")
     .option("--lose-origin <fingerprint>", "after a restore: an origin that is never written again", collect, [])
     .option("--raise-epoch", "after a restore of the whole cluster")
     .option("--json", "print one JSON object");
   withHeld(command)
-    .addHelpText("after", HELP)
+    .addHelpText("after", SHAPES_HELP + HELP)
     .action((flags: ProposeFlags) => {
       const options = { chain: heldChain(flags, context), isJson: flags.json === true };
       context.done(proposeCommand(changeOf(flags, Date.now()), flags.out, options, context.printer));
@@ -170,12 +124,17 @@ function changeOf(flags: ProposeFlags, nowMs: number): TrustRootChange {
     retire: flags.retire,
     distrust: flags.distrust,
     newKeys: flags.newKeys.map(readNodeCard),
-    addRootKeys: flags.addRootKey.map(readRootVkey),
+    addRootKeys: flags.addRootKey.map(readPublicVkey),
     removeRootKeys: flags.removeRootKey,
     ...(flags.rootThreshold === undefined ? {} : { rootThreshold: countOf("--root-threshold", flags.rootThreshold) }),
     addCas: flags.addCa.map(caPinOf),
     removeCas: flags.removeCa.map(caPinOf),
     ...(flags.quorum === undefined ? {} : { quorum: countOf("--quorum", flags.quorum) }),
+    addOperators: flags.addOperator.map(readPublicVkey),
+    removeOperators: flags.removeOperator,
+    addWitnesses: flags.addWitness.map(parseWitness),
+    removeWitnesses: flags.removeWitness,
+    ...(flags.witnesses === undefined ? {} : { witnessQuorum: countOf("--witnesses", flags.witnesses) }),
     loseOrigins: flags.loseOrigin,
     raiseEpoch: flags.raiseEpoch === true,
   };

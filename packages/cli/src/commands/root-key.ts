@@ -1,4 +1,9 @@
-import { PASSPHRASE_CHARACTERS_MIN, PrivateFileError, createRootKey } from "@event-anchoring/provision";
+import {
+  PASSPHRASE_CHARACTERS_MIN,
+  PrivateFileError,
+  createOperatorKey,
+  createRootKey,
+} from "@event-anchoring/provision";
 import { formatVkey } from "@event-anchoring/protocol";
 import { askPerson } from "../ask-person.ts";
 import { CliError, EXIT } from "../cli-error.ts";
@@ -9,7 +14,13 @@ import { readText } from "../read-input.ts";
 
 const PASSPHRASE_BYTES_MAX = 4096;
 
-export interface RootKeyOptions {
+/** Whose signatures a key makes: a holder of root keys, or an operator. */
+export type KeyRole = "root" | "operator";
+
+const DRAW = { root: createRootKey, operator: createOperatorKey } as const;
+
+export interface NewKeyOptions {
+  readonly role: KeyRole;
   readonly path: string;
   readonly label: string;
   readonly clusterName: string;
@@ -19,20 +30,20 @@ export interface RootKeyOptions {
   readonly isJson: boolean;
 }
 
-/** `anchorctl root init`: draws the offline root key of one operator. Needs no network, and should have none. */
-export async function rootKeyCommand(
-  options: RootKeyOptions,
+/** `anchorctl root init` and `anchorctl operator init`: draws the key of one person. Needs no network. */
+export async function initKeyCommand(
+  options: NewKeyOptions,
   surroundings: Surroundings,
   printer: Printer,
 ): Promise<ExitCode> {
-  const { path, label, clusterName, isPlain, isJson } = options;
+  const { role, path, label, clusterName, isPlain, isJson } = options;
   const passphrase = isPlain ? null : await newPassphrase(options.passphraseFile, surroundings);
-  const { vkey } = await asUsage(() => createRootKey({ path, clusterName, label, passphrase }));
+  const { vkey } = await asUsage(() => DRAW[role]({ path, clusterName, label, passphrase }));
   if (isJson) {
     printer.json({ name: vkey.name, vkey: formatVkey(vkey), path, sealed: !isPlain });
     return EXIT.ok;
   }
-  printer.check("pass", "root key", vkey.name);
+  printer.check("pass", `${role} key`, vkey.name);
   printer.check(isPlain ? "warn" : "pass", "private", isPlain ? `${path}, not sealed` : `${path}, sealed`);
   printer.check("skip", "public", `${path}.pub, for whoever proposes the next trust root:`);
   printer.line(formatVkey(vkey));

@@ -1,5 +1,5 @@
 import { NoteError, TrustRootError, bytesToHex, hexToBytes, parseVkey } from "@event-anchoring/protocol";
-import type { TrustRootChain, Vkey } from "@event-anchoring/protocol";
+import type { TrustRootChain, TrustRootWitness, Vkey } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   NodeCardError,
@@ -11,7 +11,7 @@ import {
   mergeProposals,
   parseNodeCard,
   parseProposal,
-  readRootKey,
+  readSealedKey,
   signProposal,
   spkiSha256Of,
 } from "@event-anchoring/provision";
@@ -83,7 +83,7 @@ export async function signRootCommand(
   const proposal = readProposal(chain, path);
   describeTrustRoot(describedOf(chain, proposal), aside);
   await confirm(proposal, expected, surroundings);
-  const signer = await asUsage(() => readRootKey(key, existingPassphrase(passphraseFile, key, surroundings)));
+  const signer = await asUsage(() => readSealedKey(key, existingPassphrase(passphraseFile, key, surroundings)));
   const signed = asRefusal(() => signProposal(chain, proposal, signer));
   writeWhole(path, formatProposal(signed));
   const missing = missingOf(chain, signed);
@@ -197,16 +197,28 @@ export function readNodeCard(path: string): NodeCard {
   }
 }
 
-/** The public half of a root key, from the `.pub` file that its holder sent. @throws CliError */
-export function readRootVkey(path: string): Vkey {
+/** The public half of a key, from the `.pub` file that its holder sent. @throws CliError */
+export function readPublicVkey(path: string): Vkey {
   try {
     return parseVkey(readText(path, CARD_BYTES_MAX).trimEnd(), nodeCrypto.sha256);
   } catch (error) {
     if (error instanceof NoteError) {
-      throw new CliError(EXIT.usage, "key_malformed", `${path} holds no root key: ${error.message}`, error);
+      throw new CliError(EXIT.usage, "key_malformed", `${path} holds no public key: ${error.message}`, error);
     }
     throw error;
   }
+}
+
+/** A witness as a trust root lists it: `<name> <vkey> <url>`. @throws CliError */
+export function parseWitness(text: string): TrustRootWitness {
+  const [name = "", vkey = "", url = "", ...others] = text.split(" ");
+  try {
+    if (url !== "" && others.length === 0) return { name, vkey: parseVkey(vkey, nodeCrypto.sha256), url };
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error;
+    throw new CliError(EXIT.usage, "witness_invalid", `the key of witness ${name}: ${error.message}`, error);
+  }
+  throw new CliError(EXIT.usage, "witness_invalid", `--add-witness takes "<name> <vkey> <url>", not: ${text}`);
 }
 
 /** A CA's pin: 64 hex digits, or a file with its certificate. @throws CliError */

@@ -98,7 +98,10 @@ export class Cluster {
         ),
         authPublicKey: node.auth.publicKey,
       })),
+      operators: [],
       quorum: QUORUM,
+      witnesses: [],
+      witnessQuorum: 0,
     };
   }
 

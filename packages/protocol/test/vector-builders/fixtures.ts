@@ -14,6 +14,7 @@ import {
   makeVkey,
   noteMessage,
   noteSignatureLine,
+  operatorKeyName,
   originFingerprintOf,
   rootKeyName,
   rootThk,
@@ -27,7 +28,9 @@ import type {
   SignatureLine,
   TrustRoot,
   TrustRootNode,
+  TrustRootOperator,
   TrustRootOrigin,
+  TrustRootWitness,
 } from "@event-anchoring/protocol";
 
 export const { sha256 } = nodeCrypto;
@@ -98,6 +101,18 @@ export function nodeEntry(node: FixtureNode, status: NodeStatus = "active"): Tru
   return { nodeId, status, originFingerprint, cosignerVkey, authPublicKey: node.auth.publicKey };
 }
 
+/** An operator line, its key drawn from a byte. */
+export function operatorEntry(name: string, byte: number): TrustRootOperator {
+  const { publicKey } = createSigner(fill(byte));
+  return { name, vkey: makeVkey(operatorKeyName(clusterName, name), VKEY_TYPE.ed25519, publicKey, sha256) };
+}
+
+/** A witness line, its key drawn from a byte and named by its host. */
+export function witnessEntry(name: string, byte: number, url = `https://${name}.example/witness`): TrustRootWitness {
+  const { publicKey } = createSigner(fill(byte));
+  return { name, vkey: makeVkey(`${name}.example`, VKEY_TYPE.cosignature, publicKey, sha256), url };
+}
+
 export const version1: TrustRoot = {
   clusterName,
   clusterId,
@@ -110,7 +125,10 @@ export const version1: TrustRoot = {
   ca: [hashOf("ca 1")],
   origins: [originEntry(nodeA), originEntry(nodeB), originEntry(nodeC)],
   nodes: [nodeEntry(nodeA), nodeEntry(nodeB), nodeEntry(nodeC)],
+  operators: [],
   quorum: 2,
+  witnesses: [],
+  witnessQuorum: 0,
 };
 
 /** The document that follows `before`, with some fields of its own. */

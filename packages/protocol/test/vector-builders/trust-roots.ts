@@ -1,6 +1,6 @@
 /** Trust-root documents and chains. */
-import { bytesToHex, formatTrustRootText, formatVkey, rootThk } from "@event-anchoring/protocol";
-import type { TrustRoot } from "@event-anchoring/protocol";
+import { VKEY_TYPE, bytesToHex, formatTrustRootText, formatVkey, makeVkey, rootThk } from "@event-anchoring/protocol";
+import type { TrustRoot, TrustRootOperator, TrustRootWitness } from "@event-anchoring/protocol";
 import {
   document1,
   document2,
@@ -11,6 +11,7 @@ import {
   nodeC,
   nodeD,
   nodeEntry,
+  operatorEntry,
   originEntry,
   pinnedRootThk,
   rootVkeys,
@@ -21,6 +22,7 @@ import {
   successor,
   version1,
   version2,
+  witnessEntry,
 } from "./fixtures.ts";
 import type { Json } from "./json.ts";
 
@@ -124,6 +126,163 @@ function illegalTexts(): [string, string, string][] {
   ];
 }
 
+const alice = operatorEntry("alice", 0x41);
+const bob = operatorEntry("bob", 0x42);
+const north = witnessEntry("north", 0x51);
+const south = witnessEntry("south", 0x52, "https://198.51.100.7:8443");
+const west = witnessEntry("west", 0x53, "http://[::1]:9/a/b%20c");
+const WATCHED = { operators: [alice, bob], witnesses: [north, south, west], witnessQuorum: 2 };
+const watched = formatTrustRootText({ ...version1, ...WATCHED });
+
+function watchedWith(changes: Partial<TrustRoot>): string {
+  return changed({ ...WATCHED, ...changes });
+}
+
+/** One operator alone, some of it other than it should be. */
+function withOperator(changes: Partial<TrustRootOperator>): string {
+  return watchedWith({ operators: [{ ...alice, ...changes }] });
+}
+
+/** One witness alone, likewise. */
+function withWitness(changes: Partial<TrustRootWitness>): string {
+  return watchedWith({ witnesses: [{ ...north, ...changes }], witnessQuorum: 1 });
+}
+
+function goodUrls(): string[] {
+  return [
+    "https://witness.example",
+    "https://witness.example/",
+    "https://a.b-c.example:65535/~x/!$&'()*+,;=:@-._",
+    "http://localhost:8080/w",
+    "http://127.0.0.1",
+    "https://[2001:db8::1]:443",
+    `https://w.example/${"x".repeat(238)}`,
+  ];
+}
+
+function badUrls(): string[] {
+  return [
+    "http://witness.example",
+    "http://localhost.example",
+    "http://127.0.0.2",
+    "https://",
+    "https:///w",
+    "HTTPS://witness.example",
+    "https://Witness.example",
+    "https://witness_1.example",
+    "https://-witness.example",
+    "https://witness..example",
+    "https://witness.example.",
+    `https://${"x".repeat(64)}.example`,
+    "https://user@witness.example",
+    "https://witness.example:",
+    "https://witness.example:0",
+    "https://witness.example:0443",
+    "https://witness.example:65536",
+    "https://witness.example?x",
+    "https://witness.example/w?x",
+    "https://witness.example/w#x",
+    "https://witness.example\\w",
+    "https://witness.example/\u00fc",
+    "https://w\u00fctness.example",
+    "https://[2001:db8::1",
+    "https://[]",
+    "https://[::1]w",
+    "ftp://witness.example",
+    "witness.example",
+    `https://w.example/${"x".repeat(239)}`,
+  ];
+}
+
+/** Texts whose lines of operators and witnesses cannot be read. */
+function misplacedWatchers(): [string, string, string][] {
+  const edit = (from: string, to: string): string => watched.replace(from, to);
+  const lines = (count: number, line: (at: number) => string): string =>
+    Array.from({ length: count }, (_, at) => `${line(at)}\n`).join("");
+  const operatorLine = `operator alice ${formatVkey(alice.vkey)}\n`;
+  return [
+    ["operator without a key", "malformed", edit(operatorLine, "operator alice\n")],
+    ["operator with two keys", "malformed", edit(operatorLine, operatorLine.replace("\n", " x\n"))],
+    [
+      "operator after the quorum",
+      "malformed",
+      edit(operatorLine, "").replace("quorum 2\n", `quorum 2\n${operatorLine}`),
+    ],
+    ["operator before the nodes", "malformed", edit(operatorLine, "").replace("node a", `${operatorLine}node a`)],
+    [
+      "witness before the quorum",
+      "malformed",
+      edit("quorum 2\n", "").replace("witnesses 2\n", "quorum 2\nwitnesses 2\n"),
+    ],
+    ["witness without a URL", "malformed", edit(` ${north.url}`, "")],
+    ["witnesses without a number", "malformed", edit("witnesses 2", "witnesses")],
+    ["no number of witnesses", "malformed", edit("witnesses 2\n", "")],
+    ["number of witnesses, and none", "malformed", text1.replace("quorum 2\n", "quorum 2\nwitnesses 0\n")],
+    ["number of witnesses twice", "malformed", edit("witnesses 2\n", "witnesses 2\nwitnesses 2\n")],
+    [
+      "65 operators",
+      "too_large",
+      edit(
+        operatorLine,
+        lines(64, () => "operator x y"),
+      ),
+    ],
+    [
+      "33 witnesses",
+      "too_large",
+      edit(
+        "witnesses 2\n",
+        lines(30, () => "witness x y z"),
+      ),
+    ],
+    [
+      "operators out of order",
+      "not_canonical",
+      edit(operatorLine, "").replace("quorum 2\n", `${operatorLine}quorum 2\n`),
+    ],
+  ];
+}
+
+/** Texts whose operators or witnesses break a rule. */
+function illegalWatchers(): [string, string, string][] {
+  const { publicKey } = alice.vkey;
+  const nodeKey = version1.nodes[0]?.cosignerVkey ?? north.vkey;
+  const ofOther = makeVkey("other.example/operator/alice", VKEY_TYPE.ed25519, publicKey, sha256);
+  const asCosigner = makeVkey(alice.vkey.name, VKEY_TYPE.cosignature, publicKey, sha256);
+  const asPlain = makeVkey(north.vkey.name, VKEY_TYPE.ed25519, north.vkey.publicKey, sha256);
+  return [
+    ["operator with a capital", "name_invalid", withOperator({ name: "Alice" })],
+    ["operator of 33 letters", "name_invalid", withOperator({ name: "a".repeat(33) })],
+    ["operator that begins with a digit", "name_invalid", withOperator({ name: "1alice" })],
+    ["witness with a dot", "name_invalid", withWitness({ name: "north.example" })],
+    ["key of another operator", "key_misnamed", withOperator({ vkey: bob.vkey })],
+    ["operator of another cluster", "key_misnamed", withOperator({ vkey: ofOther })],
+    ["operator with a cosigner key", "key_misnamed", withOperator({ vkey: asCosigner })],
+    ["witness with a plain key", "key_misnamed", withWitness({ vkey: asPlain })],
+    ...badUrls().map((url): [string, string, string] => [
+      `witness at ${url}`,
+      "witness_url_invalid",
+      withWitness({ url }),
+    ]),
+    ["1 of 2 witnesses", "witnesses_unsafe", watchedWith({ witnesses: [north, south], witnessQuorum: 1 })],
+    ["1 of 3 witnesses", "witnesses_unsafe", watchedWith({ witnessQuorum: 1 })],
+    ["0 of 1 witnesses", "witnesses_unsafe", watchedWith({ witnesses: [north], witnessQuorum: 0 })],
+    ["4 of 3 witnesses", "witnesses_unsafe", watchedWith({ witnessQuorum: 4 })],
+    ["operator twice", "item_repeated", watchedWith({ operators: [alice, alice] })],
+    ["witness twice", "item_repeated", watchedWith({ witnesses: [north, north, south] })],
+    [
+      "operator's key = witness's key",
+      "key_reused",
+      watchedWith({ witnesses: [witnessEntry("north", 0x41), south, west] }),
+    ],
+    ["operator's key = auth key", "key_reused", watchedWith({ operators: [operatorEntry("alice", 0x21)] })],
+    ["operator's key = root key", "key_reused", watchedWith({ operators: [operatorEntry("alice", 0x31)] })],
+    ["two operators, one key", "key_reused", watchedWith({ operators: [alice, operatorEntry("bob", 0x41)] })],
+    ["two witnesses, one key", "key_reused", watchedWith({ witnesses: [north, witnessEntry("south", 0x51), west] })],
+    ["cosigner as witness", "key_reused", withWitness({ vkey: nodeKey })],
+  ];
+}
+
 interface Chain {
   readonly name: string;
   readonly documents: readonly string[];
@@ -167,6 +326,11 @@ function badSuccessors(): Chain[] {
   const rekeyedC = nodeEntry({ ...nodeC, auth: stranger }, "retired");
   const takesOver = nodeEntry({ ...nodeD, auth: nodeC.auth });
   const both = (root: TrustRoot): string => signedDocument(root, ["1", "2"]);
+  const rekeyed = (node: TrustRoot["nodes"][number]): TrustRoot["nodes"][number] =>
+    node.nodeId === "c" ? rekeyedC : node;
+  const formerA = nodeEntry(nodeA).cosignerVkey;
+  const newCosigner = { ...nodeEntry(nodeA), cosignerVkey: nodeEntry({ ...nodeA, cosigner: stranger }).cosignerVkey };
+  const rekeyedA = successor(version1, { nodes: [newCosigner, ...version1.nodes.slice(1)] });
   return [
     refuse("version 1 again", "version_gap", document1),
     refuse("version 2 left out", "version_gap", document3),
@@ -187,6 +351,24 @@ function badSuccessors(): Chain[] {
       "new origin of another cosigner key",
       "origin_fingerprint_wrong",
       after1({ origins, nodes: [...nodes.slice(0, 3), foreign] }),
+    ),
+    refuse(
+      "auth key of c given to an operator",
+      "key_reused",
+      document2,
+      both(successor(version2, { nodes: version2.nodes.map(rekeyed), operators: [operatorEntry("alice", 0x23)] })),
+    ),
+    refuse(
+      "operator's key given to another",
+      "key_reused",
+      after1({ operators: [alice] }),
+      both(successor(successor(version1, { operators: [alice] }), { operators: [operatorEntry("bob", 0x41)] })),
+    ),
+    refuse(
+      "cosigner of a node before as a witness of its name",
+      "key_reused",
+      both(rekeyedA),
+      both(successor(rekeyedA, { witnesses: [{ ...north, vkey: formerA }], witnessQuorum: 1 })),
     ),
     refuse(
       "auth key of c given to d",
@@ -213,6 +395,17 @@ function badSignatures(): Chain[] {
   ];
 }
 
+/** After version 1: with operators and witnesses, with other keys of both, without any. */
+function watchedVersions(): string[] {
+  const second = successor(version1, WATCHED);
+  const third = successor(second, {
+    operators: [operatorEntry("alice", 0x43), bob],
+    witnesses: [witnessEntry("north", 0x54), south],
+  });
+  const fourth = successor(third, { operators: [], witnesses: [], witnessQuorum: 0 });
+  return [second, third, fourth].map((root) => signedDocument(root, ["1", "2"]));
+}
+
 export function trustRootVectors(): Json {
   const chain = ({ name, documents, pin, error }: Chain): Json => ({
     name,
@@ -223,12 +416,28 @@ export function trustRootVectors(): Json {
   return {
     about:
       "Trust-root texts, and chains of signed documents from a pinned RootTHK. `error` is the code of the refusal.",
-    good: [text1, formatTrustRootText(version2)].map((text) => ({ text, root_thk: bytesToHex(rootThk(text, sha256)) })),
-    bad: [...malformedTexts(), ...illegalTexts()].map(([name, error, text]) => ({ name, error, text })),
+    good: [
+      text1,
+      formatTrustRootText(version2),
+      watched,
+      withOperator({}),
+      ...goodUrls().map((url) => withWitness({ url })),
+    ].map((text) => ({ text, root_thk: bytesToHex(rootThk(text, sha256)) })),
+    bad: [...malformedTexts(), ...illegalTexts(), ...misplacedWatchers(), ...illegalWatchers()].map(
+      ([name, error, text]) => ({
+        name,
+        error,
+        text,
+      }),
+    ),
     chains: {
       good: [
         { name: "version 1 alone", documents: [document1] },
         { name: "three versions", documents: [document1, document2, document3] },
+        {
+          name: "operators and witnesses come, change and go",
+          documents: [document1, ...watchedVersions()],
+        },
         {
           name: "pinned at version 2",
           documents: [document2, document3],

@@ -7,6 +7,8 @@ import { createCluster } from "../cluster-files.ts";
 import type { ProvisionedCluster } from "../cluster-files.ts";
 import { giveContainerFiles, writeContainerFiles } from "../container-files.ts";
 import { writeGatewayFiles } from "../gateway-files.ts";
+import { QUORUM_SHAPES, describeQuorumShape } from "../quorum-shape.ts";
+import type { QuorumShape } from "../quorum-shape.ts";
 import {
   CertsUsageError,
   LIFETIME_DEFAULT,
@@ -18,15 +20,20 @@ import {
 import type { CertsTerminal } from "./certs-arguments.ts";
 import { accountOf, writeEnvironment } from "./compose-environment.ts";
 
+const shapeLines = QUORUM_SHAPES.map((shape) => `                         ${describeQuorumShape(shape)}`).join("\n");
+
 const HELP = `Usage: node certs/ceremony.js [options]
 
-Makes a new cluster of three nodes for docker-compose.yml: cluster id, log seed, each node's keys, three root keys of
-which two sign, trust root version 1, the control plane's CA and its successor, certificates, database roles, and a
+Makes a new cluster for docker-compose.yml: cluster id, log seed, each node's keys, three root keys of which two sign,
+an operator's key, trust root version 1, the control plane's CA and its successor, certificates, database roles, and a
 certificate for the gateway.
 
 Options:
   --out <folder>       where it goes; must not hold a cluster yet (default: ${OUT_DIR_DEFAULT})
   --name <name>        cluster name, for good (default: anchoring.internal)
+  --shape <k>of<n>     how many nodes there are, and how many of them must cosign (default: 2of3)
+${shapeLines}
+                       docker-compose.yml has three nodes: of more, the others need services like theirs
   --host <name>        host name or address that clients use; may be repeated (default: localhost, 127.0.0.1)
   --lifetime <time>    of the certificates (default: ${LIFETIME_DEFAULT})
   --ca <file>          PEM of a CA of yours that will issue the nodes' certificates; further ones in it are pinned too
@@ -35,15 +42,14 @@ Options:
   --help               print this
 `;
 
-const NODE_IDS = ["n1", "n2", "n3"] as const;
 const ROOT_KEYS = 3;
 const ROOT_THRESHOLD = 2;
-const QUORUM = 2;
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 interface CeremonyOptions {
   readonly outDir: string;
   readonly clusterName: string;
+  readonly shape: QuorumShape;
   readonly hosts: readonly string[];
   readonly lifetimeMs: number;
   /** PEM; null: the cluster gets a CA of its own. */
@@ -60,11 +66,13 @@ export async function ceremonyCommand(args: readonly string[], terminal: CertsTe
     terminal.write(HELP);
     return 0;
   }
-  const { outDir, clusterName, hosts, lifetimeMs, foreignAuthorities, uid, gid } = options;
+  const { outDir, clusterName, shape, hosts, lifetimeMs, foreignAuthorities, uid, gid } = options;
   const cluster = await createCluster({
     clusterName,
-    nodes: NODE_IDS.map((nodeId) => ({ nodeId, controlHost: `${nodeId}.control.internal`, controlPort: 7400 })),
-    quorum: QUORUM,
+    nodes: nodeIdsOf(shape).map((nodeId) => {
+      return { nodeId, controlHost: `${nodeId}.control.internal`, controlPort: 7400 };
+    }),
+    quorum: shape.quorum,
     rootKeys: ROOT_KEYS,
     rootThreshold: ROOT_THRESHOLD,
     outDir,
@@ -81,12 +89,23 @@ export async function ceremonyCommand(args: readonly string[], terminal: CertsTe
   return 0;
 }
 
+function nodeIdsOf({ nodes }: QuorumShape): readonly string[] {
+  return Array.from({ length: nodes }, (_, at) => `n${at + 1}`);
+}
+
+function parseShape(text: string): QuorumShape {
+  const shape = QUORUM_SHAPES.find(({ quorum, nodes }) => text === `${quorum}of${nodes}`);
+  if (shape !== undefined) return shape;
+  throw new CertsUsageError(`--shape is one of\n${shapeLines}\nwritten as in 2of3, not: ${text}`);
+}
+
 async function parseOptions(args: readonly string[], terminal: CertsTerminal): Promise<CeremonyOptions | null> {
   const { values } = parseArgs({
     args: [...args],
     options: {
       out: { type: "string", default: OUT_DIR_DEFAULT },
       name: { type: "string", default: "anchoring.internal" },
+      shape: { type: "string", default: "2of3" },
       host: { type: "string", multiple: true, default: ["localhost", "127.0.0.1"] },
       lifetime: { type: "string", default: LIFETIME_DEFAULT },
       ca: { type: "string" },
@@ -103,6 +122,7 @@ async function parseOptions(args: readonly string[], terminal: CertsTerminal): P
   return {
     outDir: resolve(workingDir, values.out),
     clusterName: values.name,
+    shape: parseShape(values.shape),
     hosts: values.host,
     lifetimeMs: parseLifetime(values.lifetime),
     foreignAuthorities: values.ca === undefined ? null : await readAuthorities(resolve(workingDir, values.ca)),
@@ -132,6 +152,7 @@ function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, termina
   Cluster    ${cluster.clusterName}  ${cluster.clusterId}
   RootTHK    ${cluster.rootThk}
   Folder     ${folder}
+  Quorum     ${describeQuorumShape(options.shape)}
 
   ${certificates}
 
@@ -140,7 +161,7 @@ function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, termina
     docker compose run --rm anchorctl keys create
     curl --cacert ${join(folder, "gateway", "ca.crt")} https://${host}:8443/healthz
 
-  The three root keys in ${rootKeys} are demo keys: they, the CA's key, and the keys of all nodes were
+  The three root keys in ${rootKeys} are demo keys: they, the CA's key, the operator's and those of all nodes were
   made on this machine, and whoever has it has the cluster. To rely on a cluster make each key where it stays:
   docs/operating/ceremony.md, offline, step by step. Publish the RootTHK: it is what verifiers pin.
 `;

@@ -31,6 +31,7 @@ from ._bundle_text import Bundle, parse_bundle
 from ._exchange import RetryPolicy
 from ._options import AUTO, EventInput, Wait
 from ._tags import client_event_commit
+from ._trust_root_text import TrustRoot
 from ._version import __version__
 from .asynchronous.client import AsyncClient
 from .bundle import BundleVerification, Completeness, verify_bundle
@@ -83,7 +84,6 @@ from .signing import CallbackSigner, LocalKey, Signer
 from .synchronous.client import Client
 from .transport import AsyncTransport, Request, Response, Transport, TransportFailure
 from .trust_root import (
-    TrustRoot,
     TrustRootChain,
     check_not_older,
     extend_trust_root,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Dict, List, NoReturn, Optional, Sequence, Tuple, Union
 
 from ._inputs import bytes32
+from ._trust_root_text import TrustRoot, TrustRootOrigin
 from .errors import VerificationError
 from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, Leaf, RevocationLeaf, SignedEventLeaf, anchor_id_of, decode_leaf
 from .merkle import is_consistent, is_included
@@ -27,7 +28,7 @@ from .notes import (
 )
 from .payloads import claim_payload_of, event_actor_payload, grant_payload_of, revocation_payload
 from .proof import Receipt, ReceiptInput, read_receipt
-from .trust_root import TrustRoot, TrustRootChain, TrustRootOrigin
+from .trust_root import TrustRootChain
 
 #: The steps of verify_receipt, in their order.
 RECEIPT_STEPS: Tuple[str, ...] = (

@@ -2,123 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Dict, Iterable, List, Sequence, Tuple, Union
+from typing import Dict, List, Sequence, Tuple, Union
 
-from ._bytes import U32_MAX, ZERO_32, hex_to_bytes, parse_decimal, sha256, utf8
+from ._bytes import U32_MAX, ZERO_32
 from ._inputs import bytes32
 from ._tags import origin_fingerprint_of
+from ._trust_root_text import (
+    NODE_MOVES,
+    ORIGIN_MOVES,
+    Lines,
+    TrustRoot,
+    TrustRootNode,
+    format_text,
+    read_lines,
+    refuse_unless,
+)
+from ._witness_url import is_witness_url
 from .errors import Rollback, SplitView, VerificationError
 from .notes import (
     TYPE_COSIGNATURE,
     TYPE_ED25519,
     NoteRefusal,
     SignedNote,
-    Vkey,
     checkpoint_origin,
     is_cluster_name,
     is_node_id,
     is_root_label,
     is_too_long,
     parse_note,
-    parse_vkey,
     verify_known_lines,
 )
-from .policy import PolicyGroup, TlogPolicy
 
-_HEADER = "event-anchoring/v4.2/trust-root"
-_ROOT_KEYS_MAX = 32
-_CAS_MAX = 32
-_ORIGINS_MAX = 1024
-_NODES_MAX = 1024
 #: Words of the policy rendering that a node must not be called.
 _RESERVED_NODE_IDS = ("nodes", "none")
 
-#: Where a status may go.
-_ORIGIN_MOVES: Dict[str, Tuple[str, ...]] = {"active": ("closed", "lost"), "closed": ("lost",), "lost": ()}
-_NODE_MOVES: Dict[str, Tuple[str, ...]] = {
-    "learner": ("active", "retired", "distrusted"),
-    "active": ("retired", "distrusted"),
-    "retired": ("distrusted",),
-    "distrusted": (),
-}
 _REFUSAL_CODES = {
     "signatures_too_many": "malformed",
     "key_ambiguous": "key_reused",
     "signature_repeated": "signature_repeated",
     "signature_invalid": "signature_invalid",
 }
-
-
-@dataclass(frozen=True)
-class TrustRootOrigin:
-    """One origin line. `status` is `active`, `closed` or `lost`."""
-
-    origin_fingerprint: bytes
-    status: str
-    log_vkey: Vkey
-
-
-@dataclass(frozen=True)
-class TrustRootNode:
-    """One node line. `status` is `learner`, `active`, `retired` or `distrusted`."""
-
-    node_id: str
-    status: str
-    origin_fingerprint: bytes
-    cosigner_vkey: Vkey
-    auth_public_key: bytes
-
-
-@dataclass(frozen=True)
-class TrustRoot:
-    """One version of a cluster's trust root, every rule of one document kept.
-
-    Attributes:
-        version: from 1.
-        epoch: how many restores of the whole cluster there were.
-        previous: RootTHK of the version before; zeros in version 1.
-        issued_s, expires_s: Unix seconds. Expiry bounds how fresh the *newest* version is for clients that are online,
-            and nothing else: it invalidates no receipt and no chain.
-        root_threshold: how many of `root_keys` must sign.
-        quorum: how many active nodes must cosign a checkpoint.
-        root_thk: SHA-256 of `text`: what is pinned.
-        text: the document without its signatures.
-    """
-
-    cluster_name: str
-    cluster_id: bytes
-    version: int
-    epoch: int
-    previous: bytes
-    issued_s: int
-    expires_s: int
-    root_threshold: int
-    root_keys: Tuple[Vkey, ...]
-    ca: Tuple[bytes, ...]
-    origins: Tuple[TrustRootOrigin, ...]
-    nodes: Tuple[TrustRootNode, ...]
-    quorum: int
-    root_thk: bytes
-    text: str
-
-    def origin(self, origin_fingerprint: bytes) -> Union[TrustRootOrigin, None]:
-        """The line of an origin, if this version lists it."""
-        return next((each for each in self.origins if each.origin_fingerprint == origin_fingerprint), None)
-
-    def cosigners(self) -> List[Vkey]:
-        """Cosigner keys of the active nodes."""
-        return [node.cosigner_vkey for node in self.nodes if node.status == "active"]
-
-    def policy(self) -> TlogPolicy:
-        """The rule of this version as a C2SP tlog-policy."""
-        active = [node for node in self.nodes if node.status == "active"]
-        return TlogPolicy(
-            tuple(origin.log_vkey for origin in self.origins),
-            tuple((node.node_id, node.cosigner_vkey) for node in active),
-            (PolicyGroup("nodes", self.quorum, tuple(node.node_id for node in active)),),
-            "nodes",
-        )
 
 
 class TrustRootChain:
@@ -152,150 +75,74 @@ class TrustRootChain:
 _BY_VERIFICATION = object()
 
 
-def _refuse_unless(condition: bool, code: str, message: str) -> None:
-    if not condition:
-        raise VerificationError(code, message)
-
-
-class _Lines:
-    """The lines of a document, taken in order."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
-        self._next = 0
-
-    def current(self) -> str:
-        return self._lines[self._next] if self._next < len(self._lines) else ""
-
-    def is_done(self) -> bool:
-        return self._next == len(self._lines)
-
-    def take(self, keyword: str, words_min: int, words_max: int) -> List[str]:
-        first, *words = self.current().split(" ")
-        _refuse_unless(first == keyword and len(words) >= words_min, "malformed", f"no line of {keyword}")
-        code = "too_large" if words_max > words_min else "malformed"
-        _refuse_unless(len(words) <= words_max, code, f"over {words_max} words after {keyword}")
-        self._next += 1
-        return words
-
-    def take_all(self, keyword: str, words: int, lines_max: int) -> List[List[str]]:
-        taken: List[List[str]] = []
-        while self.current().startswith(f"{keyword} "):
-            _refuse_unless(len(taken) < lines_max, "too_large", f"more than {lines_max} lines of {keyword}")
-            taken.append(self.take(keyword, words, words))
-        return taken
-
-
-def _decimal(word: str) -> int:
-    value = parse_decimal(word)
-    if value is None:
-        raise VerificationError("malformed", "not a number")
-    return value
-
-
-def _status(words: Iterable[str], word: str) -> str:
-    _refuse_unless(word in words, "malformed", "not a status")
-    return word
-
-
-def _read_origin(words: Sequence[str]) -> TrustRootOrigin:
-    return TrustRootOrigin(hex_to_bytes(words[0], 32), _status(_ORIGIN_MOVES, words[1]), parse_vkey(words[2]))
-
-
-def _read_node(words: Sequence[str]) -> TrustRootNode:
-    fingerprint = hex_to_bytes(words[2], 32)
-    auth_key = hex_to_bytes(words[4], 32)
-    return TrustRootNode(words[0], _status(_NODE_MOVES, words[1]), fingerprint, parse_vkey(words[3]), auth_key)
-
-
-def _read_lines(lines: _Lines, text: str) -> TrustRoot:
-    lines.take(_HEADER, 0, 0)
-    cluster_name, cluster_id = lines.take("cluster", 2, 2)
-    version, epoch, previous = lines.take("version", 3, 3)
-    issued, expires = lines.take("validity", 2, 2)
-    threshold, *keys = lines.take("root", 2, 1 + _ROOT_KEYS_MAX)
-    ca = lines.take("ca", 1, _CAS_MAX)
-    origins = lines.take_all("origin", 3, _ORIGINS_MAX)
-    nodes = lines.take_all("node", 5, _NODES_MAX)
-    (quorum,) = lines.take("quorum", 1, 1)
-    _refuse_unless(lines.is_done(), "malformed", "lines after the quorum")
-    return TrustRoot(
-        cluster_name=cluster_name,
-        cluster_id=hex_to_bytes(cluster_id, 32),
-        version=_decimal(version),
-        epoch=_decimal(epoch),
-        previous=hex_to_bytes(previous, 32),
-        issued_s=_decimal(issued),
-        expires_s=_decimal(expires),
-        root_threshold=_decimal(threshold),
-        root_keys=tuple(parse_vkey(key) for key in keys),
-        ca=tuple(hex_to_bytes(each, 32) for each in ca),
-        origins=tuple(_read_origin(words) for words in origins),
-        nodes=tuple(_read_node(words) for words in nodes),
-        quorum=_decimal(quorum),
-        root_thk=sha256(utf8(text)),
-        text=text,
-    )
-
-
-def _format(root: TrustRoot) -> str:
-    """The one text of a trust root, whatever order its lines were in."""
-    lines = [
-        _HEADER,
-        f"cluster {root.cluster_name} {root.cluster_id.hex()}",
-        f"version {root.version} {root.epoch} {root.previous.hex()}",
-        f"validity {root.issued_s} {root.expires_s}",
-        f"root {root.root_threshold} {' '.join(sorted((str(key) for key in root.root_keys), key=utf8))}",
-        f"ca {' '.join(sorted(each.hex() for each in root.ca))}",
-    ]
-    for origin in sorted(root.origins, key=lambda each: each.origin_fingerprint):
-        lines.append(f"origin {origin.origin_fingerprint.hex()} {origin.status} {origin.log_vkey}")
-    for node in sorted(root.nodes, key=lambda each: utf8(each.node_id)):
-        keys = f"{node.cosigner_vkey} {node.auth_public_key.hex()}"
-        lines.append(f"node {node.node_id} {node.status} {node.origin_fingerprint.hex()} {keys}")
-    return "\n".join([*lines, f"quorum {root.quorum}", ""])
-
-
 def _check_names(root: TrustRoot) -> None:
     name = root.cluster_name
-    _refuse_unless(is_cluster_name(name), "name_invalid", "the cluster name is not legal")
+    refuse_unless(is_cluster_name(name), "name_invalid", "the cluster name is not legal")
     for node in root.nodes:
         is_legal = is_node_id(node.node_id) and node.node_id not in _RESERVED_NODE_IDS
-        _refuse_unless(is_legal, "name_invalid", "a node id is not legal")
+        refuse_unless(is_legal, "name_invalid", "a node id is not legal")
+    others = [*(operator.name for operator in root.operators), *(witness.name for witness in root.witnesses)]
+    for other in others:
+        refuse_unless(is_node_id(other), "name_invalid", "a name of an operator or witness is not legal")
+
+
+def _check_key_names(root: TrustRoot) -> None:
+    name = root.cluster_name
     for key in root.root_keys:
         prefix = f"{name}/root/"
         is_root = key.name.startswith(prefix) and is_root_label(key.name[len(prefix) :]) and key.type == TYPE_ED25519
-        _refuse_unless(is_root, "key_misnamed", f"{key.name} is not a root key of this cluster")
+        refuse_unless(is_root, "key_misnamed", f"{key.name} is not a root key of this cluster")
     for origin in root.origins:
         vkey = origin.log_vkey
         is_log = vkey.name == checkpoint_origin(name, origin.origin_fingerprint) and vkey.type == TYPE_ED25519
-        _refuse_unless(is_log, "key_misnamed", f"{vkey.name} is not this origin's log key")
+        refuse_unless(is_log, "key_misnamed", f"{vkey.name} is not this origin's log key")
     for node in root.nodes:
         vkey = node.cosigner_vkey
         is_cosigner = vkey.name == f"{name}/node/{node.node_id}" and vkey.type == TYPE_COSIGNATURE
-        _refuse_unless(is_cosigner, "key_misnamed", f"{vkey.name} is not the cosigner key of {node.node_id}")
+        refuse_unless(is_cosigner, "key_misnamed", f"{vkey.name} is not the cosigner key of {node.node_id}")
+    for operator in root.operators:
+        vkey = operator.vkey
+        is_operator = vkey.name == f"{name}/operator/{operator.name}" and vkey.type == TYPE_ED25519
+        refuse_unless(is_operator, "key_misnamed", f"{vkey.name} is not the key of operator {operator.name}")
+    for witness in root.witnesses:
+        is_cosigner = witness.vkey.type == TYPE_COSIGNATURE
+        refuse_unless(is_cosigner, "key_misnamed", f"the key of witness {witness.name} makes no cosignatures")
+    for witness in root.witnesses:
+        detail = f"witness {witness.name} has no URL of the form that is asked for"
+        refuse_unless(is_witness_url(witness.url), "witness_url_invalid", detail)
 
 
 def _check_numbers(root: TrustRoot) -> None:
     is_u32 = root.version <= U32_MAX and root.epoch <= U32_MAX
-    _refuse_unless(root.version >= 1 and is_u32, "version_invalid", "version and epoch are u32, versions start at 1")
+    refuse_unless(root.version >= 1 and is_u32, "version_invalid", "version and epoch are u32, versions start at 1")
     is_first = root.version == 1
-    _refuse_unless(is_first == (root.previous == ZERO_32), "previous_invalid", "zeros stand before version 1 alone")
-    _refuse_unless(root.issued_s < root.expires_s, "validity_invalid", "it expires before it is issued")
+    refuse_unless(is_first == (root.previous == ZERO_32), "previous_invalid", "zeros stand before version 1 alone")
+    refuse_unless(root.issued_s < root.expires_s, "validity_invalid", "it expires before it is issued")
     is_reachable = 1 <= root.root_threshold <= len(root.root_keys)
-    _refuse_unless(is_reachable, "root_threshold_invalid", f"{root.root_threshold} of {len(root.root_keys)} root keys")
+    refuse_unless(is_reachable, "root_threshold_invalid", f"{root.root_threshold} of {len(root.root_keys)} root keys")
     active = len(root.cosigners())
     is_majority = active < 2 * root.quorum and root.quorum <= active
-    _refuse_unless(is_majority, "quorum_unsafe", f"{root.quorum} is not a majority of {active} active nodes")
+    refuse_unless(is_majority, "quorum_unsafe", f"{root.quorum} is not a majority of {active} active nodes")
+    listed = len(root.witnesses)
+    is_shared = listed == 0 or (2 * root.witness_quorum > listed and root.witness_quorum <= listed)
+    refuse_unless(is_shared, "witnesses_unsafe", f"{root.witness_quorum} is not a majority of {listed} witnesses")
 
 
 def _check_lines(root: TrustRoot) -> None:
     fingerprints = [origin.origin_fingerprint for origin in root.origins]
     used = [node.origin_fingerprint for node in root.nodes]
     ids = [node.node_id for node in root.nodes]
-    for what, items in (("CA", root.ca), ("origin", fingerprints), ("node", ids), ("origin of a node", used)):
-        _refuse_unless(len(set(items)) == len(items), "item_repeated", f"a {what} is listed twice")
-    _refuse_unless(set(used) <= set(fingerprints), "origin_unlisted", "the origin of a node has no line")
+    listed: Tuple[Tuple[str, Sequence[Union[bytes, str]]], ...] = (
+        ("CA", root.ca),
+        ("origin", fingerprints),
+        ("node", ids),
+        ("origin of a node", used),
+        ("operator", [operator.name for operator in root.operators]),
+        ("witness", [witness.name for witness in root.witnesses]),
+    )
+    for what, items in listed:
+        refuse_unless(len(set(items)) == len(items), "item_repeated", f"a {what} is listed twice")
+    refuse_unless(set(used) <= set(fingerprints), "origin_unlisted", "the origin of a node has no line")
 
 
 def _keys(root: TrustRoot) -> List[Tuple[bytes, str]]:
@@ -305,13 +152,16 @@ def _keys(root: TrustRoot) -> List[Tuple[bytes, str]]:
         *((origin.log_vkey.public_key, origin.log_vkey.name) for origin in root.origins),
         *((node.cosigner_vkey.public_key, node.cosigner_vkey.name) for node in root.nodes),
         *((node.auth_public_key, f"auth of {node.node_id}") for node in root.nodes),
+        *((operator.vkey.public_key, operator.vkey.name) for operator in root.operators),
+        # Under a prefix: a witness chooses its key's name, which must not pass for one of the cluster's.
+        *((witness.vkey.public_key, f"witness {witness.vkey.name}") for witness in root.witnesses),
     ]
 
 
 def _check_first_cosigner(root: TrustRoot, node: TrustRootNode) -> None:
     expected = origin_fingerprint_of(root.cluster_id, node.cosigner_vkey.public_key)
     is_own = expected == node.origin_fingerprint
-    _refuse_unless(is_own, "origin_fingerprint_wrong", f"the origin of {node.node_id} is not that of its cosigner key")
+    refuse_unless(is_own, "origin_fingerprint_wrong", f"the origin of {node.node_id} is not that of its cosigner key")
 
 
 def parse_trust_root(text: str) -> TrustRoot:
@@ -320,20 +170,21 @@ def parse_trust_root(text: str) -> TrustRoot:
     Raises:
         VerificationError: with the codes of docs/PROTOCOL.md, "Trust root", in their order.
     """
-    _refuse_unless(not is_too_long(text), "too_large", "the text is too long")
-    _refuse_unless(text.endswith("\n"), "malformed", "the text ends with a newline")
+    refuse_unless(not is_too_long(text), "too_large", "the text is too long")
+    refuse_unless(text.endswith("\n"), "malformed", "the text ends with a newline")
     try:
-        root = _read_lines(_Lines(text[:-1].split("\n")), text)
+        root = read_lines(Lines(text[:-1].split("\n")), text)
     except VerificationError as error:
         code = "too_large" if error.code == "too_large" else "malformed"
         raise VerificationError(code, error.message) from error
-    _refuse_unless(_format(root) == text, "not_canonical", "it is not the one text of this trust root")
+    refuse_unless(format_text(root) == text, "not_canonical", "it is not the one text of this trust root")
     _check_names(root)
+    _check_key_names(root)
     _check_numbers(root)
     _check_lines(root)
     seen: Dict[bytes, str] = {}
     for public_key, owner in _keys(root):
-        _refuse_unless(public_key not in seen, "key_reused", f"the key of {owner} has another use as well")
+        refuse_unless(public_key not in seen, "key_reused", f"the key of {owner} has another use as well")
         seen[public_key] = owner
     if root.version == 1:
         for node in root.nodes:
@@ -358,7 +209,7 @@ def _check_signatures(signed: SignedNote, signers: Sequence[TrustRoot]) -> None:
     for signer in signers:
         count = sum(1 for key in signer.root_keys if key in good)
         detail = f"{count} of the {signer.root_threshold} root keys that version {signer.version} asks for have signed"
-        _refuse_unless(count >= signer.root_threshold, "root_quorum_missing", detail)
+        refuse_unless(count >= signer.root_threshold, "root_quorum_missing", detail)
 
 
 def _check_origins(before: TrustRoot, after: TrustRoot) -> None:
@@ -367,13 +218,13 @@ def _check_origins(before: TrustRoot, after: TrustRoot) -> None:
         new = after.origin(old.origin_fingerprint)
         if new is None:
             raise VerificationError("origin_removed", f"the line of origin {name} is gone")
-        is_legal = new.status == old.status or new.status in _ORIGIN_MOVES[old.status]
-        _refuse_unless(is_legal, "origin_status_reversed", f"origin {name} goes from {old.status} to {new.status}")
-        _refuse_unless(old.log_vkey == new.log_vkey, "log_key_changed", f"the log key of origin {name} changes")
+        is_legal = new.status == old.status or new.status in ORIGIN_MOVES[old.status]
+        refuse_unless(is_legal, "origin_status_reversed", f"origin {name} goes from {old.status} to {new.status}")
+        refuse_unless(old.log_vkey == new.log_vkey, "log_key_changed", f"the log key of origin {name} changes")
     for origin in after.origins:
         is_first = before.origin(origin.origin_fingerprint) is None
         is_legal = not is_first or origin.status == "active"
-        _refuse_unless(is_legal, "origin_not_active_first", f"an origin is first listed as {origin.status}")
+        refuse_unless(is_legal, "origin_not_active_first", f"an origin is first listed as {origin.status}")
 
 
 def _check_nodes(before: TrustRoot, after: TrustRoot) -> None:
@@ -382,9 +233,9 @@ def _check_nodes(before: TrustRoot, after: TrustRoot) -> None:
         new = nodes.get(old.node_id)
         if new is None:
             raise VerificationError("node_removed", f"the line of node {old.node_id} is gone")
-        is_legal = new.status == old.status or new.status in _NODE_MOVES[old.status]
+        is_legal = new.status == old.status or new.status in NODE_MOVES[old.status]
         detail = f"node {old.node_id} goes from {old.status} to {new.status}"
-        _refuse_unless(is_legal, "node_status_reversed", detail)
+        refuse_unless(is_legal, "node_status_reversed", detail)
     for node in after.nodes:
         if before.origin(node.origin_fingerprint) is None:
             _check_first_cosigner(after, node)
@@ -393,17 +244,17 @@ def _check_nodes(before: TrustRoot, after: TrustRoot) -> None:
 def _check_successor(versions: Sequence[TrustRoot], after: TrustRoot, signed: SignedNote) -> None:
     before = versions[-1]
     detail = f"version {after.version} does not follow version {before.version}"
-    _refuse_unless(after.version == before.version + 1, "version_gap", detail)
-    _refuse_unless(after.previous == before.root_thk, "previous_mismatch", "it follows another document")
+    refuse_unless(after.version == before.version + 1, "version_gap", detail)
+    refuse_unless(after.previous == before.root_thk, "previous_mismatch", "it follows another document")
     is_same = after.cluster_name == before.cluster_name and after.cluster_id == before.cluster_id
-    _refuse_unless(is_same, "cluster_changed", "cluster name and id never change")
-    _refuse_unless(after.epoch >= before.epoch, "epoch_decreased", f"from {before.epoch} to {after.epoch}")
+    refuse_unless(is_same, "cluster_changed", "cluster name and id never change")
+    refuse_unless(after.epoch >= before.epoch, "epoch_decreased", f"from {before.epoch} to {after.epoch}")
     _check_origins(before, after)
     _check_nodes(before, after)
     owners = {public_key: owner for version in versions for public_key, owner in _keys(version)}
     for public_key, owner in _keys(after):
         is_same = owners.get(public_key, owner) == owner
-        _refuse_unless(is_same, "key_reused", f"the key of {owner} had another use")
+        refuse_unless(is_same, "key_reused", f"the key of {owner} had another use")
     _check_signatures(signed, [before, after])
 
 
@@ -433,7 +284,7 @@ def verify_trust_root(documents: Sequence[str], pin: Union[bytes, str]) -> Trust
         raise VerificationError("chain_empty", "there is no document")
     start = next((place for place, note in enumerate(documents) if _is_pinned(note, pinned)), 0)
     first, signed = _parse_signed(documents[start])
-    _refuse_unless(first.root_thk == pinned, "pin_mismatch", f"the first document has RootTHK {first.root_thk.hex()}")
+    refuse_unless(first.root_thk == pinned, "pin_mismatch", f"the first document has RootTHK {first.root_thk.hex()}")
     _check_signatures(signed, [first])
     versions = [first]
     for note in documents[start + 1 :]:

@@ -10,8 +10,8 @@ use crate::ed25519::is_good_signature;
 use crate::hash::{AnchorId, Hash, OriginFingerprint, PublicKey, Signature};
 use crate::leaf::{Leaf, LeafBody, RevocationBody};
 use crate::payloads::{actor_payload_of, claim_payload_of, grant_payload_of, revocation_payload_of, second_payload};
-use crate::trust_root::OriginStatus;
 use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_text::OriginStatus;
 use crate::words::RevocationAuthority;
 
 /// One signature inside a leaf, and what it is over.

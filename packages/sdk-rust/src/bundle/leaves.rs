@@ -7,8 +7,8 @@ use super::Failure;
 use crate::hash::AnchorId;
 use crate::leaf::{anchor_id_of, Leaf};
 use crate::merkle::{verify_inclusion, Frontier};
-use crate::trust_root::OriginStatus;
 use crate::trust_root_chain::TrustRootChain;
+use crate::trust_root_text::OriginStatus;
 use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
 
 /// A leaf that is in a certified tree.

@@ -82,7 +82,10 @@ function trustRoot(version: number, previous: Uint8Array, statuses: readonly Ori
       cosignerVkey: makeVkey(cosignerName(CLUSTER_NAME, nodeId), VKEY_TYPE.cosignature, cosigner.publicKey, sha256),
       authPublicKey: auth.publicKey,
     })),
+    operators: [],
     quorum: 2,
+    witnesses: [],
+    witnessQuorum: 0,
   };
 }
 

@@ -197,6 +197,9 @@ function trustRootOf(clusterId: Uint8Array, nodes: readonly ReturnType<typeof no
     ca: [new Uint8Array(32).fill(7)],
     origins: origins.toSorted((a, b) => compareBytes(a.originFingerprint, b.originFingerprint)),
     nodes: members,
+    operators: [],
     quorum: Math.floor(nodes.length / 2) + 1,
+    witnesses: [],
+    witnessQuorum: 0,
   };
 }

@@ -1,20 +1,29 @@
-/** Offline root keys in files: sealed with a passphrase, or plain. docs/operating/trust-root.md. */
+/** Root keys and operators' keys in files, sealed with a passphrase or plain. docs/operating/trust-root.md. */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
 import { createSigner, generateSeed, nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
-import { VKEY_TYPE, formatVkey, hexToBytes, isRootLabel, makeVkey, rootKeyName } from "@event-anchoring/protocol";
+import {
+  VKEY_TYPE,
+  formatVkey,
+  hexToBytes,
+  isNodeId,
+  isRootLabel,
+  makeVkey,
+  operatorKeyName,
+  rootKeyName,
+} from "@event-anchoring/protocol";
 import type { Vkey } from "@event-anchoring/protocol";
 import { PrivateFileError, fileExists, readPrivateFile, writePrivateFile, writeSeed } from "./files.ts";
 
-const FORMAT = "event-anchoring/v4.2/sealed-root-key";
+const FORMAT = "event-anchoring/v4.2/sealed-key";
 /** About a third of a second and 128 MiB for each guess at a passphrase (RFC 7914). */
 const SCRYPT = { N: 131_072, r: 8, p: 1 } as const;
 const SCRYPT_MEMORY_MAX = 256 * 1024 * 1024;
 const SEED_LINE = /^[0-9a-f]{64}\n?$/u;
 export const PASSPHRASE_CHARACTERS_MIN = 8;
 
-/** What the holder of a root key hands out: the key's name and its public half. */
-export interface DrawnRootKey {
+/** What the holder of a key hands out: the key's name and its public half. */
+export interface DrawnKey {
   readonly vkey: Vkey;
   readonly isSealed: boolean;
 }
@@ -29,19 +38,32 @@ interface SealedKey {
   readonly sealed: string;
 }
 
-/**
- * Draws a root key and writes it to `path`, mode 0600, and its vkey to `<path>.pub`. Nothing is overwritten.
- * @param key.passphrase null writes the 32 bytes as they are, as 64 hex digits
- * @throws PrivateFileError `exists`; RangeError for a label or passphrase that will not do
- */
-export async function createRootKey(key: {
+/** Where a new key goes. */
+export interface NewKeyFile {
   readonly path: string;
   readonly clusterName: string;
+  /** Whose key it is. */
   readonly label: string;
+  /** Null writes the 32 bytes as they are, as 64 hex digits. */
   readonly passphrase: string | null;
-}): Promise<DrawnRootKey> {
-  const { path, clusterName, label, passphrase } = key;
-  if (!isRootLabel(label)) throw new RangeError("a label is 1 to 32 of a–z, 0–9 and hyphens");
+}
+
+/**
+ * Draws a root key and writes it to `path`, mode 0600, and its vkey to `<path>.pub`. Nothing is overwritten.
+ * @throws PrivateFileError `exists`; RangeError for a label or passphrase that will not do
+ */
+export async function createRootKey(key: NewKeyFile): Promise<DrawnKey> {
+  if (!isRootLabel(key.label)) throw new RangeError("a label is 1 to 32 of a–z, 0–9 and hyphens");
+  return createKey(key, rootKeyName(key.clusterName, key.label));
+}
+
+/** As createRootKey, a key that signs an operator's acts. */
+export async function createOperatorKey(key: NewKeyFile): Promise<DrawnKey> {
+  if (!isNodeId(key.label)) throw new RangeError("a name is 1 to 32 of a–z, 0–9 and hyphens, a letter first");
+  return createKey(key, operatorKeyName(key.clusterName, key.label));
+}
+
+async function createKey({ path, passphrase }: NewKeyFile, name: string): Promise<DrawnKey> {
   if (passphrase !== null && passphrase.length < PASSPHRASE_CHARACTERS_MIN) {
     throw new RangeError(`a passphrase has ${PASSPHRASE_CHARACTERS_MIN} characters at least`);
   }
@@ -51,7 +73,7 @@ export async function createRootKey(key: {
   const seed = generateSeed();
   try {
     const { publicKey } = createSigner(seed);
-    const vkey = makeVkey(rootKeyName(clusterName, label), VKEY_TYPE.ed25519, publicKey, nodeCrypto.sha256);
+    const vkey = makeVkey(name, VKEY_TYPE.ed25519, publicKey, nodeCrypto.sha256);
     if (passphrase === null) await writeSeed(path, seed);
     else await writePrivateFile(path, `${JSON.stringify(seal(seed, vkey, passphrase), null, 2)}\n`);
     await writePrivateFile(`${path}.pub`, `${formatVkey(vkey)}\n`);
@@ -62,11 +84,11 @@ export async function createRootKey(key: {
 }
 
 /**
- * Reads a root key to sign with.
+ * Reads a key to sign with.
  * @param passphrase asked for only if the file is sealed
  * @throws PrivateFileError `missing`, `mode_too_wide`, `malformed` (a wrong passphrase included)
  */
-export async function readRootKey(path: string, passphrase: () => Promise<string>): Promise<Signer> {
+export async function readSealedKey(path: string, passphrase: () => Promise<string>): Promise<Signer> {
   const text = await readPrivateFile(path);
   const seed = SEED_LINE.test(text) ? hexToBytes(text.trimEnd(), 32) : await unseal(path, text, passphrase);
   try {
@@ -102,7 +124,7 @@ async function unseal(path: string, text: string, passphrase: () => Promise<stri
 }
 
 function parseSealed(path: string, text: string): { vkey: string; salt: Buffer; nonce: Buffer; sealed: Buffer } {
-  const damaged = new PrivateFileError("malformed", path, "no root key: 64 hex digits, or a sealed key");
+  const damaged = new PrivateFileError("malformed", path, "no key: 64 hex digits, or a sealed key");
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,0 +1,64 @@
+/** Command lines that draw a person's key: of a holder of root keys, of an operator. */
+import type { Command } from "commander";
+import { initKeyCommand } from "../commands/root-key.ts";
+import type { KeyRole } from "../commands/root-key.ts";
+import { HELP } from "./context.ts";
+import type { CommandContext } from "./context.ts";
+import { heldChain, withHeld } from "./held-trust-roots.ts";
+import type { HeldFlags } from "./held-trust-roots.ts";
+
+interface InitFlags extends HeldFlags {
+  readonly label: string;
+  readonly clusterName?: string;
+  readonly plain?: true;
+  readonly passphraseFile?: string;
+}
+
+export interface KeyInit {
+  readonly role: KeyRole;
+  readonly description: string;
+  /** What --label takes. */
+  readonly label: string;
+}
+
+export const ROOT_INIT: KeyInit = {
+  role: "root",
+  description: "draw an offline root key; do it on a machine without a network",
+  label: "whose key it is: a–z, 0–9 and hyphens",
+};
+
+export function addInit(group: Command, { role, description, label }: KeyInit, context: CommandContext): void {
+  const command = group
+    .command("init <file>")
+    .description(description)
+    .requiredOption("--label <name>", label)
+    .option("--cluster-name <name>", "the cluster it is for (default: that of the trust root held here)")
+    .option("--passphrase-file <file>", "seal the key with the first line of a file (default: ask)")
+    .option("--plain", "do not seal it: the file alone is then the key")
+    .option("--json", "print one JSON object");
+  withHeld(command)
+    .addHelpText("after", HELP)
+    .action(async (path: string, flags: InitFlags) => {
+      const options = {
+        role,
+        path,
+        label: flags.label,
+        clusterName: flags.clusterName ?? heldChain(flags, context).newest.trustRoot.clusterName,
+        isPlain: flags.plain === true,
+        passphraseFile: flags.passphraseFile ?? null,
+        isJson: flags.json === true,
+      };
+      context.done(await initKeyCommand(options, context.surroundings, context.printer));
+    });
+}
+
+/** `anchorctl operator`. */
+export function addOperator(program: Command, context: CommandContext): void {
+  const operator = program.command("operator").description("operators: whose signature makes and revokes API keys");
+  const init: KeyInit = {
+    role: "operator",
+    description: "draw an operator's key; the trust root must name it before it counts",
+    label: "the operator's name: a–z, 0–9 and hyphens, a letter first",
+  };
+  addInit(operator, init, context);
+}
