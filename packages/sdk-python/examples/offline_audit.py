@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import List
 
-from event_anchoring import VerificationError, verify_bundle, verify_receipt, verify_trust_root
+from event_anchoring import VerificationError, inspect_bundle, verify_receipt, verify_trust_root
 
 
 def audit_receipt(receipt: Path, trust_roots: List[Path], pin: str) -> int:
@@ -25,12 +25,15 @@ def audit_receipt(receipt: Path, trust_roots: List[Path], pin: str) -> int:
 def audit_bundle(bundle: Path, pin: str) -> int:
     """A bundle brings all documents along."""
     try:
-        found = verify_bundle(bundle.read_bytes(), pin)
+        found = inspect_bundle(bundle.read_bytes(), pin)
     except VerificationError as error:
-        print(f"NOT GOOD {error.code} at {error.step}: {error.message}")
+        print(f"NOT GOOD {error.code}: {error.message}")
         return 1
     for check in found.checks:
         print(f"{check.result:12}{check.code:16}{check.detail}")
+    if found.outcome == "invalid":
+        print("NOT GOOD")
+        return 1
     print(f"authorised at action: {found.authorised_at_action}; now: {found.authorised_now}")
     if found.outcome == "valid":
         return 0

@@ -8,7 +8,7 @@ import pytest
 
 from event_anchoring import InvalidInput, VerificationError, verify_trust_root
 from event_anchoring._bundle_text import parse_bundle
-from event_anchoring.bundle import BUNDLE_CHECKS, BundleVerification, Completeness, verify_bundle
+from event_anchoring.bundle import BUNDLE_CHECKS, BundleVerification, Completeness, inspect_bundle, verify_bundle
 
 from .vectors import load, name_of
 
@@ -28,18 +28,26 @@ def bundle_of(case: Any) -> Any:
     return bundle
 
 
-def verify(case: Any) -> BundleVerification:
+def judge(case: Any, judged_by: Any = verify_bundle) -> BundleVerification:
     expect: Dict[str, Any] = dict(case.get("expect", {}))
     seen = case.get("highest_seen")
     if seen is not None:
         expect["highest_seen"] = (seen["version"], seen["root_thk"])
-    return verify_bundle(json.dumps(bundle_of(case)), case["pinned_root_thk"], **expect)
+    found: BundleVerification = judged_by(json.dumps(bundle_of(case)), case["pinned_root_thk"], **expect)
+    return found
 
 
 @pytest.mark.parametrize("case", VECTORS["good"], ids=name_of)
 def test_good(case: Any) -> None:
-    found = verify(case)
+    found = judge(case, inspect_bundle)
     assert found.outcome == case["outcome"]
+    if found.outcome == "valid":
+        assert judge(case) == found
+    else:
+        with pytest.raises(VerificationError) as caught:
+            judge(case)
+        assert (caught.value.code, caught.value.step) == ("bundle_not_proved", case["not_checked"][0])
+        assert (caught.value.steps, caught.value.result) == (found.checks, found)
     assert (found.authorised_at_action, found.authorised_now) == (case["authorised_at_action"], case["authorised_now"])
     assert [check.code for check in found.checks] == list(BUNDLE_CHECKS)
     assert [check.code for check in found.checks if check.result == "not_checked"] == case["not_checked"]
@@ -52,11 +60,13 @@ def test_good(case: Any) -> None:
 @pytest.mark.parametrize("case", VECTORS["bad"], ids=name_of)
 def test_bad(case: Any) -> None:
     with pytest.raises(VerificationError) as caught:
-        verify(case)
+        judge(case)
     assert caught.value.code == "bundle_invalid"
+    assert caught.value.result == judge(case, inspect_bundle)
     assert caught.value.step == case["fails"]
     result = caught.value.result
     assert isinstance(result, BundleVerification)
+    assert caught.value.steps == result.checks
     assert (result.outcome, result.authorised_at_action, result.authorised_now) == ("invalid", "unknown", "unknown")
     place = BUNDLE_CHECKS.index(case["fails"])
     results = [check.result for check in result.checks]

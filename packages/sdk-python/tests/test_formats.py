@@ -281,7 +281,7 @@ def test_bad_json(case: Any) -> None:
         proof.receipt_from_json(case["value"])
 
 
-def verify_case(case: Any) -> receipt.ReceiptVerification:
+def judge_case(case: Any, judged_by: Any) -> Any:
     documents = RECEIPTS["trust_roots"][: case["trust_root_versions"]]
     chain = trust_root.verify_trust_root(documents, RECEIPTS["pinned_root_thk"])
     expect = dict(case["expect"])
@@ -294,7 +294,15 @@ def verify_case(case: Any) -> receipt.ReceiptVerification:
     # The vectors state an anchor id of the leaf as it was; what is expected stands beside it.
     read = proof.receipt_from_json(case["receipt"])
     bare = proof.Receipt(read.leaf, read.index, read.tree_size, read.inclusion, read.checkpoint)
-    return receipt.verify_receipt(bare, chain, **expect)
+    return judged_by(bare, chain, **expect)
+
+
+def verify_case(case: Any) -> receipt.VerifiedReceipt:
+    verified: receipt.VerifiedReceipt = judge_case(case, receipt.verify_receipt)
+    report: receipt.ReceiptReport = judge_case(case, receipt.inspect_receipt)
+    assert report.failure is None
+    assert (report.steps, report.leaf, report.anchor_id) == (verified.steps, verified.leaf, verified.anchor_id)
+    return verified
 
 
 @pytest.mark.parametrize("case", RECEIPTS["good"], ids=name_of)
@@ -310,9 +318,12 @@ def test_good_receipt(case: Any) -> None:
 def test_bad_receipt(case: Any) -> None:
     with refusal(case["failure"]["code"]) as caught:
         verify_case(case)
+    report = judge_case(case, receipt.inspect_receipt)
+    assert report.failure == receipt.ReceiptFailure(**case["failure"])
     assert caught.value.step == case["failure"]["step"]
-    assert [step.code for step in caught.value.result] == list(receipt.RECEIPT_STEPS)
-    assert [step.result for step in caught.value.result].count("fail") == 1
+    assert (caught.value.steps, caught.value.result) == (report.steps, report)
+    assert [step.code for step in report.steps] == list(receipt.RECEIPT_STEPS)
+    assert [step.result for step in report.steps].count("fail") == 1
 
 
 def test_superseded_receipt_is_refused_where_the_newest_is_required() -> None:

@@ -4,9 +4,9 @@
 use std::io::{BufRead as _, Write as _};
 
 use event_anchoring::{
-    prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor, prepare_revocation, verify_bundle,
-    verify_ed25519, verify_receipt, Bundle, BundleExpectation, BundleTrust, ClaimInput, Error, Event, GrantInput, Hash,
-    LocalKey, Outcome, Payload, PublicKey, Receipt, ReceiptExpectation, Result, RevocationInput, Signature,
+    inspect_bundle, inspect_receipt, prepare_claim_anchor, prepare_event_anchor, prepare_grant_anchor,
+    prepare_revocation, verify_ed25519, Bundle, BundleExpectation, BundleTrust, ClaimInput, Error, Event, GrantInput,
+    Hash, LocalKey, Outcome, Payload, PublicKey, Receipt, ReceiptExpectation, Result, RevocationInput, Signature,
     Signer as _, TrustRootChain,
 };
 use serde_json::{json, Map, Value};
@@ -171,11 +171,12 @@ fn judge_receipt(question: &Value) -> Result<Value> {
         event_hash: expected(question, "event_hash")?,
         payload: payload.map(bytes),
         anchor_id: expected(question, "anchor_id")?,
+        ..ReceiptExpectation::default()
     };
-    let found = verify_receipt(&receipt, &chain, &expect)?;
-    let (step, code) = found.failure.clone().unzip();
+    let found = inspect_receipt(&receipt, &chain, &expect)?;
+    let (step, code) = found.failure.map(|failure| (failure.step, failure.code)).unzip();
     Ok(json!({
-        "verdict": if found.is_valid() { "valid" } else { "invalid" }, "step": step, "code": code,
+        "verdict": if found.failure.is_none() { "valid" } else { "invalid" }, "step": step, "code": code,
         "superseded_trust_root": found.superseded_trust_root, "origin_lost": found.is_origin_lost,
     }))
 }
@@ -192,7 +193,7 @@ fn judge_bundle(question: &Value) -> Result<Value> {
         highest_seen,
     };
     let pin = Hash::from_hex(text(question, "pinned_root_thk"))?;
-    let found = verify_bundle(&bundle, &BundleTrust::Pin(pin), &expect)?;
+    let found = inspect_bundle(&bundle, &BundleTrust::Pin(pin), &expect)?;
     let codes = |result: Outcome| -> Vec<&str> {
         found.checks.iter().filter(|check| check.result == result).map(|check| check.code).collect()
     };

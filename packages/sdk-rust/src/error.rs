@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::answers::Problem;
+use crate::verify_receipt::Step;
 
 /// What most functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -40,6 +41,8 @@ struct Inner {
     request_id: Option<String>,
     retry_after: Option<Duration>,
     client_event_ids: Vec<Option<String>>,
+    step: Option<&'static str>,
+    steps: Vec<Step>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -68,6 +71,8 @@ impl Error {
             request_id: None,
             retry_after: None,
             client_event_ids: Vec::new(),
+            step: None,
+            steps: Vec::new(),
             source: None,
         }))
     }
@@ -80,6 +85,13 @@ impl Error {
 
     pub(crate) fn verification(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Kind::Verification, code, message)
+    }
+
+    /// Where a verification ended, and everything that was made of it.
+    pub(crate) fn with_steps(mut self, step: &'static str, steps: Vec<Step>) -> Self {
+        self.0.step = Some(step);
+        self.0.steps = steps;
+        self
     }
 
     pub(crate) fn store(message: impl Into<String>) -> Self {
@@ -147,6 +159,17 @@ impl Error {
             [only] => only.as_deref(),
             _ => None,
         }
+    }
+
+    /// Of a receipt or a bundle that is not good: the step or the check that failed or, of a bundle that is not proved,
+    /// the first that was not made.
+    pub fn step(&self) -> Option<&'static str> {
+        self.0.step
+    }
+
+    /// Of a receipt or a bundle that is not good: all steps or checks, in their order. Empty of other errors.
+    pub fn steps(&self) -> &[Step] {
+        &self.0.steps
     }
 
     /// The input was refused before anything was signed or sent.
@@ -313,6 +336,9 @@ impl fmt::Debug for Error {
         shown.field("code", &self.0.code).field("message", &self.0.message);
         if let Some(field) = &self.0.field {
             shown.field("field", field);
+        }
+        if let Some(step) = &self.0.step {
+            shown.field("step", step);
         }
         if let Some(status) = &self.0.status {
             shown.field("status", status);

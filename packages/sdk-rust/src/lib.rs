@@ -34,8 +34,8 @@ mod words;
 
 pub use answers::*;
 pub use bundle::{
-    verify_bundle, AsOf, AuthorityReason, Bundle, BundleExpectation, BundleOutcome, BundleTrust, BundleVerification,
-    Completeness, BUNDLE_CHECKS,
+    inspect_bundle, verify_bundle, AsOf, AuthorityReason, Bundle, BundleExpectation, BundleOutcome, BundleTrust,
+    BundleVerification, Completeness, BUNDLE_CHECKS,
 };
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "client")]
@@ -69,7 +69,8 @@ pub use trust_root_text::{
 };
 pub use verify_checkpoint::{verify_checkpoint, ReceiptRenewal, VerifiedCheckpoint};
 pub use verify_receipt::{
-    verify_receipt, verify_receipt_with_renewal, Outcome, ReceiptExpectation, ReceiptVerification, Step, RECEIPT_STEPS,
+    inspect_receipt, verify_receipt, Outcome, ReceiptExpectation, ReceiptFailure, ReceiptReport, Step, VerifiedReceipt,
+    RECEIPT_STEPS,
 };
 pub use words::{LeafKind, RevocationAuthority, RevocationReason};
 

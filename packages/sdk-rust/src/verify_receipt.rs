@@ -69,6 +69,10 @@ pub struct ReceiptExpectation {
     pub payload: Option<Vec<u8>>,
     /// The anchor id that the caller holds.
     pub anchor_id: Option<AnchorId>,
+    /// A later checkpoint, for a receipt that needs a node distrusted since.
+    pub renewal: Option<ReceiptRenewal>,
+    /// Refuse a receipt that only an older version of the trust root is satisfied with: `trust_root_superseded`.
+    pub require_current: bool,
 }
 
 impl ReceiptExpectation {
@@ -88,15 +92,44 @@ impl ReceiptExpectation {
     }
 }
 
-/// What verifying a receipt has shown.
+/// What a good receipt proves.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct ReceiptVerification {
+pub struct VerifiedReceipt {
+    /// All of [`RECEIPT_STEPS`], in their order. `content` is `not_checked` if nothing was given to compare with.
+    pub steps: Vec<Step>,
+    /// Good, but only under this older version of the trust root: renew the receipt.
+    pub superseded_trust_root: Option<u32>,
+    /// The newest trust root marks the origin `lost`.
+    pub is_origin_lost: bool,
+    /// What was anchored.
+    pub leaf: Leaf,
+    /// What the leaf hashes to.
+    pub anchor_id: AnchorId,
+    /// Good log and cosigner lines.
+    pub verified: Vec<VerifiedLine>,
+}
+
+/// Where a receipt fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReceiptFailure {
+    /// One of [`RECEIPT_STEPS`].
+    pub step: &'static str,
+    /// `inclusion_wrong`, `quorum_not_met`, …: docs/PROTOCOL.md, "Receipt".
+    pub code: &'static str,
+}
+
+/// What looking at a receipt has shown, good or bad: from [`inspect_receipt`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use = "a report may be of a forged receipt: look at `failure`, or call verify_receipt"]
+pub struct ReceiptReport {
     /// All of [`RECEIPT_STEPS`], in their order.
     pub steps: Vec<Step>,
-    /// The step that failed and its code; `None`: the receipt is valid.
-    pub failure: Option<(&'static str, String)>,
-    /// Valid, but only under this older version of the trust root: renew the receipt.
+    /// `None`: the receipt is good.
+    pub failure: Option<ReceiptFailure>,
+    /// Only this older version of the trust root is satisfied: renew the receipt.
     pub superseded_trust_root: Option<u32>,
     /// The newest trust root marks the origin `lost`.
     pub is_origin_lost: bool,
@@ -108,45 +141,27 @@ pub struct ReceiptVerification {
     pub verified: Vec<VerifiedLine>,
 }
 
-impl ReceiptVerification {
-    /// Every step has passed, or had nothing to compare with.
-    pub fn is_valid(&self) -> bool {
-        self.failure.is_none()
-    }
-
-    /// The verification, if it is valid.
-    ///
-    /// # Errors
-    /// The code of the failed step: `inclusion_wrong`, `quorum_not_met`, ….
-    pub fn require_valid(self) -> Result<Self> {
-        let failed = self.steps.iter().find(|step| step.result == Outcome::Fail);
-        match (&self.failure, failed) {
-            (Some((step, code)), failed) => {
-                let detail = failed.map_or("", |step| step.detail.as_str());
-                Err(Error::verification(known_code(code), format!("the receipt fails at {step}: {detail}")))
+impl ReceiptReport {
+    fn into_verified(self) -> Result<VerifiedReceipt> {
+        let Self { steps, failure, superseded_trust_root, is_origin_lost, leaf, anchor_id, verified } = self;
+        match (failure, leaf, anchor_id) {
+            (None, Some(leaf), Some(anchor_id)) => {
+                Ok(VerifiedReceipt { steps, superseded_trust_root, is_origin_lost, leaf, anchor_id, verified })
             }
-            (None, _) => Ok(self),
-        }
-    }
-
-    /// As [`require_valid`](Self::require_valid), and the newest version of the trust root is satisfied as well.
-    ///
-    /// # Errors
-    /// Also `trust_root_superseded`.
-    pub fn require_current(self) -> Result<Self> {
-        let valid = self.require_valid()?;
-        match valid.superseded_trust_root {
-            None => Ok(valid),
-            Some(version) => {
-                let detail = format!("the receipt satisfies trust root {version}, which is superseded");
-                Err(Error::verification("trust_root_superseded", detail))
+            (failure, ..) => {
+                // Only a leaf that was read passes its step.
+                let ReceiptFailure { step, code } =
+                    failure.unwrap_or(ReceiptFailure { step: "leaf", code: "leaf_malformed" });
+                let detail = steps.iter().find(|each| each.code == step).map_or("", |failed| failed.detail.as_str());
+                let message = format!("the receipt fails at {step}: {detail}");
+                Err(Error::verification(code, message).with_steps(step, steps))
             }
         }
     }
 }
 
 /// Every code that a step can fail with.
-const FAILURE_CODES: [&str; 16] = [
+const FAILURE_CODES: [&str; 17] = [
     "leaf_malformed",
     "content_differs",
     "anchor_id_differs",
@@ -163,6 +178,7 @@ const FAILURE_CODES: [&str; 16] = [
     "log_signature_missing",
     "quorum_not_met",
     "cosigner_distrusted",
+    "trust_root_superseded",
 ];
 
 fn known_code(code: &str) -> &'static str {
@@ -184,13 +200,13 @@ impl Steps {
     }
 
     /// Fails the first step that has no result, and leaves the rest unchecked.
-    fn fail(&mut self, error: &Error) -> (&'static str, String) {
+    fn fail(&mut self, error: &Error) -> ReceiptFailure {
         self.push(Outcome::Fail, error.to_string());
-        let failed = self.0.last().map_or("trust_root", |step| step.code);
+        let step = self.0.last().map_or("trust_root", |step| step.code);
         while self.0.len() < RECEIPT_STEPS.len() {
             self.push(Outcome::NotChecked, "an earlier step failed");
         }
-        (failed, error.code().to_owned())
+        ReceiptFailure { step, code: known_code(error.code()) }
     }
 }
 
@@ -223,11 +239,10 @@ fn trust_root_detail(chain: &TrustRootChain, superseded: Option<u32>, is_lost: b
 /// Runs the steps; the first that fails ends it.
 fn run_steps(
     steps: &mut Steps,
-    found: &mut ReceiptVerification,
+    found: &mut ReceiptReport,
     receipt: &Receipt,
     chain: &TrustRootChain,
     expect: &ReceiptExpectation,
-    renewal: Option<&ReceiptRenewal>,
 ) -> Result<()> {
     let leaf = Leaf::decode(&receipt.leaf).map_err(|error| Error::verification("leaf_malformed", error.to_string()))?;
     let header = leaf.header.clone();
@@ -263,9 +278,11 @@ fn run_steps(
     steps.pass(origin.log_vkey.name());
     let judged = Judged { noted, chain, origin, verified };
     steps.pass(judged.check_quorum()?);
-    let superseded = judged.check_trust_root(renewal)?;
+    let superseded = judged.check_trust_root(expect.renewal.as_ref())?;
     found.superseded_trust_root = superseded;
-    steps.pass(trust_root_detail(chain, superseded, found.is_origin_lost));
+    let detail = trust_root_detail(chain, superseded, found.is_origin_lost);
+    refuse_unless(superseded.is_none() || !expect.require_current, "trust_root_superseded", || detail.clone())?;
+    steps.pass(detail);
     Ok(())
 }
 
@@ -276,37 +293,29 @@ fn run_steps(
 /// force.
 ///
 /// # Errors
-/// `ed25519_canary` alone. An invalid receipt is an answer: see [`ReceiptVerification::require_valid`].
+/// Every receipt that is not good: `inclusion_wrong`, `quorum_not_met`, …, with the step that failed in
+/// [`Error::step`] and all steps in [`Error::steps`]. To look at a bad one without an error: [`inspect_receipt`].
 pub fn verify_receipt(
     receipt: &Receipt,
     trust_roots: &TrustRootChain,
     expect: &ReceiptExpectation,
-) -> Result<ReceiptVerification> {
-    verify(receipt, trust_roots, expect, None)
+) -> Result<VerifiedReceipt> {
+    inspect_receipt(receipt, trust_roots, expect)?.into_verified()
 }
 
-/// As [`verify_receipt`], with a later checkpoint that may stand for one that needs a node distrusted since.
+/// Looks at a receipt as [`verify_receipt`] does, and reports on a bad one as on a good one: for programs that show
+/// what is wrong. A report that has a `failure` proves nothing.
 ///
 /// # Errors
-/// As [`verify_receipt`].
-pub fn verify_receipt_with_renewal(
+/// `ed25519_canary` alone.
+pub fn inspect_receipt(
     receipt: &Receipt,
     trust_roots: &TrustRootChain,
     expect: &ReceiptExpectation,
-    renewal: &ReceiptRenewal,
-) -> Result<ReceiptVerification> {
-    verify(receipt, trust_roots, expect, Some(renewal))
-}
-
-fn verify(
-    receipt: &Receipt,
-    chain: &TrustRootChain,
-    expect: &ReceiptExpectation,
-    renewal: Option<&ReceiptRenewal>,
-) -> Result<ReceiptVerification> {
+) -> Result<ReceiptReport> {
     crate::ed25519::check_ed25519_canaries()?;
     let mut steps = Steps::default();
-    let mut found = ReceiptVerification {
+    let mut found = ReceiptReport {
         steps: Vec::new(),
         failure: None,
         superseded_trust_root: None,
@@ -315,7 +324,7 @@ fn verify(
         anchor_id: None,
         verified: Vec::new(),
     };
-    if let Err(error) = run_steps(&mut steps, &mut found, receipt, chain, expect, renewal) {
+    if let Err(error) = run_steps(&mut steps, &mut found, receipt, trust_roots, expect) {
         found.failure = Some(steps.fail(&error));
     }
     found.steps = steps.0;

@@ -103,7 +103,7 @@ async fn claims_and_grants_come_stand_and_end() {
     let (grantor, grantee) = (register(&client, &issuer).await, register(&client, &issuer).await);
     let found = client.get_claim_anchor(grantor.entity, 7).await.unwrap();
     assert_eq!(found.anchor.anchor_id, grantor.claim.anchor.anchor_id);
-    assert!(verify_receipt(&found.receipt, &chain, &ReceiptExpectation::default()).unwrap().is_valid());
+    verify_receipt(&found.receipt, &chain, &ReceiptExpectation::default()).unwrap();
     let input = GrantInput {
         grantor_claim_ref: grantor.claim.anchor.anchor_id,
         grantee_claim_ref: grantee.claim.anchor.anchor_id,
@@ -121,7 +121,7 @@ async fn claims_and_grants_come_stand_and_end() {
     let created = client.create_grant_anchor(&prepared.sign(&grantor.key, &issuer).await.unwrap()).await.unwrap();
     let expect =
         ReceiptExpectation { anchor_id: Some(created.anchor.anchor_id), ..ReceiptExpectation::payload(payload) };
-    assert!(verify_receipt(&created.receipt.unwrap(), &chain, &expect).unwrap().is_valid());
+    verify_receipt(&created.receipt.unwrap(), &chain, &expect).unwrap();
     let grant = created.anchor.anchor_id;
     let active = client.get_grant_anchor(grantor.entity, grantee.entity).await.unwrap();
     assert_eq!((active.anchor.anchor_id, active.others), (grant, 0));
@@ -205,7 +205,7 @@ async fn writes_by_any_node_and_past_one_that_is_down() {
     let quick = client.with_prefer(Prefer::respond_async()).create_event_anchor(unique()).await.unwrap();
     let receipt = client.get_receipt(quick.anchor.anchor_id).await.unwrap();
     let chain = client.trust_root_chain(&cluster.pin).await.unwrap();
-    assert!(verify_receipt(&receipt, &chain, &ReceiptExpectation::default()).unwrap().is_valid());
+    verify_receipt(&receipt, &chain, &ReceiptExpectation::default()).unwrap();
     assert_eq!(client.get_anchor(quick.anchor.anchor_id).await.unwrap().anchor.finality, Finality::Certified);
 }
 

@@ -100,11 +100,10 @@ async fn a_newer_trust_root_is_followed_and_never_replaces_the_held_one() {
     // One that only the newer version judges to be good.
     let judge = |case: &Value, chain: &TrustRootChain| {
         let receipt = Receipt::from_json(&case["receipt"].to_string()).unwrap();
-        verify_receipt(&receipt, chain, &ReceiptExpectation::default()).unwrap()
+        verify_receipt(&receipt, chain, &ReceiptExpectation::default()).is_ok()
     };
     let mut cases = vectors["good"].as_array().unwrap().iter().chain(vectors["bad"].as_array().unwrap());
-    let receipt =
-        &cases.find(|case| !judge(case, &first).is_valid() && judge(case, &both).is_valid()).unwrap()["receipt"];
+    let receipt = &cases.find(|case| !judge(case, &first) && judge(case, &both)).unwrap()["receipt"];
     let anchor_id = Receipt::from_json(&receipt.to_string()).unwrap().anchor_id();
     let versions: Vec<Value> = both
         .versions()

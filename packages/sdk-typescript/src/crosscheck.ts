@@ -2,12 +2,10 @@
  * One line of JSON in, one line out: what the tests ask of every SDK, so that each can check the others. Inputs have
  * the wire names of docs/API.md. It is no part of the published package.
  */
-import type { BundleVerification } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { ReceiptVerification } from "@event-anchoring/protocol";
 import { wireName } from "./answer-reader.ts";
 import { verifySignature } from "./crypto.ts";
-import { AnchoringError, InvalidInput, VerificationError } from "./errors.ts";
+import { AnchoringError, InvalidInput } from "./errors.ts";
 import { bytes32, bytes64 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import { LocalKey } from "./local-key.ts";
@@ -17,8 +15,8 @@ import { prepareGrantAnchor } from "./prepare-grant.ts";
 import { prepareRevocation } from "./prepare-revocation.ts";
 import type { PayloadToSign } from "./payload-to-sign.ts";
 import { readReceipt } from "./receipt.ts";
-import { verifyBundle } from "./verify-bundle.ts";
-import { verifyReceipt } from "./verify-receipt.ts";
+import { inspectBundle } from "./verify-bundle.ts";
+import { inspectReceipt } from "./verify-receipt.ts";
 import { verifyTrustRoot } from "./verify-trust-root.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -117,16 +115,14 @@ function judgeReceipt(request: Fields): Fields {
     anchorId,
     payload: payload === undefined ? undefined : hexField({ payload }, "payload"),
   };
-  try {
-    const { supersededTrustRoot, originLost } = verifyReceipt(receipt, check);
-    const found = { superseded_trust_root: supersededTrustRoot, origin_lost: originLost };
-    return { verdict: "valid", step: null, code: null, ...found };
-  } catch (error) {
-    if (!(error instanceof VerificationError) || error.step === null) throw error;
-    const { originLost } = error.result as ReceiptVerification;
-    const found = { superseded_trust_root: null, origin_lost: originLost };
-    return { verdict: "invalid", step: error.step, code: error.code, ...found };
-  }
+  const { failure, supersededTrustRoot, originLost } = inspectReceipt(receipt, check);
+  return {
+    verdict: failure === null ? "valid" : "invalid",
+    step: failure?.step ?? null,
+    code: failure?.code ?? null,
+    superseded_trust_root: supersededTrustRoot,
+    origin_lost: originLost,
+  };
 }
 
 interface Seen {
@@ -143,19 +139,12 @@ function judgeBundle(request: Fields): Fields {
     eventHash,
     anchorId,
   };
-  try {
-    return bundleVerdict(verifyBundle(typeof bundle === "string" ? bundle : JSON.stringify(bundle), check), null);
-  } catch (error) {
-    if (!(error instanceof VerificationError) || error.step === null) throw error;
-    return bundleVerdict(error.result as BundleVerification, error.step);
-  }
-}
-
-function bundleVerdict(verification: BundleVerification, fails: string | null): Fields {
+  const verification = inspectBundle(typeof bundle === "string" ? bundle : JSON.stringify(bundle), check);
   const { outcome, authorisedAtAction, authorisedNow, checks } = verification;
-  const notChecked = checks.filter(({ result }) => result === "not_checked").map(({ code }) => code);
+  const codesOf = (wanted: string): string[] =>
+    checks.filter(({ result }) => result === wanted).map(({ code }) => code);
   const verdicts = { authorised_at_action: authorisedAtAction, authorised_now: authorisedNow };
-  return { outcome, ...verdicts, fails, not_checked: notChecked };
+  return { outcome, ...verdicts, fails: codesOf("fail")[0] ?? null, not_checked: codesOf("not_checked") };
 }
 
 const OPERATIONS: ReadonlyMap<unknown, (request: Fields) => Fields> = new Map<unknown, (request: Fields) => Fields>([

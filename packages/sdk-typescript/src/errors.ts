@@ -197,23 +197,37 @@ export function makeProblem(code: string, message: string, context: ProblemConte
   return new ProblemClass(code, message, context);
 }
 
+/** One step of a verification. */
+export interface VerificationStep {
+  readonly code: string;
+  readonly result: "pass" | "fail" | "not_checked";
+  /** For people. */
+  readonly detail: string;
+}
+
 export interface VerificationContext {
-  /** The step or check that failed. */
   readonly step?: string | undefined;
+  readonly steps?: readonly VerificationStep[] | undefined;
   readonly result?: unknown;
   readonly cause?: unknown;
 }
 
 /** Bytes, texts or proofs that are not what they should be. Thrown by all that verifies or reads offline. */
 export class VerificationError extends AnchoringError {
-  /** The step or check that failed; null where there are none. */
+  /**
+   * Of a receipt or a bundle, the step or check that failed or, of a bundle that is not proved, the first that was not
+   * made; null where there are no steps.
+   */
   readonly step: string | null;
-  /** The whole result, with what was checked before; null where there is none. */
+  /** All of them, in their order. */
+  readonly steps: readonly VerificationStep[];
+  /** The whole report, or the evidence; null where there is none. */
   readonly result: unknown;
 
   constructor(code: string, message: string, context: VerificationContext = {}) {
     super(code, message, "cause" in context ? { cause: context.cause } : {});
     this.step = context.step ?? null;
+    this.steps = context.steps ?? [];
     this.result = context.result ?? null;
   }
 }

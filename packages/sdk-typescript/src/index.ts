@@ -23,7 +23,7 @@ export {
   Unprocessable,
   VerificationError,
 } from "./errors.ts";
-export type { ErrorContext, ProblemContext, ProblemItem, VerificationContext } from "./errors.ts";
+export type { ErrorContext, ProblemContext, ProblemItem, VerificationContext, VerificationStep } from "./errors.ts";
 export type { Bytes32, Bytes64, Reference, RevocationReason } from "./inputs.ts";
 export type { JsonBody, JsonValue } from "./json-body.ts";
 export type {
@@ -60,11 +60,11 @@ export type { Signer } from "./signing.ts";
 export { LocalKey } from "./local-key.ts";
 
 export { Receipt, readReceipt } from "./receipt.ts";
-export { verifyReceipt } from "./verify-receipt.ts";
-export type { ReceiptCheck, VerifiedReceipt } from "./verify-receipt.ts";
+export { inspectReceipt, verifyReceipt } from "./verify-receipt.ts";
+export type { ReceiptCheck, ReceiptReport, VerifiedReceipt } from "./verify-receipt.ts";
 export { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
 export type { TreeHead, VerifiedCheckpoint } from "./verify-checkpoint.ts";
-export { verifyBundle } from "./verify-bundle.ts";
+export { inspectBundle, verifyBundle } from "./verify-bundle.ts";
 export type { BundleCheck } from "./verify-bundle.ts";
 export { extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
 export type { HighestSeen, TrustRootDocument, TrustRootInput } from "./verify-trust-root.ts";

@@ -58,19 +58,15 @@ function seenOf(seen: HighestSeen | null | undefined): { version: number; rootTh
 }
 
 /**
- * Verifies a bundle, offline: every record, signature, proof and checkpoint of a trace. docs/PROTOCOL.md, "Bundle".
- *
- * Look at `outcome`: `valid` is proved; `valid_as_stated` is not contradicted, and rests in part on the word of whoever
- * made it, so never show it as valid. Both say that the verdicts `authorisedAtAction` and `authorisedNow` are right,
- * not that they are true.
+ * Looks at a bundle as `verifyBundle` does, and reports on any. Its `outcome` is one of three: `valid` alone is proved,
+ * `valid_as_stated` rests in part on the word of whoever made the bundle, `invalid` proves nothing.
  * @param source the text of the bundle, or its bytes; may be attacker-controlled
- * @throws VerificationError `bundle_…` if it is none; `bundle_invalid` with the check that fails in `step`;
- * InvalidInput
+ * @throws VerificationError `bundle_…` if it is no bundle at all; InvalidInput
  */
-export function verifyBundle(source: string | Uint8Array, check: BundleCheck): BundleVerification {
+export function inspectBundle(source: string | Uint8Array, check: BundleCheck): BundleVerification {
   const { anchorId, eventHash, highestSeen } = check;
   const trust = trustOf(check);
-  const verification = verify(
+  return verify(
     {
       bundle: parse(source),
       trust,
@@ -82,8 +78,31 @@ export function verifyBundle(source: string | Uint8Array, check: BundleCheck): B
     },
     crypto,
   );
-  const failed = verification.checks.find(({ result }) => result === "fail");
-  if (failed === undefined) return verification;
-  const context = { step: failed.code, result: verification };
-  throw new VerificationError("bundle_invalid", `the bundle fails at ${failed.code}: ${failed.detail}`, context);
+}
+
+/** What is thrown of an outcome, and the result of the check that is named. */
+const REFUSALS = {
+  invalid: { code: "bundle_invalid", culprit: "fail", says: "fails at" },
+  valid_as_stated: { code: "bundle_not_proved", culprit: "not_checked", says: "does not prove" },
+} as const;
+
+/**
+ * Verifies a bundle, offline: every record, signature, proof and checkpoint of a trace. docs/PROTOCOL.md, "Bundle".
+ *
+ * What it returns is proved throughout, so the verdicts `authorisedAtAction` and `authorisedNow` are right. They need
+ * not be true: an act that was not authorised can be proved as well as one that was.
+ * @param source the text of the bundle, or its bytes; may be attacker-controlled
+ * @throws VerificationError for every bundle that is not proved throughout: `bundle_invalid` if something is wrong,
+ * `bundle_not_proved` if something rests on the word of whoever made it; with the check in `step`, all checks in
+ * `steps`, and the BundleVerification in `result`. To look at such a bundle without an error: `inspectBundle`.
+ * `bundle_…` if it is no bundle; InvalidInput
+ */
+export function verifyBundle(source: string | Uint8Array, check: BundleCheck): BundleVerification {
+  const verification = inspectBundle(source, check);
+  const { outcome, checks } = verification;
+  if (outcome === "valid") return verification;
+  const { code, culprit, says } = REFUSALS[outcome];
+  const found = checks.find(({ result }) => result === culprit);
+  const context = { step: found?.code, steps: checks, result: verification };
+  throw new VerificationError(code, `the bundle ${says} ${found?.code ?? ""}: ${found?.detail ?? ""}`, context);
 }

@@ -1,5 +1,11 @@
 import { anchorIdOf, bytesToHex, equalBytes, hexToBytes, verifyReceipt as verify } from "@event-anchoring/protocol";
-import type { Leaf, ReceiptStep, TrustRootChain } from "@event-anchoring/protocol";
+import type {
+  Leaf,
+  ReceiptStep,
+  ReceiptStepCode,
+  ReceiptVerification,
+  TrustRootChain,
+} from "@event-anchoring/protocol";
 import { crypto, sha256 } from "./crypto.ts";
 import { InvalidInput, VerificationError } from "./errors.ts";
 import { bytes32 } from "./inputs.ts";
@@ -44,13 +50,41 @@ function expectedId(receipt: Receipt, known: Uint8Array | null): Uint8Array {
   return known === null || equalBytes(known, anchorIdOf(receipt.leaf, sha256)) ? stated : known;
 }
 
+/** What looking at a receipt has shown, good or bad. One that has a `failure` proves nothing. */
+export interface ReceiptReport {
+  /** Where it fails; null: it is good. */
+  readonly failure: { readonly step: ReceiptStepCode; readonly code: string } | null;
+  /** What was checked, in order. */
+  readonly steps: readonly ReceiptStep[];
+  /** 64 hex digits; null where it was not reached. */
+  readonly anchorId: string | null;
+  /** null if it is malformed. */
+  readonly leaf: Leaf | null;
+  readonly treeSize: number;
+  /** Only this older version of the trust root is satisfied; null: the newest, or it was not reached. */
+  readonly supersededTrustRoot: number | null;
+  readonly originLost: boolean;
+  /** Names of the nodes that have cosigned, once the step `log_signature` has passed. */
+  readonly cosigners: readonly string[];
+}
+
+/** What was looked at, and how it ended: a superseded one is refused if a current one is required. */
+function conclusionOf(
+  { failure, steps, supersededTrustRoot }: ReceiptVerification,
+  requireCurrent: boolean,
+): Pick<ReceiptReport, "failure" | "steps"> {
+  if (failure !== null || supersededTrustRoot === undefined || !requireCurrent) return { failure, steps };
+  const refused = steps.map((step) => (step.code === "trust_root" ? { ...step, result: "fail" as const } : step));
+  return { failure: { step: "trust_root", code: "trust_root_superseded" }, steps: refused };
+}
+
 /**
- * Verifies a receipt, offline. docs/PROTOCOL.md, "Receipt", has the ten steps. A good one says that the leaf is in a
- * tree that a quorum has cosigned; not that signatures inside the leaf are good, nor that a claim is still in force.
+ * Looks at a receipt as `verifyReceipt` does, and reports on a bad one as on a good one: for programs that show what is
+ * wrong.
  * @param source a Receipt, tlog-proof text, JSON text, or parsed JSON; may be attacker-controlled
- * @throws VerificationError with the code and the step that failed, and all steps in `result`; InvalidInput
+ * @throws VerificationError `proof_…` if it cannot be read as a receipt at all; InvalidInput
  */
-export function verifyReceipt(source: unknown, check: ReceiptCheck): VerifiedReceipt {
+export function inspectReceipt(source: unknown, check: ReceiptCheck): ReceiptReport {
   const { eventHash, payload, anchorId, renewal, requireCurrent = false } = check;
   if (payload !== undefined && !(payload instanceof Uint8Array)) throw new InvalidInput("payload", "expected bytes");
   const receipt = readReceipt(source);
@@ -67,29 +101,33 @@ export function verifyReceipt(source: unknown, check: ReceiptCheck): VerifiedRec
     },
     crypto,
   );
-  const { failure, steps, leaf, verified } = verification;
-  if (failure !== null) {
-    const detail = steps.find(({ code }) => code === failure.step)?.detail ?? "";
-    const context = { step: failure.step, result: verification };
-    throw new VerificationError(failure.code, `the receipt fails at ${failure.step}: ${detail}`, context);
-  }
-  const superseded = verification.supersededTrustRoot ?? null;
-  if (superseded !== null && requireCurrent) {
-    const context = { step: "trust_root", result: verification };
-    throw new VerificationError(
-      "trust_root_superseded",
-      `the receipt satisfies trust root ${superseded} only`,
-      context,
-    );
-  }
-  if (leaf === null || verification.anchorId === null) throw new RangeError("a valid receipt has a leaf");
+  const { leaf, verified, originLost } = verification;
   return {
-    anchorId: bytesToHex(verification.anchorId),
+    ...conclusionOf(verification, requireCurrent),
+    anchorId: verification.anchorId === null ? null : bytesToHex(verification.anchorId),
     leaf,
     treeSize: receipt.treeSize,
-    supersededTrustRoot: superseded,
-    originLost: verification.originLost,
+    supersededTrustRoot: verification.supersededTrustRoot ?? null,
+    originLost,
     cosigners: verified.filter(({ timeS }) => timeS !== null).map(({ vkey }) => vkey.name),
-    steps,
   };
+}
+
+/**
+ * Verifies a receipt, offline. docs/PROTOCOL.md, "Receipt", has the ten steps. A good one says that the leaf is in a
+ * tree that a quorum has cosigned; not that signatures inside the leaf are good, nor that a claim is still in force.
+ * @param source a Receipt, tlog-proof text, JSON text, or parsed JSON; may be attacker-controlled
+ * @throws VerificationError for every receipt that is not good: `code`, the `step` that failed, all `steps`, and the
+ * ReceiptReport in `result`. To look at a bad one without an error: `inspectReceipt`. InvalidInput
+ */
+export function verifyReceipt(source: unknown, check: ReceiptCheck): VerifiedReceipt {
+  const report = inspectReceipt(source, check);
+  const { failure, anchorId, leaf, ...rest } = report;
+  if (failure !== null) {
+    const detail = report.steps.find(({ code }) => code === failure.step)?.detail ?? "";
+    const context = { step: failure.step, steps: report.steps, result: report };
+    throw new VerificationError(failure.code, `the receipt fails at ${failure.step}: ${detail}`, context);
+  }
+  if (leaf === null || anchorId === null) throw new RangeError("a good receipt has a leaf");
+  return { anchorId, leaf, ...rest };
 }

@@ -3,6 +3,8 @@ import { crosscheck } from "../src/crosscheck.ts";
 import {
   VerificationError,
   assertCanaries,
+  inspectBundle,
+  inspectReceipt,
   readReceipt,
   verifyBundle,
   verifyConsistency,
@@ -10,6 +12,7 @@ import {
   verifySignature,
   verifyTrustRoot,
 } from "../src/index.ts";
+import type { ReceiptCheck } from "../src/index.ts";
 import { changed, vectors } from "./vectors.ts";
 
 function answer(request: object): { ok?: Record<string, unknown>; error?: Record<string, unknown> } {
@@ -52,10 +55,12 @@ interface ReceiptVectors {
 describe("receipts of the shared vectors", () => {
   const shared = vectors("receipt") as ReceiptVectors;
 
-  const judge = ({ receipt, trust_root_versions: held, expect: known, renewal }: ReceiptCase) => {
+  const judge = (vector: ReceiptCase) => verifyReceipt(vector.receipt, checkOf(vector));
+
+  const checkOf = ({ trust_root_versions: held, expect: known, renewal }: ReceiptCase): ReceiptCheck => {
     const bytes = (hex: string | undefined) =>
       hex === undefined ? undefined : Uint8Array.from(Buffer.from(hex, "hex"));
-    return verifyReceipt(receipt, {
+    return {
       trustRoot: verifyTrustRoot({
         documents: shared.trust_roots.slice(0, held),
         pinnedRootThk: shared.pinned_root_thk,
@@ -71,7 +76,7 @@ describe("receipts of the shared vectors", () => {
               consistency: renewal.consistency.map((hash) => Uint8Array.from(Buffer.from(hash, "base64"))),
             },
           }),
-    });
+    };
   };
 
   test.each(shared.good)("$name", (vector) => {
@@ -80,6 +85,7 @@ describe("receipts of the shared vectors", () => {
     expect(verified.supersededTrustRoot).toBe(vector.superseded_trust_root ?? null);
     expect(verified.originLost).toBe(vector.origin_lost ?? false);
     expect(verified.steps.at(-1)).toMatchObject({ code: "trust_root", result: "pass" });
+    expect(inspectReceipt(vector.receipt, checkOf(vector))).toEqual({ failure: null, ...verified });
   });
 
   test.each(shared.bad)("refused: $name", (vector) => {
@@ -91,6 +97,20 @@ describe("receipts of the shared vectors", () => {
     }
     expect(caught).toBeInstanceOf(VerificationError);
     expect(caught).toMatchObject(vector.failure ?? { step: "none" });
+    const report = inspectReceipt(vector.receipt, checkOf(vector));
+    expect(report.failure).toEqual(vector.failure);
+    expect(caught).toMatchObject({ steps: report.steps, result: report });
+    expect(report.steps.map(({ result }) => result).filter((result) => result === "fail")).toHaveLength(1);
+  });
+
+  test("a superseded one is refused where a current one is required", () => {
+    const superseded = shared.good.find(({ superseded_trust_root: version }) => typeof version === "number");
+    if (superseded === undefined) throw new Error("there is such a vector");
+    const check = { ...checkOf(superseded), requireCurrent: true };
+    expect(codeOf(() => verifyReceipt(superseded.receipt, check))).toBe("trust_root_superseded");
+    const { failure, steps } = inspectReceipt(superseded.receipt, check);
+    expect(failure?.step).toBe("trust_root");
+    expect(steps.at(-1)).toMatchObject({ code: "trust_root", result: "fail" });
   });
 
   test("an id that a receipt states is held against its leaf, whatever else is known", () => {
@@ -169,7 +189,7 @@ describe("bundles of the shared vectors", () => {
   const ask = (vector: BundleCase) =>
     answer({
       op: "verify_bundle",
-      bundle: JSON.stringify(vector.bundle ?? changed(shared.bundles[vector.of ?? ""], vector.changes ?? [])),
+      bundle: bundleOf(vector),
       pinned_root_thk: vector.pinned_root_thk,
       highest_seen: vector.highest_seen,
       expect: vector.expect,
@@ -182,6 +202,37 @@ describe("bundles of the shared vectors", () => {
 
   test.each(shared.bad)("refused: $name", (vector) => {
     expect(ask(vector)).toMatchObject({ outcome: "invalid", fails: vector.fails });
+  });
+
+  const bundleOf = (vector: BundleCase): string =>
+    JSON.stringify(vector.bundle ?? changed(shared.bundles[vector.of ?? ""], vector.changes ?? []));
+  const named = (name: string): BundleCase => {
+    const found = [...shared.good, ...shared.bad].find((vector) => vector.name === name);
+    if (found === undefined) throw new Error(`there is no vector ${name}`);
+    return found;
+  };
+
+  test.each([
+    ["singles, as stated", "bundle_not_proved", "revocation"],
+    [shared.bad[0]?.name ?? "", "bundle_invalid", shared.bad[0]?.fails ?? ""],
+  ])("%s: %s, with all checks", (name, code, step) => {
+    const vector = named(name);
+    const check = { pinnedRootThk: vector.pinned_root_thk };
+    const report = inspectBundle(bundleOf(vector), check);
+    let caught: unknown;
+    try {
+      verifyBundle(bundleOf(vector), check);
+    } catch (error) {
+      caught = error;
+    }
+    expect(caught).toBeInstanceOf(VerificationError);
+    expect(caught).toMatchObject({ code, step, steps: report.checks, result: report });
+  });
+
+  test("one that is proved throughout is returned", () => {
+    const vector = named("complete");
+    const check = { pinnedRootThk: vector.pinned_root_thk };
+    expect(verifyBundle(bundleOf(vector), check)).toEqual(inspectBundle(bundleOf(vector), check));
   });
 
   test.each(shared.malformed)("no bundle: $name", ({ text, error }) => {

@@ -11,7 +11,7 @@
 - `prepare_claim_anchor`, `prepare_grant_anchor`, `prepare_event_anchor`, `prepare_revocation`: the exact bytes that
   each party signs, offline. `LocalKey`, `CallbackSigner`: who signs them.
 - `verify_trust_root`, `verify_receipt`, `verify_checkpoint`, `verify_consistency`, `verify_bundle`, `Monitor`: without
-  network, against a pinned trust root.
+  network, against a pinned trust root. What is not good raises; `inspect_receipt` and `inspect_bundle` report on it.
 
 Errors are one tree, each with a stable `code`, `request_id` and `retry_after`:
 
@@ -30,11 +30,13 @@ from . import errors, leaf, models
 from ._bundle_text import Bundle, parse_bundle
 from ._exchange import RetryPolicy
 from ._options import AUTO, EventInput, Wait
+from ._receipt_result import ReceiptFailure, ReceiptReport, VerifiedReceipt
+from ._steps import Step
 from ._tags import client_event_commit
 from ._trust_root_text import TrustRoot
 from ._version import __version__
 from .asynchronous.client import AsyncClient
-from .bundle import BundleVerification, Completeness, verify_bundle
+from .bundle import BundleVerification, Completeness, inspect_bundle, verify_bundle
 from .ed25519 import verify_signature
 from .errors import (
     AnchoringError,
@@ -74,8 +76,8 @@ from .prepare import (
 from .proof import Receipt, read_receipt
 from .receipt import (
     CheckpointVerification,
-    ReceiptVerification,
     Renewal,
+    inspect_receipt,
     verify_checkpoint,
     verify_consistency,
     verify_receipt,
@@ -126,7 +128,8 @@ __all__ = [
     "PreparedRevocation",
     "RateLimited",
     "Receipt",
-    "ReceiptVerification",
+    "ReceiptFailure",
+    "ReceiptReport",
     "Renewal",
     "Request",
     "Response",
@@ -136,6 +139,7 @@ __all__ = [
     "Signer",
     "SigningFailed",
     "SplitView",
+    "Step",
     "TimedOut",
     "Transport",
     "TransportFailure",
@@ -146,6 +150,7 @@ __all__ = [
     "UnexpectedAnswer",
     "Unprocessable",
     "VerificationError",
+    "VerifiedReceipt",
     "Wait",
     "__version__",
     "check_not_older",
@@ -153,6 +158,8 @@ __all__ = [
     "decode_leaf",
     "errors",
     "extend_trust_root",
+    "inspect_bundle",
+    "inspect_receipt",
     "leaf",
     "models",
     "parse_bundle",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from ._records import Position, Reason, Verdict
+from ._steps import Step
 from .leaf import Leaf
-from .receipt import Step
 
 #: In the order in which they are made. After one that fails nothing more is checked.
 BUNDLE_CHECKS: Tuple[str, ...] = (

@@ -11,10 +11,9 @@ import sys
 from typing import Any, Callable, Dict, Mapping
 
 from ._bundle_text import parse_bundle
-from .bundle import BundleVerification, verify_bundle
+from .bundle import inspect_bundle
 from .ed25519 import verify_signature
-from .errors import AnchoringError, InvalidInput, VerificationError
-from .leaf import decode_leaf
+from .errors import AnchoringError, InvalidInput
 from .prepare import (
     Payload,
     prepare_claim_anchor,
@@ -22,10 +21,10 @@ from .prepare import (
     prepare_grant_anchor,
     prepare_revocation,
 )
-from .proof import Receipt, read_receipt
-from .receipt import RECEIPT_STEPS, verify_receipt
+from .proof import read_receipt
+from .receipt import inspect_receipt
 from .signing import LocalKey
-from .trust_root import TrustRootChain, verify_trust_root
+from .trust_root import verify_trust_root
 
 Answer = Dict[str, Any]
 
@@ -90,29 +89,18 @@ def _verify_signature(request: Mapping[str, Any]) -> Answer:
     return {"valid": verify_signature(key, payload, signature)}
 
 
-def _is_lost(receipt: Receipt, chain: TrustRootChain, error: VerificationError) -> bool:
-    """Whether the step `origin` was passed, and by a lost one."""
-    if error.step is None or RECEIPT_STEPS.index(error.step) <= RECEIPT_STEPS.index("origin"):
-        return False
-    origin = chain.newest.origin(decode_leaf(receipt.leaf).origin_fingerprint)
-    return origin is not None and origin.status == "lost"
-
-
 def _verify_receipt(request: Mapping[str, Any]) -> Answer:
     chain = verify_trust_root(request["trust_roots"], request["pinned_root_thk"])
     receipt = read_receipt(request["receipt"])
     expect = dict(request.get("expect") or {})
     if expect.get("payload") is not None:
         expect["payload"] = bytes.fromhex(expect["payload"])
-    try:
-        found = verify_receipt(receipt, chain, **expect)
-    except VerificationError as error:
-        refused = {"verdict": "invalid", "step": error.step, "code": error.code}
-        return {**refused, "superseded_trust_root": None, "origin_lost": _is_lost(receipt, chain, error)}
+    found = inspect_receipt(receipt, chain, **expect)
+    failure = found.failure
     return {
-        "verdict": "valid",
-        "step": None,
-        "code": None,
+        "verdict": "valid" if failure is None else "invalid",
+        "step": None if failure is None else failure.step,
+        "code": None if failure is None else failure.code,
         "superseded_trust_root": found.superseded_trust_root,
         "origin_lost": found.origin_lost,
     }
@@ -125,18 +113,12 @@ def _verify_bundle(request: Mapping[str, Any]) -> Answer:
     seen = request.get("highest_seen")
     if seen is not None:
         expect["highest_seen"] = (seen["version"], seen["root_thk"])
-    fails = None
-    try:
-        found = verify_bundle(bundle, request["pinned_root_thk"], **expect)
-    except VerificationError as error:
-        if not isinstance(error.result, BundleVerification):
-            raise
-        found, fails = error.result, error.step
+    found = inspect_bundle(bundle, request["pinned_root_thk"], **expect)
     return {
         "outcome": found.outcome,
         "authorised_at_action": found.authorised_at_action,
         "authorised_now": found.authorised_now,
-        "fails": fails,
+        "fails": next((check.code for check in found.checks if check.result == "fail"), None),
         "not_checked": [check.code for check in found.checks if check.result == "not_checked"],
     }
 

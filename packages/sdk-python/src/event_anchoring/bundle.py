@@ -2,402 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Callable, Dict, List, NoReturn, Optional, Sequence, Set, Tuple, Union
+from dataclasses import replace
+from typing import Optional, Tuple, Union
 
-from ._bundle_leaves import (
-    BundleFailure,
-    ProvedLeaf,
-    fail_unless,
-    judge_order,
-    judge_trust_root_leaf,
-    prove_range,
-    prove_single,
-    signatures_in,
-)
+from ._bundle_checks import Progress, make_checks
 from ._bundle_result import BUNDLE_CHECKS, BundleVerification, Completeness
-from ._bundle_stated import DerivedTrace, stated_difference
 from ._bundle_text import Bundle, parse_bundle
-from ._bytes import ZERO_32, sha256, utf8
 from ._inputs import Bytes32, bytes32
-from ._records import (
-    Authority,
-    ClaimRecord,
-    GrantRecord,
-    Position,
-    RecordBook,
-    judge_authority,
-    rule_broken_by,
-    targets_in_view,
-)
-from .ed25519 import verify_signature
 from .errors import InvalidInput, VerificationError
-from .leaf import (
-    ClaimLeaf,
-    EventLeaf,
-    GrantLeaf,
-    RevocationLeaf,
-)
-from .notes import parse_note
-from .receipt import CheckpointVerification, Step, verify_checkpoint
-from .trust_root import TrustRootChain, check_not_older, extend_trust_root, verify_trust_root
+from .trust_root import TrustRootChain
 
-#: Grants of a delegation that are compared with what is stated.
-_SHOWN_MAX = 1_000
+#: What verify_bundle raises of an outcome, and the result of the check that it names.
+_REFUSALS = {"invalid": ("bundle_invalid", "fail"), "valid_as_stated": ("bundle_not_proved", "not_checked")}
 
 
-class _Unproved(Exception):
-    """The check under way was not made: what it would show rests on somebody's word."""
-
-
-@dataclass
-class _Trace:
-    at_action: Authority
-    now: Authority
-    is_suspect: bool
-    delegation: Tuple[bytes, ...]
-    revocations: Tuple[bytes, ...]
-
-
-@dataclass
-class _Progress:
-    """What has been found so far: each check adds to it."""
-
-    bundle: Bundle
-    trust_root: Union[TrustRootChain, bytes]
-    highest_seen: Optional[Tuple[int, bytes]]
-    anchor_id: Optional[bytes]
-    event_hash: Optional[bytes]
-    chain: Optional[TrustRootChain] = None
-    checkpoints: List[CheckpointVerification] = field(default_factory=list)
-    singles: List[ProvedLeaf] = field(default_factory=list)
-    in_order: List[ProvedLeaf] = field(default_factory=list)
-    by_id: Dict[bytes, ProvedLeaf] = field(default_factory=dict)
-    book: RecordBook = field(default_factory=RecordBook)
-    iris: Optional[ClaimRecord] = None
-    links: List[GrantRecord] = field(default_factory=list)
-    claims: List[ClaimRecord] = field(default_factory=list)
-    complete: Optional[Completeness] = None
-    trace: Optional[_Trace] = None
-
-    def held(self) -> TrustRootChain:
-        if self.chain is None:
-            raise RuntimeError("a check was made before one that it builds on")
-        return self.chain
-
-    def subject(self) -> ProvedLeaf:
-        return self.by_id[self.bundle.subject]
-
-
-def _thk(document: str) -> Optional[bytes]:
-    try:
-        return sha256(utf8(parse_note(document).text))
-    except VerificationError:
-        # No signed note: not the one that is looked for.
-        return None
-
-
-def _chain_of(documents: Sequence[str], trust_root: Union[TrustRootChain, bytes]) -> TrustRootChain:
-    """From the pinned document on; or the versions held, and then what follows them."""
-    pin = trust_root if isinstance(trust_root, bytes) else trust_root.versions[0].root_thk
-    start = next((place for place, document in enumerate(documents) if _thk(document) == pin), None)
-    if isinstance(trust_root, bytes):
-        return verify_trust_root(documents[start or 0 :], pin)
-    if start is None:
-        raise BundleFailure("the trust root that is held is not among those of the bundle")
-    own = documents[start:]
-    for version, document in zip(trust_root.versions, own):
-        fail_unless(_thk(document) == version.root_thk, f"version {version.version} is not the one that is held")
-    return extend_trust_root(trust_root, own[len(trust_root.versions) :])
-
-
-def _check_trust_roots(progress: _Progress) -> str:
-    try:
-        progress.chain = _chain_of(progress.bundle.trust_roots, progress.trust_root)
-        if progress.highest_seen is not None:
-            check_not_older(progress.chain, *progress.highest_seen)
-    except VerificationError as error:
-        raise BundleFailure(str(error)) from error
-    versions = progress.chain.versions
-    return f"versions {versions[0].version} to {versions[-1].version}, from the pinned one on"
-
-
-def _check_checkpoints(progress: _Progress) -> str:
-    origins: Set[bytes] = set()
-    for place, note in enumerate(progress.bundle.checkpoints):
-        try:
-            verified = verify_checkpoint(note, progress.held())
-        except VerificationError as error:
-            raise BundleFailure(f"checkpoint {place}: {error}") from error
-        is_first = verified.origin_fingerprint not in origins
-        fail_unless(is_first, f"checkpoint {place} is a second one of its origin")
-        origins.add(verified.origin_fingerprint)
-        progress.checkpoints.append(verified)
-    return f"{len(origins)} trees, each cosigned by a quorum"
-
-
-def _check_leaves(progress: _Progress) -> str:
-    for place, part in enumerate(progress.bundle.leaves):
-        progress.singles.append(prove_single(part, progress.checkpoints[part.checkpoint], f"leaf {place}"))
-    return f"{len(progress.singles)} leaves lead to their roots"
-
-
-def _check_ranges(progress: _Progress) -> str:
-    seen: Set[int] = set()
-    found = list(progress.singles)
-    for place, part in enumerate(progress.bundle.ranges):
-        fail_unless(part.checkpoint not in seen, f"range {place} is a second one of its checkpoint")
-        seen.add(part.checkpoint)
-        found += prove_range(part, progress.checkpoints[part.checkpoint], f"range {place}")
-    progress.in_order = sorted(found, key=lambda proved: proved.leaf.sequence)
-    progress.by_id = {proved.anchor_id: proved for proved in found}
-    return f"{len(found) - len(progress.singles)} leaves in {len(seen)} ranges make their roots"
-
-
-def _check_subject(progress: _Progress) -> str:
-    bundle = progress.bundle
-    fail_unless(bundle.subject in progress.by_id, f"the subject {bundle.subject.hex()} is not in the bundle")
-    leaf = progress.subject().leaf
-    fail_unless(leaf.sequence <= bundle.as_of.sequence, f"the subject has sequence {leaf.sequence}, after as_of")
-    is_asked = progress.anchor_id in (None, bundle.subject)
-    fail_unless(is_asked, f"the subject is {bundle.subject.hex()}, which was not asked about")
-    if progress.event_hash is not None:
-        own = leaf.event_hash if isinstance(leaf, EventLeaf) else None
-        fail_unless(own == progress.event_hash, "the subject does not hold the event hash that was asked about")
-    return f"{type(leaf).__name__}, sequence {leaf.sequence}"
-
-
-def _check_signatures(progress: _Progress) -> str:
-    count = 0
-    for proved in progress.in_order:
-        for key, message, signature in signatures_in(proved.leaf, progress.by_id):
-            is_good = verify_signature(key, message, signature)
-            fail_unless(is_good, f"sequence {proved.leaf.sequence}: a signature is not one of key {key.hex()}")
-            count += 1
-    return f"{count} signatures inside of leaves are good"
-
-
-def _named(anchor_id: bytes, progress: _Progress, what: str) -> Optional[ProvedLeaf]:
-    """The leaf that the subject names, which must be in the bundle and older."""
-    if anchor_id == ZERO_32:
-        return None
-    found = progress.by_id.get(anchor_id)
-    if found is None:
-        raise BundleFailure(f"{what} {anchor_id.hex()} is not in the bundle")
-    is_older = found.leaf.sequence < progress.subject().leaf.sequence
-    fail_unless(is_older, f"{what} {anchor_id.hex()} is not older than the subject")
-    return found
-
-
-def _subjects(progress: _Progress) -> Tuple[Optional[ProvedLeaf], Optional[ProvedLeaf]]:
-    """The leaves of iris_ref and grant_ref, or the subject itself if it is a claim or a grant."""
-    subject = progress.subject()
-    leaf = subject.leaf
-    if isinstance(leaf, ClaimLeaf):
-        return subject, None
-    if isinstance(leaf, GrantLeaf):
-        return None, subject
-    if isinstance(leaf, RevocationLeaf):
-        _named(leaf.target_anchor_id, progress, "the target")
-    if not isinstance(leaf, EventLeaf):
-        return None, None
-    refs = leaf.semantic_anchor
-    iris = _named(refs.iris_ref, progress, "iris_ref")
-    _named(refs.scroll_ref, progress, "scroll_ref")
-    grant = _named(refs.grant_ref, progress, "grant_ref")
-    _named(refs.bond_ref, progress, "bond_ref")
-    _named(refs.yield_ref, progress, "yield_ref")
-    return iris, grant
-
-
-def _links_of(grant: ProvedLeaf, book: RecordBook) -> List[GrantRecord]:
-    record = book.grants.get(grant.leaf.sequence)
-    if record is None:
-        raise BundleFailure(f"a claim that the grant of sequence {grant.leaf.sequence} names is not in the bundle")
-    links = book.chain_of(record)
-    orphan = next((link for link in links if link.is_orphan), None)
-    if orphan is not None:
-        raise BundleFailure(f"the parent of the grant of sequence {orphan.sequence} is not in the bundle")
-    return links
-
-
-def _completeness(progress: _Progress) -> Optional[Completeness]:
-    """Sequences count the leaves of all origins without gaps: a leaf of every sequence is every leaf.
-
-    What is in a lost origin fills no gap, as another leaf may have taken its place.
-    """
-    named = {claim.sequence for claim in progress.claims} | {link.sequence for link in progress.links}
-    if not named:
-        return None
-    after = min(named)
-    if any(proved.is_lost for proved in progress.in_order if proved.leaf.sequence in named):
-        return Completeness(after, after)
-    to = after
-    for proved in progress.in_order:
-        if proved.leaf.sequence == to + 1 and not proved.is_lost:
-            to += 1
-    return Completeness(after, to)
-
-
-def _check_records(progress: _Progress) -> str:
-    judge_order(progress.in_order)
-    for proved in progress.in_order:
-        judge_trust_root_leaf(proved.leaf, progress.held())
-    for proved in progress.in_order:
-        progress.book.add(proved.leaf, proved.anchor_id)
-    book = progress.book
-    iris, grant = _subjects(progress)
-    progress.iris = None if iris is None else book.claims.get(iris.leaf.sequence)
-    progress.links = _links_of(grant, book) if grant is not None and isinstance(grant.leaf, GrantLeaf) else []
-    sequences = {sequence for link in progress.links for sequence in (link.grantor_claim, link.grantee_claim)}
-    if progress.iris is not None:
-        sequences.add(progress.iris.sequence)
-    progress.claims = [book.claims[sequence] for sequence in sorted(sequences)]
-    progress.complete = _completeness(progress)
-    return f"{len(progress.claims)} claims and {len(progress.links)} grants are named"
-
-
-def _check_endings(progress: _Progress, ending: str) -> str:
-    sequence = progress.bundle.as_of.sequence
-    if progress.complete is None:
-        return "no claim or grant is named"
-    after, to = progress.complete.after, progress.complete.to
-    if to < sequence:
-        said = f"that no {ending} is missing is as stated by the service at sequence {sequence}"
-        raise _Unproved(f"{said}: the leaf of sequence {to + 1} is not here")
-    return f"no {ending} is missing: every leaf from sequence {after} to {sequence} is here"
-
-
-def _check_window(progress: _Progress) -> str:
-    """Whether the position is one. A later time than that of the next leaf would hide what had happened by then."""
-    at = progress.bundle.as_of
-    earlier = [proved.leaf for proved in progress.in_order if proved.leaf.sequence <= at.sequence]
-    later = [proved.leaf for proved in progress.in_order if proved.leaf.sequence > at.sequence]
-    last = earlier[-1]
-    fail_unless(last.accepted_ms <= at.time_ms, f"as_of is {at.time_ms} ms, sequence {last.sequence} is younger")
-    is_there = last.sequence == at.sequence
-    is_exact = is_there and last.accepted_ms == at.time_ms
-    # Leaves of one entry have one time: a leaf that is not here may have that of the next.
-    latest_ms = None if not later else later[0].accepted_ms - (1 if is_there else 0)
-    fail_unless(is_exact or latest_ms is None or at.time_ms <= latest_ms, f"by {at.time_ms} ms more had happened")
-    if progress.complete is None:
-        return "nothing that is named has a window"
-    is_next_here = bool(later) and later[0].sequence == at.sequence + 1
-    if not (is_exact or (is_there and is_next_here)):
-        raise _Unproved(f"that sequence {at.sequence} was the newest at {at.time_ms} ms is as stated by the service")
-    return f"judged as of sequence {at.sequence} at {at.time_ms} ms"
-
-
-def _judge_rules(progress: _Progress) -> None:
-    """What no ledger would have let in."""
-    subject = progress.subject()
-    leaf = subject.leaf
-    lineages = {claim.lineage for claim in progress.claims}
-    for sequence, lineage in progress.book.usurpers:
-        is_apart = lineage not in lineages or sequence > progress.bundle.as_of.sequence
-        fail_unless(is_apart, f"the claim of sequence {sequence} continues one of another issuer")
-    for link in progress.links:
-        broken = rule_broken_by(link, progress.book)
-        fail_unless(broken is None, broken or "")
-    if isinstance(leaf, EventLeaf):
-        refs = leaf.semantic_anchor
-        is_claim = refs.iris_ref == ZERO_32 or progress.iris is not None
-        fail_unless(is_claim, "reference_wrong_kind: iris_ref names no claim")
-        is_grant = refs.grant_ref == ZERO_32 or bool(progress.links)
-        fail_unless(is_grant, "reference_wrong_kind: grant_ref names no grant")
-    parent = progress.by_id.get(leaf.parent_anchor_id)
-    if parent is not None:
-        is_before = parent.leaf.origin_fingerprint == leaf.origin_fingerprint and parent.leaf.depth == leaf.depth - 1
-        fail_unless(is_before, "parent_link_broken: the subject does not follow what it names as its parent")
-
-
-def _revocations(progress: _Progress, positions: Sequence[Position]) -> Tuple[List[RevocationLeaf], Tuple[bytes, ...]]:
-    shown = progress.links[:_SHOWN_MAX]
-    targets = targets_in_view(progress.iris, shown, positions, progress.book)
-    leaves: List[RevocationLeaf] = []
-    ids: List[bytes] = []
-    for proved in progress.in_order:
-        leaf = proved.leaf
-        is_seen = isinstance(leaf, RevocationLeaf) and leaf.sequence <= progress.bundle.as_of.sequence
-        if is_seen and isinstance(leaf, RevocationLeaf) and leaf.target_anchor_id in targets:
-            leaves.append(leaf)
-            ids.append(proved.anchor_id)
-    return leaves, tuple(ids)
-
-
-def _check_authority(progress: _Progress) -> str:
-    _judge_rules(progress)
-    leaf = progress.subject().leaf
-    own, now = Position(leaf.sequence, leaf.accepted_ms), progress.bundle.as_of
-    at_action = judge_authority(leaf, progress.iris, progress.links, own, progress.book)
-    as_of = judge_authority(leaf, progress.iris, progress.links, now, progress.book)
-    revocations, ids = _revocations(progress, (now, own))
-    is_suspect = any(0 < each.suspect_since <= leaf.accepted_ms for each in revocations)
-    delegation = tuple(link.anchor_id for link in progress.links)
-    progress.trace = _Trace(at_action, as_of, is_suspect, delegation, ids)
-    return f"at action: {at_action.verdict}; as of sequence {now.sequence}: {as_of.verdict}"
-
-
-def _check_stated(progress: _Progress) -> str:
-    bundle, trace = progress.bundle, progress.trace
-    if trace is None:
-        raise RuntimeError("a check was made before one that it builds on")
-    if bundle.stated is None:
-        if progress.complete is not None and progress.complete.to < bundle.as_of.sequence:
-            raise _Unproved("nothing is stated")
-        return "nothing is stated, and nothing rests on it"
-    derived = DerivedTrace(
-        bundle.subject,
-        bundle.as_of,
-        trace.at_action.verdict,
-        trace.now.verdict,
-        trace.is_suspect,
-        trace.delegation[:_SHOWN_MAX],
-        trace.revocations,
-    )
-    difference = stated_difference(bundle.stated, derived)
-    fail_unless(difference is None, f"what is stated differs in {difference} from what the leaves say")
-    return "what is stated is what the leaves say"
-
-
-_CHECKS: Dict[str, Callable[[_Progress], str]] = {
-    "trust_roots": _check_trust_roots,
-    "checkpoints": _check_checkpoints,
-    "leaves": _check_leaves,
-    "ranges": _check_ranges,
-    "subject": _check_subject,
-    "signatures": _check_signatures,
-    "records": _check_records,
-    "revocation": lambda progress: _check_endings(progress, "revocation"),
-    "superseded": lambda progress: _check_endings(progress, "successor"),
-    "window": _check_window,
-    "authority": _check_authority,
-    "stated": _check_stated,
-}
-
-
-def _make_checks(progress: _Progress) -> Tuple[List[Step], Optional[Step]]:
-    checks: List[Step] = []
-    failed: Optional[Step] = None
-    for code in BUNDLE_CHECKS:
-        if failed is not None:
-            checks.append(Step(code, "not_checked", "an earlier check failed"))
-            continue
-        try:
-            checks.append(Step(code, "pass", _CHECKS[code](progress)))
-        except _Unproved as unproved:
-            checks.append(Step(code, "not_checked", str(unproved)))
-        except BundleFailure as failure:
-            failed = Step(code, "fail", str(failure))
-            checks.append(failed)
-    return checks, failed
-
-
-def _refuse(failed: Step, result: BundleVerification) -> NoReturn:
-    raise VerificationError("bundle_invalid", f"{failed.code}: {failed.detail}", step=failed.code, result=result)
-
-
-def verify_bundle(
+def inspect_bundle(
     bundle: Union[str, bytes, Bundle],
     trust_root: Union[TrustRootChain, Bytes32],
     *,
@@ -405,22 +24,14 @@ def verify_bundle(
     event_hash: Optional[Bytes32] = None,
     highest_seen: Optional[Tuple[int, Bytes32]] = None,
 ) -> BundleVerification:
-    """Verifies a bundle, without network.
+    """Looks at a bundle as verify_bundle does, and reports on any.
 
-    `valid` says that its verdicts are right, not that they are true: an act that was not authorised can be proved as
-    well as one that was. Look at `outcome` *and* at `authorised_at_action`.
-
-    Args:
-        bundle: its text; may be an attacker's.
-        trust_root: a RootTHK that was pinned (32 bytes or 64 hex digits), or a verified chain, which the bundle may
-            continue and may not contradict. Never from whoever gave the bundle.
-        anchor_id: what you ask about.
-        event_hash: the hash of your own event.
-        highest_seen: version and RootTHK of the newest trust root that you have ever seen.
+    Its `outcome` is one of three: `valid` alone is proved, `valid_as_stated` rests in part on the word of whoever made
+    the bundle, `invalid` proves nothing.
 
     Raises:
-        VerificationError: `bundle_invalid`, with the check that failed in `step` and a BundleVerification in `result`;
-            `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown`, `bundle_malformed`.
+        VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`, if
+            it is no bundle at all.
         InvalidInput: an argument is not 32 bytes or 64 hex digits.
     """
     seen: Optional[Tuple[int, bytes]] = None
@@ -428,14 +39,14 @@ def verify_bundle(
         if not isinstance(highest_seen, tuple) or len(highest_seen) != 2:
             raise InvalidInput("highest_seen", "expected a version and its RootTHK")
         seen = (highest_seen[0], bytes32("highest_seen", highest_seen[1]))
-    progress = _Progress(
+    progress = Progress(
         bundle=bundle if isinstance(bundle, Bundle) else parse_bundle(bundle),
         trust_root=trust_root if isinstance(trust_root, TrustRootChain) else bytes32("trust_root", trust_root),
         highest_seen=seen,
         anchor_id=None if anchor_id is None else bytes32("anchor_id", anchor_id),
         event_hash=None if event_hash is None else bytes32("event_hash", event_hash),
     )
-    checks, failed = _make_checks(progress)
+    checks, failed = make_checks(progress)
     superseded = [each.superseded_trust_root for each in progress.checkpoints if each.superseded_trust_root is not None]
     result = BundleVerification(
         outcome="invalid",
@@ -448,7 +59,7 @@ def verify_bundle(
         superseded_trust_root=min(superseded, default=None),
     )
     if failed is not None:
-        _refuse(failed, result)
+        return result
     trace = progress.trace
     if trace is None:
         raise RuntimeError("no check failed, and none of authority was made")
@@ -467,4 +78,49 @@ def verify_bundle(
     )
 
 
-__all__ = ["BUNDLE_CHECKS", "Bundle", "BundleVerification", "Completeness", "parse_bundle", "verify_bundle"]
+def verify_bundle(
+    bundle: Union[str, bytes, Bundle],
+    trust_root: Union[TrustRootChain, Bytes32],
+    *,
+    anchor_id: Optional[Bytes32] = None,
+    event_hash: Optional[Bytes32] = None,
+    highest_seen: Optional[Tuple[int, Bytes32]] = None,
+) -> BundleVerification:
+    """Verifies a bundle, without network.
+
+    That it is good says that its verdicts are right, not that they are true: an act that was not authorised can be
+    proved as well as one that was. Look at `authorised_at_action`.
+
+    Args:
+        bundle: its text; may be an attacker's.
+        trust_root: a RootTHK that was pinned (32 bytes or 64 hex digits), or a verified chain, which the bundle may
+            continue and may not contradict. Never from whoever gave the bundle.
+        anchor_id: what you ask about.
+        event_hash: the hash of your own event.
+        highest_seen: version and RootTHK of the newest trust root that you have ever seen.
+
+    Raises:
+        VerificationError: for every bundle that is not proved throughout: `bundle_invalid` if something is wrong,
+            `bundle_not_proved` if something rests on the word of whoever made it. `step` is the check, `steps` are all
+            checks, `result` is the BundleVerification. To look at such a bundle without an error: inspect_bundle.
+            `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown`, `bundle_malformed`: it is none.
+        InvalidInput: an argument is not 32 bytes or 64 hex digits.
+    """
+    found = inspect_bundle(bundle, trust_root, anchor_id=anchor_id, event_hash=event_hash, highest_seen=highest_seen)
+    if found.outcome == "valid":
+        return found
+    code, culprit = _REFUSALS[found.outcome]
+    check = next(each for each in found.checks if each.result == culprit)
+    message = f"{check.code}: {check.detail}"
+    raise VerificationError(code, message, step=check.code, steps=found.checks, result=found)
+
+
+__all__ = [
+    "BUNDLE_CHECKS",
+    "Bundle",
+    "BundleVerification",
+    "Completeness",
+    "inspect_bundle",
+    "parse_bundle",
+    "verify_bundle",
+]

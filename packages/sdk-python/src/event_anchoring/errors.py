@@ -27,6 +27,8 @@ from __future__ import annotations
 
 from typing import Mapping, Optional, Tuple
 
+from ._steps import Step
+
 
 class AnchoringError(Exception):
     """Base of all errors of this package.
@@ -188,13 +190,24 @@ class VerificationError(AnchoringError):
     """Bytes, texts or proofs that are not what they should be. Raised by everything that verifies or reads offline.
 
     Attributes:
-        step: the step of the verification that failed, if it has steps.
-        result: the whole result, with what was checked before; None where there is none.
+        step: of a receipt or a bundle, the step or check that failed or, of a bundle that is not proved, the first
+            that was not made. None where there are no steps.
+        steps: all of them, in their order.
+        result: the whole report, or the evidence; None where there is none.
     """
 
-    def __init__(self, code: str, message: str, *, step: Optional[str] = None, result: object = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        step: Optional[str] = None,
+        steps: Tuple[Step, ...] = (),
+        result: object = None,
+    ) -> None:
         super().__init__(code, message)
         self.step = step
+        self.steps = steps
         self.result = result
 
 

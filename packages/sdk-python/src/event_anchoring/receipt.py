@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Dict, List, NoReturn, Optional, Sequence, Tuple, Union
 
 from ._inputs import bytes32
+from ._receipt_result import RECEIPT_STEPS, ReceiptFailure, ReceiptReport, VerifiedReceipt
+from ._steps import Step
 from ._trust_root_text import TrustRoot, TrustRootOrigin
-from .errors import VerificationError
+from .errors import CanaryFailed, VerificationError
 from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, Leaf, RevocationLeaf, SignedEventLeaf, anchor_id_of, decode_leaf
 from .merkle import is_consistent, is_included
 from .notes import (
@@ -30,55 +32,9 @@ from .payloads import claim_payload_of, event_actor_payload, grant_payload_of, r
 from .proof import Receipt, ReceiptInput, read_receipt
 from .trust_root import TrustRootChain
 
-#: The steps of verify_receipt, in their order.
-RECEIPT_STEPS: Tuple[str, ...] = (
-    "leaf",
-    "content",
-    "anchor_id",
-    "checkpoint",
-    "origin",
-    "index",
-    "inclusion",
-    "log_signature",
-    "cosignatures",
-    "trust_root",
-)
-
 
 def _refuse(code: str, message: str) -> NoReturn:
     raise VerificationError(code, message)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of a verification. `result` is `pass`, `fail` or `not_checked`; `detail` is for people."""
-
-    code: str
-    result: str
-    detail: str
-
-
-@dataclass(frozen=True)
-class ReceiptVerification:
-    """What a receipt proved.
-
-    Attributes:
-        steps: all of RECEIPT_STEPS. `content` is `not_checked` if nothing was given to compare with.
-        leaf: what was anchored.
-        anchor_id: its id.
-        checkpoint: the tree it is in.
-        superseded_trust_root: the receipt satisfies only this older version: renew it. None: the newest.
-        origin_lost: the newest trust root marks the origin `lost`.
-        verified: the good lines of the checkpoint.
-    """
-
-    steps: Tuple[Step, ...]
-    leaf: Leaf
-    anchor_id: bytes
-    checkpoint: Checkpoint
-    superseded_trust_root: Optional[int]
-    origin_lost: bool
-    verified: Tuple[VerifiedLine, ...]
 
 
 class _Steps:
@@ -96,12 +52,12 @@ class _Steps:
     def all(self) -> Tuple[Step, ...]:
         return tuple(self._done)
 
-    def fail(self, error: VerificationError) -> VerificationError:
+    def fail(self, error: VerificationError) -> ReceiptFailure:
         failed = RECEIPT_STEPS[len(self._done)]
         self._done.append(Step(failed, "fail", error.message))
         for code in RECEIPT_STEPS[len(self._done) :]:
             self.skip(code, "an earlier step failed")
-        return VerificationError(error.code, error.message, step=failed, result=self.all())
+        return ReceiptFailure(failed, error.code)
 
 
 def read_noted_checkpoint(note: str) -> Tuple[SignedNote, Checkpoint]:
@@ -251,22 +207,43 @@ class _Expectation:
     event_hash: Optional[bytes]
     payload: Optional[bytes]
     anchor_id: Optional[bytes]
+    renewal: Optional[Renewal]
+    require_current: bool
 
 
-def _check_parts(steps: _Steps, receipt: Receipt, expect: _Expectation, chain: TrustRootChain) -> ReceiptVerification:
-    leaf = _read_leaf(receipt.leaf)
+@dataclass
+class _Found:
+    """What has been found so far: each step adds to it."""
+
+    leaf: Optional[Leaf] = None
+    anchor_id: Optional[bytes] = None
+    checkpoint: Optional[Checkpoint] = None
+    superseded_trust_root: Optional[int] = None
+    origin_lost: bool = False
+    verified: Tuple[VerifiedLine, ...] = ()
+
+
+def _check_leaf(steps: _Steps, found: _Found, receipt: Receipt, expect: _Expectation) -> Tuple[Leaf, bytes]:
+    leaf = found.leaf = _read_leaf(receipt.leaf)
     steps.passed("leaf", f"{type(leaf).__name__}, depth {leaf.depth}, sequence {leaf.sequence}")
     _check_content(steps, leaf, expect.event_hash, expect.payload)
-    anchor_id = anchor_id_of(receipt.leaf)
+    anchor_id = found.anchor_id = anchor_id_of(receipt.leaf)
     for expected in (expect.anchor_id, receipt.anchor_id):
         if expected is not None and expected != anchor_id:
             _refuse("anchor_id_differs", f"the leaf hashes to {anchor_id.hex()}")
     steps.passed("anchor_id", f"the leaf hashes to {anchor_id.hex()}")
+    return leaf, anchor_id
+
+
+def _run_steps(steps: _Steps, found: _Found, receipt: Receipt, chain: TrustRootChain, expect: _Expectation) -> None:
+    leaf, anchor_id = _check_leaf(steps, found, receipt, expect)
     note, checkpoint = read_noted_checkpoint(receipt.checkpoint)
+    found.checkpoint = checkpoint
     if checkpoint.tree_size != receipt.tree_size:
         _refuse("tree_size_differs", f"the receipt says {receipt.tree_size}, its checkpoint {checkpoint.tree_size}")
     steps.passed("checkpoint", f"a tree of {checkpoint.tree_size} leaves")
     origin = _check_origin(chain, leaf.origin_fingerprint, checkpoint)
+    found.origin_lost = origin.status == "lost"
     steps.passed("origin", checkpoint.origin)
     size = checkpoint.tree_size
     if receipt.index != leaf.depth or receipt.index >= size:
@@ -276,9 +253,64 @@ def _check_parts(steps: _Steps, receipt: Receipt, expect: _Expectation, chain: T
         _refuse("inclusion_wrong", "the path does not lead from the leaf to the root hash")
     steps.passed("inclusion", f"{len(receipt.inclusion)} hashes lead to root {checkpoint.root_hash.hex()}")
     judged = _Judged(checkpoint, origin, _verify_lines(note, chain, origin))
+    found.verified = judged.verified
     steps.passed("log_signature", origin.log_vkey.name)
     steps.passed("cosignatures", _check_quorum(chain, judged))
-    return ReceiptVerification((), leaf, anchor_id, checkpoint, None, origin.status == "lost", judged.verified)
+    superseded = found.superseded_trust_root = _superseded(chain, judged, expect.renewal)
+    newest = chain.newest.version
+    if superseded is None:
+        steps.passed("trust_root", f"satisfies trust root {newest}, the newest held")
+        return
+    detail = f"satisfies trust root {superseded}, superseded by {newest}"
+    if expect.require_current:
+        _refuse("trust_root_superseded", detail)
+    steps.passed("trust_root", detail)
+
+
+def inspect_receipt(
+    receipt: ReceiptInput,
+    trust_root: TrustRootChain,
+    *,
+    event_hash: Union[bytes, str, None] = None,
+    payload: Optional[bytes] = None,
+    anchor_id: Union[bytes, str, None] = None,
+    renewal: Optional[Renewal] = None,
+    require_current: bool = False,
+) -> ReceiptReport:
+    """Looks at a receipt as verify_receipt does, and reports on a bad one as on a good one.
+
+    For programs that show what is wrong. A report that has a `failure` proves nothing.
+
+    Raises:
+        VerificationError: `proof_…`, if it cannot be read as a receipt at all; CanaryFailed.
+        InvalidInput: an expectation is not 32 bytes or 64 hex digits.
+    """
+    expect = _Expectation(
+        None if event_hash is None else bytes32("event_hash", event_hash),
+        payload,
+        None if anchor_id is None else bytes32("anchor_id", anchor_id),
+        renewal,
+        require_current,
+    )
+    read = read_receipt(receipt)
+    steps, found = _Steps(), _Found()
+    failure: Optional[ReceiptFailure] = None
+    try:
+        _run_steps(steps, found, read, trust_root, expect)
+    except CanaryFailed:
+        raise
+    except VerificationError as error:
+        failure = steps.fail(error)
+    return ReceiptReport(
+        failure,
+        steps.all(),
+        found.leaf,
+        found.anchor_id,
+        found.checkpoint,
+        found.superseded_trust_root,
+        found.origin_lost,
+        found.verified,
+    )
 
 
 def verify_receipt(
@@ -290,7 +322,7 @@ def verify_receipt(
     anchor_id: Union[bytes, str, None] = None,
     renewal: Optional[Renewal] = None,
     require_current: bool = False,
-) -> ReceiptVerification:
+) -> VerifiedReceipt:
     """Verifies that a leaf is in a tree that a quorum of the cluster has cosigned. Without network.
 
     It does not verify signatures *inside* the leaf, nor whether a claim or grant is still in force.
@@ -306,31 +338,34 @@ def verify_receipt(
             `trust_root_superseded`.
 
     Raises:
-        VerificationError: with `code` and `step`; `result` has the steps. `proof_…` if it cannot be read.
+        VerificationError: for every receipt that is not good, with `code` and the `step` that failed, all `steps`, and
+            the ReceiptReport in `result`. `proof_…` if it cannot be read. To look at a bad one without an error:
+            inspect_receipt.
         InvalidInput: an expectation is not 32 bytes or 64 hex digits.
     """
-    expect = _Expectation(
-        None if event_hash is None else bytes32("event_hash", event_hash),
-        payload,
-        None if anchor_id is None else bytes32("anchor_id", anchor_id),
+    report = inspect_receipt(
+        receipt,
+        trust_root,
+        event_hash=event_hash,
+        payload=payload,
+        anchor_id=anchor_id,
+        renewal=renewal,
+        require_current=require_current,
     )
-    read = read_receipt(receipt)
-    steps = _Steps()
-    try:
-        found = _check_parts(steps, read, expect, trust_root)
-        origin = _check_origin(trust_root, found.leaf.origin_fingerprint, found.checkpoint)
-        superseded = _superseded(trust_root, _Judged(found.checkpoint, origin, found.verified), renewal)
-        newest = trust_root.newest.version
-        if superseded is not None and require_current:
-            _refuse("trust_root_superseded", f"it satisfies trust root {superseded}, superseded by {newest}")
-    except VerificationError as error:
-        raise steps.fail(error) from error
-    if superseded is None:
-        steps.passed("trust_root", f"satisfies trust root {newest}, the newest held")
-    else:
-        steps.passed("trust_root", f"satisfies trust root {superseded}, superseded by {newest}")
-    return ReceiptVerification(
-        steps.all(), found.leaf, found.anchor_id, found.checkpoint, superseded, found.origin_lost, found.verified
+    leaf, checkpoint, failure = report.leaf, report.checkpoint, report.failure
+    if failure is not None:
+        detail = next(step.detail for step in report.steps if step.code == failure.step)
+        raise VerificationError(failure.code, detail, step=failure.step, steps=report.steps, result=report)
+    if leaf is None or report.anchor_id is None or checkpoint is None:
+        raise RuntimeError("a good receipt has a leaf and a checkpoint")
+    return VerifiedReceipt(
+        report.steps,
+        leaf,
+        report.anchor_id,
+        checkpoint,
+        report.superseded_trust_root,
+        report.origin_lost,
+        report.verified,
     )
 
 
@@ -384,3 +419,20 @@ def verify_consistency(old: Checkpoint, new: Checkpoint, proof: Sequence[bytes])
         _refuse("origin_differs", "the checkpoints are of different origins")
     if not is_consistent(old.tree_size, old.root_hash, new.tree_size, new.root_hash, proof):
         _refuse("inconsistent", f"the tree of {old.tree_size} is not shown to begin that of {new.tree_size}")
+
+
+__all__ = [
+    "RECEIPT_STEPS",
+    "CheckpointVerification",
+    "ReceiptFailure",
+    "ReceiptReport",
+    "Renewal",
+    "Step",
+    "VerifiedReceipt",
+    "inspect_receipt",
+    "known_keys",
+    "read_noted_checkpoint",
+    "verify_checkpoint",
+    "verify_consistency",
+    "verify_receipt",
+]

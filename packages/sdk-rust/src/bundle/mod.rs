@@ -84,8 +84,9 @@ pub struct BundleExpectation {
 /// What verifying a bundle has shown.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use = "it may be of a forged bundle: look at `outcome`, or call verify_bundle"]
 pub struct BundleVerification {
-    /// In one word.
+    /// In one word. From [`verify_bundle`] it is always [`Valid`](BundleOutcome::Valid).
     pub outcome: BundleOutcome,
     /// All of [`BUNDLE_CHECKS`], in their order.
     pub checks: Vec<Step>,
@@ -119,20 +120,19 @@ pub struct BundleVerification {
 }
 
 impl BundleVerification {
-    /// The verification, if nothing is wrong and everything was proved.
-    ///
-    /// # Errors
-    /// `bundle_invalid`, or `bundle_not_proved` if something rests on what the service stated.
-    pub fn require_valid(self) -> Result<Self> {
-        let first = |result: Outcome| {
-            let check = self.checks.iter().find(|check| check.result == result);
-            check.map_or_else(String::new, |check| format!("{}: {}", check.code, check.detail))
+    fn require_valid(self) -> Result<Self> {
+        let (code, culprit) = match self.outcome {
+            BundleOutcome::Valid => return Ok(self),
+            BundleOutcome::ValidAsStated => ("bundle_not_proved", Outcome::NotChecked),
+            BundleOutcome::Invalid => ("bundle_invalid", Outcome::Fail),
         };
-        match self.outcome {
-            BundleOutcome::Valid => Ok(self),
-            BundleOutcome::ValidAsStated => Err(Error::verification("bundle_not_proved", first(Outcome::NotChecked))),
-            BundleOutcome::Invalid => Err(Error::verification("bundle_invalid", first(Outcome::Fail))),
-        }
+        let found = self.checks.iter().find(|check| check.result == culprit);
+        let (step, detail) = found.map_or(("trust_roots", ""), |check| (check.code, check.detail.as_str()));
+        let message = match self.outcome {
+            BundleOutcome::ValidAsStated => format!("the bundle does not prove {step}: {detail}"),
+            _ => format!("the bundle fails at {step}: {detail}"),
+        };
+        Err(Error::verification(code, message).with_steps(step, self.checks))
     }
 }
 
@@ -198,12 +198,23 @@ struct JudgedBy {
     superseded: Option<u32>,
 }
 
-/// Verifies a bundle without a network. `Valid` says that its verdicts are right, not that they are yes: an act that
-/// was not authorised can be proved as well as one that was.
+/// Verifies a bundle without a network. That it is good says that its verdicts are right, not that they are yes: an
+/// act that was not authorised can be proved as well as one that was.
 ///
 /// # Errors
-/// `ed25519_canary` alone. An invalid bundle is an answer: see [`BundleVerification::require_valid`].
+/// Every bundle that is not proved throughout: `bundle_invalid` if something is wrong, `bundle_not_proved` if something
+/// rests on the word of whoever made it; with the check in [`Error::step`] and all checks in [`Error::steps`]. To look
+/// at such a bundle without an error: [`inspect_bundle`].
 pub fn verify_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpectation) -> Result<BundleVerification> {
+    inspect_bundle(bundle, trust, expect)?.require_valid()
+}
+
+/// Looks at a bundle as [`verify_bundle`] does, and reports on any: its `outcome` is one of three, and only
+/// [`Valid`](BundleOutcome::Valid) is proved.
+///
+/// # Errors
+/// `ed25519_canary` alone.
+pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpectation) -> Result<BundleVerification> {
     crate::ed25519::check_ed25519_canaries()?;
     let mut checks = Checks(Vec::with_capacity(BUNDLE_CHECKS.len()));
     let mut judged_by = JudgedBy::default();

@@ -13,7 +13,7 @@ use crate::payloads::{claim_payload_of, grant_payload_of};
 use crate::prepare::{Revocation, SignedClaim, SignedGrant};
 use crate::receipt::Receipt;
 use crate::trust_root_chain::TrustRootChain;
-use crate::verify_receipt::{verify_receipt, ReceiptExpectation, ReceiptVerification};
+use crate::verify_receipt::{verify_receipt, ReceiptExpectation};
 
 /// What a newer version of the trust root may put right: another node, another quorum.
 const CURED_BY_NEWER_TRUST_ROOT: [&str; 3] = ["quorum_not_met", "origin_unknown", "log_signature_missing"];
@@ -82,9 +82,8 @@ impl Client {
             return Err(Error::verification("anchor_id_differs", "the receipt is of another anchor"));
         }
         let Some(held) = self.held_trust_roots() else { return Ok(()) };
-        let judge = |chain: &TrustRootChain| -> Result<ReceiptVerification> {
-            verify_receipt(receipt, chain, &ReceiptExpectation::anchor(*anchor_id))?.require_valid()
-        };
+        let expect = ReceiptExpectation::anchor(*anchor_id);
+        let judge = |chain: &TrustRootChain| verify_receipt(receipt, chain, &expect);
         match judge(&held) {
             Ok(_) => Ok(()),
             Err(error) if CURED_BY_NEWER_TRUST_ROOT.contains(&error.code()) => {

@@ -199,9 +199,9 @@ fn judge(
         return Err(Error::verification("origin_differs", "the head is of another origin"));
     }
     let expect = ReceiptExpectation::anchor(latest.anchor.anchor_id);
-    let receipt = verify_receipt(&latest.receipt, chain, &expect)?.require_valid()?;
+    let receipt = verify_receipt(&latest.receipt, chain, &expect)?;
     let head = &verified.checkpoint;
-    let is_last = receipt.leaf.is_some_and(|leaf| leaf.header.depth.checked_add(1) == Some(head.tree_size));
+    let is_last = receipt.leaf.header.depth.checked_add(1) == Some(head.tree_size);
     if !is_last || latest.receipt.tree_size() != head.tree_size {
         return Err(Error::verification("index_differs", "the anchor is not the last leaf of the head"));
     }

@@ -2,8 +2,8 @@ use serde_json::Value;
 
 use super::{hash, hex, list, text, vectors};
 use crate::{
-    verify_checkpoint, verify_receipt, verify_receipt_with_renewal, Hash, Outcome, Receipt, ReceiptExpectation,
-    ReceiptRenewal, ReceiptVerification, TrustRootChain, RECEIPT_STEPS,
+    inspect_receipt, verify_checkpoint, verify_receipt, Error, Hash, Outcome, Receipt, ReceiptExpectation,
+    ReceiptRenewal, ReceiptReport, TrustRootChain, VerifiedReceipt, RECEIPT_STEPS,
 };
 
 fn chain(file: &Value, case: &Value) -> TrustRootChain {
@@ -13,7 +13,14 @@ fn chain(file: &Value, case: &Value) -> TrustRootChain {
     TrustRootChain::verify(&documents, &hash(file, "pinned_root_thk")).unwrap()
 }
 
-fn verify(file: &Value, case: &Value) -> ReceiptVerification {
+fn renewal_of(renewal: &Value) -> ReceiptRenewal {
+    let hashes = list(renewal, "/consistency").iter().map(|hash| hash.as_str().unwrap());
+    let hashes = hashes.map(|hash| Hash::new(crate::bytes::from_base64_exact(hash).unwrap()));
+    ReceiptRenewal { checkpoint: text(renewal, "checkpoint").to_owned(), consistency: hashes.collect() }
+}
+
+/// The report of a case, and what verifying it gives.
+fn judge(file: &Value, case: &Value) -> (ReceiptReport, Result<VerifiedReceipt, Error>) {
     let receipt = Receipt::from_json(&case["receipt"].to_string()).unwrap();
     let expect = &case["expect"];
     let given = |name: &str| expect.get(name).map(|_| hash(expect, name));
@@ -21,19 +28,11 @@ fn verify(file: &Value, case: &Value) -> ReceiptVerification {
         event_hash: given("event_hash"),
         payload: expect.get("payload").map(|_| hex(expect, "payload")),
         anchor_id: given("anchor_id"),
+        renewal: case.get("renewal").map(renewal_of),
+        require_current: false,
     };
     let chain = chain(file, case);
-    match case.get("renewal") {
-        None => verify_receipt(&receipt, &chain, &expect).unwrap(),
-        Some(renewal) => {
-            let hashes = list(renewal, "/consistency")
-                .iter()
-                .map(|hash| Hash::new(crate::bytes::from_base64_exact(hash.as_str().unwrap()).unwrap()));
-            let renewal =
-                ReceiptRenewal { checkpoint: text(renewal, "checkpoint").to_owned(), consistency: hashes.collect() };
-            verify_receipt_with_renewal(&receipt, &chain, &expect, &renewal).unwrap()
-        }
-    }
+    (inspect_receipt(&receipt, &chain, &expect).unwrap(), verify_receipt(&receipt, &chain, &expect))
 }
 
 #[test]
@@ -61,28 +60,39 @@ fn receipts() {
     let Some(file) = vectors("receipt") else { return };
     for case in list(&file, "/good").iter().chain(list(&file, "/bad")) {
         let name = text(case, "name");
-        let found = verify(&file, case);
-        assert_eq!(found.is_valid(), text(case, "verdict") == "valid", "{name}");
+        let (found, verified) = judge(&file, case);
+        assert_eq!(found.failure.is_none(), text(case, "verdict") == "valid", "{name}");
         assert_eq!(found.superseded_trust_root.map(u64::from), case["superseded_trust_root"].as_u64(), "{name}");
         assert_eq!(found.is_origin_lost, case["origin_lost"].as_bool().unwrap(), "{name}");
         let codes: Vec<&str> = found.steps.iter().map(|step| step.code).collect();
         assert_eq!(codes, RECEIPT_STEPS, "{name}");
         let failed: Vec<&str> =
             found.steps.iter().filter(|step| step.result == Outcome::Fail).map(|step| step.code).collect();
-        match &found.failure {
-            None => assert!(failed.is_empty() && case["failure"].is_null(), "{name}"),
-            Some((step, code)) => {
-                assert_eq!(failed, [*step], "{name}");
-                assert_eq!(
-                    (*step, code.as_str()),
-                    (text(&case["failure"], "step"), text(&case["failure"], "code")),
-                    "{name}"
-                );
-                let code = code.clone();
-                assert_eq!(found.require_valid().unwrap_err().code(), code, "{name}");
+        match found.failure {
+            None => {
+                assert!(failed.is_empty() && case["failure"].is_null(), "{name}");
+                assert_eq!(verified.unwrap().steps, found.steps, "{name}");
+            }
+            Some(failure) => {
+                assert_eq!(failed, [failure.step], "{name}");
+                let expected = (text(&case["failure"], "step"), text(&case["failure"], "code"));
+                assert_eq!((failure.step, failure.code), expected, "{name}");
+                let error = verified.unwrap_err();
+                assert_eq!((error.step(), error.code()), (Some(failure.step), failure.code), "{name}");
+                assert_eq!(error.steps(), found.steps, "{name}");
             }
         }
     }
+}
+
+#[test]
+fn a_superseded_receipt_is_refused_where_a_current_one_is_required() {
+    let Some(file) = vectors("receipt") else { return };
+    let superseded = list(&file, "/good").iter().find(|case| case["superseded_trust_root"].is_u64()).unwrap();
+    let receipt = Receipt::from_json(&superseded["receipt"].to_string()).unwrap();
+    let expect = ReceiptExpectation { require_current: true, ..ReceiptExpectation::default() };
+    let error = verify_receipt(&receipt, &chain(&file, superseded), &expect).unwrap_err();
+    assert_eq!((error.step(), error.code()), (Some("trust_root"), "trust_root_superseded"));
 }
 
 #[test]
@@ -97,7 +107,8 @@ fn checkpoints_by_the_same_rules() {
         match (expected, verify_checkpoint(text(&case["receipt"], "checkpoint"), &chain(&file, case))) {
             // A checkpoint of another origin of the cluster is judged as that origin's.
             (Some("origin"), Err(error)) => assert!(error.is_verification(), "{name}"),
-            (Some("origin"), Ok(found)) => assert!(verify(&file, case)
+            (Some("origin"), Ok(found)) => assert!(judge(&file, case)
+                .0
                 .leaf
                 .is_some_and(|leaf| { leaf.header.origin_fingerprint != found.origin_fingerprint })),
             (Some(_), Err(error)) => assert_eq!(error.code(), code, "{name}"),
