@@ -10,6 +10,7 @@ import type {
 } from "@event-anchoring/protocol";
 import { CliError, EXIT } from "./cli-error.ts";
 import { loadTrustRoots } from "./trust-roots.ts";
+import type { GivenPin, HeldTrustRoots } from "./trust-roots.ts";
 
 /** @throws CliError `invalid` for anything but a receipt in JSON */
 export function parseStated(value: unknown): StatedReceipt {
@@ -24,22 +25,27 @@ export function parseStated(value: unknown): StatedReceipt {
 /** Where trust roots are found: those that were given, else that of the cluster folder. */
 export interface TrustOptions {
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   readonly clusterFolder: string | null;
   readonly workingDir: string;
 }
 
 export interface CheckedReceipt {
-  readonly chain: TrustRootChain;
+  readonly held: HeldTrustRoots;
   readonly verification: ReceiptVerification;
 }
 
+/** Proved, and not only found to go together: there is a trust root, and a pin says whose it is. */
+export function isProved(checked: CheckedReceipt | null): boolean {
+  return checked !== null && checked.held.pin !== null;
+}
+
 /** The trust roots to judge by; null if there are none: a remote service, and none given. */
-export function trustChainOf(options: TrustOptions): TrustRootChain | null {
+export function heldTrustRootsOf(options: TrustOptions): HeldTrustRoots | null {
   const nearby = options.clusterFolder === null ? [] : [join(options.clusterFolder, "trust-root.txt")];
   const paths = options.trustRoots.length > 0 ? options.trustRoots : nearby;
   if (paths.length === 0) return null;
-  return loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir });
+  return loadTrustRoots({ paths, pin: options.pin, workingDir: options.workingDir });
 }
 
 /**
@@ -68,6 +74,6 @@ export function checkReceipt(
   expect: ReceiptExpectation,
   options: TrustOptions,
 ): CheckedReceipt | null {
-  const chain = trustChainOf(options);
-  return chain === null ? null : { chain, verification: judgeReceipt(stated, expect, chain) };
+  const held = heldTrustRootsOf(options);
+  return held === null ? null : { held, verification: judgeReceipt(stated, expect, held.chain) };
 }

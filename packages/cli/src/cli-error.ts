@@ -11,6 +11,8 @@ export const EXIT = {
   unavailable: 4,
   /** Nothing is wrong, and not everything is proved: a part rests on the word of the service. */
   asStated: 5,
+  /** Nothing is wrong, and nothing says whose trust root it was judged by: there is no pin. */
+  notPinned: 6,
   /** A fault of this program. */
   internal: 70,
 } as const;

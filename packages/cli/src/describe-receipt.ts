@@ -1,6 +1,8 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { ReceiptStepCode, ReceiptVerification, TrustRootChain } from "@event-anchoring/protocol";
+import { printPin } from "./describe-pin.ts";
 import type { Mark, Printer } from "./printer.ts";
+import type { HeldTrustRoots } from "./trust-roots.ts";
 
 const LABELS: Readonly<Record<ReceiptStepCode, string>> = {
   leaf: "leaf",
@@ -20,6 +22,8 @@ const MARKS: Readonly<Record<"pass" | "fail" | "not_checked", Mark>> = {
   fail: "fail",
   not_checked: "skip",
 };
+
+const UNPINNED_MARKS: typeof MARKS = { ...MARKS, pass: "skip" };
 
 export interface Cosigner {
   readonly name: string;
@@ -41,22 +45,28 @@ export function certifiedAtS(verification: ReceiptVerification, chain: TrustRoot
   return times.toSorted((a, b) => a - b)[chain.newest.trustRoot.quorum - 1] ?? null;
 }
 
-/** Every step with its result, each cosignature on its own line. @param content what the leaf was compared with */
+/**
+ * Every step with its result, each cosignature on its own line. Without a pin none is shown as good: all hang on it.
+ * @param content what the leaf was compared with
+ */
 export function printSteps(
   printer: Printer,
   verification: ReceiptVerification,
-  chain: TrustRootChain,
+  held: HeldTrustRoots,
   content = "the SHA-256 of this file",
 ): void {
+  const { chain, pin } = held;
+  const marks = pin === null ? UNPINNED_MARKS : MARKS;
+  printPin(printer, held);
   for (const { code, result, detail } of verification.steps) {
     printer.check(
-      MARKS[result],
+      marks[result],
       LABELS[code],
       result === "pass" ? passDetail(code, detail, verification, chain, content) : detail,
     );
     if (code !== "cosignatures" || result !== "pass") continue;
     for (const { name, timeS } of cosignersOf(verification)) {
-      printer.check("pass", "", `${name} signed at ${isoSeconds(timeS)}`);
+      printer.check(marks.pass, "", `${name} signed at ${isoSeconds(timeS)}`);
     }
   }
 }

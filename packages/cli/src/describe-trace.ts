@@ -22,6 +22,7 @@ const REASON_TEXTS: Readonly<Record<string, string>> = {
   grant_ref_empty: "the event names no grant",
   reference_wrong_kind: "a reference names a record of another kind",
   records_not_loaded: "a record that would decide is missing, or contradicts its leaf",
+  actor_key_mismatch: "somebody else than the actor has signed it",
   actor_not_grantee: "the actor is not the one whom the grant names",
   claim_revoked: "the actor's claim is revoked",
   claim_superseded: "a newer claim has taken the place of the actor's",
@@ -52,10 +53,21 @@ function named(anchorId: string, names: Names, otherwise?: string): string {
   return name === undefined ? short(anchorId) : `${name} ${short(anchorId)}`;
 }
 
-/** The mark and the word for a verdict; neither needs colour to be read. */
-export function verdictWord(verdict: Verdict): { readonly mark: Mark; readonly word: string } {
-  if (verdict === "unknown") return { mark: "skip", word: "unknown" };
-  return verdict ? { mark: "pass", word: "yes" } : { mark: "fail", word: "no" };
+/** How a verdict on an act is shown; nothing of it needs colour to be read. */
+export interface ShownVerdict {
+  readonly mark: Mark;
+  /** One word or two, for a table. */
+  readonly word: string;
+  /** As a sentence begins. */
+  readonly text: string;
+}
+
+/** What was authorised and not signed is never shown as what was. */
+export function shownVerdict(verdict: Verdict, isActorProven: boolean): ShownVerdict {
+  if (verdict === "unknown") return { mark: "skip", word: "unknown", text: "authorised: unknown" };
+  if (!verdict) return { mark: "fail", word: "no", text: "authorised: no" };
+  if (!isActorProven) return { mark: "warn", word: "not signed", text: "authorised, not signed" };
+  return { mark: "pass", word: "yes", text: "authorised: yes" };
 }
 
 function stateMark(state: string | null): Mark {
@@ -87,7 +99,8 @@ export function printTree(printer: Printer, trace: ShownTrace, names: Names = NO
   // A grant that is itself traced stands in the tree already.
   if (trace.delegation[0]?.grant.anchorId === trace.anchor.anchorId) return;
   const isAlone = root === undefined && trace.actor === null && trace.delegationOmitted === 0;
-  printer.leaf(isAlone ? 0 : level + 1, verdictWord(trace.authorisedAtAction).mark, actText(trace, names));
+  const { mark } = shownVerdict(trace.authorisedAtAction, trace.isActorProven);
+  printer.leaf(isAlone ? 0 : level + 1, mark, actText(trace, names));
 }
 
 /** All hops, or those at both ends and how many lie between. */
@@ -128,6 +141,7 @@ function actText(trace: ShownTrace, names: Names): string {
 /** The verdicts with their reasons, the boundary, and all that speaks against the record. */
 export function printFindings(printer: Printer, trace: ShownTrace, names: Names = NO_NAMES): void {
   if (isAct(trace)) {
+    printer.check(trace.isActorProven ? "pass" : "warn", "actor", actorText(trace));
     printVerdict(printer, "at action", trace, "at_action", names);
     printVerdict(printer, "now", trace, "now", names);
   }
@@ -149,6 +163,13 @@ export function printFindings(printer: Printer, trace: ShownTrace, names: Names 
   }
 }
 
+function actorText({ isActorProven, actorSignature, actor }: ShownTrace): string {
+  if (isActorProven) return "proven: signed with the key of the actor's claim";
+  if (actorSignature === "fail") return "not proven: the signature is not the actor's";
+  if (actor === null && actorSignature === "pass") return "not proven: signed, and no claim says whose key that is";
+  return "not proven: nobody has signed, so who acted is the word of whoever recorded it";
+}
+
 function printVerdict(
   printer: Printer,
   label: string,
@@ -157,9 +178,9 @@ function printVerdict(
   names: Names,
 ): void {
   const value = verdict === "at_action" ? trace.authorisedAtAction : trace.authorisedNow;
-  const { mark, word } = verdictWord(value);
+  const { mark, text } = shownVerdict(value, trace.isActorProven);
   const reasons = trace.reasons.filter((reason) => reason.verdict === verdict).map((it) => reasonText(it, names));
-  printer.check(mark, label, `authorised: ${word}${reasons[0] === undefined ? "" : `, ${reasons[0]}`}`);
+  printer.check(mark, label, `${text}${reasons[0] === undefined ? "" : `, ${reasons[0]}`}`);
   for (const reason of reasons.slice(1)) printer.check(mark, "", reason);
 }
 

@@ -18,6 +18,7 @@ import { openRunningCluster } from "./nearest-cluster.ts";
 import type { NearbyCluster } from "./nearest-cluster.ts";
 import { readText } from "./read-input.ts";
 import { loadTrustRoots, trustRootFilesIn } from "./trust-roots.ts";
+import type { GivenPin } from "./trust-roots.ts";
 
 export interface OperatorOptions {
   /** Files of the operator's certificate, its key and the cluster's CA; all three, or none to make one. */
@@ -29,7 +30,7 @@ export interface OperatorOptions {
   /** Folder with cluster.json, ca/ and trust-root.txt; null: the nearest `.anchoring`. */
   readonly cluster: string | null;
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   readonly workingDir: string;
 }
 
@@ -51,7 +52,7 @@ export async function openOperators(options: OperatorOptions): Promise<Operators
   const folder = folderOf(options);
   const given = options.trustRoots;
   const paths = given.length > 0 || folder === null ? given : trustRootFilesIn(folder.folder);
-  const { trustRoot } = loadTrustRoots({ paths, rootThk: options.rootThk, workingDir: options.workingDir }).newest;
+  const { trustRoot } = loadTrustRoots({ paths, pin: options.pin, workingDir: options.workingDir }).chain.newest;
   const nodes = options.nodes.length > 0 ? options.nodes.map(parseNodeAddress) : addressesOf(folder, trustRoot);
   const credential = await credentialOf(options, folder);
   if (!equalBytes(credential.clusterId, trustRoot.clusterId)) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { bytesToHex, formatProof, hexToBytes } from "@event-anchoring/protocol";
 import type { ReceiptExpectation, StatedReceipt } from "@event-anchoring/protocol";
 import { countAt, fieldsAt, hashAt } from "./answer-fields.ts";
-import { checkReceipt, parseStated } from "./check-receipt.ts";
+import { checkReceipt, isProved, parseStated } from "./check-receipt.ts";
 import type { CheckedReceipt, TrustOptions } from "./check-receipt.ts";
 import { CliError, EXIT } from "./cli-error.ts";
 import { isoMs, printSteps } from "./describe-receipt.ts";
@@ -118,7 +118,7 @@ export async function submitAndPrint(
   const verb = isReplayed ? "was recorded before" : "recorded";
   printer.check("pass", draft.kind, `${verb}: ${anchorId}, sequence ${sequence}`);
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
-  else printSteps(printer, checked.verification, checked.chain, contentOf(draft));
+  else printSteps(printer, checked.verification, checked.held, contentOf(draft));
   const where = out === null ? `anchorctl receipt ${anchorId} fetches its receipt` : `Receipt written to ${out}`;
   printer.verdict("pass", `${where}.`);
 }
@@ -163,7 +163,7 @@ function asJson(draft: Draft, submitted: Submitted, out: string | null): object 
     tree_size: stated.receipt.treeSize,
     accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
     receipt: out,
-    receipt_verified: checked !== null,
+    receipt_verified: isProved(checked),
     api_url: apiUrl,
   };
 }

@@ -63,6 +63,8 @@ export interface ShownRevocation {
 
 export interface ShownTrace {
   readonly anchor: ShownRecord;
+  /** The subject of the actor's claim has signed. */
+  readonly isActorProven: boolean;
   readonly authorisedAtAction: Verdict;
   readonly authorisedNow: Verdict;
   readonly isSuspect: boolean;
@@ -88,6 +90,7 @@ export function readTrace(body: Fields): ShownTrace {
   const asOf = fieldsAt(body, "as_of");
   return {
     anchor: readRecord(fieldsAt(body, "anchor")),
+    isActorProven: flagAt(body, "actor_proven"),
     authorisedAtAction: verdictAt(body, "authorised_at_action"),
     authorisedNow: verdictAt(body, "authorised_now"),
     isSuspect: flagAt(body, "suspect"),

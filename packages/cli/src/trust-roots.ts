@@ -17,12 +17,33 @@ import { readText } from "./read-input.ts";
 const DOCUMENT_BYTES_MAX = 1024 * 1024;
 const PIN_FILE = "root-thk.txt";
 
+/** A RootTHK that a person has given, and where. */
+export interface GivenPin {
+  /** As it was written. */
+  readonly rootThk: string;
+  readonly source: "flag" | "environment" | "config";
+}
+
+/** What the first document was held against, learnt by other means than from the document. */
+export interface Pin {
+  readonly source: GivenPin["source"] | "file";
+  /** The file beside the trust root; null: it was given. */
+  readonly path: string | null;
+}
+
 export interface TrustRootOptions {
   /** Signed documents, oldest first; empty: those of the nearest `.anchoring`. */
   readonly paths: readonly string[];
-  /** RootTHK of the first document, 64 hex digits; null: `root-thk.txt` beside it, if there is one. */
-  readonly rootThk: string | null;
+  /** RootTHK of the first document; null: `root-thk.txt` beside it, if there is one. */
+  readonly pin: GivenPin | null;
   readonly workingDir: string;
+}
+
+/** Trust roots that go together. Without a pin nothing says that they are those of the cluster. */
+export interface HeldTrustRoots {
+  readonly chain: TrustRootChain;
+  /** Null: there is none, and so nothing that is judged by the chain is proved. */
+  readonly pin: Pin | null;
 }
 
 /**
@@ -30,13 +51,14 @@ export interface TrustRootOptions {
  * The first document is held against its pin, the others against the one before.
  * @throws CliError `invalid` when a document does not verify
  */
-export function loadTrustRoots(options: TrustRootOptions): TrustRootChain {
+export function loadTrustRoots(options: TrustRootOptions): HeldTrustRoots {
   const paths = options.paths.length > 0 ? options.paths : trustRootFilesIn(nearestFolder(options.workingDir));
   const documents = paths.map((path) => readText(path, DOCUMENT_BYTES_MAX));
   const [firstPath = "", first = ""] = [paths[0], documents[0]];
-  const pinnedRootThk = pinOf(options.rootThk, firstPath) ?? ownRootThk(firstPath, first);
+  const found = pinOf(options.pin, firstPath);
+  const pinnedRootThk = found?.rootThk ?? ownRootThk(firstPath, first);
   const verification = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
-  if (verification.result === "verified") return verification.chain;
+  if (verification.result === "verified") return { chain: verification.chain, pin: found?.pin ?? null };
   const { code, detail, position } = verification;
   throw new CliError(EXIT.invalid, code, `the trust root ${paths[position] ?? ""} is not valid: ${detail} (${code})`);
 }
@@ -62,20 +84,34 @@ function nearestFolder(workingDir: string): string {
 }
 
 /** The pin that was given or stands beside the document; null if there is none. */
-function pinOf(given: string | null, documentPath: string): Uint8Array | null {
-  const besides = join(dirname(documentPath), PIN_FILE);
-  const text = given ?? (existsSync(besides) ? readText(besides, 256).trimEnd() : null);
-  if (text === null) return null;
+function pinOf(given: GivenPin | null, documentPath: string): { rootThk: Uint8Array; pin: Pin } | null {
+  if (given !== null) {
+    const { rootThk, source } = given;
+    return { rootThk: parsePin(rootThk, PIN_SOURCES[source]), pin: { source, path: null } };
+  }
+  const path = join(dirname(documentPath), PIN_FILE);
+  if (!existsSync(path)) return null;
+  return { rootThk: parsePin(readText(path, 256).trimEnd(), path), pin: { source: "file", path } };
+}
+
+/** Where a pin was given, as a person knows it. */
+export const PIN_SOURCES: Readonly<Record<GivenPin["source"], string>> = {
+  flag: "--root-thk",
+  environment: "ANCHORCTL_ROOT_THK",
+  config: "the config file (root_thk)",
+};
+
+/** @throws CliError `pin_malformed` */
+export function parsePin(text: string, where: string): Uint8Array {
   try {
     return hexToBytes(text.toLowerCase(), 32);
   } catch (error) {
     if (!(error instanceof InvalidBytesError)) throw error;
-    const where = given === null ? besides : "--root-thk";
     throw new CliError(EXIT.invalid, "pin_malformed", `${where} does not hold 64 hex digits`);
   }
 }
 
-/** Without a pin the document that the person handed over is the pin. */
+/** Without a pin a document is held against itself: it goes together, and nothing says whose it is. */
 function ownRootThk(path: string, document: string): Uint8Array {
   try {
     return parseSignedTrustRoot(document, nodeCrypto.sha256).rootThk;

@@ -17,6 +17,7 @@ beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "anchorctl-acts-"));
   cluster = await PaperCluster.start();
   writeFileSync(join(home, "trust-root.txt"), cluster.ceremony.document);
+  writeFileSync(join(home, "root-thk.txt"), bytesToHex(cluster.ceremony.rootThk));
   writeFiles("a.txt", "b.txt");
   actor = join(home, "actor");
   await runAnchorctl(home, ["keygen", actor]);

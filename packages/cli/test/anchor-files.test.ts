@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { bytesToHex } from "@event-anchoring/protocol";
 import { anchorctl } from "../src/index.ts";
 import { PaperCluster } from "./paper-cluster.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
@@ -15,6 +16,7 @@ beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "anchorctl-files-"));
   cluster = await PaperCluster.start();
   writeFileSync(join(home, "trust-root.txt"), cluster.ceremony.document);
+  writeFileSync(join(home, "root-thk.txt"), bytesToHex(cluster.ceremony.rootThk));
   mkdirSync(join(home, "logs", "old"), { recursive: true });
   for (const name of ["a", "b", "c"]) writeFileSync(join(home, "logs", `${name}.log`), name);
   writeFileSync(join(home, "logs", "old", "d.log"), "d");

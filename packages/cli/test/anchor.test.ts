@@ -38,6 +38,7 @@ beforeEach(() => {
   writeFileSync(file, content);
   mkdirSync(join(home, ".anchoring"));
   writeFileSync(join(home, ".anchoring", "trust-root.txt"), maker.trustRootDocument);
+  writeFileSync(join(home, ".anchoring", "root-thk.txt"), bytesToHex(maker.rootThk));
   servers = [];
   asked = [];
 });

@@ -25,6 +25,7 @@ interface BundleFile {
 
 interface Case {
   readonly name: string;
+  readonly pinned_root_thk: string;
   readonly of?: string;
   readonly bundle?: BundleFile;
   readonly outcome: string;
@@ -45,6 +46,7 @@ function vector(name: string): BundleFile {
 const { sha256 } = nodeCrypto;
 /** Every leaf of three origins: a small ledger. */
 const LEDGER = vector("ranges from genesis on");
+const LEDGER_PIN = VECTORS.good[0]?.pinned_root_thk ?? "";
 
 interface Row {
   readonly id: string;
@@ -99,6 +101,7 @@ function trace(sequence: number): object {
   return {
     anchor: anchorOf(subject),
     as_of: { sequence, time_ms: timeMs, time: new Date(timeMs).toISOString() },
+    actor_proven: true,
     authorised_at_action: true,
     authorised_now: true,
     suspect: false,
@@ -166,6 +169,7 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   writeFileSync(join(home, "trust-root.txt"), LEDGER.trust_roots[0] ?? "");
+  writeFileSync(join(home, "root-thk.txt"), LEDGER_PIN);
 });
 
 afterEach(() => {
@@ -189,6 +193,34 @@ const verify = (...args: readonly string[]): Promise<Run> => runAnchorctl(home, 
 function flipped(bytes: Uint8Array): Uint8Array {
   return bytes.map((byte, at) => (at === bytes.length - 1 ? byte ^ 1 : byte));
 }
+
+describe("without a pin", () => {
+  test("a bundle that goes together is not shown as good, and verify says what to compare", async () => {
+    expect((await bundle()).exitCode).toBe(0);
+    rmSync(join(home, "root-thk.txt"));
+    const { exitCode, stdout } = await verify();
+    expect(exitCode).toBe(6);
+    expect(stdout).toMatch(/^NOT PINNED: /mu);
+    expect(stdout).toContain(`compare the RootTHK of trust root 1, ${LEDGER_PIN}, with`);
+    expect(stdout).not.toMatch(/✓|(?<!AS )\bVALID\b|pinned one/u);
+    const programs = await verify("--json");
+    expect([programs.exitCode, JSON.parse(programs.stdout)]).toEqual([
+      6,
+      expect.objectContaining({
+        outcome: "not_pinned",
+        valid: false,
+        failure: "not_pinned",
+        pin: { source: null, path: null, root_thk: LEDGER_PIN },
+      }),
+    ]);
+  });
+
+  test("a bundle with something wrong in it is not valid, which says more", async () => {
+    await bundle();
+    rmSync(join(home, "root-thk.txt"));
+    expect((await verify("--anchor-id", "00".repeat(32))).exitCode).toBe(1);
+  });
+});
 
 describe("anchorctl bundle", () => {
   test("fetches all that a trace needs, and verify judges it without anybody", async () => {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { bytesToHex } from "@event-anchoring/protocol";
 import { createReceiptMaker } from "@event-anchoring/testkit";
 import { FakeService } from "./fake-service.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
@@ -16,6 +17,7 @@ beforeEach(async () => {
   service = await FakeService.start(maker);
   mkdirSync(join(home, ".anchoring"));
   writeFileSync(join(home, ".anchoring", "trust-root.txt"), maker.trustRootDocument);
+  writeFileSync(join(home, ".anchoring", "root-thk.txt"), bytesToHex(maker.rootThk));
   const nodes = [{ id: "n1", api_url: service.apiUrl }];
   const cluster = { state: "running", api_key: "ank_test", nodes };
   writeFileSync(join(home, ".anchoring", "cluster.json"), JSON.stringify(cluster));
@@ -93,6 +95,7 @@ describe("anchorctl demo", () => {
       revocation_anchor_id: idsOf("revocation")[0],
       first_act: {
         anchor_id: first,
+        actor_proven: true,
         authorised_at_action: true,
         authorised_now: false,
         before_revocation: { authorised_at_action: true, authorised_now: true, reasons: [] },

@@ -224,6 +224,7 @@ export class FakeService {
     });
     return {
       anchor: event,
+      actor_proven: true,
       authorised_at_action: !wasBefore,
       authorised_now: revoked === null,
       reasons: [...(wasBefore ? [reason("at_action")] : []), ...(revoked === null ? [] : [reason("now")])],

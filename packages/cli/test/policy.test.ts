@@ -37,7 +37,9 @@ describe("anchorctl policy", () => {
     mkdirSync(join(folder, ".anchoring"), { recursive: true });
     writeFileSync(join(folder, ".anchoring", "cluster.json"), "{}", { mode: 0o600 });
     writeFileSync(join(folder, ".anchoring", "trust-root.txt"), documents[0] ?? "");
-    expect((await runAnchorctl(folder, ["policy"])).stdout).toBe(rendered(1, "tlog"));
+    const run = await runAnchorctl(folder, ["policy"]);
+    expect(run.stdout).toBe(rendered(1, "tlog"));
+    expect(run.stderr).toContain("! pin            none");
   });
 
   test("writes a file, and says of which trust root", async () => {
@@ -54,6 +56,7 @@ describe("anchorctl policy", () => {
       format: "sigsum",
       trust_root_version: 1,
       root_thk: pin,
+      pin: { source: null, path: null, root_thk: pin },
       policy: rendered(1, "sigsum"),
       out: null,
     });

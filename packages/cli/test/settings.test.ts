@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { bytesToHex } from "@event-anchoring/protocol";
 import { PaperCluster } from "./paper-cluster.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
@@ -14,6 +15,7 @@ beforeEach(async () => {
   cluster = await PaperCluster.start();
   mkdirSync(join(home, ".config", "anchorctl"), { recursive: true });
   writeFileSync(join(home, ".config", "anchorctl", "trust-root.txt"), cluster.ceremony.document);
+  writeFileSync(join(home, ".config", "anchorctl", "root-thk.txt"), bytesToHex(cluster.ceremony.rootThk));
 });
 
 afterEach(() => {

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { bytesToHex } from "@event-anchoring/protocol";
 import { PaperCluster } from "./paper-cluster.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 import type { Run } from "./run-anchorctl.ts";
@@ -23,6 +24,7 @@ beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), "anchorctl-sign-"));
   cluster = await PaperCluster.start();
   writeFileSync(path("trust-root.txt"), cluster.ceremony.document);
+  writeFileSync(path("root-thk.txt"), bytesToHex(cluster.ceremony.rootThk));
 });
 
 afterEach(() => {

@@ -43,6 +43,7 @@ const BOUNDARY = {
 function trace(change: Json = {}): Json {
   return {
     anchor: record("signed_event", EVENT, 200),
+    actor_proven: true,
     authorised_at_action: true,
     authorised_now: true,
     reasons: [],
@@ -136,6 +137,24 @@ describe("anchorctl trace", () => {
     expect(stdout).toContain("✗ at action      authorised: no, the grant is revoked: ffffffffffff…, sequence 150");
     expect(stdout).toContain("the grant's window has ended: ffffffffffff… (grant_expired)");
     expect(stdout).toContain("- now            authorised: unknown, a_code_of_tomorrow (a_code_of_tomorrow)");
+  });
+
+  test.each([
+    ["nobody has signed", "not_checked", "nobody has signed"],
+    ["somebody else has signed", "fail", "the signature is not the actor's"],
+  ])("an act that %s is never shown as one that was authorised and proven", async (_title, signature, why) => {
+    const actor = actorOf(hop(2).grantee_claim as Json, signature);
+    const stdout = await shown({ anchor: record("event", EVENT, 200), actor_proven: false, actor });
+    expect(stdout).toContain(`! actor          not proven: ${why}`);
+    expect(stdout).toContain("! at action      authorised, not signed");
+    expect(stdout).toContain("! now            authorised, not signed");
+    expect(stdout).not.toContain("authorised: yes");
+  });
+
+  test("an act whose actor has signed says so first", async () => {
+    const stdout = await shown({});
+    expect(stdout).toContain("✓ actor          proven: signed with the key of the actor's claim\n  ✓ at action");
+    expect(stdout).toContain("authorised: yes");
   });
 
   test("shows both ends of a long chain, and how much lies between", async () => {

@@ -58,6 +58,7 @@ describe("anchorctl verify", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       valid: true,
       failure: null,
+      pin: { source: "file", path: pin, root_thk: bytesToHex(maker.rootThk) },
       event_hash: bytesToHex(eventHash),
       depth: 1,
       cosigners: [{ name: "receipts.test/node/n1" }, { name: "receipts.test/node/n2" }],
@@ -73,9 +74,67 @@ describe("anchorctl verify", () => {
     mkdirSync(join(home, ".anchoring"));
     writeFileSync(join(home, ".anchoring", "cluster.json"), "{}");
     writeFileSync(join(home, ".anchoring", "trust-root.txt"), maker.trustRootDocument);
-    const found = await runAnchorctl(inner, ["verify", file]);
-    expect(found.exitCode).toBe(0);
+    expect((await runAnchorctl(inner, ["verify", file])).exitCode).toBe(6);
+    writeFileSync(join(home, ".anchoring", "root-thk.txt"), bytesToHex(maker.rootThk));
+    expect((await runAnchorctl(inner, ["verify", file])).exitCode).toBe(0);
     rmSync(join(home, ".anchoring"), { recursive: true });
+  });
+
+  test("without a pin says what to compare, and nothing is shown as good", async () => {
+    rmSync(pin);
+    const { exitCode, stdout } = await verify();
+    expect(exitCode).toBe(6);
+    expect(stdout).toContain("! pin            none: whose trust root this is was not checked");
+    expect(stdout).toMatch(/^NOT PINNED: /mu);
+    expect(stdout).toContain(`compare the RootTHK of trust root 1, ${bytesToHex(maker.rootThk)}, with the one that`);
+    expect(stdout).not.toMatch(/✓|\bVALID\b/u);
+    const programs = await verify("--json");
+    expect([programs.exitCode, JSON.parse(programs.stdout)]).toEqual([
+      6,
+      expect.objectContaining({
+        valid: false,
+        failure: "not_pinned",
+        pin: { source: null, path: null, root_thk: bytesToHex(maker.rootThk) },
+      }),
+    ]);
+  });
+
+  test("a stranger's file, receipt and trust root, all of them together, are not shown as good", async () => {
+    const stranger = createReceiptMaker();
+    rmSync(pin);
+    writeFileSync(proof, formatProof(stranger.receipt(eventHash)));
+    writeFileSync(trustRoot, stranger.trustRootDocument);
+    expect((await verify()).exitCode).toBe(6);
+    const own = bytesToHex(maker.rootThk);
+    expect((await verify("--root-thk", own)).stderr).toContain("pin_mismatch");
+  });
+
+  test("a receipt that is not good is not valid, pinned or not", async () => {
+    rmSync(pin);
+    writeFileSync(file, "something else");
+    const { exitCode, stdout } = await verify();
+    expect([exitCode, stdout]).toEqual([1, expect.stringContaining("NOT VALID (content_differs)")]);
+    expect(stdout).not.toContain("✓");
+  });
+
+  test("says where the pin came from", async () => {
+    const rootThk = bytesToHex(maker.rootThk);
+    const ANCHORCTL_TRUST_ROOTS = trustRoot;
+    const said = async (args: readonly string[], more = {}): Promise<[string, unknown]> => {
+      const environment = { ANCHORCTL_TRUST_ROOTS, ...more };
+      const { stdout } = await runAnchorctl(home, ["verify", file, ...args], environment);
+      const programs = await runAnchorctl(home, ["verify", file, ...args, "--json"], environment);
+      const [, line = ""] = /^ {2}✓ pin +(.*)$/mu.exec(stdout) ?? [];
+      return [line, (JSON.parse(programs.stdout) as { readonly pin: { readonly source: string } }).pin.source];
+    };
+    expect(await said([])).toEqual([`RootTHK ${rootThk}, from ${pin}`, "file"]);
+    expect(await said(["--root-thk", rootThk])).toEqual([`RootTHK ${rootThk}, from --root-thk`, "flag"]);
+    const environment = { ANCHORCTL_ROOT_THK: rootThk };
+    expect(await said([], environment)).toEqual([`RootTHK ${rootThk}, from ANCHORCTL_ROOT_THK`, "environment"]);
+    const config = join(home, "config.json");
+    writeFileSync(config, JSON.stringify({ root_thk: rootThk, trust_roots: [trustRoot] }));
+    const run = await runAnchorctl(home, ["verify", file, "--json"], { ANCHORCTL_CONFIG: config });
+    expect(JSON.parse(run.stdout)).toMatchObject({ valid: true, pin: { source: "config", path: null } });
   });
 
   test("fails after any one byte of the file is changed", async () => {
@@ -153,6 +212,7 @@ describe("anchorctl verify", () => {
 
   test("documents its exit codes", async () => {
     const { stdout } = await runAnchorctl(home, ["verify", "--help"]);
-    for (const code of ["0 ", "1 ", "2 ", "3 ", "4 ", "70 "]) expect(stdout).toMatch(new RegExp(`^ +${code} `, "mu"));
+    for (const code of ["0 ", "1 ", "2 ", "3 ", "4 ", "5 ", "6 ", "70 "])
+      expect(stdout).toMatch(new RegExp(`^ +${code} `, "mu"));
   });
 });

@@ -11,6 +11,7 @@ import { VARIABLES } from "../settings.ts";
 import type { Settings } from "../settings.ts";
 import { findTarget } from "../target.ts";
 import type { Target } from "../target.ts";
+import type { GivenPin } from "../trust-roots.ts";
 
 /** What the program needs of the world. */
 export interface Surroundings {
@@ -48,6 +49,7 @@ Exit codes:
    3  the service refused the request (the code says why); of many files, at least one
    4  the service is unavailable, or the outcome is unknown: ask again (anchor: with the same --event-id)
    5  a bundle is not wrong, and a part of it rests on the word of the service
+   6  verify: nothing is wrong, and no pinned RootTHK says whose trust root it was judged by
   70  a fault of this program
 
 Environment:
@@ -123,18 +125,23 @@ export function targetOf(flags: TargetFlags, { surroundings, settings }: Command
 export interface TrustChoice {
   /** Files, oldest first; empty: those of the cluster folder. */
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  /** Null: what stands beside the first file, if anything does. */
+  readonly pin: GivenPin | null;
 }
 
 /** A pin belongs to the documents that it was set with: a pin of a farther place is not held against nearer ones. */
 export function trustOf(flags: TrustFlags, { settings }: CommandContext): TrustChoice {
   const { environment, file } = settings();
-  const pins: string[] = [];
-  for (const { trustRoots, rootThk } of [{ trustRoots: flags.trustRoot, rootThk: flags.rootThk }, environment, file]) {
-    if (rootThk !== undefined && rootThk !== null) pins.push(rootThk);
-    if (trustRoots.length > 0) return { trustRoots, rootThk: pins[0] ?? null };
+  let pin: GivenPin | null = null;
+  for (const { source, trustRoots, rootThk } of [
+    { source: "flag", trustRoots: flags.trustRoot, rootThk: flags.rootThk ?? null },
+    { source: "environment", ...environment },
+    { source: "config", ...file },
+  ] as const) {
+    if (rootThk !== null) pin ??= { rootThk, source };
+    if (trustRoots.length > 0) return { trustRoots, pin };
   }
-  return { trustRoots: [], rootThk: pins[0] ?? null };
+  return { trustRoots: [], pin };
 }
 
 /** For commands that ask nobody: where no trust root is named, that of the cluster folder that is. */

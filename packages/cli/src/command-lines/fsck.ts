@@ -1,11 +1,9 @@
 /** The command line of whoever doubts a node's disk. */
 import type { Command } from "commander";
-import { InvalidBytesError, hexToBytes } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
 import { fsckCommand } from "../commands/fsck.ts";
 import { nodeDatabaseOf } from "../node-database.ts";
 import { Progress } from "../progress.ts";
-import { loadTrustRoots } from "../trust-roots.ts";
+import { PIN_SOURCES, loadTrustRoots, parsePin } from "../trust-roots.ts";
 import { HELP, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
 import { countOf } from "./root.ts";
@@ -41,15 +39,9 @@ export function addFsck(program: Command, context: CommandContext): void {
 
 /** The newest version that the person holds; a hash alone is enough. */
 function pinOf(flags: FsckFlags, context: CommandContext): Uint8Array | null {
-  const { trustRoots: paths, rootThk } = trustOf(flags, context);
+  const { trustRoots: paths, pin } = trustOf(flags, context);
   if (paths.length > 0) {
-    return loadTrustRoots({ paths, rootThk, workingDir: context.surroundings.workingDir }).newest.rootThk;
+    return loadTrustRoots({ paths, pin, workingDir: context.surroundings.workingDir }).chain.newest.rootThk;
   }
-  if (rootThk === null) return null;
-  try {
-    return hexToBytes(rootThk.toLowerCase(), 32);
-  } catch (error) {
-    if (!(error instanceof InvalidBytesError)) throw error;
-    throw new CliError(EXIT.invalid, "pin_malformed", "--root-thk does not hold 64 hex digits");
-  }
+  return pin === null ? null : parsePin(pin.rootThk, PIN_SOURCES[pin.source]);
 }

@@ -13,10 +13,10 @@ export interface HeldFlags extends CommonFlags, TrustFlags {
 
 /** The versions that are held here, verified from their pin. @throws CliError */
 export function heldChain(flags: HeldFlags, context: CommandContext): TrustRootChain {
-  const { trustRoots, rootThk } = trustOf(flags, context);
+  const { trustRoots, pin } = trustOf(flags, context);
   const folder = trustRoots.length > 0 ? null : folderOf(flags, context);
   const paths = folder === null ? trustRoots : trustRootFilesIn(folder);
-  return loadTrustRoots({ paths, rootThk, workingDir: context.surroundings.workingDir });
+  return loadTrustRoots({ paths, pin, workingDir: context.surroundings.workingDir }).chain;
 }
 
 /** The folder that keeps the versions; null: there is none. */

@@ -134,7 +134,7 @@ export function addPolicy(program: Command, context: CommandContext): void {
     const { workingDir } = context.surroundings;
     const out = flags.out ?? null;
     const options = { ...offlineTrustOf(flags, context), format, out, isJson: flags.json === true, workingDir };
-    context.done(policyCommand(options, context.printer));
+    context.done(policyCommand(options, context));
   });
 }
 

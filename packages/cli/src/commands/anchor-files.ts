@@ -3,13 +3,14 @@ import { resolve } from "node:path";
 import { rememberVerdicts } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { formatProof, hexToBytes } from "@event-anchoring/protocol";
-import type { Crypto, TrustRootChain } from "@event-anchoring/protocol";
+import type { Crypto } from "@event-anchoring/protocol";
 import { countAt, fieldsAt, hashAt, listAt, textOrNullAt } from "../answer-fields.ts";
 import type { Fields } from "../answer-fields.ts";
 import { BatchReport } from "../batch-report.ts";
 import type { ReportLine } from "../batch-report.ts";
-import { judgeReceipt, parseStated, trustChainOf } from "../check-receipt.ts";
+import { heldTrustRootsOf, judgeReceipt, parseStated } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
+import { printPin } from "../describe-pin.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { actJson, assertRecorded, eventBody } from "../event-act.ts";
 import type { Act } from "../event-act.ts";
@@ -23,6 +24,7 @@ import { fetchReceipt } from "../submit-draft.ts";
 import { counted } from "../words.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
+import type { GivenPin, HeldTrustRoots } from "../trust-roots.ts";
 
 export interface AnchorFilesOptions {
   /** As they were given; a receipt goes beside each. */
@@ -31,7 +33,7 @@ export interface AnchorFilesOptions {
   readonly act: Act;
   readonly report: string;
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   readonly timeoutMs: number;
   readonly isJson: boolean;
   readonly workingDir: string;
@@ -62,7 +64,7 @@ interface Run {
   readonly options: AnchorFilesOptions;
   readonly service: Service;
   readonly report: BatchReport;
-  readonly chain: TrustRootChain | null;
+  readonly held: HeldTrustRoots | null;
   readonly crypto: Crypto;
   readonly progress: Progress;
   readonly totals: Totals;
@@ -80,13 +82,13 @@ export async function anchorFilesCommand(
 ): Promise<ExitCode> {
   const { report: path, workingDir, timeoutMs, files } = options;
   const service = new Service({ apiUrls: target.apiUrls, apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait });
-  const chain = trustChainOf({ ...options, clusterFolder: target.clusterFolder });
+  const held = heldTrustRootsOf({ ...options, clusterFolder: target.clusterFolder });
   const reportPath = resolve(workingDir, path);
   const act = actJson(options.act);
   const report =
     BatchReport.open(reportPath, act) ?? BatchReport.begin(reportPath, await originToWrite(service, target), act);
   const totals: Totals = { anchored: 0, replayed: 0, skipped: 0, refused: 0, unavailable: 0, unreadable: 0 };
-  const run: Run = { options, service, report, chain, crypto: rememberVerdicts(nodeCrypto), progress, totals };
+  const run: Run = { options, service, report, held, crypto: rememberVerdicts(nodeCrypto), progress, totals };
   try {
     const batchMax = options.act.actor === null ? BATCH_MAX : SIGNED_BATCH_MAX;
     for (let from = 0; from < files.length; from += batchMax) {
@@ -161,7 +163,7 @@ async function anchorBatch(run: Run, files: readonly HashedFile[]): Promise<void
 }
 
 async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result: Fields): Promise<ReportLine> {
-  const { options, service, chain, crypto, totals } = run;
+  const { options, service, held, crypto, totals } = run;
   const status = countAt(result, "status");
   const asked = { file, event_hash: eventHash, client_event_id: eventId };
   if (status >= 300) {
@@ -174,7 +176,7 @@ async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result
   const anchorId = hashAt(fieldsAt(result, "anchor"), "anchor_id");
   const stated = isRecord(result["receipt"]) ? parseStated(result["receipt"]) : await fetchReceipt(service, anchorId);
   const expect = { eventHash: hexToBytes(eventHash, 32), anchorId: hexToBytes(anchorId, 32) };
-  if (chain !== null) assertRecorded(options.act, judgeReceipt(stated, expect, chain, crypto).leaf);
+  if (held !== null) assertRecorded(options.act, judgeReceipt(stated, expect, held.chain, crypto).leaf);
   const receipt = `${resolve(options.workingDir, file)}.tlog-proof`;
   writeWhole(receipt, formatProof(stated.receipt));
   totals.anchored += 1;
@@ -182,17 +184,23 @@ async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result
   return { ...asked, status: "anchored", anchor_id: anchorId, receipt, code: null, detail: null };
 }
 
-function show({ options, report, chain, totals }: Run, printer: Printer): void {
+function show({ options, report, held, totals }: Run, printer: Printer): void {
   const { files, isJson } = options;
   const { anchored, replayed, skipped, refused, unavailable, unreadable } = totals;
   if (isJson) {
-    printer.json({ files: files.length, ...totals, report: report.path, receipts_verified: chain !== null });
+    printer.json({
+      files: files.length,
+      ...totals,
+      report: report.path,
+      receipts_verified: held !== null && held.pin !== null,
+    });
     return;
   }
   const again = replayed === 0 ? "" : `, ${replayed} of them before`;
   printer.check("pass", "anchored", `${counted(anchored, "file")}${again}`);
   if (skipped > 0) printer.check("skip", "done before", `${counted(skipped, "file")}, as the report says`);
-  if (chain === null) printer.check("warn", "receipts", "not verified: there is no trust root here (--trust-root)");
+  if (held === null) printer.check("warn", "receipts", "not verified: there is no trust root here (--trust-root)");
+  else if (held.pin === null) printPin(printer, held);
   if (refused > 0) printer.check("fail", "refused", `${counted(refused, "file")}: the report says why`);
   if (unavailable > 0)
     printer.check("warn", "not yet", `${counted(unavailable, "file")}: the same command tries them again`);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
 import type { Leaf, StatedReceipt } from "@event-anchoring/protocol";
-import { checkReceipt, parseStated } from "../check-receipt.ts";
+import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
 import type { CheckedReceipt } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
@@ -17,6 +17,7 @@ import { Service, expectStatus } from "../service.ts";
 import type { Answer } from "../service.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
+import type { GivenPin } from "../trust-roots.ts";
 
 export interface AnchorOptions {
   readonly file: string;
@@ -26,7 +27,7 @@ export interface AnchorOptions {
   /** Where the receipt goes; null: beside the file. */
   readonly out: string | null;
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   readonly timeoutMs: number;
   readonly isJson: boolean;
   readonly workingDir: string;
@@ -117,9 +118,9 @@ function print(printer: Printer, result: Result): void {
   if (checked === null) {
     printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
   } else {
-    printSteps(printer, checked.verification, checked.chain);
+    printSteps(printer, checked.verification, checked.held);
   }
-  const certifiedAt = checked === null ? null : certifiedAtS(checked.verification, checked.chain);
+  const certifiedAt = checked === null ? null : certifiedAtS(checked.verification, checked.held.chain);
   if (checked !== null && certifiedAt !== null) {
     const names = cosignersOf(checked.verification).map(({ name }) => name.slice(name.lastIndexOf("/") + 1));
     printer.line(`Certified by ${names.join(", ")} at ${isoSeconds(certifiedAt)}.`);
@@ -153,7 +154,7 @@ function asJson(result: Result): object {
     tree_size: stated.receipt.treeSize,
     accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
     receipt: result.out,
-    receipt_verified: checked !== null,
+    receipt_verified: isProved(checked),
     api_url: result.apiUrl,
   };
 }

@@ -6,7 +6,7 @@ import type { Printer } from "../printer.ts";
 import type { Progress } from "../progress.ts";
 import { assertWritable, writeWhole } from "../read-input.ts";
 import type { Service } from "../service.ts";
-import { trustChainOf } from "../check-receipt.ts";
+import { heldTrustRootsOf } from "../check-receipt.ts";
 import type { TrustOptions } from "../check-receipt.ts";
 import { bundleJson, judgeBundle, printBundle } from "./verify-bundle.ts";
 
@@ -30,19 +30,21 @@ export async function bundleCommand(
   progress: Progress,
 ): Promise<ExitCode> {
   const { anchorId, out, isSmall, isJson } = options;
-  const held = trustChainOf(options.trust);
+  const held = heldTrustRootsOf(options.trust);
   if (held === null) {
     throw new CliError(EXIT.usage, "trust_root_missing", "no trust root to judge the bundle by: give --trust-root");
   }
   assertWritable(out);
-  const bundle = await collectBundle({ anchorId, isSmall, held }, service, progress).finally(() => progress.end());
-  const verification = judgeBundle(bundle, held, {});
+  const bundle = await collectBundle({ anchorId, isSmall, held: held.chain }, service, progress).finally(() =>
+    progress.end(),
+  );
+  const verification = judgeBundle(bundle, held.chain, {});
   const isInvalid = verification.outcome === "invalid";
   if (!isInvalid) writeWhole(out, formatBundle(bundle));
   if (isJson) {
-    printer.json({ bundle: isInvalid ? null : out, ...bundleJson(verification) });
+    printer.json({ bundle: isInvalid ? null : out, ...bundleJson(verification, held) });
   } else {
-    printBundle(out, verification, printer);
+    printBundle(out, verification, held, printer);
     const told = isInvalid ? "Nothing was written: do not trust what the service sent." : `Bundle written to ${out}.`;
     printer.line(told);
   }

@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import type { Fields } from "../answer-fields.ts";
-import { checkReceipt, parseStated } from "../check-receipt.ts";
+import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
 import type { CheckedReceipt, TrustOptions } from "../check-receipt.ts";
 import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
@@ -8,17 +8,18 @@ import { Play } from "../demo/play.ts";
 import type { Current, Recorded, Verified } from "../demo/play.ts";
 import { hashOf } from "../demo/requests.ts";
 import { certifiedAtS, cosignersOf, isoSeconds, printSteps } from "../describe-receipt.ts";
-import { printFindings, printTree, reasonText, short, verdictWord } from "../describe-trace.ts";
+import { printFindings, printTree, reasonText, short, shownVerdict } from "../describe-trace.ts";
 import { Printer } from "../printer.ts";
 import { Service } from "../service.ts";
 import { alignColumns } from "../table.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
+import type { GivenPin } from "../trust-roots.ts";
 import type { ShownTrace } from "../trace-answer.ts";
 
 export interface DemoOptions {
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   readonly timeoutMs: number;
   readonly isJson: boolean;
   readonly workingDir: string;
@@ -163,7 +164,7 @@ class Stage {
     if (checked === null) {
       this.#printer.check("warn", "receipt", "not checked: there is no trust root here (--trust-root)");
     } else {
-      printSteps(this.#printer, checked.verification, checked.chain, "the SHA-256 of the words in quotes");
+      printSteps(this.#printer, checked.verification, checked.held, "the SHA-256 of the words in quotes");
     }
     return checked;
   }
@@ -221,14 +222,14 @@ class Stage {
   }
 
   #compare({ first, second }: Shown["traces"]): void {
-    const cell = (verdict: ShownTrace["authorisedNow"]): string => {
-      const { mark, word } = verdictWord(verdict);
+    const cell = (verdict: ShownTrace["authorisedNow"], { isActorProven }: ShownTrace): string => {
+      const { mark, word } = shownVerdict(verdict, isActorProven);
       return `${this.#printer.sign(mark)} ${word}`;
     };
     const row = (name: string, trace: ShownTrace): string[] => {
       const reason = trace.reasons[0];
       const why = reason === undefined ? "" : reasonText(reason, this.#names);
-      return [name, cell(trace.authorisedAtAction), cell(trace.authorisedNow), why];
+      return [name, cell(trace.authorisedAtAction, trace), cell(trace.authorisedNow, trace), why];
     };
     const rows = [["authorised?", "when it happened", "now", ""], row("first act", first), row("second act", second)];
     for (const line of alignColumns(rows)) this.#printer.line(`  ${line}`);
@@ -250,7 +251,7 @@ function surprisesIn(shown: Shown): readonly string[] {
     ["the first act is not authorised now", traces.first.authorisedNow === false],
     ["the second act was not authorised", traces.second.authorisedAtAction === false],
     ["the second act is not authorised now", traces.second.authorisedNow === false],
-    ["both acts are signed by the agent", [traces.first, traces.second].every((it) => it.actorSignature === "pass")],
+    ["both acts are proven to be the agent's", [traces.first, traces.second].every((it) => it.isActorProven)],
     ["no trace shows a violation", [traces.first, traces.second].every((it) => it.violations.length === 0)],
   ];
   return expected.flatMap(([what, isMet]) => (isMet ? [] : [`not so: ${what}`]));
@@ -284,8 +285,9 @@ function asJson(shown: Shown, checked: CheckedReceipt | null, surprises: readonl
   };
 }
 
-function verdicts({ authorisedAtAction, authorisedNow, actorSignature, reasons }: ShownTrace): object {
+function verdicts({ isActorProven, authorisedAtAction, authorisedNow, actorSignature, reasons }: ShownTrace): object {
   return {
+    actor_proven: isActorProven,
     authorised_at_action: authorisedAtAction,
     authorised_now: authorisedNow,
     actor_signature: actorSignature,
@@ -300,9 +302,9 @@ function verdicts({ authorisedAtAction, authorisedNow, actorSignature, reasons }
 
 function receiptJson(checked: CheckedReceipt | null): object {
   if (checked === null) return { verified: false, certified_at: null, cosigners: [] };
-  const at = certifiedAtS(checked.verification, checked.chain);
+  const at = certifiedAtS(checked.verification, checked.held.chain);
   return {
-    verified: true,
+    verified: isProved(checked),
     certified_at: at === null ? null : isoSeconds(at),
     cosigners: cosignersOf(checked.verification).map(({ name }) => name),
   };

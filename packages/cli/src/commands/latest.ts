@@ -1,6 +1,6 @@
 import { hexToBytes } from "@event-anchoring/protocol";
 import { countAt, fieldsAt, hashAt, textAt } from "../answer-fields.ts";
-import { checkReceipt, parseStated } from "../check-receipt.ts";
+import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
 import type { TrustOptions } from "../check-receipt.ts";
 import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
@@ -28,13 +28,13 @@ export async function latestCommand(options: LatestOptions, service: Service, pr
   const stated = parseStated(fieldsAt(body, "receipt"));
   const checked = checkReceipt(stated, { anchorId: hexToBytes(anchorId, 32) }, trust);
   if (isJson) {
-    printer.json({ ...body, receipt_verified: checked !== null });
+    printer.json({ ...body, receipt_verified: isProved(checked) });
     return EXIT.ok;
   }
   printer.line(`${hashAt(body, "origin_fingerprint")}  ${leaves(countAt(body, "tree_size"))}`);
   printer.check("pass", textAt(anchor, "kind"), `${anchorId}, sequence ${countAt(anchor, "sequence")}`);
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
-  else printSteps(printer, checked.verification, checked.chain);
+  else printSteps(printer, checked.verification, checked.held);
   printer.verdict("pass", `Certified at ${textAt(body, "certified_at")}, root ${hashAt(body, "root_hash")}.`);
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { bytesToHex, compareWithHighestSeen } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { trustChainOf } from "../check-receipt.ts";
+import { heldTrustRootsOf } from "../check-receipt.ts";
 import type { TrustOptions } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
@@ -46,11 +46,11 @@ interface Look {
  * contradict one another are kept beside the state, which stays as it was.
  */
 export async function monitorCommand(options: MonitorOptions, target: Target, printer: Printer): Promise<ExitCode> {
-  const held = trustChainOf(options.trust);
+  const held = heldTrustRootsOf(options.trust);
   if (held === null) throw new CliError(EXIT.usage, "trust_root_missing", "no trust root: give --trust-root");
   for (;;) {
     const state = readMonitorState(options.statePath);
-    const look = await lookAround(state, held, options, target);
+    const look = await lookAround(state, held.chain, options, target);
     report(look, options, printer);
     if (look.alarms.length > 0) return EXIT.invalid;
     writeMonitorState(options.statePath, look.state);

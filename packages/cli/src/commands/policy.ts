@@ -2,30 +2,44 @@ import { bytesToHex, renderPolicy } from "@event-anchoring/protocol";
 import type { PolicyFormat } from "@event-anchoring/protocol";
 import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
+import { pinJson, printPin } from "../describe-pin.ts";
 import type { Printer } from "../printer.ts";
 import { writeWhole } from "../read-input.ts";
 import { loadTrustRoots } from "../trust-roots.ts";
+import type { GivenPin } from "../trust-roots.ts";
 
 export interface PolicyOptions {
   readonly format: PolicyFormat;
   /** Null: standard output. */
   readonly out: string | null;
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   readonly isJson: boolean;
   readonly workingDir: string;
 }
 
 /** `anchorctl policy`: the quorum rule of the newest trust root held, once it is verified, for tools of others. */
-export function policyCommand(options: PolicyOptions, printer: Printer): ExitCode {
-  const { format, out, trustRoots: paths, rootThk: pin, workingDir } = options;
-  const { newest } = loadTrustRoots({ paths, rootThk: pin, workingDir });
+export function policyCommand(
+  options: PolicyOptions,
+  { printer, aside }: { readonly printer: Printer; readonly aside: Printer },
+): ExitCode {
+  const { format, out, trustRoots: paths, pin, workingDir } = options;
+  const held = loadTrustRoots({ paths, pin, workingDir });
+  const { newest } = held.chain;
   const policy = renderPolicy(newest, format);
   if (out !== null) writeWhole(out, policy);
   const { version } = newest.trustRoot;
   const rootThk = bytesToHex(newest.rootThk);
-  if (options.isJson) printer.json({ format, trust_root_version: version, root_thk: rootThk, policy, out });
-  else if (out === null) printer.raw(policy);
-  else printer.verdict("pass", `Policy of trust root ${version} (RootTHK ${rootThk}) written to ${out}.`);
+  if (options.isJson) {
+    printer.json({ format, trust_root_version: version, root_thk: rootThk, pin: pinJson(held), policy, out });
+    return EXIT.ok;
+  }
+  if (held.pin === null) printPin(aside, held);
+  if (out === null) printer.raw(policy);
+  else
+    printer.verdict(
+      held.pin === null ? "warn" : "pass",
+      `Policy of trust root ${version} (RootTHK ${rootThk}) written to ${out}.`,
+    );
   return EXIT.ok;
 }

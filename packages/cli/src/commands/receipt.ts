@@ -1,6 +1,6 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { anchorIdOf, bytesToHex, formatProof, hexToBytes, receiptToJson } from "@event-anchoring/protocol";
-import { checkReceipt } from "../check-receipt.ts";
+import { checkReceipt, isProved } from "../check-receipt.ts";
 import type { TrustOptions } from "../check-receipt.ts";
 import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
@@ -34,23 +34,23 @@ export async function receiptCommand(
   const id = anchorId ?? (old === null ? "" : bytesToHex(anchorIdOf(old.leaf, nodeCrypto.sha256)));
   const stated = await fetchReceipt(service, id);
   const checked = checkReceipt(stated, { anchorId: hexToBytes(id, 32) }, trust);
-  const version = checked?.chain.newest.trustRoot.version ?? 1;
+  const version = checked?.held.chain.newest.trustRoot.version ?? 1;
   const json = receiptToJson(stated.receipt, version, nodeCrypto.sha256);
   const path = out ?? renew;
   if (path === null) {
     // The receipt alone is the result: a program reads it from here.
-    if (isJson) printer.json({ ...json, receipt_verified: checked !== null });
+    if (isJson) printer.json({ ...json, receipt_verified: isProved(checked) });
     else printer.raw(formatProof(stated.receipt));
     if (checked === null) aside.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
     return EXIT.ok;
   }
   writeWhole(path, formatProof(stated.receipt));
   if (isJson) {
-    printer.json({ ...json, receipt: path, receipt_verified: checked !== null, renewed: old !== null });
+    printer.json({ ...json, receipt: path, receipt_verified: isProved(checked), renewed: old !== null });
     return EXIT.ok;
   }
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
-  else printSteps(printer, checked.verification, checked.chain);
+  else printSteps(printer, checked.verification, checked.held);
   const grown = old === null ? "" : `, of a tree of ${leaves(old.treeSize)} before and ${stated.receipt.treeSize} now`;
   printer.verdict("pass", `Receipt written to ${path}${grown}.`);
   return EXIT.ok;

@@ -2,16 +2,18 @@ import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { BUNDLE_FORMAT, BUNDLE_LIMITS, BundleError, parseBundle, verifyBundle } from "@event-anchoring/ledger";
 import type { Bundle, BundleOutcome, BundleVerification } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { isoMs } from "../describe-receipt.ts";
-import { verdictWord } from "../describe-trace.ts";
+import { notPinnedText, pinJson, printPin } from "../describe-pin.ts";
+import { shownVerdict } from "../describe-trace.ts";
 import type { Progress } from "../progress.ts";
 import type { Mark, Printer } from "../printer.ts";
 import { hashFile, readText } from "../read-input.ts";
 import { loadTrustRoots } from "../trust-roots.ts";
+import type { GivenPin, HeldTrustRoots } from "../trust-roots.ts";
 
 export interface VerifyBundleOptions {
   readonly bundle: string;
@@ -20,7 +22,7 @@ export interface VerifyBundleOptions {
   /** What the bundle must be about, 64 hex digits; null: anything. */
   readonly anchorId: string | null;
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   readonly isJson: boolean;
   readonly workingDir: string;
 }
@@ -34,7 +36,11 @@ const MARKS: Readonly<Record<"pass" | "fail" | "not_checked", Mark>> = {
   not_checked: "warn",
 };
 
-export const BUNDLE_EXITS: Readonly<Record<BundleOutcome, ExitCode>> = {
+/** Without a pin a bundle that goes together is no more than that. */
+type PinnedOutcome = BundleOutcome | "not_pinned";
+
+const BUNDLE_EXITS: Readonly<Record<PinnedOutcome, ExitCode>> = {
+  not_pinned: EXIT.notPinned,
   valid: EXIT.ok,
   valid_as_stated: EXIT.asStated,
   invalid: EXIT.invalid,
@@ -69,19 +75,19 @@ export async function verifyBundleCommand(
   printer: Printer,
   progress: Progress,
 ): Promise<ExitCode> {
-  const { trustRoots: paths, rootThk, workingDir, anchorId, file, isJson } = options;
+  const { trustRoots: paths, pin, workingDir, anchorId, file, isJson } = options;
   const bundle = readBundle(options.bundle);
-  const trustRoots = loadTrustRoots({ paths, rootThk, workingDir });
+  const held = loadTrustRoots({ paths, pin, workingDir });
   const expect = {
     ...(anchorId === null ? {} : { anchorId: Uint8Array.from(Buffer.from(anchorId, "hex")) }),
     ...(file === null ? {} : { eventHash: await hashFile(file, progress) }),
   };
   const count = bundle.leaves.length + bundle.ranges.reduce((sum, { leaves }) => sum + leaves.length, 0);
   if (count >= MANY_LEAVES) progress.line(`judging ${count} leaves`);
-  const verification = judgeBundle(bundle, trustRoots, expect);
-  if (isJson) printer.json({ bundle: options.bundle, ...bundleJson(verification) });
-  else printBundle(options.bundle, verification, printer);
-  return BUNDLE_EXITS[verification.outcome];
+  const verification = judgeBundle(bundle, held.chain, expect);
+  if (isJson) printer.json({ bundle: options.bundle, ...bundleJson(verification, held) });
+  else printBundle(options.bundle, verification, held, printer);
+  return BUNDLE_EXITS[outcomeOf(verification, held)];
 }
 
 /** @throws CliError `invalid` for what is no bundle */
@@ -102,14 +108,22 @@ export function judgeBundle(
   return verifyBundle({ bundle, trust: { trustRoots }, expect }, nodeCrypto);
 }
 
-export function bundleJson(verification: BundleVerification): object {
-  const { outcome, checks, subject, asOf, authorisedAtAction, authorisedNow, complete, trustRoot } = verification;
+function outcomeOf({ outcome }: BundleVerification, { pin }: HeldTrustRoots): PinnedOutcome {
+  return pin === null && outcome !== "invalid" ? "not_pinned" : outcome;
+}
+
+export function bundleJson(verification: BundleVerification, held: HeldTrustRoots): object {
+  const { checks, subject, asOf, actorProven, authorisedAtAction, authorisedNow, complete, trustRoot } = verification;
+  const outcome = outcomeOf(verification, held);
+  const failed = checks.find(({ result }) => result === "fail")?.code ?? null;
   return {
     outcome,
     valid: outcome === "valid",
-    failure: checks.find(({ result }) => result === "fail")?.code ?? null,
+    failure: outcome === "not_pinned" ? outcome : failed,
+    pin: pinJson(held),
     subject: bytesToHex(subject),
     as_of: { sequence: asOf.sequence, time_ms: asOf.timeMs },
+    actor_proven: actorProven,
     authorised_at_action: authorisedAtAction,
     authorised_now: authorisedNow,
     complete,
@@ -118,27 +132,58 @@ export function bundleJson(verification: BundleVerification): object {
   };
 }
 
-const VERDICTS: Readonly<Record<BundleOutcome, string>> = {
+const VERDICTS: Readonly<Record<PinnedOutcome, string>> = {
   valid: "VALID: everything that is said here is proved.",
   valid_as_stated: "VALID AS STATED: nothing is wrong, and what is marked ! rests on the word of the service.",
+  not_pinned: "NOT PINNED: the bundle and the trust root go together, which proves nothing yet:",
   invalid: "NOT VALID",
 };
 
-export function printBundle(path: string, verification: BundleVerification, printer: Printer): void {
-  const { outcome, checks, subject, asOf, authorisedAtAction, authorisedNow } = verification;
+const VERDICT_MARKS: Readonly<Record<PinnedOutcome, Mark>> = {
+  valid: "pass",
+  valid_as_stated: "warn",
+  not_pinned: "warn",
+  invalid: "fail",
+};
+
+export function printBundle(
+  path: string,
+  verification: BundleVerification,
+  held: HeldTrustRoots,
+  printer: Printer,
+): void {
+  const { checks, subject } = verification;
+  const outcome = outcomeOf(verification, held);
+  // Nothing is shown as good that hangs on a pin, if there is none.
+  const shown = (mark: Mark): Mark => (mark === "pass" && held.pin === null ? "skip" : mark);
   printer.line(`${path}  ${bytesToHex(subject)}`);
-  for (const { code, result, detail } of checks) printer.check(MARKS[result], code.replace("_", " "), detail);
-  if (outcome !== "invalid") {
-    printer.check(
-      verdictWord(authorisedAtAction).mark,
-      "at action",
-      `authorised: ${verdictWord(authorisedAtAction).word}`,
-    );
-    const when = `as of sequence ${asOf.sequence}, ${isoMs(asOf.timeMs)}`;
-    printer.check(verdictWord(authorisedNow).mark, "later", `authorised: ${verdictWord(authorisedNow).word}, ${when}`);
-  }
+  printPin(printer, held);
+  for (const { code, result, detail } of checks) printer.check(shown(MARKS[result]), code.replace("_", " "), detail);
+  if (outcome !== "invalid") printVerdicts(verification, shown, printer);
+  printer.verdict(VERDICT_MARKS[outcome], `${VERDICTS[outcome]}${reasonOf(outcome, verification, held)}`);
+}
+
+function reasonOf(outcome: PinnedOutcome, { checks }: BundleVerification, held: HeldTrustRoots): string {
+  if (outcome === "not_pinned") return ` ${notPinnedText(held)}`;
   const failed = checks.find(({ result }) => result === "fail");
-  const reason = failed === undefined ? "" : ` (${failed.code}): ${failed.detail}`;
-  const mark: Mark = outcome === "valid" ? "pass" : outcome === "invalid" ? "fail" : "warn";
-  printer.verdict(mark, `${VERDICTS[outcome]}${reason}`);
+  return failed === undefined ? "" : ` (${failed.code}): ${failed.detail}`;
+}
+
+function printVerdicts(
+  { leaf, asOf, actorProven, authorisedAtAction, authorisedNow }: BundleVerification,
+  shown: (mark: Mark) => Mark,
+  printer: Printer,
+): void {
+  const isAct = leaf !== null && (leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent);
+  if (isAct) {
+    const text = actorProven
+      ? "proven: signed with the key of the actor's claim"
+      : "not proven: who acted is the word of whoever recorded it";
+    printer.check(shown(actorProven ? "pass" : "warn"), "actor", text);
+  }
+  const atAction = shownVerdict(authorisedAtAction, actorProven);
+  printer.check(shown(atAction.mark), "at action", atAction.text);
+  const later = shownVerdict(authorisedNow, actorProven);
+  const when = `as of sequence ${asOf.sequence}, ${isoMs(asOf.timeMs)}`;
+  printer.check(shown(later.mark), "later", `${later.text}, ${when}`);
 }

@@ -1,21 +1,23 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, verifyReceipt } from "@event-anchoring/protocol";
-import type { ReceiptVerification, TrustRootChain } from "@event-anchoring/protocol";
+import type { ReceiptVerification } from "@event-anchoring/protocol";
 import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
-import type { Printer } from "../printer.ts";
+import { notPinnedText, pinJson } from "../describe-pin.ts";
+import type { Mark, Printer } from "../printer.ts";
 import type { Progress } from "../progress.ts";
 import { hashFile } from "../read-input.ts";
 import { readReceipt } from "../receipt-file.ts";
 import { loadTrustRoots } from "../trust-roots.ts";
+import type { GivenPin, HeldTrustRoots } from "../trust-roots.ts";
 
 export interface VerifyOptions {
   readonly file: string;
   /** Default: the file's name with `.tlog-proof` behind it. */
   readonly proof: string | null;
   readonly trustRoots: readonly string[];
-  readonly rootThk: string | null;
+  readonly pin: GivenPin | null;
   /** Whether a receipt that only an older trust root satisfies is refused. */
   readonly isCurrentRequired: boolean;
   readonly isJson: boolean;
@@ -27,50 +29,58 @@ export async function verifyCommand(options: VerifyOptions, printer: Printer, pr
   const eventHash = await hashFile(options.file, progress);
   const proofPath = options.proof ?? `${options.file}.tlog-proof`;
   const receipt = readReceipt(proofPath);
-  const chain = loadTrustRoots({
-    paths: options.trustRoots,
-    rootThk: options.rootThk,
-    workingDir: options.workingDir,
-  });
-  const verification = verifyReceipt({ receipt, trustRoots: chain, expect: { eventHash } }, nodeCrypto);
-  const outcome = judge(verification, options.isCurrentRequired);
+  const held = loadTrustRoots({ paths: options.trustRoots, pin: options.pin, workingDir: options.workingDir });
+  const verification = verifyReceipt({ receipt, trustRoots: held.chain, expect: { eventHash } }, nodeCrypto);
+  const outcome = judge(verification, held, options.isCurrentRequired);
   if (options.isJson) {
-    printer.json(asJson(options, eventHash, chain, verification, outcome));
+    printer.json(asJson(options, eventHash, held, verification, outcome));
   } else {
     printer.line(`${options.file}  SHA-256 ${bytesToHex(eventHash)}`);
-    printSteps(printer, verification, chain);
+    printSteps(printer, verification, held);
     for (const warning of outcome.warnings) printer.check("warn", "warning", warning);
-    printer.verdict(outcome.isValid ? "pass" : "fail", verdictText(options.file, verification, chain, outcome));
+    printer.verdict(MARKS[outcome.exitCode], verdictText(options.file, verification, held, outcome));
   }
-  return outcome.isValid ? EXIT.ok : EXIT.invalid;
+  return outcome.exitCode;
 }
 
+type OutcomeCode = typeof EXIT.ok | typeof EXIT.invalid | typeof EXIT.notPinned;
+
+const MARKS: Readonly<Record<OutcomeCode, Mark>> = {
+  [EXIT.ok]: "pass",
+  [EXIT.invalid]: "fail",
+  [EXIT.notPinned]: "warn",
+};
+
 interface Outcome {
-  readonly isValid: boolean;
+  readonly exitCode: OutcomeCode;
   readonly warnings: readonly string[];
   /** Stable code of what failed. */
   readonly failure: string | null;
 }
 
-function judge(verification: ReceiptVerification, isCurrentRequired: boolean): Outcome {
+function judge(verification: ReceiptVerification, { pin }: HeldTrustRoots, isCurrentRequired: boolean): Outcome {
   const warnings: string[] = [];
   const { supersededTrustRoot, failure } = verification;
   if (supersededTrustRoot !== undefined) {
     warnings.push(`only trust root ${supersededTrustRoot} is satisfied, not the newest: renew the receipt`);
   }
   if (verification.originLost) warnings.push("the origin is marked lost: it is never written to again");
-  if (failure !== null) return { isValid: false, warnings, failure: failure.code };
-  const isRefused = isCurrentRequired && supersededTrustRoot !== undefined;
-  return { isValid: !isRefused, warnings, failure: isRefused ? "superseded_trust_root" : null };
+  if (failure !== null) return { exitCode: EXIT.invalid, warnings, failure: failure.code };
+  if (isCurrentRequired && supersededTrustRoot !== undefined)
+    return { exitCode: EXIT.invalid, warnings, failure: "superseded_trust_root" };
+  if (pin === null) return { exitCode: EXIT.notPinned, warnings, failure: "not_pinned" };
+  return { exitCode: EXIT.ok, warnings, failure: null };
 }
 
-function verdictText(file: string, verification: ReceiptVerification, chain: TrustRootChain, outcome: Outcome): string {
-  if (!outcome.isValid) {
+function verdictText(file: string, verification: ReceiptVerification, held: HeldTrustRoots, outcome: Outcome): string {
+  if (outcome.exitCode === EXIT.invalid) {
     const step = verification.steps.find(({ result }) => result === "fail");
     const reason = step === undefined ? (outcome.warnings[0] ?? "") : `${step.code}: ${step.detail}`;
     return `NOT VALID (${outcome.failure ?? ""}): ${reason}`;
   }
-  const at = certifiedAtS(verification, chain);
+  if (outcome.exitCode === EXIT.notPinned)
+    return `NOT PINNED: file, receipt and trust root go together, which proves nothing yet: ${notPinnedText(held)}`;
+  const at = certifiedAtS(verification, held.chain);
   const accepted = verification.leaf === null ? "" : ` accepted at ${isoMs(verification.leaf.acceptedMs)}`;
   return `VALID: ${file} is the event that was${accepted}${at === null ? "" : ` and certified at ${isoSeconds(at)}`}.`;
 }
@@ -78,15 +88,17 @@ function verdictText(file: string, verification: ReceiptVerification, chain: Tru
 function asJson(
   options: VerifyOptions,
   eventHash: Uint8Array,
-  chain: TrustRootChain,
+  held: HeldTrustRoots,
   verification: ReceiptVerification,
   outcome: Outcome,
 ): object {
   const { leaf, anchorId } = verification;
-  const at = certifiedAtS(verification, chain);
+  const { newest } = held.chain;
+  const at = certifiedAtS(verification, held.chain);
   return {
-    valid: outcome.isValid,
+    valid: outcome.exitCode === EXIT.ok,
     failure: outcome.failure,
+    pin: pinJson(held),
     file: options.file,
     event_hash: bytesToHex(eventHash),
     anchor_id: anchorId === null ? null : bytesToHex(anchorId),
@@ -96,7 +108,7 @@ function asJson(
     accepted_at: leaf === null ? null : isoMs(leaf.acceptedMs),
     certified_at: at === null ? null : isoSeconds(at),
     cosigners: cosignersOf(verification).map(({ name, timeS }) => ({ name, time: timeS })),
-    trust_root: { version: chain.newest.trustRoot.version, root_thk: bytesToHex(chain.newest.rootThk) },
+    trust_root: { version: newest.trustRoot.version, root_thk: bytesToHex(newest.rootThk) },
     superseded_trust_root: verification.supersededTrustRoot ?? null,
     origin_lost: verification.originLost,
     steps: verification.steps,
