@@ -29,6 +29,7 @@ const REASONS: Every<AuthorityReasonCode> = {
   reference_wrong_kind: true,
   records_not_loaded: true,
   actor_not_grantee: true,
+  actor_key_mismatch: true,
   claim_revoked: true,
   claim_superseded: true,
   claim_expired: true,

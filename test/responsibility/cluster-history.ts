@@ -208,6 +208,7 @@ export class ClusterHistory {
     meetTrace(wanted, this.met);
     const sequenceOf = (anchorId: string): number => this.#driver.sequenceOf(anchorId) ?? -1;
     this.#hold(`trace ${event.sequence} at ${nodeId} as of ${JSON.stringify(at)}`, [wanted], {
+      isActorProven: trace.actor_proven,
       authorisedAtAction: trace.authorised_at_action,
       authorisedNow: trace.authorised_now,
       delegation: trace.delegation.map(({ grant }) => sequenceOf(grant.anchor_id)),

@@ -18,6 +18,8 @@ export interface Verification {
 }
 
 export interface Authority {
+  /** The subject of the claim has signed. */
+  readonly isActorProven: boolean;
   readonly authorisedAtAction: boolean | "unknown";
   readonly authorisedNow: boolean | "unknown";
   /** Sequences, from the event's grant to the root. */
@@ -76,11 +78,21 @@ export function verifyGrant(
     delegation_chain: ancestors.every((one) => model.isGrantInForce(one, at)),
     grantor_claim: model.isPartyInForce(grant.grantor, at),
     grantee_claim: model.isPartyInForce(grant.grantee, at),
-    revocation: model.revokedAt(grant.sequence) > at.sequence,
+    revocation: !isRevokedWithAny(model, grant, at),
     superseded: model.grantSupersededAt(grant) > at.sequence,
     window: model.isInWindow(grant, at),
     root_authority: trustedRoots === null || isRootTrusted(model, grant, trustedRoots),
   });
+}
+
+/** Whether a grant of the chain is revoked, or a claim that one of them names, or the newest of that one's lineage. */
+function isRevokedWithAny(model: Model, grant: Grant, at: Position): boolean {
+  const hangsOn = model.chain(grant).flatMap((link) => {
+    const named = [link.grantor, link.grantee];
+    const newest = named.map((claim) => newestOf(model, model.lineage(model.claim(claim)), at.sequence));
+    return [link.sequence, ...named, ...newest];
+  });
+  return hangsOn.some((sequence) => model.revokedAt(sequence) <= at.sequence);
 }
 
 function isRootTrusted(model: Model, grant: Grant, trustedRoots: readonly number[]): boolean {
@@ -121,8 +133,9 @@ export function traceEvent(model: Model, event: Event, at: Position): Authority 
   const action = { sequence: event.sequence, timeMs: event.acceptedMs };
   const revocations = touching(model, iris, chain, at, event.sequence);
   return {
-    authorisedAtAction: isAuthorised(model, iris, grant, action),
-    authorisedNow: isAuthorised(model, iris, grant, at),
+    isActorProven: iris !== null && event.actor === iris.subject,
+    authorisedAtAction: isAuthorised(model, event, action),
+    authorisedNow: isAuthorised(model, event, at),
     delegation: chain.map(({ sequence }) => sequence),
     possibleParents: possibleParents(model, chain, at),
     revocations: revocations.map(({ sequence }) => sequence),
@@ -132,8 +145,11 @@ export function traceEvent(model: Model, event: Event, at: Position): Authority 
   };
 }
 
-function isAuthorised(model: Model, iris: Claim | null, grant: Grant | null, at: Position): boolean | "unknown" {
-  if (iris === null || grant === null) return "unknown";
+function isAuthorised(model: Model, event: Event, at: Position): boolean | "unknown" {
+  // Whoever signs in the name of another acts under nobody's grant, named or not.
+  if (isForeignKey(model, event)) return false;
+  if (event.iris === null || event.grant === null) return "unknown";
+  const [iris, grant] = [model.claim(event.iris), model.grant(event.grant)];
   const isGrantee = model.lineage(iris) === model.lineage(model.claim(grant.grantee));
   return isGrantee && model.isClaimInForce(iris, at) && model.isGrantInForce(grant, at);
 }

@@ -90,6 +90,7 @@ export class LedgerQuestions {
     const sequencesOf = (ids: readonly { readonly anchorId: Uint8Array }[]): number[] =>
       ids.map(({ anchorId }) => named(anchorId));
     return {
+      isActorProven: trace.isActorProven,
       authorisedAtAction: trace.authorisedAtAction,
       authorisedNow: trace.authorisedNow,
       delegation: sequencesOf(trace.delegation.hops.map(({ grant }) => grant)),

@@ -18,6 +18,7 @@ export function meetTrace(trace: Authority, met: Set<string>): void {
   met.add(`a chain of ${delegation.length}`);
   if (possibleParents.length > 0) met.add("possible parents");
   if (revocations.length > 0) met.add("revocations on the way");
+  if (authorisedAtAction === true) met.add(`authorised, ${trace.isActorProven ? "" : "not "}signed`);
   if (isSuspect) met.add("suspect");
   if (trace.isForeignKey) met.add("a foreign key");
 }

@@ -152,6 +152,7 @@ export const TRACE_REASON_CODES = [
   "reference_wrong_kind",
   "records_not_loaded",
   "actor_not_grantee",
+  "actor_key_mismatch",
   "claim_revoked",
   "claim_superseded",
   "claim_expired",
@@ -207,6 +208,12 @@ const boundaryJson = z
 export const traceSchema = z
   .strictObject({
     anchor: anchorSchema,
+    actor_proven: z
+      .boolean()
+      .describe(
+        "The subject of the claim that iris_ref names has signed the event. false: who acted is the word of whoever " +
+          "recorded it, also where it was authorised.",
+      ),
     authorised_at_action: verdict.describe("Judged at the event's own position."),
     authorised_now: verdict.describe("Judged at as_of."),
     suspect: z.boolean().describe("A revocation in view names a suspect_since that is not after the event."),

@@ -132,6 +132,7 @@ function hexOrNull(id: AnchorId | null): string | null {
 function traceJson(read: ConsistentRead, trace: Trace) {
   const { claim, state, actorSignature } = trace.actor;
   return {
+    actor_proven: trace.isActorProven,
     authorised_at_action: trace.authorisedAtAction,
     authorised_now: trace.authorisedNow,
     suspect: trace.isSuspect,

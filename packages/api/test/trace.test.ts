@@ -78,9 +78,20 @@ describe("an authorised act", () => {
     };
     const signed = async (actor: string): Promise<TraceAnswer> =>
       trace(await anchorOf(harness.send("POST", "/v1/event-anchors", signedEvent(harness, actor, { semanticAnchor }))));
-    expect(await signed(names.agent)).toMatchObject({ actor: { actor_signature: "pass" }, violations: [] });
-    expect(await signed("mallory")).toMatchObject({
+    expect(await signed(names.agent)).toMatchObject({
+      actor_proven: true,
       authorised_at_action: true,
+      actor: { actor_signature: "pass" },
+      violations: [],
+    });
+    expect(await signed("mallory")).toMatchObject({
+      actor_proven: false,
+      authorised_at_action: false,
+      authorised_now: false,
+      reasons: [
+        { verdict: "at_action", code: "actor_key_mismatch", anchor_id: claims.agent.anchor_id },
+        { verdict: "now", code: "actor_key_mismatch", anchor_id: claims.agent.anchor_id },
+      ],
       actor: { actor_signature: "fail" },
       violations: [{ code: "actor_key_mismatch" }],
     });

@@ -23,7 +23,9 @@ export type AuthorityReasonCode =
   /** A record that would decide is not among the rows, or is not to be believed. */
   | "records_not_loaded"
   /** The actor's claim is not of the lineage to which was granted. */
-  | "actor_not_grantee";
+  | "actor_not_grantee"
+  /** Who signed the event is not the subject of its iris claim. */
+  | "actor_key_mismatch";
 
 /** Why a verdict is not true. */
 export interface AuthorityReason {
@@ -50,6 +52,8 @@ export interface ActorRecords {
   readonly grant: GrantRecord | null;
   /** Why there is nothing to judge; empty: both are there. */
   readonly missing: readonly AuthorityReason[];
+  /** The event is signed with another key than that of the iris claim: it is not that one's act. Else null. */
+  readonly foreignKey: AuthorityReason | null;
 }
 
 function nowhere(code: AuthorityReasonCode): AuthorityReason {
@@ -86,7 +90,7 @@ export function actorRecordsOf(
   references: ReadonlyMap<string, AnchorFact>,
   records: Records,
 ): ActorRecords {
-  if (!isEvent(leaf)) return { iris: null, grant: null, missing: [nowhere("not_an_event")] };
+  if (!isEvent(leaf)) return { iris: null, grant: null, missing: [nowhere("not_an_event")], foreignKey: null };
   const irisRef = toAnchorId(leaf.semanticAnchor.irisRef);
   const grantRef = toAnchorId(leaf.semanticAnchor.grantRef);
   const fact = (id: AnchorId): AnchorFact | undefined => {
@@ -100,7 +104,13 @@ export function actorRecordsOf(
     ? { record: null, missing: nowhere("grant_ref_empty") }
     : recordOf(grantRef, fact(grantRef), LEAF_KIND.grant, (sequence) => records.grant(sequence));
   const missing = [iris.missing, grant.missing].filter((reason) => reason !== null);
-  return { iris: iris.record, grant: grant.record, missing };
+  return { iris: iris.record, grant: grant.record, missing, foreignKey: foreignKeyOf(leaf, iris.record) };
+}
+
+function foreignKeyOf(leaf: Leaf, iris: ClaimRecord | null): AuthorityReason | null {
+  if (leaf.kind !== LEAF_KIND.signedEvent || iris === null) return null;
+  if (equalBytes(leaf.actorPublicKey, iris.subjectPublicKey)) return null;
+  return { code: "actor_key_mismatch", anchorId: iris.anchorId, sequence: iris.sequence };
 }
 
 /** What is missing decides before what is wrong: only a reference of the wrong kind is known to authorise nothing. */
@@ -127,13 +137,16 @@ function chainFaults(grant: GrantRecord, at: AsOf, records: Records): { faults: 
 
 /**
  * Whether an act is covered at a position: the actor's claim and the grant are in force there, the grant with every
- * link to its root, and the actor is whom it was granted to.
+ * link to its root, the actor is whom it was granted to, and nobody else has signed as the actor.
  * @param isBelieved false: a record contradicts its leaf, so that no verdict can rest on it
  */
 export function judgeAuthority(actor: ActorRecords, at: AsOf, records: Records, isBelieved: boolean): Authority {
-  const { iris, grant, missing } = actor;
-  if (iris === null || grant === null) return { verdict: verdictWithout(missing), reasons: missing };
-  const reasons: AuthorityReason[] = [];
+  const { iris, grant, missing, foreignKey } = actor;
+  const reasons: AuthorityReason[] = foreignKey === null ? [] : [foreignKey];
+  if (iris === null || grant === null) {
+    const isForeign = foreignKey !== null && isBelieved;
+    return { verdict: isForeign ? false : verdictWithout(missing), reasons: [...reasons, ...missing] };
+  }
   const ended = claimFaultAt(iris, at);
   if (ended !== null) reasons.push(reasonOf(ended));
   if (iris.lineage !== grant.granteeLineage)

@@ -34,8 +34,8 @@ function isSameList(stated: readonly (BundleJson | undefined)[] | null, derived:
 }
 
 /**
- * Compares the answer of GET /v1/event-anchors/{anchor_id}/trace: whom it is about, when, both verdicts, the grants and
- * the revocations on the way. The rest of it is not looked at.
+ * Compares the answer of GET /v1/event-anchors/{anchor_id}/trace: whom it is about, when, whether its actor is proven,
+ * both verdicts, the grants and the revocations on the way. The rest of it is not looked at.
  * @returns the first member that differs, or null
  */
 export function statedDifference(stated: BundleJson, { subject, asOf, trace }: DerivedTrace): string | null {
@@ -43,6 +43,7 @@ export function statedDifference(stated: BundleJson, { subject, asOf, trace }: D
     ["anchor.anchor_id", at(stated, "anchor", "anchor_id") === bytesToHex(subject)],
     ["as_of.sequence", at(stated, "as_of", "sequence") === asOf.sequence],
     ["as_of.time_ms", at(stated, "as_of", "time_ms") === asOf.timeMs],
+    ["actor_proven", at(stated, "actor_proven") === trace.isActorProven],
     ["authorised_at_action", at(stated, "authorised_at_action") === trace.authorisedAtAction],
     ["authorised_now", at(stated, "authorised_now") === trace.authorisedNow],
     ["suspect", at(stated, "suspect") === trace.isSuspect],

@@ -116,6 +116,8 @@ export interface TraceInput {
 
 export interface Trace {
   readonly leaf: Leaf;
+  /** The subject of the iris claim has signed the event. False: that it acted is the word of whoever recorded it. */
+  readonly isActorProven: boolean;
   readonly authorisedAtAction: AuthorityVerdict;
   readonly authorisedNow: AuthorityVerdict;
   /** Why a verdict is not true: first those of the action, then those of now. */
@@ -224,15 +226,26 @@ function traceRevocations(leaf: Leaf, rows: LeafRows, targets: readonly AnyRecor
   return { revocations, isSuspect, violations };
 }
 
-/** What is wrong with what was signed by the actor. */
-function actorViolations(anchorId: AnchorId, leaf: Leaf, iris: LoadedLeaf | null, crypto: Crypto): TraceViolation[] {
+interface JudgedActor {
+  /** What is wrong with what was signed by the actor. */
+  readonly violations: readonly TraceViolation[];
+  /** `fail` also if the good signature is of another key than the claim's subject. */
+  readonly signature: CheckResult;
+  readonly isProven: boolean;
+}
+
+function judgeActor(anchorId: AnchorId, leaf: Leaf, iris: LoadedLeaf | null, crypto: Crypto): JudgedActor {
   const violations: TraceViolation[] = [];
   const signature = checkActorSignature(leaf, crypto);
   if (signature.result === "fail")
     violations.push({ code: "actor_signature_invalid", anchorId, detail: signature.detail });
   const subject = checkActorIsIrisSubject(leaf, iris, crypto);
   if (subject.result === "fail") violations.push({ code: "actor_key_mismatch", anchorId, detail: subject.detail });
-  return violations;
+  return {
+    violations,
+    signature: violations.length > 0 ? "fail" : signature.result,
+    isProven: signature.result === "pass" && subject.result === "pass",
+  };
 }
 
 function delegationViolations(
@@ -306,7 +319,7 @@ export function traceEvent(input: TraceInput, crypto: Crypto): Trace {
   const chain = grant === null ? null : chainOf(grant, records);
   const viewer = new RecordViewer(leaves, records, asOf);
   const irisClaim = viewer.claim(actor.iris);
-  const ofActor = actorViolations(anchorId, leaf, irisClaim, crypto);
+  const ofActor = judgeActor(anchorId, leaf, irisClaim, crypto);
   const position = { sequence: leaf.sequence, timeMs: leaf.acceptedMs };
   const targets = targetsOf({ iris, grant }, records, [position, asOf]);
   const revoked = traceRevocations(leaf, new LeafRows(input.revocations, crypto.sha256), targets, asOf);
@@ -317,13 +330,14 @@ export function traceEvent(input: TraceInput, crypto: Crypto): Trace {
   const now = judgeAuthority(actor, asOf, records, isBelieved);
   return {
     leaf,
+    isActorProven: ofActor.isProven,
     authorisedAtAction: atAction.verdict,
     authorisedNow: now.verdict,
     reasons: [...reasonsOf("at_action", atAction.reasons), ...reasonsOf("now", now.reasons)],
     actor: {
       claim: irisClaim,
       state: irisClaim?.state ?? null,
-      actorSignature: ofActor.length > 0 ? "fail" : checkActorSignature(leaf, crypto).result,
+      actorSignature: ofActor.signature,
     },
     delegation: grant === null ? { hops: [], omitted: 0 } : traceDelegation(grant, { records, leaves }, asOf),
     boundary: boundaryOf(chain, leaves),
@@ -334,7 +348,7 @@ export function traceEvent(input: TraceInput, crypto: Crypto): Trace {
     violations: [
       ...parentViolations([anchor, ...input.parents], input.beforeParents, crypto),
       ...referenceViolations(anchorId, references),
-      ...ofActor,
+      ...ofActor.violations,
       ...ofRecords,
     ],
     references,

@@ -74,6 +74,8 @@ export interface BundleVerification {
   readonly subject: AnchorId;
   /** The position that *now* means. */
   readonly asOf: AsOf;
+  /** The subject of the iris claim has signed the event; false also if the bundle is invalid. */
+  readonly actorProven: boolean;
   /** `unknown` if the bundle is invalid. */
   readonly authorisedAtAction: AuthorityVerdict;
   readonly authorisedNow: AuthorityVerdict;
@@ -134,7 +136,8 @@ function checkTrustRoots(progress: Progress): Finding {
   const chain = judgeTrustRoots(bundle.trustRoots, trust, highestSeen ?? null, progress.crypto);
   progress.trustRoots = chain;
   const first = chain.versions[0]?.trustRoot.version ?? 0;
-  return pass(`versions ${first} to ${chain.newest.trustRoot.version}, from the pinned one on`);
+  const from = trust.trustRoots === undefined ? "the pinned one" : "the one that the reader holds";
+  return pass(`versions ${first} to ${chain.newest.trustRoot.version}, from ${from} on`);
 }
 
 /** The oldest version that alone satisfies a checkpoint; null: the newest satisfies all. */
@@ -328,6 +331,7 @@ export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerifica
     checks,
     subject: input.bundle.subject,
     asOf: input.bundle.asOf,
+    actorProven: trace?.isActorProven ?? false,
     authorisedAtAction: trace?.authorisedAtAction ?? "unknown",
     authorisedNow: trace?.authorisedNow ?? "unknown",
     complete: outcome === "invalid" ? null : progress.complete,

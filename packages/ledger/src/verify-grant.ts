@@ -124,6 +124,34 @@ function checkChain(chain: GrantChain, judge: DelegationJudge, records: Records,
   return deciding(code, true, links === 1 ? "a root grant" : `${links} grants to root ${root?.sequence ?? ""}`);
 }
 
+type Revocable = readonly [what: string, record: ClaimRecord | GrantRecord | null];
+
+/** What ends a link if it is revoked: its claims as it names them, and the newest of their lineages. */
+function revocablesOf(link: GrantRecord, records: Records, at: AsOf): Revocable[] {
+  const sides = (["grantor", "grantee"] as const).flatMap((side): Revocable[] => [
+    [`the claim of its ${side}`, records.claim(link[`${side}Claim`])],
+    [`the newest claim of its ${side}`, records.newestClaimOf(link[`${side}Lineage`], at.sequence)],
+  ]);
+  return [["the grant", link], ...sides];
+}
+
+/** A grant is revoked with anything that it hangs on: its own revocation first, then those from it to the root. */
+function checkRevocationOfAll(chain: GrantChain, own: GrantCheck, records: Records, at: AsOf): GrantCheck {
+  if (own.check.result !== "pass") return own;
+  const code = "revocation";
+  let isComplete = chain.isComplete;
+  for (const link of chain.links) {
+    for (const [what, record] of revocablesOf(link, records, at)) {
+      isComplete &&= record !== null;
+      if (record === null || record.revokedAt === null || record.revokedAt > at.sequence) continue;
+      const of = `${what}, ${bytesToHex(record.anchorId)}, is revoked at sequence ${record.revokedAt}`;
+      const where = link === chain.links[0] ? "" : `, in the grant of sequence ${link.sequence} above it`;
+      return deciding(code, false, `${of}${where}`);
+    }
+  }
+  return isComplete ? own : unmade(code, RECORDS_NOT_LOADED);
+}
+
 interface RecordChecks {
   /** Those of the chain and the claims. */
   readonly parties: readonly GrantCheck[];
@@ -167,7 +195,12 @@ function checkRecord(leaf: GrantLeaf, input: GrantVerificationInput, crypto: Cry
       checkParty("grantee", record, force, judge.granteeClaimFault(record), records),
     ],
     endings: [
-      checkRevocation(record, new LeafRows(input.revocations, crypto.sha256), asOf),
+      checkRevocationOfAll(
+        chain,
+        checkRevocation(record, new LeafRows(input.revocations, crypto.sha256), asOf),
+        records,
+        asOf,
+      ),
       checkSuperseded(record.supersededAt, asOf),
       checkWindow(record, asOf),
     ],

@@ -21,7 +21,9 @@ interface Case {
 
 interface GoodCase extends Case {
   readonly outcome: string;
+  readonly actor_proven: boolean;
   readonly authorised_at_action: boolean | "unknown";
+  readonly reasons_at_action?: readonly string[];
   readonly authorised_now: boolean | "unknown";
   readonly not_checked: readonly string[];
   readonly complete: { readonly after: number; readonly to: number } | null;
@@ -77,6 +79,7 @@ describe("good bundles", () => {
     expect(codesWith(verification, "not_checked")).toEqual(entry.not_checked);
     expect(verification).toMatchObject({
       outcome: entry.outcome,
+      actorProven: entry.actor_proven,
       authorisedAtAction: entry.authorised_at_action,
       authorisedNow: entry.authorised_now,
       complete: entry.complete,
@@ -84,6 +87,9 @@ describe("good bundles", () => {
     });
     expect(verification.outcome === "valid").toBe(entry.not_checked.length === 0);
     expect(verification.trace?.authorisedNow).toBe(entry.authorised_now);
+    const reasons = verification.trace?.reasons.filter(({ verdict }) => verdict === "at_action") ?? [];
+    const codes = reasons.map(({ code }) => code);
+    expect(codes).toEqual(entry.reasons_at_action ?? codes);
   });
 
   test.each(named(vectors.good.slice(0, 2)))("%s, through noble", (_, entry) => {
@@ -100,6 +106,7 @@ describe("bad bundles", () => {
     expect(codesWith(verification, "not_checked")).toEqual(expect.arrayContaining([...after]));
     expect(verification).toMatchObject({
       outcome: "invalid",
+      actorProven: false,
       authorisedAtAction: "unknown",
       authorisedNow: "unknown",
       complete: null,

@@ -52,16 +52,46 @@ describe("an act that was authorised", () => {
     expect(traced(history, act).delegation.hops[0]?.witnessIsGrantee).toBe(true);
   });
 
-  test.each([
-    ["agent", "pass", []],
-    ["mallory", "fail", ["actor_key_mismatch"]],
-  ])("signed by %s: %s", (name, actorSignature, violations) => {
+  test("signed by its actor: proven", () => {
     const { history, agent, lower } = worldOf();
-    const act = history.event(signedEvent("signed", name, { semanticAnchor: acting(agent.claim, lower) }));
+    const act = history.event(signedEvent("signed", "agent", { semanticAnchor: acting(agent.claim, lower) }));
+    expect(traced(history, act)).toMatchObject({
+      isActorProven: true,
+      actor: { actorSignature: "pass" },
+      authorisedAtAction: true,
+      violations: [],
+    });
+  });
+
+  test("signed by nobody: it may be authorised, and the actor is not proven", () => {
+    const { history, agent, lower } = worldOf();
+    const act = history.event(event("unsigned", { semanticAnchor: acting(agent.claim, lower) }));
+    expect(traced(history, act)).toMatchObject({ isActorProven: false, authorisedAtAction: true });
+  });
+
+  test("signed with another key than the actor's: recorded, and never authorised", () => {
+    const { history, agent, lower } = worldOf();
+    const act = history.event(signedEvent("signed", "mallory", { semanticAnchor: acting(agent.claim, lower) }));
     const trace = traced(history, act);
-    expect(trace.actor.actorSignature).toBe(actorSignature);
-    expect(violationsOf(trace)).toEqual(violations);
-    expect(trace.authorisedAtAction).toBe(true);
+    expect(trace).toMatchObject({
+      isActorProven: false,
+      actor: { actorSignature: "fail" },
+      authorisedAtAction: false,
+      authorisedNow: false,
+      reasons: [
+        { verdict: "at_action", code: "actor_key_mismatch", anchorId: agent.claim.anchorId },
+        { verdict: "now", code: "actor_key_mismatch", anchorId: agent.claim.anchorId },
+      ],
+    });
+    expect(violationsOf(trace)).toEqual(["actor_key_mismatch"]);
+  });
+
+  test("signed with another key, and no grant is named: not authorised whatever is missing", () => {
+    const { history, agent } = worldOf();
+    const act = history.event(signedEvent("signed", "mallory", { semanticAnchor: acting(agent.claim, null) }));
+    const trace = traced(history, act);
+    expect([trace.authorisedAtAction, trace.authorisedNow]).toEqual([false, false]);
+    expect(trace.reasons.map(({ code }) => code).slice(0, 2)).toEqual(["actor_key_mismatch", "grant_ref_empty"]);
   });
 
   test("a signature that is wrong is a violation", () => {

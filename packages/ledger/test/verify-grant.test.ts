@@ -118,26 +118,10 @@ describe("each check fails alone", () => {
       ({ history, root, agent }) => inputOf(history, history.grant(root, agent, { witness: "root" })),
     ],
     [
-      "a revoked ancestor",
-      "delegation_chain",
-      ({ history, upper, lower }) => {
-        history.revoke(upper);
-        return inputOf(history, lower);
-      },
-    ],
-    [
       "a superseded ancestor",
       "delegation_chain",
       ({ history, root, deployer, lower }) => {
         history.grant(root, deployer, { delegationDepth: 2, scopeHash: hash("other") });
-        return inputOf(history, lower);
-      },
-    ],
-    [
-      "a revoked claim of an ancestor's grantor",
-      "delegation_chain",
-      ({ history, root, lower }) => {
-        history.revoke(root.claim);
         return inputOf(history, lower);
       },
     ],
@@ -177,24 +161,6 @@ describe("each check fails alone", () => {
       ({ history, upper, lower }) => inputOf(history.alter(upper, { delegationDepth: 7 }), lower),
     ],
     [
-      "a revoked claim of the grantor",
-      "grantor_claim",
-      ({ history, root, upper }) => {
-        history.revoke(root.claim);
-        return inputOf(history, upper);
-      },
-    ],
-    [
-      "the end of the grantor's lineage",
-      "grantor_claim",
-      ({ history, root, upper }) => {
-        const renewed = history.claim("root", { attributeHash: hash("new") });
-        history.revoke(renewed.claim);
-        expect(root.claim.sequence).toBeLessThan(renewed.claim.sequence);
-        return inputOf(history, upper);
-      },
-    ],
-    [
       "another key than the grantor's",
       "grantor_claim",
       ({ history, root, agent }) => inputOf(history, history.grant(root, agent, { signedBy: "mallory" })),
@@ -205,14 +171,6 @@ describe("each check fails alone", () => {
       ({ history, agent }) => {
         const grantor = history.claim("other", {}, { issuerSignature: new Uint8Array(64).fill(1) });
         return inputOf(history, history.grant(grantor, agent));
-      },
-    ],
-    [
-      "a revoked claim of the grantee",
-      "grantee_claim",
-      ({ history, agent, lower }) => {
-        history.revoke(agent.claim);
-        return inputOf(history, lower);
       },
     ],
     [
@@ -289,6 +247,57 @@ describe("each check fails alone", () => {
   });
 });
 
+describe("what is revoked fails what it ends, and never passes as not revoked", () => {
+  test.each<[string, GrantCheckCode, (world: World) => GrantVerificationInput]>([
+    [
+      "a revoked ancestor",
+      "delegation_chain",
+      ({ history, upper, lower }) => {
+        history.revoke(upper);
+        return inputOf(history, lower);
+      },
+    ],
+    [
+      "a revoked claim of an ancestor's grantor",
+      "delegation_chain",
+      ({ history, root, lower }) => {
+        history.revoke(root.claim);
+        return inputOf(history, lower);
+      },
+    ],
+    [
+      "a revoked claim of the grantor",
+      "grantor_claim",
+      ({ history, root, upper }) => {
+        history.revoke(root.claim);
+        return inputOf(history, upper);
+      },
+    ],
+    [
+      "the end of the grantor's lineage",
+      "grantor_claim",
+      ({ history, root, upper }) => {
+        const renewed = history.claim("root", { attributeHash: hash("new") });
+        history.revoke(renewed.claim);
+        expect(root.claim.sequence).toBeLessThan(renewed.claim.sequence);
+        return inputOf(history, upper);
+      },
+    ],
+    [
+      "a revoked claim of the grantee",
+      "grantee_claim",
+      ({ history, agent, lower }) => {
+        history.revoke(agent.claim);
+        return inputOf(history, lower);
+      },
+    ],
+  ])("%s: %s", (_, code, build) => {
+    const { valid, results } = judged(build(worldOf()));
+    expect(valid).toBe(false);
+    expect(results).toEqual({ ...GOOD, [code]: "fail", revocation: "fail" });
+  });
+});
+
 describe("trusted roots", () => {
   test("a claim of the root grantor's lineage is enough, whichever", () => {
     const { history, root, agent, lower } = worldOf();
@@ -321,14 +330,31 @@ describe("positions and cascades", () => {
     const revocation = history.revoke(target(world));
     const before = { sequence: revocation.sequence - 1, timeMs: history.clockMs };
     expect(judged(inputOf(history, lower, { asOf: before }))).toEqual({ valid: true, state: "active", results: GOOD });
-    expect(judged(inputOf(history, lower))).toMatchObject({ valid: false, state });
+    expect(judged(inputOf(history, lower))).toMatchObject({ valid: false, state, results: { revocation: "fail" } });
+  });
+
+  test("the check `revocation` names the claim that is revoked", () => {
+    const { history, agent, lower } = worldOf();
+    const revocation = history.revoke(agent.claim);
+    const { checks } = verifyGrant(inputOf(history, lower), crypto);
+    const { detail } = checks.find(({ code }) => code === "revocation") ?? { detail: "" };
+    expect(detail).toContain(`the claim of its grantee, ${bytesToHex(agent.claim.anchorId)}`);
+    expect(detail).toContain(`at sequence ${revocation.sequence}`);
+  });
+
+  test("a renewed claim that is revoked revokes the grant as well", () => {
+    const { history, lower } = worldOf();
+    const renewed = history.claim("agent", { attributeHash: hash("new") });
+    expect(judged(inputOf(history, lower)).valid).toBe(true);
+    history.revoke(renewed.claim);
+    expect(judged(inputOf(history, lower)).results.revocation).toBe("fail");
   });
 
   test("a new lineage does not revive what hangs on the old one", () => {
     const { history, agent, lower } = worldOf();
     history.revoke(agent.claim);
     history.claim("agent", { attributeHash: hash("new") });
-    expect(judged(inputOf(history, lower)).results).toEqual({ ...GOOD, grantee_claim: "fail" });
+    expect(judged(inputOf(history, lower)).results).toEqual({ ...GOOD, grantee_claim: "fail", revocation: "fail" });
   });
 
   test("a window is inherited, its ends included on one side and not on the other", () => {
@@ -466,7 +492,7 @@ describe("long chains", () => {
     expect(judged(inputOf(history, parent))).toEqual({
       valid: false,
       state: "revoked",
-      results: { ...GOOD, delegation_chain: "fail" },
+      results: { ...GOOD, delegation_chain: "fail", revocation: "fail" },
     });
   });
 });

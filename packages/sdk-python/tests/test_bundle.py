@@ -49,6 +49,9 @@ def test_good(case: Any) -> None:
         assert (caught.value.code, caught.value.step) == ("bundle_not_proved", case["not_checked"][0])
         assert (caught.value.steps, caught.value.result) == (found.checks, found)
     assert (found.authorised_at_action, found.authorised_now) == (case["authorised_at_action"], case["authorised_now"])
+    assert found.actor_proven is case["actor_proven"]
+    if "reasons_at_action" in case:
+        assert [reason.code for reason in found.reasons_at_action] == case["reasons_at_action"]
     assert [check.code for check in found.checks] == list(BUNDLE_CHECKS)
     assert [check.code for check in found.checks if check.result == "not_checked"] == case["not_checked"]
     assert not any(check.result == "fail" for check in found.checks)

@@ -198,7 +198,7 @@ fn judge_bundle(question: &Value) -> Result<Value> {
         found.checks.iter().filter(|check| check.result == result).map(|check| check.code).collect()
     };
     Ok(json!({
-        "outcome": found.outcome.as_str(), "authorised_at_action": found.authorised_at_action,
+        "outcome": found.outcome.as_str(), "actor_proven": found.is_actor_proven, "authorised_at_action": found.authorised_at_action,
         "authorised_now": found.authorised_now, "fails": codes(Outcome::Fail).first(),
         "not_checked": codes(Outcome::NotChecked),
     }))

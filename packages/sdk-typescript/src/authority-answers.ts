@@ -116,6 +116,11 @@ export interface TraceReason {
 /** From an act back to who acted, who delegated, and within what bounds. docs/PROTOCOL.md, "Tracing". */
 export interface Trace {
   readonly anchor: Anchor;
+  /**
+   * The subject of the claim that the event names has signed it. false: who acted is the word of whoever recorded it,
+   * also where it was authorised.
+   */
+  readonly actorProven: boolean;
   /** Judged at the event's own position. */
   readonly authorisedAtAction: Verdict;
   /** Judged at `asOf`. */
@@ -230,6 +235,7 @@ const readBoundary = record<NonNullable<Trace["boundary"]>>({
 
 export const readTrace = record<Trace>({
   anchor: readAnchor,
+  actorProven: readFlag,
   authorisedAtAction: readVerdict,
   authorisedNow: readVerdict,
   suspect: readFlag,

@@ -140,10 +140,14 @@ function judgeBundle(request: Fields): Fields {
     anchorId,
   };
   const verification = inspectBundle(typeof bundle === "string" ? bundle : JSON.stringify(bundle), check);
-  const { outcome, authorisedAtAction, authorisedNow, checks } = verification;
+  const { outcome, actorProven, authorisedAtAction, authorisedNow, checks } = verification;
   const codesOf = (wanted: string): string[] =>
     checks.filter(({ result }) => result === wanted).map(({ code }) => code);
-  const verdicts = { authorised_at_action: authorisedAtAction, authorised_now: authorisedNow };
+  const verdicts = {
+    actor_proven: actorProven,
+    authorised_at_action: authorisedAtAction,
+    authorised_now: authorisedNow,
+  };
   return { outcome, ...verdicts, fails: codesOf("fail")[0] ?? null, not_checked: codesOf("not_checked") };
 }
 

@@ -196,8 +196,12 @@ describe("bundles of the shared vectors", () => {
     }).ok;
 
   test.each(shared.good)("$name", (vector) => {
-    const { outcome, authorised_at_action, authorised_now, not_checked } = vector as unknown as Record<string, unknown>;
-    expect(ask(vector)).toEqual({ outcome, authorised_at_action, authorised_now, not_checked, fails: null });
+    const { outcome, actor_proven, authorised_at_action, authorised_now, not_checked } = vector as unknown as Record<
+      string,
+      unknown
+    >;
+    const verdicts = { actor_proven, authorised_at_action, authorised_now };
+    expect(ask(vector)).toEqual({ outcome, ...verdicts, not_checked, fails: null });
   });
 
   test.each(shared.bad)("refused: $name", (vector) => {

@@ -74,6 +74,7 @@ export interface WireVerifiedBatch {
 
 export interface WireTrace {
   readonly anchor: WireAnchor;
+  readonly actor_proven: boolean;
   readonly authorised_at_action: boolean | "unknown";
   readonly authorised_now: boolean | "unknown";
   readonly reasons: readonly { readonly verdict: string; readonly code: string; readonly anchor_id: string | null }[];

@@ -50,6 +50,7 @@ function trace(shown: Shown): object {
   const grant = shown.ledger.leaf("grant");
   return {
     anchor: shown.anchor("signedEvent"),
+    actor_proven: true,
     authorised_at_action: true,
     authorised_now: false,
     suspect: true,

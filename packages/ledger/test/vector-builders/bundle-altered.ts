@@ -225,6 +225,7 @@ function badStatements(): BadCase[] {
     change("of another anchor", ["/stated/anchor/anchor_id", idOf(at(world.written, 3))]),
     change("as of another sequence", ["/stated/as_of/sequence", 9]),
     change("as of another time", ["/stated/as_of/time_ms", world.clockMs + 1]),
+    change("with an actor that is not proven", ["/stated/actor_proven", false]),
     change("not authorised at action", ["/stated/authorised_at_action", false]),
     change("unknown at action", ["/stated/authorised_at_action", "unknown"]),
     change("true as a text", ["/stated/authorised_now", "true"]),

@@ -32,8 +32,12 @@ export interface GoodCase {
   readonly name: string;
   readonly source: Source;
   readonly outcome: Exclude<BundleOutcome, "invalid">;
+  /** Absent: true, the actor has signed. */
+  readonly isActorProven?: false;
   readonly atAction: AuthorityVerdict;
   readonly now: AuthorityVerdict;
+  /** Codes of why the act was not authorised at its own position; absent: the case does not say. */
+  readonly reasons?: readonly string[];
   /** Checks that are `not_checked`; all others pass. */
   readonly notChecked?: readonly BundleCheckCode[];
   readonly complete: readonly [after: number, to: number] | null;
@@ -115,6 +119,7 @@ function statedJson({ anchorId, trace, bundle }: { anchorId: string; trace: Trac
   return {
     anchor: { anchor_id: anchorId },
     as_of: { sequence: bundle.asOf.sequence, time_ms: bundle.asOf.timeMs },
+    actor_proven: trace.isActorProven,
     authorised_at_action: trace.authorisedAtAction,
     authorised_now: trace.authorisedNow,
     suspect: trace.isSuspect,

@@ -79,6 +79,7 @@ function supersededByOrphan(): GoodCase {
     name: "the grant superseded by one whose parent is older than the bundle",
     source: whole(world, act, { ranges: [4, 1, 1] }),
     outcome: "valid",
+    isActorProven: false,
     atAction: false,
     now: false,
     complete: [after, act.leaf.sequence],
@@ -92,7 +93,8 @@ function windows(): GoodCase[] {
     const grant = world.grant(root, agent, { expiresAt, notBefore });
     const act = world.event("act", { at: 1, iris: agent.claim, grant });
     world.event("last", { at: 2 });
-    return { name, source: whole(world, act), outcome: "valid", atAction, now, complete: [3, 7] };
+    const verdicts = { isActorProven: false, atAction, now } as const;
+    return { name, source: whole(world, act), outcome: "valid", ...verdicts, complete: [3, 7] };
   };
   // The act is accepted at 70 ms, the last event at 80 ms after the start.
   const start = new BundleWorld().clockMs - 30;
@@ -115,7 +117,7 @@ function expiring(): ActOptions {
 
 function otherSubjects(): GoodCase[] {
   const { world, agent, lower } = actOf();
-  const none = { atAction: "unknown", now: "unknown" } as const;
+  const none = { isActorProven: false, atAction: "unknown", now: "unknown" } as const;
   const plain = world.event("plain");
   const revocation = world.revoke(lower, { by: "witness", authority: 4 });
   const genesis = world.tree(1)[0];
@@ -344,13 +346,48 @@ function mixed(world: BundleWorld, act: Act["act"]) {
 }
 
 function actors(): GoodCase[] {
+  const unproven = { isActorProven: false } as const;
+  const foreign = { ...unproven, atAction: false, now: false } as const;
+  const { world, agent } = actOf();
+  const alone = world.event("alone", { iris: agent.claim, actor: "mallory" });
+  const last = world.written.length - 1;
   return [
-    proved("signed by somebody else than the claim names: recorded, and traced", true, true, {
-      event: () => ({ actor: "mallory" }),
-    }),
-    proved("under the claim of somebody to whom nothing was granted", false, false, {
-      event: ({ deployer }) => ({ iris: deployer.claim, actor: "deployer" }),
-    }),
+    {
+      ...proved("signed by somebody else than the claim names: recorded, and not authorised", false, false, {
+        event: () => ({ actor: "mallory" }),
+      }),
+      ...unproven,
+      reasons: ["actor_key_mismatch"],
+    },
+    {
+      ...proved("signed by somebody else, under a grant that was revoked before", false, false, {
+        before: (parts) => void parts.world.revoke(parts.lower, { by: "deployer", authority: 3 }),
+        event: () => ({ actor: "mallory" }),
+      }),
+      ...unproven,
+      reasons: ["actor_key_mismatch", "grant_revoked"],
+    },
+    {
+      name: "signed by somebody else, without a grant: not authorised whatever is missing",
+      source: whole(world, alone),
+      outcome: "valid",
+      ...foreign,
+      complete: [agent.claim.leaf.sequence, last],
+      reasons: ["actor_key_mismatch", "grant_ref_empty"],
+    },
+    {
+      ...proved("signed by nobody: authorised, and the actor is not proven", true, true, {
+        event: () => ({ actor: null }),
+      }),
+      ...unproven,
+      reasons: [],
+    },
+    {
+      ...proved("under the claim of somebody to whom nothing was granted", false, false, {
+        event: ({ deployer }) => ({ iris: deployer.claim, actor: "deployer" }),
+      }),
+      reasons: ["actor_not_grantee"],
+    },
     proved("in the origin of another node", true, true, { event: () => ({ at: 0 }) }),
   ];
 }

@@ -98,8 +98,8 @@ export interface EventOptions extends Placed {
   readonly iris?: Written;
   readonly grant?: Written;
   readonly scroll?: Written;
-  /** Who signs; absent: nobody. */
-  readonly actor?: string;
+  /** Who signs; absent or null: nobody. */
+  readonly actor?: string | null;
   readonly spoil?: Partial<SignedEventLeaf>;
 }
 
@@ -278,7 +278,8 @@ export class BundleWorld {
       eventDataHash: ZERO_32,
     };
     const body = { eventHash: hashOf(label), semanticAnchor, clientEventCommit: ZERO_32 };
-    if (actor === undefined) return this.append(node, (header) => ({ kind: LEAF_KIND.event, ...header, ...body }));
+    if (actor === undefined || actor === null)
+      return this.append(node, (header) => ({ kind: LEAF_KIND.event, ...header, ...body }));
     const { publicKey, sign } = person(actor);
     const actorSignature = sign(eventActorPayload({ originFingerprint: node.originFingerprint, ...body }));
     return this.append(node, (header) => ({

@@ -36,13 +36,15 @@ function pinOf(source: Source): Uint8Array {
 }
 
 function goodJson({ name, source, reader, ...expected }: GoodCase): Json {
-  const { outcome, atAction, now, notChecked, complete, superseded } = expected;
+  const { outcome, isActorProven = true, atAction, now, reasons, notChecked, complete, superseded } = expected;
   return {
     name,
     ...readerJson(reader, pinOf(source)),
     outcome,
+    actor_proven: isActorProven,
     authorised_at_action: atAction,
     authorised_now: now,
+    ...(reasons === undefined ? {} : { reasons_at_action: reasons }),
     not_checked: notChecked ?? [],
     complete: complete === null ? null : { after: complete[0], to: complete[1] },
     superseded_trust_root: superseded ?? null,
@@ -59,8 +61,9 @@ export function bundleVectors(): Json {
     about:
       "Bundles. A case has a `bundle`, or is the one of `bundles` that `of` names with the members at " +
       "`changes[].at` (RFC 6901) set to `to`. It is judged by `pinned_root_thk`, and by `highest_seen` and " +
-      "`expect` where they are given. good: all checks pass but for those in `not_checked`. bad: `fails` is the " +
-      "one that fails; none after it is made, and both verdicts are unknown. malformed: `text` is refused with " +
+      "`expect` where they are given. good: all checks pass but for those in `not_checked`; " +
+      "`reasons_at_action`, where they are given, are the codes of why the act was not authorised. bad: `fails` is " +
+      "the one that fails; none after it is made, and both verdicts are unknown. malformed: `text` is refused with " +
       "`error`. equal: `text` can be read.",
     bundles: { whole: bundleJson(NAMED.whole.bundle), singles: bundleJson(NAMED.singles.bundle) },
     good: goodBundles().map(goodJson),

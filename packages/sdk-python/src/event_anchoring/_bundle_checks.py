@@ -25,6 +25,7 @@ from ._records import (
     GrantRecord,
     Position,
     RecordBook,
+    is_actor_proven,
     judge_authority,
     rule_broken_by,
     targets_in_view,
@@ -52,6 +53,7 @@ class _Unproved(Exception):
 
 @dataclass
 class _Trace:
+    is_actor_proven: bool
     at_action: Authority
     now: Authority
     is_suspect: bool
@@ -119,7 +121,8 @@ def _check_trust_roots(progress: Progress) -> str:
     except VerificationError as error:
         raise BundleFailure(str(error)) from error
     versions = progress.chain.versions
-    return f"versions {versions[0].version} to {versions[-1].version}, from the pinned one on"
+    first = "the pinned one" if isinstance(progress.trust_root, bytes) else "the one that the reader holds"
+    return f"versions {versions[0].version} to {versions[-1].version}, from {first} on"
 
 
 def _check_checkpoints(progress: Progress) -> str:
@@ -334,7 +337,8 @@ def _check_authority(progress: Progress) -> str:
     revocations, ids = _revocations(progress, (now, own))
     is_suspect = any(0 < each.suspect_since <= leaf.accepted_ms for each in revocations)
     delegation = tuple(link.anchor_id for link in progress.links)
-    progress.trace = _Trace(at_action, as_of, is_suspect, delegation, ids)
+    is_proven = is_actor_proven(leaf, progress.iris)
+    progress.trace = _Trace(is_proven, at_action, as_of, is_suspect, delegation, ids)
     return f"at action: {at_action.verdict}; as of sequence {now.sequence}: {as_of.verdict}"
 
 
@@ -349,6 +353,7 @@ def _check_stated(progress: Progress) -> str:
     derived = DerivedTrace(
         bundle.subject,
         bundle.as_of,
+        trace.is_actor_proven,
         trace.at_action.verdict,
         trace.now.verdict,
         trace.is_suspect,

@@ -40,7 +40,9 @@ class BundleVerification:
 
     Attributes:
         outcome: `valid`: everything was proved. `valid_as_stated`: nothing is wrong, and something rests on the word of
-            whoever made the bundle: never show it as valid. `invalid` stands only in `VerificationError.result`.
+            whoever made the bundle: never show it as valid. `invalid`: something is wrong.
+        actor_proven: the subject of the claim that the event names has signed it. False: who acted is the word of
+            whoever recorded it, also where it was authorised; or the bundle is invalid.
         authorised_at_action: True, False or "unknown": at the subject's own position. Compare with `is True`.
         authorised_now: likewise at `as_of`.
         checks: all of BUNDLE_CHECKS.
@@ -58,6 +60,7 @@ class BundleVerification:
     """
 
     outcome: str
+    actor_proven: bool
     authorised_at_action: Verdict
     authorised_now: Verdict
     checks: Tuple[Step, ...]

@@ -14,6 +14,7 @@ class DerivedTrace:
 
     subject: bytes
     as_of: Position
+    is_actor_proven: bool
     at_action: Verdict
     now: Verdict
     is_suspect: bool
@@ -45,6 +46,7 @@ def stated_difference(stated: Mapping[str, object], derived: DerivedTrace) -> Op
         ("anchor.anchor_id", _at(stated, "anchor", "anchor_id"), derived.subject.hex()),
         ("as_of.sequence", _at(stated, "as_of", "sequence"), derived.as_of.sequence),
         ("as_of.time_ms", _at(stated, "as_of", "time_ms"), derived.as_of.time_ms),
+        ("actor_proven", _at(stated, "actor_proven"), derived.is_actor_proven),
         ("authorised_at_action", _at(stated, "authorised_at_action"), derived.at_action),
         ("authorised_now", _at(stated, "authorised_now"), derived.now),
         ("suspect", _at(stated, "suspect"), derived.is_suspect),

@@ -116,6 +116,7 @@ def _verify_bundle(request: Mapping[str, Any]) -> Answer:
     found = inspect_bundle(bundle, request["pinned_root_thk"], **expect)
     return {
         "outcome": found.outcome,
+        "actor_proven": found.actor_proven,
         "authorised_at_action": found.authorised_at_action,
         "authorised_now": found.authorised_now,
         "fails": next((check.code for check in found.checks if check.result == "fail"), None),

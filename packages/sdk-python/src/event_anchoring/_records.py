@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Set, Tuple, Union
 
 from ._bytes import ZERO_32
-from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, Leaf, RevocationLeaf
+from .leaf import ClaimLeaf, EventLeaf, GrantLeaf, Leaf, RevocationLeaf, SignedEventLeaf
 
 #: Reasons that are given for one verdict.
 REASONS_MAX = 100
@@ -240,17 +240,29 @@ def rule_broken_by(link: GrantRecord, book: RecordBook) -> Optional[str]:
     return None if follows else f"delegation_broken: the grant of sequence {link.sequence} does not follow its parent"
 
 
+def is_actor_proven(leaf: Leaf, iris: Optional[ClaimRecord]) -> bool:
+    """Whether the subject of the claim has signed, given that every signature inside of a leaf is good."""
+    if iris is None or not isinstance(leaf, SignedEventLeaf):
+        return False
+    return leaf.actor_public_key == iris.leaf.subject_public_key
+
+
 def judge_authority(
     leaf: Leaf, iris: Optional[ClaimRecord], links: Sequence[GrantRecord], at: Position, book: RecordBook
 ) -> Authority:
-    """Whether an act is covered at a position. What is missing decides before what is wrong."""
+    """Whether an act is covered at a position. What is missing decides before what is wrong.
+
+    An act that somebody else has signed in the actor's name is not the actor's, whatever is missing.
+    """
     if not isinstance(leaf, EventLeaf):
         return Authority("unknown", (Reason("not_an_event"),))
+    reasons: List[Reason] = []
+    if iris is not None and isinstance(leaf, SignedEventLeaf) and not is_actor_proven(leaf, iris):
+        reasons.append(Reason("actor_key_mismatch", iris.anchor_id, iris.sequence))
     missing = [] if iris is not None else [Reason("iris_ref_empty")]
     missing += [] if links else [Reason("grant_ref_empty")]
     if iris is None or not links:
-        return Authority("unknown", tuple(missing))
-    reasons: List[Reason] = []
+        return Authority(False if reasons else "unknown", (*reasons, *missing))
     ended = claim_fault(iris, at)
     if ended is not None:
         reasons.append(ended)

@@ -50,6 +50,7 @@ def inspect_bundle(
     superseded = [each.superseded_trust_root for each in progress.checkpoints if each.superseded_trust_root is not None]
     result = BundleVerification(
         outcome="invalid",
+        actor_proven=False,
         authorised_at_action="unknown",
         authorised_now="unknown",
         checks=tuple(checks),
@@ -66,6 +67,7 @@ def inspect_bundle(
     return replace(
         result,
         outcome="valid" if all(check.result == "pass" for check in checks) else "valid_as_stated",
+        actor_proven=trace.is_actor_proven,
         authorised_at_action=trace.at_action.verdict,
         authorised_now=trace.now.verdict,
         leaf=progress.subject().leaf,

@@ -14,6 +14,9 @@ use crate::receipt::Receipt;
 pub struct Trace {
     /// What is traced.
     pub anchor: Anchor,
+    /// The subject of the claim that the event names has signed it. False: who acted is the word of whoever recorded it,
+    /// also where it was authorised.
+    pub actor_proven: bool,
     /// Judged at the event's own position.
     pub authorised_at_action: Authorised,
     /// Judged at `as_of`.

@@ -6,6 +6,7 @@ use super::records::{ClaimRecord, GrantRecord, Records};
 use super::Failure;
 use crate::answers::Authorised;
 use crate::hash::AnchorId;
+use crate::leaf::LeafBody;
 
 /// Why a verdict is not true.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,15 +113,26 @@ fn add_link_faults(grant: &GrantRecord, at: AsOf, records: &Records, faults: &mu
     add_party_faults(&grantee, at, records, faults) && has_grantor
 }
 
+/// The event is signed with another key than that of the claim it names, whose act it therefore is not.
+pub(super) fn foreign_key(subject: &LeafBody, iris: Option<&ClaimRecord>) -> Option<AuthorityReason> {
+    match (subject, iris) {
+        (LeafBody::SignedEvent(_, actor), Some(iris)) if actor.actor_public_key != iris.subject_public_key => {
+            Some(AuthorityReason::of("actor_key_mismatch", iris.anchor_id, Some(iris.sequence)))
+        }
+        _ => None,
+    }
+}
+
 /// Whether an act is covered at a position: the actor's claim and the grant are in force there, the grant with every
-/// link to its root, and the actor is whom it was granted to.
+/// link to its root, the actor is whom it was granted to, and nobody else has signed as the actor.
 pub(super) fn judge_authority(
+    foreign_key: Option<AuthorityReason>,
     iris: &ClaimRecord,
     links: &[&GrantRecord],
     at: AsOf,
     records: &Records,
 ) -> (Authorised, Vec<AuthorityReason>) {
-    let mut reasons: Vec<AuthorityReason> = claim_fault(iris, at).into_iter().collect();
+    let mut reasons: Vec<AuthorityReason> = foreign_key.into_iter().chain(claim_fault(iris, at)).collect();
     if links.first().is_some_and(|grant| grant.grantee_lineage != iris.lineage) {
         reasons.push(AuthorityReason::of("actor_not_grantee", iris.anchor_id, Some(iris.sequence)));
     }

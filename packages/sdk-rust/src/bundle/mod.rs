@@ -18,11 +18,11 @@ pub use trust::BundleTrust;
 use crate::answers::Authorised;
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
-use crate::leaf::Leaf;
+use crate::leaf::{Leaf, LeafBody};
 use crate::trust_root_chain::TrustRootChain;
 use crate::verify_checkpoint::VerifiedCheckpoint;
 use crate::verify_receipt::{Outcome, Step};
-use force::{check_link, judge_authority};
+use force::{check_link, foreign_key, judge_authority};
 use judge::{
     check_lineages, check_reference_kinds, check_subject_parent, completeness_of, judge_nested_signatures, judge_order,
     judge_trust_root_leaves, revocations_in_view, shown_delegation, view_of,
@@ -94,6 +94,9 @@ pub struct BundleVerification {
     pub subject: AnchorId,
     /// The position that *now* means.
     pub as_of: AsOf,
+    /// The subject of the claim that the event names has signed it. False: who acted is the word of whoever recorded it,
+    /// also where it was authorised; or the bundle is invalid.
+    pub is_actor_proven: bool,
     /// At the event's own position; unknown if the bundle is invalid.
     pub authorised_at_action: Authorised,
     /// At `as_of`; unknown if the bundle is invalid.
@@ -180,6 +183,7 @@ impl Checks {
 
 /// What the verdicts rest on, and what they are.
 struct Findings {
+    is_actor_proven: bool,
     authorised_at_action: Authorised,
     authorised_now: Authorised,
     reasons_at_action: Vec<AuthorityReason>,
@@ -233,6 +237,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         checks: checks.0,
         subject: bundle.subject,
         as_of: bundle.as_of,
+        is_actor_proven: false,
         authorised_at_action: Authorised::Unknown,
         authorised_now: Authorised::Unknown,
         reasons_at_action: Vec::new(),
@@ -246,6 +251,7 @@ pub fn inspect_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpec
         superseded_trust_root: judged_by.superseded,
     };
     if let Some(findings) = found {
+        verification.is_actor_proven = findings.is_actor_proven;
         verification.authorised_at_action = findings.authorised_at_action;
         verification.authorised_now = findings.authorised_now;
         verification.reasons_at_action = findings.reasons_at_action;
@@ -269,7 +275,11 @@ fn make_checks(
     let chain = judge_trust_roots(&bundle.trust_roots, trust, expect.highest_seen)?;
     let newest = chain.newest().trust_root.version;
     judged_by.version = Some(newest);
-    checks.pass(format!("{} versions up to {newest}, from the pinned one on", chain.versions().count()));
+    let from = match trust {
+        BundleTrust::Pin(_) => "the pinned one",
+        BundleTrust::Held(_) => "the one that the reader holds",
+    };
+    checks.pass(format!("{} versions up to {newest}, from {from} on", chain.versions().count()));
     let leaves = check_parts(bundle, &chain, checks, judged_by)?;
     let subject = check_subject(bundle, expect, &leaves)?;
     checks.pass(format!("{}, sequence {}", subject.leaf.body.kind(), subject.sequence()));
@@ -379,25 +389,34 @@ fn check_window(
 
 type Verdict = (Authorised, Vec<AuthorityReason>);
 
-/// Both verdicts: unknown, with the reason, where there is nothing to judge.
+/// Both verdicts; where there is nothing to judge they are unknown, with the reason, unless somebody else has signed.
 fn verdicts_of(as_of: AsOf, subject: &ProvedLeaf, view: &judge::View<'_>, records: &Records) -> [Verdict; 2] {
-    let unknown = |codes: &[&'static str]| {
-        let reasons: Vec<AuthorityReason> = codes.iter().map(|code| AuthorityReason::nowhere(code)).collect();
-        [(Authorised::Unknown, reasons.clone()), (Authorised::Unknown, reasons)]
+    let foreign_key = foreign_key(&subject.leaf.body, view.iris);
+    let without = |codes: &[&'static str]| {
+        let authorised = if foreign_key.is_some() { Authorised::No } else { Authorised::Unknown };
+        let missing = codes.iter().map(|code| AuthorityReason::nowhere(code));
+        let reasons: Vec<AuthorityReason> = foreign_key.clone().into_iter().chain(missing).collect();
+        [(authorised, reasons.clone()), (authorised, reasons)]
     };
     if subject.leaf.body.event().is_none() {
-        return unknown(&["not_an_event"]);
+        return without(&["not_an_event"]);
     }
     match (view.iris, view.links.is_empty()) {
         (Some(iris), false) => {
             let header = &subject.leaf.header;
             let action = AsOf { sequence: header.sequence, time_ms: header.accepted_ms };
-            [action, as_of].map(|at| judge_authority(iris, &view.links, at, records))
+            [action, as_of].map(|at| judge_authority(foreign_key.clone(), iris, &view.links, at, records))
         }
-        (None, true) => unknown(&["iris_ref_empty", "grant_ref_empty"]),
-        (None, false) => unknown(&["iris_ref_empty"]),
-        (Some(_), true) => unknown(&["grant_ref_empty"]),
+        (None, true) => without(&["iris_ref_empty", "grant_ref_empty"]),
+        (None, false) => without(&["iris_ref_empty"]),
+        (Some(_), true) => without(&["grant_ref_empty"]),
     }
+}
+
+/// The subject of the claim that the event names has signed it: every signature inside of a leaf is good by now.
+fn is_actor_proven(subject: &Leaf, view: &judge::View<'_>) -> bool {
+    let is_signed = matches!(subject.body, LeafBody::SignedEvent(..));
+    is_signed && view.iris.is_some() && foreign_key(&subject.body, view.iris).is_none()
 }
 
 /// What a trace of the subject would say, unless it says what no ledger would have accepted.
@@ -420,6 +439,7 @@ fn judge_subject(
         "a record that decides is not in the bundle".into()
     })?;
     Ok(Findings {
+        is_actor_proven: is_actor_proven(&subject.leaf, view),
         authorised_at_action: at_action.0,
         authorised_now: now.0,
         reasons_at_action: at_action.1,
@@ -447,6 +467,7 @@ fn stated_difference(bundle: &Bundle, findings: &Findings) -> Option<&'static st
         ("anchor.anchor_id", is("/anchor/anchor_id", bundle.subject.to_hex().into())),
         ("as_of.sequence", is("/as_of/sequence", bundle.as_of.sequence.into())),
         ("as_of.time_ms", is("/as_of/time_ms", bundle.as_of.time_ms.into())),
+        ("actor_proven", is("/actor_proven", findings.is_actor_proven.into())),
         ("authorised_at_action", is("/authorised_at_action", verdict(findings.authorised_at_action))),
         ("authorised_now", is("/authorised_now", verdict(findings.authorised_now))),
         ("suspect", is("/suspect", findings.is_suspect.into())),

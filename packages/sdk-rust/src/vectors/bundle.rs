@@ -55,6 +55,11 @@ fn good_ones() {
         let name = text(case, "name");
         let (found, verified) = judge(&file, case);
         assert_eq!(found.outcome.as_str(), text(case, "outcome"), "{name}: {:?}", found.checks);
+        assert_eq!(found.is_actor_proven, case["actor_proven"].as_bool().unwrap(), "{name}");
+        if let Some(expected) = case["reasons_at_action"].as_array() {
+            let codes: Vec<&str> = found.reasons_at_action.iter().map(|reason| reason.code).collect();
+            assert_eq!(codes, expected.iter().map(|code| code.as_str().unwrap()).collect::<Vec<_>>(), "{name}");
+        }
         assert_eq!(serde_json::to_value(found.authorised_at_action).unwrap(), case["authorised_at_action"], "{name}");
         assert_eq!(serde_json::to_value(found.authorised_now).unwrap(), case["authorised_now"], "{name}");
         let not_checked: Vec<&str> = list(case, "/not_checked").iter().map(|code| code.as_str().unwrap()).collect();

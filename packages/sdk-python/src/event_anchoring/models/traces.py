@@ -109,9 +109,12 @@ class Trace:
     """From an act back to who acted, who delegated, and within what bounds.
 
     `authorised_at_action` and `authorised_now` are True, False or "unknown": compare them with `is True`.
+    `actor_proven` says whether the subject of the claim that the event names has signed it. If not, who acted is the
+    word of whoever recorded it, also where it was authorised.
     """
 
     anchor: Anchor
+    actor_proven: bool
     authorised_at_action: Union[bool, str]
     authorised_now: Union[bool, str]
     suspect: bool
