@@ -26,6 +26,7 @@ const FAULTS_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["faults"]>>>
   api_ignores_applied_index: ["server_restart", "slow_disk"],
   clock_not_guarded: ["clock"],
   slow_clock_not_guarded: ["clock"],
+  decided_not_compared: ["altered_proposals"],
   cosignature_sent_once: ["cosignatures_lost"],
   group_decided_twice: ["busy_leader_dies"],
   unreached_although_sent: ["busy_leader_dies", "cut"],

@@ -11,6 +11,16 @@ const FUTURE_MS_MAX = 5000;
 /** Sequence of a position before the first leaf: every leaf is younger. */
 const BEFORE_ALL = -1;
 
+/** The position of a snapshot, as of now: at the node's time or the leaf's, whichever is later. */
+export function nowAt({ sequence, acceptedMs }: AsOfPosition, clock: Clock): AsOf {
+  return { sequence, timeMs: Math.max(clock.nowMs(), acceptedMs) };
+}
+
+interface AsOfPosition {
+  readonly sequence: number;
+  readonly acceptedMs: number;
+}
+
 /**
  * The position that a request means.
  * @param wanted null = now: the newest leaf applied, at the node's time or the leaf's, whichever is later
@@ -18,8 +28,7 @@ const BEFORE_ALL = -1;
  */
 export async function resolveAsOf(read: ConsistentRead, wanted: WantedAsOf | null, clock: Clock): Promise<AsOf> {
   if (wanted === null) {
-    const { sequence, acceptedMs } = await read.select((reads) => reads.position());
-    return { sequence, timeMs: Math.max(clock.nowMs(), acceptedMs) };
+    return nowAt(await read.select((reads) => reads.position()), clock);
   }
   if (wanted.kind === "sequence") {
     const { sequence } = wanted;

@@ -4,7 +4,7 @@ import { RecordStates, grantForceAt, grantStateOf } from "@event-anchoring/ledge
 import type { AsOf, GrantRecord, RecordGrantCommand, Records } from "@event-anchoring/ledger";
 import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import { PAGE_ROWS_MAX } from "@event-anchoring/store";
-import { resolveAsOf } from "./as-of.ts";
+import { nowAt } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
@@ -35,16 +35,21 @@ function noActiveGrant(newest: GrantRecord | null, at: AsOf, records: Records): 
   return new ProblemError({ code: "no_active_grant" }, { extension });
 }
 
-/** In the order of their lineages. @throws ProblemError `no_active_grant` if there is none */
+/**
+ * In the order of their lineages. They are judged at the position of the snapshot that has shown them: what they hang on
+ * is read afterwards, and an ending that came meanwhile is after that position.
+ * @throws ProblemError `no_active_grant` if there is none
+ */
 async function grantsInForce(
   read: ConsistentRead,
   { grantorFingerprint, granteeFingerprint }: GrantQuery,
   clock: Clock,
 ): Promise<readonly [GrantRecord, ...GrantRecord[]]> {
-  const { grants: candidates, newest } = await read.select((reads) =>
+  const found = await read.select((reads) =>
     reads.grantsBetween(grantorFingerprint, granteeFingerprint, CANDIDATES_MAX),
   );
-  const at = await resolveAsOf(read, null, clock);
+  const { grants: candidates, newest } = found;
+  const at = nowAt(found, clock);
   const wanted = [...candidates, ...(newest === null ? [] : [newest])];
   const places = wanted.map(({ sequence }) => ({ kind: LEAF_KIND.grant, sequence }));
   const records = await loadRecords(read, places, [at]);

@@ -65,6 +65,11 @@ export class FakeTables {
     return { clientEvents, anchors, contents: this.#contents, records: this.#records };
   }
 
+  #position(): { readonly sequence: number; readonly acceptedMs: number } {
+    const last = this.leaves.at(-1);
+    return { sequence: last?.sequence ?? -1, acceptedMs: last?.acceptedMs ?? 0 };
+  }
+
   write({ index, writes }: EntryDecision): void {
     this.appliedIndex = index;
     for (const leaf of writes.leaves) this.#append(leaf);
@@ -219,7 +224,7 @@ export class FakeTables {
       const grants = all
         .filter(({ supersededAt, revokedAt }) => supersededAt === null && revokedAt === null)
         .toSorted((a, b) => a.grantorLineage - b.grantorLineage || a.granteeLineage - b.granteeLineage);
-      return this.#at({ grants: grants.slice(0, limit), newest: all.at(-1) ?? null });
+      return this.#at({ ...this.#position(), grants: grants.slice(0, limit), newest: all.at(-1) ?? null });
     },
     grantsTo: async (granteeLineage, { sequence: upTo, timeMs }, limit) => {
       const grants = this.#records
@@ -251,10 +256,7 @@ export class FakeTables {
       const certificate = this.#certificates.get(bytesToHex(origin)) ?? null;
       return this.#at({ certificate: (certificate?.treeSize ?? 0) < atLeastSize ? null : certificate });
     },
-    position: async () => {
-      const last = this.leaves.at(-1);
-      return this.#at({ sequence: last?.sequence ?? -1, acceptedMs: last?.acceptedMs ?? 0 });
-    },
+    position: async () => this.#at(this.#position()),
     sequenceAtOrBefore: async (timeMs) => {
       const before = this.leaves.filter((leaf) => leaf.acceptedMs <= timeMs);
       return this.#at({ sequence: before.at(-1)?.sequence ?? null });

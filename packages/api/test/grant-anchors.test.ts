@@ -213,6 +213,31 @@ describe("the grant in force between two entities", () => {
     expect(json).toMatchObject({ code: "no_active_grant", anchor_id: leaf.anchor_id, state: "superseded" });
   });
 
+  test("is looked for at one position, whatever is decided while it is looked for", async () => {
+    const root = await granted(harness, toAgent());
+    const worker = await claimed(harness, names.worker);
+    const underIt = (parent: AnchorJson, issuedAt = 0): GrantChoices => ({
+      grantorClaim: agent.anchor_id,
+      granteeClaim: worker.anchor_id,
+      grantor: names.agent,
+      parent: parent.anchor_id,
+      issuedAt,
+    });
+    const first = await granted(harness, underIt(root));
+    const { reads } = harness.node;
+    const grantsBetween = reads.grantsBetween.bind(reads);
+    // At no position is there no grant in force: in one moment the parent is granted anew, and what hangs on it.
+    reads.grantsBetween = async (...args) => {
+      reads.grantsBetween = grantsBetween;
+      const found = await grantsBetween(...args);
+      await granted(harness, underIt(await granted(harness, toAgent({ issuedAt: 1 })), 1));
+      return found;
+    };
+    const { status, json } = await between(names.agent, names.worker);
+    expect([status, json.anchor.anchor_id]).toEqual([200, first.anchor_id]);
+    expect((await between(names.agent, names.worker)).json.anchor.anchor_id).not.toBe(first.anchor_id);
+  });
+
   test("there never was one: 404 without an id; the other direction is another pair", async () => {
     await granted(harness, toAgent());
     const { status, json } = await between(names.agent, names.deployer);

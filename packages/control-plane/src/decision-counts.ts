@@ -15,10 +15,20 @@ export class DecisionCounts {
   /** Commands, and items of batches, that were refused by a rule. */
   readonly rejections = new Map<RejectionCode, number>();
   #replays = 0;
+  #otherGroups = 0;
 
   /** Records that were there already. */
   get replays(): number {
     return this.#replays;
+  }
+
+  /** Groups under an id of this node's that hold something else than it has sent. */
+  get otherGroups(): number {
+    return this.#otherGroups;
+  }
+
+  noteOtherGroup(): void {
+    this.#otherGroups += 1;
   }
 
   note({ writes, outcomes }: EntryDecision): void {

@@ -235,6 +235,12 @@ function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry):
 function decisionMetrics({ decisions }: ControlPlaneNode, registry: Registry): void {
   const records = { name: "records_decided_total", help: "Leaves appended, by kind", labels: ["kind"] } as const;
   scrapedTotal(registry, records, () => [...decisions.records].map(([kind, count]) => [{ kind }, count] as const));
+  const others = {
+    name: "other_groups_decided_total",
+    help: "Groups decided under an id of this node that hold something else than it has sent",
+    labels: [],
+  } as const;
+  scrapedTotal(registry, others, () => [[{}, decisions.otherGroups]]);
   const replays = { name: "records_replayed_total", help: "Records that were there already", labels: [] } as const;
   scrapedTotal(registry, replays, () => [[{}, decisions.replays]]);
   const rejections = {

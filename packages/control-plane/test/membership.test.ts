@@ -190,7 +190,7 @@ describe("a cosigner key that is rotated", () => {
     cluster.crash(c);
     await cluster.until(() => cluster.leader() !== null, "somebody leads");
     await anchor(cluster, b, 2);
-    const held = b.live().heldOf(b.identity.originFingerprint);
+    const held = b.live().certifier.heldOf(b.identity.originFingerprint);
     expect(held).toMatchObject({ trustRootVersion: 2 });
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).toEqual(["a", "b"]);
   });
@@ -203,7 +203,7 @@ describe("a cosigner key that is rotated", () => {
     await cluster.until(() => trustRootsOf(b.live().state).length === 2, "b has applied version 2");
     expect(b.live().membership.maySign()).toBe(false);
     await anchor(cluster, b, 3);
-    const held = b.live().heldOf(b.identity.originFingerprint);
+    const held = b.live().certifier.heldOf(b.identity.originFingerprint);
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).toEqual(["a", "c"]);
   });
 });

@@ -4,13 +4,17 @@ import {
   type CommandOutcome,
   type EntryDecision,
   type LeafWrite,
+  type ProposalGroup,
   decodeEntry,
+  decodeGroup,
   encodeEntry,
+  encodeGroup,
 } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { Proposals, type Submission, type SubmissionResult } from "../src/proposals/proposals.ts";
-import { StepClock, settle } from "./doubles.ts";
+import { StepClock, quietLogger, settle } from "./doubles.ts";
 import { eventCommand } from "./memory-cluster.ts";
 
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(3));
@@ -22,6 +26,8 @@ let isReachable: boolean;
 let sent: { to: string; groups: readonly QueuedGroup[] }[];
 let covered: (() => void)[];
 let proposals: Proposals;
+/** How often something else was decided under an id of this node's. */
+let others: number;
 
 beforeEach(() => {
   clock = new StepClock();
@@ -29,8 +35,12 @@ beforeEach(() => {
   isReachable = true;
   sent = [];
   covered = [];
+  others = 0;
   proposals = new Proposals({
     clock,
+    logger: quietLogger,
+    sha256: nodeCrypto.sha256,
+    onOtherDecided: () => (others += 1),
     self: SELF,
     commitIndex: () => 100,
     leader: () => leader,
@@ -198,6 +208,36 @@ describe("a submission", () => {
   });
 });
 
+describe("what was decided under the id of a group", () => {
+  /** The same id, and what a leader has made of the rest. */
+  function otherThan(sent: QueuedGroup, changes: Partial<ProposalGroup>): QueuedGroup {
+    return { ...sent, bytes: encodeGroup({ ...decodeGroup(sent.bytes), ...changes }) };
+  }
+
+  test.each<[string, Partial<ProposalGroup>, EntryDecision["outcomes"][number]]>([
+    ["another event", { commands: [eventCommand(ORIGIN, 2)] }, { status: "decided", commands: [accepted()] }],
+    ["a command more", { commands: [eventCommand(ORIGIN, 1), eventCommand(ORIGIN, 1)] }, { status: "expired" }],
+    ["a shorter life", { notAfter: 1 }, { status: "expired" }],
+    ["another command, that was refused", { commands: [{ kind: "mark_certify_point" }] }, { status: "duplicate" }],
+  ])("is not taken for it: %s", async (_what, changes, outcome) => {
+    const results = await submitted();
+    const sent = lastGroup();
+    decide(otherThan(sent, changes), outcome);
+    expect(results).toMatchObject([{ kind: "refused", code: "outcome_unknown" }]);
+    expect([others, covered.length, proposals.openCount]).toEqual([1, 0, 0]);
+    decide(sent, { status: "decided", commands: [accepted()] });
+    expect([results.length, others]).toEqual([1, 1]);
+  });
+
+  test("of another node, or another life of this one, is nobody's business here", async () => {
+    const results = await submitted();
+    const sent = lastGroup();
+    decide(otherThan(sent, { id: { ...sent.id, incarnation: 99 } }), { status: "decided", commands: [accepted()] });
+    decide(otherThan(sent, { id: { ...sent.id, node: 99n } }), { status: "decided", commands: [accepted()] });
+    expect([results.length, others]).toEqual([0, 0]);
+  });
+});
+
 describe("leaders come and go", () => {
   test("a waiting group goes to the first leader there is", async () => {
     leader = null;
@@ -339,6 +379,9 @@ describe("a leader's refusal", () => {
   test("given within the call that sends is taken as well", async () => {
     const reentrant: Proposals = new Proposals({
       clock,
+      logger: quietLogger,
+      sha256: nodeCrypto.sha256,
+      onOtherDecided: () => {},
       self: SELF,
       commitIndex: () => 0,
       leader: () => "a",

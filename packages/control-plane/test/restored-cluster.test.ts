@@ -92,7 +92,7 @@ describe("a restored group", () => {
     await cluster.until(
       () =>
         [...e.live().state.origins.values()].every(
-          ({ originFingerprint, tree }) => e.live().heldOf(originFingerprint)?.treeSize === tree.size,
+          ({ originFingerprint, tree }) => e.live().certifier.heldOf(originFingerprint)?.treeSize === tree.size,
         ),
       "every tree is certified",
     );

@@ -289,19 +289,21 @@ export class Reads {
 
   /**
    * Grants between two entities that are themselves neither superseded nor revoked, ascending by the lineages of
-   * grantor and grantee, and the newest one whatever its state.
+   * grantor and grantee, and the newest one whatever its state; with the position at which that is so.
    * @param limit at most PAGE_ROWS_MAX are returned
    */
   async grantsBetween(
     grantorFingerprint: Uint8Array,
     granteeFingerprint: Uint8Array,
     limit: number,
-  ): Promise<AsOfApplied & { readonly grants: readonly GrantRecord[]; readonly newest: GrantRecord | null }> {
+  ): Promise<ReadPosition & { readonly grants: readonly GrantRecord[]; readonly newest: GrantRecord | null }> {
     const query = grantsBetweenQuery(grantorFingerprint, granteeFingerprint, pageOf(limit));
-    const { appliedIndex, rows } = await this.#records<GrantBetweenRow>(query, isRecord);
+    const { appliedIndex, rows } = await this.#records<GrantBetweenRow>(query, () => true);
     const newest = rows.find(({ what }) => what === "newest");
     return {
       appliedIndex,
+      sequence: rows[0]?.newest_sequence ?? -1,
+      acceptedMs: rows[0]?.last_accepted_ms ?? 0,
       grants: rows.filter(({ what }) => what === "standing").map(toGrantRecord),
       newest: newest === undefined ? null : toGrantRecord(newest),
     };

@@ -33,10 +33,13 @@ export interface RecordQuery {
 }
 
 /** `l` is one row whatever else is found, so that an empty answer has an applied index as well. */
-export function withApplied(select: string, ctes = ""): string {
-  const found = "SELECT l.applied_index, found.* FROM state.ledger l LEFT JOIN LATERAL";
+export function withApplied(select: string, ctes = "", columns = "l.applied_index"): string {
+  const found = `SELECT ${columns}, found.* FROM state.ledger l LEFT JOIN LATERAL`;
   return `${ctes} ${found} (${select}) AS found ON true`;
 }
+
+/** The position of the snapshot, beside its applied index. */
+const WITH_POSITION = "l.applied_index, l.next_sequence - 1 AS newest_sequence, l.last_accepted_ms";
 
 const RECORDS = {
   name: "records",
@@ -79,17 +82,23 @@ const BETWEEN = `g.parties_prefix = ($1::bigint[])[1] AND g.grantor_fingerprint 
 
 const GRANTS_BETWEEN = {
   name: "grants_between",
-  text: withApplied(`
+  text: withApplied(
+    `
     (SELECT 'standing' AS what, ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
       WHERE ${BETWEEN} AND g.superseded_at IS NULL AND g.revoked_at IS NULL
       ORDER BY g.grantor_lineage, g.grantee_lineage LIMIT $4)
     UNION ALL
     (SELECT 'newest', ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
-      WHERE ${BETWEEN} ORDER BY g.sequence DESC LIMIT 1)`),
+      WHERE ${BETWEEN} ORDER BY g.sequence DESC LIMIT 1)`,
+    "",
+    WITH_POSITION,
+  ),
 };
 
 export interface GrantBetweenRow extends Omit<RecordRow, "what"> {
-  readonly what: "standing" | "newest";
+  readonly what: "standing" | "newest" | null;
+  readonly newest_sequence: number;
+  readonly last_accepted_ms: number;
 }
 
 export function grantsBetweenQuery(

@@ -132,6 +132,8 @@ describe("grants between two entities", () => {
       const found = await reads.grantsBetween(grantorFingerprint, granteeFingerprint, 100);
       expect(found.grants).toEqual(standing);
       expect(found.newest).toEqual(between.at(-1));
+      const { appliedIndex, sequence, acceptedMs } = found;
+      expect({ appliedIndex, sequence, acceptedMs }).toEqual(await reads.position());
       const first = await reads.grantsBetween(grantorFingerprint, granteeFingerprint, 1);
       expect(first.grants).toEqual(standing.slice(0, 1));
       several = Math.max(several, standing.length);
@@ -140,7 +142,7 @@ describe("grants between two entities", () => {
   });
 
   test("are none between strangers, and none the other way round", async () => {
-    const none = { appliedIndex: harness.state.appliedIndex, grants: [], newest: null };
+    const none = { ...(await reads.position()), grants: [], newest: null };
     expect(await reads.grantsBetween(hash("nobody"), hash("nobody"), 5)).toEqual(none);
     const [grant] = known.book.addedGrants();
     if (grant === undefined) throw new Error("the history has grants");

@@ -5,6 +5,7 @@ import {
   type EntryDecision,
   type GroupId,
   type LeafWrite,
+  type ProposalGroup,
   type Weight,
   LIMITS,
   encodeGroup,
@@ -15,8 +16,9 @@ import {
   weightOf,
 } from "@event-anchoring/ledger";
 import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
-import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import type { Clock } from "../environment.ts";
+import { type OriginFingerprint, type Sha256, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import type { RaftIndex } from "raft-ts";
+import type { Clock, Logger } from "../environment.ts";
 import type { QueuedGroup } from "./leader-queue.ts";
 import { groupKey } from "./leader-queue.ts";
 
@@ -48,12 +50,16 @@ export type SubmissionResult =
 
 export interface ProposalsOptions {
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly self: { readonly node: bigint; readonly incarnation: number };
   readonly commitIndex: () => number;
   /** The node that leads, perhaps this one; null: none is known. */
   readonly leader: () => string | null;
   /** Hands groups to the leader's queue, here or over the network; false: it cannot be reached now. */
   readonly sendTo: (leader: string, groups: readonly QueuedGroup[]) => boolean;
+  readonly sha256: Sha256;
+  /** Something else than this node has sent was decided under an id of its own. */
+  readonly onOtherDecided: () => void;
   /** Calls back once this node holds a certificate of at least that size. */
   readonly whenCovered: (origin: OriginFingerprint, treeSize: number, covered: () => void) => () => void;
 }
@@ -67,6 +73,8 @@ export interface ProposalsOptions {
  * At the deadline a *sent* group is answered `outcome_unknown`: the client asks again with its client_event_id.
  */
 interface LocalGroup extends QueuedGroup {
+  /** Of its encoding, which has one form only. */
+  readonly digest: Uint8Array;
   readonly submissions: OpenSubmission[];
   /** The leaders that may have it, once for each time it left. After a second time a refusal says nothing definite. */
   readonly sentTo: string[];
@@ -138,6 +146,7 @@ export class Proposals {
       if (id === undefined || id.node !== this.#options.self.node) return;
       const group = this.#groups.get(groupKey(id));
       if (group === undefined || id.incarnation !== this.#options.self.incarnation) return;
+      if (!this.isAsSent(entry.groups[at], group)) return this.#onOtherDecided(group);
       if (outcome.status === "duplicate") return;
       this.#groups.delete(groupKey(id));
       group.submissions.forEach((submission, position) => {
@@ -146,6 +155,25 @@ export class Proposals {
         else this.#onOutcome(submission, decided);
       });
     });
+  }
+
+  /** The log is what the leader has made of it: a group with an id of this node's need not be the one it has sent. */
+  isAsSent(decided: ProposalGroup | undefined, sent: { readonly digest: Uint8Array }): boolean {
+    return decided !== undefined && equalBytes(this.#options.sha256(encodeGroup(decided)), sent.digest);
+  }
+
+  /** What was sent may be decided by another way, or by nobody now that its id is taken. */
+  #onOtherDecided({ id, submissions }: LocalGroup): void {
+    this.#groups.delete(groupKey(id));
+    this.#options.onOtherDecided();
+    this.#options.logger.error("other_group_decided", { counter: id.counter, leader: this.#options.leader() });
+    const detail = "something else was decided under the id of this request";
+    for (const submission of submissions) this.#answer(submission, refusal("outcome_unknown", detail));
+  }
+
+  /** The last log index at which what is sent now may be decided: ids of decided groups are known for so long. */
+  notAfter(): RaftIndex {
+    return this.#options.commitIndex() + LIMITS.groupIdEntriesKept;
   }
 
   /** Answers whatever is due. Called every few ms; an answer is never later than its deadline plus one period. */
@@ -204,8 +232,7 @@ export class Proposals {
   #group(submissions: OpenSubmission[]): LocalGroup {
     this.#counter += 1;
     const id = { ...this.#options.self, counter: this.#counter };
-    const notAfter = this.#options.commitIndex() + LIMITS.groupIdEntriesKept;
-    const content = { id, notAfter, commands: submissions.map(({ command }) => command) };
+    const content = { id, notAfter: this.notAfter(), commands: submissions.map(({ command }) => command) };
     const bytes = encodeGroup(content);
     const traces = submissions.flatMap(({ trace }) => trace ?? []);
     const group: LocalGroup = {
@@ -213,6 +240,7 @@ export class Proposals {
       ...waitingGroupOf(content, bytes.length),
       id,
       bytes,
+      digest: this.#options.sha256(bytes),
       submissions,
       from: null,
       sentTo: [],

@@ -1,7 +1,7 @@
 import type { LocalResponse, SubmittedRecord, SubmittedOutcome } from "@event-anchoring/control-contract";
 import type { CommandOutcome, RecordOutcome, LedgerState } from "@event-anchoring/ledger";
-import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import type { HeldCertificate } from "../certification/certifier.ts";
+import { bytesToHex } from "@event-anchoring/protocol";
+import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
 import { localCertificate } from "../certification/linearizable-reads.ts";
 import type { SubmissionResult } from "./proposals.ts";
 
@@ -10,7 +10,7 @@ const RETRY_AFTER_MS = 1000;
 
 export interface AnswerView {
   readonly state: LedgerState;
-  heldOf(origin: OriginFingerprint): HeldCertificate | null;
+  readonly certifier: Pick<Certifier, "heldOf">;
 }
 
 type Answer = Omit<Extract<LocalResponse, { type: "submitted" }>, "requestId"> | Refusal;
@@ -32,7 +32,7 @@ function submittedOutcome(outcome: CommandOutcome, view: AnswerView, isCertified
     if (record.status !== "accepted" || !isCertified) return uncertified(record);
     const { leaf, clientEventSalt } = record;
     const key = bytesToHex(leaf.originFingerprint);
-    const held = view.heldOf(leaf.originFingerprint);
+    const held = view.certifier.heldOf(leaf.originFingerprint);
     const tree = view.state.origins.get(key)?.tree;
     if (held === null || tree === undefined || held.treeSize <= leaf.depth) return uncertified(record);
     certificates.set(key, held);

@@ -6,10 +6,10 @@ import {
   type LedgerState,
   trustRootsOf,
 } from "@event-anchoring/ledger";
-import type { OriginFingerprint, TrustRoot } from "@event-anchoring/protocol";
+import type { TrustRoot } from "@event-anchoring/protocol";
 import type { EntryId, SoftState } from "raft-ts";
 import { Applier } from "../raft/applier.ts";
-import { Certifier, type HeldCertificate } from "../certification/certifier.ts";
+import { Certifier } from "../certification/certifier.ts";
 import { ClockGuard } from "./clock-guard.ts";
 import { Contradictions } from "../certification/contradictions.ts";
 import { createDriver } from "../raft/create-driver.ts";
@@ -151,11 +151,6 @@ export class Session {
   /** One command of a client, an operator or of this node itself. */
   submit(submission: Submission): void {
     this.proposals.submit(submission);
-  }
-
-  /** The newest certificate of an origin that this node holds. */
-  heldOf(origin: OriginFingerprint): HeldCertificate | null {
-    return this.certifier.heldOf(origin);
   }
 
   read(request: ReadRequest): void {
@@ -383,13 +378,15 @@ export class Session {
   }
 
   #makeProposals(): Proposals {
-    const { environment, identity, promises, node } = this.#options;
+    const { environment, identity, promises, node, signatures, decisions } = this.#options;
     return new Proposals({
-      clock: environment.clock,
+      ...environment,
       self: { node: identity.raftId, incarnation: promises.current.incarnation },
       commitIndex: () => node.basicStatus().commit,
       leader: () => this.leaderNodeId(),
       sendTo: (leader, groups) => this.#frames.propose(leader, groups),
+      sha256: signatures.crypto.sha256,
+      onOtherDecided: () => decisions.noteOtherGroup(),
       whenCovered: (origin, treeSize, covered) => this.certifier.whenCovered(origin, treeSize, covered),
     });
   }

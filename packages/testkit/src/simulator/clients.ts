@@ -11,7 +11,7 @@ import { type MadeCommand, RecordMaker } from "./record-maker.ts";
 import type { Seeded } from "./seeded.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 import type { Trace } from "./trace.ts";
-import type { Witness } from "./witness.ts";
+import { type Witness, contentNameOf } from "./witness.ts";
 import type { Scheduled, World } from "./world.ts";
 
 export interface ClientsOptions {
@@ -223,6 +223,10 @@ export class Clients {
     const { witness } = this.#options;
     const name = `${operation.name}/${at}`;
     if (record.status === "rejected") return this.#reject(operation, record.rejection.code);
+    const content = record.status === "accepted" ? contentNameOf(record.leaf) : null;
+    if (content !== null && content !== operation.contents[at]) {
+      witness.fail("anAnswerIsAboutWhatWasAsked", `${name} is acknowledged as a leaf with another content`);
+    }
     const anchorId = bytesToHex(record.anchorId);
     if (record.status === "replayed") {
       this.counts.replayed += 1;

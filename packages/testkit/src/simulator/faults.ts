@@ -36,7 +36,10 @@ export const FAULTS = [
   "clone",
 ] as const;
 
-export type Fault = (typeof FAULTS)[number];
+/** What a node does that lies. No life draws these; they are asked for. */
+export const LIES = ["altered_proposals"] as const;
+
+export type Fault = (typeof FAULTS)[number] | (typeof LIES)[number];
 
 /** These spend an identity: at most as many machines as the cluster can do without. */
 export const SPENDING: ReadonlySet<Fault> = new Set([

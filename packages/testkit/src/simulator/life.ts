@@ -383,7 +383,9 @@ class Life {
       // Whoever has stopped for good holds the rules back until a trust root says so.
       if (active.length === sessions.length && session.state.rules !== RULES_MAX) return false;
       const origins = [...session.state.origins.values()];
-      return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);
+      return origins.every(
+        ({ originFingerprint, tree }) => session.certifier.heldOf(originFingerprint)?.treeSize === tree.size,
+      );
     });
   }
 

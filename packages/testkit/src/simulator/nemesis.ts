@@ -168,6 +168,7 @@ export class Nemesis {
       case "stale_leader":
       case "copy_comes_late":
       case "membership_change_comes_late":
+      case "altered_proposals":
         return SCRIPTS[fault](this.#stage, this.#leader() ?? machine);
       case "corrupt_row":
         return this.#corrupt(machine);

@@ -56,6 +56,7 @@ export const PLANTED_BUGS = {
   slow_clock_not_guarded: "a leader far behind the median stamps entries",
   rules_raised_early: "the rules are raised before every node has said that it knows them",
   passed_points_unsigned: "who becomes entitled to sign does not sign what it has passed, and nobody is asked again",
+  decided_not_compared: "whatever is decided under a group's id is taken for the group",
   stall_holds_back_operators: "no trust root goes through while leaves wait for a certificate",
   version_raised_early: "an entry of a version that nobody reads is proposed",
 } as const;

@@ -1,5 +1,5 @@
 import type { ControlPlaneNode } from "@event-anchoring/control-plane";
-import { decodeGroup, encodeGroup, LIMITS } from "@event-anchoring/ledger";
+import { LIMITS } from "@event-anchoring/ledger";
 import type { Bugs } from "./planted-bugs.ts";
 
 type Session = NonNullable<ControlPlaneNode["session"]>;
@@ -8,9 +8,10 @@ type Session = NonNullable<ControlPlaneNode["session"]>;
 export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { session } = node;
   if (session === null || bugs.size === 0) return;
-  const { certifier, clockGuard, state, upkeep } = session;
+  const { certifier, clockGuard, proposals, state, upkeep } = session;
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
   if (bugs.has("slow_clock_not_guarded")) clockGuard.behindMedianMs = () => 0;
+  if (bugs.has("decided_not_compared")) proposals.isAsSent = () => true;
   if (bugs.has("rules_raised_early")) upkeep.rules.heldBackBy = () => [];
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
   if (bugs.has("revoked_key_still_good")) forgetRevocations(session);
@@ -75,15 +76,8 @@ export function keepGroupIdsFor(entries: number, node: ControlPlaneNode, bugs: B
     groupIds.forgetBelow(index - entries);
     add(id, index);
   };
-  const { leaderQueue } = session;
-  const offer = leaderQueue.offer.bind(leaderQueue);
+  const { proposals } = session;
+  const notAfter = proposals.notAfter.bind(proposals);
   const isIgnored = bugs.has("not_after_ignored");
-  leaderQueue.offer = (groups) => {
-    const shortened = groups.map((queued) => {
-      const group = decodeGroup(queued.bytes);
-      const notAfter = isIgnored ? Number.MAX_SAFE_INTEGER : group.notAfter - LIMITS.groupIdEntriesKept + entries;
-      return { ...queued, bytes: encodeGroup({ ...group, notAfter }) };
-    });
-    offer(shortened);
-  };
+  proposals.notAfter = () => (isIgnored ? Number.MAX_SAFE_INTEGER : notAfter() - LIMITS.groupIdEntriesKept + entries);
 }

@@ -1,4 +1,6 @@
 import { membershipContext } from "@event-anchoring/control-plane";
+import { type Command, decodeGroup, encodeGroup } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { ConfChangeRefusedError, NotLeaderError, ProposalDroppedError } from "raft-ts";
 import type { Seeded } from "./seeded.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
@@ -40,6 +42,7 @@ export const SCRIPTS = {
   stale_leader: makeStale,
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
+  altered_proposals: alterProposals,
 } as const;
 
 /** A leader writes what nobody hears of, comes back to another one, and is cut from power as it gives that up. */
@@ -145,6 +148,38 @@ function membershipChangeComesLate(stage: Stage, leader: SimulatedMachine): void
       }
     });
   });
+}
+
+const LIES_FOR_MS = 1500;
+/** Queues whose leader lies at the moment. */
+const LYING = new WeakSet<object>();
+
+/** A leader proposes other events than a follower has sent it, under the follower's id. */
+function alterProposals(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, random, world } = stage;
+  const queue = leader.node?.session?.leaderQueue;
+  if (queue === undefined || LYING.has(queue)) return;
+  LYING.add(queue);
+  const offer = queue.offer.bind(queue);
+  queue.offer = (groups) => offer(groups.map((group) => (group.from === null ? group : altered(group))));
+  stage.later(LIES_FOR_MS, () => {
+    queue.offer = offer;
+    LYING.delete(queue);
+  });
+  const followers = machines.filter((each) => each !== leader);
+  for (let burst = 0; burst < 4; burst++) {
+    world.after(burst * 50, () => stage.writePlainEvent(random.pick(followers)));
+  }
+}
+
+function altered<Queued extends { readonly bytes: Uint8Array }>(queued: Queued): Queued {
+  const group = decodeGroup(queued.bytes);
+  const commands = group.commands.map((command): Command => {
+    if (command.kind !== "record_events") return command;
+    const events = command.events.map((event) => ({ ...event, eventHash: nodeCrypto.sha256(event.eventHash) }));
+    return { ...command, events };
+  });
+  return { ...queued, bytes: encodeGroup({ ...group, commands }) };
 }
 
 export function pairsOf(

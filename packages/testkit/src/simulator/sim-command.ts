@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { GROWTH_NAMES } from "./cluster-plan.ts";
-import { FAULTS, type Fault } from "./faults.ts";
+import { FAULTS, type Fault, LIES } from "./faults.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
 import { type CommonOptions, liveMany } from "./life-pool.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
@@ -84,8 +84,9 @@ interface Values {
 
 function commonOptions(values: Values): CommonOptions | string {
   const faults = values.faults?.split(",");
-  const strange = faults?.find((fault) => !FAULTS.some((known) => known === fault));
-  if (strange !== undefined) return `no fault is called ${strange}; there are ${FAULTS.join(", ")}`;
+  const known: readonly string[] = [...FAULTS, ...LIES];
+  const strange = faults?.find((fault) => !known.includes(fault));
+  if (strange !== undefined) return `no fault is called ${strange}; there are ${known.join(", ")}`;
   if (values.bug !== undefined && !(values.bug in PLANTED_BUGS)) return `no planted bug is called ${values.bug}`;
   const harm = values["harm-seconds"];
   const nodes = values.nodes === undefined ? undefined : Number(values.nodes);

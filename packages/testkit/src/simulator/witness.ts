@@ -479,7 +479,7 @@ export class Witness {
 }
 
 /** What an event or claim of a simulated life is told apart by; null: neither. */
-function contentNameOf(bytes: Uint8Array): string | null {
+export function contentNameOf(bytes: Uint8Array): string | null {
   const leaf = decodeLeaf(bytes);
   if (leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent) return bytesToHex(leaf.eventHash);
   return leaf.kind === LEAF_KIND.claim ? bytesToHex(leaf.attributeHash) : null;
