@@ -36,8 +36,8 @@ function noActiveGrant(newest: GrantRecord | null, at: AsOf, records: Records): 
 }
 
 /**
- * In the order of their lineages. They are judged at the position of the snapshot that has shown them: what they hang on
- * is read afterwards, and an ending that came meanwhile is after that position.
+ * In the order of their lineages. They are judged at the position of the snapshot that has shown them: what they hang
+ * on is read afterwards, and an ending that came meanwhile is after that position.
  * @throws ProblemError `no_active_grant` if there is none
  */
 async function grantsInForce(
