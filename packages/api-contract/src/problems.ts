@@ -310,7 +310,13 @@ const UNAVAILABLE_PROBLEMS = {
     status: 503,
     title: "Certification stalled",
     detail: "Too few nodes co-sign at the moment.",
-    when: "Committed leaves stay uncertified too long, or the certificate a read needs does not come in time.",
+    when: "Committed leaves stay uncertified too long: no new ones are taken, or a read waits in vain.",
+  },
+  origin_contradicted: {
+    status: 503,
+    title: "Origin contradicted",
+    detail: "Two certificates of this origin contradict each other. Nothing is written until an operator has acted.",
+    when: "A quorum has signed another tree of the origin than this node's. Other origins go on.",
   },
   clock_unsafe: {
     status: 503,

@@ -64,6 +64,7 @@ export const NODE_PROBLEMS: readonly ProblemCode[] = [
   "overloaded",
   "no_leader",
   "certification_stalled",
+  "origin_contradicted",
   "not_initialised",
   "unavailable",
   "fenced",

@@ -152,6 +152,7 @@ const REFUSAL_PROBLEMS: Readonly<Record<UnservedCode, ProblemCode>> = {
   storage_full: "storage_full",
   deadline_exceeded: "deadline_exceeded",
   too_large: "body_too_large",
+  origin_contradicted: "origin_contradicted",
 };
 
 function storeProblem(error: StoreError): Problem {

@@ -6,6 +6,7 @@ import { addDemo, addTrace } from "./command-lines/chains.ts";
 import { HELP } from "./command-lines/context.ts";
 import type { CommandContext, Surroundings } from "./command-lines/context.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
+import { addEvidence } from "./command-lines/evidence.ts";
 import { addFsck } from "./command-lines/fsck.ts";
 import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
@@ -98,6 +99,7 @@ function buildProgram(context: CommandContext): Command {
   addBackup(program, context);
   addRestore(program, context);
   addFsck(program, context);
+  addEvidence(program, context);
   addStatus(program, context);
   addDemo(program, context);
   addCompletion(program, context);

@@ -33,11 +33,12 @@ export {
   BULK_FRAME_BYTES_MAX,
   CONTROL_FRAME_BYTES_MAX,
   GROUP_TRACES_MAX,
+  LINES_MAX,
   SEQUENCE_BYTES,
   decodePeerFrame,
   encodePeerFrame,
 } from "./peer-frames.ts";
-export type { GroupTrace, Lane, PeerCosignature, PeerFrame } from "./peer-frames.ts";
+export type { GroupTrace, HeadLine, Lane, PeerCosignature, PeerFrame } from "./peer-frames.ts";
 export type { CallContext, TraceContext } from "./call-context.ts";
 export {
   HELLO_ANSWER_FRAME_BYTES_MAX,

@@ -11,7 +11,7 @@ import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
 import type { GroupId } from "@event-anchoring/ledger";
 import { readTraceContext, writeTraceContext } from "./call-context.ts";
 import type { TraceContext } from "./call-context.ts";
-import { readDetail, readList, writeDetail, writeList } from "./fields.ts";
+import { readDetail, readList, readNodeId, writeDetail, writeList, writeNodeId } from "./fields.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
 import type { RefusalCode } from "./refusal-code.ts";
 
@@ -29,6 +29,8 @@ export const BULK_FRAME_BYTES_MAX = 4 * 1024 * 1024;
 export const SEQUENCE_BYTES = 8;
 
 const COSIGNATURES_MAX = 4096;
+/** Signatures in one exchange: those of all nodes over a few sizes. */
+export const LINES_MAX = 256;
 const GROUPS_MAX = 8192;
 const GROUP_ID_BYTES = 24;
 /** Traced writes named with one frame of proposals; the others of it go untraced. */
@@ -48,6 +50,18 @@ export interface PeerCosignature {
   readonly effect: Uint8Array;
 }
 
+/** What a node's key has signed about one size of one origin, whoever passes it on. */
+export interface HeadLine {
+  /** The signer. */
+  readonly nodeId: string;
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  /** Unix seconds, as signed. */
+  readonly timeS: number;
+  readonly signature: Uint8Array;
+}
+
 /** A traced write among the proposal groups of its frame. */
 export interface GroupTrace {
   /** Position of its group in the frame. */
@@ -59,6 +73,8 @@ export type PeerFrame =
   /** A raft message as raft-ts encodes it; opaque here. */
   | { readonly type: "raft"; readonly message: Uint8Array }
   | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[] }
+  /** Of a size whose roots differ: what the sender holds of all nodes' signatures over it, whichever root they name. */
+  | { readonly type: "lines"; readonly items: readonly HeadLine[] }
   /**
    * Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. `traces` stand
    * beside the groups, never in them: what a log entry holds does not depend on whether somebody watches.
@@ -86,7 +102,15 @@ export type PeerFrame =
   /** The leader's span of an entry that holds traced writes, so that each node's spans of it are of the same trace. */
   | { readonly type: "entry_trace"; readonly index: number; readonly term: number; readonly context: TraceContext };
 
-const FRAME = { raft: 1, cosignatures: 2, proposals: 3, proposals_refused: 4, clock: 5, entry_trace: 6 } as const;
+const FRAME = {
+  raft: 1,
+  cosignatures: 2,
+  proposals: 3,
+  proposals_refused: 4,
+  clock: 5,
+  entry_trace: 6,
+  lines: 8,
+} as const;
 /** Proposals that begin with their traces. */
 const FRAME_TRACED_PROPOSALS = 7;
 
@@ -99,6 +123,9 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
   switch (frame.type) {
     case "cosignatures":
       writeList(writer, frame.items, (item) => writeCosignature(writer, item));
+      break;
+    case "lines":
+      writeList(writer, frame.items, (item) => writeLine(writer, item));
       break;
     case "proposals":
       if (traces.length > 0) writeGroupTraces(writer, traces);
@@ -146,6 +173,8 @@ function readFrame(reader: ByteReader): PeerFrame {
       return { type: "raft", message: reader.bytes(reader.remaining) };
     case FRAME.cosignatures:
       return { type: "cosignatures", items: readList(reader, COSIGNATURES_MAX, () => readCosignature(reader)) };
+    case FRAME.lines:
+      return { type: "lines", items: readList(reader, LINES_MAX, () => readLine(reader)) };
     case FRAME.proposals:
       return readProposals(reader);
     case FRAME_TRACED_PROPOSALS:
@@ -207,5 +236,22 @@ function readCosignature(reader: ByteReader): PeerCosignature {
     signature: reader.bytes(64),
     raftIndex: reader.u64(),
     effect: reader.bytes(32),
+  };
+}
+
+function writeLine(writer: ByteWriter, { nodeId, ...line }: HeadLine): void {
+  writeNodeId(writer, nodeId);
+  writer.bytes(line.originFingerprint, 32).u64(line.treeSize).bytes(line.rootHash, 32);
+  writer.u64(line.timeS).bytes(line.signature, 64);
+}
+
+function readLine(reader: ByteReader): HeadLine {
+  return {
+    nodeId: readNodeId(reader),
+    originFingerprint: toOriginFingerprint(reader.bytes(32)),
+    treeSize: reader.u64(),
+    rootHash: reader.bytes(32),
+    timeS: reader.u64(),
+    signature: reader.bytes(64),
   };
 }

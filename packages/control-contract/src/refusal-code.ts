@@ -6,7 +6,8 @@ import { DecodeError } from "@event-anchoring/protocol";
  *
  * - `outcome_unknown`: it was proposed and nobody can say whether it will be applied. Ask again with the same id.
  * - `overloaded`, `no_leader`, `certification_stalled`, `clock_unsafe`, `not_initialised`, `unavailable`, `fenced`,
- *   `storage_full`, `deadline_exceeded`, `too_large`: it was not proposed, and nothing will come of it.
+ *   `storage_full`, `deadline_exceeded`, `too_large`, `origin_contradicted`: it was not proposed, and nothing will come
+ *   of it.
  */
 export const REFUSAL_CODES = [
   "outcome_unknown",
@@ -20,6 +21,7 @@ export const REFUSAL_CODES = [
   "storage_full",
   "deadline_exceeded",
   "too_large",
+  "origin_contradicted",
 ] as const;
 
 export type RefusalCode = (typeof REFUSAL_CODES)[number];

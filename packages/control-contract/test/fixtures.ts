@@ -319,6 +319,19 @@ export const peerFrames: readonly PeerFrame[] = [
   },
   { type: "entry_trace", index: 2 ** 40, term: 7, context: TRACE },
   {
+    type: "lines",
+    items: [
+      {
+        nodeId: "a",
+        originFingerprint: toOriginFingerprint(new Uint8Array(32).fill(1)),
+        treeSize: 9,
+        rootHash: new Uint8Array(32).fill(2),
+        timeS: 1_700_000_000,
+        signature: new Uint8Array(64).fill(3),
+      },
+    ],
+  },
+  {
     type: "proposals_refused",
     ids: [{ node: 0xffff_ffff_ffff_ffffn, incarnation: 3, counter: 2 ** 40 }],
     code: "clock_unsafe",

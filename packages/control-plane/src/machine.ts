@@ -9,11 +9,13 @@ import {
   installSnapshot,
 } from "@event-anchoring/store";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { RaftEngine } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
 import { PromiseFile, type OpenedPromiseFile, type Promises } from "./promises/promise-file.ts";
 import type { OpenScrub } from "./scrub/scrub.ts";
+import type { EvidenceFiles } from "./certification/evidence.ts";
+import { evidenceFolder } from "./certification/evidence-folder.ts";
 import { type OpenStorage, openStorage } from "./storage.ts";
 import { createPeerNetwork } from "./transport/index.ts";
 import type { PeerNetwork, PeerNetworkOptions } from "./transport/network-types.ts";
@@ -39,6 +41,7 @@ export interface Machine {
   /** The Ed25519 rule and SHA-256, on the event loop. */
   readonly crypto: Crypto;
   readonly promiseVolume: PromiseVolume;
+  readonly evidence: EvidenceFiles;
   /** @throws StoreError */
   openStorage(onLost: (cause: Error) => void): Promise<OpenStorage>;
   createNetwork(options: PeerNetworkOptions): PeerNetwork;
@@ -62,6 +65,7 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
       open: () => PromiseFile.open(promisePath),
       create: (promises) => PromiseFile.create(promisePath, promises),
     },
+    evidence: evidenceFolder(join(dirname(promisePath), "evidence")),
     openStorage: (onLost) => openStorage({ url, readOnlyRole, onLost }),
     createNetwork: createPeerNetwork,
     loadEngine: () => RaftEngine.load(),

@@ -366,6 +366,8 @@ export class ControlPlaneNode {
       rulesHeldAt: config.rules_max,
       pinnedIndex: () => this.snapshots.pinnedIndex,
       restoration: storage.restoration ?? null,
+      evidence: machine.evidence,
+      evidenceKept: await machine.evidence.load(),
       onEnd: end,
     });
   }

@@ -16,6 +16,7 @@ import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
 import { isGoodCosignature } from "../src/certification/certificates.ts";
 import { Certifier, type HeldCertificate } from "../src/certification/certifier.ts";
+import { Comparison } from "../src/certification/comparison.ts";
 import type { NodeIdentity } from "../src/identity.ts";
 import type { SignedHead } from "../src/promises/promise-file.ts";
 import { type Deferred, StepClock, deferred, quietLogger, settle } from "./doubles.ts";
@@ -41,6 +42,8 @@ class Replica {
   readonly state: LedgerState = emptyLedgerState(nodeCrypto.sha256);
   readonly clock = new StepClock();
   readonly certifier: Certifier;
+  readonly comparison: Comparison;
+  readonly evidence: ReadonlyMap<string, string> = new Map();
   readonly said: PeerCosignature[] = [];
   readonly repliedTo: { to: string; items: readonly PeerCosignature[] }[] = [];
   readonly certificates: HeldCertificate[] = [];
@@ -58,6 +61,21 @@ class Replica {
     if (identity === undefined) throw new Error(nodeId);
     this.identity = identity;
     for (const head of heads) this.heads.set(bytesToHex(head.originFingerprint), head);
+    this.comparison = new Comparison({
+      clock: this.clock,
+      logger: quietLogger,
+      crypto: nodeCrypto,
+      state: this.state,
+      nodeId,
+      evidence: { load: async () => this.evidence, keep: async () => {} },
+      evidenceKept: this.evidence,
+      exchange: () => {},
+      onRefused: (from) => this.refused.push(from),
+      onDiffers: (from, _point, detail) => this.contradictions.push(`${from}: ${detail}`),
+      onForgotten: (detail) => this.forgotten.push(detail),
+      onReleased: (origin) => this.certifier.onReleased(origin),
+      onFailure: (error) => this.failures.push(error),
+    });
     this.certifier = new Certifier({
       clock: this.clock,
       logger: quietLogger,
@@ -77,7 +95,7 @@ class Replica {
       broadcast: (items) => this.said.push(...items),
       sendTo: (to, items) => this.repliedTo.push({ to, items }),
       onCertificate: (certificate) => this.certificates.push(certificate),
-      onContradiction: (from, detail) => this.contradictions.push(`${from}: ${detail}`),
+      comparison: this.comparison,
       onRefused: (from) => this.refused.push(from),
       onForgotten: (detail) => this.forgotten.push(detail),
       onFailure: (error) => this.failures.push(error),
@@ -320,19 +338,20 @@ describe("a certificate", () => {
     expect(a.contradictions).toEqual(["b: another root at size 2"]);
   });
 
-  test("is made in spite of another effect chain, which is reported", () => {
-    const item = { ...soleOf(b.saidOf(1)), effect: new Uint8Array(32).fill(1) };
-    a.certifier.onCosignatures("b", [item]);
-    expect(a.contradictions).toEqual(["b: another effect chain at log index 1"]);
-    expect(a.sizeHeld()).toBe(1);
+  test("does not hide a third node that differs: what comes late, or is not needed, is compared too", async () => {
+    for (const each of [a, b]) each.apply(event(1));
+    c.apply(event(99));
+    await settle();
+    a.certifier.onCosignatures("b", b.saidOf(2));
+    expect(a.sizeHeld()).toBe(2);
+    a.certifier.onCosignatures("c", c.saidOf(2));
+    expect(a.contradictions).toContain("c: another root at size 2");
   });
 
-  test("does not hide a third node that differs: what comes late, or is not needed, is compared too", () => {
-    const root = { ...soleOf(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
-    a.certifier.onCosignatures("b", b.saidOf(1));
-    expect(a.sizeHeld()).toBe(1);
-    a.certifier.onCosignatures("c", [root]);
-    expect(a.contradictions).toEqual(["c: another root at size 1"]);
+  test("is contradicted by what a key has signed, and by no word that it has not", () => {
+    const forged = { ...soleOf(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
+    a.certifier.onCosignatures("c", [forged]);
+    expect([a.contradictions, a.refused]).toEqual([[], ["c"]]);
   });
 
   test("never goes back to a smaller size", async () => {

@@ -39,17 +39,27 @@ export async function anchor(cluster: MemoryCluster, node: MemoryNode, seed: num
 }
 
 /** The outcome of one command, through this node. */
-export async function decided(cluster: MemoryCluster, node: MemoryNode, command: Command): Promise<CommandOutcome> {
+export async function decided(
+  cluster: MemoryCluster,
+  node: MemoryNode,
+  command: Command,
+  patienceMs = 300,
+): Promise<CommandOutcome> {
   const result = cluster.submit(node, command);
-  await cluster.time.advance(300);
+  await cluster.time.advance(patienceMs);
   const given = await result;
   if (given.kind !== "decided") throw new Error(`refused: ${given.code}: ${given.detail}`);
   return given.outcome;
 }
 
 /** The leaf that one command appends, through this node. */
-export async function recorded(cluster: MemoryCluster, node: MemoryNode, command: Command): Promise<LeafWrite> {
-  const outcome = await decided(cluster, node, command);
+export async function recorded(
+  cluster: MemoryCluster,
+  node: MemoryNode,
+  command: Command,
+  patienceMs?: number,
+): Promise<LeafWrite> {
+  const outcome = await decided(cluster, node, command, patienceMs);
   const record = outcome.kind === "records" ? outcome.records[0] : undefined;
   if (record?.status !== "accepted") throw new Error(`not accepted: ${JSON.stringify(record ?? outcome)}`);
   return record.leaf;

@@ -4,7 +4,6 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { Certifier, HeldCertificate } from "../src/certification/certifier.ts";
 import { ClockGuard } from "../src/session/clock-guard.ts";
-import { Contradictions } from "../src/certification/contradictions.ts";
 import { Leadership } from "../src/proposals/leadership.ts";
 import type { Submission } from "../src/proposals/proposals.ts";
 import { StepClock, quietLogger } from "./doubles.ts";
@@ -25,6 +24,7 @@ let recorded: number;
 let submitted: Submission[];
 let transfers: number;
 let isBorn: boolean;
+let isStopped: boolean;
 let leadership: Leadership;
 
 beforeEach(() => {
@@ -37,6 +37,7 @@ beforeEach(() => {
   submitted = [];
   transfers = 0;
   isBorn = true;
+  isStopped = false;
   const state = emptyLedgerState(nodeCrypto.sha256);
   Object.defineProperty(state, "trustRootChain", { get: () => (isBorn ? {} : null) });
   Object.defineProperty(state, "origins", {
@@ -47,6 +48,7 @@ beforeEach(() => {
   });
   const certifier = {
     uncovered: () => uncovered,
+    isStopped: () => isStopped,
     heldOf: () => (held === 0 ? null : ({ originFingerprint: ORIGIN, treeSize: held } as HeldCertificate)),
   };
   leadership = new Leadership({
@@ -166,22 +168,16 @@ describe("certificates to record", () => {
     expect(sizes()).toEqual([]);
   });
 
+  test("are none of an origin that has stopped: both certificates of a fork are kept out of the log", () => {
+    held = 5;
+    isStopped = true;
+    expect(sizes()).toEqual([]);
+  });
+
   test("are proposed again after a change of office: the entry may be lost", () => {
     held = 5;
     leadership.onRecording(leadership.certificatesToRecord());
     leadership.onRoleChange();
     expect(sizes()).toEqual([5]);
-  });
-});
-
-describe("contradictions", () => {
-  test("stop this node when as many distinct peers as make a quorum differ from it, not before", () => {
-    const contradictions = new Contradictions(() => 2);
-    expect([contradictions.note("c"), contradictions.note("c"), contradictions.note("b")]).toEqual([
-      false,
-      false,
-      true,
-    ]);
-    expect(contradictions.peers).toEqual(["b", "c"]);
   });
 });

@@ -18,10 +18,11 @@ import {
   raftIdOf,
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
-import { SimulatedProcess, SimulatedTables, WORLD_START_MS, World } from "@event-anchoring/testkit";
+import { type Lie, SimulatedProcess, SimulatedTables, WORLD_START_MS, World } from "@event-anchoring/testkit";
 import { type Entry, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
 import type { Environment, VerifyAsync } from "../src/environment.ts";
+import type { EvidenceFiles } from "../src/certification/evidence.ts";
 import type { NodeIdentity } from "../src/identity.ts";
 import { KnownTrustRoot } from "../src/membership/known-trust-root.ts";
 import { bootstrapConfState } from "../src/session/members.ts";
@@ -137,6 +138,12 @@ export class MemoryNode {
   signatures: SignatureVerifier | null = null;
   decisions = new DecisionCounts();
   end: SessionEnd | null = null;
+  /** Survives a crash, as files do. */
+  evidence: ReadonlyMap<string, string> = new Map();
+  readonly evidenceFiles: EvidenceFiles = {
+    load: async () => this.evidence,
+    keep: async (name, text) => void (this.evidence = new Map([...this.evidence, [name, text]])),
+  };
   /** null: it begins empty. */
   readonly beginning: Beginning | null;
 
@@ -187,6 +194,8 @@ export class MemoryCluster {
   readonly sent: SentFrame[] = [];
   /** After how many ms a frame arrives: no number is a loss, two numbers are a duplicate, unequal ones reorder. */
   link: (sent: SentFrame) => readonly number[] = () => [LINK_DELAY_MS];
+  /** A member that lies; null: nobody does. */
+  liar: { readonly nodeId: string; readonly lie: Lie } | null = null;
   readonly #engine: RaftEngine;
   readonly #cut = new Set<string>();
   #seed = 1;
@@ -280,6 +289,8 @@ export class MemoryCluster {
       rulesHeldAt: null,
       pinnedIndex: () => null,
       restoration: beginning?.restoration ?? null,
+      evidence: node.evidenceFiles,
+      evidenceKept: node.evidence,
       onEnd: (end) => {
         node.end = end;
         node.session = null;
@@ -364,15 +375,27 @@ export class MemoryCluster {
 
   #send(from: string, to: string, lane: Lane, frame: PeerFrame): boolean {
     if (!this.#isUp(from, to)) return false;
-    this.sent.push({ from, to, lane, frame });
+    const leaving = from === this.liar?.nodeId ? this.liar.lie.onLeaving(to, frame) : [frame];
+    for (const each of leaving) this.#carry({ from, to, lane, frame: each });
+    return true;
+  }
+
+  #carry(sent: SentFrame): void {
+    const { from, to } = sent;
+    this.sent.push(sent);
     const receiver = this.node(to).session;
-    for (const delayMs of this.link({ from, to, lane, frame })) {
+    for (const delayMs of this.link(sent)) {
       this.time.clock.startTimer(delayMs, () => {
         // What was on its way to an earlier life went down with its connection.
-        if (this.#isUp(from, to) && this.node(to).session === receiver) receiver?.onFrame(from, frame);
+        if (this.#isUp(from, to) && this.node(to).session === receiver) this.#arrive(sent);
       });
     }
-    return true;
+  }
+
+  #arrive({ from, to, lane, frame }: SentFrame): void {
+    const heard = to === this.liar?.nodeId ? this.liar.lie.onArriving(from, frame) : { frame, says: [] };
+    for (const said of heard.says) this.#carry({ from: to, lane, ...said });
+    if (heard.frame !== null) this.node(to).session?.onFrame(from, heard.frame);
   }
 }
 

@@ -111,8 +111,10 @@ describe("a linearizable read", () => {
   let waiters: Waiter[];
   let reads: LinearizableReads;
   let hasLeader: boolean;
+  let stopped: Set<string>;
 
   beforeEach(() => {
+    stopped = new Set();
     state = emptyLedgerState(nodeCrypto.sha256);
     hasLeader = true;
     held = new Map();
@@ -127,7 +129,8 @@ describe("a linearizable read", () => {
         else waiters.push(waiter);
         return () => (waiters = waiters.filter((each) => each !== waiter));
       },
-    } satisfies Pick<Certifier, "heldOf" | "whenCovered">;
+      isStopped: (origin) => stopped.has(bytesToHex(origin)),
+    } satisfies Pick<Certifier, "heldOf" | "whenCovered" | "isStopped">;
     reads = new LinearizableReads({
       clock,
       state,

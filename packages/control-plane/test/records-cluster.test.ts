@@ -211,8 +211,9 @@ describe("nested signatures", () => {
       records: [{ status: "rejected", rejection: { code: "signature_invalid" } }],
     });
     const [left, right] = honest as [MemoryNode, MemoryNode];
-    // The next leaf is cosigned, and with each cosignature goes what was decided up to there.
-    await recorded(cluster, right, claim("agent"));
+    // The next leaf is cosigned, and with each cosignature goes what was decided up to there. One root differs: all
+    // exchange what they have signed, and then the others certify theirs.
+    await recorded(cluster, right, claim("agent"), 3000);
     await cluster.until(() => liar.end !== null, "the node that differs has halted");
     expect(liar.end).toMatchObject({ kind: "halted", code: "diverged" });
     await cluster.until(() => cluster.leader() !== null, "another leader");

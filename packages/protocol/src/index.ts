@@ -143,6 +143,8 @@ export {
 export type { Checkpoint, CheckpointCode } from "./checkpoint.ts";
 export { cosignatureLine, cosignatureMessage, parseCosignatureLine, verifyCosignature } from "./cosignature.ts";
 export type { Cosignature } from "./cosignature.ts";
+export { ContradictionError, formatContradiction, verifyContradiction } from "./contradiction.ts";
+export type { ContradictingNote, Contradiction, ContradictionCode } from "./contradiction.ts";
 export { verifyKnownLines } from "./known-lines.ts";
 export type { KnownLines, NoteRefusal, NoteRefusalCode, VerifiedLine } from "./known-lines.ts";
 export { distinctPolicyLines, meetsQuorum } from "./quorum.ts";

@@ -67,3 +67,6 @@ export { PLANTED_BUGS } from "./simulator/planted-bugs.ts";
 export type { PlantedBug } from "./simulator/planted-bugs.ts";
 export { HOLD_MS_MAX, holdMs, hostileBodies } from "./hostile-bodies.ts";
 export type { HostileBody } from "./hostile-bodies.ts";
+export { Lies, NoLie } from "./simulator/lies/lie.ts";
+export type { Heard, LiarSelf, Lie, Said } from "./simulator/lies/lie.ts";
+export { OtherBytes, cosignedBy } from "./simulator/lies/other-bytes.ts";

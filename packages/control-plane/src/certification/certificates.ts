@@ -13,7 +13,13 @@ import {
   noteMessage,
   noteSignatureLine,
 } from "@event-anchoring/protocol";
-import type { Certificate, Cosignature } from "@event-anchoring/ledger";
+import {
+  type Certificate,
+  type Cosignature,
+  type LedgerState,
+  trustRootVersionAt,
+  trustRootsOf,
+} from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 
 /** The checkpoint text of an origin at one size: a pure function of the log prefix. */
@@ -24,6 +30,15 @@ export function checkpointText(root: TrustRoot, origin: OriginFingerprint, head:
 export interface TreeHead {
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
+}
+
+/** The trust root that judges a checkpoint of this size of an origin that this node has. */
+export function judgingRoot(state: LedgerState, originFingerprint: OriginFingerprint, treeSize: number): TrustRoot {
+  const origin = state.origins.get(bytesToHex(originFingerprint));
+  const version = origin === undefined ? null : trustRootVersionAt(origin, treeSize);
+  const signed = trustRootsOf(state).find(({ trustRoot }) => trustRoot.version === version);
+  if (signed === undefined) throw new Error(`no trust root judges size ${treeSize}`);
+  return signed.trustRoot;
 }
 
 /** What this node signs for a head at that time. */

@@ -1,22 +1,12 @@
 import type { PeerCosignature } from "@event-anchoring/control-contract";
-import {
-  type Certificate,
-  type Cosignature,
-  type LedgerState,
-  type OriginState,
-  trustRootVersionAt,
-  trustRootsOf,
-} from "@event-anchoring/ledger";
+import { type Certificate, type Cosignature, type LedgerState, type OriginState } from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { certificateNote, certifiedAtS, isActive, isGoodCosignature, signHead } from "./certificates.ts";
+import { certificateNote, certifiedAtS, isActive, isGoodCosignature, judgingRoot, signHead } from "./certificates.ts";
+import type { Comparison } from "./comparison.ts";
+import { OriginCertification, type OwnPoint } from "./origin-certification.ts";
 import type { Clock, Logger } from "../environment.ts";
 import type { SignedHead } from "../promises/promise-file.ts";
-
-/** Cosignatures of one peer that wait for this node to reach their size, per origin; the oldest go first. */
-const OFFERS_PER_PEER_MAX = 256;
-/** Covered heads remembered per origin, to compare what peers say of them. */
-const PASSED_POINTS_MAX = 256;
 
 export interface HeldCertificate extends Certificate {
   readonly certifiedAtS: number;
@@ -56,48 +46,13 @@ export interface CertifierOptions {
   /** To one peer, which has shown that it lacks them. */
   readonly sendTo: (nodeId: string, items: readonly PeerCosignature[]) => void;
   readonly onCertificate: (certificate: HeldCertificate) => void;
-  /** A peer's signature that contradicts this node's own tree or effect chain. */
-  readonly onContradiction: (from: string, detail: string) => void;
+  /** What all nodes sign, held against this node's roots. */
+  readonly comparison: Pick<Comparison, "onOwn" | "onPeer" | "onCertificate" | "isNamed" | "isStopped" | "withholds">;
   /** A peer's cosignature that its key has not made. It is forgotten, and not verified again. */
   readonly onRefused?: (from: string) => void;
   /** The promise file holds another root for a size than this node's tree has: it forgot. */
   readonly onForgotten: (detail: string) => void;
   readonly onFailure: (error: unknown) => void;
-}
-
-interface OwnPoint extends CertifyPoint {
-  readonly originFingerprint: OriginFingerprint;
-  readonly treeSize: number;
-  readonly rootHash: Uint8Array;
-  readonly reachedMs: number;
-  /** On its way to the promise file, or there. A point where this node might not sign may become one where it may. */
-  isToBeSigned: boolean;
-  /** The time that was promised with it; 0 before. */
-  timeS: number;
-  /** Set once promised and signed. */
-  cosignature: PeerCosignature | null;
-}
-
-interface CoverageWaiter {
-  readonly treeSize: number;
-  readonly covered: (certificate: HeldCertificate) => void;
-}
-
-interface OriginCertification {
-  held: HeldCertificate | null;
-  /** Own heads above the held certificate, by size, ascending. */
-  readonly points: Map<number, OwnPoint>;
-  /** The newest own heads that are covered: a peer that differs is noticed also when its signature was not needed. */
-  readonly passed: Map<number, OwnPoint>;
-  /** Cosignatures of peers above the held certificate, by size and node; not verified before they are counted. */
-  readonly offers: Map<number, Map<string, PeerCosignature>>;
-  readonly waiters: Set<CoverageWaiter>;
-  lastOwn: PeerCosignature | null;
-  /** The newest head that was promised and not signed, because a certificate came first. */
-  unsigned: OwnPoint | null;
-  /** The newest covered size that each peer still spoke of. */
-  readonly lateSizes: Map<string, number>;
-  lastTimeS: number;
 }
 
 /**
@@ -122,11 +77,17 @@ export class Certifier {
     return this.#of(origin).held;
   }
 
+  /** Nothing of it is certified until a trust root says who is right. */
+  isStopped(origin: OriginFingerprint): boolean {
+    return this.#options.comparison.isStopped(origin);
+  }
+
   /** The end of an entry with the certify bit, already advanced into the state. */
   onCertifyPoint(point: CertifyPoint): void {
     for (const origin of this.#options.state.origins.values()) {
       // Of a lost one somebody may hold a certificate that this tree does not lead to: it is signed no more.
-      if (origin.status !== "lost") this.#reach(origin, point);
+      const isSigned = origin.status !== "lost" && !this.#options.comparison.isStopped(origin.originFingerprint);
+      if (isSigned) this.#reach(origin, point);
     }
     void this.#signWaiting();
   }
@@ -139,15 +100,12 @@ export class Certifier {
       const origin = this.#options.state.origins.get(bytesToHex(item.originFingerprint));
       if (origin === undefined) continue;
       const certification = this.#of(item.originFingerprint);
-      const own = certification.points.get(item.treeSize) ?? certification.passed.get(item.treeSize);
-      if (own !== undefined) this.#compare(from, item, own);
-      if (item.treeSize <= (certification.held?.treeSize ?? 0)) {
-        this.#onLate(origin, certification, from, item.treeSize);
+      this.#options.comparison.onPeer(from, item);
+      if (item.treeSize <= certification.coveredSize) {
+        this.#onLate(certification, from, item.treeSize);
         continue;
       }
-      const offers = certification.offers.get(item.treeSize) ?? new Map<string, PeerCosignature>();
-      certification.offers.set(item.treeSize, offers.set(from, item));
-      this.#bound(certification, from);
+      certification.offer(from, item);
       this.#complete(origin, certification, item.treeSize);
     }
   }
@@ -155,7 +113,22 @@ export class Certifier {
   /** A certificate that the log records, judged by `decide`; called before the state forgets what it covers. */
   onRecorded(certificate: Certificate): void {
     const origin = this.#options.state.origins.get(bytesToHex(certificate.originFingerprint));
-    if (origin !== undefined) this.#hold(origin, this.#of(certificate.originFingerprint), certificate);
+    if (origin === undefined) return;
+    this.#options.comparison.onCertificate(certificate);
+    this.#hold(origin, this.#of(certificate.originFingerprint), certificate);
+  }
+
+  /** What was held back of an origin goes on: certificates are completed, and who waits for them is answered. */
+  onReleased(originFingerprint: OriginFingerprint): void {
+    const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
+    if (origin === undefined || this.#isClosed) return;
+    const certification = this.#of(originFingerprint);
+    for (const point of certification.points.values()) {
+      this.#signLater(point);
+      this.#complete(origin, certification, point.treeSize);
+    }
+    certification.answerWaiters((treeSize) => this.#withholds(origin, treeSize));
+    void this.#signWaiting();
   }
 
   /** Calls `covered` with a certificate of at least that size; at once if one is held. Returns how to stop waiting. */
@@ -165,7 +138,8 @@ export class Certifier {
     covered: (certificate: HeldCertificate) => void,
   ): () => void {
     const certification = this.#of(origin);
-    if (certification.held !== null && certification.held.treeSize >= treeSize) {
+    const isCovered = certification.held !== null && certification.held.treeSize >= treeSize;
+    if (certification.held !== null && isCovered && !this.#options.comparison.withholds(origin, treeSize)) {
       covered(certification.held);
       return () => {};
     }
@@ -185,9 +159,9 @@ export class Certifier {
    */
   resendUncovered(afterMs: number): void {
     const before = this.#options.clock.monotonicMs() - afterMs;
-    const stale = [...this.#origins.values()].filter((certification) => {
-      const oldest = certification.points.values().next().value;
-      return oldest !== undefined && oldest.reachedMs <= before;
+    const stale = [...this.#origins.values()].filter(({ oldest }) => {
+      if (oldest === undefined || this.#options.comparison.isStopped(oldest.originFingerprint)) return false;
+      return oldest.reachedMs <= before;
     });
     const items = stale.flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
     if (items.length > 0) this.#options.broadcast(items);
@@ -204,10 +178,10 @@ export class Certifier {
     let leaves = 0;
     let oldestMs = 0;
     for (const origin of this.#options.state.origins.values()) {
-      if (origin.status === "lost") continue;
+      if (origin.status === "lost" || this.#options.comparison.isStopped(origin.originFingerprint)) continue;
       const certification = this.#of(origin.originFingerprint);
-      leaves += origin.tree.size - (certification.held?.treeSize ?? 0);
-      const oldest = certification.points.values().next().value;
+      leaves += origin.tree.size - certification.coveredSize;
+      const { oldest } = certification;
       if (oldest !== undefined) oldestMs = Math.max(oldestMs, now - oldest.reachedMs);
     }
     return { leaves, oldestMs };
@@ -222,7 +196,7 @@ export class Certifier {
   #reach(origin: OriginState, point: CertifyPoint): void {
     const { originFingerprint, tree } = origin;
     const certification = this.#of(originFingerprint);
-    if (tree.size <= (certification.held?.treeSize ?? 0)) return;
+    if (tree.size <= certification.coveredSize) return;
     const known = certification.points.get(tree.size);
     if (known !== undefined) {
       if (known.cosignature === null) this.#signLater(known);
@@ -240,7 +214,9 @@ export class Certifier {
       cosignature: null,
     };
     certification.points.set(own.treeSize, own);
-    for (const [nodeId, offer] of certification.offers.get(own.treeSize) ?? []) this.#compare(nodeId, offer, own);
+    for (const [nodeId, offer] of certification.offers.get(own.treeSize) ?? []) {
+      this.#options.comparison.onPeer(nodeId, offer);
+    }
     this.#signLater(own);
     this.#complete(origin, certification, own.treeSize);
   }
@@ -260,7 +236,7 @@ export class Certifier {
    * A cosignature of a size that is covered here. The first one is merely late. A peer that says it again has no
    * certificate yet: ours got lost on the way, or was never made, and without it that peer may wait forever.
    */
-  #onLate(origin: OriginState, certification: OriginCertification, from: string, treeSize: number): void {
+  #onLate(certification: OriginCertification, from: string, treeSize: number): void {
     if (certification.lateSizes.get(from) !== treeSize) {
       certification.lateSizes.set(from, treeSize);
       return;
@@ -270,7 +246,7 @@ export class Certifier {
     const { unsigned } = certification;
     const isMissing = (certification.lastOwn?.treeSize ?? 0) < treeSize;
     if (isMissing && unsigned !== null && unsigned.treeSize >= treeSize && this.#isNewestPromise(unsigned)) {
-      this.#sign(origin, unsigned);
+      this.#sign(unsigned);
     }
     const { lastOwn } = certification;
     if (lastOwn !== null && lastOwn.treeSize >= treeSize) this.#options.sendTo(from, [lastOwn]);
@@ -319,12 +295,10 @@ export class Certifier {
   #signAll(points: readonly OwnPoint[]): void {
     const signed: PeerCosignature[] = [];
     for (const point of points) {
-      const origin = this.#options.state.origins.get(bytesToHex(point.originFingerprint));
       const certification = this.#of(point.originFingerprint);
-      if (origin === undefined) continue;
-      if (point.treeSize <= (certification.held?.treeSize ?? 0)) certification.unsigned = point;
+      if (point.treeSize <= certification.coveredSize) certification.unsigned = point;
       else {
-        const cosignature = this.#sign(origin, point);
+        const cosignature = this.#sign(point);
         if (cosignature !== null) signed.push(cosignature);
       }
     }
@@ -336,9 +310,9 @@ export class Certifier {
   }
 
   /** Only what the promise file holds; null without the key for it. */
-  #sign(origin: OriginState, point: OwnPoint): PeerCosignature | null {
+  #sign(point: OwnPoint): PeerCosignature | null {
     const { originFingerprint, treeSize, rootHash, timeS, raftIndex, effect } = point;
-    const root = this.#judge(origin, treeSize);
+    const root = judgingRoot(this.#options.state, originFingerprint, treeSize);
     const cosigner = this.#options.cosignerUnder(root);
     if (cosigner === null) {
       point.isToBeSigned = false;
@@ -348,6 +322,7 @@ export class Certifier {
     const cosignature = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex, effect };
     point.cosignature = cosignature;
     this.#of(originFingerprint).lastOwn = cosignature;
+    this.#options.comparison.onOwn(cosignature);
     return cosignature;
   }
 
@@ -361,14 +336,14 @@ export class Certifier {
   /** A certificate, once enough distinct active nodes signed this node's own root. */
   #complete(origin: OriginState, certification: OriginCertification, treeSize: number): void {
     const point = certification.points.get(treeSize);
-    if (point === undefined) return;
-    const root = this.#judge(origin, treeSize);
+    const { nodeId: self, comparison } = this.#options;
+    if (point === undefined || this.#withholds(origin, treeSize)) return;
+    const root = judgingRoot(this.#options.state, origin.originFingerprint, treeSize);
     const cosignatures: Cosignature[] = [];
-    const { nodeId: self } = this.#options;
     if (point.cosignature !== null && isActive(root, self)) cosignatures.push({ nodeId: self, ...point.cosignature });
     for (const [nodeId, offer] of certification.offers.get(treeSize) ?? []) {
       if (cosignatures.length >= root.quorum) break;
-      if (!equalBytes(offer.rootHash, point.rootHash)) continue;
+      if (!equalBytes(offer.rootHash, point.rootHash) || comparison.isNamed(root, nodeId)) continue;
       const cosignature = { nodeId, timeS: offer.timeS, signature: offer.signature };
       if (isGoodCosignature(root, origin.originFingerprint, point, cosignature, this.#options.crypto)) {
         cosignatures.push(cosignature);
@@ -382,18 +357,9 @@ export class Certifier {
     this.#hold(origin, certification, { originFingerprint, treeSize, rootHash, cosignatures });
   }
 
-  /** Once for each offer, when it and the own head are both known. */
-  #compare(nodeId: string, offer: PeerCosignature, point: OwnPoint): void {
-    if (!equalBytes(offer.rootHash, point.rootHash)) {
-      this.#options.onContradiction(nodeId, `another root at size ${point.treeSize}`);
-    } else if (offer.raftIndex === point.raftIndex && !equalBytes(offer.effect, point.effect)) {
-      this.#options.onContradiction(nodeId, `another effect chain at log index ${point.raftIndex}`);
-    }
-  }
-
   #hold(origin: OriginState, certification: OriginCertification, certificate: Certificate): void {
-    if (certificate.treeSize <= (certification.held?.treeSize ?? 0)) return;
-    const root = this.#judge(origin, certificate.treeSize);
+    if (certificate.treeSize <= certification.coveredSize) return;
+    const root = judgingRoot(this.#options.state, certificate.originFingerprint, certificate.treeSize);
     const { sha256 } = this.#options.crypto;
     const logSigner = this.#options.logSignerOf(origin.originFingerprint);
     const cosignatures = [...certificate.cosignatures].sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
@@ -405,51 +371,17 @@ export class Certifier {
       trustRootVersion: root.version,
       raftIndex: certification.points.get(certificate.treeSize)?.raftIndex ?? 0,
     };
-    certification.held = held;
-    this.#pass(certification, held.treeSize);
-    for (const waiter of certification.waiters) {
-      if (waiter.treeSize > held.treeSize) continue;
-      certification.waiters.delete(waiter);
-      waiter.covered(held);
-    }
+    certification.hold(held);
+    certification.answerWaiters((treeSize) => this.#withholds(origin, treeSize));
     this.#options.onCertificate(held);
   }
 
-  /** Own heads and offers up to that size have served; the heads are kept a while, to compare late offers with. */
-  #pass(certification: OriginCertification, treeSize: number): void {
-    const { points, offers, passed } = certification;
-    for (const [size, point] of points) {
-      if (size > treeSize) break;
-      points.delete(size);
-      passed.set(size, point);
-    }
-    for (const size of offers.keys()) if (size <= treeSize) offers.delete(size);
-    for (const size of passed.keys()) {
-      if (passed.size <= PASSED_POINTS_MAX) break;
-      passed.delete(size);
-    }
-  }
-
-  /** A peer that runs ahead, or claims sizes that will never be, takes no more room than this. */
-  #bound(certification: OriginCertification, from: string): void {
-    const sizes = [...certification.offers.keys()].filter((size) => certification.offers.get(size)?.has(from));
-    if (sizes.length <= OFFERS_PER_PEER_MAX) return;
-    const smallest = sizes.reduce((least, size) => Math.min(least, size));
-    certification.offers.get(smallest)?.delete(from);
-    if (certification.offers.get(smallest)?.size === 0) certification.offers.delete(smallest);
-  }
-
   #cosignerOf({ originFingerprint, treeSize }: OwnPoint): Signer | null {
-    const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
-    return origin === undefined ? null : this.#options.cosignerUnder(this.#judge(origin, treeSize));
+    return this.#options.cosignerUnder(judgingRoot(this.#options.state, originFingerprint, treeSize));
   }
 
-  /** The trust root that judges a checkpoint of this size. */
-  #judge(origin: OriginState, treeSize: number): TrustRoot {
-    const version = trustRootVersionAt(origin, treeSize);
-    const signed = trustRootsOf(this.#options.state).find(({ trustRoot }) => trustRoot.version === version);
-    if (signed === undefined) throw new Error(`no trust root judges size ${treeSize}`);
-    return signed.trustRoot;
+  #withholds({ originFingerprint }: OriginState, treeSize: number): boolean {
+    return this.#options.comparison.withholds(originFingerprint, treeSize);
   }
 
   #of(origin: OriginFingerprint): OriginCertification {
@@ -457,17 +389,7 @@ export class Certifier {
     const known = this.#origins.get(key);
     if (known !== undefined) return known;
     const lastTimeS = this.#options.promises.headOf(origin)?.timeS ?? 0;
-    const created: OriginCertification = {
-      held: null,
-      points: new Map(),
-      passed: new Map(),
-      offers: new Map(),
-      waiters: new Set(),
-      lastOwn: null,
-      unsigned: null,
-      lateSizes: new Map(),
-      lastTimeS,
-    };
+    const created = new OriginCertification(lastTimeS);
     this.#origins.set(key, created);
     return created;
   }

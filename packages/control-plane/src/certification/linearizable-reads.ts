@@ -3,6 +3,7 @@ import type { LedgerState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
+import { originContradicted } from "./comparison.ts";
 import type { Clock } from "../environment.ts";
 import type { ReadRounds } from "../raft/read-rounds.ts";
 
@@ -90,8 +91,18 @@ export class LinearizableReads {
       ({ originFingerprint }) =>
         open.origins === "all" || (open.origins !== "none" && isAmong(originFingerprint, open.origins)),
     );
-    // A lost origin is certified no more: what it held then is all there will be.
-    const awaited = wanted.filter(({ status }) => status !== "lost");
+    // What a node cannot show without taking a side is not shown.
+    const stopped =
+      open.origins === "all" ? undefined : wanted.find((origin) => certifier.isStopped(origin.originFingerprint));
+    if (stopped !== undefined) {
+      const refusal = originContradicted(stopped.originFingerprint);
+      this.#answer(open, { type: "refused", ...refusal, retryAfterMs: RETRY_AFTER_MS });
+      return;
+    }
+    // A lost origin is certified no more, nor is one that has stopped: what it held then is all there is.
+    const awaited = wanted.filter(
+      ({ status, originFingerprint }) => status !== "lost" && !certifier.isStopped(originFingerprint),
+    );
     let missing = awaited.length;
     const done = (): void =>
       this.#ready(

@@ -129,6 +129,8 @@ export class Leadership {
   certificatesToRecord(): readonly HeldCertificate[] {
     const toRecord: HeldCertificate[] = [];
     for (const [key, origin] of this.#options.state.origins) {
+      // Both certificates of a fork are kept as evidence, and neither is made a fact of the log.
+      if (this.#options.certifier.isStopped(origin.originFingerprint)) continue;
       const held = this.#options.certifier.heldOf(origin.originFingerprint);
       const known = Math.max(origin.certified?.treeSize ?? 0, this.#proposedSizes.get(key) ?? 0);
       if (held !== null && held.treeSize > known) toRecord.push(held);

@@ -18,6 +18,7 @@ import type { Members } from "./members.ts";
 import type { PeerMemories } from "../promises/peer-memories.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import type { Proposals } from "../proposals/proposals.ts";
+import type { SessionComparison } from "./session-comparison.ts";
 import type { SessionNetwork } from "./session-options.ts";
 import { type StepGuardView, isOwnFollower, judgeStep } from "../raft/step-guard.ts";
 
@@ -33,6 +34,7 @@ export interface PeerFramesOptions {
   readonly members: Members;
   readonly state: LedgerState;
   readonly certifier: Certifier;
+  readonly truth: SessionComparison;
   readonly clockGuard: ClockGuard;
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
@@ -107,6 +109,9 @@ export class PeerFrames {
       case "cosignatures":
         this.#onCosignatures(from, frame.items);
         break;
+      case "lines":
+        this.#options.truth.comparison.onLines(from, frame.items);
+        break;
       case "proposals":
         this.#onProposals(from, frame);
         break;
@@ -148,17 +153,19 @@ export class PeerFrames {
   }
 
   #onCosignatures(from: string, items: readonly PeerCosignature[]): void {
-    const { state, memories, certifier } = this.#options;
+    const { state, memories, certifier, truth } = this.#options;
     for (const item of items) {
       // Not verified: whoever claims to have signed what it has not only makes itself forgetful.
       if (state.origins.has(bytesToHex(item.originFingerprint))) memories.onCosignature(from, item);
     }
+    truth.onPeerEffects(from, items);
     certifier.onCosignatures(from, items);
   }
 
   #onProposals(from: string, frame: Extract<PeerFrame, { type: "proposals" }>): void {
     const deadlineMs = this.#options.clock.monotonicMs() + frame.remainingMs;
     const groups: QueuedGroup[] = [];
+    const { truth } = this.#options;
     for (const [position, bytes] of frame.groups.entries()) {
       const group = decodeGroup(bytes);
       const waiting = waitingGroupOf(group, bytes.length);
@@ -169,7 +176,9 @@ export class PeerFrames {
       if (group.commands.some(({ kind }) => kind === "raise_rules")) continue;
       const queued = { ...waiting, id: group.id, bytes, from, deadlineMs };
       const traces = frame.traces?.filter((trace) => trace.group === position).map(({ context }) => context) ?? [];
-      groups.push(traces.length === 0 ? queued : { ...queued, traces });
+      const refusal = group.commands.flatMap((command) => truth.refusalOf(command) ?? [])[0];
+      if (refusal !== undefined) this.refuse([queued], refusal.code, refusal.detail);
+      else groups.push(traces.length === 0 ? queued : { ...queued, traces });
     }
     this.#options.leaderQueue.offer(groups);
   }

@@ -12,6 +12,7 @@ import type { NodeIdentity } from "../identity.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import type { Restoration } from "@event-anchoring/store";
+import type { EvidenceFiles } from "../certification/evidence.ts";
 import type { CertificateRows } from "../certification/certificate-thinning.ts";
 import type { LogSizes } from "../raft/log-sizes.ts";
 import type { RaftLogStorage } from "../storage.ts";
@@ -81,5 +82,9 @@ export interface SessionOptions {
   readonly pinnedIndex: () => RaftIndex | null;
   /** Which backup the database began from; absent or null: none. */
   readonly restoration?: Restoration | null;
+  /** Evidence of lies and forks, on the promise volume. */
+  readonly evidence: EvidenceFiles;
+  /** What it held when the session was made. */
+  readonly evidenceKept: ReadonlyMap<string, string>;
   readonly onEnd: (end: SessionEnd) => void;
 }

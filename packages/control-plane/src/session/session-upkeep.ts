@@ -9,6 +9,8 @@ import type { SessionOptions } from "./session-options.ts";
 
 /** A page of one origin's certificates this often: three origins are thinned faster than they are recorded. */
 const THIN_EVERY_MS = 5000;
+/** Evidence that a person takes away counts no more after so long. */
+const EVIDENCE_LOOK_EVERY_MS = 5000;
 
 /** What keeps a session's log and tables small, and its rules new. Nobody waits for any of it. */
 export class SessionUpkeep {
@@ -18,12 +20,14 @@ export class SessionUpkeep {
   readonly #options: SessionOptions;
   readonly #session: Session;
   #thinnedMs: number;
+  #evidenceMs: number;
 
   constructor(options: SessionOptions, session: Session, onFailure: (error: unknown) => void) {
     const { environment, identity, network, promises, cache, node, state } = options;
     this.#options = options;
     this.#session = session;
     this.#thinnedMs = environment.clock.monotonicMs();
+    this.#evidenceMs = this.#thinnedMs;
     this.compaction = new LogCompaction({
       ...options,
       clock: environment.clock,
@@ -59,6 +63,10 @@ export class SessionUpkeep {
   look(): void {
     if (this.#session.isLeader()) this.rules.look();
     const nowMs = this.#options.environment.clock.monotonicMs();
+    if (nowMs - this.#evidenceMs >= EVIDENCE_LOOK_EVERY_MS) {
+      this.#evidenceMs = nowMs;
+      this.#session.truth.look();
+    }
     if (nowMs - this.#thinnedMs < THIN_EVERY_MS) return;
     this.#thinnedMs = nowMs;
     this.thinning.look();

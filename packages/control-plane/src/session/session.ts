@@ -11,7 +11,6 @@ import type { EntryId, SoftState } from "raft-ts";
 import { Applier } from "../raft/applier.ts";
 import { Certifier } from "../certification/certifier.ts";
 import { ClockGuard } from "./clock-guard.ts";
-import { Contradictions } from "../certification/contradictions.ts";
 import { createDriver } from "../raft/create-driver.ts";
 import type { Driver } from "../raft/driver.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
@@ -33,6 +32,7 @@ import { recallPeers } from "../promises/recall-peers.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import { contradictionOf } from "../membership/known-trust-root.ts";
 import { SessionMembership } from "../membership/session-membership.ts";
+import { SessionComparison } from "./session-comparison.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import { NO_RAFT } from "../status.ts";
 import { SessionUpkeep } from "./session-upkeep.ts";
@@ -53,7 +53,7 @@ export class Session {
   readonly membership: SessionMembership;
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
-  readonly contradictions: Contradictions;
+  readonly truth: SessionComparison;
   readonly #options: SessionOptions;
   readonly #arrivals: EntryArrivals;
   readonly #driver: Driver;
@@ -83,7 +83,7 @@ export class Session {
     this.clockGuard = new ClockGuard(clock, () => this.membership.voters());
     this.#memories = new PeerMemories(clock);
     this.#periodics = new Periodics(clock);
-    this.contradictions = new Contradictions(() => this.trustRoot().quorum);
+    this.truth = new SessionComparison(options, this, (end) => this.#end(end));
     this.certifier = this.#makeCertifier();
     this.proposals = this.#makeProposals();
     this.#leadership = new Leadership({
@@ -129,6 +129,7 @@ export class Session {
     this.#every(PERIOD_MS.tick, () => this.#driver.tick());
     this.#every(PERIOD_MS.sweep, () => {
       this.proposals.sweep();
+      this.truth.comparison.sweep();
       this.#reads.sweep();
       this.leaderQueue.pump();
       this.upkeep.compaction.sweep();
@@ -150,7 +151,9 @@ export class Session {
 
   /** One command of a client, an operator or of this node itself. */
   submit(submission: Submission): void {
-    this.proposals.submit(submission);
+    const refusal = this.truth.refusalOf(submission.command);
+    if (refusal === null) this.proposals.submit(submission);
+    else submission.respond({ kind: "refused", ...refusal });
   }
 
   read(request: ReadRequest): void {
@@ -321,6 +324,7 @@ export class Session {
   #onAdvanced({ index, term, effect, certify, writes }: EntryDecision): void {
     if (writes.trustRoots.length > 0) this.#onTrustRoot();
     if (!certify || this.#isEnded) return;
+    this.truth.onOwnEffect(index, effect);
     const isEmpty = writes.leaves.length === 0;
     this.certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect, isEmpty });
   }
@@ -370,7 +374,7 @@ export class Session {
         this.#memories.onCertificate(certificate);
         this.leaderQueue.onCertificate();
       },
-      onContradiction: (from, detail) => this.#onContradiction(from, detail),
+      comparison: this.truth.comparison,
       onRefused: (from) => this.#options.observer?.onCosignatureRefused(from),
       onForgotten: (detail) => this.#fence("root_differs", detail),
       onFailure: (error) => this.#fail(error),
@@ -416,6 +420,7 @@ export class Session {
       members: this.members,
       state: this.state,
       certifier: this.certifier,
+      truth: this.truth,
       clockGuard: this.clockGuard,
       proposals: this.proposals,
       leaderQueue: this.leaderQueue,
@@ -472,15 +477,10 @@ export class Session {
     const { versions } = this.state.trustRootChain ?? { versions: [] };
     for (const { trustRoot } of versions) this.members.learn(trustRoot);
     this.#options.known.learn(versions.map(({ note }) => note));
+    this.truth.comparison.onTrustRoot();
     this.membership.onTrustRoot(versions.at(-2)?.trustRoot ?? null, this.trustRoot());
     const contradiction = contradictionOf(this.#options.identity, versions);
     if (contradiction !== null) this.#end({ kind: "halted", code: "wrong_root_thk", detail: contradiction });
-  }
-
-  #onContradiction(from: string, detail: string): void {
-    this.#options.environment.logger.error("peer_contradicts", { peer: from, detail });
-    if (!this.contradictions.note(from)) return;
-    this.#end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
   }
 
   #reportClock(): void {

@@ -69,6 +69,8 @@ export class SimulatedMachine {
   #running: Running | null = null;
   #starts = 0;
   #stopped: StopReason | null = null;
+  /** Files of evidence on its promise volume. */
+  evidence: ReadonlyMap<string, string> = new Map();
   wallOffsetMs = 0;
   /** Of the program that the next start runs: it knows no later rules. */
   rulesKnown = RULES_MAX;
@@ -262,6 +264,12 @@ export class SimulatedMachine {
     return {
       crypto: bugs.has("signer_not_checked") ? keyBlindCrypto() : simulatedCrypto,
       promiseVolume: this.volume.openedBy(process),
+      evidence: {
+        load: async () => this.evidence,
+        keep: async (name, text) => {
+          this.evidence = new Map([...this.evidence, [name, text]]);
+        },
+      },
       openStorage: (onLost) => this.database.open(process, onLost),
       createNetwork: (options) => {
         const endpoint = network.endpoint(this.name, process, options);

@@ -1,0 +1,71 @@
+import type { HeadLine } from "@event-anchoring/control-contract";
+import {
+  type Contradiction,
+  ContradictionError,
+  type Crypto,
+  type Sha256,
+  type TrustRoot,
+  bytesToHex,
+  cosignatureLine,
+  formatContradiction,
+  formatNote,
+  verifyContradiction,
+} from "@event-anchoring/protocol";
+import type { Logger } from "../environment.ts";
+import { checkpointText } from "./certificates.ts";
+
+/** Where a node keeps evidence: files that outlive it, and that a person can take away. */
+export interface EvidenceFiles {
+  /** What is kept now: texts by file name. */
+  load(): Promise<ReadonlyMap<string, string>>;
+  /** Durable once it resolves. A file of that name is replaced. */
+  keep(name: string, text: string): Promise<void>;
+}
+
+/** The two notes over two roots of one size, with every good line over each. */
+export function contradictionText(
+  root: TrustRoot,
+  left: readonly HeadLine[],
+  right: readonly HeadLine[],
+  sha256: Sha256,
+): string {
+  return formatContradiction([noteOf(root, left, sha256), noteOf(root, right, sha256)]);
+}
+
+/** The same for the same two roots, so that what is learnt later replaces what was kept before. */
+export function evidenceName(left: HeadLine, right: HeadLine): string {
+  const origin = bytesToHex(left.originFingerprint).slice(0, 16);
+  const roots = [left, right].map(({ rootHash }) => bytesToHex(rootHash).slice(0, 16));
+  return `${origin}-${left.treeSize}-${roots.sort().join("-")}.notes`;
+}
+
+/** Good lines over one root, as a signed note. A node's newest line would do; more would be repeats. */
+function noteOf(root: TrustRoot, lines: readonly HeadLine[], sha256: Sha256): string {
+  const [first] = lines;
+  if (first === undefined) throw new RangeError("a note has a line");
+  const text = checkpointText(root, first.originFingerprint, first);
+  const ordered = [...lines].sort((left, right) => (left.nodeId < right.nodeId ? -1 : 1));
+  const signed = ordered.flatMap(({ nodeId, timeS, signature }) => {
+    const vkey = root.nodes.find((node) => node.nodeId === nodeId)?.cosignerVkey;
+    return vkey === undefined ? [] : [cosignatureLine({ ...vkey, timeS, signature }, sha256)];
+  });
+  return formatNote(text, signed);
+}
+
+/** What the kept files prove. One that proves nothing is logged, and left where it is. */
+export function contradictionsIn(
+  kept: ReadonlyMap<string, string>,
+  trustRoots: readonly TrustRoot[],
+  crypto: Crypto,
+  logger: Logger,
+): readonly Contradiction[] {
+  return [...kept].flatMap(([name, text]) => {
+    try {
+      return [verifyContradiction(text, trustRoots, crypto)];
+    } catch (error) {
+      if (!(error instanceof ContradictionError)) throw error;
+      logger.error("evidence_proves_nothing", { file: name, code: error.code, detail: error.message });
+      return [];
+    }
+  });
+}

@@ -1,0 +1,102 @@
+import type { HeadLine } from "@event-anchoring/control-contract";
+import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+
+/** Sizes remembered of each origin, with what all nodes have signed over them. */
+const HEADS_MAX = 256;
+/** A key that signed two roots is named already. */
+const ROOTS_OF_A_NODE_MAX = 2;
+
+/** The exchange over a size whose roots differ. */
+export interface Dispute {
+  readonly sinceMs: number;
+  /** Whether writes up to this size wait for its end; not where a node differs that is known to. */
+  readonly withholds: boolean;
+  /** The newest smaller size that nobody has contradicted: what it holds does not wait. */
+  readonly floor: number;
+}
+
+/** One size of an origin: this node's root, and who signed what over it. */
+export class Head {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  /** By node. A line over this node's own root is verified when somebody contradicts it. */
+  readonly #lines = new Map<string, { readonly line: HeadLine; isGood: boolean }[]>();
+  dispute: Dispute | null = null;
+  /** Somebody has signed another root of it. */
+  isContradicted = false;
+
+  constructor(originFingerprint: OriginFingerprint, treeSize: number, rootHash: Uint8Array) {
+    this.originFingerprint = originFingerprint;
+    this.treeSize = treeSize;
+    this.rootHash = rootHash;
+  }
+
+  isOwnRoot({ rootHash }: HeadLine): boolean {
+    return equalBytes(rootHash, this.rootHash);
+  }
+
+  /** Whether it must be verified before it is added: it contradicts this node, or its own signer. */
+  contradicts(line: HeadLine): boolean {
+    const known = this.#lines.get(line.nodeId) ?? [];
+    return !this.isOwnRoot(line) || known.some((other) => !equalBytes(other.line.rootHash, line.rootHash));
+  }
+
+  /** A good line of that node over that root is here. */
+  hasGood(line: HeadLine): boolean {
+    const known = this.#lines.get(line.nodeId) ?? [];
+    return known.some((other) => other.isGood && equalBytes(other.line.rootHash, line.rootHash));
+  }
+
+  add(line: HeadLine, isGood: boolean): void {
+    const known = this.#lines.get(line.nodeId) ?? [];
+    const others = known.filter((other) => !equalBytes(other.line.rootHash, line.rootHash));
+    if (others.filter((other) => other.isGood).length >= ROOTS_OF_A_NODE_MAX) return;
+    this.#lines.set(line.nodeId, [...others, { line, isGood }]);
+  }
+
+  /** Every line that its key has made; the others are forgotten. */
+  goodLines(verify: (line: HeadLine) => boolean): readonly HeadLine[] {
+    for (const [nodeId, lines] of this.#lines) {
+      for (const held of lines) held.isGood ||= verify(held.line);
+      this.#lines.set(
+        nodeId,
+        lines.filter(({ isGood }) => isGood),
+      );
+    }
+    return [...this.#lines.values()].flatMap((lines) => lines.map(({ line }) => line));
+  }
+}
+
+/** The newest heads of all origins. */
+export class Heads {
+  readonly #origins = new Map<string, Map<number, Head>>();
+
+  find(origin: OriginFingerprint, treeSize: number): Head | undefined {
+    return this.#origins.get(bytesToHex(origin))?.get(treeSize);
+  }
+
+  add(head: Head): Head {
+    const key = bytesToHex(head.originFingerprint);
+    const heads = this.#origins.get(key) ?? new Map<number, Head>();
+    this.#origins.set(key, heads.set(head.treeSize, head));
+    for (const [size, { dispute }] of heads) {
+      if (heads.size <= HEADS_MAX) break;
+      if (dispute === null) heads.delete(size);
+    }
+    return head;
+  }
+
+  /** The newest size below that nobody has contradicted; 0: none is known. */
+  floorBelow(head: Head): number {
+    let floor = 0;
+    for (const { treeSize, isContradicted } of this.#headsOf(head.originFingerprint)) {
+      if (treeSize < head.treeSize && !isContradicted) floor = Math.max(floor, treeSize);
+    }
+    return floor;
+  }
+
+  #headsOf(origin: OriginFingerprint): readonly Head[] {
+    return [...(this.#origins.get(bytesToHex(origin))?.values() ?? [])];
+  }
+}

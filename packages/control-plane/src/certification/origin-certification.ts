@@ -1,0 +1,87 @@
+import type { PeerCosignature } from "@event-anchoring/control-contract";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+import type { CertifyPoint, HeldCertificate } from "./certifier.ts";
+
+/** Cosignatures of one peer that wait for this node to reach their size; the oldest go first. */
+const OFFERS_PER_PEER_MAX = 256;
+
+/** A head of this node's own tree. */
+export interface OwnPoint extends CertifyPoint {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+  readonly reachedMs: number;
+  /** On its way to the promise file, or there. A point where this node might not sign may become one where it may. */
+  isToBeSigned: boolean;
+  /** The time that was promised with it; 0 before. */
+  timeS: number;
+  /** Set once promised and signed. */
+  cosignature: PeerCosignature | null;
+}
+
+interface CoverageWaiter {
+  readonly treeSize: number;
+  readonly covered: (certificate: HeldCertificate) => void;
+}
+
+/** What is known of one origin's certificates, and who waits for them. */
+export class OriginCertification {
+  held: HeldCertificate | null = null;
+  /** Own heads above the held certificate, by size, ascending. */
+  readonly points = new Map<number, OwnPoint>();
+  /** Cosignatures of peers above the held certificate, by size and node; not verified before they are counted. */
+  readonly offers = new Map<number, Map<string, PeerCosignature>>();
+  readonly waiters = new Set<CoverageWaiter>();
+  lastOwn: PeerCosignature | null = null;
+  /** The newest head that was promised and not signed, because a certificate came first. */
+  unsigned: OwnPoint | null = null;
+  /** The newest covered size that each peer still spoke of. */
+  readonly lateSizes = new Map<string, number>();
+  lastTimeS: number;
+
+  constructor(lastTimeS: number) {
+    this.lastTimeS = lastTimeS;
+  }
+
+  /** Size of the held certificate; 0 without one. */
+  get coveredSize(): number {
+    return this.held?.treeSize ?? 0;
+  }
+
+  /** The oldest own head that no certificate covers. */
+  get oldest(): OwnPoint | undefined {
+    return this.points.values().next().value;
+  }
+
+  /** A peer that runs ahead, or claims sizes that will never be, takes no more room than its share. */
+  offer(from: string, item: PeerCosignature): void {
+    const offers = this.offers.get(item.treeSize) ?? new Map<string, PeerCosignature>();
+    this.offers.set(item.treeSize, offers.set(from, item));
+    const sizes = [...this.offers.keys()].filter((size) => this.offers.get(size)?.has(from));
+    if (sizes.length <= OFFERS_PER_PEER_MAX) return;
+    const smallest = sizes.reduce((least, size) => Math.min(least, size));
+    this.offers.get(smallest)?.delete(from);
+    if (this.offers.get(smallest)?.size === 0) this.offers.delete(smallest);
+  }
+
+  /** Own heads and offers up to that size have served. */
+  hold(certificate: HeldCertificate): void {
+    this.held = certificate;
+    for (const size of this.points.keys()) {
+      if (size > certificate.treeSize) break;
+      this.points.delete(size);
+    }
+    for (const size of this.offers.keys()) if (size <= certificate.treeSize) this.offers.delete(size);
+  }
+
+  /** Answers those whose size the held certificate covers, but for those that it is withheld from. */
+  answerWaiters(isWithheld: (treeSize: number) => boolean): void {
+    const { held } = this;
+    if (held === null) return;
+    for (const waiter of this.waiters) {
+      if (waiter.treeSize > held.treeSize || isWithheld(waiter.treeSize)) continue;
+      this.waiters.delete(waiter);
+      waiter.covered(held);
+    }
+  }
+}

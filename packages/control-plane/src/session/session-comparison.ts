@@ -1,0 +1,112 @@
+import type { PeerCosignature } from "@event-anchoring/control-contract";
+import type { Command } from "@event-anchoring/ledger";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { isActive } from "../certification/certificates.ts";
+import { Comparison, originContradicted } from "../certification/comparison.ts";
+import { Divergence, Effects } from "../certification/divergence.ts";
+import { endOfError } from "./end-of-error.ts";
+import type { Session } from "./session.ts";
+import type { SessionEnd, SessionOptions } from "./session-options.ts";
+
+/** What a session does about nodes that differ from it. */
+export class SessionComparison {
+  readonly comparison: Comparison;
+  readonly divergence: Divergence;
+  readonly #effects = new Effects();
+  readonly #options: SessionOptions;
+  readonly #end: (end: SessionEnd) => void;
+  #isLooking = false;
+
+  constructor(options: SessionOptions, session: Session, end: (end: SessionEnd) => void) {
+    const { environment, identity, state, signatures, evidence, network } = options;
+    this.#options = options;
+    this.#end = end;
+    this.comparison = new Comparison({
+      clock: environment.clock,
+      logger: environment.logger,
+      crypto: signatures.crypto,
+      state,
+      nodeId: identity.nodeId,
+      evidence,
+      evidenceKept: options.evidenceKept,
+      exchange: (items) => {
+        for (const { nodeId } of session.trustRoot().nodes) {
+          if (nodeId !== identity.nodeId) network.send(nodeId, "control", { type: "lines", items });
+        }
+      },
+      onRefused: (from) => options.observer?.onCosignatureRefused(from),
+      // Where a quorum has signed another root, it is a fork: that origin stops, and nothing else.
+      onDiffers: (nodeId, point, detail) => void this.#isAlone(nodeId, point, detail),
+      onForgotten: (detail) => end({ kind: "fenced", code: "root_differs", detail }),
+      onReleased: (origin) => session.certifier.onReleased(origin),
+      onFailure: (error) => end(endOfError(error)),
+    });
+    this.divergence = new Divergence({
+      clock: environment.clock,
+      quorum: () => session.trustRoot().quorum,
+      counts: (nodeId) => {
+        const root = session.trustRoot();
+        return isActive(root, nodeId) && !this.comparison.isNamed(root, nodeId);
+      },
+    });
+  }
+
+  /** The effect chain of this node, at the end of an entry whose certify point it is. */
+  onOwnEffect(raftIndex: number, effect: Uint8Array): void {
+    for (const nodeId of this.#effects.onOwn(raftIndex, effect)) this.#onEffectDiffers(nodeId, raftIndex);
+  }
+
+  onPeerEffects(from: string, items: readonly PeerCosignature[]): void {
+    for (const { raftIndex, effect } of items) {
+      if (this.#effects.differs(from, raftIndex, effect)) this.#onEffectDiffers(from, raftIndex);
+    }
+  }
+
+  #onEffectDiffers(nodeId: string, raftIndex: number): void {
+    const detail = `another effect chain at log index ${raftIndex}`;
+    if (!this.#isAlone(nodeId, `${raftIndex}`, detail)) return;
+    this.#end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
+  }
+
+  /** Why this command cannot be proposed: it would grow an origin that has stopped. Null: it would not. */
+  refusalOf(command: Command): ReturnType<typeof originContradicted> | null {
+    const stopped = originsGrownBy(command).find((origin) => this.comparison.isStopped(origin));
+    return stopped === undefined ? null : originContradicted(stopped);
+  }
+
+  /** Whether a person has taken evidence away. */
+  look(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.comparison
+      .look()
+      .catch((error: unknown) => {
+        this.#options.environment.logger.warn("evidence_unreadable", { error });
+      })
+      .finally(() => (this.#isLooking = false));
+  }
+
+  /** Notes it, and says whether as many members as make a quorum differ over this point. */
+  #isAlone(nodeId: string, point: string, detail: string): boolean {
+    if (!this.divergence.peers.includes(nodeId)) {
+      this.#options.environment.logger.error("peer_contradicts", { peer: nodeId, detail });
+    }
+    return this.divergence.note(nodeId, point);
+  }
+}
+
+/** Of what a client has asked for. A revocation goes to its target's origin, unless that is lost. */
+function originsGrownBy(command: Command): readonly OriginFingerprint[] {
+  switch (command.kind) {
+    case "record_events":
+      return command.events.map(({ originFingerprint }) => originFingerprint);
+    case "record_claim":
+      return [command.claim.originFingerprint];
+    case "record_grant":
+      return [command.grant.originFingerprint];
+    case "record_revocation":
+      return [command.revocation.targetOriginFingerprint];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,210 @@
+/** One member that signs two trees, on clusters in memory: what the others find, keep, and stop. */
+import { describe, expect, test } from "@jest/globals";
+import { trustRootsOf } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  type Contradiction,
+  type OriginFingerprint,
+  bytesToHex,
+  equalBytes,
+  verifyContradiction,
+} from "@event-anchoring/protocol";
+import { NoLie, OtherBytes, cosignedBy } from "@event-anchoring/testkit";
+import type { PeerFrame } from "@event-anchoring/control-contract";
+import type { ComparisonView } from "../src/certification/comparison.ts";
+import { anchor, made } from "./cluster-steps.ts";
+import { MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
+import { newcomer, nextTrustRoot } from "./trust-root-maker.ts";
+
+interface Lied {
+  readonly cluster: MemoryCluster;
+  readonly liar: MemoryNode;
+  readonly victim: MemoryNode;
+  /** Those to whom the liar tells the truth. */
+  readonly told: readonly MemoryNode[];
+  readonly origin: OriginFingerprint;
+  readonly ceremony: ReturnType<typeof ceremonyOf>;
+}
+
+/** A cluster whose leader lies to one follower from now on. */
+async function lied(nodeIds: readonly string[]): Promise<Lied> {
+  const ceremony = ceremonyOf(nodeIds);
+  const cluster = await made(await MemoryCluster.of(ceremony));
+  const liar = cluster.leader() as MemoryNode;
+  const others = cluster.nodes.filter((node) => node !== liar);
+  const [victim] = others as [MemoryNode];
+  cluster.liar = { nodeId: liar.nodeId, lie: new OtherBytes(selfOf(liar, others), victim.nodeId) };
+  const origin = (others[1] as MemoryNode).identity.originFingerprint;
+  return { cluster, liar, victim, told: others.filter((node) => node !== victim), origin, ceremony };
+}
+
+function selfOf(
+  { nodeId, identity }: MemoryNode,
+  others: readonly MemoryNode[],
+): ConstructorParameters<typeof OtherBytes>[0] {
+  const { cosigner, trustRoot } = identity;
+  return { nodeId, cosigner, trustRoot, others: others.map((other) => other.nodeId) };
+}
+
+/** What the files on this node prove to somebody who has nothing else. */
+function provenBy(node: MemoryNode): readonly Contradiction[] {
+  const { trustRoot } = node.identity;
+  return [...node.evidence.values()].map((text) => verifyContradiction(text, [trustRoot], nodeCrypto));
+}
+
+function namedBy(node: MemoryNode): readonly string[] {
+  const names = provenBy(node).flatMap(({ named }) => named.map(({ name }) => name.split("/").at(-1) ?? ""));
+  return [...new Set(names)].toSorted();
+}
+
+function viewOf(node: MemoryNode): ComparisonView {
+  return node.live().truth.comparison.view;
+}
+
+describe("a leader of three that gives one follower other bytes", () => {
+  test("is named at both honest nodes, by files that prove it offline", async () => {
+    const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
+    void cluster.submit(victim, eventCommand(origin, 1));
+    await cluster.time.advance(2000);
+    for (const node of [...told, victim]) {
+      expect(namedBy(node)).toEqual([liar.nodeId]);
+      expect(viewOf(node)).toMatchObject({ named: [liar.nodeId], contradicted: [bytesToHex(origin)] });
+      expect(node.end).toBeNull();
+    }
+  });
+
+  test("has made a fork: both certificates are kept, the origin stops, and the others go on", async () => {
+    const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
+    void cluster.submit(victim, eventCommand(origin, 1));
+    await cluster.time.advance(2000);
+    const [honest] = told as [MemoryNode];
+    expect(provenBy(honest).flatMap(({ notes }) => notes.map(({ certifiedBy }) => certifiedBy))).toContainEqual([1]);
+    const refused = cluster.submit(honest, eventCommand(origin, 2));
+    const read = cluster.read(honest, [origin]);
+    await cluster.time.advance(100);
+    expect(await refused).toMatchObject({ kind: "refused", code: "origin_contradicted" });
+    expect(await read).toMatchObject({ type: "refused", code: "origin_contradicted" });
+    cluster.liar = null;
+    await cluster.time.advance(10_000);
+    expect(honest.live().certifier.uncovered().oldestMs).toBe(0);
+    expect(liar.end).toBeNull();
+    // Another origin, which nobody has been deceived about, is certified without the liar's signature.
+    const other = victim.identity.originFingerprint;
+    expect(equalBytes(other, origin)).toBe(false);
+    const result = cluster.submit(honest, eventCommand(other, 3));
+    await cluster.time.advance(500);
+    expect(await result).toMatchObject({ kind: "decided", finality: "certified" });
+  });
+
+  test("is found out also when the certificate was complete before the contradiction came", async () => {
+    const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
+    const [honest] = told as [MemoryNode];
+    // What the two honest nodes tell each other is late.
+    cluster.link = ({ from, to }) => ([from, to].includes(liar.nodeId) ? [1] : [500]);
+    const result = cluster.submit(honest, eventCommand(origin, 1));
+    await cluster.time.advance(300);
+    expect(await result).toMatchObject({ finality: "certified" });
+    await cluster.time.advance(2000);
+    for (const node of [honest, victim]) expect(namedBy(node)).toEqual([liar.nodeId]);
+  });
+
+  test("counts no more after a restart, until its evidence is taken away", async () => {
+    const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
+    const [honest] = told as [MemoryNode];
+    void cluster.submit(victim, eventCommand(origin, 1));
+    await cluster.time.advance(2000);
+    cluster.crash(honest);
+    cluster.start(honest);
+    await cluster.time.advance(500);
+    expect(viewOf(honest)).toMatchObject({ named: [liar.nodeId], contradicted: [bytesToHex(origin)] });
+    honest.evidence = new Map();
+    await cluster.time.advance(6000);
+    expect(viewOf(honest)).toMatchObject({ named: [], contradicted: [] });
+  });
+});
+
+describe("a leader of four that gives one follower other bytes", () => {
+  test("makes no second certificate, is named, and halts no node that it told the truth", async () => {
+    const { cluster, liar, told, victim, origin } = await lied(["a", "b", "c", "d"]);
+    const [honest] = told as [MemoryNode];
+    void cluster.submit(honest, eventCommand(origin, 1));
+    await cluster.time.advance(2000);
+    for (const node of [...told, victim]) expect(namedBy(node)).toEqual([liar.nodeId]);
+    for (const node of told) {
+      expect(node.end).toBeNull();
+      expect(viewOf(node)).toMatchObject({ contradicted: [] });
+    }
+  });
+});
+
+/** A follower that signs a tree of its own, and no other: it may be broken and not lie. */
+class AnotherTree extends NoLie {
+  readonly #liar: MemoryNode;
+
+  constructor(liar: MemoryNode) {
+    super();
+    this.#liar = liar;
+  }
+
+  override onLeaving(_to: string, frame: PeerFrame): readonly PeerFrame[] {
+    if (frame.type !== "cosignatures") return [frame];
+    const { cosigner, trustRoot } = this.#liar.identity;
+    const items = frame.items.map((item) =>
+      cosignedBy(cosigner, trustRoot, { ...item, rootHash: item.rootHash.map((byte) => byte ^ 1) }),
+    );
+    return [{ type: "cosignatures", items }];
+  }
+}
+
+describe("a follower that signs another tree than everybody else", () => {
+  test("holds back one certificate for the exchange, is not named, and stops nobody", async () => {
+    const { cluster, victim, told, liar, origin } = await lied(["a", "b", "c"]);
+    cluster.liar = { nodeId: victim.nodeId, lie: new AnotherTree(victim) };
+    const honest = [...told, liar];
+    const [first] = honest as [MemoryNode];
+    // What completes the certificate comes after what contradicts it.
+    cluster.link = ({ from, frame }) => (frame.type === "cosignatures" && from !== victim.nodeId ? [20] : [1]);
+    const slow = cluster.submit(first, eventCommand(origin, 1));
+    let isAnswered = false;
+    void slow.then(() => (isAnswered = true));
+    await cluster.time.advance(1500);
+    expect(isAnswered).toBe(false);
+    await cluster.time.advance(1000);
+    expect(await slow).toMatchObject({ finality: "certified" });
+    // It is known to differ now: nobody waits for it again.
+    await anchor(cluster, first, 2);
+    for (const node of honest) {
+      expect(namedBy(node)).toEqual([]);
+      expect(node.evidence.size).toBeGreaterThan(0);
+      expect(node.end).toBeNull();
+      expect(node.live().truth.divergence.peers).toEqual([victim.nodeId]);
+    }
+  });
+});
+
+describe("an origin that has stopped", () => {
+  test("goes on when a trust root is in force by whose nodes the other certificate is none", async () => {
+    const { cluster, ceremony, liar, victim, told, origin } = await lied(["a", "b", "c"]);
+    const [honest] = told as [MemoryNode];
+    void cluster.submit(victim, eventCommand(origin, 1));
+    await cluster.time.advance(2000);
+    cluster.liar = null;
+    expect(viewOf(honest)).toMatchObject({ contradicted: [bytesToHex(origin)] });
+    const { identity, card } = newcomer(ceremony, honest.identity, "d");
+    const next = nextTrustRoot(ceremony, honest.live().state, { retire: [victim.nodeId], actives: [card] });
+    // Decided, and certified when there are enough nodes again.
+    const applied = cluster.submit(liar, next);
+    await cluster.time.advance(6000);
+    expect(await applied).toMatchObject({ kind: "decided", outcome: { kind: "applied" } });
+    expect(viewOf(honest)).toMatchObject({ contradicted: [] });
+    cluster.add(identity);
+    await cluster.until(() => honest.live().membership.confState.voters.includes(identity.raftId), "d votes");
+    await cluster.until(() => honest.live().certifier.uncovered().leaves === 0, "everything is certified again");
+    const result = cluster.submit(honest, eventCommand(origin, 9));
+    await cluster.time.advance(1000);
+    expect(await result).toMatchObject({ kind: "decided", finality: "certified" });
+    const held = honest.live().certifier.heldOf(origin);
+    expect(held?.cosignatures.map(({ nodeId }) => nodeId)).not.toContain(liar.nodeId);
+    expect(trustRootsOf(honest.live().state)).toHaveLength(2);
+  });
+});
