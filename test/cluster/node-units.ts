@@ -11,15 +11,28 @@ const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const UNITS = ["control-plane", "api"] as const;
 export type Unit = (typeof UNITS)[number];
 
-/** A build of the two processes: the one of this checkout, or a copy that calls itself another version. */
+/** A build of the two processes: the one of this checkout, or a copy of it that plays the release after it. */
 export interface Release {
   readonly folder: string;
   /** As /healthz says it. */
   readonly version: string;
+  /** The highest rules that it can decide by. */
+  readonly rules: number;
 }
 
-/** This checkout's build under another version, in a folder of its own: what an upgrade puts into place. */
-export function releaseCalled(version: string, folder: string): Release {
+/** A control plane that knows rules 2 as well; what it does with them is `RuleTable`'s, as in every release. */
+const NEXT_MAIN = `
+import { NEXT_RULES } from "@event-anchoring/testkit";
+import { runProcess } from "./process.js";
+
+runProcess(NEXT_RULES);
+`;
+
+/**
+ * What an upgrade puts into place, in a folder of its own: this checkout's build under another version, whose control
+ * plane starts with one rule more.
+ */
+export function nextRelease(version: string, folder: string): Release {
   for (const unit of UNITS) {
     const copy = join(folder, "packages", unit);
     mkdirSync(copy, { recursive: true });
@@ -32,7 +45,19 @@ export function releaseCalled(version: string, folder: string): Release {
   const renamed = text.replace(/SERVICE_VERSION = "[^"]*"/u, `SERVICE_VERSION = "${version}"`);
   if (renamed === text) throw new Error(`${file} does not say its version where it used to`);
   writeFileSync(file, renamed);
-  return { folder, version };
+  writeFileSync(join(folder, "packages/control-plane/dist/main.js"), NEXT_MAIN);
+  return { folder, version, rules: 2 };
+}
+
+interface Health {
+  readonly versions: {
+    readonly service: string;
+    /** In force, and the highest that the control plane can decide by. */
+    readonly rules: number;
+    readonly rules_known: number;
+    readonly rules_held_back_by: string;
+    readonly entry_version: number;
+  };
 }
 
 /** How a process ended, and when, on this process's monotonic clock. */
@@ -58,7 +83,7 @@ export class NodeUnits {
 
   start(nodeId: string, unit: Unit, release: Release): void {
     const { root } = this.#setup.cluster;
-    const log = openSync(join(root, "nodes", nodeId, "logs", `${unit}.unit.log`), "a", 0o600);
+    const log = openSync(this.#logFile(nodeId, unit), "a", 0o600);
     const main = join(release.folder, "packages", unit, "dist/main.js");
     const settings = join(root, "nodes", nodeId, `${unit}.json`);
     const child = spawn(process.execPath, [main, "--config", settings], { stdio: ["ignore", log, log] });
@@ -67,15 +92,25 @@ export class NodeUnits {
 
   /** SIGTERM; resolves when the process has ended. */
   async stop(nodeId: string, unit: Unit): Promise<UnitEnd> {
+    return this.#end(nodeId, unit, (child) => child.kill("SIGTERM"));
+  }
+
+  async #end(nodeId: string, unit: Unit, ask: (child: ChildProcess) => void): Promise<UnitEnd> {
     const child = this.#children.get(`${nodeId} ${unit}`);
     if (child === undefined) throw new Error(`${nodeId} ${unit} was not started here`);
     const ended = new Promise<UnitEnd>((resolve) => {
-      child.once("exit", (code) => resolve({ code, atMs: performance.now() }));
+      const resolveNow = (code: number | null): void => resolve({ code, atMs: performance.now() });
+      if (child.exitCode !== null) return resolveNow(child.exitCode);
+      child.once("exit", resolveNow);
     });
-    child.kill("SIGTERM");
+    ask(child);
     const end = await ended;
     this.#children.delete(`${nodeId} ${unit}`);
     return end;
+  }
+
+  #logFile(nodeId: string, unit: Unit): string {
+    return join(this.#setup.cluster.root, "nodes", nodeId, "logs", `${unit}.unit.log`);
   }
 
   /** Both at the same moment, as a host that shuts down asks them. */
@@ -91,20 +126,40 @@ export class NodeUnits {
   /** Waits until /readyz is 200 and the process that answers is of this release. */
   async ready(nodeId: string, release: Release): Promise<void> {
     const { api_url: url } = this.#setup.entry(nodeId);
-    await until(
-      `${nodeId} is ready as ${release.version}`,
-      async () => {
-        try {
-          const [ready, health] = await Promise.all([fetch(`${url}/readyz`), fetch(`${url}/healthz`)]);
-          const { versions } = (await health.json()) as { versions: { service: string } };
-          return ready.status === 200 && versions.service === release.version;
-        } catch {
-          // It does not listen yet.
-          return false;
-        }
-      },
-      60_000,
-    );
+    let newest = "it does not listen yet";
+    const isReady = async (): Promise<boolean> => {
+      try {
+        const [ready, health] = await Promise.all([fetch(`${url}/readyz`), fetch(`${url}/healthz`)]);
+        const { versions } = (await health.json()) as Health;
+        newest = `${ready.status} ${await ready.text()} ${JSON.stringify(versions)}`;
+        const isRelease = versions.service === release.version && versions.rules_known === release.rules;
+        return ready.status === 200 && isRelease;
+      } catch (error) {
+        newest = String(error);
+        return false;
+      }
+    };
+    try {
+      await until(`${nodeId} is ready as ${release.version}`, isReady, 60_000);
+    } catch (cause) {
+      throw new Error(`${String(cause)}: ${newest}\n${this.logOf(nodeId, "control-plane").slice(-2000)}`, { cause });
+    }
+  }
+
+  /** How a node that is started ends by itself. */
+  async ended(nodeId: string, unit: Unit): Promise<UnitEnd> {
+    return this.#end(nodeId, unit, () => {});
+  }
+
+  /** What /healthz of a node says of versions. */
+  async versions(nodeId: string): Promise<Health["versions"]> {
+    const answer = await fetch(`${this.#setup.entry(nodeId).api_url}/healthz`);
+    return ((await answer.json()) as Health).versions;
+  }
+
+  /** What a process has written to its log. */
+  logOf(nodeId: string, unit: Unit): string {
+    return readFileSync(this.#logFile(nodeId, unit), "utf8");
   }
 
   /** For the end of a test, however it went. */

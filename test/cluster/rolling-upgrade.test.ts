@@ -14,7 +14,7 @@ import {
 import type { TestCluster } from "@event-anchoring/testkit";
 import { GatewayClient } from "../deploy/gateway-client.ts";
 import { GATEWAY_NOTE, GatewayProcess, isGatewayThere } from "../deploy/gateway-process.ts";
-import { NodeUnits, releaseCalled } from "./node-units.ts";
+import { NodeUnits, nextRelease } from "./node-units.ts";
 import type { Release } from "./node-units.ts";
 import { SteadyClients } from "./steady-clients.ts";
 
@@ -35,14 +35,14 @@ let client: GatewayClient;
 /** Run in reverse, however far the start came. */
 const cleanups: (() => unknown)[] = [];
 
-const RELEASED: Release = { folder: fileURLToPath(new URL("../..", import.meta.url)), version: "4.2.0" };
+const RELEASED: Release = { folder: fileURLToPath(new URL("../..", import.meta.url)), version: "4.2.0", rules: 1 };
 let upgraded: Release;
 
 beforeAll(async () => {
   if (!isGatewayThere) return;
   releasesFolder = mkdtempSync(join(tmpdir(), "anchoring-releases-"));
   cleanups.push(() => rmSync(releasesFolder, { recursive: true, force: true }));
-  upgraded = releaseCalled("4.2.1-drill", releasesFolder);
+  upgraded = nextRelease("4.2.1-drill", releasesFolder);
   setup = await startTestCluster();
   cleanups.push(() => setup.cluster.erase());
   units = new NodeUnits(setup);
@@ -109,6 +109,8 @@ describeWithGateway(`a rolling upgrade${GATEWAY_NOTE}`, () => {
     clients = startClients();
     await clients.more(BETWEEN);
     for (const id of await nodesFromLeader()) {
+      // Whoever is not upgraded yet holds the new rules back.
+      expect(await units.versions(id)).toMatchObject({ rules: 1, rules_known: 1, entry_version: 1 });
       const stopping = units.stopBoth(id);
       const movedAtMs = await anotherLeads(id);
       units.remind(id);
@@ -120,6 +122,10 @@ describeWithGateway(`a rolling upgrade${GATEWAY_NOTE}`, () => {
       await units.ready(id, upgraded);
       await allReady();
     }
+    await until("the rules are raised on every node", async () => {
+      const said = await Promise.all(setup.cluster.file.nodes.map(({ id }) => units.versions(id)));
+      return said.every(({ rules, entry_version: entry }) => rules === 2 && entry === 2);
+    });
     await clients.more(BETWEEN);
     await clients.stop();
     const { writes, reads, sdk, acknowledged } = clients;
@@ -142,4 +148,14 @@ describeWithGateway(`a rolling upgrade${GATEWAY_NOTE}`, () => {
     for (const { id } of setup.cluster.file.nodes) expect(await differencesAt(setup, id, acknowledged)).toEqual([]);
     expect(receiptFailures(setup, acknowledged)).toEqual([]);
   }, 180_000);
+
+  test("a node that goes back to the release before stops by name, and goes on with the right one", async () => {
+    const id = "n2";
+    await units.stopBoth(id);
+    units.start(id, "control-plane", RELEASED);
+    expect(await units.ended(id, "control-plane")).toMatchObject({ code: 79 });
+    expect(units.logOf(id, "control-plane")).toContain("rules_unknown: rules 2, this program has 1");
+    for (const unit of ["control-plane", "api"] as const) units.start(id, unit, upgraded);
+    await units.ready(id, upgraded);
+  }, 120_000);
 });

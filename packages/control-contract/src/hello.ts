@@ -41,7 +41,7 @@ export interface Hello {
   readonly lastTerm: number;
   readonly signed: readonly SignedSize[];
   readonly trustRootVersion: number;
-  /** Highest entry version this binary can apply. */
+  /** The highest rules that this node lets the cluster raise to (docs/versions.md). */
   readonly rulesMax: number;
   /** 16 random bytes, drawn with the incarnation: a clone that speaks in the same one differs in it. */
   readonly lifeId: Uint8Array;
@@ -147,12 +147,11 @@ function writeHello(writer: ByteWriter, hello: Hello): void {
     writer.bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32),
   );
   writer.u32(hello.trustRootVersion).u16(hello.rulesMax).bytes(hello.lifeId, 16);
-  // Only nodes of a restored group say it, and their peers understand it: earlier releases cannot restore one.
-  if (hello.restoredFrom !== undefined) writer.u64(hello.restoredFrom.raftIndex).bytes(hello.restoredFrom.effect, 32);
+  writeOptional(writer, hello.restoredFrom ?? null, ({ raftIndex, effect }) => writer.u64(raftIndex).bytes(effect, 32));
 }
 
 function readHello(reader: ByteReader): Hello {
-  return {
+  const hello = {
     nodeId: readNodeId(reader),
     clusterId: reader.bytes(32),
     incarnation: reader.u64(),
@@ -166,6 +165,7 @@ function readHello(reader: ByteReader): Hello {
     trustRootVersion: reader.u32(),
     rulesMax: reader.u16(),
     lifeId: reader.bytes(16),
-    ...(reader.remaining === 0 ? {} : { restoredFrom: { raftIndex: reader.u64(), effect: reader.bytes(32) } }),
   };
+  const restoredFrom = readOptional(reader, () => ({ raftIndex: reader.u64(), effect: reader.bytes(32) }));
+  return restoredFrom === null ? hello : { ...hello, restoredFrom };
 }

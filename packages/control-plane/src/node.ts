@@ -1,5 +1,5 @@
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
-import { LedgerHaltError, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
+import { LedgerHaltError, type RuleTable, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
 import { StoreError } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
@@ -48,6 +48,8 @@ export interface NodeOptions {
   readonly config: ControlPlaneConfig;
   readonly identity: NodeIdentity;
   readonly machine: Machine;
+  /** What this program can decide by. */
+  readonly ruleTable: RuleTable;
   /** This node must not go on, and must not be started again by itself. */
   readonly onStopped: (stop: StopReason) => void;
 }
@@ -114,6 +116,10 @@ export class ControlPlaneNode {
       peers: () => this.#peers,
       learn: (documents) => this.known.learn(documents),
     });
+  }
+
+  get ruleTable(): RuleTable {
+    return this.#options.ruleTable;
   }
 
   get session(): Session | null {
@@ -316,7 +322,7 @@ export class ControlPlaneNode {
   ): Promise<Session> {
     const { environment, config, identity, machine } = this.#options;
     const { loadedLog, loadedLedger } = storage;
-    const state = restoreLedgerState(loadedLedger.ledger, this.signatures.crypto);
+    const state = restoreLedgerState(loadedLedger.ledger, this.signatures.crypto, this.ruleTable);
     const contradiction = contradictionOf(identity, trustRootsOf(state));
     if (contradiction !== null) throw new WrongRootError(contradiction);
     await this.#assertPromisedRoots(storage, promises);
@@ -420,7 +426,7 @@ export class ControlPlaneNode {
       promises,
       network,
       peers: [...peers].sort((left, right) => Number(right === leader) - Number(left === leader)),
-      installSnapshot: (snapshot) => machine.installSnapshot(snapshot),
+      installSnapshot: (snapshot) => machine.installSnapshot({ ...snapshot, ruleTable: this.ruleTable }),
       atLeast: behind.snapshot,
       clock: environment.clock,
       logger: environment.logger,

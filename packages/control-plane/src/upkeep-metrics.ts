@@ -1,4 +1,3 @@
-import { RULES_MAX } from "@event-anchoring/ledger";
 import type { ControlPlaneNode } from "./node.ts";
 
 /** The log and its bounds, recorded certificates, and the rules by which entries are decided. */
@@ -17,8 +16,8 @@ export function upkeepMetrics(
   gauge("certificates_thinned", "Old certificates deleted since this node last loaded its tables", () => {
     return upkeep()?.thinning.deleted ?? 0;
   });
-  gauge("rules", "Rules by which this node decides the next entry", () => upkeep()?.rules.inForce.rules ?? 0);
-  gauge("rules_known", "The highest rules that this program can decide by", () => RULES_MAX);
+  gauge("rules", "Rules by which this node decides the next entry", () => upkeep()?.rules.inForce.number ?? 0);
+  gauge("rules_known", "The highest rules that this program can decide by", () => node.ruleTable.max);
   gauge("rules_holders", "Nodes by which the highest rules that this program knows are held back", () => {
     return upkeep()?.rules.heldBackBy().length ?? 0;
   });

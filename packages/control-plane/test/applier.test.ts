@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type EntryDecision, LedgerHaltError, NO_FACTS, emptyLedgerState, encodeEntry } from "@event-anchoring/ledger";
+import {
+  type EntryDecision,
+  LedgerHaltError,
+  NO_FACTS,
+  RELEASE_RULES,
+  emptyLedgerState,
+  encodeEntry,
+} from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { ConfState, Entry } from "raft-ts";
 import type { VerifyAsync } from "../src/environment.ts";
@@ -28,7 +35,7 @@ beforeEach(() => {
     state: emptyLedgerState(nodeCrypto.sha256),
     crypto: nodeCrypto,
     cache,
-    arrivals: new EntryArrivals(verifier()),
+    arrivals: new EntryArrivals(verifier(), RELEASE_RULES),
     beforeForgetting: async ({ index }) => {
       events.push(`erases ${index}`);
     },

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type Command, LedgerHaltError, encodeEntry } from "@event-anchoring/ledger";
+import { type Command, LedgerHaltError, RELEASE_RULES, encodeEntry } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
 import type { Entry } from "raft-ts";
@@ -23,7 +23,7 @@ beforeEach(() => {
     return nodeCrypto.ed25519Verify(...signed);
   };
   verifier = new SignatureVerifier({ clock: new StepClock(), logger: quietLogger, crypto: nodeCrypto, verify });
-  arrivals = new EntryArrivals(verifier);
+  arrivals = new EntryArrivals(verifier, RELEASE_RULES);
 });
 
 function entryOf(index: number, commands: readonly Command[], changes: Partial<Entry> = {}): Entry {

@@ -1,13 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import {
-  type Certificate,
-  type Command,
-  type EntryVersion,
-  decodeEntry,
-  encodeGroup,
-  waitingGroupOf,
-} from "@event-anchoring/ledger";
+import { type Certificate, type Command, decodeEntry, encodeGroup, waitingGroupOf } from "@event-anchoring/ledger";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
+import { NEXT_RULES } from "@event-anchoring/testkit";
 import { type Gate, LeaderQueue, type QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { StepClock } from "./doubles.ts";
 import { eventCommand } from "./memory-cluster.ts";
@@ -27,7 +21,7 @@ let clock: StepClock;
 let proposed: Uint8Array[];
 let refused: { counter: number; code: string }[];
 let gate: Gate | null;
-let entryVersion: EntryVersion;
+let entryVersion: number;
 let toRecord: Certificate[];
 let takes: boolean;
 let queue: LeaderQueue;
@@ -349,5 +343,5 @@ test("an entry has the version of the rules that are in force when it is propose
   entryVersion = 2;
   queue.onApplied(1);
   queue.offer([group()]);
-  expect(proposed.map((payload) => decodeEntry(payload).version)).toEqual([1, 2]);
+  expect(proposed.map((payload) => decodeEntry(payload, NEXT_RULES).version)).toEqual([1, 2]);
 });

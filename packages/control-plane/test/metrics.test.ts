@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { REJECTION_CODES } from "@event-anchoring/ledger";
+import { REJECTION_CODES, RELEASE_RULES } from "@event-anchoring/ledger";
 import { LEAF_KIND } from "@event-anchoring/protocol";
 import { createMetrics } from "../src/metrics.ts";
 import type { ControlPlaneNode } from "../src/node.ts";
@@ -14,6 +14,7 @@ async function scraped({ session, signatures, decisions }: MemoryNode): Promise<
     session,
     signatures,
     decisions,
+    ruleTable: RELEASE_RULES,
     timings: new NodeTimings(),
     network: null,
     scrub: null,

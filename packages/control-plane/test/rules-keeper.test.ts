@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Hello } from "@event-anchoring/control-contract";
-import { RULES_FIRST, RULES_MAX } from "@event-anchoring/ledger";
+import { RULES_FIRST, type RuleTable } from "@event-anchoring/ledger";
 import type { TrustRoot } from "@event-anchoring/protocol";
+import { NEXT_RULES } from "@event-anchoring/testkit";
 import type { Submission } from "../src/proposals/proposals.ts";
 import { RulesKeeper } from "../src/session/rules-keeper.ts";
 import { StepClock, quietLogger } from "./doubles.ts";
 
 let clock: StepClock;
-let state: { rules: number };
+let state: { rules: number; ruleTable: RuleTable };
 let nodes: { nodeId: string; status: string }[];
 let connected: Set<string>;
 let submitted: Submission[];
@@ -15,7 +16,7 @@ let hasGenesis: boolean;
 
 beforeEach(() => {
   clock = new StepClock();
-  state = { rules: RULES_FIRST };
+  state = { rules: RULES_FIRST, ruleTable: NEXT_RULES };
   nodes = ["a", "b", "c"].map((nodeId) => ({ nodeId, status: "active" }));
   connected = new Set(["b", "c"]);
   submitted = [];
@@ -48,10 +49,10 @@ function proposedBy(rules: RulesKeeper): readonly unknown[] {
 describe("raising the rules", () => {
   test("happens when every node has said that it knows them", () => {
     const rules = keeper();
-    say(rules, "b", RULES_MAX);
+    say(rules, "b", NEXT_RULES.max);
     expect(proposedBy(rules)).toEqual([]);
-    say(rules, "c", RULES_MAX + 5);
-    expect(proposedBy(rules)).toEqual([{ kind: "raise_rules", rules: RULES_MAX }]);
+    say(rules, "c", NEXT_RULES.max + 5);
+    expect(proposedBy(rules)).toEqual([{ kind: "raise_rules", rules: NEXT_RULES.max }]);
     expect(rules.heldBackBy()).toEqual([]);
   });
 
@@ -76,7 +77,7 @@ describe("raising the rules", () => {
     ],
   ])("waits for %s", (_, change, holders) => {
     const rules = keeper();
-    say(rules, "b", RULES_MAX);
+    say(rules, "b", NEXT_RULES.max);
     say(rules, "c", RULES_FIRST);
     change();
     expect(proposedBy(rules)).toEqual([]);
@@ -85,33 +86,37 @@ describe("raising the rules", () => {
 
   test.each(["retired", "distrusted"])("waits for no node that is %s", (status) => {
     const rules = keeper();
-    say(rules, "b", RULES_MAX);
+    say(rules, "b", NEXT_RULES.max);
     nodes[2] = { nodeId: "c", status };
     expect(proposedBy(rules)).toHaveLength(1);
   });
 
   test("waits for this node where its settings say so, and it tells the others", () => {
     const rules = keeper(RULES_FIRST);
-    say(rules, "b", RULES_MAX);
-    say(rules, "c", RULES_MAX);
+    say(rules, "b", NEXT_RULES.max);
+    say(rules, "c", NEXT_RULES.max);
     expect(proposedBy(rules)).toEqual([]);
     expect(rules.rulesMax).toBe(RULES_FIRST);
     expect(rules.heldBackBy()).toEqual([{ nodeId: "a", rulesMax: RULES_FIRST }]);
-    expect([keeper(0).rulesMax, keeper(RULES_MAX + 9).rulesMax, keeper().rulesMax]).toEqual([1, RULES_MAX, RULES_MAX]);
+    expect([keeper(0).rulesMax, keeper(NEXT_RULES.max + 9).rulesMax, keeper().rulesMax]).toEqual([
+      1,
+      NEXT_RULES.max,
+      NEXT_RULES.max,
+    ]);
   });
 
   test("a node that comes back as another program counts as what it then says", () => {
     const rules = keeper();
-    say(rules, "b", RULES_MAX);
-    say(rules, "c", RULES_MAX);
+    say(rules, "b", NEXT_RULES.max);
+    say(rules, "c", NEXT_RULES.max);
     say(rules, "c", RULES_FIRST);
     expect(proposedBy(rules)).toEqual([]);
   });
 
   test("is not proposed twice at a time, nor for long, nor once it is done, nor before genesis", () => {
     const rules = keeper();
-    say(rules, "b", RULES_MAX);
-    say(rules, "c", RULES_MAX);
+    say(rules, "b", NEXT_RULES.max);
+    say(rules, "c", NEXT_RULES.max);
     hasGenesis = false;
     expect(proposedBy(rules)).toEqual([]);
     hasGenesis = true;
@@ -122,7 +127,7 @@ describe("raising the rules", () => {
     first?.respond({ kind: "refused", code: "no_leader", detail: "" });
     expect(proposedBy(rules)).toHaveLength(1);
     submitted.at(-1)?.respond({ kind: "decided", finality: "certified", outcome: { kind: "applied" } });
-    state.rules = RULES_MAX;
+    state.rules = NEXT_RULES.max;
     expect(proposedBy(rules)).toHaveLength(0);
   });
 });

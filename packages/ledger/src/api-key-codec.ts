@@ -25,29 +25,17 @@ export function scopesFromBits(bits: number): Scope[] {
   return SCOPES.filter((_, position) => (bits & (1 << position)) !== 0);
 }
 
-/** Version 1 of the command says nothing of a rate; version 2 says one. A key without a rate has version 1. */
-export function createApiKeyVersion(command: CreateApiKeyCommand): 1 | 2 {
-  return command.key.requestsPerSecond === 0 ? 1 : 2;
-}
-
 /** @throws RangeError if a field is out of its bounds; so do the other writers */
 export function writeCreateApiKey(writer: ByteWriter, command: CreateApiKeyCommand): void {
   const { key } = command;
   writeText(writer, command.operator, 1, LIMITS.labelCharsMax);
   writer.bytes(key.keyHash, 32).bytes(key.apiClientId, 16);
   writeText(writer, key.label, 0, LIMITS.labelCharsMax);
-  writer.u8(scopesToBits(key.scopes)).u64(key.expiresMs);
-  if (createApiKeyVersion(command) === 2) writer.u32(key.requestsPerSecond);
-}
-
-function readRate(reader: ByteReader): number {
-  const rate = reader.u32();
-  if (rate === 0) throw new DecodeError("value_invalid", "a rate of 0 is left out");
-  return rate;
+  writer.u8(scopesToBits(key.scopes)).u64(key.expiresMs).u32(key.requestsPerSecond);
 }
 
 /** Reads bytes that may be attacker-controlled; so do the other readers. @throws DecodeError */
-export function readCreateApiKey(reader: ByteReader, version: 1 | 2): CreateApiKeyCommand {
+export function readCreateApiKey(reader: ByteReader): CreateApiKeyCommand {
   const operator = readText(reader, 1, LIMITS.labelCharsMax);
   const keyHash = reader.bytes(32);
   const apiClientId = reader.bytes(16);
@@ -55,7 +43,7 @@ export function readCreateApiKey(reader: ByteReader, version: 1 | 2): CreateApiK
   const bits = reader.u8();
   if (bits < 1 || bits >= 1 << SCOPES.length) throw new DecodeError("value_invalid", `no scopes have the bits ${bits}`);
   const expiresMs = reader.u64();
-  const requestsPerSecond = version === 1 ? 0 : readRate(reader);
+  const requestsPerSecond = reader.u32();
   const key = { keyHash, apiClientId, label, scopes: scopesFromBits(bits), expiresMs, requestsPerSecond };
   return { kind: "create_api_key", operator, key };
 }

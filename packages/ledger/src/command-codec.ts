@@ -4,7 +4,6 @@
  */
 import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
 import {
-  createApiKeyVersion,
   readCreateApiKey,
   readRevokeApiKey,
   readRotateApiKey,
@@ -26,6 +25,7 @@ import {
   writeRecordRevocation,
 } from "./record-codec.ts";
 
+const COMMAND_VERSION = 1;
 const COMMAND_TAG: Readonly<Record<CommandKind, number>> = {
   genesis: 1,
   trust_root: 2,
@@ -61,7 +61,7 @@ function readDocument(reader: ByteReader): string {
 }
 
 export function writeCommand(writer: ByteWriter, command: Command): void {
-  writer.u8(command.kind === "create_api_key" ? createApiKeyVersion(command) : 1).u8(COMMAND_TAG[command.kind]);
+  writer.u8(COMMAND_VERSION).u8(COMMAND_TAG[command.kind]);
   switch (command.kind) {
     case "genesis":
     case "trust_root":
@@ -95,8 +95,8 @@ export function writeCommand(writer: ByteWriter, command: Command): void {
 export function readCommand(reader: ByteReader): Command {
   const version = reader.u8();
   const commandTag = reader.u8();
-  if (version === 2 && commandTag === COMMAND_TAG.create_api_key) return readCreateApiKey(reader, version);
-  if (version !== 1) throw new DecodeError("value_invalid", `unknown version ${version} of command ${commandTag}`);
+  if (version !== COMMAND_VERSION)
+    throw new DecodeError("value_invalid", `unknown version ${version} of command ${commandTag}`);
   switch (commandTag) {
     case COMMAND_TAG.genesis:
       return { kind: "genesis", document: readDocument(reader) };
@@ -113,7 +113,7 @@ export function readCommand(reader: ByteReader): Command {
     case COMMAND_TAG.erase_client_event:
       return readEraseClientEvent(reader);
     case COMMAND_TAG.create_api_key:
-      return readCreateApiKey(reader, version);
+      return readCreateApiKey(reader);
     case COMMAND_TAG.revoke_api_key:
       return readRevokeApiKey(reader);
     case COMMAND_TAG.rotate_api_key:

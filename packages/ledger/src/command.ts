@@ -7,7 +7,6 @@ import type {
   RevocationBody,
   SemanticAnchor,
 } from "@event-anchoring/protocol";
-import type { EntryVersion } from "./rules.ts";
 
 /** Who proposes a record. Both are looked up again when the command is decided. */
 export interface Credential {
@@ -222,7 +221,7 @@ export interface Certificate {
 
 /** The payload of one raft log entry. Certificates are judged first, then the groups in order. */
 export interface Entry {
-  readonly version: EntryVersion;
+  readonly version: number;
   /** True: the end of this entry is a certify point. Set whenever a command may append a leaf. */
   readonly certify: boolean;
   /** The leader's stamp, Unix milliseconds. */

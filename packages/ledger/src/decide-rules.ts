@@ -2,7 +2,6 @@
 import type { RaiseRulesCommand } from "./command.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
-import { rulesOf } from "./rules.ts";
 
 /**
  * The new rules decide from the next entry on. To what is in force already, or was before, nothing is changed.
@@ -10,6 +9,6 @@ import { rulesOf } from "./rules.ts";
  */
 export function decideRaiseRules({ rules }: RaiseRulesCommand, draft: DecisionDraft): CommandOutcome {
   if (rules <= draft.rulesAfter) return { kind: "unchanged" };
-  draft.rulesAfter = rulesOf(rules).number;
+  draft.rulesAfter = draft.state.ruleTable.of(rules).number;
   return { kind: "applied" };
 }

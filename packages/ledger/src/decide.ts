@@ -92,7 +92,7 @@ export function decideEntry(
   const isAlone = isLoneCommand(entry);
   const outcomes = entry.groups.map((group) => decideGroup(group, isAlone, draft));
   const writes = draft.writes();
-  const { rulesAfter: rules, stampMs } = draft;
+  const { rulesAfter: rules, acceptedMs: stampMs } = draft;
   return {
     index,
     term,

@@ -42,7 +42,6 @@ import type { ForceFault } from "./in-force.ts";
 import { LIMITS } from "./limits.ts";
 import { RecordBook } from "./records.ts";
 import type { ClaimRecord, GrantRecord } from "./records.ts";
-import { rulesOf } from "./rules.ts";
 import type { LedgerState } from "./state.ts";
 import { TileAccumulator } from "./tile-accumulator.ts";
 
@@ -125,11 +124,6 @@ export class DecisionDraft {
 
   get lastAcceptedMs(): number {
     return this.#leaves.length === 0 ? this.state.lastAcceptedMs : this.acceptedMs;
-  }
-
-  /** What no later entry is accepted before. */
-  get stampMs(): number {
-    return rulesOf(this.rulesAfter).keepsEveryTime ? this.acceptedMs : this.lastAcceptedMs;
   }
 
   /** Where the next leaf goes: what rules about force are judged at. */

@@ -171,6 +171,6 @@ export interface EntryDecision {
   readonly lastAcceptedMs: number;
   /** By which the next entry is decided. */
   readonly rules: number;
-  /** No later entry is accepted before this time, Unix milliseconds. */
+  /** Time of this entry, Unix milliseconds: the later of its stamp and the time of the entry before it. */
   readonly stampMs: number;
 }

@@ -9,11 +9,8 @@ import { scopesToBits } from "./api-key-codec.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
 import { encodeGroupId, writeCertificate } from "./entry-codec.ts";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
-import { RULES_FIRST } from "./rules.ts";
 
-/** Under rules 1. Later rules are part of the effect, and so is the time that no later entry is accepted before. */
-const EFFECT_VERSION_FIRST = 2;
-const EFFECT_VERSION = 3;
+const EFFECT_VERSION = 1;
 const STATUS_BYTE: Readonly<Record<OriginStatus, number>> = { active: 0, closed: 1, lost: 2 };
 
 function writeText(writer: ByteWriter, text: string): void {
@@ -81,7 +78,9 @@ function writeList<Item>(
 
 /** What an entry leaves besides its writes. */
 export interface EntryEnd {
+  /** By which the next entry is decided. */
   readonly rules: number;
+  /** No later entry is accepted before this time, Unix milliseconds. */
   readonly stampMs: number;
 }
 
@@ -91,8 +90,7 @@ export interface EntryEnd {
  */
 export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd): Uint8Array {
   const capacity = 256 + writes.leaves.length * 32 + writes.clientEvents.length * 160;
-  const isFirst = rules === RULES_FIRST;
-  const writer = new ByteWriter(capacity).u8(isFirst ? EFFECT_VERSION_FIRST : EFFECT_VERSION);
+  const writer = new ByteWriter(capacity).u8(EFFECT_VERSION);
   // An anchor id is the hash of the whole leaf and stands for it.
   writeList(writer, writes.leaves, (to, leaf) => to.bytes(leaf.anchorId, 32));
   writeList(writer, writes.clientEvents, writeClientEvent);
@@ -115,8 +113,7 @@ export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd):
     to.bytes(originFingerprint, 32).u64(leafIndex).u32(version),
   );
   writeList(writer, writes.groupIds, (to, id) => to.bytes(encodeGroupId(id), 24));
-  writer.u64(writes.forgetGroupIdsBelow);
-  return isFirst ? writer.finish() : writer.u16(rules).u64(stampMs).finish();
+  return writer.u64(writes.forgetGroupIdsBelow).u16(rules).u64(stampMs).finish();
 }
 
 /** E_i of an entry. @param previous E_{i−1}, 32 bytes @param end where the entry stands, and what it leaves */

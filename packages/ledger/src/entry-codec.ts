@@ -13,8 +13,8 @@ import { readCommand, writeCommand } from "./command-codec.ts";
 import type { Certificate, Command, Cosignature, Entry, GroupId, ProposalGroup } from "./command.ts";
 import { LedgerHaltError } from "./halt.ts";
 import { LIMITS } from "./limits.ts";
-import { isEntryVersion } from "./rules.ts";
-import type { EntryVersion } from "./rules.ts";
+import { RELEASE_RULES } from "./rules.ts";
+import type { RuleTable } from "./rules.ts";
 
 const GROUP_VERSION = 1;
 const TWO_32 = 0x1_0000_0000n;
@@ -129,39 +129,24 @@ export function encodeEntry(entry: EntryToEncode): Uint8Array {
   return writer.finish();
 }
 
-/** What the first 10 bytes of an entry say, so that a certify point is seen without decoding the rest. */
-export interface EntryHeader {
-  readonly version: EntryVersion;
-  readonly certify: boolean;
-  readonly acceptedMs: number;
-}
-
-function readHeader(reader: ByteReader): EntryHeader {
-  const version = reader.u8();
-  if (!isEntryVersion(version)) throw new LedgerHaltError("entry_version_unknown", `entry version ${version}`);
-  return { version, certify: readFlag(reader), acceptedMs: reader.u64() };
-}
-
-/** @throws LedgerHaltError `entry_version_unknown`; DecodeError if truncated */
-export function readEntryHeader(bytes: Uint8Array): EntryHeader {
-  return readHeader(new ByteReader(bytes));
-}
-
 /**
  * Reads a committed entry, or one about to be appended.
  * @throws LedgerHaltError `entry_version_unknown` (halt: never skip what a newer program wrote) or `entry_malformed`
  */
-export function decodeEntry(bytes: Uint8Array): Entry {
+export function decodeEntry(bytes: Uint8Array, ruleTable: RuleTable = RELEASE_RULES): Entry {
   try {
-    return readEntry(new ByteReader(bytes));
+    return readEntry(new ByteReader(bytes), ruleTable);
   } catch (error) {
     if (error instanceof DecodeError) throw new LedgerHaltError("entry_malformed", `${error.code}: ${error.message}`);
     throw error;
   }
 }
 
-function readEntry(reader: ByteReader): Entry {
-  const header = readHeader(reader);
+function readEntry(reader: ByteReader, ruleTable: RuleTable): Entry {
+  const version = reader.u8();
+  if (!ruleTable.readsEntries(version)) throw new LedgerHaltError("entry_version_unknown", `entry version ${version}`);
+  const certify = readFlag(reader);
+  const acceptedMs = reader.u64();
   const certificateCount = reader.u16();
   const groupCount = reader.u16();
   if (certificateCount > LIMITS.entryCertificatesMax || groupCount > LIMITS.entryGroupsMax)
@@ -171,5 +156,5 @@ function readEntry(reader: ByteReader): Entry {
   const groups: ProposalGroup[] = [];
   for (let position = 0; position < groupCount; position++) groups.push(decodeGroup(reader.view(reader.u32())));
   reader.finish();
-  return { ...header, certificates, groups };
+  return { version, certify, acceptedMs, certificates, groups };
 }

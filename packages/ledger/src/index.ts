@@ -31,16 +31,8 @@ export type {
 } from "./command.ts";
 export { decodeCommand, encodeCommand } from "./command-codec.ts";
 export { scopesFromBits, scopesToBits } from "./api-key-codec.ts";
-export {
-  decodeEntry,
-  decodeGroup,
-  decodeGroupId,
-  encodeEntry,
-  encodeGroup,
-  encodeGroupId,
-  readEntryHeader,
-} from "./entry-codec.ts";
-export type { EntryHeader, EntryToEncode } from "./entry-codec.ts";
+export { decodeEntry, decodeGroup, decodeGroupId, encodeEntry, encodeGroup, encodeGroupId } from "./entry-codec.ts";
+export type { EntryToEncode } from "./entry-codec.ts";
 export {
   fitsEntry,
   mayAppendLeaf,
@@ -51,8 +43,8 @@ export {
   weightOf,
 } from "./pack-entry.ts";
 export type { PackedEntry, Purpose, WaitingGroup, Weight } from "./pack-entry.ts";
-export { ENTRY_VERSION_MAX, RULES_FIRST, RULES_MAX, rulesOf } from "./rules.ts";
-export type { EntryVersion, Rules } from "./rules.ts";
+export { RELEASE_RULES, RULES_FIRST, RuleTable } from "./rules.ts";
+export type { Rules } from "./rules.ts";
 export { LedgerHaltError } from "./halt.ts";
 export type { HaltCode } from "./halt.ts";
 export { REJECTION_CODES } from "./rejection.ts";

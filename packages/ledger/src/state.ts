@@ -10,7 +10,8 @@ import type {
 } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
-import { RULES_FIRST } from "./rules.ts";
+import { RELEASE_RULES, RULES_FIRST } from "./rules.ts";
+import type { RuleTable } from "./rules.ts";
 import { TileAccumulator } from "./tile-accumulator.ts";
 
 /** A checkpoint whose quorum certificate is recorded. */
@@ -46,6 +47,8 @@ export interface OriginState {
 
 export interface LedgerState {
   readonly sha256: Sha256;
+  /** What this program can decide by. */
+  readonly ruleTable: RuleTable;
   appliedIndex: number;
   appliedTerm: number;
   /** E_i of the applied index i, 32 bytes; zeros for 0. */
@@ -55,7 +58,7 @@ export interface LedgerState {
   lastAcceptedMs: number;
   /** By which the next entry is decided. */
   rules: number;
-  /** No later entry is accepted before this time: under rules 1 that of the newest leaf, else of the newest entry. */
+  /** Time of the newest entry, Unix milliseconds. No later entry is accepted before it. */
   stampMs: number;
   /** Verified from version 1 on; null before genesis. Version v is at place v − 1. */
   trustRootChain: TrustRootChain | null;
@@ -66,9 +69,10 @@ export interface LedgerState {
   readonly groupIds: GroupIdMemory;
 }
 
-export function emptyLedgerState(sha256: Sha256): LedgerState {
+export function emptyLedgerState(sha256: Sha256, ruleTable: RuleTable = RELEASE_RULES): LedgerState {
   return {
     sha256,
+    ruleTable,
     appliedIndex: 0,
     appliedTerm: 0,
     effect: ZERO_32,

@@ -23,7 +23,8 @@ import type { ApiKey } from "./api-key.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
 import type { DecidedGroupId } from "./group-id-memory.ts";
 import { LedgerHaltError } from "./halt.ts";
-import { RULES_FIRST, rulesOf } from "./rules.ts";
+import { RELEASE_RULES, RULES_FIRST } from "./rules.ts";
+import type { RuleTable } from "./rules.ts";
 import type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state.ts";
 import { TileAccumulator } from "./tile-accumulator.ts";
 
@@ -145,12 +146,15 @@ function restoreOrigin(stored: StoredOrigin, sha256: Sha256): OriginState {
  * The state as of the stored applied index. What can be checked without reading every leaf is checked.
  * @throws LedgerHaltError `stored_state_inconsistent`; `rules_unknown`: a newer program has gone on from here
  */
-export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): LedgerState {
+export function restoreLedgerState(
+  stored: StoredLedger,
+  crypto: Crypto,
+  ruleTable: RuleTable = RELEASE_RULES,
+): LedgerState {
   const { sha256 } = crypto;
-  const { keepsEveryTime } = rulesOf(stored.rules);
-  const isTimely = keepsEveryTime ? stored.stampMs >= stored.lastAcceptedMs : stored.stampMs === stored.lastAcceptedMs;
-  const times = `the time is ${stored.stampMs}, the newest leaf's ${stored.lastAcceptedMs}`;
-  require(isTimely, `under rules ${stored.rules} ${times}`);
+  const { number: rules } = ruleTable.of(stored.rules);
+  require(stored.stampMs >=
+    stored.lastAcceptedMs, `the time is ${stored.stampMs}, the newest leaf's ${stored.lastAcceptedMs}`);
   const ascending = [...stored.origins].sort((a, b) => compareBytes(a.originFingerprint, b.originFingerprint));
   const leafCount = ascending.reduce((sum, origin) => sum + origin.treeSize, 0);
   require(leafCount ===
@@ -160,12 +164,13 @@ export function restoreLedgerState(stored: StoredLedger, crypto: Crypto): Ledger
   for (const id of [...stored.groupIds].sort((a, b) => a.index - b.index)) groupIds.add(id, id.index);
   return {
     sha256,
+    ruleTable,
     appliedIndex: stored.appliedIndex,
     appliedTerm: stored.appliedTerm,
     effect: stored.effect,
     nextSequence: stored.nextSequence,
     lastAcceptedMs: stored.lastAcceptedMs,
-    rules: stored.rules,
+    rules,
     stampMs: stored.stampMs,
     trustRootChain,
     origins: new Map(ascending.map((origin) => [bytesToHex(origin.originFingerprint), restoreOrigin(origin, sha256)])),

@@ -12,6 +12,7 @@ import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   RULES_FIRST,
+  RuleTable,
   advance,
   apiKeyIdOf,
   clientEventKey,
@@ -21,7 +22,6 @@ import {
   encodeEntry,
   factsNeeded,
   needsCertifyPoint,
-  rulesOf,
   tileLevelsAt,
 } from "../src/index.ts";
 import type {
@@ -140,8 +140,11 @@ function found<Row>(table: ReadonlyMap<string, Row>, asked: readonly Uint8Array[
   return rows;
 }
 
+/** What a program after this one could decide by: rules 2 exist in tests alone. */
+export const NEXT_RULES = new RuleTable([1, 2]);
+
 export class LedgerHarness {
-  state: LedgerState = emptyLedgerState(sha256);
+  state: LedgerState = emptyLedgerState(sha256, NEXT_RULES);
   clockMs = 1_800_000_000_000;
   #counter = 0;
   #end: EntryEnd = { rules: RULES_FIRST, stampMs: 0 };
@@ -176,7 +179,7 @@ export class LedgerHarness {
   entry(groups: readonly ProposalGroup[], certificates: readonly Certificate[] = []): Entry {
     this.clockMs += 10;
     const certify = groups.some((group) => group.commands.some(needsCertifyPoint));
-    const { entryVersion: version } = rulesOf(this.state.rules);
+    const { entryVersion: version } = NEXT_RULES.of(this.state.rules);
     return { version, certify, acceptedMs: this.clockMs, certificates, groups };
   }
 
@@ -197,7 +200,7 @@ export class LedgerHarness {
   }
 
   decide(entry: Entry): EntryDecision {
-    const decoded = decodeEntry(encodeEntry(entry));
+    const decoded = decodeEntry(encodeEntry(entry), NEXT_RULES);
     const committed = { index: this.state.appliedIndex + 1, term: 3, entry: decoded };
     return decideEntry(this.state, committed, this.facts(decoded), nodeCrypto);
   }

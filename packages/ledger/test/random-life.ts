@@ -1,9 +1,8 @@
 /** Random lives of a ledger, each a function of its seed. */
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
-import { RULES_MAX } from "../src/index.ts";
 import type { Certificate, Command, Entry, EventInput, LeafWrite, ProposalGroup, RecordEnds } from "../src/index.ts";
 import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, successor } from "./cluster.ts";
-import { CREATE_KEY, CREDENTIAL, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
+import { NEXT_RULES, CREATE_KEY, CREDENTIAL, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
 import type { LedgerHarness } from "./ledger-harness.ts";
 import { claim, grant, person, revocation, signedEvent } from "./records.ts";
 import type { Party } from "./records.ts";
@@ -211,7 +210,8 @@ export class RandomLife {
     if (step === 3) return this.#ledger.entry([this.#ledger.group({ kind: "genesis", document: GENESIS_DOCUMENT })]);
     if (step === 4) return this.#ledger.entry([this.#ledger.group(CREATE_KEY, ADMIN_KEY)]);
     if (step === 40) return this.#ledger.entry([this.#ledger.group({ kind: "trust_root", document: VERSION_2 })]);
-    if (step === RAISE_STEP) return this.#ledger.entry([this.#ledger.group({ kind: "raise_rules", rules: RULES_MAX })]);
+    if (step === RAISE_STEP)
+      return this.#ledger.entry([this.#ledger.group({ kind: "raise_rules", rules: NEXT_RULES.max })]);
     const fresh = Array.from({ length: this.#random(4) }, () => {
       const group = this.group();
       return this.#rarely(10) ? { ...group, notAfter: this.#ledger.state.appliedIndex } : group;

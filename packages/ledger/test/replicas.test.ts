@@ -7,7 +7,6 @@ import { bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   LedgerHaltError,
-  RULES_MAX,
   advance,
   decideEntry,
   decodeEntry,
@@ -19,7 +18,7 @@ import {
 import type { Command, Entry, EntryWrites, EventInput, Facts, LedgerState, ProposalGroup } from "../src/index.ts";
 import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, sha256, successor } from "./cluster.ts";
 import { GrantWorld } from "./grant-world.ts";
-import { LedgerHarness, event, keyCommand, record, tileRoot } from "./ledger-harness.ts";
+import { LedgerHarness, NEXT_RULES, event, keyCommand, record, tileRoot } from "./ledger-harness.ts";
 import { RandomLife, VERSION_2, randomOf } from "./random-life.ts";
 import { claim, grant, revocation } from "./records.ts";
 
@@ -64,22 +63,23 @@ describe("replicas", () => {
     const ledger = new LedgerHarness();
     const life = new RandomLife(seed, ledger);
     const restarts = randomOf(seed + 1000);
-    let other = emptyLedgerState(sha256);
+    let other = emptyLedgerState(sha256, NEXT_RULES);
     for (let step = 0; step < STEPS; step++) {
       const entry = life.entry(step);
       const facts = allFacts(ledger);
-      const committed = { index: ledger.state.appliedIndex + 1, term: 3, entry: decodeEntry(encodeEntry(entry)) };
+      const decoded = decodeEntry(encodeEntry(entry), NEXT_RULES);
+      const committed = { index: ledger.state.appliedIndex + 1, term: 3, entry: decoded };
       const decision = ledger.apply(entry);
       const same = decideEntry(other, committed, facts, nodeCrypto);
       expect(bytesToHex(same.effect)).toBe(bytesToHex(decision.effect));
       expect(same.outcomes).toEqual(decision.outcomes);
       advance(other, same);
-      if (restarts(8) === 0) other = restoreLedgerState(ledger.stored(), nodeCrypto);
+      if (restarts(8) === 0) other = restoreLedgerState(ledger.stored(), nodeCrypto, NEXT_RULES);
       expect(essence(other)).toEqual(essence(ledger.state));
     }
     expect(ledger.tables.leaves.length).toBeGreaterThan(500);
     expect(ledger.tables.certificates.size).toBeGreaterThan(2);
-    expect(ledger.state.rules).toBe(RULES_MAX);
+    expect(ledger.state.rules).toBe(NEXT_RULES.max);
     for (const tile of ledger.tables.tiles) expect(tileRoot(tile)).toEqual(tile.root);
   });
 

@@ -1,22 +1,29 @@
 import { describe, expect, test } from "@jest/globals";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
-  ENTRY_VERSION_MAX,
   LIMITS,
+  RELEASE_RULES,
   RULES_FIRST,
-  RULES_MAX,
+  RuleTable,
   decodeCommand,
   decodeEntry,
   encodeCommand,
   encodeEntry,
   encodeWrites,
-  readEntryHeader,
   restoreLedgerState,
-  rulesOf,
 } from "../src/index.ts";
 import type { Command, Entry, StoredLedger } from "../src/index.ts";
 import { GENESIS_DOCUMENT, hash } from "./cluster.ts";
-import { CLIENT_ID, CREDENTIAL, LedgerHarness, codeOf, event, keyCommand, record } from "./ledger-harness.ts";
+import {
+  CLIENT_ID,
+  CREDENTIAL,
+  LedgerHarness,
+  NEXT_RULES,
+  codeOf,
+  event,
+  keyCommand,
+  record,
+} from "./ledger-harness.ts";
 
 function raise(rules: number): Command {
   return { kind: "raise_rules", rules };
@@ -45,7 +52,7 @@ describe("raising the rules", () => {
     expect(ledger.state.rules).toBe(2);
     ledger.accept(event("after"));
     expect(ledger.state.rules).toBe(2);
-    expect(restoreLedgerState(ledger.stored(), nodeCrypto)).toMatchObject({
+    expect(restoreLedgerState(ledger.stored(), nodeCrypto, NEXT_RULES)).toMatchObject({
       rules: 2,
       stampMs: ledger.clockMs,
       lastAcceptedMs: ledger.clockMs,
@@ -73,17 +80,29 @@ describe("raising the rules", () => {
     expect(codeOf(ledger.run(raise(2)))).toBe("applied");
   });
 
-  test.each([RULES_MAX + 1, RULES_MAX + 2, 0xffff])("beyond what this program knows, to %d, halts", (rules) => {
+  test.each([NEXT_RULES.max + 1, NEXT_RULES.max + 2, 0xffff])(
+    "beyond what this program knows, to %d, halts",
+    (rules) => {
+      const ledger = LedgerHarness.started();
+      const entry = ledger.entry([ledger.group(raise(rules))]);
+      expect(() => ledger.decide(entry)).toThrow(expect.objectContaining({ code: "rules_unknown" }));
+    },
+  );
+
+  test("counts from the next entry on: its version is the new one, and a program of before stops", () => {
     const ledger = LedgerHarness.started();
-    const entry = ledger.entry([ledger.group(raise(rules))]);
-    expect(() => ledger.decide(entry)).toThrow(expect.objectContaining({ code: "rules_unknown" }));
+    expect(ledger.entry([]).version).toBe(1);
+    ledger.run(raise(2));
+    const next = encodeEntry(ledger.entry([]));
+    expect(decodeEntry(next, NEXT_RULES).version).toBe(2);
+    expect(() => decodeEntry(next)).toThrow(expect.objectContaining({ code: "entry_version_unknown" }));
   });
 
-  test("counts from the next entry on: commands beside it are decided by the rules before", () => {
+  test("is not decided by a program that does not have them, whatever wrote the entry", () => {
     const ledger = LedgerHarness.started();
-    const before = ledger.state.lastAcceptedMs;
-    const beside = ledger.apply({ ...ledger.entry([ledger.group(raise(2))]), acceptedMs: before - 1000 });
-    expect(beside.stampMs).toBe(before);
+    const entry = ledger.entry([ledger.group(raise(2))]);
+    ledger.state = restoreLedgerState(ledger.stored(), nodeCrypto);
+    expect(() => ledger.decide(entry)).toThrow(expect.objectContaining({ code: "rules_unknown" }));
   });
 
   test("a replica that is raised at another entry has another effect from there on", () => {
@@ -93,13 +112,12 @@ describe("raising the rules", () => {
     expect(other.decide(entry).effect).not.toEqual(ledger.decide(entry).effect);
   });
 
-  test("under the first rules effects are what they were before there were others", () => {
+  test("rules and time are part of the effect", () => {
     const { writes, stampMs } = LedgerHarness.started().decide(LedgerHarness.started().entry([]));
-    const first = encodeWrites(writes, { rules: 1, stampMs });
-    expect(encodeWrites(writes, { rules: 1, stampMs: stampMs + 1 })).toEqual(first);
-    const second = encodeWrites(writes, { rules: 2, stampMs });
-    expect([first[0], second[0], second.length - first.length]).toEqual([2, 3, 10]);
-    expect(encodeWrites(writes, { rules: 2, stampMs: stampMs + 1 })).not.toEqual(second);
+    const bytes = encodeWrites(writes, { rules: 1, stampMs });
+    expect(bytes[0]).toBe(1);
+    expect(encodeWrites(writes, { rules: 2, stampMs })).not.toEqual(bytes);
+    expect(encodeWrites(writes, { rules: 1, stampMs: stampMs + 1 })).not.toEqual(bytes);
   });
 });
 
@@ -109,11 +127,10 @@ describe("stored rules and time that do not fit halt", () => {
   }
 
   test.each<[string, StoredLedger, string]>([
-    ["rules that a newer program raised", { ...stored(2), rules: RULES_MAX + 1 }, "rules_unknown"],
+    ["rules that a newer program raised", stored(2), "rules_unknown"],
     ["no rules", { ...stored(1), rules: 0 }, "rules_unknown"],
     ["half rules", { ...stored(1), rules: 1.5 }, "rules_unknown"],
-    ["a time before the newest leaf's", { ...stored(2), stampMs: 1 }, "stored_state_inconsistent"],
-    ["a later time under rules 1", { ...stored(1), stampMs: 2 ** 50 }, "stored_state_inconsistent"],
+    ["a time before the newest leaf's", { ...stored(1), stampMs: 1 }, "stored_state_inconsistent"],
   ])("%s", (_, ledger, code) => {
     expect(() => restoreLedgerState(ledger, nodeCrypto)).toThrow(expect.objectContaining({ code }));
   });
@@ -122,18 +139,21 @@ describe("stored rules and time that do not fit halt", () => {
 describe("the version of an entry", () => {
   const entry: Entry = { version: 1, certify: false, acceptedMs: 5, certificates: [], groups: [] };
 
-  test("every rule names one, and every one is read, with the same bytes behind it", () => {
-    const numbers = Array.from({ length: RULES_MAX }, (_, at) => at + 1);
-    expect(numbers.map((number) => rulesOf(number).entryVersion)).toEqual([1, 2]);
-    expect(decodeEntry(encodeEntry({ ...entry, version: 2 }))).toEqual({ ...entry, version: 2 });
-    expect(encodeEntry({ ...entry, version: 2 }).slice(1)).toEqual(encodeEntry(entry).slice(1));
+  test("this release has rules 1 alone, and entries of version 1", () => {
+    expect([RELEASE_RULES.max, RELEASE_RULES.of(RULES_FIRST)]).toEqual([1, { number: 1, entryVersion: 1 }]);
+    expect([0, 1, 2, 255].filter((version) => RELEASE_RULES.readsEntries(version))).toEqual([1]);
   });
 
-  test.each([0, ENTRY_VERSION_MAX + 1, 255])("%d halts", (version) => {
+  test("rules may share one; those of every rules that a program has are read", () => {
+    const rules = new RuleTable([1, 1, 3]);
+    expect([1, 2, 3].map((number) => rules.of(number).entryVersion)).toEqual([1, 1, 3]);
+    expect([0, 1, 2, 3, 4].filter((version) => rules.readsEntries(version))).toEqual([1, 3]);
+  });
+
+  test.each([0, 2, 255])("%d halts", (version) => {
     const bytes = encodeEntry(entry);
     bytes[0] = version;
-    for (const read of [decodeEntry, readEntryHeader])
-      expect(() => read(bytes)).toThrow(expect.objectContaining({ code: "entry_version_unknown" }));
+    expect(() => decodeEntry(bytes)).toThrow(expect.objectContaining({ code: "entry_version_unknown" }));
   });
 
   test.each([0, 1, 2, 0xffff])("the command to raise to %d is read as it was written", (rules) => {
@@ -154,36 +174,33 @@ describe("time, when a leader's clock is behind that of the one before", () => {
     expiresMs: 0,
   };
 
-  function withKey(rules: number, expiresMs = 0): LedgerHarness {
-    const ledger = startedUnder(rules);
-    const last = ledger.state.lastAcceptedMs;
-    const made = runAt(ledger, last, keyCommand("old", ["write"], { apiClientId: CLIENT_ID, expiresMs }));
+  function withKey(expiresMs = 0): LedgerHarness {
+    const ledger = LedgerHarness.started();
+    const made = runAt(
+      ledger,
+      ledger.state.stampMs,
+      keyCommand("old", ["write"], { apiClientId: CLIENT_ID, expiresMs }),
+    );
     expect(made).toBe("applied");
     return ledger;
   }
 
-  test.each([
-    [1, "accepted"],
-    [2, "api_key_invalid"],
-  ])("under rules %d a key that was rotated out without overlap, used 3 s earlier, is %s", (rules, expected) => {
-    const ledger = withKey(rules);
-    const nowMs = ledger.state.lastAcceptedMs + 5000;
+  test("a key that was rotated out without overlap, used 3 s earlier, is refused", () => {
+    const ledger = withKey();
+    const nowMs = ledger.state.stampMs + 5000;
     expect(runAt(ledger, nowMs, rotate)).toBe("applied");
-    expect(runAt(ledger, nowMs - 3000, by)).toBe(expected);
+    expect(runAt(ledger, nowMs - 3000, by)).toBe("api_key_invalid");
   });
 
-  test.each([
-    [1, "accepted"],
-    [2, "api_key_invalid"],
-  ])("under rules %d a key that was found expired, used 3 s earlier, is %s", (rules, expected) => {
-    const expiresMs = LedgerHarness.started().state.lastAcceptedMs + 4000;
-    const ledger = withKey(rules, expiresMs);
+  test("a key that was found expired, used 3 s earlier, is refused", () => {
+    const expiresMs = LedgerHarness.started().state.stampMs + 4000;
+    const ledger = withKey(expiresMs);
     expect(runAt(ledger, expiresMs + 1000, by)).toBe("api_key_invalid");
-    expect(runAt(ledger, expiresMs - 1, by)).toBe(expected);
+    expect(runAt(ledger, expiresMs - 1, by)).toBe("api_key_invalid");
   });
 
-  test("under rules 2 it never goes back, whatever is stamped, and a leaf says what its entry was judged by", () => {
-    const ledger = startedUnder(2);
+  test("it never goes back, whatever is stamped, and a leaf says what its entry was judged by", () => {
+    const ledger = LedgerHarness.started();
     const startMs = ledger.state.stampMs;
     const stamps = [startMs + 100, startMs - LIMITS.issuedAtLeadMsMax, startMs + 50, 0, startMs + 101];
     const times = stamps.map((stampMs) => {
@@ -193,8 +210,8 @@ describe("time, when a leader's clock is behind that of the one before", () => {
     expect(times).toEqual([100, 100, 100, 100, 101].map((offset) => startMs + offset));
   });
 
-  test("under rules 2 an entry without leaves moves it on for the leaves after it", () => {
-    const ledger = startedUnder(2);
+  test("an entry without leaves moves it on for the leaves after it", () => {
+    const ledger = LedgerHarness.started();
     const nowMs = ledger.state.stampMs + 9000;
     ledger.apply({ ...ledger.entry([]), acceptedMs: nowMs });
     expect([ledger.state.stampMs, ledger.state.lastAcceptedMs < nowMs]).toEqual([nowMs, true]);

@@ -15,6 +15,18 @@ CREATE TABLE node.identity (
   raft_id    bigint  NOT NULL  -- all 64 bits, as a signed integer
 ) WITH (fillfactor = 50);
 
+-- Which backup this database began from. Written with the state itself, in one transaction, and never changed.
+CREATE TABLE node.restoration (
+  only_row      boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  scope         text    NOT NULL CHECK (scope IN ('node', 'cluster')),
+  node_id       text    NOT NULL,  -- for whom it was put here
+  backup_sha256 bytea   NOT NULL CHECK (octet_length(backup_sha256) = 32),
+  raft_index    bigint  NOT NULL,  -- the entry after which the state is that of the backup
+  raft_term     bigint  NOT NULL,
+  effect        bytea   NOT NULL CHECK (octet_length(effect) = 32),
+  trust_roots   bytea   NOT NULL   -- signed documents that a restored cluster has to apply: each u32 length and bytes
+);
+
 -- Term and vote: a promise to the other nodes. A missing row beside a log is corruption, not a fresh start.
 CREATE TABLE node.raft_state (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -49,18 +61,21 @@ CREATE TABLE state.ledger (
   applied_term     bigint  NOT NULL,
   effect           bytea   NOT NULL CHECK (octet_length(effect) = 32),
   next_sequence    bigint  NOT NULL,
-  last_accepted_ms bigint  NOT NULL,
+  last_accepted_ms bigint  NOT NULL,  -- time of the newest leaf
+  rules            smallint NOT NULL,  -- by which the next entry is decided (docs/versions.md)
+  stamp_ms         bigint  NOT NULL,  -- time of the newest entry: no later one is accepted before it
   group_ids_from   bigint  NOT NULL,  -- groups decided at a lower index are forgotten
   conf_state       bytea,             -- members of the raft group at applied_index; null: none yet
   checksum         bytea   NOT NULL
 ) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_scale_factor = 0);
 
 INSERT INTO state.ledger
-  (applied_index, applied_term, effect, next_sequence, last_accepted_ms, group_ids_from, checksum)
-VALUES (0, 0, decode(repeat('00', 32), 'hex'), 0, 0, 0, '');
+  (applied_index, applied_term, effect, next_sequence, last_accepted_ms, rules, stamp_ms, group_ids_from, checksum)
+VALUES (0, 0, decode(repeat('00', 32), 'hex'), 0, 0, 1, 0, 0, '');
 UPDATE state.ledger SET checksum = sha256(
   int8send(applied_index) || int8send(applied_term) || effect || int8send(next_sequence)
-  || int8send(last_accepted_ms) || int8send(group_ids_from) || '\x00'::bytea);
+  || int8send(last_accepted_ms) || int2send(rules) || int8send(stamp_ms) || int8send(group_ids_from)
+  || '\x00'::bytea);
 
 CREATE TABLE state.trust_roots (
   version  bigint  PRIMARY KEY,
@@ -84,7 +99,8 @@ CREATE TABLE state.trust_root_positions (
   PRIMARY KEY (origin, leaf_index)
 );
 
--- Append-only but for the client's own id and salt, which it may have erased.
+-- Append-only but for the client's own id and salt, which it may have erased. Rows die then and at no other time: what
+-- they said goes at the next turn of autovacuum.
 -- Ids are random: they are looked up by their first 8 bytes, and what is found is compared in full.
 CREATE TABLE state.anchors (
   sequence        bigint   PRIMARY KEY,
@@ -100,11 +116,94 @@ CREATE TABLE state.anchors (
   client_event_id text,
   salt            bytea,
   content_hash    bytea
-) WITH (autovacuum_vacuum_insert_scale_factor = 0.5);
+) WITH (
+  autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_vacuum_threshold = 0, autovacuum_vacuum_scale_factor = 0
+);
 ALTER TABLE state.anchors ALTER COLUMN leaf SET STORAGE EXTERNAL;
 CREATE UNIQUE INDEX anchors_by_depth ON state.anchors (origin, depth);
 CREATE INDEX anchors_by_id ON state.anchors (anchor_prefix);
 CREATE INDEX anchors_by_client_event ON state.anchors (client_prefix) WHERE client_prefix IS NOT NULL;
+
+-- Look-ups of events and records. What an event refers to stands in its leaf, and the indexes take it from there: they
+-- cannot disagree with it.
+--
+-- Places in a leaf of kind 1 or 6, from 1: event_hash 116, iris_ref 148, grant_ref 212 (docs/PROTOCOL.md, "Leaf").
+-- What an index finds by the first bytes of a hash is compared in full.
+
+-- Clients choose event hashes, so the index has the first 4 bytes of the hash's own hash: nobody can make many that
+-- meet in one place. It is written by every event and read rarely, and goes by runs of 2^17 sequences: writes stay in
+-- the newest run, which is in memory (2 instead of 8 us an anchor at 700,000), and a look-up asks one run after the
+-- other.
+CREATE INDEX anchors_by_event_hash ON state.anchors (
+  ((sequence >> 17)::integer),
+  (('x' || encode(substr(sha256(substr(leaf, 116, 32)), 1, 4), 'hex'))::bit(32)::integer),
+  sequence
+) WHERE kind IN (1, 6);
+
+-- References are ids of anchors that exist, so their own first 8 bytes do. With the sequence behind them, what is
+-- referred to a million times is listed page by page.
+CREATE INDEX anchors_by_iris_ref ON state.anchors
+  ((('x' || encode(substr(leaf, 148, 8), 'hex'))::bit(64)::bigint), sequence)
+  WHERE kind IN (1, 6)
+    AND substr(leaf, 148, 32) <> '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea;
+CREATE INDEX anchors_by_grant_ref ON state.anchors
+  ((('x' || encode(substr(leaf, 212, 8), 'hex'))::bit(64)::bigint), sequence)
+  WHERE kind IN (1, 6)
+    AND substr(leaf, 212, 32) <> '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea;
+
+-- What a claim, grant or revocation says without its signatures; events with a client's id have the column too.
+CREATE INDEX anchors_by_content ON state.anchors
+  ((('x' || encode(substr(content_hash, 1, 8), 'hex'))::bit(64)::bigint))
+  WHERE kind IN (2, 3, 4);
+
+-- Derived from the leaves of kinds 2 and 4. A row changes when its claim ends: at most twice.
+CREATE TABLE state.claims (
+  sequence           bigint PRIMARY KEY,
+  lineage            bigint NOT NULL,  -- sequence of the first claim of its lineage
+  pair_prefix        bigint NOT NULL,  -- first 8 bytes of pair_hash
+  pair_hash          bytea  NOT NULL CHECK (octet_length(pair_hash) = 32),  -- SHA-256(entity, attribute type)
+  entity_fingerprint bytea  NOT NULL CHECK (octet_length(entity_fingerprint) = 32),
+  attribute_type     bigint NOT NULL,
+  expires_ms         bigint NOT NULL,  -- 0: never
+  subject_key        bytea  NOT NULL CHECK (octet_length(subject_key) = 32),
+  issuer_key         bytea  NOT NULL CHECK (octet_length(issuer_key) = 32),
+  superseded_at      bigint,           -- sequence of the claim that took its place
+  revoked_at         bigint            -- sequence of its first revocation
+) WITH (fillfactor = 90);
+CREATE INDEX claims_by_pair ON state.claims (pair_prefix, sequence);
+CREATE INDEX claims_by_lineage ON state.claims (lineage, sequence);
+
+-- Derived from the leaves of kinds 3 and 4. Claims and grants are named by their sequences.
+CREATE TABLE state.grants (
+  sequence            bigint PRIMARY KEY,
+  grantor_claim       bigint NOT NULL,
+  grantee_claim       bigint NOT NULL,
+  grantor_lineage     bigint NOT NULL,
+  grantee_lineage     bigint NOT NULL,
+  parties_prefix      bigint NOT NULL,  -- first 8 bytes of SHA-256(grantor_fingerprint, grantee_fingerprint)
+  grantor_fingerprint bytea  NOT NULL CHECK (octet_length(grantor_fingerprint) = 32),
+  grantee_fingerprint bytea  NOT NULL CHECK (octet_length(grantee_fingerprint) = 32),
+  parent              bigint,           -- null: a root grant
+  links               bigint NOT NULL,  -- grants from the root to this one
+  delegation_depth    bigint NOT NULL,
+  not_before_ms       bigint NOT NULL,  -- bounds with what is inherited; 0: none
+  expires_ms          bigint NOT NULL,
+  grantor_key         bytea  NOT NULL CHECK (octet_length(grantor_key) = 32),
+  witness_key         bytea  NOT NULL CHECK (octet_length(witness_key) = 32),
+  superseded_at       bigint,           -- sequence of the grant between the same lineages that took its place
+  revoked_at          bigint            -- sequence of its first revocation
+) WITH (fillfactor = 90);
+CREATE INDEX grants_by_lineages ON state.grants (grantee_lineage, grantor_lineage, sequence);
+CREATE INDEX grants_by_parties ON state.grants (parties_prefix, sequence);
+-- At most one for each pair of lineages.
+CREATE INDEX grants_standing ON state.grants (parties_prefix, grantor_lineage, grantee_lineage)
+  WHERE superseded_at IS NULL AND revoked_at IS NULL;
+
+CREATE TABLE state.revocations (
+  sequence bigint PRIMARY KEY,
+  target   bigint NOT NULL  -- sequence of a claim or a grant
+);
+CREATE INDEX revocations_by_target ON state.revocations (target, sequence);
 
 -- Complete tiles only: 256 hashes each, which never change. `root` is one hash of the tile above.
 CREATE TABLE state.tiles (
@@ -129,15 +228,16 @@ CREATE TABLE state.certificates (
 );
 
 CREATE TABLE state.api_keys (
-  key_id        bytea  PRIMARY KEY CHECK (octet_length(key_id) = 16),
-  key_hash      bytea  NOT NULL CHECK (octet_length(key_hash) = 32),
-  api_client_id bytea  NOT NULL CHECK (octet_length(api_client_id) = 16),
-  label         text   NOT NULL,
-  scopes        smallint NOT NULL,  -- bits: 1 read, 2 write, 4 revoke, 8 admin
-  expires_ms    bigint NOT NULL,
-  created_ms    bigint NOT NULL,
-  revoked_ms    bigint NOT NULL,
-  operator      text   NOT NULL
+  key_id              bytea    PRIMARY KEY CHECK (octet_length(key_id) = 16),
+  key_hash            bytea    NOT NULL CHECK (octet_length(key_hash) = 32),
+  api_client_id       bytea    NOT NULL CHECK (octet_length(api_client_id) = 16),
+  label               text     NOT NULL,
+  scopes              smallint NOT NULL,  -- bits: 1 read, 2 write, 4 revoke, 8 admin
+  expires_ms          bigint   NOT NULL,
+  requests_per_second bigint   NOT NULL,  -- 0: as the node is configured
+  created_ms          bigint   NOT NULL,
+  revoked_ms          bigint   NOT NULL,
+  operator            text     NOT NULL
 );
 
 -- Ids of the proposal groups that the entry at this index decided, 24 bytes each.

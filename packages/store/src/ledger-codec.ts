@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { ByteReader, ByteWriter, asciiToBytes, bytesToAscii, concatBytes } from "@event-anchoring/protocol";
-import { RULES_FIRST, decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
+import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
 import type { Cosignature, DecidedGroupId, GroupId } from "@event-anchoring/ledger";
 
 const GROUP_ID_BYTES = 24;
@@ -20,26 +20,24 @@ export interface LedgerRow {
   readonly confState: Uint8Array | null;
   /** By which the next entry is decided. */
   readonly rules: number;
-  /** No later entry is accepted before this time; under rules 1 it is lastAcceptedMs. */
+  /** Time of the newest entry, Unix milliseconds: no later one is accepted before it. */
   readonly stampMs: number;
 }
 
-/**
- * SHA-256 over the columns in order; conf_state as 0x00 if null, else 0x01 and its bytes. Under rules 1 without the
- * last two, which a program that knows no others neither writes nor looks at.
- */
+/** SHA-256 over the columns in the order of the table; conf_state as 0x00 if null, else 0x01 and its bytes. */
 export function ledgerRowChecksum(row: LedgerRow): Uint8Array {
-  const writer = new ByteWriter(96)
+  const writer = new ByteWriter(104)
     .u64(row.appliedIndex)
     .u64(row.appliedTerm)
     .bytes(row.effect, 32)
     .u64(row.nextSequence)
     .u64(row.lastAcceptedMs)
+    .u16(row.rules)
+    .u64(row.stampMs)
     .u64(row.groupIdsFrom)
     .u8(row.confState === null ? 0 : 1);
   const hash = createHash("sha256").update(writer.finish());
   if (row.confState !== null) hash.update(row.confState);
-  if (row.rules > RULES_FIRST) hash.update(new ByteWriter(10).u16(row.rules).u64(row.stampMs).finish());
   return hash.digest();
 }
 

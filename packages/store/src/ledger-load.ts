@@ -1,5 +1,5 @@
 /** Everything a node holds in memory of its ledger, read back in one snapshot and checked as far as that is cheap. */
-import { RULES_FIRST, openTileWidth, scopesFromBits, tileLevelsAt } from "@event-anchoring/ledger";
+import { openTileWidth, scopesFromBits, tileLevelsAt } from "@event-anchoring/ledger";
 import type {
   ApiKey,
   CertifiedHead,
@@ -99,7 +99,7 @@ export async function loadLedgerRow(session: Reader): Promise<LedgerRow> {
     groupIdsFrom: found.group_ids_from,
     confState: found.conf_state,
     rules: found.rules,
-    stampMs: found.rules === RULES_FIRST ? found.last_accepted_ms : found.stamp_ms,
+    stampMs: found.stamp_ms,
   };
   if (!equalBytes(found.checksum, ledgerRowChecksum(row))) {
     throw new StoreError("corrupt", "the row of the ledger does not match its checksum");

@@ -3,7 +3,7 @@
  * by the certificate of the tree that it completes, and an end. Tiles, look-up keys, statuses and positions are not in
  * it: whoever installs it makes them anew. The stream is cut into chunks of equal size, whatever lies at the cuts.
  */
-import { RULES_FIRST, SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
+import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey, Cosignature } from "@event-anchoring/ledger";
 import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
@@ -32,14 +32,7 @@ export interface SnapshotManifest {
 export const SNAPSHOT_CHUNK_BYTES = 1024 * 1024;
 
 const NO_BYTES = new Uint8Array(0);
-/**
- * Version 1 had no rates of API keys and no erased events; it is still read, and no longer written. Version 3 says the
- * rules, and is written once these are not the first: whoever reads version 2 alone cannot decide by others.
- */
-const FORMAT_VERSION = 3;
-const FORMAT_VERSION_MIN = 1;
-const RATE_VERSION_MIN = 2;
-const RULES_VERSION_MIN = 3;
+const FORMAT_VERSION = 1;
 const FRAME_BYTES = 5;
 /** A trust root has at most 256 KiB, an entry's group ids 24 KiB; everything else is far smaller. */
 const RECORD_BYTES_MAX = 1024 * 1024;
@@ -60,7 +53,7 @@ export interface SnapshotHeader {
   readonly confState: ConfState | null;
   /** By which the next entry is decided. */
   readonly rules: number;
-  /** No later entry is accepted before this time, Unix milliseconds. */
+  /** Time of the newest entry, Unix milliseconds: no later one is accepted before it. */
   readonly stampMs: number;
 }
 
@@ -127,12 +120,11 @@ export type SnapshotRecord =
   | SnapshotEnd;
 
 function writeHeader(writer: ByteWriter, header: SnapshotHeader): void {
-  const hasRules = header.rules > RULES_FIRST;
-  writer.u8(hasRules ? FORMAT_VERSION : RULES_VERSION_MIN - 1);
+  writer.u8(FORMAT_VERSION);
   writer.u64(header.raftIndex).u64(header.raftTerm).bytes(header.effect, 32);
-  writer.u64(header.nextSequence).u64(header.lastAcceptedMs).u64(header.groupIdsFrom);
+  writer.u64(header.nextSequence).u64(header.lastAcceptedMs).u16(header.rules).u64(header.stampMs);
+  writer.u64(header.groupIdsFrom);
   writer.lengthPrefixed16(header.confState === null ? NO_BYTES : encodeConfState(header.confState));
-  if (hasRules) writer.u16(header.rules).u64(header.stampMs);
 }
 
 function writeApiKey(writer: ByteWriter, key: ApiKey): void {
@@ -207,21 +199,19 @@ function readConfState(bytes: Uint8Array): ConfState | null {
 
 function readHeader(reader: ByteReader): SnapshotHeader {
   const version = reader.u8();
-  if (version < FORMAT_VERSION_MIN || version > FORMAT_VERSION) {
-    throw new DecodeError("kind_unknown", `snapshot format ${version}`);
-  }
-  const header = {
+  if (version !== FORMAT_VERSION) throw new DecodeError("kind_unknown", `snapshot format ${version}`);
+  return {
     type: "header",
     raftIndex: reader.u64(),
     raftTerm: reader.u64(),
     effect: reader.bytes(32),
     nextSequence: reader.u64(),
     lastAcceptedMs: reader.u64(),
+    rules: reader.u16(),
+    stampMs: reader.u64(),
     groupIdsFrom: reader.u64(),
     confState: readConfState(reader.lengthPrefixed16()),
-  } as const;
-  if (version < RULES_VERSION_MIN) return { ...header, rules: RULES_FIRST, stampMs: header.lastAcceptedMs };
-  return { ...header, rules: reader.u16(), stampMs: reader.u64() };
+  };
 }
 
 function readScopes(reader: ByteReader): ApiKey["scopes"] {
@@ -230,7 +220,7 @@ function readScopes(reader: ByteReader): ApiKey["scopes"] {
   return scopesFromBits(bits);
 }
 
-function readApiKey(reader: ByteReader, version: number): SnapshotApiKey {
+function readApiKey(reader: ByteReader): SnapshotApiKey {
   const apiKey: ApiKey = {
     keyId: reader.bytes(16),
     keyHash: reader.bytes(32),
@@ -238,7 +228,7 @@ function readApiKey(reader: ByteReader, version: number): SnapshotApiKey {
     label: bytesToUtf8(reader.lengthPrefixed16()),
     scopes: readScopes(reader),
     expiresMs: reader.u64(),
-    requestsPerSecond: version < RATE_VERSION_MIN ? 0 : reader.u64(),
+    requestsPerSecond: reader.u64(),
     createdMs: reader.u64(),
     revokedMs: reader.u64(),
     operator: bytesToUtf8(reader.lengthPrefixed16()),
@@ -261,14 +251,14 @@ function readClientEvent(reader: ByteReader): SnapshotClientEvent | null {
   return { isErased: true, apiClientId: reader.bytes(16), prefix: reader.bytes(8) };
 }
 
-function readBody(kind: number, reader: ByteReader, version: number): SnapshotRecord {
+function readBody(kind: number, reader: ByteReader): SnapshotRecord {
   switch (kind) {
     case RECORD.header:
       return readHeader(reader);
     case RECORD.trustRoot:
       return { type: "trust_root", document: bytesToUtf8(reader.lengthPrefixed32()) };
     case RECORD.apiKey:
-      return readApiKey(reader, version);
+      return readApiKey(reader);
     case RECORD.groupIds:
       return { type: "group_ids", index: reader.u64(), groups: reader.lengthPrefixed32() };
     case RECORD.leaf:
@@ -291,8 +281,6 @@ function readBody(kind: number, reader: ByteReader, version: number): SnapshotRe
 /** Takes the stream in pieces of any size, which may be attacker-controlled, and gives whole records. */
 export class RecordDecoder {
   #rest: Uint8Array = new Uint8Array(0);
-  /** Of the format, as the header says. */
-  #version = FORMAT_VERSION;
 
   /** The records that this piece completes. @throws DecodeError, InvalidBytesError */
   push(piece: Uint8Array): SnapshotRecord[] {
@@ -307,8 +295,7 @@ export class RecordDecoder {
       if (bytes.length - offset - FRAME_BYTES < length) break;
       const start = offset + FRAME_BYTES;
       const reader = new ByteReader(bytes.subarray(start, start + length));
-      if (kind === RECORD.header) this.#version = bytes[start] ?? 0;
-      records.push(readBody(kind, reader, this.#version));
+      records.push(readBody(kind, reader));
       reader.finish();
       offset = start + length;
     }

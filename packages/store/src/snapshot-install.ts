@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, InvalidBytesError, equalBytes, frontierRoot, raftIdOf } from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
@@ -45,6 +46,8 @@ export interface InstallSnapshotOptions {
   /** In order. They may take their time: nothing is visible, and nothing is lost if they stop. */
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   readonly checks: SnapshotChecks;
+  /** What the program that goes on from here can decide by; absent: this release. */
+  readonly ruleTable?: RuleTable;
   /** The group's members, if they are others than the snapshot says. */
   readonly confState?: ConfState;
   /** What else belongs into the transaction, before anything of the state is touched. Throwing refuses the snapshot. */
@@ -114,7 +117,7 @@ function refusingUndecodable<T>(work: () => T): T {
 class SnapshotInstaller {
   readonly #session: Session;
   readonly #options: InstallSnapshotOptions;
-  readonly #rebuild = new SnapshotRebuild();
+  readonly #rebuild: SnapshotRebuild;
   readonly #decoder = new RecordDecoder();
   readonly #numbers = new OriginNumbers();
   #hasCheckedChain = false;
@@ -122,6 +125,7 @@ class SnapshotInstaller {
   constructor(session: Session, options: InstallSnapshotOptions) {
     this.#session = session;
     this.#options = options;
+    this.#rebuild = new SnapshotRebuild(options.ruleTable);
   }
 
   async run(): Promise<InstalledSnapshot> {

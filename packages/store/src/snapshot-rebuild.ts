@@ -1,6 +1,6 @@
 /** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
-import { RULES_FIRST, RULES_MAX, TileAccumulator, eventContentHash } from "@event-anchoring/ledger";
-import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
+import { RELEASE_RULES, RULES_FIRST, TileAccumulator, eventContentHash } from "@event-anchoring/ledger";
+import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite, RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   LEAF_KIND,
@@ -134,6 +134,7 @@ const ORDER: Readonly<Record<SnapshotRecord["type"], number>> = {
  * first record after the documents has arrived.
  */
 export class SnapshotRebuild {
+  readonly #ruleTable: RuleTable;
   #header: SnapshotHeader | null = null;
   #place = -1;
   readonly #documents: string[] = [];
@@ -153,6 +154,11 @@ export class SnapshotRebuild {
   /** Hex of the anchor ids of the claims among them. */
   #claims = new Set<string>();
   #groupIds: GroupIdsRow[] = [];
+
+  /** @param ruleTable what the program that is to go on from here can decide by */
+  constructor(ruleTable: RuleTable = RELEASE_RULES) {
+    this.#ruleTable = ruleTable;
+  }
 
   /** The header; it has arrived with the first record. */
   get header(): SnapshotHeader {
@@ -243,7 +249,8 @@ export class SnapshotRebuild {
   /** Rules that a newer program raised are not those by which this one could go on. */
   #addHeader(header: SnapshotHeader): void {
     const { rules, stampMs, lastAcceptedMs } = header;
-    refuseUnless(rules >= RULES_FIRST && rules <= RULES_MAX, () => `rules ${rules}, this program has ${RULES_MAX}`);
+    const { max } = this.#ruleTable;
+    refuseUnless(rules >= RULES_FIRST && rules <= max, () => `rules ${rules}, this program has ${max}`);
     refuseUnless(stampMs >= lastAcceptedMs, () => `the time is ${stampMs}, the newest leaf's ${lastAcceptedMs}`);
     this.#header = header;
   }

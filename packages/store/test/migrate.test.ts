@@ -7,8 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { LedgerStore, RaftLog, Reads, migrate } from "../src/index.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
 import type { TestPostgres } from "./support/database.ts";
-import { accepted, claimCommand } from "./support/records.ts";
-import { StoredLedgerHarness, event, reopened } from "./support/stored-ledger.ts";
 
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const NAMES = readdirSync(MIGRATIONS).toSorted();
@@ -72,43 +70,6 @@ describe("migrate", () => {
     expect(await refusalOf(migrate(url, { migrationsDirectory: bad }))).toBe("schema");
     const good = migrationsWith("999999_more.sql", "CREATE TABLE state.more (one integer);\n");
     expect(await migrate(url, { migrationsDirectory: good })).toEqual({ applied: ["999999_more.sql"] });
-  });
-});
-
-/** What version 1 of the schema did not have. */
-const BACK_TO_VERSION_1 = `
-  DROP TABLE state.claims, state.grants, state.revocations;
-  DROP INDEX state.anchors_by_event_hash, state.anchors_by_iris_ref, state.anchors_by_grant_ref,
-    state.anchors_by_content;
-  ALTER TABLE state.api_keys DROP COLUMN requests_per_second;
-  DELETE FROM state.migrations WHERE number = 2`;
-
-describe("a database of the first version", () => {
-  test("is migrated with what it holds: events are found by their hashes, keys have no rate of their own", async () => {
-    const { url, readOnlyUrl } = await migratedDatabase(server);
-    const ledger = await StoredLedgerHarness.started(url);
-    const { writes } = await ledger.record([event("one", { clientEventId: "id" }), event("two"), event("one")]);
-    await ledger.store.close();
-    await sql(url, BACK_TO_VERSION_1);
-    expect(await refusalOf(LedgerStore.open({ url }))).toBe("schema");
-    expect(await migrate(url, { readOnlyRole: server.readOnlyRole })).toEqual({ applied: ["000002_records.sql"] });
-    const reads = await Reads.open({ url: readOnlyUrl });
-    const { anchors } = await reads.eventsBy({ by: "event_hash", eventHash: event("one").eventHash }, -1, 10);
-    expect(anchors.map(({ sequence }) => sequence)).toEqual([0, 2].map((at) => writes.leaves[at]?.sequence));
-    expect((await reads.apiKeys()).apiKeys).toMatchObject([{ requestsPerSecond: 0 }]);
-    expect((await reads.records({ claims: [0], grants: [1] }, [2])).records.claim(0)).toBeNull();
-    await reads.close();
-    const { store, state } = await reopened(url);
-    const again = new StoredLedgerHarness(store, state);
-    await accepted(again, claimCommand("ada"));
-    await store.close();
-  });
-
-  test("that ten processes find at once is migrated by one", async () => {
-    const { url } = await migratedDatabase(server);
-    await sql(url, BACK_TO_VERSION_1);
-    const racing = await Promise.all(Array.from({ length: 10 }, () => migrate(url)));
-    expect(racing.filter(({ applied }) => applied.length > 0)).toHaveLength(1);
   });
 });
 

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { RULES_MAX } from "@event-anchoring/ledger";
-import { exportSnapshot } from "../src/index.ts";
+import { restoreLedgerState } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { NEXT_RULES } from "@event-anchoring/testkit";
+import { exportSnapshot, installSnapshot } from "../src/index.ts";
 import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot-format.ts";
-import { encodeRecord } from "../src/snapshot-format.ts";
 import { migratedDatabase, refusalOf, sql } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
-import { CONF_STATE, chunksOf, forge, recordsOf, startSender } from "./support/snapshots.ts";
+import { ACCEPT_ALL, CONF_STATE, chunksOf, forge, recordsOf, startSender } from "./support/snapshots.ts";
 import type { Sender, Stream } from "./support/snapshots.ts";
 import { StoredLedgerHarness, event, partsOf, reopened } from "./support/stored-ledger.ts";
 
@@ -49,39 +50,37 @@ describe("rules in the tables", () => {
     await store.close();
   });
 
-  test("a row of a program that knows only rules 1 is read; one of rules 2 it refuses by the checksum", async () => {
-    const { url } = await migratedDatabase(sending.server);
-    const harness = await StoredLedgerHarness.started(url);
-    await sql(url, "UPDATE state.ledger SET stamp_ms = 0");
-    await harness.store.close();
-    const { store, state } = await reopened(url);
-    expect([state.rules, state.stampMs]).toEqual([1, state.lastAcceptedMs]);
-    const again = new StoredLedgerHarness(store, state);
-    again.clockMs = harness.clockMs;
-    await again.run([{ kind: "raise_rules", rules: 2 }]);
-    await store.close();
-    await sql(url, "UPDATE state.ledger SET rules = 1");
-    expect(await refusalOf(reopened(url))).toBe("corrupt");
-  });
-
-  test("a time that was altered is not loaded", async () => {
+  test("a program that does not have them goes no further", async () => {
     const { url } = await migratedDatabase(sending.server);
     const harness = await StoredLedgerHarness.started(url);
     await harness.run([{ kind: "raise_rules", rules: 2 }]);
     await harness.store.close();
-    await sql(url, "UPDATE state.ledger SET stamp_ms = stamp_ms + 1");
+    const { store, ledger } = await reopened(url);
+    const restore = (): unknown => restoreLedgerState(ledger, nodeCrypto);
+    expect(restore).toThrow(expect.objectContaining({ code: "rules_unknown" }));
+    await store.close();
+  });
+
+  test.each(["rules = rules + 1", "stamp_ms = stamp_ms + 1"])("altered, %s, they are not loaded", async (change) => {
+    const { url } = await migratedDatabase(sending.server);
+    const harness = await StoredLedgerHarness.started(url);
+    await harness.store.close();
+    await sql(url, `UPDATE state.ledger SET ${change}`);
     expect(await refusalOf(reopened(url))).toBe("corrupt");
   });
 });
 
 describe("rules in a snapshot", () => {
-  test("under rules 1 it has the bytes that a program of before reads, under rules 2 others that it refuses", () => {
-    const first = headerOf(recordsOf(sending.chunks));
-    expect(encodeRecord(first)[5]).toBe(2);
-    expect(first).toMatchObject({ rules: 1, stampMs: first.lastAcceptedMs });
+  test("are in its header, with the time that no leaf has", () => {
+    expect(headerOf(recordsOf(sending.chunks))).toMatchObject({ rules: 1 });
     const second = headerOf(recordsOf(raised.chunks));
-    expect(encodeRecord(second)[5]).toBe(3);
     expect(second).toMatchObject({ rules: 2, stampMs: sending.harness.clockMs });
+    expect(second.lastAcceptedMs).toBeLessThan(second.stampMs);
+  });
+
+  test("that the installing program does not have are refused", async () => {
+    const { url } = await migratedDatabase(sending.server);
+    expect(await refusalOf(installSnapshot({ url, ...raised, checks: ACCEPT_ALL }))).toBe("snapshot_refused");
   });
 
   test("the receiver goes on by them, from that time on", async () => {
@@ -97,7 +96,7 @@ describe("rules in a snapshot", () => {
   });
 
   test.each<[string, Partial<SnapshotHeader>]>([
-    ["rules that this program does not have", { rules: RULES_MAX + 1 }],
+    ["rules that this program does not have", { rules: NEXT_RULES.max + 1 }],
     ["a time before the newest leaf's", { stampMs: 1 }],
   ])("%s are refused, and the next one is not", async (_, change) => {
     const receiver = await migratedDatabase(sending.server);

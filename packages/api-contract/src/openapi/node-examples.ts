@@ -28,10 +28,10 @@ function health(shown: Shown): object {
       api_contract: "4.2",
       locked_code: "V4.2",
       service: "4.2.0",
-      rules: 2,
-      rules_known: 2,
+      rules: 1,
+      rules_known: 1,
       rules_held_back_by: "",
-      entry_version: 2,
+      entry_version: 1,
     },
   };
 }

@@ -1,6 +1,5 @@
 import {
   type Certificate,
-  type EntryVersion,
   type GroupId,
   LIMITS,
   type Purpose,
@@ -68,7 +67,7 @@ export interface LeaderQueueOptions {
   /** Why not everything may be proposed now; null: all may. */
   readonly gate: () => Gate | null;
   /** Of the entries that are proposed now. */
-  readonly entryVersion: () => EntryVersion;
+  readonly entryVersion: () => number;
   readonly refuse: (groups: readonly QueuedGroup[], code: RefusalCode, detail: string) => void;
 }
 

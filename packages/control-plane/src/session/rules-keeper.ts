@@ -1,5 +1,5 @@
 import type { Hello } from "@event-anchoring/control-contract";
-import { type EntryVersion, type LedgerState, RULES_FIRST, RULES_MAX, rulesOf } from "@event-anchoring/ledger";
+import { type LedgerState, RULES_FIRST, type Rules } from "@event-anchoring/ledger";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { Environment } from "../environment.ts";
 import type { Submission } from "../proposals/proposals.ts";
@@ -9,7 +9,7 @@ const RAISE_DEADLINE_MS = 1000;
 
 export interface RulesKeeperOptions {
   readonly environment: Pick<Environment, "clock" | "logger">;
-  readonly state: Pick<LedgerState, "rules">;
+  readonly state: Pick<LedgerState, "rules" | "ruleTable">;
   readonly selfNodeId: string;
   /** What this node lets the rules be raised to, if that is less than it knows; null: all that it knows. */
   readonly rulesHeldAt: number | null;
@@ -42,13 +42,19 @@ export class RulesKeeper {
 
   /** What this node says in its own hello. */
   get rulesMax(): number {
-    return Math.max(RULES_FIRST, Math.min(this.#options.rulesHeldAt ?? RULES_MAX, RULES_MAX));
+    const { known } = this;
+    return Math.max(RULES_FIRST, Math.min(this.#options.rulesHeldAt ?? known, known));
   }
 
-  /** By which the next entry is decided here, and the version of the entries that a leader then writes. */
-  get inForce(): { readonly rules: number; readonly entryVersion: EntryVersion } {
-    const { number: rules, entryVersion } = rulesOf(this.#options.state.rules);
-    return { rules, entryVersion };
+  /** The highest that this program can decide by. */
+  get known(): number {
+    return this.#options.state.ruleTable.max;
+  }
+
+  /** By which the next entry is decided here. */
+  get inForce(): Rules {
+    const { state } = this.#options;
+    return state.ruleTable.of(state.rules);
   }
 
   /** A peer's hello was accepted. */
@@ -62,14 +68,14 @@ export class RulesKeeper {
     return nodes
       .filter(({ status }) => status === "active" || status === "learner")
       .map(({ nodeId }) => ({ nodeId, rulesMax: this.#allowedBy(nodeId) }))
-      .filter(({ rulesMax }) => rulesMax === null || rulesMax < RULES_MAX);
+      .filter(({ rulesMax }) => rulesMax === null || rulesMax < this.known);
   }
 
   /** Called every little while on the leader. */
   look(): void {
     const { state, trustRoot, environment } = this.#options;
     if (trustRoot() === null || this.#isUnderWay) return;
-    const rules = Math.min(RULES_MAX, ...this.heldBackBy().map(({ rulesMax }) => rulesMax ?? 0));
+    const rules = Math.min(this.known, ...this.heldBackBy().map(({ rulesMax }) => rulesMax ?? 0));
     if (rules <= state.rules) return;
     this.#isUnderWay = true;
     environment.logger.info("rules_raised", { from: state.rules, to: rules });

@@ -1,5 +1,5 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
-import { type Entry as LedgerEntry, RULES_MAX } from "@event-anchoring/ledger";
+import type { Entry as LedgerEntry } from "@event-anchoring/ledger";
 import type { RaftIndex } from "raft-ts";
 import { CertificateThinning } from "../certification/certificate-thinning.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
@@ -86,14 +86,15 @@ export class SessionUpkeep {
 
   /** By which rules this node goes, and who holds back higher ones. */
   versions(): NodeStatus["versions"] {
-    const { rules, entryVersion } = this.rules.inForce;
+    const { known, inForce } = this.rules;
+    const { number: rules, entryVersion } = inForce;
     const heldBackBy = this.rules
       .heldBackBy()
       .map(({ nodeId, rulesMax }) => `${nodeId} (${rulesMax ?? "not connected"})`);
     return {
       rules: String(rules),
-      rules_known: String(RULES_MAX),
-      rules_held_back_by: rules < RULES_MAX ? heldBackBy.join(", ").slice(0, 64) : "",
+      rules_known: String(known),
+      rules_held_back_by: rules < known ? heldBackBy.join(", ").slice(0, 64) : "",
       entry_version: String(entryVersion),
     };
   }

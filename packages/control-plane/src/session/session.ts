@@ -97,7 +97,7 @@ export class Session {
       transferLeadership: () => this.transferLeadership(),
     });
     this.leaderQueue = this.#makeLeaderQueue();
-    this.#arrivals = new EntryArrivals(options.signatures);
+    this.#arrivals = new EntryArrivals(options.signatures, options.state.ruleTable);
     this.#driver = this.#makeDriver();
     this.upkeep = new SessionUpkeep(options, this, (error) => this.#fail(error));
     random.fill(this.#lifeId);

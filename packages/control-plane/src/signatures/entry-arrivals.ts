@@ -1,4 +1,10 @@
-import { type Entry as LedgerEntry, LedgerHaltError, decodeEntry, signaturesOf } from "@event-anchoring/ledger";
+import {
+  type Entry as LedgerEntry,
+  LedgerHaltError,
+  type RuleTable,
+  decodeEntry,
+  signaturesOf,
+} from "@event-anchoring/ledger";
 import type { Entry, RaftIndex, Term } from "raft-ts";
 import type { SignatureVerifier } from "./signature-verifier.ts";
 
@@ -23,11 +29,13 @@ interface Arrived extends OpenedEntry {
  */
 export class EntryArrivals {
   readonly #verifier: SignatureVerifier;
+  readonly #ruleTable: RuleTable;
   readonly #arrived = new Map<RaftIndex, Arrived>();
   #bytes = 0;
 
-  constructor(verifier: SignatureVerifier) {
+  constructor(verifier: SignatureVerifier, ruleTable: RuleTable) {
     this.#verifier = verifier;
+    this.#ruleTable = ruleTable;
   }
 
   /** Takes entries as they come: from a leader, of this leader, or out of the log. */
@@ -55,7 +63,7 @@ export class EntryArrivals {
   }
 
   #open(payload: Uint8Array): OpenedEntry {
-    const entry = decodeEntry(payload);
+    const entry = decodeEntry(payload, this.#ruleTable);
     const { sha256 } = this.#verifier.crypto;
     const commands = entry.groups.flatMap((group) => group.commands);
     const signatures = commands.flatMap((command) => signaturesOf(command, sha256));

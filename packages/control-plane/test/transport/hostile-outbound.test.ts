@@ -181,7 +181,7 @@ describe("an answer to our hello is not believed", () => {
     ["whose incarnation contradicts its header", "malformed", () => ({ claims: { incarnation: 3 } })],
     ["that is no signed frame", "malformed", () => ({ raw: () => Uint8Array.of(1, 2, 3) })],
     ["with bytes left over", "malformed", () => ({ raw: (frame) => Uint8Array.of(...frame, 0) })],
-    ["with a changed body", "body_mismatch", () => ({ raw: flipLast })],
+    ["with a changed body", "body_mismatch", () => ({ raw: flipLifeId })],
     ["that is HTTP and no upgrade", "no_upgrade", () => ({ http: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" })],
   ];
   test.each(cases)("%s", async (_what, reason, told) => {
@@ -197,9 +197,10 @@ describe("an answer to our hello is not believed", () => {
   });
 });
 
-function flipLast(frame: Uint8Array): Uint8Array {
+/** The hello ends with the life id, and with a byte that says that no backup follows. */
+function flipLifeId(frame: Uint8Array): Uint8Array {
   const changed = Uint8Array.from(frame);
-  changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+  changed[changed.length - 2] = (changed.at(-2) ?? 0) ^ 1;
   return changed;
 }
 

@@ -103,9 +103,7 @@ function brokenPeer(previous: Promises, next: Promises): string | null {
 // A slot: mark 8 ‖ format u32 ‖ counter u64 ‖ body length u32 ‖ CRC-32 u32 of all before it and the body ‖ body ‖
 // zeros up to the slot's size. Integers are big-endian.
 const SLOT_MARK = Uint8Array.from([0x65, 0x61, 0x2d, 0x70, 0x72, 0x6f, 0x6d, 0x0a]);
-const FORMAT = 2;
-/** Without forgetLogTo. */
-const FORMAT_BEFORE_ERASURE = 1;
+const FORMAT = 1;
 const HEADER_BYTES = 28;
 const CHECKED_HEADER_BYTES = 24;
 
@@ -160,11 +158,11 @@ export function readSlot(slot: Uint8Array): SlotReading {
   if (HEADER_BYTES + bodyBytes > slot.length) return { state: "damaged" };
   if (view.getUint32(CHECKED_HEADER_BYTES) !== slotCrc(slot, bodyBytes)) return { state: "damaged" };
   const format = view.getUint32(8);
-  if (format !== FORMAT && format !== FORMAT_BEFORE_ERASURE) return { state: "unknown_format" };
+  if (format !== FORMAT) return { state: "unknown_format" };
   const counter = Number(view.getBigUint64(12));
   const body = slot.slice(HEADER_BYTES, HEADER_BYTES + bodyBytes);
   try {
-    return { state: "good", counter, promises: readPromises(body, format !== FORMAT_BEFORE_ERASURE) };
+    return { state: "good", counter, promises: decodePromises(body) };
   } catch (error) {
     // The CRC holds, so these are the bytes that were written: another program's idea of this format.
     if (error instanceof DecodeError || error instanceof InvalidBytesError) return { state: "unknown_format" };
@@ -228,10 +226,6 @@ function sortedEntries<Value>(map: ReadonlyMap<string, Value>): [string, Value][
 
 /** @throws DecodeError */
 export function decodePromises(bytes: Uint8Array): Promises {
-  return readPromises(bytes, true);
-}
-
-function readPromises(bytes: Uint8Array, hasForgetLogTo: boolean): Promises {
   const reader = new ByteReader(bytes);
   const clusterId = reader.bytes(32);
   const nodeId = readText(reader);
@@ -244,7 +238,7 @@ function readPromises(bytes: Uint8Array, hasForgetLogTo: boolean): Promises {
   const lastAppend = { index: reader.u64(), term: reader.u64() };
   const signedHeads = readMap(reader, readHead);
   const peers = readMap(reader, readPeer);
-  const forgetLogTo = hasForgetLogTo ? reader.u64() : 0;
+  const forgetLogTo = reader.u64();
   reader.finish();
   return { clusterId, nodeId, pairId, incarnation, term, vote, signedHeads, postgres, lastAppend, peers, forgetLogTo };
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { advance } from "@event-anchoring/ledger";
+import { NEXT_RULES } from "@event-anchoring/testkit";
 import type { ConfState } from "raft-ts";
 import { SNAPSHOT_CHUNK_BYTES, exportSnapshot, installSnapshot } from "../../src/index.ts";
 import type { InstalledSnapshot, SnapshotChecks, SnapshotExport, SnapshotManifest } from "../../src/index.ts";
@@ -70,7 +71,8 @@ export async function startSender(): Promise<Sender> {
     harness,
     exported,
     chunks: own.chunks,
-    install: (url, stream = own, checks = ACCEPT_ALL) => installSnapshot({ url, ...stream, checks }),
+    install: (url, stream = own, checks = ACCEPT_ALL) =>
+      installSnapshot({ url, ...stream, checks, ruleTable: NEXT_RULES }),
     close: async () => {
       await exported.close();
       await harness.store.close();

@@ -21,6 +21,7 @@ import type {
   StoredLedger,
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { NEXT_RULES } from "@event-anchoring/testkit";
 import { EMPTY_SEMANTIC_ANCHOR, bytesToHex, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { LedgerStore } from "../../src/index.ts";
@@ -97,7 +98,7 @@ export class StoredLedgerHarness {
   static async open(url: string, onApplied?: (decision: EntryDecision) => void): Promise<StoredLedgerHarness> {
     const store = await LedgerStore.open({ url });
     await store.load();
-    return new StoredLedgerHarness(store, emptyLedgerState(nodeCrypto.sha256), onApplied);
+    return new StoredLedgerHarness(store, emptyLedgerState(nodeCrypto.sha256, NEXT_RULES), onApplied);
   }
 
   /** A ledger with genesis and one API key. */
@@ -112,7 +113,8 @@ export class StoredLedgerHarness {
     this.clockMs += 10;
     const id = { node: 0xfedc_ba98_7654_3210n, incarnation: this.state.appliedIndex, counter: this.#counter++ };
     const groups = commands.length === 0 ? [] : [{ id, notAfter: this.state.appliedIndex + 50_000, commands }];
-    return { version: 1, certify: commands.some(needsCertifyPoint), acceptedMs: this.clockMs, certificates, groups };
+    const { entryVersion: version } = this.state.ruleTable.of(this.state.rules);
+    return { version, certify: commands.some(needsCertifyPoint), acceptedMs: this.clockMs, certificates, groups };
   }
 
   async decide(entry: Entry): Promise<EntryDecision> {
@@ -191,5 +193,5 @@ export function partsOf(state: LedgerState): StoredLedger {
 export async function reopened(url: string): Promise<{ store: LedgerStore; state: LedgerState; ledger: StoredLedger }> {
   const store = await LedgerStore.open({ url });
   const { ledger } = await store.load();
-  return { store, state: restoreLedgerState(ledger, nodeCrypto), ledger };
+  return { store, state: restoreLedgerState(ledger, nodeCrypto, NEXT_RULES), ledger };
 }

@@ -1,11 +1,12 @@
 import { decodeMessage, RaftEngine } from "raft-ts";
-import { LIMITS, RULES_FIRST, RULES_MAX } from "@event-anchoring/ledger";
+import { LIMITS, RELEASE_RULES } from "@event-anchoring/ledger";
 import { type TrustRoot, bytesToHex, parseSignedTrustRoot } from "@event-anchoring/protocol";
 import { type ClientCounts, Clients, operationOf } from "./clients.ts";
 import { type ClusterPlan, GROWTHS, GROWTH_NAMES, type GrowthName, isGrowing, lastVersionOf } from "./cluster-plan.ts";
 import { FAULTS, type Fault, SPENDING } from "./faults.ts";
 import { Growth } from "./growth.ts";
 import { Nemesis, RETIRED } from "./nemesis.ts";
+import { NEXT_RULES } from "../next-rules.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
 import { CREATE_FIRST_KEY } from "./key-ring.ts";
 import { Seeded } from "./seeded.ts";
@@ -112,7 +113,7 @@ class Life {
   readonly #plan: ClusterPlan;
   /** null: everybody is a founder. */
   readonly #growth: Growth | null;
-  /** Every machine begins with a program that knows the first rules alone, and gets the newest in its time. */
+  /** Every founder begins with the program of this release, and gets the next one in its time. */
   readonly #beginsOld: boolean;
 
   constructor(options: LifeOptions, engine: RaftEngine) {
@@ -197,7 +198,8 @@ class Life {
     for (const machine of this.#machines) {
       this.#world.after(random.between(0, harmMs), () => {
         this.#trace.note("upgrade", machine.name);
-        machine.upgrade();
+        const { identity } = machine;
+        for (const each of [machine, ...this.#clones]) if (each.identity === identity) each.upgrade(NEXT_RULES);
       });
     }
   }
@@ -237,7 +239,9 @@ class Life {
 
   async run(): Promise<void> {
     const { harmMs = HARM_MS } = this.#options;
-    if (this.#beginsOld) for (const machine of this.#machines) machine.rulesKnown = RULES_FIRST;
+    // Who comes later comes with what the founders may have by then.
+    const founders = this.#machines.slice(0, this.#plan.founders);
+    if (this.#beginsOld) for (const machine of founders) machine.ruleTable = RELEASE_RULES;
     for (const machine of this.#machines) machine.start();
     await this.#until(() => this.#isBorn(), "theClusterIsBorn", BIRTH_MAX_MS);
     await this.#keyIsKnown();
@@ -299,7 +303,7 @@ class Life {
     const position = this.#machines.length + this.#clones.length;
     const name = `${original.identity.nodeId}-clone`;
     const clone = new SimulatedMachine(name, original.identity, position, this.#surroundings);
-    clone.rulesKnown = original.rulesKnown;
+    clone.ruleTable = original.ruleTable;
     clone.database.restore(images.database);
     clone.volume.restore(images.volume);
     clone.excuse = "clone";
@@ -381,7 +385,7 @@ class Life {
       const active = session.trustRoot().nodes.filter(({ status }) => status === "active");
       if (session.membership.confState.voters.length !== active.length) return false;
       // Whoever has stopped for good holds the rules back until a trust root says so.
-      if (active.length === sessions.length && session.state.rules !== RULES_MAX) return false;
+      if (active.length === sessions.length && session.state.rules !== NEXT_RULES.max) return false;
       const origins = [...session.state.origins.values()];
       return origins.every(
         ({ originFingerprint, tree }) => session.certifier.heldOf(originFingerprint)?.treeSize === tree.size,

@@ -11,7 +11,6 @@ import type {
   ReadState,
   Ready,
 } from "raft-ts";
-import { ENTRY_VERSION_MAX } from "@event-anchoring/ledger";
 import type { Bugs, PlantedBug } from "./planted-bugs.ts";
 
 export interface EngineWatcher {
@@ -184,7 +183,7 @@ class WrongNode {
     this.#watcher.onProposed(payload);
     if (!this.#has("version_raised_early") || this.#proposals !== 20) return this.#node.propose(payload);
     const raised = Uint8Array.from(payload);
-    raised[0] = ENTRY_VERSION_MAX + 1;
+    raised[0] = 0xff;
     return this.#node.propose(raised);
   }
 

@@ -9,9 +9,10 @@ import {
   trustedRequests,
 } from "@event-anchoring/control-plane";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
-import { RULES_MAX, readEntryHeader } from "@event-anchoring/ledger";
+import { type RuleTable, decodeEntry } from "@event-anchoring/ledger";
 import type { RaftEngine, RawNode } from "raft-ts";
 import type { Bugs } from "./planted-bugs.ts";
+import { NEXT_RULES } from "../next-rules.ts";
 import { watchedEngine } from "./planted-engine.ts";
 import { keepGroupIdsFor, plantInNode } from "./planted-in-node.ts";
 import { Seeded } from "./seeded.ts";
@@ -55,7 +56,6 @@ interface Running {
   readonly node: ControlPlaneNode;
   readonly rawNodes: RawNode[];
   readonly handle: ReturnType<typeof trustedRequests>;
-  readonly rulesKnown: number;
 }
 
 /** One machine: two disks that survive, and a process that does not. */
@@ -72,8 +72,8 @@ export class SimulatedMachine {
   /** Files of evidence on its promise volume. */
   evidence: ReadonlyMap<string, string> = new Map();
   wallOffsetMs = 0;
-  /** Of the program that the next start runs: it knows no later rules. */
-  rulesKnown = RULES_MAX;
+  /** What the program that the next start runs can decide by. */
+  ruleTable: RuleTable = NEXT_RULES;
   /** What was done to it that may spend its identity, or stop it until somebody looks; null: nothing. */
   excuse: string | null = null;
   #isBurnt = false;
@@ -93,10 +93,7 @@ export class SimulatedMachine {
       isFirst: position === 0,
       watcher: {
         onDurable: (entries, hardState) => witness.onDurable(name, entries, hardState),
-        onDecided: (decision, confState) => {
-          witness.everyNodeKnowsTheRulesInForce(name, decision, this.#running?.rulesKnown ?? RULES_MAX);
-          witness.onDecided(name, decision, confState);
-        },
+        onDecided: (decision, confState) => witness.onDecided(name, decision, confState),
       },
     });
     this.volume = new SimulatedVolume({ world, random, bugs });
@@ -148,10 +145,11 @@ export class SimulatedMachine {
       config: this.#config(),
       identity: this.identity,
       machine: this.#machine(process, rawNodes, () => node),
+      ruleTable: this.ruleTable,
       onStopped: (stop) => this.#onStopped(stop),
     });
     const handle = trustedRequests({ clock: process.clock, node, metrics: async () => "" });
-    const running: Running = { process, node, rawNodes, handle, rulesKnown: this.rulesKnown };
+    const running: Running = { process, node, rawNodes, handle };
     this.#running = running;
     node.run().then(
       () => this.#onEnded(running),
@@ -193,8 +191,8 @@ export class SimulatedMachine {
   }
 
   /** Another program, from the next start on; what runs is restarted. */
-  upgrade(): void {
-    this.rulesKnown = RULES_MAX;
+  upgrade(ruleTable: RuleTable): void {
+    this.ruleTable = ruleTable;
     if (this.#running === null) return;
     this.kill();
     this.start();
@@ -227,6 +225,7 @@ export class SimulatedMachine {
     this.#stopped = stop;
     trace.note("stopped", this.name, stop.reason, stop.code, stop.detail);
     if (this.excuse === null) {
+      if (stop.code === "rules_unknown") witness.fail("everyNodeKnowsTheRulesInForce", `${this.name}: ${stop.detail}`);
       witness.fail("nobodyStopsWithoutACause", `${this.name} is ${stop.reason}: ${stop.code}: ${stop.detail}`);
     }
   }
@@ -256,7 +255,7 @@ export class SimulatedMachine {
           witness.fail("missedTicksAreDropped", `${this.name} ticked 12 times in a second`);
       },
       nowMs: () => world.nowMs,
-      onProposed: (payload) => witness.everyStampIsNearTheTruth(this.name, readEntryHeader(payload).acceptedMs),
+      onProposed: (payload) => witness.everyStampIsNearTheTruth(this.name, decodeEntry(payload, NEXT_RULES).acceptedMs),
       onChangeProposed: (entry, context) => witness.onChangeProposed(entry, context),
       rowsCommitHint: () => this.database.rowsCommitHint,
       dropRowsAfter: (index) => this.database.dropRowsAfter(index),
@@ -306,7 +305,7 @@ export class SimulatedMachine {
       log_entries_kept: this.#surroundings.logEntriesKept,
       log_bytes_kept: this.#surroundings.logBytesKept,
       certificates_kept: 1000,
-      rules_max: this.rulesKnown,
+      rules_max: null,
       scrub_rows_per_second: 0,
     };
   }

@@ -52,14 +52,14 @@ export class SimulatedSnapshots {
 
   async install(
     database: SimulatedDatabase,
-    { manifest, chunks, checks }: Omit<InstallSnapshotOptions, "url">,
+    { manifest, chunks, checks, ruleTable }: Omit<InstallSnapshotOptions, "url">,
   ): Promise<InstalledSnapshot> {
     const received: Uint8Array[] = [];
     for await (const chunk of chunks) received.push(chunk);
     const applied = this.#states.get(bytesToHex(received[0] ?? new Uint8Array()));
     if (applied === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
     const decisions = applied.map(({ decision }) => decision);
-    await checks.trustRoots(restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto).trustRootChain);
+    await checks.trustRoots(restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto, ruleTable).trustRootChain);
     for (const { originFingerprint, leaves } of originRowsOf(decisions).values()) {
       const rootAt = async (treeSize: number): Promise<Uint8Array> => {
         const root = rootIn(decisions, originFingerprint, treeSize);

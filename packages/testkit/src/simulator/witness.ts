@@ -162,13 +162,6 @@ export class Witness {
     this.#extend(decision);
   }
 
-  /** An old program would have to halt here, or would decide otherwise. */
-  everyNodeKnowsTheRulesInForce(machine: string, { index, rules }: EntryDecision, known: number): void {
-    if (rules <= known) return;
-    const detail = `entry ${index} raises the rules to ${rules}, and ${machine} knows ${known}`;
-    this.fail("everyNodeKnowsTheRulesInForce", detail);
-  }
-
   appliedEntriesAgreeEverywhere(
     machine: string,
     { index, term, effect }: EntryDecision,

@@ -1,0 +1,132 @@
+/** The control-plane process: from its command line to its exit code. */
+import { chmodSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { parseArgs } from "node:util";
+import { ConfigError, type ControlPlaneConfig, loadConfig } from "./config.ts";
+import { IdentityError, loadIdentity } from "./identity.ts";
+import { LocalLink } from "./local/local-link.ts";
+import { localRequests } from "./local/local-requests.ts";
+import { systemMachine } from "./machine.ts";
+import { createMetrics, listenForScrapes } from "./metrics.ts";
+import { PeerWatch } from "./membership/watch-peers.ts";
+import { ControlPlaneNode } from "./node.ts";
+import { type StopReason, forgetStopped, writeStopped } from "./stopped-file.ts";
+import { systemEnvironment } from "./system-environment.ts";
+import { VERSIONS } from "./status.ts";
+import type { RuleTable } from "@event-anchoring/ledger";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { startTracing } from "@event-anchoring/telemetry";
+
+const EXIT_CONFIG = 2;
+/**
+ * How long a node that goes serves its api process: a gateway has taken it out within the 2 s for which a stopping api
+ * process waits, and the longest answer under way then is that of a batch.
+ */
+const DRAIN = { serveMs: 3000, answerMs: 15_000 } as const;
+
+async function main(ruleTable: RuleTable): Promise<void> {
+  const { values } = parseArgs({ options: { config: { type: "string" } } });
+  if (values.config === undefined) throw new ConfigError("--config <file> is missing");
+  const config = loadConfig(values.config, process.env);
+  const identity = loadIdentity(config.identity_dir, config.node_id);
+  if (bytesToHex(identity.clusterId) !== config.cluster_id) {
+    throw new ConfigError("cluster_id is not that of the trust root");
+  }
+  await serve(values.config, config, identity, ruleTable);
+}
+
+async function serve(
+  configPath: string,
+  config: ControlPlaneConfig,
+  identity: ReturnType<typeof loadIdentity>,
+  ruleTable: RuleTable,
+): Promise<void> {
+  const system = systemEnvironment(config.log_level, config.node_id);
+  const tracer = await startTracing(process.env, {
+    service: "anchoring-control-plane",
+    version: VERSIONS.service,
+    nodeId: config.node_id,
+    logger: system.logger,
+  });
+  const environment = { ...system, tracer };
+  mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
+  chmodSync(config.run_dir, 0o700);
+  forgetStopped(dirname(config.api_socket));
+  let stopped = null as StopReason | null;
+  const node = new ControlPlaneNode({
+    environment,
+    config,
+    identity,
+    machine: systemMachine(config),
+    ruleTable,
+    onStopped: (stop) => (stopped = stop),
+  });
+  const registry = createMetrics(node, {
+    tracer,
+    volumes: { promise: dirname(config.promise_file), run: config.run_dir },
+  });
+  const link = new LocalLink({
+    path: config.api_socket,
+    mode: Number.parseInt(config.api_socket_mode, 8),
+    handle: localRequests({ ...environment, node, metrics: () => registry.metrics() }),
+    logger: environment.logger,
+    clock: environment.clock,
+  });
+  await link.listen();
+  const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);
+  stopOn((isHurried) => node.stop(isHurried ? undefined : () => link.drain(DRAIN)));
+  const peers = new PeerWatch({
+    environment,
+    loadConfig: () => loadConfig(configPath, process.env),
+    configPath,
+    config,
+    onPeers: (listed) => node.setPeers(listed),
+  });
+  process.on("SIGHUP", () => {
+    peers.look();
+    void node.reloadTls();
+  });
+  await node.run();
+  await link.close();
+  scrapes?.close();
+  scrapes?.closeAllConnections();
+  await tracer?.close();
+  const stop = stopped;
+  if (stop !== null) reportStopped(config, stop);
+  // Everything is closed; a channel to the supervisor would keep the process alive.
+  process.exit(stop === null ? 0 : stop.exitCode);
+}
+
+/** Interrupts of a terminal go to the whole process group; only the supervisor's word counts, and it is in a hurry. */
+function stopOn(stop: (isHurried: boolean) => Promise<void>): void {
+  process.on("SIGINT", () => {});
+  let isAsked = false;
+  // Without a listener a second one would end the process in the middle of stopping.
+  process.on("SIGTERM", () => {
+    if (!isAsked) void stop(process.connected);
+    isAsked = true;
+  });
+  // Started with a channel, the process does not outlive its supervisor.
+  if (process.channel !== undefined) process.once("disconnect", () => void stop(true));
+}
+
+function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
+  // Beside the socket the api process finds it, and says so in its metrics.
+  const nowMs = Date.now();
+  writeStopped(config.run_dir, stop, { nowMs, isForGroup: false });
+  writeStopped(dirname(config.api_socket), stop, { nowMs, isForGroup: config.api_socket_mode === "0660" });
+  process.stderr.write(`${stop.reason}: ${stop.code}: ${stop.detail}\n`);
+}
+
+/** @param ruleTable what this program can decide by */
+export function runProcess(ruleTable: RuleTable): void {
+  main(ruleTable).catch((error: unknown) => {
+    if (error instanceof ConfigError || error instanceof IdentityError) {
+      const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
+      process.stderr.write(`${error.message}${cause}\n`);
+      process.exit(EXIT_CONFIG);
+    }
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(1);
+  });
+}
