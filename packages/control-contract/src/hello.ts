@@ -1,5 +1,12 @@
 /** The bodies of the signed first frame each way. README.md, "Hello". */
-import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
+import {
+  ByteReader,
+  ByteWriter,
+  DecodeError,
+  ORIGINS_MAX,
+  assertNever,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import {
   readBoolean,
@@ -16,11 +23,15 @@ import {
   writeText,
 } from "./fields.ts";
 
-/** Longest first frame, Cluster-auth header included. An answer may carry a trust-root chain: it has its own limit. */
-export const HELLO_FRAME_BYTES_MAX = 64 * 1024;
+/** Fingerprint, size and root of one signed head. */
+const SIGNED_HEAD_BYTES = 32 + 8 + 32;
+/**
+ * Longest first frame, Cluster-auth header included: a head of every origin that there may be, and room for the rest.
+ * An answer may carry a trust-root chain: it has its own limit.
+ */
+export const HELLO_FRAME_BYTES_MAX = 16 * 1024 + ORIGINS_MAX * SIGNED_HEAD_BYTES;
 export const HELLO_ANSWER_FRAME_BYTES_MAX = 1024 * 1024;
 
-const SIGNED_HEADS_MAX = 512;
 const TRUST_ROOTS_MAX = 1024;
 
 /** The largest tree of an origin that a node has cosigned. */
@@ -157,7 +168,7 @@ function readHello(reader: ByteReader): Hello {
     incarnation: reader.u64(),
     lastIndex: reader.u64(),
     lastTerm: reader.u64(),
-    signed: readList(reader, SIGNED_HEADS_MAX, () => ({
+    signed: readList(reader, ORIGINS_MAX, () => ({
       originFingerprint: toOriginFingerprint(reader.bytes(32)),
       treeSize: reader.u64(),
       rootHash: reader.bytes(32),

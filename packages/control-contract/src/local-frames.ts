@@ -7,6 +7,7 @@ import {
   ByteReader,
   ByteWriter,
   DecodeError,
+  ORIGINS_MAX,
   assertNever,
   toAnchorId,
   toOriginFingerprint,
@@ -41,7 +42,6 @@ export const LOCAL_FRAME_BYTES_MAX = 8 * 1024 * 1024;
 export const LOCAL_WINDOW = 1024;
 
 const COMMANDS_MAX = 1024;
-const ORIGINS_MAX = 1024;
 const RECORDS_MAX = 1000;
 /** A tree of 2^53 leaves has paths of 53 hashes. */
 const PATH_HASHES_MAX = 53;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { DecodeError, equalBytes } from "@event-anchoring/protocol";
+import { DecodeError, ORIGINS_MAX, equalBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import {
   GROUP_TRACES_MAX,
+  HELLO_FRAME_BYTES_MAX,
   REFUSAL_CODES,
   decodeHello,
   decodeHelloAnswer,
@@ -38,6 +39,20 @@ const SUBMIT = {
 function traces(count: number): GroupTrace[] {
   return Array.from({ length: count }, () => ({ group: 0, context: TRACE }));
 }
+
+test("a hello holds a head of every origin that a trust root may list, and fits its frame", () => {
+  const signed = Array.from({ length: ORIGINS_MAX }, (_, at) => ({
+    originFingerprint: toOriginFingerprint(new Uint8Array(32).fill(at & 0xff, 0, 16).fill(at >> 8, 16)),
+    treeSize: at,
+    rootHash: new Uint8Array(32),
+  }));
+  const largest = encodeHello({ ...restored, signed });
+  expect(decodeHello(largest)).toEqual({ ...restored, signed });
+  expect(largest.length).toBeLessThan(HELLO_FRAME_BYTES_MAX - 8 * 1024);
+  const [first] = signed;
+  const more = encodeHello({ ...restored, signed: first === undefined ? [] : [...signed, first] });
+  expect(() => decodeHello(more)).toThrow(DecodeError);
+});
 
 interface Codec {
   readonly name: string;

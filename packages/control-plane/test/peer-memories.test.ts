@@ -3,6 +3,7 @@ import type { Hello } from "@event-anchoring/control-contract";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
 import { type InboundMessage, encodeMessage } from "raft-ts";
 import { PeerMemories } from "../src/promises/peer-memories.ts";
+import { HELLO_AGE_MAX_MS, PENDING_MS, SWEEP_MS } from "../src/transport/hello-timeouts.ts";
 import { anchor, readyCluster } from "./cluster-steps.ts";
 import { StepClock } from "./doubles.ts";
 import type { MemoryNode } from "./memory-cluster.ts";
@@ -102,9 +103,9 @@ describe("what is remembered of a peer", () => {
     const cosignatures = [{ nodeId: "b", timeS: 1, signature: new Uint8Array(64) }];
     memories.onCertificate({ originFingerprint: ORIGIN, treeSize: 9, rootHash: root(9), cosignatures });
     expect(verdict()).toBe("not_ready");
-    clock.advance(5000);
+    clock.advance(HELLO_AGE_MAX_MS);
     expect(verdict()).toBe("not_ready");
-    clock.advance(5000);
+    clock.advance(HELLO_AGE_MAX_MS);
     expect(verdict()).toBe("amnesia");
   });
 
@@ -120,9 +121,22 @@ describe("what is remembered of a peer", () => {
     memories.onAck("b", 120, 120);
     memories.onCosignature("b", cosignature(6, 6));
     expect(verdict()).toBe("accepted");
-    clock.advance(5000);
+    clock.advance(HELLO_AGE_MAX_MS);
     memories.onAck("b", 120, 120);
-    clock.advance(5000);
+    clock.advance(HELLO_AGE_MAX_MS);
+    expect(verdict()).toBe("amnesia");
+  });
+
+  test("does not hold what a known life did against the oldest hello that a connection can carry", () => {
+    verdict();
+    clock.advance(HELLO_AGE_MAX_MS - 1);
+    // The hello is written now, and the peer signs more. A moment later a page is turned.
+    memories.onCosignature("b", cosignature(6, 6));
+    clock.advance(1);
+    memories.onAck("b", 1, 0);
+    clock.advance(PENDING_MS + SWEEP_MS - 1);
+    expect(verdict()).toBe("accepted");
+    clock.advance(HELLO_AGE_MAX_MS);
     expect(verdict()).toBe("amnesia");
   });
 

@@ -155,7 +155,7 @@ export { POLICY_FORMATS, renderPolicy } from "./policy-rendering.ts";
 export type { PolicyFormat } from "./policy-rendering.ts";
 export { TrustRootError } from "./trust-root-error.ts";
 export type { TrustRootCode } from "./trust-root-error.ts";
-export { NODE_STATUSES, ORIGIN_STATUSES, formatTrustRootText } from "./trust-root-text.ts";
+export { NODE_STATUSES, ORIGINS_MAX, ORIGIN_STATUSES, formatTrustRootText } from "./trust-root-text.ts";
 export type {
   NodeStatus,
   OriginStatus,

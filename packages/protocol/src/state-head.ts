@@ -11,12 +11,12 @@ import type { OriginFingerprint } from "./ids.ts";
 import { NoteError, formatNote, parseNote } from "./note.ts";
 import type { SignatureLine } from "./note.ts";
 import { tag } from "./tags.ts";
+import { ORIGINS_MAX } from "./trust-root-text.ts";
 import type { TrustRoot, TrustRootNode } from "./trust-root-text.ts";
 
 const STATE_HEAD_HEADER = "event-anchoring/v4.2/state-head";
 /** A signature type of its own (C2SP signed-note: 0xff and a name): no line of a checkpoint can be taken for one. */
 const STATE_HEAD_TYPE = concatBytes(Uint8Array.of(0xff), utf8ToBytes(STATE_HEAD_HEADER));
-const ORIGINS_MAX = 1024;
 const MEMBERS_MAX = 1024;
 
 /** Members of the Raft group by their raft ids (raftIdOf), each list ascending. */

@@ -84,7 +84,8 @@ export interface TrustRoot {
 
 const ROOT_KEYS_MAX = 32;
 const CAS_MAX = 32;
-const ORIGINS_MAX = 1024;
+/** Origins of a document, and so the heads that a node may have signed. */
+export const ORIGINS_MAX = 1024;
 const NODES_MAX = 1024;
 const OPERATORS_MAX = 64;
 const WITNESSES_MAX = 32;

@@ -3,6 +3,7 @@ import type { Certificate } from "@event-anchoring/ledger";
 import { equalBytes } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Clock } from "../environment.ts";
+import { HELLO_AGE_MAX_MS } from "../transport/hello-timeouts.ts";
 import {
   EMPTY_PEER_MEMORY,
   type PeerMemory,
@@ -11,9 +12,6 @@ import {
   rememberCosignature,
   rememberHello,
 } from "./fencing.ts";
-
-/** Longer than a hello may travel: a first frame that takes longer is refused by the network. */
-const HELLO_TRAVEL_MAX_MS = 5000;
 
 interface Recollection {
   current: PeerMemory;
@@ -117,7 +115,7 @@ export class PeerMemories {
       recollection = { current: empty, heard: empty, lifeId: null, recent: empty, settled: empty, turnedMs: now };
       this.#peers.set(nodeId, recollection);
     }
-    if (now - recollection.turnedMs >= HELLO_TRAVEL_MAX_MS) {
+    if (now - recollection.turnedMs >= HELLO_AGE_MAX_MS) {
       recollection.settled = recollection.recent;
       recollection.recent = recollection.current;
       recollection.turnedMs = now;

@@ -14,6 +14,7 @@ import {
 } from "@event-anchoring/control-contract";
 import type { Hello, Lane } from "@event-anchoring/control-contract";
 import { judgeHelloFrame, makeHelloAnswer } from "./hello-exchange.ts";
+import { PENDING_MS } from "./hello-timeouts.ts";
 import { PendingConnections } from "./pending-connections.ts";
 import { judgePeerCertificate, tlsOptionsOf } from "./tls-material.ts";
 import type { PeerCertificateVerdict } from "./tls-material.ts";
@@ -21,7 +22,6 @@ import type { TransportContext } from "./transport-context.ts";
 import { answerUnary } from "./unary-server.ts";
 
 const HEAD_BYTES_MAX = 8 * 1024;
-const HANDSHAKE_MS = 5000;
 const CONNECTIONS_MAX = 512;
 
 export type AcceptedCertificate = Extract<PeerCertificateVerdict, { ok: true }>;
@@ -51,10 +51,10 @@ export class Listener {
       ...tlsOptionsOf(context.material()),
       requestCert: true,
       rejectUnauthorized: true,
-      handshakeTimeout: HANDSHAKE_MS,
+      handshakeTimeout: PENDING_MS,
       maxHeaderSize: HEAD_BYTES_MAX,
-      headersTimeout: HANDSHAKE_MS,
-      requestTimeout: HANDSHAKE_MS,
+      headersTimeout: PENDING_MS,
+      requestTimeout: PENDING_MS,
       keepAliveTimeout: 1,
       insecureHTTPParser: false,
       noDelay: true,

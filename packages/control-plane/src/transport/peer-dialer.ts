@@ -16,15 +16,13 @@ import type { Timer } from "../environment.ts";
 import { Backoff } from "./backoff.ts";
 import { judgeHelloAnswer, makeHello } from "./hello-exchange.ts";
 import type { AnswerJudgement } from "./hello-exchange.ts";
+import { DIAL_TIMEOUT_MS } from "./hello-timeouts.ts";
 import { REFUSED_AFTER_MS } from "./network-types.ts";
 import type { PeerAddress, SessionEnd } from "./network-types.ts";
 import { OutboundLane } from "./outbound-lane.ts";
 import { systemCodeOf } from "./system-code.ts";
 import { judgePeerCertificate } from "./tls-material.ts";
 import type { TransportContext } from "./transport-context.ts";
-
-/** From the start of a dial to the peer's answer to our hello. */
-const DIAL_TIMEOUT_MS = 3000;
 
 export interface PeerDialerOptions {
   readonly context: TransportContext;

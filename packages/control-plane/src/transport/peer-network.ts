@@ -8,6 +8,7 @@ import {
 } from "@event-anchoring/control-contract";
 import type { Hello, Lane, PeerFrame } from "@event-anchoring/control-contract";
 import type { Timer } from "../environment.ts";
+import { SWEEP_MS } from "./hello-timeouts.ts";
 import { InboundLane } from "./inbound-lane.ts";
 import { Listener } from "./listener.ts";
 import { PeerCallError, TLS_RELOAD_MS } from "./network-types.ts";
@@ -28,7 +29,6 @@ import type { TransportContext } from "./transport-context.ts";
 import { callPeer, streamFromPeer } from "./unary-client.ts";
 import type { OutgoingCall } from "./unary-client.ts";
 
-const SWEEP_MS = 500;
 const LANES: readonly Lane[] = ["control", "bulk"];
 
 /** The real network: mutual TLS 1.3, Cluster-auth, two lanes to each peer. */

@@ -1,11 +1,10 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../environment.ts";
+import { PENDING_MS } from "./hello-timeouts.ts";
 
 /** Connections that have proved nothing yet. More are closed unseen. */
 const PENDING_MAX = 64;
-/** From accept to a verified hello or unary header: TLS, HTTP head, first frame or body. */
-const PENDING_MS = 5000;
 
 /**
  * Accepted connections that are not authenticated yet, known by their remote address and port. One count and one

@@ -3,7 +3,7 @@ import { connect as connectTcp } from "node:net";
 import { createServer as createTlsServer, connect as connectTls } from "node:tls";
 import type { ConnectionOptions } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { LANE_PATHS, encodePeerFrame, formatIdentity } from "@event-anchoring/control-contract";
+import { HELLO_FRAME_BYTES_MAX, LANE_PATHS, encodePeerFrame, formatIdentity } from "@event-anchoring/control-contract";
 import { createSigner, generateSeed } from "@event-anchoring/node-crypto";
 import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
 import type { IssuedCertificate } from "@event-anchoring/provision";
@@ -146,6 +146,12 @@ async function ticketOf(server: IssuedCertificate, client: IssuedCertificate): P
   return ticket;
 }
 
+function lengthOf(bytes: number): Buffer {
+  const header = Buffer.alloc(4);
+  header.writeUInt32BE(bytes);
+  return header;
+}
+
 describe("the first frame is refused", () => {
   async function dial(role: "node" | "api" | "operator" = "node", id = "a"): Promise<RawPeer> {
     const peer = await RawPeer.as(cluster, node, await cluster.issue(role, id));
@@ -244,7 +250,7 @@ describe("the first frame is refused", () => {
 
   test.each([
     ["empty", () => Buffer.from([0, 0, 0, 0])],
-    ["longer than a hello may be", () => Buffer.from([0, 1, 0, 1])],
+    ["longer than a hello may be", () => lengthOf(HELLO_FRAME_BYTES_MAX + 1)],
     ["of 4 GiB", () => Buffer.from([255, 255, 255, 255])],
   ])("%s", async (_what, bytes) => {
     const peer = await dial();
