@@ -8,7 +8,7 @@ export const DIAL_TIMEOUT_MS = 3000;
 const MARGIN_MS = 500;
 
 /**
- * No hello is older than this when it is judged: its connection would have been closed. Whoever dials makes it after the
- * connection was accepted, whoever answers while the dialer waits.
+ * No hello is older than this when it is judged: its connection would have been closed. Whoever dials makes it after
+ * the connection was accepted, whoever answers while the dialer waits.
  */
 export const HELLO_AGE_MAX_MS = Math.max(PENDING_MS + SWEEP_MS, DIAL_TIMEOUT_MS) + MARGIN_MS;
