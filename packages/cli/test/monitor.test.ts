@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { bytesToHex } from "@event-anchoring/protocol";
 import { anchorctl } from "../src/index.ts";
 import { PaperCluster } from "./paper-cluster.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
@@ -98,6 +99,52 @@ describe("anchorctl monitor", () => {
     cluster.once.set(`GET ${query}`, truth);
     const { exitCode, stdout } = await monitor("--api-url", cluster.apiUrl);
     expect([exitCode, stdout]).toEqual([1, expect.stringContaining("split view")]);
+  });
+
+  test("a second cluster of the same name and user has a state of its own", async () => {
+    const second = await PaperCluster.start();
+    try {
+      second.appendEvent(new Uint8Array(32).fill(7));
+      writeFileSync(join(home, "second.txt"), second.ceremony.document);
+      const environment = { ...KEY, HOME: home };
+      const watch = (url: string, root: string): Promise<Run> =>
+        runAnchorctl(home, ["monitor", "--api-url", url, "--trust-root", join(home, root)], environment);
+      for (const seen of ["is remembered", "continues the one seen"]) {
+        expect(await watch(cluster.apiUrl, "trust-root.txt")).toMatchObject({
+          exitCode: 0,
+          stdout: expect.stringContaining(seen),
+        });
+        expect(await watch(second.apiUrl, "second.txt")).toMatchObject({
+          exitCode: 0,
+          stdout: expect.stringContaining(seen),
+        });
+      }
+      const states = [cluster, second].map(({ ceremony }) => `${bytesToHex(ceremony.clusterId)}.json`);
+      expect(readdirSync(join(home, ".local", "state", "anchorctl", "monitor")).toSorted()).toEqual(states.toSorted());
+      // What the first has shown is not forgotten for it.
+      cluster.leaves.pop();
+      expect((await watch(cluster.apiUrl, "trust-root.txt")).stdout).toContain("rollback");
+    } finally {
+      second.stop();
+    }
+  });
+
+  test("a state of another cluster is refused, and is no alarm", async () => {
+    await monitor();
+    const before = readFileSync(state, "utf8");
+    const second = await PaperCluster.start();
+    try {
+      writeFileSync(join(home, "second.txt"), second.ceremony.document);
+      const args = ["--state", state, "--api-url", second.apiUrl, "--trust-root", join(home, "second.txt"), "--json"];
+      const run = await runAnchorctl(home, ["monitor", ...args], KEY);
+      expect([run.exitCode, JSON.parse(run.stdout)]).toEqual([
+        2,
+        expect.objectContaining({ failure: "state_of_another_cluster" }),
+      ]);
+      expect(readFileSync(state, "utf8")).toBe(before);
+    } finally {
+      second.stop();
+    }
   });
 
   test.each([

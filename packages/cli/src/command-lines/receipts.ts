@@ -149,7 +149,10 @@ export function addMonitor(program: Command, context: CommandContext): void {
   const command = program
     .command("monitor")
     .description("check that every origin's tree continues the one seen before; raise on rollback and split view")
-    .option("--state <file>", "what was seen (default: ~/.local/state/anchorctl/monitor.json)")
+    .option(
+      "--state <file>",
+      "what was seen of this cluster (default: ~/.local/state/anchorctl/monitor/<cluster id>.json)",
+    )
     .option("--interval <duration>", "look again and again, for example every 30s (default: one look)");
   withReading(command).action(async (flags: MonitorFlags) => {
     const { target, trust, timeoutMs } = readingOf(flags, context);
@@ -158,7 +161,7 @@ export function addMonitor(program: Command, context: CommandContext): void {
       throw new CliError(EXIT.usage, "interval_invalid", "--interval is at least 1s");
     }
     const options = {
-      statePath: flags.state ?? defaultStatePath(context),
+      statePathOf: (clusterId: string) => flags.state ?? defaultStatePath(clusterId, context),
       intervalMs,
       timeoutMs,
       isJson: flags.json === true,
@@ -169,8 +172,8 @@ export function addMonitor(program: Command, context: CommandContext): void {
   });
 }
 
-function defaultStatePath({ surroundings }: CommandContext): string {
+function defaultStatePath(clusterId: string, { surroundings }: CommandContext): string {
   const home = stateHome(surroundings.environment);
-  if (home !== null) return join(home, "monitor.json");
+  if (home !== null) return join(home, "monitor", `${clusterId}.json`);
   throw new CliError(EXIT.usage, "state_missing", "there is no home folder: give --state");
 }

@@ -9,6 +9,7 @@ import { readMonitorState, writeMonitorState } from "../monitoring/monitor-state
 import type { MonitorState, SeenHead } from "../monitoring/monitor-state.ts";
 import { observeOrigin } from "../monitoring/observe-origin.ts";
 import type { Alarm } from "../monitoring/observe-origin.ts";
+import { pinJson, printPin } from "../describe-pin.ts";
 import type { Printer } from "../printer.ts";
 import { writeWhole } from "../read-input.ts";
 import { fetchTrustRoots } from "../service-trust-roots.ts";
@@ -16,9 +17,11 @@ import { Service } from "../service.ts";
 import { leaves } from "../words.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
+import type { HeldTrustRoots } from "../trust-roots.ts";
 
 export interface MonitorOptions {
-  readonly statePath: string;
+  /** Where what was seen of a cluster is kept, by its id of 64 hex digits. */
+  readonly statePathOf: (clusterId: string) => string;
   /** Null: one look. */
   readonly intervalMs: number | null;
   readonly timeoutMs: number;
@@ -48,12 +51,14 @@ interface Look {
 export async function monitorCommand(options: MonitorOptions, target: Target, printer: Printer): Promise<ExitCode> {
   const held = heldTrustRootsOf(options.trust);
   if (held === null) throw new CliError(EXIT.usage, "trust_root_missing", "no trust root: give --trust-root");
+  const clusterId = bytesToHex(held.chain.newest.trustRoot.clusterId);
+  const statePath = options.statePathOf(clusterId);
   for (;;) {
-    const state = readMonitorState(options.statePath);
+    const state = readMonitorState(statePath, clusterId);
     const look = await lookAround(state, held.chain, options, target);
-    report(look, options, printer);
+    report(look, { statePath, held, isJson: options.isJson }, printer);
     if (look.alarms.length > 0) return EXIT.invalid;
-    writeMonitorState(options.statePath, look.state);
+    writeMonitorState(statePath, clusterId, look.state);
     if (options.intervalMs === null) return look.silent.length > 0 ? EXIT.unavailable : EXIT.ok;
     try {
       await delay(options.intervalMs, undefined, options.signal === null ? {} : { signal: options.signal });
@@ -123,8 +128,13 @@ function trustRootAlarm(change: "rollback" | "fork", apiUrl: string, chain: Trus
   return { code: `trust_root_${change}`, originFingerprint: null, apiUrl, detail, evidence: [] };
 }
 
-function report({ alarms, silent, origins, state }: Look, options: MonitorOptions, printer: Printer): void {
-  const { statePath, isJson } = options;
+interface Watch {
+  readonly statePath: string;
+  readonly held: HeldTrustRoots;
+  readonly isJson: boolean;
+}
+
+function report({ alarms, silent, origins, state }: Look, { statePath, held, isJson }: Watch, printer: Printer): void {
   const evidencePath = alarms.some(({ evidence }) => evidence.length > 0) ? `${statePath}.alarm` : null;
   if (evidencePath !== null) writeWhole(evidencePath, alarms.flatMap(({ evidence }) => evidence).join("\n"));
   if (isJson) {
@@ -137,6 +147,7 @@ function report({ alarms, silent, origins, state }: Look, options: MonitorOption
         grown_by: grownBy,
       })),
       trust_root_version: state.trustRoot?.version ?? null,
+      pin: pinJson(held),
       alarms: alarms.map(({ code, originFingerprint, apiUrl, detail }) => ({
         code,
         origin_fingerprint: originFingerprint,
@@ -148,6 +159,7 @@ function report({ alarms, silent, origins, state }: Look, options: MonitorOption
     });
     return;
   }
+  if (held.pin === null) printPin(printer, held);
   for (const { originFingerprint, treeSize, grownBy } of origins) {
     const grown = grownBy === treeSize ? "seen for the first time" : grownBy === 0 ? "as before" : `${grownBy} more`;
     printer.check("pass", "consistent", `${originFingerprint}  ${leaves(treeSize)}, ${grown}`);

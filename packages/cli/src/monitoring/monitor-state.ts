@@ -1,4 +1,4 @@
-/** The last head of every origin that a monitor has seen, in one small file that is replaced as a whole. */
+/** The last head of every origin of one cluster that a monitor has seen, in one small file that is replaced as a whole. */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import {
@@ -33,14 +33,23 @@ export interface MonitorState {
 
 const EMPTY: MonitorState = { heads: new Map(), trustRoot: null };
 
-/** @throws CliError `state_malformed`: a file that is damaged is never taken for an empty one */
-export function readMonitorState(path: string): MonitorState {
+/**
+ * @param clusterId 64 hex digits, of the trust root that is held here: never what a service says of itself
+ * @throws CliError `state_malformed`: a file that is damaged is never taken for an empty one;
+ *   `state_of_another_cluster`: what one cluster has shown says nothing about another
+ */
+export function readMonitorState(path: string, clusterId: string): MonitorState {
   if (!existsSync(path)) return EMPTY;
   const damaged = new CliError(EXIT.usage, "state_malformed", `${path} is no state of anchorctl monitor (${FORMAT})`);
   const text = readText(path, STATE_BYTES_MAX);
   try {
     const value: unknown = JSON.parse(text);
     if (!isRecord(value) || value.format !== FORMAT || !isRecord(value.origins)) throw damaged;
+    if (value.cluster_id !== clusterId) {
+      const found = `${path} is the state of cluster ${String(value.cluster_id)}`;
+      const message = `${found}, and the trust root is that of ${clusterId}: give another --state`;
+      throw new CliError(EXIT.usage, "state_of_another_cluster", message);
+    }
     const heads = Object.entries(value.origins).map(([origin, note]) => {
       if (typeof note !== "string") throw damaged;
       return [origin, headOf(note)] as const;
@@ -76,7 +85,7 @@ export function headOrNull(note: string): SeenHead | null {
   }
 }
 
-export function writeMonitorState(path: string, { heads, trustRoot }: MonitorState): void {
+export function writeMonitorState(path: string, clusterId: string, { heads, trustRoot }: MonitorState): void {
   const origins = Object.fromEntries([...heads].map(([origin, { checkpoint }]) => [origin, checkpoint]));
   const seen = trustRoot === null ? null : { version: trustRoot.version, root_thk: bytesToHex(trustRoot.rootThk) };
   try {
@@ -84,5 +93,6 @@ export function writeMonitorState(path: string, { heads, trustRoot }: MonitorSta
   } catch (error) {
     throw asCliError(path, "write", error);
   }
-  writeWhole(path, `${JSON.stringify({ format: FORMAT, trust_root: seen, origins }, null, 2)}\n`);
+  const state = { format: FORMAT, cluster_id: clusterId, trust_root: seen, origins };
+  writeWhole(path, `${JSON.stringify(state, null, 2)}\n`);
 }
