@@ -16,6 +16,7 @@ import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/record
 import { addMember } from "./command-lines/member.ts";
 import { addRoot } from "./command-lines/root.ts";
 import { addPrepare, addSign, addSubmit } from "./command-lines/split-signing.ts";
+import { nextCommandOf } from "./next-command.ts";
 import { Printer } from "./printer.ts";
 import { readSettings } from "./settings.ts";
 import type { Settings } from "./settings.ts";
@@ -103,6 +104,7 @@ function buildProgram(context: CommandContext): Command {
   addStatus(program, context);
   addDemo(program, context);
   addCompletion(program, context);
+  program.hook("preAction", (_program, command) => context.printer.follow(nextCommandOf(program, command)));
   sayOnOneLine(program, "anchorctl");
   return program;
 }

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import type { NextCommand } from "./next-command.ts";
 
 /** Where a command writes; a terminal gets colours, everything else plain text. */
 export interface Output {
@@ -21,11 +22,23 @@ const LABEL_WIDTH = 14;
 export class Printer {
   readonly #output: Output;
   readonly #isColoured: boolean;
+  #nextCommand: NextCommand | null = null;
 
   constructor(output: Output, environment: Readonly<Record<string, string | undefined>>) {
     this.#output = output;
     this.#isColoured = output.isTTY && (environment["NO_COLOR"] ?? "") === "";
   }
+
+  /** From now on a command that follows is written like this. */
+  follow(nextCommand: NextCommand): void {
+    this.#nextCommand = nextCommand;
+  }
+
+  /** A command line to be typed next, with the options of this one that it takes. */
+  readonly next: NextCommand = (...words) => {
+    if (this.#nextCommand === null) throw new RangeError("no command runs");
+    return this.#nextCommand(...words);
+  };
 
   line(text = ""): void {
     this.#output.write(`${text}\n`);

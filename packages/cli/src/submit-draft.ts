@@ -108,7 +108,7 @@ export async function submitAndPrint(
   printer: Printer,
 ): Promise<void> {
   if (out !== null) assertWritable(out);
-  const submitted = await submitOrKeep(draft, service, trust, draftPath);
+  const submitted = await submitOrKeep(draft, service, { trust, draftPath }, printer);
   const { anchorId, sequence, isReplayed, stated, checked } = submitted;
   if (out !== null) writeWhole(out, formatProof(stated.receipt));
   if (isJson) {
@@ -119,7 +119,7 @@ export async function submitAndPrint(
   printer.check("pass", draft.kind, `${verb}: ${anchorId}, sequence ${sequence}`);
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
   else printSteps(printer, checked.verification, checked.held, contentOf(draft));
-  const where = out === null ? `anchorctl receipt ${anchorId} fetches its receipt` : `Receipt written to ${out}`;
+  const where = out === null ? `${printer.next("receipt", anchorId)} fetches its receipt` : `Receipt written to ${out}`;
   printer.verdict("pass", `${where}.`);
 }
 
@@ -130,7 +130,12 @@ function contentOf({ kind, fields }: Draft): string {
 }
 
 /** A request whose outcome is unknown is kept, so that exactly the same one can be sent again. */
-async function submitOrKeep(draft: Draft, service: Service, trust: TrustOptions, path: string): Promise<Submitted> {
+async function submitOrKeep(
+  draft: Draft,
+  service: Service,
+  { trust, draftPath: path }: Pick<SubmitOptions, "trust" | "draftPath">,
+  printer: Printer,
+): Promise<Submitted> {
   try {
     return await submitDraft(draft, service, trust);
   } catch (error) {
@@ -139,7 +144,7 @@ async function submitOrKeep(draft: Draft, service: Service, trust: TrustOptions,
     throw new CliError(
       EXIT.unavailable,
       error.code,
-      `${error.message} The request is in ${path}: anchorctl submit ${path}`,
+      `${error.message} The request is in ${path}: ${printer.next("submit", path)}`,
     );
   }
 }

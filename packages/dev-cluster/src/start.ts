@@ -1,5 +1,6 @@
 import { isAbsolute, join, relative } from "node:path";
 import { parseArgs, styleText } from "node:util";
+import { shellWord } from "@event-anchoring/provision";
 import { EmbeddedCluster, NODES_DEFAULT, NODES_MAX } from "./embedded-cluster.ts";
 import type { EmbeddedClusterOptions } from "./embedded-cluster.ts";
 import { AlreadySupervisedError } from "./supervisor-lock.ts";
@@ -90,8 +91,8 @@ function greeting(cluster: EmbeddedCluster, isColoured: boolean): string {
   const root = relative(process.cwd(), cluster.root);
   const folder = root === "" || root.startsWith("..") || isAbsolute(root) ? cluster.root : root;
   // Found without being named only from the folder it lies in.
-  const named = folder === ".anchoring" ? "" : ` --cluster ${folder}`;
-  const pinned = folder === ".anchoring" ? "" : ` --trust-root ${join(folder, "trust-root.txt")}`;
+  const named = folder === ".anchoring" ? "" : ` --cluster ${shellWord(folder)}`;
+  const pinned = folder === ".anchoring" ? "" : ` --trust-root ${shellWord(join(folder, "trust-root.txt"))}`;
   return [
     "",
     `  ${bold("The cluster is running.")}`,

@@ -100,3 +100,4 @@ export type {
   OperatorCredential,
   ReplacementApiKey,
 } from "./operator.ts";
+export { shellWord } from "./shell-word.ts";

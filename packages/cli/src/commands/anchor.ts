@@ -125,10 +125,10 @@ function print(printer: Printer, result: Result): void {
     const names = cosignersOf(checked.verification).map(({ name }) => name.slice(name.lastIndexOf("/") + 1));
     printer.line(`Certified by ${names.join(", ")} at ${isoSeconds(certifiedAt)}.`);
   }
-  printer.verdict(
-    "pass",
-    `Receipt written to ${result.out}; check it offline: npx --no anchorctl verify ${result.file}`,
-  );
+  const proof = result.out === `${result.file}.tlog-proof` ? [] : ["--proof", result.out];
+  const trustRoot = checked === null ? ["--trust-root", "<file>", "--root-thk", "<RootTHK>"] : [];
+  const verify = printer.next("verify", result.file, ...proof, ...trustRoot);
+  printer.verdict("pass", `Receipt written to ${result.out}; check it offline: ${verify}`);
 }
 
 function printAct(printer: Printer, act: Act): void {

@@ -51,7 +51,8 @@ export async function showBackupCommand(path: string, isJson: boolean, printer: 
   else {
     printer.heading(`${path}, ${bytes} bytes`);
     describe(manifest, sha256, printer);
-    printer.check("skip", "verified", `nothing: this is what the file says. anchorctl backup verify ${path}`);
+    const verify = printer.next("backup", "verify", path);
+    printer.check("skip", "verified", `nothing: this is what the file says. ${verify}`);
   }
   return EXIT.ok;
 }

@@ -178,7 +178,7 @@ class Stage {
         : "NOT VALID: the service judged otherwise than the protocol says.";
     this.#printer.verdict(surprises.length === 0 ? "pass" : "fail", text);
     const [first = ""] = [...this.#names].flatMap(([id, name]) => (name === "first act" ? [id] : []));
-    if (surprises.length === 0) this.#printer.line(`Look again: npx --no anchorctl trace ${first}`);
+    if (surprises.length === 0) this.#printer.line(`Look again: ${this.#printer.next("trace", first)}`);
   }
 
   #begin(title: string, request: string): void {

@@ -44,7 +44,7 @@ export async function prepareMemberCommand(
   writeCard(card, out, options.isJson, printer);
   if (options.isJson) return EXIT.ok;
   printer.check("warn", "still missing", `${join(identityDir, "ca.crt")}, tls.crt and tls.key, from the CA`);
-  printer.verdict("pass", `Next: anchorctl root propose --add-learner ${out}`);
+  printer.verdict("pass", `Next: ${printer.next("root", "propose", "--add-learner", out, "--out", "<file>")}`);
   return EXIT.ok;
 }
 
@@ -65,7 +65,7 @@ export async function prepareFirstMemberCommand(
   writeCard(card, out, isJson, printer);
   if (isJson) return EXIT.ok;
   printer.check("pass", "request", `${join(identityDir, "tls.csr")}, for the CA`);
-  printer.verdict("pass", `Next, where the version is drafted: anchorctl root draft --node ${out}`);
+  printer.verdict("pass", `Next, where the version is drafted: root draft, with --node ${out}`);
   return EXIT.ok;
 }
 
@@ -112,7 +112,8 @@ export async function rotateMemberCommand(
   const { nodeId, identityDir, chain, keys, card: out } = options;
   const card = await asUsage(() => prepareRotation({ identityDir, nodeId, chain, keys }));
   writeCard(card, out, options.isJson, printer);
-  if (!options.isJson) printer.verdict("pass", `Next: anchorctl root propose --new-keys ${out}`);
+  if (!options.isJson)
+    printer.verdict("pass", `Next: ${printer.next("root", "propose", "--new-keys", out, "--out", "<file>")}`);
   return EXIT.ok;
 }
 

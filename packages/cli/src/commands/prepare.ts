@@ -33,13 +33,14 @@ export function showDraft(draft: Draft, path: string, isJson: boolean, printer: 
     return;
   }
   if (next === null || payloadPath === null) {
-    printer.verdict("pass", `${path} is complete. Send it: anchorctl submit ${path}`);
+    printer.verdict("pass", `${path} is complete. Send it: ${printer.next("submit", path)}`);
     return;
   }
   printer.check("skip", "next to sign", `the ${next.party}, key ${bytesToHex(next.publicKey)}`);
   printer.check("skip", "over", `the ${next.payload.length} bytes of ${payloadPath}`);
-  printer.line(`With a key file: anchorctl sign ${path} --key <file>`);
-  printer.line(`With another signer (Ed25519 over these very bytes): anchorctl sign ${path} --signature <hex or file>`);
+  printer.line(`With a key file: ${printer.next("sign", path, "--key", "<file>")}`);
+  const elsewhere = printer.next("sign", path, "--signature", "<hex or file>");
+  printer.line(`With another signer (Ed25519 over these very bytes): ${elsewhere}`);
 }
 
 /** `anchorctl prepare`: offline; what is to be signed, by whom first, in files that travel. */

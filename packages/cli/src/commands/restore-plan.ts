@@ -78,7 +78,8 @@ export async function restorePlanCommand(
     }
     describe(planned, printer);
     const { version, epoch } = proposal.trustRoot;
-    printer.verdict("pass", `Written to ${out}: version ${version}, epoch ${epoch}. Next: anchorctl root sign ${out}`);
+    const sign = printer.next("root", "sign", out, "--key", "<file>");
+    printer.verdict("pass", `Written to ${out}: version ${version}, epoch ${epoch}. Next: ${sign}`);
     return EXIT.ok;
   });
 }

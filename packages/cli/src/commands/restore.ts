@@ -52,7 +52,8 @@ export async function restoreNodeCommand(
     if (isJson) printer.json({ node_id: nodeId, scope: "node", ...restored });
     else {
       describe(restored, settings, printer);
-      printer.verdict("pass", `Next: start ${nodeId}, then anchorctl root propose --add-learner ${nodeId}.card`);
+      const propose = printer.next("root", "propose", "--add-learner", `${nodeId}.card`, "--out", "<file>");
+      printer.verdict("pass", `Next: start ${nodeId}, then ${propose}`);
     }
     return EXIT.ok;
   });

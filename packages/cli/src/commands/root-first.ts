@@ -24,7 +24,8 @@ export async function beginCommand(
     printer.check("pass", "cluster", `${clusterName}  ${bytesToHex(clusterId)}`);
     printer.check("pass", "public", `${card}, for whoever prepares a node`);
     printer.check("warn", "secret", `${logSeed}, for whoever prepares a node, and nobody else`);
-    printer.verdict("pass", `Next, on each node: anchorctl member prepare <id> --cluster-card ${card}`);
+    const files = ["--cluster-card", card, "--log-seed", logSeed, "--identity", "<folder>"];
+    printer.verdict("pass", `Next, on each node: ${printer.next("member", "prepare", "<id>", ...files)}`);
   }
   return EXIT.ok;
 }
@@ -59,7 +60,18 @@ export async function finishCommand(
   if (isJson) printer.json({ version: 1, root_thk: rootThk, document });
   else {
     printer.check("pass", "RootTHK", `${groupsOf(proposal.rootThk)}: read it aloud, publish it`);
-    printer.verdict("pass", `Next, on each node: anchorctl member install <id> --document ${document}`);
+    const own = ["--identity", "<folder>", "--ca", "<ca.crt>", "--certificate", "<file>"];
+    const install = printer.next(
+      "member",
+      "install",
+      "<id>",
+      "--document",
+      document,
+      "--root-thk",
+      "<as heard>",
+      ...own,
+    );
+    printer.verdict("pass", `Next, on each node: ${install}`);
   }
   return EXIT.ok;
 }

@@ -61,7 +61,7 @@ export function writeProposal(
   show(chain, proposal, isJson, printer);
   if (isJson) return;
   printer.line();
-  printer.verdict("pass", `Written to ${out}. Next: anchorctl root sign ${out} --key <file>`);
+  printer.verdict("pass", `Written to ${out}. Next: ${printer.next("root", "sign", out, "--key", "<file>")}`);
 }
 
 export interface SignRootOptions extends ProposalOptions {
@@ -89,8 +89,8 @@ export async function signRootCommand(
   const missing = missingOf(chain, signed);
   if (isJson) printer.json({ ...trustRootJson(describedOf(chain, signed)), complete: missing.length === 0 });
   else if (missing.length === 0) {
-    const next = chain === null ? "finish" : "submit";
-    printer.verdict("pass", `Signed, and signed enough: anchorctl root ${next} ${path}`);
+    const next = chain === null ? ["finish", path, "--out", "<folder>"] : ["submit", path];
+    printer.verdict("pass", `Signed, and signed enough: ${printer.next("root", ...next)}`);
   } else printer.verdict("pass", `Signed. Still missing: ${missing.join("; ")}`);
   return EXIT.ok;
 }

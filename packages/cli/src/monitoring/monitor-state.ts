@@ -1,4 +1,4 @@
-/** The last head of every origin of one cluster that a monitor has seen, in one small file that is replaced as a whole. */
+/** The last heads that a monitor has seen of a cluster, in one small file that is replaced as a whole. */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import {
