@@ -6,7 +6,7 @@ export function nearMisses(id: string): readonly string[] {
   return [
     "/v1/event-anchorsXYZ",
     "/v1/event-anchors:verifyX",
-    "/v1/event-anchors%3Averify",
+    "/v1/event-anchors%253Averify",
     "/v1/event-anchors:VERIFY",
     "/v1/Event-Anchors:verify",
     "/V1/limits",

@@ -67,6 +67,16 @@ describeWithGateway(`what is public passes${GATEWAY_NOTE}`, () => {
     },
   );
 
+  test("an encoded colon is the same path, and goes on as a colon", async () => {
+    for (const path of ["/v1/event-anchors%3Averify", "/v1/event-anchors%3averify"]) {
+      expect((await client.ask({ method: "POST", path: `${path}?a=%3A`, body: "{}" })).status).toBe(200);
+      expect(nodes.reached.at(-1)?.target).toBe("/v1/event-anchors:verify?a=%3A");
+    }
+    for (const path of ["/v1/event-anchors%253Averify", "/v1/event-anchors%2Fverify", "/metrics%3A", "/%3Ametrics"]) {
+      expect((await client.ask({ path })).status).toBe(404);
+    }
+  });
+
   test("over HTTP/2 too, and HEAD like GET", async () => {
     const session = connectHttp2(`https://127.0.0.1:${gateway.port}`, { ca: gateway.ca });
     const status = await new Promise((resolve, reject) => {
@@ -283,6 +293,17 @@ describeWithGateway(`a node that fails${GATEWAY_NOTE}`, () => {
       expect(nodes.reached.at(-1)?.node).not.toBe(0);
     },
   );
+
+  test("a read that one finds too much is not asked of the others, and is 503 outside", async () => {
+    for (const at of [0, 1, 2]) nodes.set(at, "overloaded");
+    const answer = await client.ask(read);
+    expect([answer.status, answer.text]).toEqual([503, '{"code":"overloaded"}']);
+    expect(answer.headers["retry-after"]).toBe("1");
+    expect(nodes.reached).toHaveLength(1);
+    // It is the gateway that asks for it, whatever a client says.
+    await client.ask({ ...read, headers: { "x-overloaded-as": "200" } });
+    expect(nodes.reached.at(-1)?.headers["x-overloaded-as"]).toBe("529");
+  });
 
   test.each(["break_off", "garbage"] as const)("a write that it had is not sent to another: %s", async (conduct) => {
     nodes.set(0, conduct);

@@ -54,7 +54,6 @@ export const HIDDEN = [
   "/v1/event-anchors/",
   "/v1/event-anchorsX",
   "/v1/event-anchors;x",
-  "/v1/event-anchors%3averify",
   "/v1/event-anchors/.well-known",
   "/v1/event-anchors/ab\\..\\metrics",
   "/v1/nodes",

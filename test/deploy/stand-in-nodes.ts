@@ -13,7 +13,7 @@ export interface Reached {
 }
 
 /** What a node does with a request that is not /readyz. */
-export type Conduct = "answer" | "break_off" | "unavailable" | "garbage";
+export type Conduct = "answer" | "break_off" | "unavailable" | "overloaded" | "garbage";
 
 class StandInNode {
   readonly server: Server;
@@ -49,6 +49,11 @@ class StandInNode {
         return;
       case "unavailable":
         response.writeHead(503, { "retry-after": "1" }).end('{"code":"unavailable"}');
+        return;
+      case "overloaded":
+        // As a node that is asked to tell it apart.
+        response.writeHead(request.headers["x-overloaded-as"] === "529" ? 529 : 503, { "retry-after": "1" });
+        response.end('{"code":"overloaded"}');
         return;
       case "garbage":
         request.socket.end("this is no HTTP\r\n\r\n");

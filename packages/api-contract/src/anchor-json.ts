@@ -206,6 +206,7 @@ export function limitsToJson(settings: LimitSettings): LimitsAnswer {
     answer_timeout_ms: LIMITS.answerTimeoutMs,
     list_items_max: LIMITS.listItemsMax,
     trace_parents_max: LIMITS.traceParentsMax,
+    trace_hops_max: LIMITS.traceHopsMax,
     trace_delegation_max: LIMITS.traceDelegationMax,
     delegation_links_max: LIMITS.delegationLinksMax,
     possible_parents_max: LIMITS.possibleParentsMax,

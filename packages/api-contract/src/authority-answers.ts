@@ -1,6 +1,7 @@
 /** What verification and tracing answer: never one bare boolean. */
 import { z } from "zod";
 import { anchorSchema, receiptSchema } from "./anchor-schema.ts";
+import { LIMITS } from "./limits.ts";
 import { problemSchema } from "./problem-schema.ts";
 import { count, hex32, openWord, recordState, rfc3339, timeMsOr } from "./wire.ts";
 
@@ -95,8 +96,10 @@ const delegationHop = z
   .meta({ id: "DelegationHop", description: "One grant of a chain, with the two claims that it names." });
 
 const delegation = {
-  delegation: z.array(delegationHop).describe("From the grant towards the root."),
-  delegation_omitted: count.describe("Hops towards the root that are judged and not shown."),
+  delegation: z
+    .array(delegationHop)
+    .describe(`From the grant towards the root; at most ${LIMITS.traceHopsMax} in one answer.`),
+  delegation_omitted: count.describe("Hops towards the root beyond these. They are judged all the same."),
 };
 
 const stateAsOf = recordState.describe("As of the position judged at.");
@@ -224,6 +227,10 @@ export const traceSchema = z
       actor_signature: checkResult.describe("not_checked: nobody has signed the event."),
     }),
     ...delegation,
+    delegation_next_cursor: z
+      .string()
+      .nullable()
+      .describe("delegation_cursor of the next page of hops, which is judged at the same as_of. null: there is none."),
     lineage_claims: z
       .array(anchorSchema)
       .optional()

@@ -13,7 +13,7 @@ import {
 import type { SemanticAnchor } from "@event-anchoring/protocol";
 import { z } from "zod";
 import { LIMITS } from "./limits.ts";
-import { RFC_3339, parseRfc3339 } from "./rfc3339.ts";
+import { RFC_3339, RFC_3339_MS_MAX, parseRfc3339 } from "./rfc3339.ts";
 
 /** Either case; what is decoded is the same, so nothing that is hashed depends on it. */
 const HEX_32 = /^[0-9a-fA-F]{64}$/;
@@ -118,10 +118,45 @@ export const revocationReasonField = z
   .nullish()
   .transform((reason) => REVOCATION_REASONS.indexOf(reason ?? "unspecified"));
 
-/** A position in the log: a sequence number, or the last leaf accepted no later than a time. */
+/**
+ * A position in the log: a sequence number, or the last leaf accepted no later than a time; or both, as an earlier
+ * answer was judged at.
+ */
 export type AsOf =
   | { readonly kind: "sequence"; readonly sequence: number }
-  | { readonly kind: "time"; readonly timeMs: number };
+  | { readonly kind: "time"; readonly timeMs: number }
+  | { readonly kind: "position"; readonly sequence: number; readonly timeMs: number };
+
+/** Where a page of hops begins, and the position that all pages of one trace are judged at. */
+export interface DelegationCursor {
+  readonly hopsBefore: number;
+  readonly asOf: Extract<AsOf, { readonly kind: "position" }>;
+}
+
+const DELEGATION_CURSOR = /^([1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,15})\.([1-9][0-9]{0,15})$/;
+
+export function formatDelegationCursor({ hopsBefore, asOf }: DelegationCursor): string {
+  return `${hopsBefore}.${asOf.sequence}.${asOf.timeMs}`;
+}
+
+/** Text that an earlier page gave; null if it is absent. */
+export const delegationCursorQueryField = z
+  .string()
+  .optional()
+  .transform((text, context): DelegationCursor | null => {
+    if (text === undefined) return null;
+    const [hopsBefore = 0, sequence = 0, timeMs = 0] = (DELEGATION_CURSOR.exec(text) ?? []).slice(1).map(Number);
+    const isGood = hopsBefore > 0 && hopsBefore <= LIMITS.traceDelegationMax;
+    if (isGood && sequence <= LIMITS.integerMax && timeMs <= RFC_3339_MS_MAX) {
+      return { hopsBefore, asOf: { kind: "position", sequence, timeMs } };
+    }
+    context.addIssue({ code: "custom", message: "a cursor that an earlier page gave is expected" });
+    return z.NEVER;
+  })
+  .meta({
+    pattern: DELEGATION_CURSOR.source,
+    description: "delegation_next_cursor of the page before. It stands over as_of. Opaque. Absent: the first hops.",
+  });
 
 function asOfTime(text: string): AsOf | null {
   const timeMs = parseRfc3339(text);

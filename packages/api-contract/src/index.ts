@@ -51,8 +51,8 @@ export type { HealthAnswer, LimitsAnswer, ReadyAnswer, TrustRootAnswer } from ".
 export { EXTENDED_PROBLEMS, erasedProblemSchema, noActiveProblemSchema, problemSchema } from "./problem-schema.ts";
 export { openApiDocument } from "./openapi/document.ts";
 export type { OpenApiDocument } from "./openapi/document.ts";
-export { parseDigits } from "./fields.ts";
-export type { AsOf } from "./fields.ts";
+export { formatDelegationCursor, parseDigits } from "./fields.ts";
+export type { AsOf, DelegationCursor } from "./fields.ts";
 export { findJsonFault, jsonPointer, parseStrictJson } from "./json.ts";
 export type { JsonFault, JsonFaultCode, JsonValue } from "./json.ts";
 export { entriesPathSchema, originPathSchema, tilePathSchema } from "./log-requests.ts";

@@ -40,7 +40,9 @@ export const LIMITS = {
   /** Items of one page of a list. */
   listItemsDefault: 20,
   listItemsMax: 100,
-  /** Hops of a delegation that a trace or a verification shows; what is beyond is counted, and judged all the same. */
+  /** Hops of a delegation on one page of a trace, and in the answer to a verification. */
+  traceHopsMax: 100,
+  /** Hops that all pages of a trace show; what is beyond is counted, and judged all the same. */
   traceDelegationMax: 1000,
   /** Grants from a root grant to the last one below it, both included. */
   delegationLinksMax: 10_000,
@@ -61,8 +63,9 @@ export const LIMITS = {
 
 /** What an operator may set. */
 export interface LimitSettings {
-  /** Requests per second one API key may make; null = no limit (the default). */
+  /** Tokens a second that one API key may use up at one node; a small request costs one. null = no limit. */
   readonly keyRequestsPerSecond: number | null;
 }
 
-export const DEFAULT_LIMIT_SETTINGS: LimitSettings = { keyRequestsPerSecond: null };
+/** Half of what one node answers to small reads on 2 vCPU: one key alone cannot take it all. */
+export const DEFAULT_LIMIT_SETTINGS: LimitSettings = { keyRequestsPerSecond: 1000 };

@@ -92,6 +92,7 @@ export const limitsSchema = z
     answer_timeout_ms: count,
     list_items_max: count,
     trace_parents_max: count,
+    trace_hops_max: count,
     trace_delegation_max: count,
     delegation_links_max: count,
     possible_parents_max: count,
@@ -102,7 +103,10 @@ export const limitsSchema = z
     integer_max: count,
     attribute_type_max: count,
     delegation_depth_max: count,
-    key_requests_per_second: z.number().nullable().describe("Of a key that has no rate of its own; null: none."),
+    key_requests_per_second: z
+      .number()
+      .nullable()
+      .describe("Tokens a second, at each node, of a key that has no rate of its own; null: no limit."),
   })
   .meta({ id: "Limits", description: "Maxima are inclusive." });
 

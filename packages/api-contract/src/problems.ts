@@ -61,7 +61,7 @@ const REQUEST_PROBLEMS = {
     status: 429,
     title: "Too many requests",
     detail: "This API key exceeds its rate. Retry after the time in Retry-After.",
-    when: "A rate is configured for API keys and this one exceeds it.",
+    when: "The key has used up its rate: it has made too many requests, or too large ones.",
   },
   media_type_unsupported: {
     status: 415,
@@ -298,7 +298,7 @@ const UNAVAILABLE_PROBLEMS = {
     status: 503,
     title: "Overloaded",
     detail: "Too much is waiting. Nothing is written.",
-    when: "A queue of this node or of the leader is full.",
+    when: "Too much is under way at this node, or a queue of it or of the leader is full.",
   },
   no_leader: {
     status: 503,

@@ -8,6 +8,7 @@ import {
   asOfQueryField,
   clientEventIdField,
   clientEventIdQueryField,
+  delegationCursorQueryField,
   docsAssetField,
   hash32,
   integerQueryField,
@@ -275,6 +276,8 @@ export interface TraceQuery {
   readonly trustedRoots: readonly AnchorId[] | null;
   /** Depth below which the page of parents starts; null = from the anchor's own parent. */
   readonly cursor: number | null;
+  /** Hops of the delegation that are left out before the page; 0 = from the grant itself. */
+  readonly hopsBefore: number;
   readonly limit: number;
 }
 
@@ -283,14 +286,16 @@ export const traceQuerySchema = z
     as_of: asOfQueryField,
     trusted_roots: trustedRootsQueryField,
     cursor: optionalIntegerQueryField(1).describe("parents.next_cursor of the page before. Absent: the first page."),
+    delegation_cursor: delegationCursorQueryField,
     limit: optionalIntegerQueryField(1, LIMITS.traceParentsMax).describe(
       `Parents of a page. Absent: ${LIMITS.traceParentsDefault}.`,
     ),
   })
   .transform((query): TraceQuery => ({
-    asOf: query.as_of,
+    asOf: query.delegation_cursor?.asOf ?? query.as_of,
     trustedRoots: query.trusted_roots,
     cursor: query.cursor,
+    hopsBefore: query.delegation_cursor?.hopsBefore ?? 0,
     limit: query.limit ?? LIMITS.traceParentsDefault,
   }));
 

@@ -5,6 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
 import {
   COMMON_PROBLEMS,
+  DEFAULT_LIMIT_SETTINGS,
   LIMITS,
   PROBLEMS,
   PROBLEM_CODES,
@@ -238,7 +239,7 @@ describe("docs/API.md", () => {
   });
 
   test("has every limit with its number", () => {
-    const limits = limitsToJson({ keyRequestsPerSecond: null });
+    const limits = limitsToJson(DEFAULT_LIMIT_SETTINGS);
     const shown = rowsOf("Limits").flatMap((row) => {
       const [, name, value] = /^\| `([a-z0-9_]+)` \| ([0-9]+|null) \|/.exec(row) ?? [];
       return name === undefined ? [] : [[name, JSON.parse(value ?? "")]];

@@ -199,6 +199,7 @@ describe("queries and paths", () => {
       asOf: null,
       trustedRoots: [bytes(1), bytes(2)],
       cursor: 9,
+      hopsBefore: 0,
       limit: 5,
     });
   });

@@ -3,6 +3,7 @@ import express from "express";
 import type { Express, Request, Response } from "express";
 import { LIMITS, ROUTES, emptyQuerySchema, parsePrefer, parseQuery, routerPath } from "@event-anchoring/api-contract";
 import type { Route, RouteId } from "@event-anchoring/api-contract";
+import type { Admission } from "./admission.ts";
 import { authenticate, readerOf } from "./auth.ts";
 import { createClaimAnchor, getClaimAnchor } from "./claim-anchors.ts";
 import { getConsistency } from "./consistency.ts";
@@ -20,12 +21,13 @@ import type { KeyTable } from "./key-table.ts";
 import { getLatestEventAnchor } from "./latest.ts";
 import { listEventAnchors } from "./list-events.ts";
 import { parsed } from "./parsed.ts";
+import type { Caller } from "./ports.ts";
 import { problemError } from "./problem-error.ts";
 import { getLimits } from "./public-routes.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { getEventAnchor, getReceipt } from "./read-anchors.ts";
-import { sendBytes, sendJson, sendText } from "./respond.ts";
-import type { Headers } from "./respond.ts";
+import { sendBytes } from "./respond.ts";
+import { costOf } from "./request-cost.ts";
 import { routedTarget } from "./request-target.ts";
 import { revokeClaimAnchor, revokeGrantAnchor } from "./revoke.ts";
 import { getCheckpoint, getEntries, getTile } from "./tiles.ts";
@@ -69,7 +71,10 @@ const HANDLERS: Handlers = {
 export interface AppDependencies extends HandlerDependencies, ExchangeDependencies {
   readonly keys: KeyTable;
   readonly limiter: RateLimiter;
+  readonly admission: Admission;
 }
+
+type NamedRoute = Route & { readonly id: RouteId };
 
 /** The part of the request target after the question mark. */
 function searchOf(request: IncomingMessage): string {
@@ -89,11 +94,11 @@ function assertTarget(request: IncomingMessage): void {
   throw problemError("invalid_request", [{ parameter: "path", code: "too_large", detail }]);
 }
 
-function sendAnswer(response: ServerResponse, answer: HandlerAnswer, headers: Headers): void {
-  const all = { ...headers, ...answer.headers };
-  if ("json" in answer) sendJson(response, answer.status, answer.json, all);
-  else if ("bytes" in answer) sendBytes(response, answer.status, answer.mediaType, answer.bytes, all);
-  else sendText(response, answer.status, "text/plain; charset=utf-8", answer.text, all);
+/** What an answer is on the wire. */
+function bodyOf(answer: HandlerAnswer): { readonly mediaType: string; readonly body: Uint8Array } {
+  if ("bytes" in answer) return { mediaType: answer.mediaType, body: answer.bytes };
+  if ("text" in answer) return { mediaType: "text/plain; charset=utf-8", body: Buffer.from(answer.text, "utf8") };
+  return { mediaType: "application/json; charset=utf-8", body: Buffer.from(JSON.stringify(answer.json), "utf8") };
 }
 
 /** Routes that take parameters parse them themselves. */
@@ -111,9 +116,47 @@ function pathParametersOf({ params }: Request): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, joined(value)]));
 }
 
+/** The body of a route that takes one. A large one counts while it comes and until it is answered. */
+async function bodyTextOf(
+  route: Route,
+  request: Request,
+  response: Response,
+  { caller, dependencies }: { readonly caller: Caller | null; readonly dependencies: AppDependencies },
+): Promise<string> {
+  const { bodySchema, bodyBytesMax: bytesMax, isBodyOptional: isOptional } = route;
+  if (bodySchema === null) return "";
+  const { admission, limiter } = dependencies;
+  const isLarge = bytesMax > LIMITS.bodyBytesMax;
+  let bytes = 0;
+  const onBytes = (count: number): void => {
+    bytes += count;
+    if (caller === null || !isLarge) return;
+    admission.assertRoom(caller);
+    admission.count(response, caller, count);
+  };
+  const text = await readJsonText(request, response, { bytesMax, isOptional, onBytes });
+  if (caller !== null) limiter.charge(caller.credential.keyId, costOf({}, bytes));
+  return text;
+}
+
+/** Makes the answer, if there is room for it, and says what it costs. */
+async function handled(request: HandlerRequest, route: NamedRoute, dependencies: AppDependencies) {
+  const { caller } = request;
+  const run = async () => {
+    const answer = await HANDLERS[route.id](request, dependencies);
+    // Large ones are made within the bound, too.
+    return { answer, ...bodyOf(answer) };
+  };
+  const made = await (route.isCostly && caller !== null ? dependencies.admission.costly(caller, run) : run());
+  if (caller !== null) {
+    dependencies.limiter.charge(caller.credential.keyId, costOf(made.answer.work ?? {}, made.body.length));
+  }
+  return made;
+}
+
 /** Who calls, what is asked, what it takes, what is answered: the order of checks is part of the contract. */
 async function answer(
-  route: Route & { readonly id: RouteId },
+  route: NamedRoute,
   request: Request,
   response: Response,
   exchange: Exchange,
@@ -123,13 +166,9 @@ async function answer(
   const waitSeconds = preferences?.waitSeconds ?? null;
   const deadline = new Deadline(dependencies.clock, waitSeconds === null ? route.timeoutMs : waitSeconds * 1000);
   assertTarget(request);
-  const { scopes, bodySchema, bodyBytesMax: bytesMax, isBodyOptional: isOptional } = route;
-  const caller =
-    scopes === null
-      ? await (route.tellsReadersMore ? readerOf(request, dependencies.keys) : null)
-      : await authenticate(request, scopes, deadline, dependencies);
+  const caller = await callerOf(route, request, deadline, dependencies);
   exchange.caller = caller;
-  const bodyText = bodySchema === null ? "" : await readJsonText(request, response, { bytesMax, isOptional });
+  const bodyText = await bodyTextOf(route, request, response, { caller, dependencies });
   const search = searchOf(request);
   assertQuery(route, search);
   const isAsync = preferences?.respondAsync ?? false;
@@ -147,7 +186,19 @@ async function answer(
   const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];
   const headers: Record<string, string> = {};
   if (applied.length > 0) headers["Preference-Applied"] = applied.join(", ");
-  sendAnswer(response, await HANDLERS[route.id](handlerRequest, dependencies), headers);
+  const made = await handled(handlerRequest, route, dependencies);
+  if (caller !== null) dependencies.admission.count(response, caller, made.body.length);
+  sendBytes(response, made.answer.status, made.mediaType, made.body, { ...headers, ...made.answer.headers });
+}
+
+async function callerOf(
+  route: Route,
+  request: Request,
+  deadline: Deadline,
+  dependencies: AppDependencies,
+): Promise<Caller | null> {
+  if (route.scopes !== null) return authenticate(request, route.scopes, deadline, dependencies);
+  return route.tellsReadersMore ? readerOf(request, dependencies.keys) : null;
 }
 
 function headerText(request: IncomingMessage, name: string): string | undefined {
@@ -156,8 +207,8 @@ function headerText(request: IncomingMessage, name: string): string | undefined 
 }
 
 /** The methods of each path of the router, in the order of the table: fixed paths before those with a parameter. */
-function routesByPath(): Map<string, (Route & { readonly id: RouteId })[]> {
-  const byPath = new Map<string, (Route & { readonly id: RouteId })[]>();
+function routesByPath(): Map<string, NamedRoute[]> {
+  const byPath = new Map<string, NamedRoute[]>();
   for (const route of ROUTES) {
     const path = routerPath(route);
     byPath.set(path, [...(byPath.get(path) ?? []), route]);

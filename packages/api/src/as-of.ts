@@ -37,6 +37,14 @@ export async function resolveAsOf(read: ConsistentRead, wanted: WantedAsOf | nul
     return { sequence, timeMs: acceptedMs };
   }
   const { timeMs } = wanted;
+  if (wanted.kind === "position") {
+    const { sequence } = wanted;
+    const { acceptedMs } = await read.select((reads) => reads.acceptedMsOf(sequence));
+    if (acceptedMs === null || timeMs > Math.max(acceptedMs, clock.nowMs() + FUTURE_MS_MAX)) {
+      throw problemError("as_of_future");
+    }
+    return { sequence, timeMs };
+  }
   if (timeMs > clock.nowMs() + FUTURE_MS_MAX) throw problemError("as_of_future");
   const { sequence } = await read.select((reads) => reads.sequenceAtOrBefore(timeMs));
   return { sequence: sequence ?? BEFORE_ALL, timeMs };

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DEFAULT_LIMIT_SETTINGS } from "@event-anchoring/api-contract";
 import { SettingsError, readSettings } from "@event-anchoring/control-contract";
 import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
@@ -38,10 +39,13 @@ const configSchema = z.strictObject({
   proxies: z.array(network).default([]),
   limits: z
     .strictObject({
-      key_requests_per_second: z.number().positive().nullable().optional(),
+      key_requests_per_second: z.number().positive().nullable().default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
       address_connections: z.number().int().min(1).default(DEFAULT_CONNECTION_RULES.perAddressMax),
     })
-    .default({ address_connections: DEFAULT_CONNECTION_RULES.perAddressMax }),
+    .default({
+      key_requests_per_second: DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond,
+      address_connections: DEFAULT_CONNECTION_RULES.perAddressMax,
+    }),
 });
 
 /** What an api process can be told: `docs/operating/configuration.md`. */
@@ -98,7 +102,7 @@ export function loadConfig(path: string, environment: Variables = {}): ApiConfig
     metrics: config.metrics,
     logLevel: config.log_level,
     accessLog: config.access_log,
-    keyRequestsPerSecond: config.limits.key_requests_per_second ?? null,
+    keyRequestsPerSecond: config.limits.key_requests_per_second,
     connections: { perAddressMax: config.limits.address_connections, proxies: config.proxies },
   };
 }

@@ -1,7 +1,7 @@
 /** What an answer shows of a delegation and of what revokes it. */
-import { anchorToJson } from "@event-anchoring/api-contract";
+import { LIMITS, anchorToJson, formatDelegationCursor } from "@event-anchoring/api-contract";
 import type { AnchorJson, TraceAnswer, VerifiedClaimAnswer } from "@event-anchoring/api-contract";
-import type { LoadedLeaf, RecordState, ShownRecord, TracedDelegation } from "@event-anchoring/ledger";
+import type { AsOf, LoadedLeaf, RecordState, ShownRecord, TracedDelegation } from "@event-anchoring/ledger";
 import { LEAF_KIND, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
 import type { ConsistentRead } from "./consistent-read.ts";
@@ -14,10 +14,23 @@ export function recordToJson(read: ConsistentRead, loaded: LoadedLeaf, state: Re
   return anchorToJson({ leaf, anchorId: loaded.anchorId, finality, clientEvent: null, state });
 }
 
-type DelegationJson = Pick<TraceAnswer, "delegation" | "delegation_omitted">;
+/** All that were judged, shown or not. */
+export function hopsOf({ hops, omitted }: TracedDelegation): number {
+  return hops.length + omitted;
+}
 
-/** A claim of a chain stands in two of its hops, and is decoded once. */
-export function delegationToJson(read: ConsistentRead, { hops, omitted }: TracedDelegation): DelegationJson {
+type DelegationJson = Pick<TraceAnswer, "delegation" | "delegation_omitted" | "delegation_next_cursor">;
+
+/**
+ * One page of hops. A claim of a chain stands in two of its hops, and is decoded once.
+ * @param options.before hops on the pages before it
+ * @param options.asOf at which all pages are judged
+ */
+export function delegationToJson(
+  read: ConsistentRead,
+  { hops, omitted }: TracedDelegation,
+  { before, asOf }: { readonly before: number; readonly asOf: AsOf },
+): DelegationJson {
   const shown = new Map<string, AnchorJson>();
   const toJson = (record: ShownRecord): AnchorJson => {
     const name = bytesToHex(record.anchorId);
@@ -25,14 +38,21 @@ export function delegationToJson(read: ConsistentRead, { hops, omitted }: Traced
     shown.set(name, json);
     return json;
   };
-  const delegation = hops.map(({ grant, grantorClaim, granteeClaim, witnessPublicKey, witnessIsGrantee }) => ({
+  const page = hops.slice(before, before + LIMITS.traceHopsMax);
+  const delegation = page.map(({ grant, grantorClaim, granteeClaim, witnessPublicKey, witnessIsGrantee }) => ({
     grant: toJson(grant),
     grantor_claim: toJson(grantorClaim),
     grantee_claim: toJson(granteeClaim),
     witness_public_key: bytesToHex(witnessPublicKey),
     witness_is_grantee: witnessIsGrantee,
   }));
-  return { delegation, delegation_omitted: omitted };
+  const next = before + page.length;
+  return {
+    delegation,
+    delegation_omitted: Math.max(0, hops.length - next) + omitted,
+    delegation_next_cursor:
+      next < hops.length ? formatDelegationCursor({ hopsBefore: next, asOf: { kind: "position", ...asOf } }) : null,
+  };
 }
 
 /** Revocations with what each of them revokes. */

@@ -7,6 +7,7 @@ import type { KeyTable } from "./key-table.ts";
 import type { NodeProbe } from "./node-probe.ts";
 import type { Caller, Clock, ControlPlane, Logger } from "./ports.ts";
 import type { AnchorReads } from "./reads-port.ts";
+import type { Work } from "./request-cost.ts";
 import type { TrustRootReader } from "./trust-roots.ts";
 import type { Headers } from "./respond.ts";
 
@@ -52,10 +53,16 @@ export interface HandlerRequest {
   readonly prefersText: boolean;
 }
 
-export type HandlerAnswer =
-  | { readonly status: number; readonly json: object; readonly headers?: Headers }
-  | { readonly status: number; readonly text: string; readonly headers?: Headers }
-  | { readonly status: number; readonly bytes: Uint8Array; readonly mediaType: string; readonly headers?: Headers };
+export type HandlerAnswer = {
+  readonly status: number;
+  readonly headers?: Headers;
+  /** For the rate of the key. Absent: one small thing. */
+  readonly work?: Work;
+} & (
+  | { readonly json: object }
+  | { readonly text: string }
+  | { readonly bytes: Uint8Array; readonly mediaType: string }
+);
 
 export type Handler = (request: HandlerRequest, dependencies: HandlerDependencies) => Promise<HandlerAnswer>;
 

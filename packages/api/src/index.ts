@@ -1,4 +1,5 @@
 /** The public HTTP process of a node. */
+export { Admission } from "./admission.ts";
 export { ApiMetrics } from "./api-metrics.ts";
 export { createApp } from "./app.ts";
 export type { App, AppDependencies } from "./app.ts";

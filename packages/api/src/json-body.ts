@@ -15,7 +15,7 @@ function tooLarge(bytesMax: number): ProblemError {
   return new ProblemError({ code: "body_too_large", detail: `The body may have ${bytesMax} bytes.` });
 }
 
-function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+function collect(request: IncomingMessage, { bytesMax, onBytes }: BodyRule): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -27,7 +27,13 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
         reject(tooLarge(bytesMax));
         return;
       }
-      chunks.push(chunk);
+      try {
+        onBytes(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        chunks.length = 0;
+        reject(error instanceof Error ? error : new Error(String(error)));
+      }
     });
     request.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on("error", (cause) => reject(new ProblemError({ code: "http_invalid" }, { cause })));
@@ -41,6 +47,8 @@ export interface BodyRule {
   readonly bytesMax: number;
   /** True: no body, or an empty one, is `{}`, whatever its type is said to be. */
   readonly isOptional: boolean;
+  /** Told of each part that comes. What it throws ends the reading, and is thrown. */
+  readonly onBytes: (count: number) => void;
 }
 
 /** By its framing; a body that is sent in chunks may turn out to be empty. */
@@ -55,8 +63,9 @@ function mayHaveBody({ headers }: IncomingMessage): boolean {
 export async function readJsonText(
   request: IncomingMessage,
   response: ServerResponse,
-  { bytesMax, isOptional }: BodyRule,
+  rule: BodyRule,
 ): Promise<string> {
+  const { bytesMax, isOptional } = rule;
   if (isOptional && !mayHaveBody(request)) return "{}";
   // Without a type it may still turn out to be empty.
   const isUntyped = isOptional && request.headers["content-type"] === undefined;
@@ -64,7 +73,7 @@ export async function readJsonText(
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
-  const body = await collect(request, bytesMax);
+  const body = await collect(request, rule);
   if (isOptional && body.length === 0) return "{}";
   if (isUntyped) throw problemError("media_type_unsupported");
   if (!isUtf8(body)) {

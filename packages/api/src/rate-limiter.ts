@@ -8,7 +8,11 @@ interface Bucket {
   atMs: number;
 }
 
-/** One token bucket per API key, refilled at its rate; it holds one second of it. */
+/**
+ * One token bucket per API key, refilled at its rate; it holds one second of it. A request costs one token when it
+ * comes. What it costs beyond that is known when it is done, and is taken then, also from a bucket that has no more:
+ * the requests that follow wait until it is paid.
+ */
 export class RateLimiter {
   readonly #defaultPerSecond: number | null;
   readonly #clock: Clock;
@@ -37,5 +41,11 @@ export class RateLimiter {
       throw new ProblemError({ code: "rate_limited", retryAfterMs });
     }
     bucket.tokens -= 1;
+  }
+
+  /** Takes what a request has cost beyond its first token. A key without a rate pays nothing. */
+  charge(keyId: Uint8Array, tokens: number): void {
+    const bucket = this.#buckets.get(bytesToHex(keyId));
+    if (bucket !== undefined) bucket.tokens -= tokens;
   }
 }

@@ -48,10 +48,6 @@ export function sendText(
   sendBytes(response, status, mediaType, Buffer.from(text, "utf8"), headers);
 }
 
-export function sendJson(response: ServerResponse, status: number, value: object, headers: Headers = {}): void {
-  sendText(response, status, "application/json; charset=utf-8", JSON.stringify(value), headers);
-}
-
 /** After these the connection cannot be used any more: what follows on it is not the next request. */
 const CLOSING_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "http_invalid",
@@ -90,11 +86,23 @@ export function sendProblem(
   response: ServerResponse,
   problem: Problem,
   requestId: string,
-  options: { extension?: object | null; headers?: Headers } = {},
+  options: { extension?: object | null; headers?: Headers; status?: number } = {},
 ): void {
   const body = { ...problemBody(problem, requestId), ...options.extension };
   const headers = { ...problemHeaders(problem), ...options.headers };
-  sendText(response, body.status, "application/problem+json", JSON.stringify(body), headers);
+  sendText(response, options.status ?? body.status, "application/problem+json", JSON.stringify(body), headers);
+}
+
+/** No status of HTTP, between a node and its gateway alone. */
+const OVERLOADED_STATUS = 529;
+
+/**
+ * A gateway asks other nodes where one says 503. What one node has refused as too much must not be asked of the others,
+ * too, and a gateway can tell the two apart by the status alone: it asks for one of its own, and clients get 503.
+ */
+function statusFor(request: IncomingMessage, code: ProblemCode): number {
+  const isToldApart = code === "overloaded" && request.headers["x-overloaded-as"] === String(OVERLOADED_STATUS);
+  return isToldApart ? OVERLOADED_STATUS : PROBLEMS[code].status;
 }
 
 /**
@@ -196,6 +204,13 @@ export function respondWithError(
     else logger.warn(fields, "request not served");
   }
   if (response.headersSent) response.destroy();
-  else sendProblem(response, problem, call.requestId, { extension, ...(headers === undefined ? {} : { headers }) });
+  else {
+    const options = {
+      extension,
+      status: statusFor(request, problem.code),
+      ...(headers === undefined ? {} : { headers }),
+    };
+    sendProblem(response, problem, call.requestId, options);
+  }
   return problem.code;
 }

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { ApiKey } from "@event-anchoring/ledger";
 import type { Tracer } from "@event-anchoring/telemetry";
+import { Admission } from "./admission.ts";
 import { ApiMetrics } from "./api-metrics.ts";
 import { createApp } from "./app.ts";
 import { ControlPlaneClient } from "./control-plane-client.ts";
@@ -114,6 +115,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     randomBytes,
     crypto: nodeCrypto,
     trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
+    admission: new Admission(),
     limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
     limits: { keyRequestsPerSecond: config.keyRequestsPerSecond },
     isStopping: () => isStopping,

@@ -26,7 +26,7 @@ import { assertProved, proveAnchors, receiptAnswer, storedAnchorToJson } from ".
 import type { ProvedAnchor } from "./anchor-view.ts";
 import { asOfAnswer } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
-import { delegationToJson, recordToJson } from "./delegation-view.ts";
+import { delegationToJson, hopsOf, recordToJson } from "./delegation-view.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { beginJudgedRead } from "./judged-read.ts";
@@ -129,7 +129,7 @@ function hexOrNull(id: AnchorId | null): string | null {
 }
 
 /** The part of the answer that the ledger decides. */
-function traceJson(read: ConsistentRead, trace: Trace) {
+function traceJson(read: ConsistentRead, trace: Trace, page: { readonly before: number; readonly asOf: AsOf }) {
   const { claim, state, actorSignature } = trace.actor;
   return {
     actor_proven: trace.isActorProven,
@@ -147,7 +147,7 @@ function traceJson(read: ConsistentRead, trace: Trace) {
       state,
       actor_signature: actorSignature,
     },
-    ...delegationToJson(read, trace.delegation),
+    ...delegationToJson(read, trace.delegation, page),
     boundary: boundaryJson(trace.boundary),
     root_authority: trace.rootAuthority,
     possible_parents: trace.possibleParents.map(bytesToHex),
@@ -269,12 +269,12 @@ export const traceEventAnchor: Handler = async (request, dependencies) => {
   const lowest = parents.page.at(-1)?.depth ?? 0;
   const json: TraceAnswer = {
     anchor: show(anchor),
-    ...traceJson(read, trace),
+    ...traceJson(read, trace, { before: query.hopsBefore, asOf }),
     ...lineageClaimsJson(rows, trace, anchor, show),
     parents: { items: parents.page.map(show), next_cursor: lowest === 0 ? null : String(lowest) },
     eea,
     as_of: asOfAnswer(asOf),
     receipt: receiptAnswer(proved.receipt, proved.certificate, crypto.sha256),
   };
-  return { status: 200, json };
+  return { status: 200, json, work: { hops: hopsOf(trace.delegation) } };
 };

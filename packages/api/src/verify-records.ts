@@ -14,7 +14,7 @@ import { assertProved, proveAnchors, receiptAnswer, storedAnchorToJson } from ".
 import type { ProvedAnchor } from "./anchor-view.ts";
 import { asOfAnswer } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
-import { delegationToJson, revocationsToJson } from "./delegation-view.ts";
+import { delegationToJson, hopsOf, revocationsToJson } from "./delegation-view.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
 import { beginJudgedRead } from "./judged-read.ts";
@@ -133,9 +133,14 @@ export const verifyGrantAnchor: Handler = async (request, dependencies) => {
   const crypto = rememberingCrypto(dependencies.crypto);
   const trusted = trustedClaims(trustedRoots, judged.anchors, records);
   const result = verifyGrant({ ...record.anchor, ...evidence, trustedRoots: trusted }, crypto);
+  const { delegation, delegation_omitted } = delegationToJson(read, result.delegation, {
+    before: 0,
+    asOf: record.asOf,
+  });
   const json: VerifiedGrantAnswer = {
     ...verifiedJson(record, result, request, dependencies),
-    ...delegationToJson(read, result.delegation),
+    delegation,
+    delegation_omitted,
   };
-  return { status: 200, json };
+  return { status: 200, json, work: { hops: hopsOf(result.delegation) } };
 };

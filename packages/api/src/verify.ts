@@ -16,6 +16,7 @@ import { asOfAnswer } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
+import { mapInTurns } from "./in-turns.ts";
 import { beginJudgedRead } from "./judged-read.ts";
 import { loadRecords, statesAt } from "./load-records.ts";
 import type { StateOf } from "./load-records.ts";
@@ -101,7 +102,7 @@ async function verifyAnchors(
     const proved = await assertProved(read, anchor, provedAnchors[at]);
     byId.set(bytesToHex(proved.anchor.anchorId), proved);
   }
-  const verified = wanted.map(({ anchorId, eventHash }) => {
+  const verified = await mapInTurns(wanted, ({ anchorId, eventHash }) => {
     const name = bytesToHex(anchorId);
     const proved = byId.get(name);
     const named = related.get(name);
@@ -161,7 +162,7 @@ function notFound(anchorId: string, index: number): BatchResult {
 export const verifyEventAnchors: Handler = async (request, dependencies) => {
   const body = parsed(parseBody(verifyBatchSchema, request.bodyText));
   const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, body.anchors, body.asOf);
-  const results = anchors.map((verified, index): BatchResult => {
+  const results = await mapInTurns(anchors, (verified, index): BatchResult => {
     const anchorId = bytesToHex(body.anchors[index]?.anchorId ?? new Uint8Array());
     if (verified === null) return notFound(anchorId, index);
     return { anchor_id: anchorId, ...verifiedJson(verified, stateOf, request) };
@@ -170,5 +171,5 @@ export const verifyEventAnchors: Handler = async (request, dependencies) => {
   const missing = anchors.filter((verified) => verified === null).length;
   const summary = { total: results.length, valid, invalid: results.length - valid - missing, not_found: missing };
   const json: VerifiedBatchAnswer = { as_of: asOfAnswer(asOf), results, summary };
-  return { status: 200, json };
+  return { status: 200, json, work: { items: results.length } };
 };

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { IncomingHttpHeaders, Server } from "node:http";
 import { connect } from "node:net";
+import type { Socket } from "node:net";
 import { promisify } from "node:util";
 import { apiKeyIdentity, formatApiKey } from "@event-anchoring/control-contract";
 import type {
@@ -17,6 +18,7 @@ import type { ApiKey, Scope } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import {
+  Admission,
   ApiMetrics,
   KeyTable,
   NodeProbe,
@@ -92,6 +94,8 @@ export interface Harness {
   /** Whatever comes back is held against the row of the route. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   raw(bytes: string): Promise<string>;
+  /** A connection on which these bytes were sent, and nothing is read. */
+  hold(bytes: string): Socket;
   /** Connections that the public listener holds. */
   openConnections(): Promise<number>;
   /** A scrape of the private listener. */
@@ -189,6 +193,7 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
       logger,
       sha256: nodeCrypto.sha256,
     }),
+    admission: new Admission(),
     limiter: new RateLimiter(keyRequestsPerSecond, clock),
     limits: { keyRequestsPerSecond },
     isStopping,
@@ -298,6 +303,10 @@ export async function startHarness(
       return answer;
     },
     raw: (bytes) => raw(port, bytes),
+    hold: (bytes) => {
+      const socket = connect(port, "127.0.0.1", () => socket.write(bytes, "latin1"));
+      return socket.on("error", () => undefined);
+    },
     openConnections: () => promisify(server.getConnections.bind(server))(),
     sayGoodbye,
     metrics: () => send(metricsPort, "GET", "/metrics", undefined, {}),

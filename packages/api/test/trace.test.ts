@@ -210,18 +210,70 @@ describe("where authority comes from", () => {
     expect(await trace(event)).toMatchObject({ authorised_now: true, revocations: [] });
   });
 
-  test("a long delegation is verified once and traced again from memory", async () => {
-    let parent: AnchorJson | undefined;
-    const parties = [];
-    for (let at = 0; at < 40; at++) parties.push(await claimed(harness, `link ${names.root} ${at}`));
-    for (const [at, grantor] of parties.slice(0, -1).entries()) {
-      const grantee = parties[at + 1];
-      if (grantee === undefined) throw new Error("nobody");
-      const chained = parent === undefined ? {} : { parent: parent.anchor_id };
+  /** An event at the end of so many grants, each under the one before. */
+  async function actAfter(hops: number, depth: number): Promise<{ event: AnchorJson; grants: readonly AnchorJson[] }> {
+    const grants: AnchorJson[] = [];
+    let grantor = await claimed(harness, `link ${names.root} 0`);
+    for (let at = 0; at < hops; at++) {
+      const grantee = await claimed(harness, `link ${names.root} ${at + 1}`);
+      const parent = grants.at(-1)?.anchor_id;
       const refs = { grantorClaim: grantor.anchor_id, granteeClaim: grantee.anchor_id };
-      parent = await granted(harness, { ...refs, ...chained, grantor: `link ${names.root} ${at}`, depth: 50 - at });
+      const chained = parent === undefined ? {} : { parent };
+      const by = { grantor: `link ${names.root} ${at}`, depth: depth - at };
+      grants.push(await granted(harness, { ...refs, ...chained, ...by }));
+      grantor = grantee;
     }
-    const event = await act(parties.at(-1) ?? null, parent ?? null);
+    return { event: await act(grantor, grants.at(-1) ?? null), grants };
+  }
+
+  test("a delegation comes in pages of a hundred hops; each judges the whole of it at the same position", async () => {
+    const { event, grants } = await actAfter(230, 300);
+    const wanted = grants.map(({ anchor_id: id }) => id).toReversed();
+    const first = await trace(event);
+    expect([first.delegation.length, first.delegation_omitted]).toEqual([LIMITS.traceHopsMax, 130]);
+    // What comes later is not in the pages that follow.
+    const [root] = grants;
+    if (root === undefined) throw new Error("no grant");
+    await revoke(root);
+    const pages = [first];
+    for (let next = first.delegation_next_cursor; next !== null;) {
+      const page = await trace(event, `delegation_cursor=${next}`);
+      pages.push(page);
+      next = page.delegation_next_cursor;
+    }
+    expect(pages.map(({ delegation }) => delegation.length)).toEqual([100, 100, 30]);
+    expect(pages.map(({ delegation_omitted: omitted }) => omitted)).toEqual([130, 30, 0]);
+    expect(pages.flatMap(({ delegation }) => delegation.map(({ grant }) => grant.anchor_id))).toEqual(wanted);
+    for (const page of pages) {
+      expect(page).toMatchObject({ authorised_at_action: true, authorised_now: true, violations: [], revocations: [] });
+      expect(page.as_of).toEqual(first.as_of);
+      expect(page.boundary?.depth).toEqual({ granted: 300, used: 229, left: 71 });
+    }
+    expect(await trace(event)).toMatchObject({ authorised_now: false, delegation_omitted: 130 });
+    const verified = await harness.send("POST", "/v1/grant-anchors:verify", { anchor_id: grants.at(-1)?.anchor_id });
+    expect(verified.json).toMatchObject({ delegation_omitted: 130 });
+  });
+
+  test.each(["1", "0.1.1", "1001.1.1", "1.1", "1.1.1.1", "01.1.1", "-1.1.1", "1.99999999999999999.1", "a.b.c"])(
+    "%s is no cursor of hops",
+    async (cursor) => {
+      const path = `/v1/event-anchors/${lower.anchor_id}/trace?delegation_cursor=${cursor}`;
+      const { status, json } = await harness.send("GET", path);
+      expect([status, json.code]).toEqual([400, "invalid_request"]);
+    },
+  );
+
+  test.each([
+    ["a sequence that is not there yet", () => `1.${lower.sequence + 1_000_000}.1`],
+    ["a time to come", () => `1.${lower.sequence}.${harness.clock.nowMs() + 60_000}`],
+  ])("a cursor of %s is as_of_future", async (_what, cursor) => {
+    const path = `/v1/event-anchors/${lower.anchor_id}/trace?delegation_cursor=${cursor()}`;
+    const { status, json } = await harness.send("GET", path);
+    expect([status, json.code]).toEqual([400, "as_of_future"]);
+  });
+
+  test("a long delegation is verified once and traced again from memory", async () => {
+    const { event } = await actAfter(39, 50);
     const answers = [await trace(event), await trace(event)];
     for (const answer of answers) {
       expect(answer).toMatchObject({ authorised_at_action: true, violations: [], delegation_omitted: 0 });

@@ -50,6 +50,7 @@ function trace(change: Json = {}): Json {
     actor: actorOf(hop(2).grantee_claim as Json),
     delegation: [hop(2), hop(1)],
     delegation_omitted: 0,
+    delegation_next_cursor: null,
     boundary: BOUNDARY,
     root_authority: "not_checked",
     possible_parents: [],
@@ -66,12 +67,15 @@ function trace(change: Json = {}): Json {
 let server: Server;
 let apiUrl: string;
 let answer: { readonly status: number; readonly body: object };
+/** By the target, where one answer for all is not enough. */
+let answerTo: ((target: string) => typeof answer) | null = null;
 let asked: string;
 
 beforeAll(async () => {
   server = createServer((request, response) => {
     asked = request.url ?? "";
-    response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+    const { status, body } = answerTo?.(asked) ?? answer;
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -122,6 +126,20 @@ describe("anchorctl trace", () => {
   test("prints the service's answer as it is to programs", async () => {
     const { exitCode, stdout } = await traced("--json");
     expect([exitCode, JSON.parse(stdout)]).toEqual([0, trace()]);
+  });
+
+  test("has the hops of all its pages, for people and for programs", async () => {
+    const pages = [
+      trace({ delegation: [hop(3)], delegation_omitted: 2, delegation_next_cursor: "1.300.1" }),
+      trace({ delegation: [hop(2), hop(1)] }),
+    ];
+    answerTo = (target) => ({ status: 200, body: pages[target.includes("delegation_cursor=1.300.1") ? 1 : 0] ?? {} });
+    const printed = JSON.parse((await traced("--json")).stdout) as { readonly delegation: readonly object[] };
+    const { stdout } = await traced();
+    answerTo = null;
+    expect(printed).toEqual(trace({ delegation: [hop(3), hop(2), hop(1)] }));
+    for (const grant of ["f1", "f2", "f3"]) expect(stdout).toContain(`grant ${grant}`);
+    expect(stdout).not.toContain("grants above");
   });
 
   test("says both verdicts with each reason", async () => {

@@ -368,3 +368,26 @@ def test_what_is_recorded_is_what_was_sent() -> None:
     created = used.create_event_anchor(ID, semantic_anchor={"iris_ref": ID, "bond_ref": ""})
     assert created.anchor.event_hash == ID
     assert transport.bodies()[0]["semantic_anchor"] == {"iris_ref": ID}
+
+
+def test_a_trace_has_the_hops_of_all_its_pages() -> None:
+    whole = example("/v1/event-anchors/{anchor_id}/trace")
+    hop = whole["delegation"][0]
+    pages = [
+        {**whole, "delegation": [hop] * 2, "delegation_omitted": 3, "delegation_next_cursor": "2.7.9"},
+        {**whole, "delegation": [hop] * 2, "delegation_omitted": 1, "delegation_next_cursor": "4.7.9"},
+        {**whole, "delegation": [hop], "delegation_omitted": 0, "delegation_next_cursor": None},
+    ]
+    used, fake = client(*(answer(page) for page in pages))
+    found = used.trace(whole["anchor"]["anchor_id"], as_of=7)
+    assert (len(found.delegation), found.delegation_omitted, found.delegation_next_cursor) == (5, 0, None)
+    queries = [request.target.partition("?")[2] for _, request in fake.sent]
+    assert queries == ["as_of=7", "as_of=7&delegation_cursor=2.7.9", "as_of=7&delegation_cursor=4.7.9"]
+
+
+def test_hops_without_an_end_are_no_answer() -> None:
+    whole = example("/v1/event-anchors/{anchor_id}/trace")
+    used, fake = client(answer({**whole, "delegation_next_cursor": "1.1.1"}))
+    with pytest.raises(UnexpectedAnswer, match="no end"):
+        used.trace(whole["anchor"]["anchor_id"])
+    assert len(fake.sent) == 101

@@ -233,7 +233,13 @@ const readBoundary = record<NonNullable<Trace["boundary"]>>({
   window: record<NonNullable<Trace["boundary"]>["window"]>({ notBefore: readCount, expiresAt: readCount }),
 });
 
-export const readTrace = record<Trace>({
+/** A trace with some of its hops, and where the others begin. */
+export interface TracePage extends Trace {
+  /** null: there are no others. */
+  readonly delegationNextCursor: string | null;
+}
+
+export const readTracePage = record<TracePage>({
   anchor: readAnchor,
   actorProven: readFlag,
   authorisedAtAction: readVerdict,
@@ -253,6 +259,7 @@ export const readTrace = record<Trace>({
     actorSignature: readResult,
   }),
   ...DELEGATION,
+  delegationNextCursor: optional(readText),
   lineageClaims: listOrNone(readAnchor),
   boundary: nullable(readBoundary),
   rootAuthority: readResult,

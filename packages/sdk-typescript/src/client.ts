@@ -31,7 +31,7 @@ import type {
   Revoked,
 } from "./answers.ts";
 import {
-  readTrace,
+  readTracePage,
   readVerified,
   readVerifiedBatch,
   readVerifiedClaim,
@@ -48,6 +48,7 @@ import type { Bytes32 } from "./inputs.ts";
 import type { JsonBody } from "./json-body.ts";
 import { readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
 import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
+import { wholeTrace } from "./whole-trace.ts";
 import { asOfBody, asOfQuery, filterOf, hexList } from "./query-inputs.ts";
 import type {
   AnchorToVerify,
@@ -369,8 +370,11 @@ export class Client {
     return this.#read({ method: "POST", path, body }, readVerifiedGrant, options, anchorId);
   }
 
-  /** From an act back to who acted, who delegated, and within what bounds: the service's word. */
-  trace(
+  /**
+   * From an act back to who acted, who delegated, and within what bounds: the service's word. A long delegation comes
+   * in pages of hops, and all of them are fetched.
+   */
+  async trace(
     anchorId: Bytes32,
     question: ChainQuestion & PageInput = {},
     options: CallOptions = {},
@@ -378,7 +382,10 @@ export class Client {
     const { asOf, trustedRoots, cursor, limit } = question;
     const trusted_roots = trustedRoots === undefined ? null : hexList("trustedRoots", trustedRoots).join(",");
     const query = { as_of: asOfQuery(asOf), trusted_roots, cursor, limit };
-    return this.#read({ path: `${anchorPath(anchorId)}/trace`, query }, readTrace, options, anchorId);
+    const path = `${anchorPath(anchorId)}/trace`;
+    return wholeTrace((delegation_cursor) =>
+      this.#read({ path, query: { ...query, delegation_cursor } }, readTracePage, options, anchorId),
+    );
   }
 
   /**

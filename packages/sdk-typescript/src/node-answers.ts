@@ -101,6 +101,7 @@ export interface Limits {
   readonly answerTimeoutMs: number;
   readonly listItemsMax: number;
   readonly traceParentsMax: number;
+  readonly traceHopsMax: number;
   readonly traceDelegationMax: number;
   readonly delegationLinksMax: number;
   readonly possibleParentsMax: number;
@@ -181,6 +182,7 @@ export const readLimits = record<Limits>({
   answerTimeoutMs: readCount,
   listItemsMax: readCount,
   traceParentsMax: readCount,
+  traceHopsMax: readCount,
   traceDelegationMax: readCount,
   delegationLinksMax: readCount,
   possibleParentsMax: readCount,

@@ -283,3 +283,35 @@ describe("bodies", () => {
     expect(Object.keys(transport.body(1))).toEqual(["reason", "revoker_public_key", "revoker_signature"]);
   });
 });
+
+describe("a trace of a long delegation", () => {
+  const whole = examplesOf("GET /v1/event-anchors/{anchor_id}/trace")[0]?.value as {
+    readonly anchor: { readonly anchor_id: string };
+    readonly delegation: readonly object[];
+  };
+  const page = (hops: number, omitted: number, next: string | null) => ({
+    status: 200,
+    json: {
+      ...whole,
+      delegation: Array.from({ length: hops }, () => whole.delegation[0]),
+      delegation_omitted: omitted,
+      delegation_next_cursor: next,
+    },
+  });
+
+  test("has the hops of all its pages", async () => {
+    const transport = new FakeTransport(page(2, 3, "2.7.9"), page(2, 1, "4.7.9"), page(1, 0, null));
+    const trace = await clientOf(transport).client.trace(whole.anchor.anchor_id, { asOf: 7 });
+    expect([trace.delegation.length, trace.delegationOmitted]).toEqual([5, 0]);
+    expect(trace).not.toHaveProperty("delegationNextCursor");
+    const queries = transport.requests.map(({ url }) => new URL(url).search);
+    expect(queries).toEqual(["?as_of=7", "?as_of=7&delegation_cursor=2.7.9", "?as_of=7&delegation_cursor=4.7.9"]);
+  });
+
+  test("that has no end is no answer", async () => {
+    const transport = new FakeTransport(...Array.from({ length: 101 }, () => page(1, 1, "1.1.1")));
+    const asked = clientOf(transport).client.trace(whole.anchor.anchor_id);
+    await expect(asked).rejects.toBeInstanceOf(UnexpectedAnswer);
+    expect(transport.requests).toHaveLength(100);
+  });
+});

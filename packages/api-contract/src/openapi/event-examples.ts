@@ -67,6 +67,7 @@ function trace(shown: Shown): object {
       },
     ],
     delegation_omitted: 0,
+    delegation_next_cursor: null,
     boundary: {
       scope_hash: grant.kind === 3 ? bytesToHex(grant.scopeHash) : null,
       depth: { granted: 1, used: 0, left: 1 },

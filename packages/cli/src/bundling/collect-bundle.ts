@@ -11,6 +11,7 @@ import type { Progress } from "../progress.ts";
 import { fetchTrustRoots } from "../service-trust-roots.ts";
 import { expectStatus } from "../service.ts";
 import type { Service } from "../service.ts";
+import { askWholeTrace } from "../whole-trace.ts";
 import { LogReader } from "./log-reader.ts";
 import { readWanted } from "./read-wanted.ts";
 
@@ -62,9 +63,7 @@ export async function collectBundle(options: CollectOptions, service: Service, p
 }
 
 async function traceOf(service: Service, anchorId: string, asOf: number | null): Promise<Fields> {
-  const query = asOf === null ? "" : `?as_of=${asOf}`;
-  const path = `/v1/event-anchors/${anchorId}/trace${query}`;
-  return expectStatus(await service.ask({ method: "GET", path }), 200).body;
+  return askWholeTrace(service, anchorId, new URLSearchParams(asOf === null ? {} : { as_of: String(asOf) }));
 }
 
 /** Ids of the hops that a long delegation leaves out, and of their claims. */

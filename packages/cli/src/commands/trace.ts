@@ -2,10 +2,11 @@ import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { printFindings, printTree } from "../describe-trace.ts";
 import type { Printer } from "../printer.ts";
-import { Service, expectStatus } from "../service.ts";
+import { Service } from "../service.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
 import { readTrace } from "../trace-answer.ts";
+import { askWholeTrace } from "../whole-trace.ts";
 
 export interface TraceOptions {
   /** 64 hex digits. */
@@ -39,9 +40,7 @@ export async function traceCommand(options: TraceOptions, target: Target, printe
     ...(options.asOf === null ? {} : { as_of: options.asOf }),
     ...(options.trustedRoots.length === 0 ? {} : { trusted_roots: options.trustedRoots.join(",") }),
   });
-  const suffix = query.size === 0 ? "" : `?${query.toString()}`;
-  const path = `/v1/event-anchors/${options.anchorId.toLowerCase()}/trace${suffix}`;
-  const { body } = expectStatus(await service.ask({ method: "GET", path }), 200);
+  const body = await askWholeTrace(service, options.anchorId.toLowerCase(), query);
   const trace = readTrace(body);
   if (options.isJson) {
     printer.json(body);

@@ -7,6 +7,7 @@ import { CliError, EXIT } from "../cli-error.ts";
 import { expectStatus } from "../service.ts";
 import type { Answer, Service } from "../service.ts";
 import { readTrace } from "../trace-answer.ts";
+import { askWholeTrace } from "../whole-trace.ts";
 import type { ShownTrace } from "../trace-answer.ts";
 import { drawParties } from "./parties.ts";
 import type { Parties } from "./parties.ts";
@@ -134,8 +135,7 @@ export class Play {
   }
 
   async trace(anchorId: string): Promise<ShownTrace> {
-    const path = `/v1/event-anchors/${anchorId}/trace`;
-    return readTrace(expectStatus(await this.#service.ask({ method: "GET", path }), 200).body);
+    return readTrace(await askWholeTrace(this.#service, anchorId));
   }
 
   async verify(kind: "event" | "claim" | "grant", anchorId: string): Promise<Verified> {

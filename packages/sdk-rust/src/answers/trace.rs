@@ -31,6 +31,9 @@ pub struct Trace {
     pub delegation: Vec<DelegationHop>,
     /// Hops towards the root that are judged and not shown.
     pub delegation_omitted: u64,
+    /// Of one page of hops, where the next one begins; `None`: there is none. The client follows them.
+    #[serde(default)]
+    pub delegation_next_cursor: Option<String>,
     /// Of each lineage on the way, the newest claim at the event and at `as_of`, unless it is shown elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage_claims: Vec<Anchor>,

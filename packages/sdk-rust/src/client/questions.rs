@@ -15,6 +15,9 @@ use crate::hash::{AnchorId, Hash, OriginFingerprint};
 use crate::input::read;
 use crate::receipt::Receipt;
 
+/// Ten are enough for all hops that a service shows.
+const TRACE_PAGES_MAX: usize = 100;
+
 /// Reading. Answers are never older than any answer given before the request came.
 impl Client {
     /// One anchor of any kind, with a receipt of now.
@@ -231,7 +234,8 @@ impl Client {
         self.check_receipt(&verified.receipt, asked).await
     }
 
-    /// From an anchor back to who acted, who delegated, and within what bounds.
+    /// From an anchor back to who acted, who delegated, and within what bounds. A long delegation comes in pages of
+    /// hops, and all of them are fetched.
     ///
     /// # Errors
     /// `anchor_not_found`, `as_of_future`.
@@ -241,7 +245,7 @@ impl Client {
         Error: From<H::Error>,
     {
         let roots: Vec<String> = options.trusted_roots.iter().map(Hash::to_hex).collect();
-        let query = vec![
+        let mut query = vec![
             ("as_of", options.as_of.as_ref().map(super::Position::to_query)),
             ("trusted_roots", (!roots.is_empty()).then(|| roots.join(","))),
             ("cursor", options.page.cursor.clone()),
@@ -249,10 +253,22 @@ impl Client {
         ];
         let anchor_id = read_id(anchor_id)?;
         let path = format!("/v1/event-anchors/{anchor_id}/trace");
-        let trace: Trace = self.call(&self.get(target(&path, query))).await?;
+        let mut trace: Trace = self.call(&self.get(target(&path, query.clone()))).await?;
         hold_id(&trace.anchor, &anchor_id)?;
         self.check_receipt(&trace.receipt, &trace.anchor.anchor_id).await?;
-        Ok(trace)
+        query.push(("delegation_cursor", None));
+        for _ in 0..TRACE_PAGES_MAX {
+            let Some(cursor) = trace.delegation_next_cursor.take() else { return Ok(trace) };
+            if let Some((_, value)) = query.last_mut() {
+                *value = Some(cursor);
+            }
+            let page: Trace = self.call(&self.get(target(&path, query.clone()))).await?;
+            hold_id(&page.anchor, &anchor_id)?;
+            trace.delegation.extend(page.delegation);
+            trace.delegation_omitted = page.delegation_omitted;
+            trace.delegation_next_cursor = page.delegation_next_cursor;
+        }
+        Err(Error::response_invalid("the hops of the delegation have no end"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Type, TypeVar, Union
 
 from .. import _inputs as inputs
@@ -15,6 +16,8 @@ from ..errors import InvalidInput, UnexpectedAnswer
 
 #: As the API has it.
 _TRUSTED_ROOTS_MAX = 32
+#: Ten are enough for all that a service shows.
+_TRACE_PAGES_MAX = 100
 VerdictT = TypeVar("VerdictT", bound=Union[models.Verified, models.VerifiedClaim, models.VerifiedGrant])
 
 
@@ -101,7 +104,7 @@ def trace(
     cursor: Optional[str],
     limit: Optional[int],
 ) -> Operation[models.Trace]:
-    """GET /v1/event-anchors/{anchor_id}/trace."""
+    """GET /v1/event-anchors/{anchor_id}/trace, with all its pages of hops."""
     own = inputs.bytes32("anchor_id", anchor_id)
     roots = _roots(trusted_roots)
     query: Query = (
@@ -110,7 +113,22 @@ def trace(
         ("cursor", None if cursor is None else inputs.cursor(cursor)),
         ("limit", None if limit is None else inputs.integer("limit", limit, minimum=1)),
     )
-    found = yield from get(session, models.Trace, f"/v1/event-anchors/{own.hex()}/trace", query)
+    path = f"/v1/event-anchors/{own.hex()}/trace"
+    found = yield from get(session, models.Trace, path, query)
     hold_id(found.anchor, own)
     yield from hold_receipt(session, found.anchor.anchor_id, found.receipt)
-    return found
+    hops = list(found.delegation)
+    page = found
+    for _ in range(_TRACE_PAGES_MAX):
+        if page.delegation_next_cursor is None:
+            return replace(
+                found,
+                delegation=tuple(hops),
+                delegation_omitted=page.delegation_omitted,
+                delegation_next_cursor=None,
+            )
+        more = (*query, ("delegation_cursor", page.delegation_next_cursor))
+        page = yield from get(session, models.Trace, path, more)
+        hold_id(page.anchor, own)
+        hops.extend(page.delegation)
+    raise UnexpectedAnswer("the hops of the delegation have no end")

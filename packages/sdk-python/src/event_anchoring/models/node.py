@@ -131,6 +131,7 @@ class Limits:
     answer_timeout_ms: int
     list_items_max: int
     trace_parents_max: int
+    trace_hops_max: int
     trace_delegation_max: int
     delegation_links_max: int
     possible_parents_max: int

@@ -132,5 +132,7 @@ class Trace:
     eea: LatestBrief
     as_of: Position
     receipt: Receipt
+    #: Of one page of hops, where the next one begins; None: there is none. The client follows them.
+    delegation_next_cursor: Optional[str] = None
     #: Of each lineage on the way, the newest claim at the event and at `as_of`, unless it is shown elsewhere.
     lineage_claims: Tuple[Anchor, ...] = ()

@@ -1,0 +1,202 @@
+import { EventEmitter, once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "@jest/globals";
+import { Admission, RateLimiter, RefusedError } from "@event-anchoring/api";
+import type { Caller, ControlPlane } from "@event-anchoring/api";
+import { FakeClock, startHarness } from "./api-harness.ts";
+import type { Harness } from "./api-harness.ts";
+import type { FakeNode } from "./fake-node.ts";
+
+const hex = (byte: number): string => byte.toString(16).padStart(2, "0").repeat(32);
+const MIB = 1024 * 1024;
+
+/** Reads wait until they are let go. */
+class Gate {
+  #open = (): void => undefined;
+  readonly opened = new Promise<void>((resolve) => (this.#open = resolve));
+  waiting = 0;
+  controlPlane = (node: FakeNode): ControlPlane => ({
+    submit: (command, options) => node.submit(command, options),
+    read: async (origins) => {
+      if (origins !== "all") return node.read(origins);
+      this.waiting += 1;
+      await this.opened;
+      return node.read(origins);
+    },
+    status: () => node.status(),
+    metrics: () => node.metrics(),
+  });
+  open(): void {
+    this.#open();
+  }
+}
+
+async function turns(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const COSTLY = [
+  ["GET", `/v1/event-anchors/${hex(9)}/trace`, undefined],
+  ["POST", "/v1/event-anchors:batchVerify", { anchors: [{ anchor_id: hex(9) }] }],
+  ["POST", "/v1/grant-anchors:verify", { anchor_id: hex(9) }],
+] as const;
+
+describe("costly reads", () => {
+  async function withFour(run: (own: Harness) => Promise<void>): Promise<void> {
+    const gate = new Gate();
+    const own = await startHarness({ controlPlane: gate.controlPlane });
+    const [method, path, body] = COSTLY[0];
+    const held = [0, 1, 2, 3].map(() => own.send(method, path, body));
+    await turns(() => gate.waiting === 4);
+    try {
+      await run(own);
+    } finally {
+      gate.open();
+      expect((await Promise.all(held)).map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+      // There is room again.
+      expect((await own.send(method, path, body)).status).toBe(404);
+      await own.close();
+    }
+  }
+
+  test.each(COSTLY)("beyond four: %s %s is overloaded at once; what is small goes on", async (method, path, body) => {
+    await withFour(async (own) => {
+      const { status, json, headers } = await own.send(method, path, body);
+      expect([status, json.code, headers["retry-after"]]).toEqual([503, "overloaded", "1"]);
+      const small = await own.send("GET", "/v1/event-anchors/latest");
+      expect([small.status, small.json.code]).toEqual([404, "no_anchor_yet"]);
+      expect((await own.send("GET", "/readyz", undefined, {})).status).toBe(200);
+    });
+  });
+
+  test("a gateway that asks for it can tell overloaded from everything else that is 503", async () => {
+    await withFour(async (own) => {
+      const key = { authorization: `Bearer ${own.key}` };
+      const told = async (wanted: string): Promise<string> => {
+        const { headers, port } = { headers: { ...key, "x-overloaded-as": wanted }, port: own.port };
+        const answer = await fetch(`http://127.0.0.1:${port}${COSTLY[0][1]}`, { headers });
+        return `${answer.status} ${((await answer.json()) as { code: string }).code}`;
+      };
+      expect(await told("529")).toBe("529 overloaded");
+      expect(await told("200")).toBe("503 overloaded");
+      own.node.refusal = new RefusedError("no_leader", "an election");
+      const other = await fetch(`http://127.0.0.1:${own.port}/v1/event-anchors/latest`, {
+        headers: { ...key, "x-overloaded-as": "529" },
+      });
+      own.node.refusal = null;
+      expect(other.status).toBe(503);
+    });
+  });
+});
+
+/** A response as far as bytes are counted. */
+class FakeResponse extends EventEmitter {
+  closed = false;
+  destroyed = false;
+  close(): void {
+    this.closed = true;
+    this.emit("close");
+  }
+}
+
+function callerNamed(name: number): Caller {
+  const credential = { apiClientId: new Uint8Array(16).fill(name), keyId: new Uint8Array(16).fill(name) };
+  return { credential, scopes: ["read"], isAdmin: false };
+}
+
+describe("bytes under way", () => {
+  const send = (admission: Admission, name: number, bytes: number): FakeResponse => {
+    const response = new FakeResponse();
+    admission.count(response as unknown as ServerResponse, callerNamed(name), bytes);
+    return response;
+  };
+  const isRefused = (admission: Admission, name: number): boolean => {
+    try {
+      admission.assertRoom(callerNamed(name));
+      return false;
+    } catch (error) {
+      return error instanceof RefusedError && error.code === "overloaded";
+    }
+  };
+
+  test("are bounded for one key, and in all, until they are taken", () => {
+    const admission = new Admission();
+    const first = send(admission, 1, 32 * MIB);
+    expect([isRefused(admission, 1), isRefused(admission, 2)]).toEqual([true, false]);
+    const second = send(admission, 2, 32 * MIB);
+    expect([1, 2, 3].map((name) => isRefused(admission, name))).toEqual([true, true, true]);
+    first.close();
+    expect([1, 2, 3].map((name) => isRefused(admission, name))).toEqual([false, true, false]);
+    second.close();
+    second.close();
+    expect([1, 2, 3].map((name) => isRefused(admission, name))).toEqual([false, false, false]);
+  });
+
+  test("of a response that has gone already do not count", () => {
+    const admission = new Admission();
+    const gone = new FakeResponse();
+    gone.close();
+    admission.count(gone as unknown as ServerResponse, callerNamed(1), 100 * MIB);
+    expect(isRefused(admission, 1)).toBe(false);
+  });
+
+  test("large bodies that do not come to their end leave no room for more of the same key", async () => {
+    const own = await startHarness();
+    const half = `{"anchors":[${" ".repeat(2 * MIB - 100)}`;
+    const head =
+      `POST /v1/event-anchors:batchVerify HTTP/1.1\r\nHost: x\r\nX-API-Key: ${own.key}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${half.length + 50}\r\n\r\n`;
+    const held = Array.from({ length: 20 }, () => own.hold(head + half));
+    const answers = held.map(async (socket) => String((await once(socket, "data"))[0]));
+    expect(await Promise.race(answers)).toMatch(/^HTTP\/1\.1 503 [^]*"code":"overloaded"/);
+    const other = { "x-api-key": own.keyWith("other", ["read"]) };
+    const body = { anchors: [{ anchor_id: hex(9) }] };
+    expect((await own.send("POST", "/v1/event-anchors:batchVerify", body, other)).status).toBe(200);
+    for (const socket of held) socket.destroy();
+    await own.close();
+  });
+});
+
+describe("what a request costs", () => {
+  test("is taken when it is done, and paid before the next one", () => {
+    const clock = new FakeClock();
+    const limiter = new RateLimiter(null, clock);
+    const key = { keyId: new Uint8Array(16).fill(1), requestsPerSecond: 10 };
+    limiter.take(key);
+    limiter.charge(key.keyId, 29);
+    const refusal = (() => {
+      try {
+        limiter.take(key);
+        return null;
+      } catch (error) {
+        return (error as { problem: object }).problem;
+      }
+    })();
+    expect(refusal).toMatchObject({ code: "rate_limited" });
+    clock.offsetMs += 1900;
+    expect(() => limiter.take(key)).toThrow("rate_limited");
+    clock.offsetMs += 200;
+    limiter.take(key);
+  });
+
+  test("nothing is charged to a key without a rate", () => {
+    const limiter = new RateLimiter(null, new FakeClock());
+    const key = { keyId: new Uint8Array(16).fill(2), requestsPerSecond: 0 };
+    limiter.take(key);
+    limiter.charge(key.keyId, 1e9);
+    expect(() => limiter.take(key)).not.toThrow();
+  });
+
+  test("a batch costs its key by its items, a small request one token", async () => {
+    const own = await startHarness();
+    const slow = { "x-api-key": own.keyWith("slow", ["read"], { requestsPerSecond: 20 }) };
+    const anchors = Array.from({ length: 1000 }, (_, at) => ({ anchor_id: at.toString(16).padStart(64, "0") }));
+    const batch = await own.send("POST", "/v1/event-anchors:batchVerify", { anchors }, slow);
+    const next = await own.send("GET", "/v1/event-anchors/latest", undefined, slow);
+    expect([batch.status, next.status, next.json.code]).toEqual([200, 429, "rate_limited"]);
+    // 200 tokens for the items and some for the bytes, at 20 a second.
+    expect(Number(next.headers["retry-after"])).toBeGreaterThanOrEqual(9);
+    expect(Number(next.headers["retry-after"])).toBeLessThanOrEqual(14);
+    await own.close();
+  });
+});
