@@ -61,6 +61,7 @@ function promises(nodeId: string, treeSize: number, change: Partial<Promises> = 
     lastAppend: { index: 9, term: 2 },
     peers: new Map(),
     forgetLogTo: 0,
+    mayLackNewest: false,
     ...change,
   };
 }

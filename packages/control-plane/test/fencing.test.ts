@@ -43,6 +43,7 @@ function promises(change: Partial<Promises> = {}): Promises {
     lastAppend: { index: 50, term: 5 },
     peers: new Map(),
     forgetLogTo: 0,
+    mayLackNewest: false,
     ...change,
   };
 }

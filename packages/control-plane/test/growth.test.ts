@@ -144,6 +144,27 @@ describe("a node that becomes entitled to cosign", () => {
     expect(uncovered(setup)).toEqual([0, 0, 0]);
   });
 
+  test.each([
+    ["a peer that votes has found nothing missing", ["a", "b", "c"], false],
+    ["it is started, if it votes alone", ["a"], true],
+  ])("whose newest promise may be lost signs once %s", async (_when, nodeIds, isAtOnce) => {
+    const setup = await ready(...nodeIds);
+    const { cluster } = setup;
+    const [a] = cluster.nodes as [MemoryNode];
+    cluster.crash(a);
+    cluster.cut("a");
+    a.promises = { ...a.promises, mayLackNewest: true };
+    cluster.start(a);
+    await cluster.time.advance(1000);
+    expect(a.live().membership.maySign()).toBe(isAtOnce);
+    cluster.heal();
+    await cluster.until(() => cluster.leader() !== null, "somebody leads");
+    expect(a.live().membership.maySign()).toBe(true);
+    await anchor(cluster, a, 3);
+    expect(uncovered(setup).every((leaves) => leaves === 0)).toBe(true);
+    expect(a.promises.mayLackNewest).toBe(isAtOnce);
+  });
+
   test("takes the place of one that died before: three grow to five, under one leader", async () => {
     const setup = await ready("a", "b", "c");
     const { cluster } = setup;

@@ -163,6 +163,7 @@ export class MemoryNode {
       lastAppend: { index: 0, term: 0 },
       peers: new Map(),
       forgetLogTo: 0,
+      mayLackNewest: false,
     };
   }
 

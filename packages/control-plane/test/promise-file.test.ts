@@ -54,6 +54,7 @@ const PROMISES: Promises = {
   lastAppend: { index: 21, term: 4 },
   peers: new Map([["00000000000000b2", { incarnation: 2, ackedCommitted: 20 }]]),
   forgetLogTo: 7,
+  mayLackNewest: true,
 };
 
 const vote = (term: number, candidate = 1n): Promises => ({ ...PROMISES, term, vote: candidate });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Identity, LoadedRaftLog } from "@event-anchoring/store";
 import type { PromiseVolume } from "../src/machine.ts";
 import { PromiseFile, PromiseFileError, type SlotIo } from "../src/promises/promise-file.ts";
+import { PromiseKeeper } from "../src/promises/promises.ts";
 import { FencedError, openPromises } from "../src/promises/start-judgement.ts";
 import type { IdentityStorage } from "../src/storage.ts";
 import { ceremonyOf, identityOf } from "./memory-cluster.ts";
@@ -19,8 +20,9 @@ const EMPTY_LOG: LoadedRaftLog = {
 };
 
 /** Slots in memory; a volume over them, as often as it is opened. */
-function memoryVolume(): PromiseVolume {
+function memoryVolume(): PromiseVolume & { rotNewest(): void } {
   let bytes = new Uint8Array(0);
+  let newest = 0;
   const io: SlotIo = {
     read: async () => Uint8Array.from(bytes),
     writeSlot: async (offset, slot) => {
@@ -28,11 +30,16 @@ function memoryVolume(): PromiseVolume {
       grown.set(bytes);
       grown.set(slot, offset);
       bytes = grown;
+      newest = offset;
     },
     sync: async () => {},
     close: async () => {},
   };
   return {
+    rotNewest: () => {
+      const at = newest + 100;
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+    },
     open: async () => {
       if (bytes.length === 0) throw new PromiseFileError("missing", "there is no file");
       return PromiseFile.openOn(io);
@@ -92,6 +99,29 @@ describe("opening the promise file at a start", () => {
     await expect(open(volume, store, { ...longer, entries: [] })).rejects.toMatchObject({
       reason: { code: "log_went_back" },
     });
+  });
+
+  test("does not know what a rotten newest slot held, until a peer has said that nothing is missing", async () => {
+    const [volume, store] = [memoryVolume(), memoryIdentity()];
+    await open(volume, store, EMPTY_LOG);
+    expect(await open(volume, store, EMPTY_LOG)).toMatchObject({ incarnation: 2, mayLackNewest: false });
+    volume.rotNewest();
+    // Incarnation 2 may have spoken to somebody: it is not taken again.
+    expect(await open(volume, store, EMPTY_LOG)).toMatchObject({ incarnation: 3, mayLackNewest: true });
+    expect(await open(volume, store, EMPTY_LOG)).toMatchObject({ incarnation: 4, mayLackNewest: true });
+    const { file } = await openPromises({
+      identity,
+      volume,
+      random,
+      identityStore: store,
+      log: EMPTY_LOG,
+      restoration: null,
+    });
+    const keeper = new PromiseKeeper(file);
+    keeper.confirm();
+    await keeper.promiseVote({ term: 1, vote: 7n });
+    const voted: LoadedRaftLog = { ...EMPTY_LOG, hardState: { term: 1, vote: 7n, commit: 0 } };
+    expect(await open(volume, store, voted)).toMatchObject({ incarnation: 6, mayLackNewest: false });
   });
 
   test("never makes a new file for a database that has run", async () => {

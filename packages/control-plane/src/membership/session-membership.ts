@@ -11,6 +11,7 @@ import type { KnownTrustRoot } from "./known-trust-root.ts";
 import { MembershipKeeper } from "./membership-keeper.ts";
 import { isVoter, listedNodes, refusalOf } from "./membership-plan.ts";
 import { cosignerUnder, missingKeyUnder } from "./own-keys.ts";
+import type { PromiseKeeper } from "../promises/promises.ts";
 import { RestoredGroup } from "./restored-group.ts";
 
 export interface SessionMembershipOptions {
@@ -27,6 +28,7 @@ export interface SessionMembershipOptions {
   readonly propose: (change: ConfChange) => RaftIndex | null;
   readonly transferLeadership: () => void;
   readonly network: Pick<SessionNetwork, "isConnected" | "disconnect">;
+  readonly promises: Pick<PromiseKeeper, "current" | "confirm">;
   /** This node is no member any more, and by the trust root never will be again. */
   readonly onRetired: (detail: string) => void;
 }
@@ -128,11 +130,25 @@ export class SessionMembership {
     return allOf(this.#confState).includes(this.#options.identity.raftId);
   }
 
+  /** That node has judged this one's hello, and remembers nothing that it lacks. */
+  onPeerUp(nodeId: string): void {
+    const { promises, members, environment } = this.#options;
+    const raftId = members.raftIdOf(nodeId);
+    if (!promises.current.mayLackNewest || raftId === null || !isVoter(this.#confState, raftId)) return;
+    promises.confirm();
+    environment.logger.info("promises_confirmed", { peer: nodeId });
+  }
+
+  /** What a damaged slot of the promise file held is asked of a peer first; whoever votes alone has nobody to ask. */
+  #mayHaveForgotten(): boolean {
+    return this.#options.promises.current.mayLackNewest && this.#confState.voters.length > 1;
+  }
+
   /** Whether this node's cosignatures count, now that the group is as it is, and the key for them is here. */
   maySign(): boolean {
     const { identity, applied } = this.#options;
     const root = applied();
-    if (root === null || this.#lineOf(identity.nodeId)?.status !== "active") return false;
+    if (root === null || this.#lineOf(identity.nodeId)?.status !== "active" || this.#mayHaveForgotten()) return false;
     return isVoter(this.#confState, identity.raftId) && this.cosignerUnder(root) !== null;
   }
 

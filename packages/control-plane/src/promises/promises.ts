@@ -24,6 +24,11 @@ export class PromiseKeeper {
     return this.#current;
   }
 
+  /** A peer that remembers this node has found nothing missing. It is written with the next promise. */
+  confirm(): void {
+    this.#current = { ...this.#current, mayLackNewest: false };
+  }
+
   headOf(origin: OriginFingerprint): SignedHead | null {
     return this.#current.signedHeads.get(bytesToHex(origin)) ?? null;
   }

@@ -39,8 +39,9 @@ export async function openPromises(options: StartOptions): Promise<{ file: OpenP
     const reason = judgeStart(opened?.promises ?? null, durableState(options, row));
     if (reason !== null) throw new FencedError(reason);
     file = await completeBirth(options, row, file, (created) => (file = created));
-    await file.save(nextIncarnation(file.current, options.log));
-    return { file, hasDamagedSlot: opened?.hasDamagedSlot ?? false };
+    const hasDamagedSlot = opened?.hasDamagedSlot ?? false;
+    await file.save(nextIncarnation(file.current, options.log, hasDamagedSlot));
+    return { file, hasDamagedSlot };
   } catch (error) {
     await file?.close();
     throw error;
@@ -132,6 +133,7 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
     lastAppend: { index: 0, term: 0 },
     peers: new Map(),
     forgetLogTo: 0,
+    mayLackNewest: false,
   };
 }
 
@@ -139,12 +141,14 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
  * One more start. What the log holds beyond the file's last record of it is noted as well: a vote that was committed
  * right before a crash leaves again when its candidate asks again, and may not leave unremembered.
  */
-function nextIncarnation(promises: Promises, log: LoadedRaftLog): Promises {
+function nextIncarnation(promises: Promises, log: LoadedRaftLog, hasDamagedSlot: boolean): Promises {
   const last = log.entries.at(-1) ?? log.compacted;
   const { term, vote } = log.hardState ?? promises;
   return {
     ...promises,
-    incarnation: promises.incarnation + 1,
+    // The slot that cannot be read may have held a start of which peers know.
+    incarnation: promises.incarnation + (hasDamagedSlot ? 2 : 1),
+    mayLackNewest: promises.mayLackNewest || hasDamagedSlot,
     term,
     vote,
     lastAppend: { index: last.index, term: last.term },

@@ -166,6 +166,7 @@ export class Session {
 
   onPeerUp(nodeId: string): void {
     if (this.#isEnded) return;
+    this.membership.onPeerUp(nodeId);
     const items = this.certifier.newestOwn();
     if (items.length > 0) this.#options.network.send(nodeId, "control", { type: "cosignatures", items });
     this.#reportClock();
@@ -339,7 +340,7 @@ export class Session {
   }
 
   #makeMembership(): SessionMembership {
-    const { environment, identity, node, confState, known, network } = this.#options;
+    const { environment, identity, node, confState, known, network, promises } = this.#options;
     return new SessionMembership({
       environment,
       identity,
@@ -352,6 +353,7 @@ export class Session {
       propose: (change) => this.#driver.proposeConfChange(change),
       transferLeadership: () => this.transferLeadership(),
       network,
+      promises,
       onRetired: (detail) => this.#fence("retired", detail),
     });
   }

@@ -62,6 +62,8 @@ export interface Promises {
   readonly peers: ReadonlyMap<string, PeerPromises>;
   /** The log will not keep entries up to and including this one: what they say in clear was erased. 0: none. */
   readonly forgetLogTo: RaftIndex;
+  /** A slot was found damaged at a start, and no peer has said yet that no promise is missing. */
+  readonly mayLackNewest: boolean;
 }
 
 /** Says what `next` takes back of what `previous` promised; null: nothing. */
@@ -217,7 +219,10 @@ export function encodePromises(promises: Promises): Uint8Array {
       .u64(peer.incarnation)
       .u64(peer.ackedCommitted);
   }
-  return writer.u64(promises.forgetLogTo).finish();
+  return writer
+    .u64(promises.forgetLogTo)
+    .u8(promises.mayLackNewest ? 1 : 0)
+    .finish();
 }
 
 function sortedEntries<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
@@ -239,8 +244,11 @@ export function decodePromises(bytes: Uint8Array): Promises {
   const signedHeads = readMap(reader, readHead);
   const peers = readMap(reader, readPeer);
   const forgetLogTo = reader.u64();
+  const flag = reader.u8();
+  if (flag > 1) throw new DecodeError("value_invalid", `${flag} is neither 0 nor 1`);
   reader.finish();
-  return { clusterId, nodeId, pairId, incarnation, term, vote, signedHeads, postgres, lastAppend, peers, forgetLogTo };
+  const remembered = { signedHeads, postgres, lastAppend, peers, forgetLogTo, mayLackNewest: flag === 1 };
+  return { clusterId, nodeId, pairId, incarnation, term, vote, ...remembered };
 }
 
 function readMap<Value>(reader: ByteReader, readItem: (from: ByteReader) => [string, Value]): Map<string, Value> {
