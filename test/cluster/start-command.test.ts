@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { readClusterFile } from "@event-anchoring/dev-cluster";
 import type { ClusterFile } from "@event-anchoring/dev-cluster";
-import { until } from "@event-anchoring/testkit";
+import { SqlSession, until } from "@event-anchoring/testkit";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const START = join(ROOT, "packages/dev-cluster/bin/start.js");
@@ -146,9 +146,22 @@ describe("npm start", () => {
     supervisor.child.kill("SIGKILL");
     await until("its processes have ended", () => !pids.some(lives), 15_000);
     supervisor = start();
-    await running(supervisor);
+    expect((await running(supervisor)).state).toBe("running");
+  }, 90_000);
+
+  test("refuses the cluster of another build, and says how to begin anew", async () => {
+    const settings = readFileSync(join(FOLDER, "nodes/n2/control-plane.json"), "utf8");
+    const { database_url: url } = JSON.parse(settings) as { readonly database_url: string };
+    const session = await SqlSession.open(url);
+    await session.rows("UPDATE state.migrations SET sha256 = sha256('of another build')");
+    await session.close();
     supervisor.child.kill("SIGTERM");
     expect(await supervisor.ended).toBe(0);
+    const refused = start();
+    expect(await refused.ended).toBe(1);
+    expect(refused.output()).toContain("n2 control_plane: halted, not started again: database_of_other_build");
+    expect(refused.output()).toContain(`npm start -- --data ${FOLDER} --fresh`);
+    expect(clusterFile()).toMatchObject({ state: "stopped", api_key: first.api_key });
   }, 90_000);
 
   test("begins anew with --fresh", async () => {

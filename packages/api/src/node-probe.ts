@@ -24,6 +24,7 @@ export type StorageAnswer =
 /** Public: names of hosts, roles and tables stay in the log. */
 function storageDetail(error: StoreError): string {
   if (error.code === "schema") return "the tables are not there yet, or not those this program was built for";
+  if (error.code === "other_build") return "the tables were made by another build";
   return "the database does not answer this process";
 }
 

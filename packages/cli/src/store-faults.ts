@@ -9,6 +9,7 @@ const STORE_EXITS: Readonly<Record<StoreErrorCode, ExitCode>> = {
   corrupt: EXIT.invalid,
   unsafe_settings: EXIT.usage,
   schema: EXIT.usage,
+  other_build: EXIT.usage,
   full: EXIT.unavailable,
   locked: EXIT.usage,
   out_of_order: EXIT.usage,

@@ -441,6 +441,9 @@ export class ControlPlaneNode {
     if (error instanceof StoreError && error.code === "corrupt") {
       return { kind: "halted", code: "corrupt_row", detail: error.message };
     }
+    if (error instanceof StoreError && error.code === "other_build") {
+      return { kind: "halted", code: "database_of_other_build", detail: error.message };
+    }
     if (error instanceof PromiseFileError && (error.code === "mode" || error.code === "foreign")) {
       return { kind: "halted", code: `promise_file_${error.code}`, detail: error.message };
     }

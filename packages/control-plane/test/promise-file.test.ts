@@ -319,7 +319,7 @@ describe("crashes", () => {
     expect(await refusal(PromiseFile.openOn(io))).toBe("torn");
   });
 
-  test("a slot of a later release is never passed over for an older one", async () => {
+  test("a slot of another build is never passed over for an older one", async () => {
     const io = new MemorySlots();
     const file = await PromiseFile.createOn(io, PROMISES);
     await file.close();

@@ -45,6 +45,18 @@ const READY_TIMEOUT_MS = 60_000;
 /** Only names sockets: no TCP port is opened. */
 const FIRST_POSTGRES_PORT = 5432;
 
+/** The folder holds a cluster that another build of this program has made. */
+class OtherBuildError extends Error {
+  override readonly name = "OtherBuildError";
+  constructor(folder: string) {
+    const erase = `npm start -- --data ${folder} --fresh`;
+    super(
+      `${folder} holds the cluster of another build, which this one does not read. ` +
+        `"${erase}" deletes it, with all that it has anchored, and begins a new one`,
+    );
+  }
+}
+
 /** A number for the socket of each node's Postgres, never given twice in one run. */
 class SocketNumbers {
   #last = FIRST_POSTGRES_PORT - 1;
@@ -64,6 +76,8 @@ export class EmbeddedCluster {
   readonly #folder: ClusterFolder;
   readonly #lock: SupervisorLock;
   readonly #makeNode: (node: ProvisionedNode, cluster: ProvisionedCluster) => EmbeddedNode;
+  /** Aborted when a node finds what another build has made. */
+  readonly #otherBuild: AbortSignal;
   readonly #ports: Map<string, NodePorts>;
   #cluster: ProvisionedCluster;
   #nodes: readonly EmbeddedNode[];
@@ -76,6 +90,7 @@ export class EmbeddedCluster {
     cluster: ProvisionedCluster,
     apiKey: string | null,
     ports: Map<string, NodePorts>,
+    otherBuild: AbortSignal,
     makeNode: (node: ProvisionedNode, cluster: ProvisionedCluster, publish: () => void) => EmbeddedNode,
   ) {
     this.#folder = folder;
@@ -83,6 +98,7 @@ export class EmbeddedCluster {
     this.#cluster = cluster;
     this.#apiKey = apiKey;
     this.#ports = ports;
+    this.#otherBuild = otherBuild;
     this.#makeNode = (node, present) => makeNode(node, present, () => this.#publish());
     this.#nodes = cluster.nodes.map((node) => this.#makeNode(node, cluster));
   }
@@ -130,7 +146,10 @@ export class EmbeddedCluster {
     const ports = await portsByNode(cluster, earlier, options.firstPort);
     const installation = openPostgresInstallation({ cacheDir: folder.postgresRoot, user: folder.postgresUser });
     const socketNumbers = new SocketNumbers();
-    return new EmbeddedCluster(folder, lock, cluster, earlier?.api_key ?? null, ports, (node, present, publish) => {
+    const otherBuild = new AbortController();
+    const apiKey = earlier?.api_key ?? null;
+    const { signal } = otherBuild;
+    return new EmbeddedCluster(folder, lock, cluster, apiKey, ports, signal, (node, present, publish) => {
       return new EmbeddedNode({
         folder,
         cluster: present,
@@ -145,6 +164,7 @@ export class EmbeddedCluster {
           publish();
         },
         onTrouble: (message) => reporter.notice(message),
+        onOtherBuild: () => otherBuild.abort(new OtherBuildError(folder.root)),
       });
     });
   }
@@ -245,12 +265,13 @@ export class EmbeddedCluster {
     eraseClusterFolder(this.#folder, { isLockKept: false });
   }
 
-  async #bringUp(reporter: Reporter, signal: AbortSignal | undefined): Promise<void> {
+  async #bringUp(reporter: Reporter, asked: AbortSignal | undefined): Promise<void> {
+    const signal = AbortSignal.any([this.#otherBuild, ...(asked === undefined ? [] : [asked])]);
     this.#publish();
     await reporter.step(`starting ${this.#nodes.length} Postgres servers`, async () => {
       await Promise.all(this.#nodes.map((node) => node.startPostgres()));
     });
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     await reporter.step(`starting ${this.#nodes.length} nodes and waiting until they agree`, async () => {
       for (const node of this.#nodes) node.startProcesses();
       await abortable(this.ready(), signal);
@@ -328,8 +349,7 @@ async function portsByNode(
   return new Map(cluster.nodes.flatMap(({ nodeId }, i) => (ports[i] === undefined ? [] : [[nodeId, ports[i]]])));
 }
 
-function abortable<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return work;
+function abortable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("stopped"));
     signal.addEventListener("abort", abort, { once: true });

@@ -37,6 +37,8 @@ export interface EmbeddedNodeOptions {
   readonly onPid: (process: ProcessName, pid: number | null) => void;
   /** A line for the person who watches. */
   readonly onTrouble: (message: string) => void;
+  /** This node's database was made by a build that this one cannot go on from. */
+  readonly onOtherBuild: () => void;
 }
 
 /** How long a process may take to drain after SIGTERM. */
@@ -194,8 +196,14 @@ export class EmbeddedNode {
       environment: this.#options.surroundings.environment?.(this.id, name) ?? {},
       log,
       onPid: (pid) => this.#setPid(name, pid),
-      onEnd: (end) => this.#say(name, this.#describe(end, log)),
+      onEnd: (end) => this.#onEnd(name, end, log),
     });
+  }
+
+  #onEnd(name: ProcessName, end: ProcessEnd, log: RotatingLog): void {
+    const stopped = end.restartInMs === null ? readStopped(join(this.#options.node.runDir, "stopped.json")) : null;
+    this.#say(name, describe(end, stopped, log.newestRemark));
+    if (stopped?.check === "database_of_other_build") this.#options.onOtherBuild();
   }
 
   #setPid(name: ProcessName, pid: number | null): void {
@@ -206,26 +214,30 @@ export class EmbeddedNode {
   #say(name: ProcessName, message: string): void {
     this.#options.onTrouble(`${this.id} ${name}: ${message}`);
   }
+}
 
-  #describe({ code, signal, restartInMs }: ProcessEnd, log: RotatingLog): string {
-    const said = log.newestRemark;
-    if (restartInMs !== null) {
-      const remark = said === "" || code === null ? "" : ` (${said})`;
-      return `ended with ${signal ?? `code ${code ?? "unknown"}`}${remark}; next start in ${restartInMs} ms`;
-    }
-    const state = code === EXIT_FENCED ? "fenced" : code === EXIT_HALTED ? "halted" : "refuses its settings";
-    const reason = readStopped(join(this.#options.node.runDir, "stopped.json")) ?? said;
-    return `${state}, not started again: ${reason}`;
+/** Why a process stays down, as it wrote it. */
+interface Stopped {
+  readonly check: string;
+  readonly detail: string;
+}
+
+function describe({ code, signal, restartInMs }: ProcessEnd, stopped: Stopped | null, said: string): string {
+  if (restartInMs !== null) {
+    const remark = said === "" || code === null ? "" : ` (${said})`;
+    return `ended with ${signal ?? `code ${code ?? "unknown"}`}${remark}; next start in ${restartInMs} ms`;
   }
+  const state = code === EXIT_FENCED ? "fenced" : code === EXIT_HALTED ? "halted" : "refuses its settings";
+  return `${state}, not started again: ${stopped === null ? said : `${stopped.check}: ${stopped.detail}`}`;
 }
 
 /** What a fenced or halted process wrote before it ended; null when it wrote nothing. */
-function readStopped(path: string): string | null {
+function readStopped(path: string): Stopped | null {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (typeof value !== "object" || value === null) return null;
     const { check, detail }: { check?: unknown; detail?: unknown } = value;
-    return [check, detail].filter((part) => typeof part === "string").join(": ");
+    return typeof check === "string" && typeof detail === "string" ? { check, detail } : null;
   } catch (error) {
     if (hasCode(error, "ENOENT") || error instanceof SyntaxError) return null;
     throw error;

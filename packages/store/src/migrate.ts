@@ -75,10 +75,10 @@ function assertCompatible(known: readonly Migration[], applied: readonly Applied
     const ours = known.find((migration) => migration.number === row.number);
     if (ours === undefined) {
       if (!row.is_breaking) continue;
-      throw new StoreError("schema", `the database was migrated by a newer version (${row.name})`);
+      throw new StoreError("other_build", `the database was migrated by a newer version (${row.name})`);
     }
     if (!equalBytes(ours.sha256, row.sha256)) {
-      throw new StoreError("schema", `migration ${row.name} is not the one that was applied`);
+      throw new StoreError("other_build", `the database was made by another build: its ${row.name} is not this one's`);
     }
   }
 }
@@ -121,7 +121,7 @@ async function grantReads(connection: Connection, role: string): Promise<void> {
  * Brings the schema of a database up to this program's version. Safe when raced: one process works, the others find
  * nothing left to do.
  * @param url connects as the owner of the database
- * @throws StoreError `schema` (newer breaking schema, edited migration), `unavailable`
+ * @throws StoreError `other_build` (newer breaking schema, another file than was applied), `schema`, `unavailable`
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<MigrationResult> {
   const known = loadMigrations(options.migrationsDirectory ?? DEFAULT_DIRECTORY);
@@ -142,7 +142,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
 
 /**
  * Checks that the database was migrated for this program.
- * @throws StoreError `schema` if it was not, or was migrated further by a newer one in a breaking way
+ * @throws StoreError `schema` if it was not; `other_build` if by another build, or further in a breaking way
  */
 export async function assertMigrated(
   connection: Reader,

@@ -21,7 +21,7 @@ export type { PeerPromises, PostgresPosition, Promises, SignedHead } from "@even
  * - `missing`: there is no such file.
  * - `exists`: asked to create a file that is there already.
  * - `torn`: no slot can be read. What this node promised is not known any more.
- * - `foreign`: the file holds something else, or a format of a later release.
+ * - `foreign`: the file holds something else, or the format of another build.
  * - `mode`: not a regular file, or readable by others than its owner (wider than 0600).
  * - `locked`: another process uses it.
  * - `broken_promise`: asked to save less than was promised. The caller is wrong; nothing was written.

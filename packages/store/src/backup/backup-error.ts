@@ -1,7 +1,7 @@
 /**
  * Why a file cannot be used as a backup.
  * - `not_a_backup`   it does not begin, or does not end, as one: something else, or cut off.
- * - `format_unknown` written by a later release.
+ * - `format_unknown` written by another build.
  * - `altered`        its bytes are not those that were written.
  * - `inconsistent`   whole as a file, and what it holds does not fit together.
  * - `empty_ledger`   there is nothing to back up: the cluster was not brought to life yet.

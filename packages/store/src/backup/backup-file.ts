@@ -127,7 +127,7 @@ async function assertMark(file: FileHandle, size: number): Promise<void> {
   const mark = await readExactly(file, 0, BACKUP_MARK.length);
   if (equalBytes(mark, BACKUP_MARK)) return;
   if (equalBytes(mark.subarray(0, BACKUP_MARK_COMMON.length), BACKUP_MARK_COMMON)) {
-    throw new BackupError("format_unknown", "it was written by a later release: use that one");
+    throw new BackupError("format_unknown", "it was written by another build: use that one");
   }
   throw new BackupError("not_a_backup", "it does not begin as a backup does");
 }

@@ -7,7 +7,7 @@ export interface SlotPosition {
   readonly slot: 0 | 1;
 }
 
-/** `torn`: no slot can be read. `foreign`: something else, or a format of a later release. */
+/** `torn`: no slot can be read. `foreign`: something else, or the format of another build. */
 export type NewestSlot =
   | {
       readonly state: "good";
@@ -28,9 +28,9 @@ interface PlacedReading {
 export function newestSlot(bytes: Uint8Array): NewestSlot {
   if (bytes.length === 0) return { state: "torn", detail: "the promise file is empty" };
   const readings = readSlots(bytes);
-  // Reading an older slot instead would forget what the later release promised.
+  // Reading an older slot instead would forget what the other build promised.
   if (readings.some(({ reading }) => reading.state === "unknown_format")) {
-    return { state: "foreign", detail: "the promise file was written by a later release" };
+    return { state: "foreign", detail: "the promise file was written by another build" };
   }
   let newest: { position: SlotPosition; counter: number; promises: Promises } | null = null;
   for (const { position, reading } of readings) {
