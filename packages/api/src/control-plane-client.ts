@@ -8,12 +8,12 @@ import {
   encodeLocalRequest,
   joinFrames,
 } from "@event-anchoring/control-contract";
-import type { LocalRequest, LocalResponse, NodeStatus } from "@event-anchoring/control-contract";
+import type { LocalRequest, LocalResponse, NodeStatus, SubmittedOutcome } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { Tracer } from "@event-anchoring/telemetry";
 import { RefusedError } from "./ports.ts";
-import type { ControlPlane, Logger, ReadyToRead, SubmitOptions, Submitted } from "./ports.ts";
+import type { ControlPlane, Logger, ReadyToRead, SubmitOptions } from "./ports.ts";
 import type { StoppedReason } from "./stopped-node.ts";
 
 /** The control plane answers within its time and 250 ms; this process gives up a little earlier, to answer in time. */
@@ -89,7 +89,7 @@ export class ControlPlaneClient implements ControlPlane {
     this.#failAll("the api process is stopping");
   }
 
-  async submit(command: Command, options: SubmitOptions): Promise<Submitted> {
+  async submit(command: Command, options: SubmitOptions): Promise<SubmittedOutcome> {
     const { trace } = options.call;
     const { tracer = null } = this.#options;
     if (tracer === null || trace === null) return this.#submit(command, options);
@@ -106,10 +106,10 @@ export class ControlPlaneClient implements ControlPlane {
     }
   }
 
-  async #submit(command: Command, { remainingMs, answer, call }: SubmitOptions): Promise<Submitted> {
-    const response = await this.#ask({ type: "submit", remainingMs, answer, commands: [command], call }, remainingMs);
+  async #submit(command: Command, { remainingMs, answer, call }: SubmitOptions): Promise<SubmittedOutcome> {
+    const response = await this.#ask({ type: "submit", remainingMs, answer, command, call }, remainingMs);
     if (response.type !== "submitted") throw this.#unexpected(response);
-    return { finality: response.finality, outcome: response.outcome };
+    return response.outcome;
   }
 
   async read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead> {

@@ -27,7 +27,7 @@ export const eraseClientEventId: Handler = async (request, dependencies) => {
   const command: EraseClientEventCommand = { kind: "erase_client_event", credential, anchorId };
   const { call, deadline } = request;
   const options = { remainingMs: deadline.remainingMs, answer: "committed", call } as const;
-  const { outcome } = await dependencies.controlPlane.submit(command, options);
+  const outcome = await dependencies.controlPlane.submit(command, options);
   if (outcome.kind === "rejected") throw refusalOf(outcome.rejection);
   if (outcome.kind === "records") throw new Error("an erasure was answered with records");
   const found = (await readCommittedAnchors([anchorId], request, dependencies)).get(bytesToHex(anchorId));

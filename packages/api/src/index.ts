@@ -15,7 +15,7 @@ export type { KeyTableOptions } from "./key-table.ts";
 export { createMetricsServer } from "./metrics-server.ts";
 export { NodeProbe } from "./node-probe.ts";
 export { RefusedError, systemClock } from "./ports.ts";
-export type { Caller, Clock, ControlPlane, Logger, ReadyToRead, Submitted } from "./ports.ts";
+export type { Caller, Clock, ControlPlane, Logger, ReadyToRead } from "./ports.ts";
 export { RateLimiter } from "./rate-limiter.ts";
 export type { AnchorReads } from "./reads-port.ts";
 export { StoppedNode } from "./stopped-node.ts";

@@ -28,11 +28,6 @@ export class RefusedError extends Error {
   }
 }
 
-export interface Submitted {
-  readonly finality: Finality;
-  readonly outcome: SubmittedOutcome;
-}
-
 export interface ReadyToRead {
   /** A snapshot of the tables may answer this read if its applied index is at least this. */
   readonly readIndex: number;
@@ -50,7 +45,7 @@ export interface SubmitOptions {
 
 /** The node's own control plane. A call ends with an answer or a RefusedError, shortly after its time at the latest. */
 export interface ControlPlane {
-  submit(command: Command, options: SubmitOptions): Promise<Submitted>;
+  submit(command: Command, options: SubmitOptions): Promise<SubmittedOutcome>;
   read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
   status(remainingMs: number): Promise<NodeStatus>;
   metrics(remainingMs: number): Promise<string>;

@@ -58,7 +58,7 @@ export async function record(
   itemPointer: (index: number) => string = () => "",
 ): Promise<Recorded> {
   const clientEventIds = clientEventIdsOf(command);
-  const { outcome } = await dependencies.controlPlane.submit(command, {
+  const outcome = await dependencies.controlPlane.submit(command, {
     remainingMs: request.deadline.remainingMs,
     answer: request.isAsync ? "committed" : "certified",
     call: request.call,
@@ -109,7 +109,7 @@ function acceptedAnswer(
 ): CreatedAnswer {
   const leaf = decodeLeaf(submitted.leaf);
   const held = checkpoints.get(bytesToHex(leaf.originFingerprint));
-  const isCertified = submitted.certified && submitted.path !== null && held !== undefined;
+  const isCertified = submitted.path !== null && held !== undefined;
   const hasState = leaf.kind === LEAF_KIND.claim || leaf.kind === LEAF_KIND.grant;
   const anchor = anchorToJson({
     leaf,

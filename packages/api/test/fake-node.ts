@@ -17,7 +17,7 @@ import type { OriginFingerprint, OriginStatus } from "@event-anchoring/protocol"
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { StoreError } from "@event-anchoring/store";
 import { RefusedError } from "@event-anchoring/api";
-import type { ControlPlane, ReadyToRead, Submitted, StoppedReason } from "@event-anchoring/api";
+import type { ControlPlane, ReadyToRead, StoppedReason } from "@event-anchoring/api";
 import { FakeCluster } from "./fake-cluster.ts";
 import { FakeTables } from "./fake-tables.ts";
 
@@ -135,20 +135,19 @@ export class FakeNode implements ControlPlane {
       certifiedAtS,
       checkpoint: this.cluster.checkpoint(origin, treeSize, rootHash, certifiedAtS),
       trustRootVersion: trustRootVersionAt(state, treeSize) ?? 0,
-      recorded: false,
     };
   }
 
   async submit(
     command: Command,
-    options: { remainingMs: number; answer: Finality; call?: CallContext },
-  ): Promise<Submitted> {
+    options: { remainingMs: number; answer: Finality; call: CallContext },
+  ): Promise<SubmittedOutcome> {
     this.submitted.push({ command, ...options });
     if (this.refusal !== null) throw this.refusal;
     const [outcome] = this.apply([command]);
     if (outcome === undefined) throw new Error("no outcome");
     const isCertified = this.isCertifying && options.answer === "certified";
-    return { finality: isCertified ? "certified" : "committed", outcome: this.#outcome(outcome, isCertified) };
+    return this.#outcome(outcome, isCertified);
   }
 
   #outcome(outcome: CommandOutcome, isCertified: boolean): SubmittedOutcome {
@@ -162,7 +161,7 @@ export class FakeNode implements ControlPlane {
       const tree = this.state.origins.get(name)?.tree;
       const path = isCertified ? (tree?.prove(depth, tree.size) ?? null) : null;
       const { clientEventSalt } = record;
-      return { status: "accepted", leaf: bytes, anchorId, path, clientEventSalt, certified: isCertified };
+      return { status: "accepted", leaf: bytes, anchorId, path, clientEventSalt };
     });
     const held = isCertified ? [...checkpoints.values()] : [];
     return { kind: "records", refused: outcome.refused, records, checkpoints: held };

@@ -63,11 +63,11 @@ async function answerTo(request: LocalRequest): Promise<LocalResponse> {
   const { requestId } = request;
   switch (request.type) {
     case "submit": {
-      const [command] = request.commands;
-      if (command === undefined) throw new Error("no command");
-      const submitted = await node.submit(command, request);
+      const { command, remainingMs, answer, call } = request;
+      if (call === null) throw new Error("the api process says whose request it is");
+      const outcome = await node.submit(command, { remainingMs, answer, call });
       await applyDecisions();
-      return { type: "submitted", requestId, ...submitted };
+      return { type: "submitted", requestId, finality: answer, outcome };
     }
     case "read":
       return { type: "ready_to_read", requestId, ...(await node.read(request.origins)) };

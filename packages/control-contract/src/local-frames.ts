@@ -41,7 +41,6 @@ export const LOCAL_FRAME_BYTES_MAX = 8 * 1024 * 1024;
 /** Requests one connection may have outstanding. Beyond it the api process answers `overloaded` itself. */
 export const LOCAL_WINDOW = 1024;
 
-const COMMANDS_MAX = 1024;
 const RECORDS_MAX = 1000;
 /** A tree of 2^53 leaves has paths of 53 hashes. */
 const PATH_HASHES_MAX = 53;
@@ -61,9 +60,9 @@ export type LocalRequest =
       readonly requestId: number;
       readonly remainingMs: number;
       readonly answer: Finality;
-      readonly commands: readonly Command[];
-      /** Absent: nobody's request in particular, or an api process that does not say. */
-      readonly call?: CallContext;
+      readonly command: Command;
+      /** null: nobody's request in particular. */
+      readonly call: CallContext | null;
     }
   | {
       readonly type: "read";
@@ -74,7 +73,7 @@ export type LocalRequest =
   | { readonly type: "status"; readonly requestId: number }
   | { readonly type: "metrics"; readonly requestId: number };
 
-/** A quorum certificate as this node holds it. It may be newer than what its tables have recorded (`recorded`). */
+/** A quorum certificate as this node holds it. It may be newer than what its tables have recorded. */
 export interface HeldCertificate {
   readonly originFingerprint: OriginFingerprint;
   readonly treeSize: number;
@@ -85,7 +84,6 @@ export interface HeldCertificate {
   readonly checkpoint: string;
   /** The trust-root version that judges this size. */
   readonly trustRootVersion: number;
-  readonly recorded: boolean;
 }
 
 export type SubmittedRecord =
@@ -98,7 +96,6 @@ export type SubmittedRecord =
       readonly path: readonly Uint8Array[] | null;
       /** 32 bytes iff the event has a client_event_id. */
       readonly clientEventSalt: Uint8Array | null;
-      readonly certified: boolean;
     }
   | {
       readonly status: "replayed";
@@ -146,8 +143,6 @@ export type LocalResponse =
     };
 
 const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4 } as const;
-/** A submission that begins with its call context. */
-const REQUEST_SUBMIT_CALL = 5;
 const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5 } as const;
 const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
 const OUTCOME = { records: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
@@ -156,14 +151,13 @@ const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
 /** The body of a request frame. @throws RangeError if a value is out of its range */
 export function encodeLocalRequest(request: LocalRequest): Uint8Array {
   const writer = new ByteWriter();
-  const call = request.type === "submit" ? request.call : undefined;
-  writer.u8(call === undefined ? REQUEST[request.type] : REQUEST_SUBMIT_CALL).u32(request.requestId);
+  writer.u8(REQUEST[request.type]).u32(request.requestId);
   switch (request.type) {
     case "submit":
-      if (call !== undefined) writeCallContext(writer, call);
+      writeOptional(writer, request.call, (call) => writeCallContext(writer, call));
       writer.u32(request.remainingMs);
       writeFinality(writer, request.answer);
-      writeList(writer, request.commands, (command) => writer.lengthPrefixed32(encodeCommand(command)));
+      writer.lengthPrefixed32(encodeCommand(request.command));
       break;
     case "read":
       writer.u32(request.remainingMs);
@@ -191,11 +185,14 @@ export function decodeLocalRequest(body: Uint8Array): LocalRequest {
 function readRequest(reader: ByteReader, kind: number, requestId: number): LocalRequest {
   switch (kind) {
     case REQUEST.submit:
-      return readSubmit(reader, requestId);
-    case REQUEST_SUBMIT_CALL: {
-      const call = readCallContext(reader);
-      return { ...readSubmit(reader, requestId), call };
-    }
+      return {
+        type: "submit",
+        requestId,
+        call: readOptional(reader, () => readCallContext(reader)),
+        remainingMs: reader.u32(),
+        answer: readFinality(reader),
+        command: decodeCommand(reader.lengthPrefixed32()),
+      };
     case REQUEST.read:
       return { type: "read", requestId, remainingMs: reader.u32(), origins: readOrigins(reader) };
     case REQUEST.status:
@@ -205,14 +202,6 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
     default:
       throw new DecodeError("kind_unknown", `local request ${kind}`);
   }
-}
-
-function readSubmit(reader: ByteReader, requestId: number): Extract<LocalRequest, { type: "submit" }> {
-  const remainingMs = reader.u32();
-  const answer = readFinality(reader);
-  const commands = readList(reader, COMMANDS_MAX, () => decodeCommand(reader.lengthPrefixed32()));
-  if (commands.length === 0) throw new DecodeError("value_invalid", "submit without a command");
-  return { type: "submit", requestId, remainingMs, answer, commands };
 }
 
 /** The body of a response frame. @throws RangeError if a value is out of its range */
@@ -307,7 +296,6 @@ function readOrigins(reader: ByteReader): readonly OriginFingerprint[] | "all" |
 function writeCertificate(writer: ByteWriter, certificate: HeldCertificate): void {
   writer.bytes(certificate.originFingerprint, 32).u64(certificate.treeSize).bytes(certificate.rootHash, 32);
   writer.u64(certificate.certifiedAtS).u32(certificate.trustRootVersion);
-  writeBoolean(writer, certificate.recorded);
   writeText(writer, certificate.checkpoint);
 }
 
@@ -318,7 +306,6 @@ function readCertificate(reader: ByteReader): HeldCertificate {
     rootHash: reader.bytes(32),
     certifiedAtS: reader.u64(),
     trustRootVersion: reader.u32(),
-    recorded: readBoolean(reader),
     checkpoint: readLongText(reader),
   };
 }
@@ -373,7 +360,6 @@ function writeRecord(writer: ByteWriter, record: SubmittedRecord): void {
       writer.lengthPrefixed16(record.leaf).bytes(record.anchorId, 32);
       writeOptional(writer, record.path, (path) => writeList(writer, path, (hash) => writer.bytes(hash, 32)));
       writeOptional(writer, record.clientEventSalt, (salt) => writer.bytes(salt, 32));
-      writeBoolean(writer, record.certified);
       break;
     case "replayed":
       writer.bytes(record.anchorId, 32).bytes(record.originFingerprint, 32).u64(record.sequence);
@@ -396,7 +382,6 @@ function readRecord(reader: ByteReader): SubmittedRecord {
         anchorId: toAnchorId(reader.bytes(32)),
         path: readOptional(reader, () => readList(reader, PATH_HASHES_MAX, () => reader.bytes(32))),
         clientEventSalt: readOptional(reader, () => reader.bytes(32)),
-        certified: readBoolean(reader),
       };
     case RECORD.replayed: {
       const anchorId = toAnchorId(reader.bytes(32));

@@ -76,14 +76,14 @@ export type PeerFrame =
   /** Of a size whose roots differ: what the sender holds of all nodes' signatures over it, whichever root they name. */
   | { readonly type: "lines"; readonly items: readonly HeadLine[] }
   /**
-   * Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. `traces` stand
+   * Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. `traces` are
    * beside the groups, never in them: what a log entry holds does not depend on whether somebody watches.
    */
   | {
       readonly type: "proposals";
       readonly groups: readonly Uint8Array[];
       readonly remainingMs: number;
-      readonly traces?: readonly GroupTrace[];
+      readonly traces: readonly GroupTrace[];
     }
   /** The leader's answer to groups that it did not propose. */
   | {
@@ -109,17 +109,14 @@ const FRAME = {
   proposals_refused: 4,
   clock: 5,
   entry_trace: 6,
-  lines: 8,
+  lines: 7,
 } as const;
-/** Proposals that begin with their traces. */
-const FRAME_TRACED_PROPOSALS = 7;
 
 /** @throws RangeError if a value is out of its range */
 export function encodePeerFrame(frame: PeerFrame): Uint8Array {
   if (frame.type === "raft") return encodeRaftFrame(frame.message);
   const writer = new ByteWriter();
-  const traces = frame.type === "proposals" ? (frame.traces ?? []) : [];
-  writer.u8(traces.length > 0 ? FRAME_TRACED_PROPOSALS : FRAME[frame.type]);
+  writer.u8(FRAME[frame.type]);
   switch (frame.type) {
     case "cosignatures":
       writeList(writer, frame.items, (item) => writeCosignature(writer, item));
@@ -128,9 +125,9 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
       writeList(writer, frame.items, (item) => writeLine(writer, item));
       break;
     case "proposals":
-      if (traces.length > 0) writeGroupTraces(writer, traces);
       writer.u32(frame.remainingMs);
       writeList(writer, frame.groups, (group) => writer.lengthPrefixed32(group));
+      writeGroupTraces(writer, frame.traces);
       break;
     case "proposals_refused":
       writer.u8(refusalCodeToByte(frame.code));
@@ -177,8 +174,6 @@ function readFrame(reader: ByteReader): PeerFrame {
       return { type: "lines", items: readList(reader, LINES_MAX, () => readLine(reader)) };
     case FRAME.proposals:
       return readProposals(reader);
-    case FRAME_TRACED_PROPOSALS:
-      return readTracedProposals(reader);
     case FRAME.proposals_refused: {
       const code = refusalCodeFromByte(reader.u8());
       const detail = readDetail(reader);
@@ -202,16 +197,11 @@ type Proposals = Extract<PeerFrame, { type: "proposals" }>;
 
 function readProposals(reader: ByteReader): Proposals {
   const remainingMs = reader.u32();
-  return { type: "proposals", remainingMs, groups: readList(reader, GROUPS_MAX, () => reader.lengthPrefixed32()) };
-}
-
-function readTracedProposals(reader: ByteReader): Proposals {
+  const groups = readList(reader, GROUPS_MAX, () => reader.lengthPrefixed32());
   const traces = readList(reader, GROUP_TRACES_MAX, () => ({ group: reader.u16(), context: readTraceContext(reader) }));
-  if (traces.length === 0) throw new DecodeError("value_invalid", "traced proposals without a trace");
-  const proposals = readProposals(reader);
-  const stray = traces.find(({ group }) => group >= proposals.groups.length);
+  const stray = traces.find(({ group }) => group >= groups.length);
   if (stray !== undefined) throw new DecodeError("value_invalid", `a trace of group ${stray.group}, which is not here`);
-  return { ...proposals, traces };
+  return { type: "proposals", remainingMs, groups, traces };
 }
 
 function writeGroupTraces(writer: ByteWriter, traces: readonly GroupTrace[]): void {

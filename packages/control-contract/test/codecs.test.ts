@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { DecodeError, ORIGINS_MAX, equalBytes, toOriginFingerprint } from "@event-anchoring/protocol";
+import { encodeCommand } from "@event-anchoring/ledger";
+import { ByteWriter, DecodeError, ORIGINS_MAX, equalBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import {
   GROUP_TRACES_MAX,
   HELLO_FRAME_BYTES_MAX,
@@ -33,8 +34,12 @@ const SUBMIT = {
   requestId: 1,
   remainingMs: 1,
   answer: "certified",
-  commands: [{ kind: "mark_certify_point" }],
+  command: { kind: "mark_certify_point" },
+  call: null,
 } as const;
+
+/** Its kind and request id; whose it is comes next. */
+const SUBMIT_HEAD = [1, 0, 0, 0, 1];
 
 function traces(count: number): GroupTrace[] {
   return Array.from({ length: count }, () => ({ group: 0, context: TRACE }));
@@ -163,8 +168,11 @@ describe("a value that cannot be said is refused by its writer", () => {
 describe("a value that may not be said is refused by its reader", () => {
   test.each([
     ["a local request of unknown kind", () => decodeLocalRequest(Uint8Array.of(9, 0, 0, 0, 0))],
-    ["a submit without a command", () => decodeLocalRequest(Uint8Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0))],
-    ["a boolean of 2", () => decodeLocalRequest(Uint8Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0))],
+    [
+      "a submit without a command",
+      () => decodeLocalRequest(Uint8Array.of(...SUBMIT_HEAD, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0)),
+    ],
+    ["a boolean of 2", () => decodeLocalRequest(Uint8Array.of(...SUBMIT_HEAD, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0))],
     ["a local response of unknown kind", () => decodeLocalResponse(Uint8Array.of(0, 0, 0, 0, 0))],
     [
       "a refusal of unknown code",
@@ -175,12 +183,11 @@ describe("a value that may not be said is refused by its reader", () => {
     ["text that is not UTF-8", () => decodeLocalResponse(Uint8Array.of(4, 0, 0, 0, 1, 0, 0, 0, 1, 0xff))],
     ["a peer frame of unknown kind", () => decodePeerFrame(Uint8Array.of(8, 0))],
     ["a trace of a group that is not there", () => decodePeerFrame(encodePeerFrame({ ...TRACED, groups: [] }))],
-    ["traced proposals without a trace", () => decodePeerFrame(Uint8Array.of(7, 0, 0, 0, 0, 0, 1, 0, 0))],
-    ["traces of 65,535 writes", () => decodePeerFrame(Uint8Array.of(7, 255, 255))],
+    ["traces of 65,535 writes", () => decodePeerFrame(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 255, 255))],
     ["an entry's trace of zeros", () => decodePeerFrame(Uint8Array.of(6, ...new Uint8Array(40)))],
-    ["a request id that is empty", () => decodeLocalRequest(Uint8Array.of(5, 0, 0, 0, 1, 0, 0, 0))],
-    ["a request id with a line feed", () => decodeLocalRequest(Uint8Array.of(5, 0, 0, 0, 1, 0, 1, 10, 0))],
-    ["a request id beyond ASCII", () => decodeLocalRequest(Uint8Array.of(5, 0, 0, 0, 1, 0, 1, 0xe9, 0))],
+    ["a request id that is empty", () => decodeLocalRequest(Uint8Array.of(...SUBMIT_HEAD, 1, 0, 0, 0))],
+    ["a request id with a line feed", () => decodeLocalRequest(Uint8Array.of(...SUBMIT_HEAD, 1, 0, 1, 10, 0))],
+    ["a request id beyond ASCII", () => decodeLocalRequest(Uint8Array.of(...SUBMIT_HEAD, 1, 0, 1, 0xe9, 0))],
     ["an empty raft message", () => decodePeerFrame(Uint8Array.of(1))],
     ["a list of 65,535 of which nothing comes", () => decodePeerFrame(Uint8Array.of(2, 255, 255))],
     ["a hello refusal of unknown code", () => decodeHelloAnswer(Uint8Array.of(0, 99, 0, 0, 0))],
@@ -189,11 +196,11 @@ describe("a value that may not be said is refused by its reader", () => {
   });
 });
 
-test("what nobody traces is said as before there were traces", () => {
-  const { traces: _none, ...untraced } = TRACED;
-  expect(encodePeerFrame({ ...untraced, traces: [] })).toEqual(encodePeerFrame(untraced));
-  expect(encodePeerFrame(untraced)[0]).toBe(3);
-  expect(encodeLocalRequest(SUBMIT)[0]).toBe(1);
+test("a submission carries the bytes of one command as a log entry holds them, last", () => {
+  const bytes = encodeLocalRequest(SUBMIT);
+  expect(bytes.slice(0, SUBMIT_HEAD.length)).toEqual(Uint8Array.from(SUBMIT_HEAD));
+  const command = encodeCommand(SUBMIT.command);
+  expect(bytes.slice(-command.length - 4)).toEqual(new ByteWriter(8).lengthPrefixed32(command).finish());
 });
 
 test("a long detail is cut, and a lone surrogate in it replaced: a detail never makes an answer unsendable", () => {

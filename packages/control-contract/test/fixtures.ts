@@ -30,7 +30,6 @@ export const certificate: HeldCertificate = {
   certifiedAtS: 1_790_000_000,
   checkpoint: "local/origin/ab\n12\nroot\n\n— local/node/a c2ln\n",
   trustRootVersion: 3,
-  recorded: true,
 };
 
 export const status: NodeStatus = {
@@ -142,52 +141,52 @@ export const TRACE: TraceContext = { traceId: "0af7651916cd43dd8448eb211c80319c"
 
 export const requests: readonly LocalRequest[] = [
   ...recordCommands.map((command, at): LocalRequest => {
-    return { type: "submit", requestId: 100 + at, remainingMs: 5000, answer: "certified", commands: [command] };
+    return { type: "submit", requestId: 100 + at, remainingMs: 5000, answer: "certified", command, call: null };
   }),
   {
     type: "submit",
     requestId: 1,
     remainingMs: 4999,
     answer: "certified",
-    commands: [
-      {
-        kind: "record_events",
-        credential,
-        atomic: true,
-        events: [
-          {
-            originFingerprint: origin,
-            eventHash: hash("e"),
-            semanticAnchor,
-            clientEventId: "x",
-            clientEventSalt: hash("s"),
-            actor: { publicKey: hash("actor"), signature: signature(1) },
-          },
-          {
-            originFingerprint: origin,
-            eventHash: hash("f"),
-            semanticAnchor,
-            clientEventId: null,
-            clientEventSalt: null,
-            actor: null,
-          },
-        ],
-      },
-    ],
+    command: {
+      kind: "record_events",
+      credential,
+      atomic: true,
+      events: [
+        {
+          originFingerprint: origin,
+          eventHash: hash("e"),
+          semanticAnchor,
+          clientEventId: "x",
+          clientEventSalt: hash("s"),
+          actor: { publicKey: hash("actor"), signature: signature(1) },
+        },
+        {
+          originFingerprint: origin,
+          eventHash: hash("f"),
+          semanticAnchor,
+          clientEventId: null,
+          clientEventSalt: null,
+          actor: null,
+        },
+      ],
+    },
+    call: null,
   },
   {
     type: "submit",
     requestId: 0xffff_ffff,
     remainingMs: 0,
     answer: "committed",
-    commands: [{ kind: "mark_certify_point" }],
+    command: { kind: "mark_certify_point" },
+    call: null,
   },
   {
     type: "submit",
     requestId: 3,
     remainingMs: 5000,
     answer: "certified",
-    commands: [{ kind: "erase_client_event", credential, anchorId }],
+    command: { kind: "erase_client_event", credential, anchorId },
     call: { requestId: "a.B_9-", trace: null },
   },
   {
@@ -195,7 +194,7 @@ export const requests: readonly LocalRequest[] = [
     requestId: 4,
     remainingMs: 5000,
     answer: "certified",
-    commands: [{ kind: "erase_client_event", credential, anchorId }],
+    command: { kind: "erase_client_event", credential, anchorId },
     call: { requestId: "r".repeat(64), trace: TRACE },
   },
   { type: "read", requestId: 2, remainingMs: 10, origins: "all" },
@@ -221,7 +220,6 @@ export const responses: readonly LocalResponse[] = [
           anchorId,
           path: [hash("p")],
           clientEventSalt: hash("s"),
-          certified: true,
         },
         {
           status: "accepted",
@@ -229,7 +227,6 @@ export const responses: readonly LocalResponse[] = [
           anchorId,
           path: null,
           clientEventSalt: null,
-          certified: false,
         },
         { status: "replayed", anchorId, originFingerprint: origin, sequence: 2 ** 53 - 1 },
         { status: "rejected", rejection: { code: "origin_closed", detail: "closed" } },
@@ -244,7 +241,7 @@ export const responses: readonly LocalResponse[] = [
   ...[391, 463, 261].map((leafBytes, at): LocalResponse => {
     const leaf = new Uint8Array(leafBytes).fill(at);
     const path = [hash("p"), hash("q")];
-    const record = { status: "accepted", leaf, anchorId, path, clientEventSalt: null, certified: true } as const;
+    const record = { status: "accepted", leaf, anchorId, path, clientEventSalt: null } as const;
     const outcome = { kind: "records", refused: false, records: [record], checkpoints: [certificate] } as const;
     return { type: "submitted", requestId: 200 + at, finality: "certified", outcome };
   }),
@@ -307,7 +304,7 @@ export const peerFrames: readonly PeerFrame[] = [
     ],
   },
   { type: "cosignatures", items: [] },
-  { type: "proposals", groups: [Uint8Array.of(1), new Uint8Array(0)], remainingMs: 3000 },
+  { type: "proposals", groups: [Uint8Array.of(1), new Uint8Array(0)], remainingMs: 3000, traces: [] },
   {
     type: "proposals",
     groups: [Uint8Array.of(1), Uint8Array.of(2)],

@@ -129,7 +129,7 @@ export class LinearizableReads {
       type: "ready_to_read",
       // The tables must hold every leaf under the certificates shown, not only those below R.
       readIndex: Math.max(open.index, ...held.map(({ raftIndex }) => raftIndex)),
-      certificates: held.map((certificate) => localCertificate(certificate, state)),
+      certificates: held.map(localCertificate),
       trustRootVersion: state.trustRootChain?.newest.trustRoot.version ?? 0,
     });
   }
@@ -153,8 +153,7 @@ export class LinearizableReads {
 }
 
 /** A held certificate as the api process sees it. */
-export function localCertificate(held: HeldCertificate, state: LedgerState): LocalCertificate {
-  const recorded = state.origins.get(bytesToHex(held.originFingerprint))?.certified?.treeSize ?? 0;
+export function localCertificate(held: HeldCertificate): LocalCertificate {
   return {
     originFingerprint: held.originFingerprint,
     treeSize: held.treeSize,
@@ -162,7 +161,6 @@ export function localCertificate(held: HeldCertificate, state: LedgerState): Loc
     certifiedAtS: held.certifiedAtS,
     checkpoint: held.checkpoint(),
     trustRootVersion: held.trustRootVersion,
-    recorded: recorded >= held.treeSize,
   };
 }
 

@@ -35,9 +35,8 @@ export interface LocalRequestsOptions {
 export function localRequests(options: LocalRequestsOptions): LocalHandler {
   const answer = trustedRequests(options);
   return (request, respond) => {
-    const foreign = request.type === "submit" && request.commands.find(({ kind }) => !CLIENT_COMMANDS.has(kind));
-    if (!foreign) return answer(request, respond);
-    respond(refused(request.requestId, "unavailable", `${foreign.kind} is no command of a client`));
+    if (request.type !== "submit" || CLIENT_COMMANDS.has(request.command.kind)) return answer(request, respond);
+    respond(refused(request.requestId, "unavailable", `${request.command.kind} is no command of a client`));
   };
 }
 
@@ -72,11 +71,10 @@ type SubmitRequest = Extract<LocalRequest, { type: "submit" }>;
 
 function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: Respond): void {
   const { clock, node, tracer = null } = options;
-  const { requestId, answer, remainingMs, call } = request;
-  const [command, ...more] = request.commands;
+  const { requestId, answer, remainingMs, call, command } = request;
   const startMs = clock.monotonicMs();
   const parent = call?.trace ?? null;
-  const span = tracer === null || parent === null || command === undefined ? null : startSpan(tracer, parent, request);
+  const span = tracer === null || parent === null ? null : startSpan(tracer, parent, request);
   const done = (response: LocalResponse): void => {
     node.timings.submit.observe({ outcome: outcomeOf(response) }, (clock.monotonicMs() - startMs) / 1000);
     if (options.logger !== undefined) logUnserved(options.logger, request, response);
@@ -84,9 +82,7 @@ function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: 
     respond(response);
   };
   const { session } = node;
-  if (command === undefined || more.length > 0) {
-    done(refused(requestId, "too_large", "one request is one command"));
-  } else if (session === null) {
+  if (session === null) {
     done(refused(requestId, notServing(node), "this node is not serving"));
   } else {
     session.submit({
@@ -99,10 +95,10 @@ function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: 
   }
 }
 
-function startSpan(tracer: Tracer, parent: TraceContext, { commands, call, answer }: SubmitRequest): Span | null {
+function startSpan(tracer: Tracer, parent: TraceContext, { command, call, answer }: SubmitRequest): Span | null {
   const attributes = {
     "anchoring.request_id": call?.requestId ?? "",
-    "anchoring.command": commands[0]?.kind ?? "",
+    "anchoring.command": command.kind,
     "anchoring.awaited": answer,
   };
   return tracer.start("submit", { kind: "server", parent, attributes });
@@ -123,12 +119,12 @@ function outcomeOf(response: LocalResponse): string {
 }
 
 /** By the id that the client was told. A refusal by rule is the client's affair, and one line of many. */
-function logUnserved(logger: Logger, { call, commands }: SubmitRequest, response: LocalResponse): void {
-  if (call === undefined) return;
+function logUnserved(logger: Logger, { call, command }: SubmitRequest, response: LocalResponse): void {
+  if (call === null) return;
   const fields = {
     request_id: call.requestId,
     ...(call.trace === null ? {} : { trace_id: call.trace.traceId }),
-    command: commands[0]?.kind,
+    command: command.kind,
   };
   if (response.type === "refused") {
     logger.info("write_not_served", { ...fields, code: response.code, detail: response.detail });

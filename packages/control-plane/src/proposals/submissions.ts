@@ -37,21 +37,14 @@ function submittedOutcome(outcome: CommandOutcome, view: AnswerView, isCertified
     if (held === null || tree === undefined || held.treeSize <= leaf.depth) return uncertified(record);
     certificates.set(key, held);
     const path = tree.prove(leaf.depth, held.treeSize);
-    return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path, clientEventSalt, certified: true };
+    return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path, clientEventSalt };
   });
-  const checkpoints = [...certificates.values()].map((held) => localCertificate(held, view.state));
+  const checkpoints = [...certificates.values()].map(localCertificate);
   return { kind: "records", refused: outcome.refused, records, checkpoints };
 }
 
 function uncertified(record: RecordOutcome): SubmittedRecord {
   if (record.status !== "accepted") return record;
   const { leaf, clientEventSalt } = record;
-  return {
-    status: "accepted",
-    leaf: leaf.bytes,
-    anchorId: leaf.anchorId,
-    path: null,
-    clientEventSalt,
-    certified: false,
-  };
+  return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path: null, clientEventSalt };
 }

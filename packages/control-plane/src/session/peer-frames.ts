@@ -86,7 +86,7 @@ export class PeerFrames {
       type: "proposals",
       groups: groups.map((group) => group.bytes),
       remainingMs: Math.max(0, Math.round(patience)),
-      ...tracesOf(groups),
+      traces: tracesOf(groups),
     });
   }
 
@@ -175,7 +175,7 @@ export class PeerFrames {
       // Leaders propose it themselves, when they have found that everybody is ready for it.
       if (group.commands.some(({ kind }) => kind === "raise_rules")) continue;
       const queued = { ...waiting, id: group.id, bytes, from, deadlineMs };
-      const traces = frame.traces?.filter((trace) => trace.group === position).map(({ context }) => context) ?? [];
+      const traces = frame.traces.filter((trace) => trace.group === position).map(({ context }) => context);
       const refusal = group.commands.flatMap((command) => truth.refusalOf(command) ?? [])[0];
       if (refusal !== undefined) this.refuse([queued], refusal.code, refusal.detail);
       else groups.push(traces.length === 0 ? queued : { ...queued, traces });
@@ -185,8 +185,7 @@ export class PeerFrames {
 }
 
 /** The traced writes among these groups, as far as a frame takes them. */
-function tracesOf(groups: readonly QueuedGroup[]): { readonly traces?: readonly GroupTrace[] } {
-  if (groups.every(({ traces }) => traces === undefined)) return {};
+function tracesOf(groups: readonly QueuedGroup[]): readonly GroupTrace[] {
   const traces = groups.flatMap((group, at) => group.traces?.map((context) => ({ group: at, context })) ?? []);
-  return { traces: traces.slice(0, GROUP_TRACES_MAX) };
+  return traces.slice(0, GROUP_TRACES_MAX);
 }

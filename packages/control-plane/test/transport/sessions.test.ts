@@ -31,7 +31,7 @@ describe("lanes", () => {
     expect(a.ups).toEqual(["b"]);
     const frames: PeerFrame[] = [
       raft(300, 7),
-      { type: "proposals", groups: [Uint8Array.of(1, 2)], remainingMs: 5 },
+      { type: "proposals", groups: [Uint8Array.of(1, 2)], remainingMs: 5, traces: [] },
       { type: "proposals_refused", ids: [{ node: 5n, incarnation: 1, counter: 2 }], code: "overloaded", detail: "x" },
       numbered(5),
     ];
