@@ -71,7 +71,7 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
     loadEngine: () => RaftEngine.load(),
     exportSnapshot: async () => {
       mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
-      return exportSnapshot({ url, directory: spoolDirectory });
+      return exportSnapshot({ url, directory: spoolDirectory, point: null });
     },
     openScrub: () => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX }),
     installSnapshot: (options) => installSnapshot({ url, ...options }),

@@ -145,6 +145,7 @@ async function installFrom(peer: string, options: InstallOptions): Promise<Insta
   const installed = await options.installSnapshot({
     manifest,
     chunks: fetchChunks(peer, manifest, options),
+    stateHead: "optional",
     checks: {
       trustRoots: (chain) => assertOwnRoot(chain, identity),
       origin: (origin) => assertPromise(origin, promises, manifest),

@@ -8,6 +8,7 @@ import {
   encodeEntry,
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { EMPTY_STATE_ROOT } from "@event-anchoring/protocol";
 import type { ConfState, Entry } from "raft-ts";
 import type { VerifyAsync } from "../src/environment.ts";
 import { Applier, type ApplierOptions } from "../src/raft/applier.ts";
@@ -51,6 +52,7 @@ beforeEach(() => {
         const gate = deferred();
         writing.push(gate);
         await gate.promise;
+        return { stateRoot: EMPTY_STATE_ROOT };
       },
     },
     applyConfChange: () => MEMBERS,

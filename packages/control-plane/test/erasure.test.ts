@@ -75,7 +75,7 @@ describe("erasing a client event id", () => {
     left.tables.apply = async (work) => {
       const { index, writes } = work.decision;
       if (writes.erasures.length > 0) order.push(left.promises.forgetLogTo === index ? "promised" : "not promised");
-      await apply.call(left.tables, work);
+      return apply.call(left.tables, work);
     };
     await decided(cluster, left, erasure());
     expect(order).toEqual(["promised"]);

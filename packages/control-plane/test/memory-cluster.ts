@@ -1,12 +1,6 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
-import {
-  type Command,
-  type Credential,
-  type EntryDecision,
-  type Facts,
-  type FactsQuery,
-} from "@event-anchoring/ledger";
+import { type Command, type Credential } from "@event-anchoring/ledger";
 import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
@@ -18,7 +12,7 @@ import {
   raftIdOf,
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
-import { type Lie, SimulatedProcess, SimulatedTables, WORLD_START_MS, World } from "@event-anchoring/testkit";
+import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/testkit";
 import { type Entry, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
 import type { Environment, VerifyAsync } from "../src/environment.ts";
@@ -35,6 +29,7 @@ import { Session, type SessionEnd } from "../src/session/session.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import type { ReadAnswer, ReadRequest } from "../src/certification/linearizable-reads.ts";
 import { settle } from "./doubles.ts";
+import { MemoryTables } from "./memory-tables.ts";
 import { type Beginning, certificatesOf, pointOf, stateOf } from "./memory-beginning.ts";
 
 export const START_MS = WORLD_START_MS;
@@ -100,25 +95,6 @@ export class MemoryLog {
     const term = this.entries.find(({ index }) => index === upTo)?.term ?? 0;
     this.entries = this.entries.filter(({ index }) => index > upTo);
     return { index: upTo, term };
-  }
-}
-
-/** The simulated tables, and what was applied to them. */
-export class MemoryTables {
-  readonly decisions: EntryDecision[] = [];
-  readonly rows = new SimulatedTables();
-
-  async loadFacts(query: FactsQuery): Promise<Facts> {
-    return this.rows.facts(query);
-  }
-
-  async thinCertificates({ after }: { readonly after: number }): Promise<{ after: number; deleted: number }> {
-    return { after, deleted: 0 };
-  }
-
-  async apply({ decision }: { decision: EntryDecision }): Promise<void> {
-    this.decisions.push(decision);
-    this.rows.apply(decision);
   }
 }
 

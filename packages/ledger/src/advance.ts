@@ -71,4 +71,6 @@ export function advance(state: LedgerState, decision: EntryDecision): void {
   state.lastAcceptedMs = decision.lastAcceptedMs;
   state.rules = decision.rules;
   state.stampMs = decision.stampMs;
+  state.groupIdsHash = decision.groupIdsHash;
+  state.clientEventsHash = decision.clientEventsHash;
 }

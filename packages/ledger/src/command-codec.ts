@@ -39,6 +39,7 @@ const COMMAND_TAG: Readonly<Record<CommandKind, number>> = {
   revoke_api_key: 10,
   rotate_api_key: 11,
   raise_rules: 12,
+  mark_state_point: 14,
 };
 
 function writeDocument(writer: ByteWriter, document: string): void {
@@ -83,6 +84,7 @@ export function writeCommand(writer: ByteWriter, command: Command): void {
     case "rotate_api_key":
       return writeRotateApiKey(writer, command);
     case "mark_certify_point":
+    case "mark_state_point":
       return;
     case "raise_rules":
       writer.u16(command.rules);
@@ -118,6 +120,8 @@ export function readCommand(reader: ByteReader): Command {
       return readRevokeApiKey(reader);
     case COMMAND_TAG.rotate_api_key:
       return readRotateApiKey(reader);
+    case COMMAND_TAG.mark_state_point:
+      return { kind: "mark_state_point" };
     case COMMAND_TAG.mark_certify_point:
       return { kind: "mark_certify_point" };
     case COMMAND_TAG.raise_rules:

@@ -161,6 +161,11 @@ export interface MarkCertifyPointCommand {
   readonly kind: "mark_certify_point";
 }
 
+/** Appends nothing: every node signs the state head after its entry. */
+export interface MarkStatePointCommand {
+  readonly kind: "mark_state_point";
+}
+
 /** From the next entry on the ledger is decided by these rules. Proposed by leaders alone. */
 export interface RaiseRulesCommand {
   readonly kind: "raise_rules";
@@ -180,6 +185,7 @@ export type Command =
   | RevokeApiKeyCommand
   | RotateApiKeyCommand
   | MarkCertifyPointCommand
+  | MarkStatePointCommand
   | RaiseRulesCommand;
 
 export type CommandKind = Command["kind"];

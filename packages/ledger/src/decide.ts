@@ -12,11 +12,12 @@ import { decideRecordRevocation } from "./decide-revocation.ts";
 import { decideRaiseRules } from "./decide-rules.ts";
 import { decideGenesis, decideTrustRoot } from "./decide-trust-root.ts";
 import { DecisionDraft } from "./decision-draft.ts";
-import type { CommandOutcome, EntryDecision, GroupOutcome } from "./decision.ts";
+import type { CommandOutcome, EntryDecision, EntryWrites, GroupOutcome } from "./decision.ts";
 import { nextEffect } from "./effect.ts";
 import type { Facts } from "./facts.ts";
 import { LedgerHaltError } from "./halt.ts";
 import { reject } from "./rejection.ts";
+import { clientEventsHashAfter, nextGroupIdsHash } from "./running-hash.ts";
 import type { LedgerState } from "./state.ts";
 
 /** A committed entry and its place in the log. */
@@ -55,6 +56,7 @@ function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft)
     case "rotate_api_key":
       return decideRotateApiKey(command, draft);
     case "mark_certify_point":
+    case "mark_state_point":
       return { kind: "applied" };
     case "raise_rules":
       return decideRaiseRules(command, draft);
@@ -97,6 +99,7 @@ export function decideEntry(
     index,
     term,
     certify: entry.certify,
+    isStatePoint: isStatePoint(entry, draft, writes),
     acceptedMs: entry.acceptedMs,
     outcomes,
     writes,
@@ -107,5 +110,14 @@ export function decideEntry(
     lastAcceptedMs: draft.lastAcceptedMs,
     rules,
     stampMs,
+    groupIdsHash: nextGroupIdsHash(state.groupIdsHash, { index, groupIds: writes.groupIds }, crypto.sha256),
+    clientEventsHash: clientEventsHashAfter(state.clientEventsHash, writes.clientEvents, crypto.sha256),
   };
+}
+
+/** True: the entry asks for a state head, or changes what nothing but a state head proves, records left out. */
+function isStatePoint(entry: Entry, draft: DecisionDraft, { apiKeys, trustRoots }: EntryWrites): boolean {
+  if (!draft.isInitialised) return false;
+  const isAskedFor = entry.groups.some(({ commands }) => commands.some(({ kind }) => kind === "mark_state_point"));
+  return isAskedFor || apiKeys.length > 0 || trustRoots.length > 0 || draft.rulesAfter !== draft.state.rules;
 }

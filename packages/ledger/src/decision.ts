@@ -154,6 +154,8 @@ export interface EntryDecision {
   readonly term: number;
   /** True: the end of this entry is a certify point. */
   readonly certify: boolean;
+  /** True: every node signs the state head after this entry. */
+  readonly isStatePoint: boolean;
   /** The leader's stamp, Unix milliseconds. Leaves and rules use the later of it and the state's `stampMs`. */
   readonly acceptedMs: number;
   /** Parallel to the groups of the entry. */
@@ -173,4 +175,8 @@ export interface EntryDecision {
   readonly rules: number;
   /** Time of this entry, Unix milliseconds: the later of its stamp and the time of the entry before it. */
   readonly stampMs: number;
+  /** Running hash of the groups that were decided, 32 bytes. */
+  readonly groupIdsHash: Uint8Array;
+  /** Running hash of which event belongs to which API client and id, 32 bytes. */
+  readonly clientEventsHash: Uint8Array;
 }

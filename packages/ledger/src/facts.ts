@@ -155,6 +155,7 @@ class FactsGatherer {
       case "revoke_api_key":
       case "rotate_api_key":
       case "mark_certify_point":
+      case "mark_state_point":
       case "raise_rules":
         return;
       default:

@@ -181,6 +181,25 @@ export type {
 export { verifyCheckpoint } from "./checkpoint-verification.ts";
 export type { CheckpointFailureCode, CheckpointVerification } from "./checkpoint-verification.ts";
 export {
+  STATE_KIND,
+  apiKeyEntry,
+  claimEntry,
+  erasureEntry,
+  grantEntry,
+  lineageEntry,
+  stateEntriesOf,
+  stateLeafOf,
+} from "./state-entries.ts";
+export type { StateEntry, StateWrites } from "./state-entries.ts";
+export { stateHeadOf } from "./state-head-of.ts";
+export {
+  CLIENT_EVENT_PREFIX_BYTES,
+  clientEventLookup,
+  nextClientEventsHash,
+  nextGroupIdsHash,
+} from "./running-hash.ts";
+export type { ClientEventMark } from "./running-hash.ts";
+export {
   EMPTY_STATE_PAGE,
   StatePagesMissing,
   decodeStatePage,

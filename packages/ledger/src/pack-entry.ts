@@ -31,6 +31,7 @@ function countsOf(command: Command): Counts {
     case "revoke_api_key":
     case "rotate_api_key":
     case "mark_certify_point":
+    case "mark_state_point":
     case "raise_rules":
       return { commands: 1, signedCommands: 0 };
     default:
@@ -61,6 +62,7 @@ export function mayAppendLeaf(command: Command): boolean {
     case "revoke_api_key":
     case "rotate_api_key":
     case "mark_certify_point":
+    case "mark_state_point":
     case "raise_rules":
       return false;
     default:
@@ -106,6 +108,7 @@ function purposeOf({ kind }: Command): Purpose {
     case "genesis":
     case "trust_root":
     case "mark_certify_point":
+    case "mark_state_point":
     case "raise_rules":
       return "group";
     default:

@@ -5,6 +5,7 @@
 import { ByteWriter, asciiToBytes, concatBytes, tag } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
 import type { GroupId } from "./command.ts";
+import type { ClientEventWrite } from "./decision.ts";
 import { encodeGroupId } from "./entry-codec.ts";
 
 /** Bytes of clientEventLookup by which a client event is found, and which stay when its id is erased. */
@@ -13,6 +14,20 @@ export const CLIENT_EVENT_PREFIX_BYTES = 8;
 /** Where a client event id is looked up: SHA-256(API client id ‖ id). */
 export function clientEventLookup(apiClientId: Uint8Array, clientEventId: string, sha256: Sha256): Uint8Array {
   return sha256(concatBytes(apiClientId, asciiToBytes(clientEventId)));
+}
+
+/** The running hash after the client events of one entry. */
+export function clientEventsHashAfter(
+  before: Uint8Array,
+  events: readonly ClientEventWrite[],
+  sha256: Sha256,
+): Uint8Array {
+  let hash = before;
+  for (const { sequence, apiClientId, clientEventId } of events) {
+    const prefix = clientEventLookup(apiClientId, clientEventId, sha256).subarray(0, CLIENT_EVENT_PREFIX_BYTES);
+    hash = nextClientEventsHash(hash, { sequence, apiClientId, prefix }, sha256);
+  }
+  return hash;
 }
 
 /** An event with a client event id, as it is known after that id was erased, too. */

@@ -95,6 +95,7 @@ export function signaturesOf(command: Command, sha256: Sha256): readonly Signatu
     case "revoke_api_key":
     case "rotate_api_key":
     case "mark_certify_point":
+    case "mark_state_point":
     case "raise_rules":
       return [];
     default:

@@ -3,7 +3,7 @@ import { ByteWriter, asciiToBytes, concatBytes, stateKeyOf } from "@event-anchor
 import type { Sha256, StateLeaf } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
 import { scopesToBits } from "./api-key-codec.ts";
-import type { EntryWrites } from "./decision.ts";
+import type { EntryWrites, ErasureWrite } from "./decision.ts";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
 
 /** Kinds of keys, u8. */
@@ -91,8 +91,16 @@ export function stateLeafOf({ kind, id, value }: StateEntry, sha256: Sha256): St
   return { key: stateKeyOf(kind, id, sha256), valueHash: sha256(value) };
 }
 
+/** Writes that change the state tree. */
+export interface StateWrites extends Pick<
+  EntryWrites,
+  "claims" | "grants" | "endedClaims" | "endedGrants" | "apiKeys"
+> {
+  readonly erasures: readonly Pick<ErasureWrite, "sequence">[];
+}
+
 /** What an entry changes in the state tree. Events change nothing in it; of two values for one key the later counts. */
-export function stateEntriesOf(writes: EntryWrites): StateEntry[] {
+export function stateEntriesOf(writes: StateWrites): StateEntry[] {
   const entries: StateEntry[] = [];
   for (const claim of writes.endedClaims) entries.push(claimEntry(claim));
   for (const grant of writes.endedGrants) entries.push(grantEntry(grant));

@@ -60,6 +60,9 @@ export interface LedgerState {
   rules: number;
   /** Time of the newest entry, Unix milliseconds. No later entry is accepted before it. */
   stampMs: number;
+  /** Running hashes of decided groups and of client events, 32 bytes each; zeros before the first. */
+  groupIdsHash: Uint8Array;
+  clientEventsHash: Uint8Array;
   /** Verified from version 1 on; null before genesis. Version v is at place v − 1. */
   trustRootChain: TrustRootChain | null;
   /** By the hex of the fingerprint, ascending. */
@@ -80,6 +83,8 @@ export function emptyLedgerState(sha256: Sha256, ruleTable: RuleTable = RELEASE_
     lastAcceptedMs: 0,
     rules: RULES_FIRST,
     stampMs: 0,
+    groupIdsHash: ZERO_32,
+    clientEventsHash: ZERO_32,
     trustRootChain: null,
     origins: new Map(),
     apiKeys: new Map(),

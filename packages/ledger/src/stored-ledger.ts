@@ -61,6 +61,9 @@ export interface StoredLedger {
   readonly rules: number;
   /** As `LedgerState.stampMs`. */
   readonly stampMs: number;
+  /** As in `LedgerState`. */
+  readonly groupIdsHash: Uint8Array;
+  readonly clientEventsHash: Uint8Array;
   /** Ascending by version, from 1. */
   readonly trustRoots: readonly StoredTrustRoot[];
   readonly origins: readonly StoredOrigin[];
@@ -77,6 +80,8 @@ export const EMPTY_STORED_LEDGER: StoredLedger = {
   lastAcceptedMs: 0,
   rules: RULES_FIRST,
   stampMs: 0,
+  groupIdsHash: new Uint8Array(32),
+  clientEventsHash: new Uint8Array(32),
   trustRoots: [],
   origins: [],
   apiKeys: [],
@@ -172,6 +177,8 @@ export function restoreLedgerState(
     lastAcceptedMs: stored.lastAcceptedMs,
     rules,
     stampMs: stored.stampMs,
+    groupIdsHash: stored.groupIdsHash,
+    clientEventsHash: stored.clientEventsHash,
     trustRootChain,
     origins: new Map(ascending.map((origin) => [bytesToHex(origin.originFingerprint), restoreOrigin(origin, sha256)])),
     apiKeys: new Map(stored.apiKeys.map((key) => [keyIdHex(key.keyId), key])),

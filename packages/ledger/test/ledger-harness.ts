@@ -7,6 +7,7 @@ import {
   emptyFrontier,
   subtreeHashInTile,
   toAnchorId,
+  ZERO_32,
 } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -36,7 +37,6 @@ import type {
   Credential,
   Entry,
   EntryDecision,
-  EntryEnd,
   EventInput,
   RecordOutcome,
   Facts,
@@ -147,7 +147,7 @@ export class LedgerHarness {
   state: LedgerState = emptyLedgerState(sha256, NEXT_RULES);
   clockMs = 1_800_000_000_000;
   #counter = 0;
-  #end: EntryEnd = { rules: RULES_FIRST, stampMs: 0 };
+  #end = { rules: RULES_FIRST, stampMs: 0, groupIdsHash: ZERO_32, clientEventsHash: ZERO_32 };
   readonly tables: Tables = {
     leaves: [],
     clientEvents: new Map(),
@@ -296,7 +296,8 @@ export class LedgerHarness {
       tables.positions.set(key, [...(tables.positions.get(key) ?? []), { leafIndex, version }]);
     }
     for (const id of writes.groupIds) tables.groupIds.push({ ...id, index: decision.index });
-    this.#end = { rules: decision.rules, stampMs: decision.stampMs };
+    const { rules, stampMs, groupIdsHash, clientEventsHash } = decision;
+    this.#end = { rules, stampMs, groupIdsHash, clientEventsHash };
   }
 
   /** What a store would load: from the tables, and not from the state. */

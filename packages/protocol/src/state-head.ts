@@ -51,6 +51,8 @@ export interface StateHead {
   /** The entry after which this is the state. */
   readonly raftIndex: number;
   readonly raftTerm: number;
+  /** Effect chain at this entry, 32 bytes. */
+  readonly effect: Uint8Array;
   /** How many leaves there are; the next one has this sequence. */
   readonly nextSequence: number;
   /** Time of the newest leaf, Unix milliseconds. */
@@ -107,7 +109,7 @@ export function formatStateHead(head: StateHead): string {
     STATE_HEAD_HEADER,
     `cluster ${head.clusterName} ${bytesToHex(head.clusterId)}`,
     `trust-root ${head.epoch} ${head.trustRootVersion} ${bytesToHex(head.rootThk)}`,
-    `entry ${head.raftIndex} ${head.raftTerm}`,
+    `entry ${head.raftIndex} ${head.raftTerm} ${bytesToHex(head.effect)}`,
     `leaves ${head.nextSequence} ${head.lastAcceptedMs}`,
     `time ${head.stampMs}`,
     `rules ${head.rules}`,
@@ -205,7 +207,7 @@ function readHead(text: string): StateHead {
   lines.take(STATE_HEAD_HEADER, 0);
   const [clusterName = "", clusterId] = lines.take("cluster", 2);
   const [epoch, version, thk] = lines.take("trust-root", 3);
-  const [raftIndex, raftTerm] = lines.take("entry", 2);
+  const [raftIndex, raftTerm, effect] = lines.take("entry", 3);
   const [nextSequence, lastAcceptedMs] = lines.take("leaves", 2);
   const [stampMs] = lines.take("time", 1);
   const [rules] = lines.take("rules", 1);
@@ -223,6 +225,7 @@ function readHead(text: string): StateHead {
     rootThk: hash(thk),
     raftIndex: decimal(raftIndex),
     raftTerm: decimal(raftTerm),
+    effect: hash(effect),
     nextSequence: decimal(nextSequence),
     lastAcceptedMs: decimal(lastAcceptedMs),
     stampMs: decimal(stampMs),

@@ -35,6 +35,7 @@ const head: StateHead = {
   rootThk: thk,
   raftIndex: 4711,
   raftTerm: 3,
+  effect: hashOf("effect"),
   nextSequence: 9000,
   lastAcceptedMs: 1_767_300_000_000,
   stampMs: 1_767_300_000_500,

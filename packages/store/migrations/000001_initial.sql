@@ -65,17 +65,21 @@ CREATE TABLE state.ledger (
   rules            smallint NOT NULL,  -- by which the next entry is decided (docs/versions.md)
   stamp_ms         bigint  NOT NULL,  -- time of the newest entry: no later one is accepted before it
   group_ids_from   bigint  NOT NULL,  -- groups decided at a lower index are forgotten
+  state_root         bytea NOT NULL CHECK (octet_length(state_root) = 32),  -- of the tree in state.tree_pages
+  group_ids_hash     bytea NOT NULL CHECK (octet_length(group_ids_hash) = 32),  -- running hash of all decided groups
+  client_events_hash bytea NOT NULL CHECK (octet_length(client_events_hash) = 32),  -- running hash of client events
   conf_state       bytea,             -- members of the raft group at applied_index; null: none yet
   checksum         bytea   NOT NULL
 ) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_scale_factor = 0);
 
 INSERT INTO state.ledger
-  (applied_index, applied_term, effect, next_sequence, last_accepted_ms, rules, stamp_ms, group_ids_from, checksum)
-VALUES (0, 0, decode(repeat('00', 32), 'hex'), 0, 0, 1, 0, 0, '');
+  (applied_index, applied_term, effect, next_sequence, last_accepted_ms, rules, stamp_ms, group_ids_from,
+   state_root, group_ids_hash, client_events_hash, checksum)
+SELECT 0, 0, zeros, 0, 0, 1, 0, 0, zeros, zeros, zeros, '' FROM decode(repeat('00', 32), 'hex') AS zeros;
 UPDATE state.ledger SET checksum = sha256(
   int8send(applied_index) || int8send(applied_term) || effect || int8send(next_sequence)
   || int8send(last_accepted_ms) || int2send(rules) || int8send(stamp_ms) || int8send(group_ids_from)
-  || '\x00'::bytea);
+  || state_root || group_ids_hash || client_events_hash || '\x00'::bytea);
 
 CREATE TABLE state.trust_roots (
   version  bigint  PRIMARY KEY,
@@ -205,6 +209,13 @@ CREATE TABLE state.revocations (
 );
 CREATE INDEX revocations_by_target ON state.revocations (target, sequence);
 
+-- The state tree (docs/PROTOCOL.md): a page is four levels of it, named by the hex digits of the keys below it.
+CREATE TABLE state.tree_pages (
+  prefix text  PRIMARY KEY,
+  slots  bytea NOT NULL
+);
+ALTER TABLE state.tree_pages ALTER COLUMN slots SET STORAGE EXTERNAL;
+
 -- Complete tiles only: 256 hashes each, which never change. `root` is one hash of the tile above.
 CREATE TABLE state.tiles (
   origin smallint NOT NULL,
@@ -242,8 +253,9 @@ CREATE TABLE state.api_keys (
 
 -- Ids of the proposal groups that the entry at this index decided, 24 bytes each.
 CREATE TABLE state.group_ids (
-  index  bigint PRIMARY KEY,
-  groups bytea  NOT NULL
+  index       bigint PRIMARY KEY,
+  groups      bytea  NOT NULL,
+  hash_before bytea  NOT NULL CHECK (octet_length(hash_before) = 32)  -- running hash of the groups of earlier entries
 );
 
 REVOKE ALL ON SCHEMA node, state FROM PUBLIC;

@@ -13,7 +13,8 @@ const PARTS = {
   ledger: {
     name: "guard",
     sql: `UPDATE state.ledger SET applied_index = ?, applied_term = ?, effect = ?, next_sequence = ?,
-      last_accepted_ms = ?, group_ids_from = ?, conf_state = ?, rules = ?, stamp_ms = ?, checksum = ?
+      last_accepted_ms = ?, group_ids_from = ?, conf_state = ?, rules = ?, stamp_ms = ?, state_root = ?,
+      group_ids_hash = ?, client_events_hash = ?, checksum = ?
       WHERE applied_index = ? RETURNING 1`,
   },
   unguarded: { name: "guard", sql: "SELECT 1" },
@@ -76,6 +77,11 @@ const PARTS = {
     sql: `UPDATE state.anchors AS a SET client_event_id = NULL, salt = NULL
       FROM guard, unnest(?::bigint[]) AS u (sequence) WHERE a.sequence = u.sequence`,
   },
+  statePages: {
+    name: "state_pages",
+    sql: `INSERT INTO state.tree_pages (prefix, slots) SELECT u.* FROM guard, unnest(?::text[], ?::bytea[]) AS u
+      ON CONFLICT (prefix) DO UPDATE SET slots = excluded.slots`,
+  },
   tiles: {
     name: "tiles",
     sql: `INSERT INTO state.tiles (origin, level, index, root, hashes)
@@ -110,7 +116,8 @@ const PARTS = {
   },
   groupIds: {
     name: "group_ids",
-    sql: "INSERT INTO state.group_ids (index, groups) SELECT ?::bigint, ?::bytea FROM guard",
+    sql: `INSERT INTO state.group_ids (index, groups, hash_before)
+      SELECT ?::bigint, ?::bytea, ?::bytea FROM guard`,
   },
   forgetGroupIds: {
     name: "forgotten",

@@ -1,15 +1,24 @@
 /** The one statement that writes all that an entry decided. */
-import type { ClientEventWrite, ContentWrite, EntryDecision, EntryWrites, LeafWrite } from "@event-anchoring/ledger";
+import { clientEventLookup, scopesToBits } from "@event-anchoring/ledger";
+import type {
+  ClientEventWrite,
+  ContentWrite,
+  EntryDecision,
+  EntryWrites,
+  LeafWrite,
+  StateTreeUpdate,
+} from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { scopesToBits } from "@event-anchoring/ledger";
 import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "./binary-array.ts";
 import { addRecords } from "./apply-records.ts";
 import { StatementBuilder } from "./apply-parts.ts";
 import type { Parameter, Statement } from "./connection.ts";
 import { StoreError } from "./errors.ts";
-import { clientEventLookup, encodeCosignatures, encodeGroupIds, ledgerRowChecksum } from "./ledger-codec.ts";
+import { encodeCosignatures, encodeGroupIds, ledgerRowChecksum } from "./ledger-codec.ts";
 import type { LedgerRow } from "./ledger-codec.ts";
 import type { OriginNumbers } from "./origin-numbers.ts";
+import { statePageParameters } from "./state-tree.ts";
 
 function leafParameters(leaves: readonly LeafWrite[], numbers: OriginNumbers): Parameter[] {
   const anchorIds = leaves.map(({ anchorId }) => anchorId);
@@ -40,7 +49,7 @@ type Lookup = ClientEventWrite | ErasedClientEvent | ContentWrite;
 
 /** Where the index of client event ids has it. */
 function clientPrefixOf(lookup: Lookup): Uint8Array | null {
-  if ("clientEventId" in lookup) return clientEventLookup(lookup.apiClientId, lookup.clientEventId);
+  if ("clientEventId" in lookup) return clientEventLookup(lookup.apiClientId, lookup.clientEventId, nodeCrypto.sha256);
   return "prefix" in lookup ? lookup.prefix : null;
 }
 
@@ -152,20 +161,20 @@ function addKeys(builder: StatementBuilder, { apiKeys }: EntryWrites): void {
   ]);
 }
 
-function addGroups(builder: StatementBuilder, decision: EntryDecision, deleteGroupIdsBelow: number | null): void {
+function addGroups(builder: StatementBuilder, { decision, before, deleteGroupIdsBelow }: ApplyInput): void {
   const { groupIds } = decision.writes;
-  if (groupIds.length > 0) builder.add("groupIds", [decision.index, encodeGroupIds(groupIds)]);
+  if (groupIds.length > 0) builder.add("groupIds", [decision.index, encodeGroupIds(groupIds), before.groupIdsHash]);
   if (deleteGroupIdsBelow !== null) builder.add("forgetGroupIds", [deleteGroupIdsBelow]);
 }
 
 /**
  * The same rows without the row of the ledger, for a transaction that writes that row itself.
- * @param erased events that were erased before they came here
+ * @param derived `erased`: events that were erased before they came here
  */
 export function buildInsert(
   writes: EntryWrites,
   numbers: OriginNumbers,
-  erased: readonly ErasedClientEvent[],
+  { erased, stateTree }: { readonly erased: readonly ErasedClientEvent[]; readonly stateTree: StateTreeUpdate },
 ): { statement: Statement; values: readonly Parameter[] } {
   const builder = new StatementBuilder();
   builder.add("unguarded", []);
@@ -174,6 +183,7 @@ export function buildInsert(
   addRecords(builder, writes);
   addTree(builder, writes, numbers);
   addKeys(builder, writes);
+  if (stateTree.pages.size > 0) builder.add("statePages", statePageParameters(stateTree.pages));
   return builder.finish();
 }
 
@@ -181,8 +191,10 @@ export interface ApplyInput {
   readonly decision: EntryDecision;
   /** The row as it will be. */
   readonly row: LedgerRow;
-  /** Applied index that must be stored now. */
-  readonly previousIndex: number;
+  /** The row as it must be stored now. */
+  readonly before: LedgerRow;
+  /** What the entry changes in the state tree; null: nothing. */
+  readonly stateTree: StateTreeUpdate | null;
   /** Includes the origins that are new with this entry. */
   readonly numbers: OriginNumbers;
   /** null: leave the forgotten rows for a later entry. */
@@ -202,8 +214,11 @@ export function buildApply(input: ApplyInput): { statement: Statement; values: r
     row.confState,
     row.rules,
     row.stampMs,
+    row.stateRoot,
+    row.groupIdsHash,
+    row.clientEventsHash,
     ledgerRowChecksum(row),
-    input.previousIndex,
+    input.before.appliedIndex,
   ]);
   addTrustRoots(builder, decision.writes, numbers);
   const { leaves, clientEvents, contents } = decision.writes;
@@ -211,6 +226,7 @@ export function buildApply(input: ApplyInput): { statement: Statement; values: r
   addRecords(builder, decision.writes);
   addTree(builder, decision.writes, numbers);
   addKeys(builder, decision.writes);
-  addGroups(builder, decision, input.deleteGroupIdsBelow);
+  if (input.stateTree !== null) builder.add("statePages", statePageParameters(input.stateTree.pages));
+  addGroups(builder, input);
   return builder.finish();
 }

@@ -1,4 +1,4 @@
-import { LoadedRecords, NO_FACTS, claimPairHash, clientEventKey } from "@event-anchoring/ledger";
+import { LoadedRecords, NO_FACTS, claimPairHash, clientEventKey, clientEventLookup } from "@event-anchoring/ledger";
 import type {
   ClaimRecord,
   ClientEventFact,
@@ -14,7 +14,6 @@ import type { AnchorId, LeafKind } from "@event-anchoring/protocol";
 import { byteaArray, prefixArray, textArray } from "./binary-array.ts";
 import type { Parameter, Reader } from "./connection.ts";
 import { StoreError } from "./errors.ts";
-import { clientEventLookup } from "./ledger-codec.ts";
 import { CONTENT_HASH } from "./leaf-columns.ts";
 import type { OriginNumbers } from "./origin-numbers.ts";
 import {
@@ -220,7 +219,9 @@ function partsOf(query: StoredFactsQuery): Map<PartName, readonly Parameter[]> {
   if (anchors.length > 0) parts.set("anchors", [prefixArray(anchors), byteaArray(anchors)]);
   if (clientEvents.length > 0) {
     parts.set("clientEvents", [
-      prefixArray(clientEvents.map((event) => clientEventLookup(event.apiClientId, event.clientEventId))),
+      prefixArray(
+        clientEvents.map((event) => clientEventLookup(event.apiClientId, event.clientEventId, nodeCrypto.sha256)),
+      ),
       byteaArray(clientEvents.map(({ apiClientId }) => apiClientId)),
       textArray(clientEvents.map(({ clientEventId }) => clientEventId)),
     ]);

@@ -1,7 +1,6 @@
 /** What the state tables hold, in bytes. Local to this node's database; what nodes must agree on is elsewhere. */
 import { createHash } from "node:crypto";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ByteReader, ByteWriter, asciiToBytes, bytesToAscii, concatBytes } from "@event-anchoring/protocol";
+import { ByteReader, ByteWriter, asciiToBytes, bytesToAscii } from "@event-anchoring/protocol";
 import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
 import type { Cosignature, DecidedGroupId, GroupId } from "@event-anchoring/ledger";
 
@@ -22,11 +21,16 @@ export interface LedgerRow {
   readonly rules: number;
   /** Time of the newest entry, Unix milliseconds: no later one is accepted before it. */
   readonly stampMs: number;
+  /** Root of the state tree, 32 bytes. */
+  readonly stateRoot: Uint8Array;
+  /** Running hashes, 32 bytes each. */
+  readonly groupIdsHash: Uint8Array;
+  readonly clientEventsHash: Uint8Array;
 }
 
 /** SHA-256 over the columns in the order of the table; conf_state as 0x00 if null, else 0x01 and its bytes. */
 export function ledgerRowChecksum(row: LedgerRow): Uint8Array {
-  const writer = new ByteWriter(104)
+  const writer = new ByteWriter(200)
     .u64(row.appliedIndex)
     .u64(row.appliedTerm)
     .bytes(row.effect, 32)
@@ -35,15 +39,13 @@ export function ledgerRowChecksum(row: LedgerRow): Uint8Array {
     .u16(row.rules)
     .u64(row.stampMs)
     .u64(row.groupIdsFrom)
+    .bytes(row.stateRoot, 32)
+    .bytes(row.groupIdsHash, 32)
+    .bytes(row.clientEventsHash, 32)
     .u8(row.confState === null ? 0 : 1);
   const hash = createHash("sha256").update(writer.finish());
   if (row.confState !== null) hash.update(row.confState);
   return hash.digest();
-}
-
-/** Where a client event id is looked up: SHA-256(api client id ‖ id), of which the first 8 bytes are the index key. */
-export function clientEventLookup(apiClientId: Uint8Array, clientEventId: string): Uint8Array {
-  return nodeCrypto.sha256(concatBytes(apiClientId, asciiToBytes(clientEventId)));
 }
 
 /** u16 count; each: u16 length and node id, u64 time, 64 bytes. */

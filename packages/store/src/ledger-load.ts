@@ -86,6 +86,9 @@ export async function loadLedgerRow(session: Reader): Promise<LedgerRow> {
     conf_state: Uint8Array | null;
     rules: number;
     stamp_ms: number;
+    state_root: Uint8Array;
+    group_ids_hash: Uint8Array;
+    client_events_hash: Uint8Array;
     checksum: Uint8Array;
   }>({ text: "SELECT * FROM state.ledger" });
   const found = rows[0];
@@ -100,6 +103,9 @@ export async function loadLedgerRow(session: Reader): Promise<LedgerRow> {
     confState: found.conf_state,
     rules: found.rules,
     stampMs: found.stamp_ms,
+    stateRoot: found.state_root,
+    groupIdsHash: found.group_ids_hash,
+    clientEventsHash: found.client_events_hash,
   };
   if (!equalBytes(found.checksum, ledgerRowChecksum(row))) {
     throw new StoreError("corrupt", "the row of the ledger does not match its checksum");
@@ -287,6 +293,8 @@ export async function loadLedger(session: Reader): Promise<LedgerParts> {
     lastAcceptedMs: row.lastAcceptedMs,
     rules: row.rules,
     stampMs: row.stampMs,
+    groupIdsHash: row.groupIdsHash,
+    clientEventsHash: row.clientEventsHash,
     trustRoots: await loadTrustRoots(session),
     origins,
     apiKeys: apiKeys.map(toApiKey),

@@ -1,5 +1,6 @@
-import type { EntryDecision, Facts, FactsQuery, StoredLedger } from "@event-anchoring/ledger";
-import { frontierRoot } from "@event-anchoring/protocol";
+import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
+import type { EntryDecision, Facts, FactsQuery, StateTreeUpdate, StoredLedger } from "@event-anchoring/ledger";
+import { equalBytes, frontierRoot } from "@event-anchoring/protocol";
 import type { Frontier, OriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { ConfState, RaftIndex, Term } from "raft-ts";
@@ -15,6 +16,7 @@ import { assertMigrated } from "./migrate.ts";
 import { OriginNumbers } from "./origin-numbers.ts";
 import { decodeConfState, encodeConfState } from "./raft-codec.ts";
 import { assertSafeSettings } from "./settings.ts";
+import { StateTree } from "./state-tree.ts";
 import { thinCertificates } from "./thin-certificates.ts";
 import type { ThinCertificatesRequest, ThinnedCertificates } from "./thin-certificates.ts";
 
@@ -31,12 +33,19 @@ export interface LoadedLedger {
   readonly confState: ConfState | null;
   readonly appliedIndex: RaftIndex;
   readonly appliedTerm: Term;
+  /** Root of the state tree, 32 bytes. */
+  readonly stateRoot: Uint8Array;
 }
 
 export interface ApplyRequest {
   readonly decision: EntryDecision;
   /** The membership after this entry; null: as before. */
   readonly confState: ConfState | null;
+}
+
+export interface AppliedEntry {
+  /** Root of the state tree after the entry, 32 bytes. */
+  readonly stateRoot: Uint8Array;
 }
 
 /** Rows of forgotten group ids may stay for this many entries, so that most entries delete nothing. */
@@ -53,6 +62,7 @@ export class LedgerStore {
   readonly #connection: Connection;
   #numbers = new OriginNumbers();
   #row: LedgerRow | null = null;
+  readonly #stateTree = new StateTree();
   #deletedGroupIdsBelow = 0;
   #isUnknown = false;
 
@@ -93,6 +103,10 @@ export class LedgerStore {
       loadLedger,
       "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     );
+    const treeRoot = await this.#stateTree.load(this.#connection);
+    if (!equalBytes(treeRoot, row.stateRoot)) {
+      throw new StoreError("corrupt", "the state tree does not have the root that the row of the ledger names");
+    }
     const numbers = new OriginNumbers();
     for (const { origin, origin_fingerprint: fingerprint } of originRows) numbers.add(origin, fingerprint);
     this.#numbers = numbers;
@@ -103,6 +117,7 @@ export class LedgerStore {
       confState: row.confState === null ? null : decodeConfState(row.confState),
       appliedIndex: row.appliedIndex,
       appliedTerm: row.appliedTerm,
+      stateRoot: row.stateRoot,
     };
   }
 
@@ -117,13 +132,14 @@ export class LedgerStore {
    * @throws StoreError `out_of_order` unless the entry before it is the last applied one (then nothing is written),
    *   `unknown_outcome`, `full`, `unavailable`
    */
-  async apply(request: ApplyRequest): Promise<void> {
+  async apply(request: ApplyRequest): Promise<AppliedEntry> {
     const { decision } = request;
     const before = this.#usableRow();
     if (decision.index !== before.appliedIndex + 1) {
       throw new StoreError("out_of_order", `entry ${decision.index} after applied index ${before.appliedIndex}`);
     }
     const numbers = this.#numbersAfter(decision);
+    const stateTree = await this.#stateTreeAfter(decision);
     const row: LedgerRow = {
       appliedIndex: decision.index,
       appliedTerm: decision.term,
@@ -134,12 +150,16 @@ export class LedgerStore {
       confState: request.confState === null ? before.confState : encodeConfState(request.confState),
       rules: decision.rules,
       stampMs: decision.stampMs,
+      stateRoot: stateTree?.rootHash ?? before.stateRoot,
+      groupIdsHash: decision.groupIdsHash,
+      clientEventsHash: decision.clientEventsHash,
     };
     const deletesGroupIds = row.groupIdsFrom - this.#deletedGroupIdsBelow >= FORGOTTEN_ENTRIES_MAX;
     const { statement, values } = buildApply({
       decision,
       row,
-      previousIndex: before.appliedIndex,
+      before,
+      stateTree,
       numbers,
       deleteGroupIdsBelow: deletesGroupIds ? row.groupIdsFrom : null,
     });
@@ -150,7 +170,17 @@ export class LedgerStore {
     }
     this.#numbers = numbers;
     this.#row = row;
+    if (stateTree !== null) this.#stateTree.note(stateTree);
     if (deletesGroupIds) this.#deletedGroupIdsBelow = row.groupIdsFrom;
+    return { stateRoot: row.stateRoot };
+  }
+
+  /** null: the entry changes nothing in it, as entries of events do. */
+  async #stateTreeAfter({ writes }: EntryDecision): Promise<StateTreeUpdate | null> {
+    const entries = stateEntriesOf(writes);
+    if (entries.length === 0) return null;
+    const leaves = entries.map((entry) => stateLeafOf(entry, nodeCrypto.sha256));
+    return this.#stateTree.update(this.#connection, leaves);
   }
 
   /** Deletes a few of an origin's older certificates: on this node alone, and no part of what the log decides. */

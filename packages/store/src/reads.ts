@@ -1,4 +1,6 @@
+import { clientEventLookup } from "@event-anchoring/ledger";
 import type { AsOf, ApiKey, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { byteaArray, prefixArray } from "./binary-array.ts";
@@ -6,7 +8,6 @@ import type { Parameter } from "./connection.ts";
 import { loadDatabaseUsage } from "./database-usage.ts";
 import type { DatabaseUsage } from "./database-usage.ts";
 import { StoreError } from "./errors.ts";
-import { clientEventLookup } from "./ledger-codec.ts";
 import { toApiKey } from "./ledger-load.ts";
 import type { ApiKeyRow } from "./ledger-load.ts";
 import { assertMigrated } from "./migrate.ts";
@@ -235,7 +236,7 @@ export class Reads {
     apiClientId: Uint8Array,
     clientEventId: string,
   ): Promise<AsOfApplied & { readonly anchor: StoredAnchor | null; readonly isErased: boolean }> {
-    const prefix = prefixArray([clientEventLookup(apiClientId, clientEventId)]);
+    const prefix = prefixArray([clientEventLookup(apiClientId, clientEventId, nodeCrypto.sha256)]);
     const { appliedIndex, rows } = await this.#select<AnchorRow>(
       ANCHOR_BY_CLIENT_EVENT,
       [prefix, apiClientId, clientEventId],

@@ -12,11 +12,15 @@ import { assertMigrated } from "./migrate.ts";
 import { SNAPSHOT_CHUNK_BYTES, encodeRecord } from "./snapshot-format.ts";
 import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
 import { snapshotRecords } from "./snapshot-stream.ts";
+import { adoptState } from "./state-point.ts";
+import type { SignedStatePoint } from "./state-point.ts";
 
 export interface ExportSnapshotOptions {
   readonly url: string;
   /** Where the spool file is made. It needs as much space as the leaves, and vanishes when this process ends. */
   readonly directory: string;
+  /** What to export; null: the state as it is, which nobody has signed. */
+  readonly point: SignedStatePoint | null;
 }
 
 /** Cuts the stream into chunks, hashes them and writes them to the spool file. */
@@ -70,10 +74,15 @@ class ChunkWriter {
   }
 }
 
-async function writeStream(session: Session, file: FileHandle): Promise<SnapshotManifest> {
+async function writeStream(
+  session: Session,
+  file: FileHandle,
+  point: SignedStatePoint | null,
+): Promise<SnapshotManifest> {
+  if (point !== null) await adoptState(session, point.databaseSnapshot);
   const row = await loadLedgerRow(session);
   const writer = new ChunkWriter(file);
-  for await (const records of snapshotRecords(session, row)) await writer.add(records);
+  for await (const records of snapshotRecords(session, row, point?.stateHead ?? null)) await writer.add(records);
   return writer.finish(row);
 }
 
@@ -134,7 +143,7 @@ export async function exportSnapshot(options: ExportSnapshotOptions): Promise<Sn
     const file = await openSpoolFile(options.directory);
     try {
       const manifest = await connection.transaction(
-        (session) => writeStream(session, file),
+        (session) => writeStream(session, file, options.point),
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
       );
       return new SnapshotExport(manifest, file);

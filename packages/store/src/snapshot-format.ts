@@ -1,7 +1,8 @@
 /**
- * A snapshot is a stream of records: a header, trust roots, API keys, group ids, then leaves by sequence, each followed
- * by the certificate of the tree that it completes, and an end. Tiles, look-up keys, statuses and positions are not in
- * it: whoever installs it makes them anew. The stream is cut into chunks of equal size, whatever lies at the cuts.
+ * A snapshot is a stream of records: a header, trust roots, the state head that a quorum signed, API keys, group ids,
+ * then leaves by sequence, each followed by the certificate of the tree that it completes, and an end. Tiles, look-up
+ * keys, statuses and positions are not in it: whoever installs it makes them anew. The stream is cut into chunks of
+ * equal size, whatever lies at the cuts.
  */
 import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey, Cosignature } from "@event-anchoring/ledger";
@@ -39,7 +40,16 @@ const RECORD_BYTES_MAX = 1024 * 1024;
 
 const CLIENT_EVENT = { none: 0, clear: 1, erased: 2 } as const;
 
-const RECORD = { header: 0, trustRoot: 1, apiKey: 2, groupIds: 3, leaf: 4, certificate: 5, end: 255 } as const;
+const RECORD = {
+  header: 0,
+  trustRoot: 1,
+  stateHead: 2,
+  apiKey: 3,
+  groupIds: 4,
+  leaf: 5,
+  certificate: 6,
+  end: 255,
+} as const;
 
 export interface SnapshotHeader {
   readonly type: "header";
@@ -49,6 +59,8 @@ export interface SnapshotHeader {
   readonly nextSequence: number;
   readonly lastAcceptedMs: number;
   readonly groupIdsFrom: number;
+  /** Running hash of the groups that were decided before `groupIdsFrom`, 32 bytes. */
+  readonly groupIdsHashBefore: Uint8Array;
   /** null: the members are still those with which the cluster was born, the active nodes of trust root version 1. */
   readonly confState: ConfState | null;
   /** By which the next entry is decided. */
@@ -60,6 +72,13 @@ export interface SnapshotHeader {
 export interface SnapshotTrustRoot {
   readonly type: "trust_root";
   readonly document: string;
+}
+
+/** The state head after the entry, as a quorum signed it. */
+export interface SnapshotStateHead {
+  readonly type: "state_head";
+  /** The signed note. */
+  readonly note: string;
 }
 
 export interface SnapshotApiKey {
@@ -113,6 +132,7 @@ export interface SnapshotEnd {
 export type SnapshotRecord =
   | SnapshotHeader
   | SnapshotTrustRoot
+  | SnapshotStateHead
   | SnapshotApiKey
   | SnapshotGroupIds
   | SnapshotLeaf
@@ -123,7 +143,7 @@ function writeHeader(writer: ByteWriter, header: SnapshotHeader): void {
   writer.u8(FORMAT_VERSION);
   writer.u64(header.raftIndex).u64(header.raftTerm).bytes(header.effect, 32);
   writer.u64(header.nextSequence).u64(header.lastAcceptedMs).u16(header.rules).u64(header.stampMs);
-  writer.u64(header.groupIdsFrom);
+  writer.u64(header.groupIdsFrom).bytes(header.groupIdsHashBefore, 32);
   writer.lengthPrefixed16(header.confState === null ? NO_BYTES : encodeConfState(header.confState));
 }
 
@@ -165,6 +185,9 @@ function writeBody(writer: ByteWriter, record: SnapshotRecord): number {
     case "trust_root":
       writer.lengthPrefixed32(utf8ToBytes(record.document));
       return RECORD.trustRoot;
+    case "state_head":
+      writer.lengthPrefixed32(utf8ToBytes(record.note));
+      return RECORD.stateHead;
     case "api_key":
       writeApiKey(writer, record.apiKey);
       return RECORD.apiKey;
@@ -210,6 +233,7 @@ function readHeader(reader: ByteReader): SnapshotHeader {
     rules: reader.u16(),
     stampMs: reader.u64(),
     groupIdsFrom: reader.u64(),
+    groupIdsHashBefore: reader.bytes(32),
     confState: readConfState(reader.lengthPrefixed16()),
   };
 }
@@ -257,6 +281,8 @@ function readBody(kind: number, reader: ByteReader): SnapshotRecord {
       return readHeader(reader);
     case RECORD.trustRoot:
       return { type: "trust_root", document: bytesToUtf8(reader.lengthPrefixed32()) };
+    case RECORD.stateHead:
+      return { type: "state_head", note: bytesToUtf8(reader.lengthPrefixed32()) };
     case RECORD.apiKey:
       return readApiKey(reader);
     case RECORD.groupIds:

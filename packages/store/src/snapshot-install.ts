@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
-import type { RuleTable } from "@event-anchoring/ledger";
+import type { RuleTable, StateTreeUpdate, StateWrites } from "@event-anchoring/ledger";
+import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { DecodeError, InvalidBytesError, equalBytes, frontierRoot, raftIdOf } from "@event-anchoring/protocol";
+import {
+  DecodeError,
+  EMPTY_STATE_ROOT,
+  InvalidBytesError,
+  equalBytes,
+  frontierRoot,
+  raftIdOf,
+} from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
 import type { ConfState, EntryId } from "raft-ts";
 import { buildInsert } from "./apply.ts";
@@ -24,7 +32,9 @@ import { RecordDecoder } from "./snapshot-format.ts";
 import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
 import { deriveRecords } from "./snapshot-records.ts";
 import { SnapshotRebuild } from "./snapshot-rebuild.ts";
-import type { RebuiltOrigin } from "./snapshot-rebuild.ts";
+import type { GroupIdsRow, RebuiltOrigin } from "./snapshot-rebuild.ts";
+import { verifySnapshotState } from "./snapshot-state.ts";
+import { StateTree } from "./state-tree.ts";
 
 /** An origin of a snapshot that is not in force yet. */
 export interface SnapshotOrigin extends RebuiltOrigin {
@@ -46,6 +56,8 @@ export interface InstallSnapshotOptions {
   /** In order. They may take their time: nothing is visible, and nothing is lost if they stop. */
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   readonly checks: SnapshotChecks;
+  /** `optional`: a snapshot without a state head is taken as well, on the word of whoever brings it. */
+  readonly stateHead: "required" | "optional";
   /** What the program that goes on from here can decide by; absent: this release. */
   readonly ruleTable?: RuleTable;
   /** The group's members, if they are others than the snapshot says. */
@@ -70,6 +82,7 @@ const STATE_TABLES = [
   "claims",
   "grants",
   "revocations",
+  "tree_pages",
   "tiles",
   "certificates",
   "api_keys",
@@ -120,6 +133,8 @@ class SnapshotInstaller {
   readonly #rebuild: SnapshotRebuild;
   readonly #decoder = new RecordDecoder();
   readonly #numbers = new OriginNumbers();
+  readonly #stateTree = new StateTree();
+  #stateRoot = EMPTY_STATE_ROOT;
   #hasCheckedChain = false;
 
   constructor(session: Session, options: InstallSnapshotOptions) {
@@ -153,14 +168,21 @@ class SnapshotInstaller {
     if (!this.#rebuild.isEnded || this.#decoder.pendingBytes > 0) {
       throw new StoreError("snapshot_refused", "the snapshot does not end with its end");
     }
-    const confState = await this.#writeLedgerRow();
+    const confState = this.#rebuild.header.confState ?? birthConfState(this.#rebuild.chain);
+    this.#verifyState(confState);
+    await this.#writeLedgerRow(this.#options.confState ?? confState);
     // What a restart would load is loaded here: whatever it refuses is refused before anything is in force.
     await loadLedger(this.#session);
     await this.#checkOrigins();
     const point = { index: manifest.raftIndex, term: manifest.raftTerm };
     await resetRaftLog(this.#session, point);
     await this.#raiseTerm(point);
-    return { point, confState };
+    return { point, confState: this.#options.confState ?? confState };
+  }
+
+  #verifyState(confState: ConfState): void {
+    if (this.#options.stateHead === "optional" && this.#rebuild.stateHead === null) return;
+    verifySnapshotState(this.#rebuild, { stateRoot: this.#stateRoot, confState });
   }
 
   #decode(chunk: Uint8Array): SnapshotRecord[] {
@@ -172,15 +194,32 @@ class SnapshotInstaller {
     const { writes, erased, recordLeaves, groupIds } = this.#rebuild.take();
     for (const { originFingerprint } of writes.originStatuses) this.#numbers.add(this.#numbers.next, originFingerprint);
     const records = await deriveRecords(this.#session, recordLeaves, this.#numbers);
-    const { statement, values } = buildInsert({ ...writes, ...records }, this.#numbers, erased);
+    const all = { ...writes, ...records };
+    const stateTree = await this.#growStateTree({ ...all, erasures: erased });
+    const { statement, values } = buildInsert(all, this.#numbers, { erased, stateTree });
     await this.#session.write(statement, values);
-    if (groupIds.length === 0) return;
+    this.#stateTree.note(stateTree);
+    if (groupIds.length > 0) await this.#writeGroupIds(groupIds);
+  }
+
+  async #growStateTree(writes: StateWrites): Promise<StateTreeUpdate> {
+    const leaves = stateEntriesOf(writes).map((entry) => stateLeafOf(entry, nodeCrypto.sha256));
+    const update = await this.#stateTree.update(this.#session, leaves);
+    this.#stateRoot = update.rootHash;
+    return update;
+  }
+
+  async #writeGroupIds(rows: readonly GroupIdsRow[]): Promise<void> {
     await this.#session.write(
       {
-        text: `INSERT INTO state.group_ids (index, groups)
-          SELECT * FROM unnest($1::bigint[], $2::bytea[])`,
+        text: `INSERT INTO state.group_ids (index, groups, hash_before)
+          SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])`,
       },
-      [bigintArray(groupIds.map(({ index }) => index)), byteaArray(groupIds.map(({ groups }) => groups))],
+      [
+        bigintArray(rows.map(({ index }) => index)),
+        byteaArray(rows.map(({ groups }) => groups)),
+        byteaArray(rows.map(({ hashBefore }) => hashBefore)),
+      ],
     );
   }
 
@@ -204,15 +243,14 @@ class SnapshotInstaller {
     return frontierRoot(await loadFrontier(this.#session, originFingerprint, treeSize), nodeCrypto.sha256);
   }
 
-  async #writeLedgerRow(): Promise<ConfState> {
-    const { header, chain } = this.#rebuild;
+  async #writeLedgerRow(confState: ConfState): Promise<void> {
+    const { header, runningHashes } = this.#rebuild;
     const { manifest } = this.#options;
     const isSame =
       header.raftIndex === manifest.raftIndex &&
       header.raftTerm === manifest.raftTerm &&
       equalBytes(header.effect, manifest.effect);
     if (!isSame) throw new StoreError("snapshot_refused", "header and manifest speak of different entries");
-    const confState = this.#options.confState ?? header.confState ?? birthConfState(chain);
     const row: LedgerRow = {
       appliedIndex: header.raftIndex,
       appliedTerm: header.raftTerm,
@@ -223,12 +261,14 @@ class SnapshotInstaller {
       confState: encodeConfState(confState),
       rules: header.rules,
       stampMs: header.stampMs,
+      stateRoot: this.#stateRoot,
+      ...runningHashes,
     };
     await this.#session.write(
       {
         text: `UPDATE state.ledger SET applied_index = $1, applied_term = $2, effect = $3, next_sequence = $4,
           last_accepted_ms = $5, group_ids_from = $6, conf_state = $7, rules = $8, stamp_ms = $9,
-          checksum = $10`,
+          state_root = $10, group_ids_hash = $11, client_events_hash = $12, checksum = $13`,
       },
       [
         row.appliedIndex,
@@ -240,10 +280,12 @@ class SnapshotInstaller {
         row.confState,
         row.rules,
         row.stampMs,
+        row.stateRoot,
+        row.groupIdsHash,
+        row.clientEventsHash,
         ledgerRowChecksum(row),
       ],
     );
-    return confState;
   }
 
   /** A log never begins in a later term than the stored one. Nobody was voted for in a term that is new to us. */
@@ -272,8 +314,8 @@ function birthConfState(chain: TrustRootChain | null): ConfState {
  * and look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be
  * closed, and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
  *
- * API keys, group ids, and which API client an event is of, are not provable from leaves; nor is what an erased id was.
- * The effect chain, compared with the other nodes from here on, is what speaks for them.
+ * What leaves do not prove (members, API keys, endings, group ids, which API client an event is of, what was erased) is
+ * held against the state head that a quorum signed.
  * @throws StoreError `snapshot_refused`, `locked`, `unavailable`, `full`, `unknown_outcome`; whatever a check throws
  */
 export async function installSnapshot(options: InstallSnapshotOptions): Promise<InstalledSnapshot> {

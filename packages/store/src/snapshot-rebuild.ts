@@ -1,5 +1,14 @@
 /** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
-import { RELEASE_RULES, RULES_FIRST, TileAccumulator, eventContentHash } from "@event-anchoring/ledger";
+import {
+  CLIENT_EVENT_PREFIX_BYTES,
+  RELEASE_RULES,
+  RULES_FIRST,
+  TileAccumulator,
+  clientEventLookup,
+  eventContentHash,
+  nextClientEventsHash,
+  nextGroupIdsHash,
+} from "@event-anchoring/ledger";
 import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite, RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -23,9 +32,11 @@ import {
 import type { Frontier, Leaf, OriginFingerprint, SignedTrustRoot, TrustRootChain } from "@event-anchoring/protocol";
 import { StoreError } from "./errors.ts";
 import type { ErasedClientEvent } from "./apply.ts";
+import { decodeGroupIds } from "./ledger-codec.ts";
 import type {
   SnapshotCertificate,
   SnapshotClientEvent,
+  SnapshotGroupIds,
   SnapshotHeader,
   SnapshotLeaf,
   SnapshotRecord,
@@ -81,6 +92,8 @@ export interface RebuiltOrigin {
 export interface GroupIdsRow {
   readonly index: number;
   readonly groups: Uint8Array;
+  /** Running hash before this entry. */
+  readonly hashBefore: Uint8Array;
 }
 
 /** What records have become. */
@@ -122,12 +135,15 @@ function verifiedChain(documents: readonly string[]): TrustRootChain | null {
 const ORDER: Readonly<Record<SnapshotRecord["type"], number>> = {
   header: 0,
   trust_root: 1,
-  api_key: 2,
-  group_ids: 3,
-  leaf: 4,
-  certificate: 4,
-  end: 5,
+  state_head: 2,
+  api_key: 3,
+  group_ids: 4,
+  leaf: 5,
+  certificate: 5,
+  end: 6,
 };
+
+const ONCE: readonly SnapshotRecord["type"][] = ["header", "state_head", "end"];
 
 /**
  * Takes records in order and gives, with `take`, the rows that they have become. The trust-root chain stands once the
@@ -154,6 +170,9 @@ export class SnapshotRebuild {
   /** Hex of the anchor ids of the claims among them. */
   #claims = new Set<string>();
   #groupIds: GroupIdsRow[] = [];
+  #stateHead: string | null = null;
+  #groupIdsHash: Uint8Array = ZERO_32;
+  #clientEventsHash: Uint8Array = ZERO_32;
 
   /** @param ruleTable what the program that is to go on from here can decide by */
   constructor(ruleTable: RuleTable = RELEASE_RULES) {
@@ -178,6 +197,16 @@ export class SnapshotRebuild {
   /** null: there was no genesis yet. */
   get chain(): TrustRootChain | null {
     return this.#chain;
+  }
+
+  /** The signed note of the state head; null: the snapshot has none. */
+  get stateHead(): string | null {
+    return this.#stateHead;
+  }
+
+  /** Running hashes over what has arrived. */
+  get runningHashes(): { readonly groupIdsHash: Uint8Array; readonly clientEventsHash: Uint8Array } {
+    return { groupIdsHash: this.#groupIdsHash, clientEventsHash: this.#clientEventsHash };
   }
 
   /** The tree that the newest leaf has grown. */
@@ -213,7 +242,7 @@ export class SnapshotRebuild {
   add(record: SnapshotRecord): void {
     const place = ORDER[record.type];
     const isInPlace = place >= this.#place && (this.#place >= 0 || record.type === "header");
-    const isAgain = place === this.#place && (record.type === "header" || record.type === "end");
+    const isAgain = place === this.#place && ONCE.includes(record.type);
     refuseUnless(isInPlace && !isAgain, () => `a ${record.type} is out of its place`);
     this.#place = place;
     if (place > ORDER.trust_root && !this.#hasChain) this.#startChain();
@@ -224,13 +253,14 @@ export class SnapshotRebuild {
       case "trust_root":
         this.#documents.push(record.document);
         return;
+      case "state_head":
+        this.#stateHead = record.note;
+        return;
       case "api_key":
         this.#addApiKey(record.apiKey);
         return;
       case "group_ids":
-        refuseUnless(record.index > this.#lastGroupIndex, () => `group ids of ${record.index} are out of order`);
-        this.#lastGroupIndex = record.index;
-        this.#groupIds.push({ index: record.index, groups: record.groups });
+        this.#addGroupIds(record);
         return;
       case "leaf":
         this.#addLeaf(record);
@@ -253,6 +283,7 @@ export class SnapshotRebuild {
     refuseUnless(rules >= RULES_FIRST && rules <= max, () => `rules ${rules}, this program has ${max}`);
     refuseUnless(stampMs >= lastAcceptedMs, () => `the time is ${stampMs}, the newest leaf's ${lastAcceptedMs}`);
     this.#header = header;
+    this.#groupIdsHash = header.groupIdsHashBefore;
   }
 
   #startChain(): void {
@@ -269,6 +300,17 @@ export class SnapshotRebuild {
       });
       this.#writes.originStatuses.push({ originFingerprint, status });
     }
+  }
+
+  #addGroupIds({ index, groups }: SnapshotGroupIds): void {
+    refuseUnless(index > this.#lastGroupIndex, () => `group ids of ${index} are out of order`);
+    this.#lastGroupIndex = index;
+    this.#groupIds.push({ index, groups, hashBefore: this.#groupIdsHash });
+    this.#groupIdsHash = nextGroupIdsHash(
+      this.#groupIdsHash,
+      { index, groupIds: decodeGroupIds(groups, index) },
+      sha256,
+    );
   }
 
   #addApiKey(key: ApiKey): void {
@@ -323,6 +365,8 @@ export class SnapshotRebuild {
     refuseUnless(isMeant, () => `leaf ${sequence} has another client event id`);
     if (!isEvent || clientEvent === null) return;
     const contentHash = eventContentHash(leaf, sha256);
+    const mark = { sequence, apiClientId: clientEvent.apiClientId, prefix: prefixOf(clientEvent) };
+    this.#clientEventsHash = nextClientEventsHash(this.#clientEventsHash, mark, sha256);
     if (clientEvent.isErased) {
       const { apiClientId, prefix } = clientEvent;
       this.#erased.push({ sequence, apiClientId, prefix, contentHash });
@@ -413,6 +457,12 @@ export class SnapshotRebuild {
       rootHash: frontierRoot(frontier, sha256),
     }));
   }
+}
+
+function prefixOf(event: SnapshotClientEvent): Uint8Array {
+  if (event.isErased) return event.prefix;
+  const { apiClientId, clientEventId } = event;
+  return clientEventLookup(apiClientId, clientEventId, sha256).subarray(0, CLIENT_EVENT_PREFIX_BYTES);
 }
 
 function decodeSnapshotLeaf(bytes: Uint8Array, sequence: number): Leaf {

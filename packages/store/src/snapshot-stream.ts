@@ -23,7 +23,8 @@ const LEAVES = {
 
 const GROUP_IDS = {
   name: "export_group_ids",
-  text: `SELECT index, groups FROM state.group_ids WHERE index >= $1 ORDER BY index LIMIT ${ROWS_PER_READ}`,
+  text: `SELECT index, groups, hash_before FROM state.group_ids
+    WHERE index >= $1 ORDER BY index LIMIT ${ROWS_PER_READ}`,
 };
 
 interface LeafRow {
@@ -61,7 +62,18 @@ function leafRecords(row: LeafRow): SnapshotRecord[] {
   return [leaf, certificate];
 }
 
-function headerOf(row: LedgerRow): SnapshotHeader {
+/** The running hash before the first row of group ids that is kept. */
+async function groupIdsHashBefore(session: Reader, row: LedgerRow): Promise<Uint8Array> {
+  const [first] = await session.read<{ hash_before: Uint8Array }>(
+    {
+      text: "SELECT hash_before FROM state.group_ids WHERE index >= $1 ORDER BY index LIMIT 1",
+    },
+    [row.groupIdsFrom],
+  );
+  return first?.hash_before ?? row.groupIdsHash;
+}
+
+async function headerOf(session: Reader, row: LedgerRow): Promise<SnapshotHeader> {
   return {
     type: "header",
     raftIndex: row.appliedIndex,
@@ -70,17 +82,23 @@ function headerOf(row: LedgerRow): SnapshotHeader {
     nextSequence: row.nextSequence,
     lastAcceptedMs: row.lastAcceptedMs,
     groupIdsFrom: row.groupIdsFrom,
+    groupIdsHashBefore: await groupIdsHashBefore(session, row),
     confState: row.confState === null ? null : decodeConfState(row.confState),
     rules: row.rules,
     stampMs: row.stampMs,
   };
 }
 
-async function* tableRecords(session: Reader, row: LedgerRow): AsyncGenerator<readonly SnapshotRecord[]> {
+async function* tableRecords(
+  session: Reader,
+  row: LedgerRow,
+  stateHead: string | null,
+): AsyncGenerator<readonly SnapshotRecord[]> {
   const trustRoots = await session.read<{ document: string }>({
     text: "SELECT document FROM state.trust_roots ORDER BY version",
   });
   yield trustRoots.map(({ document }) => ({ type: "trust_root", document }));
+  if (stateHead !== null) yield [{ type: "state_head", note: stateHead }];
   const keys = await session.read<ApiKeyRow>({ text: "SELECT * FROM state.api_keys ORDER BY key_id" });
   yield keys.map((key) => ({ type: "api_key", apiKey: toApiKey(key) }));
   for (let from = row.groupIdsFrom; ;) {
@@ -106,11 +124,16 @@ async function* leafRecordsOf(session: Reader, nextSequence: number): AsyncGener
 /**
  * Every record from the header to the end, in batches.
  * @param session within one repeatable-read transaction, in which `row` was read too
+ * @param stateHead the signed note of the state head after `row`; null: there is none
  * @throws StoreError `corrupt`
  */
-export async function* snapshotRecords(session: Reader, row: LedgerRow): AsyncGenerator<readonly SnapshotRecord[]> {
-  yield [headerOf(row)];
-  yield* tableRecords(session, row);
+export async function* snapshotRecords(
+  session: Reader,
+  row: LedgerRow,
+  stateHead: string | null,
+): AsyncGenerator<readonly SnapshotRecord[]> {
+  yield [await headerOf(session, row)];
+  yield* tableRecords(session, row, stateHead);
   yield* leafRecordsOf(session, row.nextSequence);
   yield [{ type: "end" }];
 }

@@ -34,7 +34,7 @@ beforeAll(async () => {
   sender = await startSender();
   folder = mkdtempSync(join(tmpdir(), "anchoring-backup-"));
   path = join(folder, "whole");
-  written = await writeBackup({ url: sender.database.url, path, nodeId: null, nowMs: 1_800_000_000_000 });
+  written = await writeBackup({ point: null, url: sender.database.url, path, nodeId: null, nowMs: 1_800_000_000_000 });
 }, TIMEOUT_MS);
 
 afterAll(async () => {
@@ -63,7 +63,15 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 function restore(file: BackupFile, url: string, change: Partial<RestoreBackupOptions> = {}): Promise<unknown> {
-  return restoreBackup({ file, url, nodeId: "d", judgeChain: () => {}, newGroup: null, ...change });
+  return restoreBackup({
+    stateHead: "optional",
+    file,
+    url,
+    nodeId: "d",
+    judgeChain: () => {},
+    newGroup: null,
+    ...change,
+  });
 }
 
 describe("a backup", () => {
@@ -103,20 +111,24 @@ describe("a backup", () => {
     const url = new URL(sender.database.url);
     url.username = sender.server.readOnlyRole;
     const other = join(folder, "read-only");
-    const again = await writeBackup({ url: url.href, path: other, nodeId: "a", nowMs: 1_800_000_000_000 });
+    const again = await writeBackup({ point: null, url: url.href, path: other, nodeId: "a", nowMs: 1_800_000_000_000 });
     expect(again.manifest).toEqual({ ...written.manifest, nodeId: "a" });
   });
 
   test("never takes the place of a file, and leaves nothing behind when it fails", async () => {
     const before = readdirSync(folder).length;
     const options = { url: sender.database.url, nodeId: null, nowMs: 0 };
-    await expect(writeBackup({ ...options, path })).rejects.toMatchObject({ code: "EEXIST" });
+    await expect(writeBackup({ point: null, ...options, path })).rejects.toMatchObject({ code: "EEXIST" });
     const empty = await migratedDatabase(sender.server);
-    expect(await codeOf(writeBackup({ ...options, url: empty.url, path: join(folder, "none") }))).toBe("empty_ledger");
+    expect(await codeOf(writeBackup({ point: null, ...options, url: empty.url, path: join(folder, "none") }))).toBe(
+      "empty_ledger",
+    );
     const damaged = await migratedDatabase(sender.server);
     await sender.install(damaged.url);
     await sql(superuserUrl(sender.server, damaged), "DELETE FROM state.anchors WHERE sequence = 700");
-    expect(await codeOf(writeBackup({ ...options, url: damaged.url, path: join(folder, "none") }))).toBe("corrupt");
+    expect(await codeOf(writeBackup({ point: null, ...options, url: damaged.url, path: join(folder, "none") }))).toBe(
+      "corrupt",
+    );
     expect(readdirSync(folder)).toHaveLength(before);
   });
 

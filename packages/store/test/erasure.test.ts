@@ -135,14 +135,20 @@ describe("an erased client event id", () => {
 
   test("is in no snapshot, and whoever installs it keeps the place taken and the flag", async () => {
     const { database, ledger, leaf } = await erased();
-    const snapshot = await exportSnapshot({ url: database.url, directory });
+    const snapshot = await exportSnapshot({ url: database.url, directory, point: null });
     const chunks = await chunksOf(snapshot);
     const stream = Buffer.concat(chunks);
     expect(stream.includes("kept")).toBe(true);
     expect(stream.includes(SECRET)).toBe(false);
     expect(stream.includes(Buffer.from(hash("salt one")))).toBe(false);
     const receiver = await migratedDatabase(server);
-    await installSnapshot({ url: receiver.url, manifest: snapshot.manifest, chunks, checks: ACCEPT_ALL });
+    await installSnapshot({
+      stateHead: "optional",
+      url: receiver.url,
+      manifest: snapshot.manifest,
+      chunks,
+      checks: ACCEPT_ALL,
+    });
     await snapshot.close();
     const rows = "SELECT to_jsonb(a) - 'origin' AS row FROM state.anchors a ORDER BY sequence";
     expect(await sql(superuserUrl(server, receiver), rows)).toEqual(await sql(superuserUrl(server, database), rows));
@@ -164,7 +170,7 @@ test.each([
   await sql(superuserUrl(server, database), damage);
   const reads = await Reads.open({ url: database.readOnlyUrl });
   expect(await refusalOf(reads.anchor(other.anchorId))).toBe("corrupt");
-  expect(await refusalOf(exportSnapshot({ url: database.url, directory }))).toBe("corrupt");
+  expect(await refusalOf(exportSnapshot({ url: database.url, directory, point: null }))).toBe("corrupt");
   await reads.close();
   await ledger.store.close();
 });

@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 async function recordsIn(database: TestDatabase): Promise<readonly SnapshotRecord[]> {
-  const snapshot = await exportSnapshot({ url: database.url, directory });
+  const snapshot = await exportSnapshot({ url: database.url, directory, point: null });
   const found = recordsOf(await chunksOf(snapshot));
   await snapshot.close();
   return found;

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const { harness, directory } = sending;
   await harness.run([{ kind: "raise_rules", rules: 2 }]);
   await harness.run([]);
-  const exported = await exportSnapshot({ url: database.url, directory });
+  const exported = await exportSnapshot({ url: database.url, directory, point: null });
   raised = { manifest: exported.manifest, chunks: await chunksOf(exported) };
   await exported.close();
 }, 300_000);
@@ -80,7 +80,9 @@ describe("rules in a snapshot", () => {
 
   test("that the installing program does not have are refused", async () => {
     const { url } = await migratedDatabase(sending.server);
-    expect(await refusalOf(installSnapshot({ url, ...raised, checks: ACCEPT_ALL }))).toBe("snapshot_refused");
+    expect(await refusalOf(installSnapshot({ stateHead: "optional", url, ...raised, checks: ACCEPT_ALL }))).toBe(
+      "snapshot_refused",
+    );
   });
 
   test("the receiver goes on by them, from that time on", async () => {

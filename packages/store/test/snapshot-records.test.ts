@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 async function streamOf(database: TestDatabase): Promise<Stream> {
-  const snapshot = await exportSnapshot({ url: database.url, directory });
+  const snapshot = await exportSnapshot({ url: database.url, directory, point: null });
   const stream = { manifest: snapshot.manifest, chunks: await chunksOf(snapshot) };
   await snapshot.close();
   return stream;
@@ -56,7 +56,7 @@ async function streamOf(database: TestDatabase): Promise<Stream> {
 
 async function installed(stream: Stream): Promise<TestDatabase> {
   const receiver = await migratedDatabase(server);
-  await installSnapshot({ url: receiver.url, ...stream, checks: ACCEPT_ALL });
+  await installSnapshot({ stateHead: "optional", url: receiver.url, ...stream, checks: ACCEPT_ALL });
   return receiver;
 }
 
@@ -214,7 +214,12 @@ describe("a stream that names what is not there is refused", () => {
 
   test.each(bad)("%s", async (_, leaf) => {
     const receiver = await migratedDatabase(server);
-    const install = installSnapshot({ url: receiver.url, ...withLeaf(leaf()), checks: ACCEPT_ALL });
+    const install = installSnapshot({
+      stateHead: "optional",
+      url: receiver.url,
+      ...withLeaf(leaf()),
+      checks: ACCEPT_ALL,
+    });
     expect(await refusalOf(install)).toBe("snapshot_refused");
     expect(await sql(superuserUrl(server, receiver), "SELECT * FROM state.claims")).toEqual([]);
   });
@@ -239,7 +244,12 @@ describe("a stream that names what is not there is refused", () => {
       };
     });
     const receiver = await migratedDatabase(server);
-    const install = installSnapshot({ url: receiver.url, ...forge(own.manifest, records), checks: ACCEPT_ALL });
+    const install = installSnapshot({
+      stateHead: "optional",
+      url: receiver.url,
+      ...forge(own.manifest, records),
+      checks: ACCEPT_ALL,
+    });
     expect(await refusalOf(install)).toBe("snapshot_refused");
   });
 });
@@ -251,7 +261,7 @@ describe("a snapshot is refused if its format", () => {
     const fitting = { totalBytes: bytes.length, chunkHashes: [sha256(bytes)], wholeHash: sha256(bytes) };
     const receiver = await migratedDatabase(server);
     const stream = { manifest: { ...own.manifest, ...fitting }, chunks: [bytes] };
-    const install = installSnapshot({ url: receiver.url, ...stream, checks: ACCEPT_ALL });
+    const install = installSnapshot({ stateHead: "optional", url: receiver.url, ...stream, checks: ACCEPT_ALL });
     expect(await refusalOf(install)).toBe("snapshot_refused");
   });
 });

@@ -206,13 +206,15 @@ describe("what stops an installation", () => {
       throw broken;
     }
     const options = { url: receiver.url, manifest: sender.exported.manifest, checks: ACCEPT_ALL };
-    await expect(installSnapshot({ ...options, chunks: breaking() })).rejects.toBe(broken);
+    await expect(installSnapshot({ stateHead: "optional", ...options, chunks: breaking() })).rejects.toBe(broken);
     async function* losing(): AsyncGenerator<Uint8Array> {
       yield* sender.chunks.slice(0, 1);
       await terminate(sender.server, "event-anchoring snapshot install");
       yield* sender.chunks.slice(1);
     }
-    expect(await refusalOf(installSnapshot({ ...options, chunks: losing() }))).toBe("unavailable");
+    expect(await refusalOf(installSnapshot({ stateHead: "optional", ...options, chunks: losing() }))).toBe(
+      "unavailable",
+    );
     expect(await dump(receiver)).toEqual(before);
     expect((await sender.install(receiver.url)).point.index).toBe(sender.exported.manifest.raftIndex);
   });
@@ -220,7 +222,9 @@ describe("what stops an installation", () => {
   test("a ledger or a log that is still open", async () => {
     const receiver = await migratedDatabase(sender.server);
     const { exported, chunks } = sender;
-    const options = { url: receiver.url, manifest: exported.manifest, chunks, checks: ACCEPT_ALL, lockTimeoutMs: 100 };
+    const { manifest } = exported;
+    const stateHead = "optional" as const;
+    const options = { url: receiver.url, manifest, chunks, checks: ACCEPT_ALL, stateHead, lockTimeoutMs: 100 };
     const store = await LedgerStore.open({ url: receiver.url });
     expect(await refusalOf(installSnapshot(options))).toBe("locked");
     await store.close();

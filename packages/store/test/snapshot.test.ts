@@ -115,7 +115,7 @@ describe("a round trip", () => {
     const bare = await migratedDatabase(server);
     const ledger = await StoredLedgerHarness.started(bare.url);
     await ledger.store.close();
-    const snapshot = await exportSnapshot({ url: bare.url, directory: sending.directory });
+    const snapshot = await exportSnapshot({ url: bare.url, directory: sending.directory, point: null });
     const receiver = await migratedDatabase(server);
     const { manifest } = snapshot;
     const { confState } = await sending.install(receiver.url, { manifest, chunks: await chunksOf(snapshot) });
@@ -151,7 +151,7 @@ describe("an export", () => {
     const own = await migratedDatabase(server);
     const ledger = await StoredLedgerHarness.started(own.url);
     await ledger.record(events(3000, "many").slice(0, 1000));
-    const exporting = exportSnapshot({ url: own.url, directory: sending.directory });
+    const exporting = exportSnapshot({ url: own.url, directory: sending.directory, point: null });
     for (let count = 0; count < 20; count++) await ledger.record([event(`meanwhile ${count}`)]);
     const snapshot = await exporting;
     expect(readdirSync(sending.directory)).toEqual([]);
@@ -182,7 +182,9 @@ describe("an export", () => {
     await ledger.record(events(5, "own"));
     await ledger.store.close();
     await sql(superuserUrl(server, own), "DELETE FROM state.anchors WHERE sequence = 4");
-    expect(await refusalOf(exportSnapshot({ url: own.url, directory: sending.directory }))).toBe("corrupt");
+    expect(await refusalOf(exportSnapshot({ url: own.url, directory: sending.directory, point: null }))).toBe(
+      "corrupt",
+    );
   });
 });
 

@@ -26,6 +26,7 @@ export async function createBackupCommand(
 ): Promise<ExitCode> {
   const written = await withStoreFaults(() =>
     writeBackup({
+      point: null,
       ...database,
       path: out,
       nowMs: Date.now(),

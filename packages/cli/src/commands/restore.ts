@@ -116,6 +116,7 @@ async function restore(
     throw new CliError(EXIT.invalid, "other_cluster", message);
   }
   const { point } = await restoreBackup({
+    stateHead: "optional",
     url: databaseUrl,
     file,
     nodeId,

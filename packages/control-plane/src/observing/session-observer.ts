@@ -139,7 +139,7 @@ export class SessionObserver implements SessionObserving {
   }
 
   /** Called in the turn in which the entry was decided and its certify point reached. */
-  async #apply(decision: EntryDecision, apply: () => Promise<void>): Promise<void> {
+  async #apply<Applied>(decision: EntryDecision, apply: () => Promise<Applied>): Promise<Applied> {
     const { timings } = this.#options;
     const decidedMs = this.#now();
     timings.decide.observe((decidedMs - this.#turnMs) / 1000);
@@ -147,7 +147,7 @@ export class SessionObserver implements SessionObserving {
     this.#traces?.begin("apply", decision);
     this.#onDecided(decision, decidedMs);
     try {
-      await apply();
+      return await apply();
     } finally {
       timings.apply.observe((this.#now() - decidedMs) / 1000);
       this.#traces?.end("apply", decision.index);

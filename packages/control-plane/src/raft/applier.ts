@@ -13,6 +13,7 @@ import {
 import type { Crypto } from "@event-anchoring/protocol";
 import type { ConfState, Entry, EntryMeta, RaftIndex } from "raft-ts";
 import type { EntryArrivals, OpenedEntry } from "../signatures/entry-arrivals.ts";
+import type { AppliedEntry } from "@event-anchoring/store";
 import type { PayloadCache } from "./payload-cache.ts";
 
 const READ_BYTES_MAX = 4 * 1024 * 1024;
@@ -23,7 +24,7 @@ export interface ApplyTarget {
   onTurn?(entry: { readonly index: RaftIndex; readonly term: number }): void;
   loadFacts(query: FactsQuery): Promise<Facts>;
   /** One transaction: all that was decided, and the applied index. */
-  apply(work: { decision: EntryDecision; confState: ConfState | null }): Promise<void>;
+  apply(work: { decision: EntryDecision; confState: ConfState | null }): Promise<AppliedEntry>;
 }
 
 export interface ApplierOptions {

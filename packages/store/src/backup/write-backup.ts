@@ -15,6 +15,8 @@ import { loadLedger } from "../ledger-load.ts";
 import { assertMigrated } from "../migrate.ts";
 import { encodeRecord } from "../snapshot-format.ts";
 import { snapshotRecords } from "../snapshot-stream.ts";
+import { adoptState } from "../state-point.ts";
+import type { SignedStatePoint } from "../state-point.ts";
 import { BackupError } from "./backup-error.ts";
 import { BACKUP_MARK, encodeManifest } from "./backup-format.ts";
 import type { BackupManifest } from "./backup-format.ts";
@@ -28,6 +30,8 @@ export interface WriteBackupOptions {
   readonly nodeId: string | null;
   /** Unix milliseconds. */
   readonly nowMs: number;
+  /** What to back up; null: the state as it is, which nobody has signed. */
+  readonly point: SignedStatePoint | null;
   readonly onProgress?: (leaves: number, ofLeaves: number) => void;
 }
 
@@ -144,12 +148,14 @@ async function ownNodeId(connection: Reader): Promise<string | null> {
 }
 
 async function writeTo(file: FileHandle, session: Reader, options: WriteBackupOptions): Promise<WrittenBackup> {
+  const { point } = options;
+  if (point !== null) await adoptState(session, point.databaseSnapshot);
   const { row, ledger } = await loadLedger(session);
   const manifest = manifestOf(stateOf(ledger), options);
   const out = new HashedFile(file);
   await out.add(BACKUP_MARK);
   let leaves = 0;
-  for await (const records of snapshotRecords(session, row)) {
+  for await (const records of snapshotRecords(session, row, point?.stateHead ?? null)) {
     for (const record of records) {
       if (record.type === "leaf") leaves += 1;
       await out.add(encodeRecord(record));

@@ -1,11 +1,10 @@
 /** Rows of state.anchors, and of the tables that repeat what their leaves say. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
+import { claimPairHash, clientEventLookup, grantPartiesHash } from "@event-anchoring/ledger";
 import { LEAF_KIND, anchorIdOf, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/protocol";
 import { bigintArray, byteaArray, prefixArray } from "../binary-array.ts";
 import type { Reader } from "../connection.ts";
-import { clientEventLookup } from "../ledger-codec.ts";
 import type { SnapshotClientEvent } from "../snapshot-format.ts";
 import { judgeClientEvent } from "./client-events.ts";
 import type { Findings, RowName, Value } from "./findings.ts";
@@ -86,7 +85,7 @@ function clientEventOf(row: AnchorRow, name: RowName, findings: Findings): Snaps
     findings.add(name, missing, "null", "there, as its other half is");
     return { isErased: true, apiClientId, prefix: prefix ?? new Uint8Array(PREFIX_BYTES) };
   }
-  const derived = clientEventLookup(apiClientId, clientEventId).subarray(0, PREFIX_BYTES);
+  const derived = clientEventLookup(apiClientId, clientEventId, sha256).subarray(0, PREFIX_BYTES);
   if (prefix !== null) findings.compare(name, { client_prefix: prefix }, { client_prefix: derived });
   return { isErased: false, apiClientId, clientEventId, salt };
 }

@@ -65,6 +65,7 @@ class RecordStream {
       case "api_key":
         judgeApiKey(statedKey(record.apiKey), this.findings);
         return false;
+      case "state_head":
       case "group_ids":
         return false;
       case "leaf":

@@ -9,16 +9,20 @@ import {
   cosignerName,
   formatCheckpoint,
   formatNote,
+  formatStateHead,
+  formatStateHeadNote,
   formatTrustRootText,
   makeVkey,
   originFingerprintOf,
   rootKeyName,
   rootThk,
+  stateHeadLine,
+  stateHeadMessage,
   trustRootMessage,
   trustRootSignatureLine,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
-import type { OriginFingerprint, OriginStatus, TrustRoot } from "@event-anchoring/protocol";
+import type { OriginFingerprint, OriginStatus, StateHead, TrustRoot } from "@event-anchoring/protocol";
 
 const { sha256 } = nodeCrypto;
 const CLUSTER_NAME = "test.example/store";
@@ -113,6 +117,16 @@ export function certify(originFingerprint: OriginFingerprint, treeSize: number, 
     return { nodeId, timeS, signature: cosigner.sign(cosignatureMessage(timeS, text)) };
   });
   return { originFingerprint, treeSize, rootHash, cosignatures };
+}
+
+/** The signed note of a state head. @param signers ids of the nodes that sign */
+export function signStateHead(head: StateHead, signers: readonly string[]): string {
+  const message = stateHeadMessage(formatStateHead(head));
+  const lines = NODES.filter(({ nodeId }) => signers.includes(nodeId)).map(({ nodeId, cosigner }) => {
+    const name = cosignerName(CLUSTER_NAME, nodeId);
+    return stateHeadLine({ name, publicKey: cosigner.publicKey, signature: cosigner.sign(message) }, sha256);
+  });
+  return formatStateHeadNote(head, lines);
 }
 
 /** RootTHK of version 1: what a reader pins. */

@@ -62,7 +62,7 @@ export async function startSender(): Promise<Sender> {
   const last = await harness.decide(harness.entry([]));
   await harness.store.apply({ decision: last, confState: CONF_STATE });
   advance(harness.state, last);
-  const exported = await exportSnapshot({ url: database.url, directory });
+  const exported = await exportSnapshot({ url: database.url, directory, point: null });
   const own: Stream = { manifest: exported.manifest, chunks: await chunksOf(exported) };
   return {
     server,
@@ -72,7 +72,7 @@ export async function startSender(): Promise<Sender> {
     exported,
     chunks: own.chunks,
     install: (url, stream = own, checks = ACCEPT_ALL) =>
-      installSnapshot({ url, ...stream, checks, ruleTable: NEXT_RULES }),
+      installSnapshot({ stateHead: "optional", url, ...stream, checks, ruleTable: NEXT_RULES }),
     close: async () => {
       await exported.close();
       await harness.store.close();

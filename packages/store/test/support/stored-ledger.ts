@@ -169,6 +169,8 @@ export function partsOf(state: LedgerState): StoredLedger {
     lastAcceptedMs: state.lastAcceptedMs,
     rules: state.rules,
     stampMs: state.stampMs,
+    groupIdsHash: state.groupIdsHash,
+    clientEventsHash: state.clientEventsHash,
     trustRoots: (state.trustRootChain?.versions ?? []).map(({ trustRoot, note }) => ({
       version: trustRoot.version,
       document: note,

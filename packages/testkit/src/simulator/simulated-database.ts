@@ -278,7 +278,8 @@ export class SimulatedDatabase {
     const last = this.#applied.at(-1)?.decision;
     const appliedIndex = last?.index ?? 0;
     const appliedTerm = last?.term ?? 0;
-    return { ledger: { ...ledger, appliedIndex, appliedTerm }, confState, appliedIndex, appliedTerm };
+    const { stateRoot } = this.#tables;
+    return { ledger: { ...ledger, appliedIndex, appliedTerm }, confState, appliedIndex, appliedTerm, stateRoot };
   }
 
   #openLog(process: SimulatedProcess, assertUp: () => void): RaftLogStorage {
@@ -417,6 +418,7 @@ export class SimulatedDatabase {
             this.#applied.push({ decision, confState });
             this.#tables.apply(decision);
             this.#wal += 1n;
+            return { stateRoot: this.#tables.stateRoot };
           },
           { lowMs: 0.1, highMs: 0.5, fault: null },
         );

@@ -10,11 +10,16 @@ import {
   type FoundAnchor,
   type GrantRecord,
   type RecordIndex,
+  EMPTY_STATE_PAGE,
+  type StatePage,
   claimPairHash,
   clientEventKey,
+  stateEntriesOf,
+  stateLeafOf,
+  updateStateTree,
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex } from "@event-anchoring/protocol";
+import { EMPTY_STATE_ROOT, bytesToHex } from "@event-anchoring/protocol";
 
 export class SimulatedTables implements RecordIndex {
   /** By clientEventKey. */
@@ -27,7 +32,10 @@ export class SimulatedTables implements RecordIndex {
   /** Sequences of claims by lineage, ascending. */
   readonly #lineages = new Map<number, number[]>();
   readonly #between = new Map<string, number>();
+  readonly #pages = new Map<string, StatePage>([["", EMPTY_STATE_PAGE]]);
   readonly #forgetsEndings: boolean;
+  /** Of the state tree. */
+  stateRoot: Uint8Array = EMPTY_STATE_ROOT;
 
   /** @param forgetsEndings a planted bug: revocations leave no mark on what they revoke */
   constructor(forgetsEndings = false) {
@@ -57,6 +65,15 @@ export class SimulatedTables implements RecordIndex {
     for (const write of contents) this.#contents.set(bytesToHex(write.contentHash), write);
     for (const { anchorId } of erasures) this.#setHasClientEventId(anchorId, false);
     this.#applyRecords(decision);
+    this.#growStateTree(decision);
+  }
+
+  #growStateTree({ writes }: EntryDecision): void {
+    const { sha256 } = nodeCrypto;
+    const leaves = stateEntriesOf(writes).map((entry) => stateLeafOf(entry, sha256));
+    const { rootHash, pages } = updateStateTree(this.#pages, leaves, sha256);
+    for (const [prefix, page] of pages) this.#pages.set(prefix, page);
+    this.stateRoot = rootHash;
   }
 
   claim(sequence: number): ClaimRecord | null {

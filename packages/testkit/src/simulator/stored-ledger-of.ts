@@ -54,6 +54,8 @@ export function storedLedgerOf(decisions: readonly EntryDecision[]): StoredLedge
     lastAcceptedMs: last.lastAcceptedMs,
     rules: last.rules,
     stampMs: last.stampMs,
+    groupIdsHash: last.groupIdsHash,
+    clientEventsHash: last.clientEventsHash,
     trustRoots: decisions.flatMap(({ writes }) =>
       writes.trustRoots.map(({ version, document }) => ({ version, document })),
     ),

@@ -1,0 +1,97 @@
+/** Whether a quorum signed what a snapshot says beyond its leaves. */
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { StateHeadError, bytesToHex, equalBytes, raftIdOf, verifyStateHead } from "@event-anchoring/protocol";
+import type { StateHead, TrustRootChain, VerifiedStateHead } from "@event-anchoring/protocol";
+import type { ConfState } from "raft-ts";
+import { StoreError } from "./errors.ts";
+import type { SnapshotRebuild } from "./snapshot-rebuild.ts";
+
+/** What a snapshot has become once it is unpacked. */
+export interface UnpackedState {
+  /** Root of the state tree that its records, API keys and erasures give. */
+  readonly stateRoot: Uint8Array;
+  /** The members that it says, or those with which the cluster was born. */
+  readonly confState: ConfState;
+}
+
+function refuse(what: string): StoreError {
+  return new StoreError("snapshot_refused", what);
+}
+
+function sameIds(ids: readonly bigint[], others: readonly bigint[]): boolean {
+  return ids.length === others.length && ids.every((id) => others.includes(id));
+}
+
+function sameMembers(told: StateHead["members"], { confState }: UnpackedState): boolean {
+  return (
+    sameIds(told.voters, confState.voters) &&
+    sameIds(told.votersOutgoing, confState.votersOutgoing) &&
+    sameIds(told.learners, confState.learners) &&
+    sameIds(told.learnersNext, confState.learnersNext) &&
+    told.autoLeave === confState.autoLeave
+  );
+}
+
+function sameOrigins(told: StateHead["origins"], rebuild: SnapshotRebuild): boolean {
+  const origins = new Map(rebuild.origins().map((origin) => [bytesToHex(origin.originFingerprint), origin]));
+  return (
+    told.length === origins.size &&
+    told.every(({ originFingerprint, treeSize, rootHash }) => {
+      const origin = origins.get(bytesToHex(originFingerprint));
+      return origin !== undefined && origin.treeSize === treeSize && equalBytes(origin.rootHash, rootHash);
+    })
+  );
+}
+
+/** The first thing in which the snapshot is not what the quorum signed; null: none. */
+function differenceOf(head: StateHead, rebuild: SnapshotRebuild, unpacked: UnpackedState): string | null {
+  const { header, runningHashes } = rebuild;
+  const parts: readonly (readonly [string, boolean])[] = [
+    ["log entry", head.raftIndex === header.raftIndex && head.raftTerm === header.raftTerm],
+    ["effect chain", equalBytes(head.effect, header.effect)],
+    ["leaves", head.nextSequence === header.nextSequence && head.lastAcceptedMs === header.lastAcceptedMs],
+    ["time", head.stampMs === header.stampMs],
+    ["rules", head.rules === header.rules],
+    ["members", sameMembers(head.members, unpacked)],
+    ["origins", sameOrigins(head.origins, rebuild)],
+    ["records, API keys or erasures", equalBytes(head.stateRoot, unpacked.stateRoot)],
+    ["group ids", equalBytes(head.groupIdsHash, runningHashes.groupIdsHash)],
+    ["client events", equalBytes(head.clientEventsHash, runningHashes.clientEventsHash)],
+  ];
+  return parts.find(([, isSame]) => !isSame)?.[0] ?? null;
+}
+
+/** Members come from the trust root and from nowhere else: one that it does not list, or distrusts, is none. */
+function assertMembersListed({ confState }: UnpackedState, { newest }: TrustRootChain): void {
+  const { clusterId, nodes } = newest.trustRoot;
+  const listed = nodes
+    .filter(({ status }) => status !== "distrusted")
+    .map(({ nodeId }) => raftIdOf(clusterId, nodeId, nodeCrypto.sha256));
+  const { voters, votersOutgoing, learners, learnersNext } = confState;
+  for (const id of [...voters, ...votersOutgoing, ...learners, ...learnersNext]) {
+    if (!listed.includes(id)) throw refuse(`member ${id.toString(16)} is in no trust root`);
+  }
+}
+
+/**
+ * Holds an unpacked snapshot against its state head.
+ * @throws StoreError `snapshot_refused` if it has none, if no quorum signed it, or if it says something else
+ */
+export function verifySnapshotState(rebuild: SnapshotRebuild, unpacked: UnpackedState): VerifiedStateHead {
+  const { chain, stateHead } = rebuild;
+  if (chain === null || stateHead === null) throw refuse("no quorum has signed the state: there is no state head");
+  const verified = verifiedHead(stateHead, chain);
+  const difference = differenceOf(verified.head, rebuild, unpacked);
+  if (difference !== null) throw refuse(`it differs from the state head that a quorum signed: ${difference}`);
+  assertMembersListed(unpacked, chain);
+  return verified;
+}
+
+function verifiedHead(note: string, { newest }: TrustRootChain): VerifiedStateHead {
+  try {
+    return verifyStateHead(note, newest, nodeCrypto);
+  } catch (cause) {
+    if (!(cause instanceof StateHeadError)) throw cause;
+    throw new StoreError("snapshot_refused", `the state head is refused: ${cause.code}: ${cause.message}`, { cause });
+  }
+}
