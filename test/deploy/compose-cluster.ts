@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "@event-anchoring/testkit";
+import { hasBuildKit } from "./docker-engine.ts";
 import type { DockerEngine, Ran } from "./docker-engine.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -35,6 +36,8 @@ export interface Inspected {
   readonly Mounts: readonly { readonly Type: string; readonly Destination: string; readonly RW: boolean }[];
 }
 
+const README = readFileSync(join(ROOT, "README.md"), "utf8");
+
 /** Which images docker-compose.yml and the Dockerfile begin with. */
 function imagesOf(): Readonly<Record<"node" | "postgres" | "haproxy" | "prometheus", string>> {
   const text = readFileSync(COMPOSE_FILE, "utf8") + readFileSync(join(ROOT, "deploy/Dockerfile"), "utf8");
@@ -49,6 +52,18 @@ function imagesOf(): Readonly<Record<"node" | "postgres" | "haproxy" | "promethe
     haproxy: named(/image: (haproxy:\S+)/),
     prometheus: named(/image: (prom\/prometheus:\S+)/),
   };
+}
+
+/** Pulls the images of others that are not there, else makes stand-ins. @returns their names */
+export function provideImages(engine: DockerEngine): readonly string[] {
+  const images = imagesOf();
+  const missing = Object.values(images).filter((image) => engine.docker("image", "inspect", image).status !== 0);
+  if (missing.some((image) => engine.docker("pull", "--quiet", image).status !== 0)) {
+    const folder = process.env["ANCHORING_STAND_INS"] ?? "/var/tmp/anchoring-stand-ins";
+    const { node, postgres, haproxy, prometheus } = images;
+    assertRan(engine.run("sh", [STAND_INS, folder, node, postgres, haproxy, prometheus]), "making stand-in images");
+  }
+  return Object.values(images);
 }
 
 /** Throws with what the command said. */
@@ -74,17 +89,9 @@ export class ComposeCluster {
     this.#folder = folder;
   }
 
-  /** Pulls what is not there, else makes stand-ins; builds the image; holds the ceremony. */
+  /** Pulls what is not there, else makes stand-ins; holds the ceremony. */
   static prepare(engine: DockerEngine): ComposeCluster {
-    const images = imagesOf();
-    const missing = Object.values(images).filter((image) => engine.docker("image", "inspect", image).status !== 0);
-    if (missing.some((image) => engine.docker("pull", "--quiet", image).status !== 0)) {
-      const folder = process.env["ANCHORING_STAND_INS"] ?? "/var/tmp/anchoring-stand-ins";
-      const { node, postgres, haproxy, prometheus } = images;
-      assertRan(engine.run("sh", [STAND_INS, folder, node, postgres, haproxy, prometheus]), "making stand-in images");
-    }
-    const build = ["build", "--network", "host", "--file", join(ROOT, "deploy/Dockerfile"), "--tag", IMAGE, ROOT];
-    assertRan(engine.run("docker", build, { DOCKER_BUILDKIT: "0" }), "building the image");
+    provideImages(engine);
     const cluster = new ComposeCluster(engine, mkdtempSync(join(tmpdir(), "anchoring-compose-")));
     cluster.certs("ceremony", "--env", cluster.path("env"));
     return cluster;
@@ -113,8 +120,27 @@ export class ComposeCluster {
     );
   }
 
+  /** Brings the containers up from the image that is there. */
   async up(...more: string[]): Promise<void> {
     assertRan(this.compose(...more, "up", "--detach", "--no-build"), "docker compose up");
+    await this.healthy();
+  }
+
+  /** The first start, which builds the image: by the README's own line, where there is a Docker of today. */
+  async firstUp(): Promise<void> {
+    this.engine.docker("image", "rm", "--force", IMAGE);
+    if (!hasBuildKit()) {
+      const build = ["build", "--network", "host", "--file", join(ROOT, "deploy/Dockerfile"), "--tag", IMAGE, ROOT];
+      assertRan(this.engine.run("docker", build, { DOCKER_BUILDKIT: "0" }), "building the image");
+      return this.up();
+    }
+    const [, line = ""] = /^npm ci && node certs\/ceremony\.js && (docker compose up .*)$/mu.exec(README) ?? [];
+    const environment = {
+      COMPOSE_FILE,
+      COMPOSE_PROJECT_NAME: this.#project,
+      COMPOSE_ENV_FILES: this.path("env"),
+    };
+    assertRan(this.engine.run("sh", ["-c", line], environment), line);
     await this.healthy();
   }
 

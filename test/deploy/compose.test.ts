@@ -22,7 +22,7 @@ beforeAll(async () => {
   if (missing !== null) return;
   engine = await DockerEngine.start();
   cluster = ComposeCluster.prepare(engine);
-  await cluster.up();
+  await cluster.firstUp();
   const made = assertRan(cluster.compose("run", "--rm", "-T", "anchorctl", "keys", "create"), "anchorctl keys create");
   apiKey = made.stdout.trim();
 }, 20 * MINUTES);

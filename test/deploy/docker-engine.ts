@@ -20,6 +20,11 @@ const compose = (): readonly string[] | null => {
   return has("docker-compose") ? ["docker-compose"] : null;
 };
 
+/** Whether images are built as a Docker of today builds them: Compose 2 or newer, with BuildKit. */
+export function hasBuildKit(): boolean {
+  return compose()?.[0] === "docker" && spawnSync("docker", ["buildx", "version"]).status === 0;
+}
+
 /** What is missing for a run of the compose cluster; null: nothing. */
 export function missingForCompose(): string | null {
   if (process.env["ANCHORING_COMPOSE"] !== "1") return "ANCHORING_COMPOSE=1 is not set";
@@ -44,12 +49,22 @@ export class DockerEngine {
 
   static async start(): Promise<DockerEngine> {
     if (spawnSync("docker", ["info"]).status === 0) return new DockerEngine(process.env, null);
+    return DockerEngine.startOwn(null);
+  }
+
+  /** @param networkNamespace the engine's world, as `ip netns` names it; null: this machine's network */
+  static async startOwn(networkNamespace: string | null): Promise<DockerEngine> {
     const folder = mkdtempSync(join(tmpdir(), "anchoring-docker-"));
     const socket = `unix://${join(folder, "docker.sock")}`;
     const log = openSync(join(folder, "dockerd.log"), "w");
     const own = (name: string): string => join(folder, name);
     const folders = ["--data-root", own("data"), "--exec-root", own("exec"), "--pidfile", own("pid")];
-    const child = spawn("dockerd", [...folders, "--host", socket], { stdio: ["ignore", log, log] });
+    const command = ["dockerd", ...folders, "--host", socket];
+    // Not `ip netns exec`: it hides the control groups, which are mounted below what it mounts anew.
+    const entered =
+      networkNamespace === null ? command : ["nsenter", `--net=/run/netns/${networkNamespace}`, ...command];
+    const [program = "", ...args] = entered;
+    const child = spawn(program, args, { stdio: ["ignore", log, log] });
     const engine = new DockerEngine({ ...process.env, DOCKER_HOST: socket }, { child, folder });
     await until("the engine answers", () => engine.docker("info").status === 0, 60_000);
     return engine;
@@ -69,9 +84,10 @@ export class DockerEngine {
     return this.run(program, [...first, ...args]);
   }
 
-  run(program: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Ran {
+  /** A command that speaks to this engine. @param cwd default: where the test runs */
+  run(program: string, args: readonly string[], more: Readonly<Record<string, string>> = {}, cwd?: string): Ran {
     const environment = { ...this.#environment, ...more };
-    const options = { encoding: "utf8", env: environment, maxBuffer: 64 * 1024 * 1024 } as const;
+    const options = { encoding: "utf8", env: environment, cwd, maxBuffer: 64 * 1024 * 1024 } as const;
     const { status, stdout, stderr } = spawnSync(program, args, options);
     return { status: status ?? -1, stdout, stderr };
   }

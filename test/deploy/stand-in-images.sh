@@ -6,14 +6,13 @@
 # the volumes, and what the entrypoint does with the settings that docker-compose.yml uses. Nothing else is claimed.
 set -eu
 folder=$1 node_image=$2 postgres_image=$3 haproxy_image=$4 prometheus_image=$5
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root="$folder/rootfs"
 export DOCKER_BUILDKIT=0
 
 if [ ! -e "$folder/rootfs.ready" ]; then
   rm -rf "$root"
   mkdir -p "$folder"
-  debootstrap --variant=minbase --include=ca-certificates,libstdc++6,libatomic1,haproxy,bash bookworm "$root" "$mirror"
+  debootstrap --variant=minbase --include=ca-certificates,libstdc++6,libatomic1,haproxy,bash bookworm "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
   # No service is started in a chroot, and no cluster of the packager's is made.
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { writeTrustRoots } from "@event-anchoring/provision";
+import { makePrivateDirectory, writeTrustRoots } from "@event-anchoring/provision";
 import { BackupFile, describeDifference, fsckRecords, scanBackup, writeBackup } from "@event-anchoring/store";
 import type { AskedHead, BackupManifest, ScannedBackup } from "@event-anchoring/store";
 import { CliError, EXIT } from "../cli-error.ts";
@@ -86,7 +86,10 @@ export async function verifyBackupCommand(
     if (first !== undefined) {
       throw new CliError(EXIT.invalid, "backup_differs", `the backup is not sound: ${describeDifference(first)}`);
     }
-    if (trustRootsOut !== null) await writeTrustRoots(trustRootsOut, scanned.chain);
+    if (trustRootsOut !== null) {
+      await makePrivateDirectory(trustRootsOut);
+      await writeTrustRoots(trustRootsOut, scanned.chain);
+    }
     const { leaves, signatures, certificates } = report.checked;
     if (isJson) {
       const pinned = held !== null;

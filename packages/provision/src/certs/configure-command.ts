@@ -1,8 +1,12 @@
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { loadCluster } from "../cluster-files.ts";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { loadCluster, nodePaths } from "../cluster-files.ts";
+import type { ProvisionedCluster, ProvisionedNode } from "../cluster-files.ts";
 import { giveContainerFiles, writeClusterFile, writeNodeContainerFiles } from "../container-files.ts";
 import { PrivateFileError, fileExists } from "../files.ts";
+import { parseNodeCard } from "../node-card.ts";
 import { CertsUsageError, OUT_DIR_DEFAULT, shortPath } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
 import { accountOf, writeEnvironment } from "./compose-environment.ts";
@@ -14,6 +18,8 @@ containers of docker-compose.yml need besides, with database passwords of its ow
 root-thk.txt and nodes/<node>/identity/.
 
 Options:
+  --card <file>        of a node that the trust root does not name yet, because it is to join; may be repeated
+  --gone <node>        that is no peer, though the trust root names it; may be repeated
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT})
   --env <file>         file for docker compose (default: .env)
   --uid <number>       account of the containers; only root may choose (default: you; for root: 10001)
@@ -26,6 +32,8 @@ export async function configureCommand(args: readonly string[], terminal: CertsT
     args: [...args],
     allowPositionals: true,
     options: {
+      card: { type: "string", multiple: true, default: [] },
+      gone: { type: "string", multiple: true, default: [] },
       out: { type: "string", default: OUT_DIR_DEFAULT },
       env: { type: "string", default: ".env" },
       uid: { type: "string" },
@@ -41,7 +49,8 @@ export async function configureCommand(args: readonly string[], terminal: CertsT
   const { workingDir } = terminal;
   const account = accountOf(values.uid);
   const outDir = resolve(workingDir, values.out);
-  const cluster = await loadCluster(outDir);
+  const cards = values.card.map((file) => resolve(workingDir, file));
+  const cluster = await clusterWith(await loadCluster(outDir), cards, values.gone);
   const node = cluster.nodes.find((known) => known.nodeId === nodeId);
   if (node === undefined) throw new CertsUsageError(`the cluster has no node ${nodeId}`);
   const own = ["auth.key", "cosigner.key", "log.seed", "tls.key", "tls.crt", "ca.crt", "trust-root.txt"];
@@ -54,6 +63,30 @@ export async function configureCommand(args: readonly string[], terminal: CertsT
   await writeEnvironment({ ...account, outDir, envFile: resolve(workingDir, values.env) }, workingDir);
   terminal.write(`  ${shortPath(node.dir, workingDir)} is complete. Next:
     docker compose up --detach ${nodeId}-postgres ${nodeId}-control ${nodeId}-api
+  or, at the place of another node, n1, with ANCHORING_N1=${nodeId} in .env, n1-postgres and so on.
 `);
   return 0;
+}
+
+/** The cluster's nodes as they are to be: who joins is known by its card, and who has gone is left out. */
+async function clusterWith(
+  cluster: ProvisionedCluster,
+  cardFiles: readonly string[],
+  gone: readonly string[],
+): Promise<ProvisionedCluster> {
+  const joining: ProvisionedNode[] = [];
+  for (const file of cardFiles) {
+    const card = parseNodeCard(await readFile(file, "utf8"));
+    if (bytesToHex(card.clusterId) !== cluster.clusterId) throw new CertsUsageError(`${file} is of another cluster`);
+    joining.push({
+      nodeId: card.nodeId,
+      ...nodePaths(cluster.outDir, card.nodeId),
+      originFingerprint: bytesToHex(card.originFingerprint),
+      authPublicKey: card.authPublicKey,
+    });
+  }
+  const isLeftOut = (nodeId: string): boolean =>
+    gone.includes(nodeId) || joining.some((node) => node.nodeId === nodeId);
+  const staying = cluster.nodes.filter(({ nodeId }) => !isLeftOut(nodeId));
+  return { ...cluster, nodes: [...staying, ...joining] };
 }
