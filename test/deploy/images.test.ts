@@ -1,9 +1,15 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+
+// The images that this project starts from, and the one that it builds.
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
+const FILES = ["docker-compose.yml", "deploy/Dockerfile", "deploy/kubernetes/base/statefulset.yaml"];
+const EXCUSED = "deploy/images-without-digest.txt";
 
 test("one service of docker-compose.yml builds the image, and the others name it", () => {
   const text = readFileSync(join(CHECKOUT, "docker-compose.yml"), "utf8");
@@ -12,4 +18,74 @@ test("one service of docker-compose.yml builds the image, and the others name it
   expect(blocks).not.toMatch(/^ +build:/mu);
   expect(services.match(/^ +build:/gmu)).toHaveLength(1);
   expect(text.match(/<<: \[\*image,/gu)?.length).toBeGreaterThan(2);
+});
+
+describe("deploy/images.js", () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "anchoring-images-"));
+    for (const name of [...FILES, EXCUSED]) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      cpSync(join(CHECKOUT, name), join(folder, name));
+    }
+  });
+
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (command: string, path = process.env["PATH"] ?? ""): { status: number | null; said: string } => {
+    const args = [join(CHECKOUT, "deploy/images.js"), command, folder];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env: { PATH: path } });
+    return { status, said: stdout + stderr };
+  };
+  const text = (name: string): string => readFileSync(join(folder, name), "utf8");
+  /** A docker that tells another digest for each tag, or none. */
+  const dockerThat = (script: string): string => {
+    writeFileSync(join(folder, "docker"), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(folder, "docker"), 0o755);
+    return `${folder}:${process.env["PATH"] ?? ""}`;
+  };
+
+  test("finds every image with a digest, or with the reason why it has none", () => {
+    expect(run("check")).toMatchObject({ status: 0 });
+  });
+
+  test("finds a tag that nobody has excused, and an excuse that nobody needs", () => {
+    writeFileSync(join(folder, EXCUSED), text(EXCUSED).replace(/^haproxy.*$/mu, "nginx:1  no reason at all"));
+    const { status, said } = run("check");
+    expect(status).toBe(1);
+    expect(said).toMatch(/✗ haproxy:\S+ {2}no digest, no reason/u);
+    expect(said).toContain("✗ nginx:1  is excused, and named nowhere");
+  });
+
+  test("renews: every place that names an image names the digest of today, and no reason is left", () => {
+    const today = dockerThat(`printf 'sha256:%s\\n' "$(printf %s "$4" | sha256sum | cut -c1-64)"`);
+    expect(run("renew", today)).toMatchObject({ status: 0 });
+    for (const name of FILES) {
+      const named = text(name).match(/(?:image: |NODE_IMAGE=)(?!event-anchoring)[a-z]\S+/gu) ?? [];
+      expect(named.length).toBeGreaterThan(0);
+      for (const image of named) expect(image).toMatch(/:[\w.-]+@sha256:[0-9a-f]{64}$/u);
+      expect(text(name).replaceAll(/@sha256:[0-9a-f]{64}/gu, "")).toBe(
+        readFileSync(join(CHECKOUT, name), "utf8").replaceAll(/@sha256:[0-9a-f]{64}/gu, ""),
+      );
+    }
+    expect(text(EXCUSED)).not.toMatch(/^[^#\s]/mu);
+    // Another day, other digests; a file that was forgotten is seen.
+    const tomorrow = dockerThat(`printf 'sha256:%064d\\n' 1`);
+    expect(run("renew", tomorrow)).toMatchObject({ status: 0 });
+    writeFileSync(
+      join(folder, "docker-compose.yml"),
+      text("docker-compose.yml").replace(/(image: postgres.*)1$/mu, "$12"),
+    );
+    expect(run("check").said).toMatch(/✗ postgres:\S+ {2}named with different digests/u);
+  });
+
+  test("writes nothing where a registry does not answer", () => {
+    const deaf = dockerThat("echo no such host >&2; exit 1");
+    const { status, said } = run("renew", deaf);
+    expect([status, said]).toEqual([2, expect.stringContaining("told no digest: no such host")]);
+    for (const name of FILES) expect(text(name)).toBe(readFileSync(join(CHECKOUT, name), "utf8"));
+  });
 });
