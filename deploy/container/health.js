@@ -3,10 +3,11 @@
 //
 // health.js <control-plane|api> [settings file]
 //
-// It runs every ten seconds and so loads nothing of the programs: the three settings that it needs are read here, the
+// It runs every ten seconds and so loads nothing of the programs: the few settings that it needs are read here, the
 // environment over the file as the processes read them (docs/operating/configuration.md).
 import { readFileSync } from "node:fs";
 import { get } from "node:http";
+import { get as getOverTls } from "node:https";
 import { connect } from "node:net";
 
 const TIMEOUT_MS = 3000;
@@ -32,7 +33,9 @@ const settings = readSettings();
 if (target === "api") {
   const host = env.ANCHORING_API__LISTEN__HOST ?? settings.listen?.host;
   const port = env.ANCHORING_API__LISTEN__PORT ?? settings.listen?.port;
-  get({ host, port, path: "/readyz" }, (response) => {
+  // It asks its own process, and tells it nothing: whose certificate that shows is the gateway's business.
+  const ask = settings.tls === undefined ? get : getOverTls;
+  ask({ host, port, path: "/readyz", rejectUnauthorized: false }, (response) => {
     const chunks = [];
     response.on("data", (chunk) => chunks.push(chunk));
     response.on("end", () => end(response.statusCode === 200, Buffer.concat(chunks).toString("utf8")));

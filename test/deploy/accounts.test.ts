@@ -27,6 +27,7 @@ const canUnshare =
 const describeAccounts = canUnshare ? describe : describe.skip;
 const NOTE = canUnshare ? "" : " (skipped: takes root, a mount namespace, adduser and setpriv)";
 const CONTROL_PLANE_FILES = ["control-plane.json", "identity/auth.key", "identity/log.seed", "identity/root-thk.txt"];
+const API_FILES = ["api.json", "root-thk.txt", "tls.crt", "tls.key"];
 
 /** The commands of the page that make the accounts and hand out the files. */
 function commandsOfThePage(): string {
@@ -52,7 +53,8 @@ beforeAll(() => {
   mkdirSync(join(folder, "node/identity"), { recursive: true });
   for (const name of ["auth.key", "log.seed", "root-thk.txt"])
     writeFileSync(join(folder, "node/identity", name), "key");
-  writeFileSync(join(folder, "node/root-thk.txt"), "pin");
+  mkdirSync(join(folder, "node/api"));
+  for (const name of API_FILES.slice(1)) writeFileSync(join(folder, "node/api", name), "pin or key");
   for (const unit of ["control-plane", "api"])
     copyFileSync(join(CHECKOUT, `deploy/systemd/${unit}.json`), join(folder, `node/${unit}.json`));
 });
@@ -70,8 +72,7 @@ describeAccounts(`the accounts that systemd.md makes${NOTE}`, () => {
     const extra = unitValue("api", "SupplementaryGroups");
     const tries = [
       ...CONTROL_PLANE_FILES.map((name) => `control-plane/${name}`),
-      "api/api.json",
-      "api/root-thk.txt",
+      ...API_FILES.map((name) => `api/${name}`),
     ].flatMap((name) => {
       const file = `/etc/anchoring/${name}`;
       const asControl = asUnit(control, controlGroup, "--clear-groups", `cat ${file}`);
@@ -102,8 +103,7 @@ describeAccounts(`the accounts that systemd.md makes${NOTE}`, () => {
     expect(mayRead.toSorted()).toEqual(
       [
         ...CONTROL_PLANE_FILES.map((name) => `control control-plane/${name}`),
-        "api api/api.json",
-        "api api/root-thk.txt",
+        ...API_FILES.map((name) => `api api/${name}`),
       ].toSorted(),
     );
   }, 60_000);

@@ -59,6 +59,8 @@ export function provideImages(engine: DockerEngine): readonly string[] {
   const images = imagesOf();
   const missing = Object.values(images).filter((image) => engine.docker("image", "inspect", image).status !== 0);
   if (missing.some((image) => engine.docker("pull", "--quiet", image).status !== 0)) {
+    const pinned = missing.find((image) => image.includes("@"));
+    if (pinned !== undefined) throw new Error(`${pinned} cannot be pulled, and nothing stands in for a digest`);
     const folder = process.env["ANCHORING_STAND_INS"] ?? "/var/tmp/anchoring-stand-ins";
     const { node, postgres, haproxy, prometheus } = images;
     assertRan(engine.run("sh", [STAND_INS, folder, node, postgres, haproxy, prometheus]), "making stand-in images");

@@ -19,6 +19,8 @@ export const GATEWAY_NOTE = isGatewayThere ? "" : " (skipped: no haproxy here; a
 export interface GatewayOptions {
   /** `host:port` of three api processes. */
   readonly nodes: readonly [string, string, string];
+  /** PEM of the CA of the nodes' certificates; absent: they speak plain HTTP. */
+  readonly nodesCa?: string;
   /** Further settings, GATEWAY_… */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -44,13 +46,14 @@ export class GatewayProcess {
   }
 
   /** Resolves when it takes connections. */
-  static async start({ nodes, environment = {} }: GatewayOptions): Promise<GatewayProcess> {
+  static async start({ nodes, nodesCa, environment = {} }: GatewayOptions): Promise<GatewayProcess> {
     const folder = mkdtempSync(join(tmpdir(), "anchoring-gateway-"));
     const hosts = ["localhost", "127.0.0.1"];
     await writeGatewayFiles({
       outDir: folder,
       clusterName: "gateway.test",
       hosts,
+      nodeAuthorities: nodesCa ?? "",
       lifetimeMs: DAY_MS,
       nowMs: Date.now(),
     });
@@ -65,6 +68,9 @@ export class GatewayProcess {
         GATEWAY_METRICS_BIND: `127.0.0.1:${metricsPort}`,
         GATEWAY_TLS: join(folder, "gateway/served/tls.pem"),
         GATEWAY_HOSTS: join(folder, "gateway/served/hosts.txt"),
+        // A file must be there also where none is used.
+        GATEWAY_NODES_CA: join(folder, nodesCa === undefined ? "gateway/ca.crt" : "gateway/served/nodes-ca.crt"),
+        ...(nodesCa === undefined ? { GATEWAY_NODES_TLS: "no-ssl" } : {}),
         ...Object.fromEntries(nodes.map((address, at) => [`GATEWAY_N${at + 1}`, address])),
         ...environment,
       },

@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
 
 const SCRIPT = fileURLToPath(new URL("../../deploy/container/health.js", import.meta.url));
 /** Of a port that nobody listens on: reserved (RFC 6335). */
@@ -31,9 +33,10 @@ function settings(name: string, value: object): string {
 }
 
 const shared = { node_id: "n1", cluster_id: "ab".repeat(32), database_url: "postgresql://localhost/x" };
-const api = (port: number): string =>
+const api = (port: number, more: object = {}): string =>
   settings("api", {
     ...shared,
+    ...more,
     origin_fingerprint: "cd".repeat(32),
     control_socket: join(folder, "control.sock"),
     listen: { host: "127.0.0.1", port },
@@ -78,6 +81,21 @@ describe("the health check of a container", () => {
       code: 1,
       reason: expect.stringContaining("ECONNREFUSED"),
     });
+  });
+
+  test("asks over TLS where the api process speaks that", async () => {
+    const authority = await createCertificateAuthority("health.test", Date.now());
+    const identity = { role: "api", clusterId: new Uint8Array(32), id: "n1" } as const;
+    const tls = await issueCertificate(authority, identity, 60_000, Date.now());
+    const server = createHttpsServer({ cert: tls.certificatePem, key: tls.privateKeyPem }, (request, response) =>
+      response.writeHead(200).end(`asked for ${request.url}`),
+    );
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const path = api(port, { tls: { certificate: "/config/tls.crt", key: "/config/tls.key" } });
+    expect(await health(["api", path])).toEqual({ code: 0, reason: "asked for /readyz" });
+    expect(await health(["api", api(port)])).toMatchObject({ code: 1 });
   });
 
   test("asks where the environment says, over the file", async () => {

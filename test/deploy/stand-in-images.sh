@@ -12,7 +12,8 @@ export DOCKER_BUILDKIT=0
 if [ ! -e "$folder/rootfs.ready" ]; then
   rm -rf "$root"
   mkdir -p "$folder"
-  debootstrap --variant=minbase --include=ca-certificates,libstdc++6,libatomic1,haproxy,bash bookworm "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
+  debootstrap --variant=minbase --include=ca-certificates,libstdc++6,libatomic1,haproxy,bash bookworm "$root" \
+    ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
   # No service is started in a chroot, and no cluster of the packager's is made.
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"

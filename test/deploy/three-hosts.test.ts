@@ -19,7 +19,7 @@ const HOSTS = ["n1", "n2", "n3"].map((id, at) => ({
   address: `10.77.0.${at + 1}`,
   space: `anch-${process.pid}-${id}`,
 }));
-const BRIDGE = `anch${process.pid}`;
+const SWITCH = `anch-${process.pid}-switch`;
 
 interface Host {
   readonly id: string;
@@ -36,15 +36,15 @@ const must = (program: string, ...args: string[]): void => {
   if (status !== 0) throw new Error(`${program} ${args.join(" ")}: ${stderr}`);
 };
 
-/** One wire: a bridge that has no address, and a namespace at each end of it. */
+/** One wire: a switch in a namespace of its own, where no engine's rules are, and a host at each end of it. */
 function layWires(): void {
-  must("ip", "link", "add", BRIDGE, "type", "bridge");
-  must("ip", "link", "set", BRIDGE, "up");
+  must("ip", "netns", "add", SWITCH);
+  must("ip", "-netns", SWITCH, "link", "add", "switch", "type", "bridge");
+  must("ip", "-netns", SWITCH, "link", "set", "switch", "up");
   for (const { id, address, space } of HOSTS) {
-    const end = `${BRIDGE}${id}`.slice(-15);
     must("ip", "netns", "add", space);
-    must("ip", "link", "add", end, "type", "veth", "peer", "name", "wire", "netns", space);
-    must("ip", "link", "set", end, "master", BRIDGE, "up");
+    must("ip", "-netns", SWITCH, "link", "add", id, "type", "veth", "peer", "name", "wire", "netns", space);
+    must("ip", "-netns", SWITCH, "link", "set", id, "master", "switch", "up");
     must("ip", "-netns", space, "link", "set", "lo", "up");
     must("ip", "-netns", space, "addr", "add", `${address}/24`, "dev", "wire");
     must("ip", "-netns", space, "link", "set", "wire", "up");
@@ -88,7 +88,7 @@ afterAll(async () => {
     await engine.stop();
   }
   for (const { space } of HOSTS) spawnSync("ip", ["netns", "delete", space]);
-  spawnSync("ip", ["link", "delete", BRIDGE]);
+  spawnSync("ip", ["netns", "delete", SWITCH]);
   rmSync(folder, { recursive: true, force: true });
 }, 10 * MINUTES);
 

@@ -57,10 +57,12 @@ export class ApiMetrics {
   /**
    * @param options.stoppedReason why the control plane of this node has ended for good; null: it has not said so
    * @param options.databaseUsage null: the database cannot be asked now
+   * @param options.tlsExpiresMs when the listener's certificate expires, Unix milliseconds; null: plain HTTP
    * @param options.spans what became of spans; null: nothing is traced
    */
   constructor(options: {
     outstanding: () => number;
+    tlsExpiresMs?: () => number | null;
     stoppedReason: () => StoppedReason | null;
     spans?: () => TracerCounts | null;
     databaseUsage: () => Promise<DatabaseUsage | null>;
@@ -120,6 +122,19 @@ export class ApiMetrics {
       },
     });
     this.#registry.registerMetric(outstandingGauge);
+    this.#addExpiry(options.tlsExpiresMs ?? (() => null));
+  }
+
+  #addExpiry(tlsExpiresMs: () => number | null): void {
+    const expiry = new Gauge({
+      name: "anchoring_api_tls_certificate_expiry_timestamp_seconds",
+      help: "When the certificate of the public listener expires; 0: plain HTTP",
+      registers: [],
+      collect(this: Gauge): void {
+        this.set((tlsExpiresMs() ?? 0) / 1000);
+      },
+    });
+    this.#registry.registerMetric(expiry);
   }
 
   /** Absent while the database does not answer: what it took a while ago is no answer. */

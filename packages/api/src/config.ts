@@ -30,6 +30,8 @@ const configSchema = z.strictObject({
   /** Unix socket of the node's control plane. */
   control_socket: z.string().min(1).max(107),
   listen: address,
+  /** PEM files of the listener; absent: plain HTTP. */
+  tls: z.strictObject({ certificate: z.string().min(1), key: z.string().min(1) }).optional(),
   /** A private address: this listener asks nobody for a key. */
   metrics: address,
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
@@ -59,6 +61,8 @@ export interface ApiConfig {
   readonly databaseUrl: string;
   readonly controlSocket: string;
   readonly listen: { readonly host: string; readonly port: number };
+  /** Null: plain HTTP. */
+  readonly tls: { readonly certificate: string; readonly key: string } | null;
   readonly metrics: { readonly host: string; readonly port: number };
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly accessLog: "none" | "problems" | "all";
@@ -99,6 +103,7 @@ export function loadConfig(path: string, environment: Variables = {}): ApiConfig
     databaseUrl: config.database_url,
     controlSocket: config.control_socket,
     listen: config.listen,
+    tls: config.tls ?? null,
     metrics: config.metrics,
     logLevel: config.log_level,
     accessLog: config.access_log,

@@ -20,6 +20,8 @@ export { RateLimiter } from "./rate-limiter.ts";
 export type { AnchorReads } from "./reads-port.ts";
 export { StoppedNode } from "./stopped-node.ts";
 export type { StoppedReason } from "./stopped-node.ts";
+export { ListenerTls, loadTls } from "./listener-tls.ts";
+export type { TlsFiles, TlsMaterial } from "./listener-tls.ts";
 export { createApiServer } from "./server.ts";
 export type { ApiServer } from "./server.ts";
 export { startApi } from "./start-api.ts";

@@ -62,6 +62,7 @@ try {
     );
     logger.info({ why }, "stopping");
   };
+  process.on("SIGHUP", () => api.reloadTls());
   process.on("SIGTERM", () => stop("SIGTERM", process.connected));
   // A terminal sends SIGINT to the whole group: with a supervisor, it alone decides who stops when.
   process.on("SIGINT", () => {
@@ -70,6 +71,7 @@ try {
   process.on("disconnect", () => stop("the supervisor is gone", true));
   if (process.send !== undefined) process.send({ type: "listening", port: api.port, metricsPort: api.metricsPort });
 } catch (error) {
+  if (error instanceof ConfigError) die(EXIT_CONFIG, `api: ${error.message}`);
   logger.error({ err: error }, "cannot start");
   die(EXIT_FAILED, `api: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -1,5 +1,7 @@
 import { IncomingMessage, ServerResponse, createServer } from "node:http";
-import type { Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Server as TlsServer } from "node:https";
+import type { Server, ServerOptions } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Express } from "express";
@@ -8,6 +10,7 @@ import type { ProblemCode } from "@event-anchoring/api-contract";
 import type { App } from "./app.ts";
 import { Connections, DEFAULT_CONNECTION_RULES } from "./connections.ts";
 import type { ConnectionRefusal, ConnectionRules } from "./connections.ts";
+import type { ListenerTls } from "./listener-tls.ts";
 import type { Logger } from "./ports.ts";
 import { newRequestId, requestIdOf } from "./request-id.ts";
 import { rawProblemResponse, respondWithError, sendProblem } from "./respond.ts";
@@ -20,6 +23,8 @@ const LISTENER = {
   requestTimeoutMs: 15_000,
   /** Above the idle time of common gateways would keep their sockets; 20 s lets both sides reuse them. */
   keepAliveTimeoutMs: 20_000,
+  /** A TLS handshake, from the connection on. */
+  handshakeTimeoutMs: 10_000,
   connectionsCheckingIntervalMs: 2000,
   requestsPerSocketMax: 10_000,
   /** What is left of a connection whose last bytes nobody takes. */
@@ -131,15 +136,23 @@ export interface ApiServer {
 
 export interface ApiServerOptions {
   readonly logger: Logger;
+  /** Certificate and key; absent: plain HTTP. */
+  readonly tls?: ListenerTls;
   /** Absent: the default ones. */
   readonly connections?: ConnectionRules;
   readonly onConnectionRefused?: (reason: ConnectionRefusal) => void;
 }
 
-/** An HTTP/1.1 server for the app, with limits and without a port. TLS and HTTP/2 are the gateway's. */
+function createTlsListener(limits: ServerOptions, tls: ListenerTls): TlsServer {
+  const server = createTlsServer({ ...limits, ...tls.context, handshakeTimeout: LISTENER.handshakeTimeoutMs });
+  tls.follow(server);
+  return server;
+}
+
+/** An HTTP/1.1 server for the app, with limits and without a port, in plain or over TLS. HTTP/2 is the gateway's. */
 export function createApiServer(app: App, options: ApiServerOptions): ApiServer {
   const { logger, connections = DEFAULT_CONNECTION_RULES, onConnectionRefused = () => undefined } = options;
-  const server = createServer({
+  const limits = {
     ...messageClasses(app.express),
     maxHeaderSize: LIMITS.headerBytesMax,
     headersTimeout: LISTENER.headersTimeoutMs,
@@ -149,7 +162,8 @@ export function createApiServer(app: App, options: ApiServerOptions): ApiServer 
     insecureHTTPParser: false,
     requireHostHeader: false,
     noDelay: true,
-  });
+  };
+  const server = options.tls === undefined ? createServer(limits) : createTlsListener(limits, options.tls);
   // None is dropped unseen: the app counts them, and refuses a request with too many.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = LISTENER.requestsPerSocketMax;

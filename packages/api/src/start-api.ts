@@ -12,6 +12,7 @@ import type { ApiConfig } from "./config.ts";
 import { ConsistentRead } from "./consistent-read.ts";
 import { Deadline } from "./deadline.ts";
 import { KeyTable } from "./key-table.ts";
+import { ListenerTls } from "./listener-tls.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import { NodeProbe } from "./node-probe.ts";
 import { NodeReads } from "./node-reads.ts";
@@ -39,6 +40,8 @@ export interface RunningApi {
   /** Bound addresses; the configuration may have asked for port 0. */
   readonly port: number;
   readonly metricsPort: number;
+  /** Takes up another certificate at once; without being asked it does so within seconds. */
+  reloadTls(): void;
   /** Answers /readyz with 503 and ends connections with their answers, then takes none, then waits for the rest. */
   stop(options?: { readonly isHurried?: boolean }): Promise<void>;
 }
@@ -73,7 +76,7 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
 }
 
 /** What this process is connected to: the control plane of its node, and the tables. */
-function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null) {
+function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, tls: ListenerTls | null) {
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
   const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
   const { reason: stoppedReason } = new StoppedNode(dirname(config.controlSocket), systemClock);
@@ -81,6 +84,7 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null) {
   const metrics = new ApiMetrics({
     outstanding: () => controlPlane.outstanding,
     stoppedReason,
+    tlsExpiresMs: () => tls?.expiresMs ?? null,
     spans: () => tracer?.counts() ?? null,
     databaseUsage: () => reads.databaseUsage(),
   });
@@ -97,10 +101,11 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null) {
 /**
  * Starts the api process of a node. It comes up without its control plane and without its tables, says so on /readyz,
  * and serves as soon as both are there.
- * @throws the error of a listener that cannot bind
+ * @throws the error of a listener that cannot bind; ConfigError for TLS files that are none
  */
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
-  const { reads, controlPlane, metrics, probe, keys } = connectNode(config, logger, tracer);
+  const tls = config.tls === null ? null : new ListenerTls(config.tls, logger);
+  const { reads, controlPlane, metrics, probe, keys } = connectNode(config, logger, tracer, tls);
   let isStopping = false;
   const app = createApp({
     controlPlane,
@@ -128,6 +133,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
   });
   const { server, sayGoodbye } = createApiServer(app, {
     logger,
+    ...(tls === null ? {} : { tls }),
     connections: config.connections,
     onConnectionRefused: (reason) => metrics.connectionRefused(reason),
   });
@@ -145,5 +151,5 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     await reads.close();
     await tracer?.close();
   };
-  return { port, metricsPort, stop };
+  return { port, metricsPort, reloadTls: () => tls?.look(), stop };
 }

@@ -24,11 +24,12 @@ import {
   NodeProbe,
   RateLimiter,
   TrustRootReader,
+  ListenerTls,
   createApiServer,
   createApp,
   createMetricsServer,
 } from "@event-anchoring/api";
-import type { AccessLog, Clock, ConnectionRules, ControlPlane, Logger } from "@event-anchoring/api";
+import type { AccessLog, Clock, ConnectionRules, ControlPlane, Logger, TlsFiles } from "@event-anchoring/api";
 import type { Tracer } from "@event-anchoring/telemetry";
 import { assertDocumented } from "./documented.ts";
 import { seedOf } from "./fake-cluster.ts";
@@ -102,6 +103,8 @@ export interface Harness {
   metrics(): Promise<Answer>;
   /** As the process does when it is asked to stop. */
   sayGoodbye(): void;
+  /** As the process does at SIGHUP. */
+  reloadTls(): void;
   close(): Promise<void>;
 }
 
@@ -247,15 +250,17 @@ async function closed(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-export async function startHarness(
-  options: {
-    perSecond?: number;
-    controlPlane?: (node: FakeNode) => ControlPlane;
-    tracer?: Tracer;
-    accessLog?: AccessLog;
-    connections?: ConnectionRules;
-  } = {},
-): Promise<Harness> {
+export interface HarnessOptions {
+  readonly perSecond?: number;
+  readonly controlPlane?: (node: FakeNode) => ControlPlane;
+  readonly tracer?: Tracer;
+  readonly accessLog?: AccessLog;
+  readonly connections?: ConnectionRules;
+  /** Certificate and key of the public listener. */
+  readonly tls?: TlsFiles;
+}
+
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const node = new FakeNode();
   const controlPlane = options.controlPlane?.(node) ?? node;
   const clock = new FakeClock();
@@ -272,8 +277,10 @@ export async function startHarness(
   const { tracer = null, accessLog = "none" } = options;
   const watching = { logger, metrics, tracer, accessLog };
   const app = appOver({ node, controlPlane, clock, keyRequestsPerSecond, isStopping, ...watching });
+  const tls = options.tls === undefined ? null : new ListenerTls(options.tls, logger);
   const { server, sayGoodbye } = createApiServer(app, {
     logger,
+    ...(tls === null ? {} : { tls }),
     ...(options.connections === undefined ? {} : { connections: options.connections }),
     onConnectionRefused: (reason) => metrics.connectionRefused(reason),
   });
@@ -309,6 +316,7 @@ export async function startHarness(
     },
     openConnections: () => promisify(server.getConnections.bind(server))(),
     sayGoodbye,
+    reloadTls: () => tls?.look(),
     metrics: () => send(metricsPort, "GET", "/metrics", undefined, {}),
     close: async () => {
       await Promise.all([closed(server), closed(metricsServer)]);

@@ -6,9 +6,12 @@ import { X509Certificate } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { equalBytes } from "@event-anchoring/protocol";
+import { apiDirOf } from "./api-certificates.ts";
 import { createCertificateAuthority, spkiSha256Of, splitCertificates } from "./ca.ts";
-import { loadCluster, nodePaths, readNewestTrustRoot, writeAuthority } from "./cluster-files.ts";
+import { loadCluster, readNewestTrustRoot, writeAuthority } from "./cluster-files.ts";
+import type { ProvisionedNode } from "./cluster-files.ts";
 import { fileExists, makePrivateDirectory, readPrivateFile, writePrivateFile } from "./files.ts";
+import { writeNodeAuthorities } from "./gateway-files.ts";
 
 /** What keeps a step from being taken; nothing was changed. */
 export type RolloverCode =
@@ -69,6 +72,7 @@ export async function trustNextAuthority(outDir: string): Promise<void> {
     throw new RolloverError("next_not_pinned", `the trust root does not pin the next CA (${hex}): sign one that does`);
   }
   for (const { identityDir } of cluster.nodes) await writePrivateFile(join(identityDir, "ca.crt"), current + next);
+  await writeNodeAuthorities(outDir, current + next);
 }
 
 /** Step 2: what is issued from now on is issued by the next CA. The old one's key is kept as `ca/previous.*`. */
@@ -93,15 +97,28 @@ export async function forgetPreviousAuthority(outDir: string): Promise<void> {
   }
   const authority = new X509Certificate(current);
   const { nodes } = await loadCluster(outDir);
-  for (const { nodeId } of nodes) {
-    const pem = await readPrivateFile(join(nodePaths(outDir, nodeId).identityDir, "tls.crt"));
-    const certificate = new X509Certificate(pem);
+  for (const { nodeId, file } of await certificatesInUse(nodes)) {
+    const certificate = new X509Certificate(await readPrivateFile(file));
     if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) {
       throw new RolloverError("still_in_use", `node ${nodeId} has a certificate of the old CA: renew it first`);
     }
   }
   for (const { identityDir } of nodes) await writePrivateFile(join(identityDir, "ca.crt"), current);
+  await writeNodeAuthorities(outDir, current);
   for (const ending of ["key", "crt"]) await rm(join(outDir, "ca", `previous.${ending}`), { force: true });
+}
+
+/** Of each node that of its control plane, and that of its api process where it has one. */
+async function certificatesInUse(
+  nodes: readonly ProvisionedNode[],
+): Promise<readonly { readonly nodeId: string; readonly file: string }[]> {
+  const files: { nodeId: string; file: string }[] = [];
+  for (const node of nodes) {
+    files.push({ nodeId: node.nodeId, file: join(node.identityDir, "tls.crt") });
+    const file = join(apiDirOf(node), "tls.crt");
+    if (await fileExists(file)) files.push({ nodeId: node.nodeId, file });
+  }
+  return files;
 }
 
 async function readNext(outDir: string): Promise<string> {

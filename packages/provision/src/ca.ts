@@ -43,10 +43,10 @@ export interface CertificateAuthority extends IssuedCertificate {
   readonly spkiSha256: Uint8Array;
 }
 
-/** What a certificate may be used for: nodes listen and dial, api processes and operators only dial. */
+/** What a certificate may be used for: nodes listen and dial, api processes listen, operators dial. */
 const USAGES: Readonly<Record<CertificateIdentity["role"], readonly ExtendedKeyUsage[]>> = {
   node: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth],
-  api: [ExtendedKeyUsage.clientAuth],
+  api: [ExtendedKeyUsage.serverAuth],
   operator: [ExtendedKeyUsage.clientAuth],
 };
 
@@ -107,8 +107,8 @@ export function spkiSha256Of(certificatePem: string): Uint8Array {
 }
 
 /**
- * Issues a certificate whose one SAN is the identity's URN, with a new ECDSA P-256 key. It ends with the CA at the
- * latest.
+ * Issues a certificate with a new ECDSA P-256 key. Its one SAN is the identity's URN; that of an api process has host
+ * names beside it. It ends with the CA at the latest.
  * @param nowMs Unix milliseconds
  */
 export async function issueCertificate(
@@ -182,12 +182,10 @@ export async function issueRequested(
   const leaf = leafOf(identity);
   const extensions = request.extensions.filter((extension) => extension instanceof SubjectAlternativeNameExtension);
   const names = extensions.flatMap((extension) => extension.names.toJSON());
-  const [name, ...others] = names;
-  const [wanted] = leaf.alternatives;
-  if (others.length > 0 || name?.type !== wanted?.type || name?.value !== wanted?.value) {
-    throw new RangeError(
-      `the request is not for ${wanted?.value ?? ""}: ${names.map(({ value }) => value).join(", ")}`,
-    );
+  const text = (all: readonly { readonly type: string; readonly value: string }[]): string =>
+    all.map(({ type, value }) => (type === "url" ? value : `${type}:${value}`)).join(", ");
+  if (text(names) !== text(leaf.alternatives)) {
+    throw new RangeError(`the request is not for ${text(leaf.alternatives)}: ${text(names)}`);
   }
   const publicKey = await webcrypto.subtle.importKey("spki", request.publicKey.rawData, ECDSA_P256, true, ["verify"]);
   const certificate = await issueFor(authority, leaf, publicKey, lifetimeMs, nowMs);
@@ -213,8 +211,24 @@ function leafOf(identity: CertificateIdentity): Leaf {
   return {
     commonName: `${identity.role} ${identity.id}`,
     usages: USAGES[identity.role],
-    alternatives: [{ type: "url", value: formatIdentity(identity) }],
+    alternatives: [
+      { type: "url", value: formatIdentity(identity) },
+      ...hostsOf(identity).map((value) => ({ type: "dns", value }) as const),
+    ],
   };
+}
+
+/**
+ * The host names of an identity: an api process has its own, and one that all of them have, by which a gateway knows
+ * any of them. Others have none.
+ */
+export function hostsOf({ role, id }: CertificateIdentity): readonly string[] {
+  return role === "api" ? [`${id}.api.internal`, "api.internal"] : [];
+}
+
+/** The subject alternative names of the identity's certificate, as Node prints them. */
+export function subjectAltNameOf(identity: CertificateIdentity): string {
+  return [`URI:${formatIdentity(identity)}`, ...hostsOf(identity).map((host) => `DNS:${host}`)].join(", ");
 }
 
 async function issueLeaf(

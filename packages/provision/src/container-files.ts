@@ -132,6 +132,7 @@ function apiConfig(cluster: ProvisionedCluster, node: ProvisionedNode, password:
     database_url: databaseUrl(READER_ROLE, password),
     control_socket: CONTROL_SOCKET,
     listen: { host: apiHost(node.nodeId), port: API_PORT },
+    tls: { certificate: `${CONFIG_DIR}/tls.crt`, key: `${CONFIG_DIR}/tls.key` },
     metrics: { host: metricsHost(node.nodeId), port: METRICS_PORT },
     proxies: CONTAINER_NETWORKS,
   };
@@ -145,7 +146,7 @@ function clusterFile(cluster: ProvisionedCluster): object {
     trust_root: { version: 1, root_thk: cluster.rootThk, document: cluster.trustRootDocument },
     nodes: cluster.nodes.map(({ nodeId, originFingerprint }, at) => ({
       id: nodeId,
-      api_url: `http://${apiHost(nodeId)}:${API_PORT}`,
+      api_url: `https://${apiHost(nodeId)}:${API_PORT}`,
       metrics_url: `http://127.0.0.1:${PUBLISHED_METRICS_PORT + at}/metrics`,
       control_address: `${controlHost(nodeId)}:${CONTROL_PORT}`,
       origin_fingerprint: originFingerprint,

@@ -2,9 +2,8 @@
 import { createPrivateKey } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { formatIdentity } from "@event-anchoring/control-contract";
 import type { CertificateIdentity } from "@event-anchoring/control-contract";
-import { parseCertificate, requestCertificate } from "./ca.ts";
+import { parseCertificate, requestCertificate, subjectAltNameOf } from "./ca.ts";
 import type { IssuedCertificate } from "./ca.ts";
 import { PrivateFileError, readPrivateFile, writePrivateFile } from "./files.ts";
 
@@ -36,12 +35,12 @@ export async function installRequestedTls(
   const keyFile = join(identityDir, "tls.key.new");
   const privateKeyPem = await readPrivateFile(keyFile);
   const certificate = parseCertificate(certificatePem);
-  const urn = formatIdentity(identity);
+  const names = subjectAltNameOf(identity);
   const caCertificates = authorities.map(parseCertificate);
   const refuse = (detail: string): PrivateFileError =>
     new PrivateFileError("malformed", keyFile, `the certificate does not fit: ${detail}`);
   if (!certificate.checkPrivateKey(createPrivateKey(privateKeyPem))) throw refuse("it is for another key");
-  if (certificate.subjectAltName !== `URI:${urn}`) throw refuse(`its only name must be the URI ${urn}`);
+  if (certificate.subjectAltName !== names) throw refuse(`its names must be ${names}, and no other`);
   const isIssued = caCertificates.some((ca) => certificate.checkIssued(ca) && certificate.verify(ca.publicKey));
   if (!isIssued) throw refuse("none of the CAs in ca.crt has issued it");
   await writeTls(identityDir, { certificatePem, privateKeyPem, expiresMs: 0 });

@@ -189,6 +189,56 @@ describe("the gateway's certificate", () => {
   });
 });
 
+describe("the certificate of an api process", () => {
+  const names = "DNS:n1.api.internal, DNS:api.internal";
+  const chain = async (): Promise<boolean> =>
+    (await certificate("nodes/n1/api", "tls.crt")).verify((await certificate("ca", "ca.crt")).publicKey);
+
+  test("is of the cluster's CA, for its URN and its host names, and a listener's alone", async () => {
+    await certs("ceremony");
+    const { clusterId } = await loadCluster(at());
+    const tls = await certificate("nodes/n1/api", "tls.crt");
+    expect(tls.subjectAltName).toBe(`URI:urn:event-anchoring:${clusterId}:api:n1, ${names}`);
+    // serverAuth, and not clientAuth: no control plane takes it for anybody.
+    expect(tls.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(await chain()).toBe(true);
+    expect(JSON.parse(await text("nodes/n1/api/api.json"))).toMatchObject({
+      tls: { certificate: "/config/tls.crt", key: "/config/tls.key" },
+    });
+    expect(await text("gateway/served/nodes-ca.crt")).toBe(await text("ca/ca.crt"));
+    const { nodes } = JSON.parse(await text("cluster.json")) as { nodes: { api_url: string }[] };
+    expect(nodes[0]?.api_url).toBe("https://n1.api.internal:8080");
+  });
+
+  test("is renewed with the node's, and follows to another CA, as the gateway does", async () => {
+    await certs("ceremony");
+    const before = await text("nodes/n1/api/tls.crt");
+    expect(await certs("renew n1")).toBe(0);
+    expect(await text("nodes/n1/api/tls.crt")).not.toBe(before);
+    await certs("authority trust");
+    expect(splitCertificates(await text("gateway/served/nodes-ca.crt"))).toHaveLength(2);
+    await certs("authority switch");
+    expect(await chain()).toBe(false);
+    await certs("renew");
+    expect(await chain()).toBe(true);
+    expect(await certs("authority forget")).toBe(0);
+    expect(await text("gateway/served/nodes-ca.crt")).toBe(await text("ca/ca.crt"));
+    expect(await certs("show")).toBe(0);
+    expect(said.out).toContain("nodes/n1/api/tls.crt");
+  });
+
+  test("is asked for where the CA is elsewhere, and taken only with these names", async () => {
+    await certs("ceremony");
+    expect(await certs("request n1 --api")).toBe(0);
+    const request = at("nodes/n1/api/tls.csr");
+    expect(await certs(`issue api n1 --request ${request} --to ${at("for-n1")}`)).toBe(0);
+    expect(await certs(`issue node n1 --request ${request} --to ${at("for-n2")}`)).toBe(1);
+    expect(await certs(`install n1 ${at("nodes/n1/identity/tls.crt")} --api`)).toBe(1);
+    expect(await certs(`install n1 ${at("for-n1/tls.crt")} --api`)).toBe(0);
+    expect((await certificate("nodes/n1/api", "tls.crt")).subjectAltName).toContain(names);
+  });
+});
+
 describe("renewing", () => {
   test("gives a node another key and the lifetime asked for, and touches no other", async () => {
     await certs("ceremony");
@@ -381,7 +431,7 @@ describe("a CA of somebody else", () => {
     expect(await certs(`install n1 ${issue("n2")}`)).toBe(1);
     expect(said.error).toContain("another key");
     expect(await certs(`install n1 ${issue("n1", [])}`)).toBe(1);
-    expect(said.error).toContain("its only name must be the URI");
+    expect(said.error).toContain("its names must be URI:");
     openssl(..."req -x509 -new -key own.key -subj /CN=theirs -days 9 -out theirs.pem".split(" "));
     const csr = at("nodes/n1/identity/tls.csr");
     openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "theirs.key");

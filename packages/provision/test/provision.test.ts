@@ -225,7 +225,7 @@ describe("certificates", () => {
     expect(issued.expiresMs).toBe(NOW_MS + 3_600_000);
   });
 
-  test("say what they may be used for: only nodes listen", async () => {
+  test("say what they may be used for: nodes listen and dial, api processes listen, operators dial", async () => {
     const authority = await createCertificateAuthority("local", NOW_MS);
     const usages: Record<string, string[] | undefined> = {};
     for (const role of ["node", "api", "operator"] as const) {
@@ -233,7 +233,7 @@ describe("certificates", () => {
       usages[role] = new X509Certificate(issued.certificatePem).keyUsage;
     }
     const [client, server] = ["1.3.6.1.5.5.7.3.2", "1.3.6.1.5.5.7.3.1"];
-    expect(usages).toEqual({ node: [server, client], api: [client], operator: [client] });
+    expect(usages).toEqual({ node: [server, client], api: [server], operator: [client] });
   });
 
   test("never print their keys", async () => {

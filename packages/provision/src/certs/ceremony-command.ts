@@ -2,10 +2,12 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { writeApiTls } from "../api-certificates.ts";
 import { splitCertificates } from "../ca.ts";
 import { createCluster } from "../cluster-files.ts";
 import type { ProvisionedCluster } from "../cluster-files.ts";
 import { giveContainerFiles, writeContainerFiles } from "../container-files.ts";
+import { readPrivateFile } from "../files.ts";
 import { writeGatewayFiles } from "../gateway-files.ts";
 import { QUORUM_SHAPES, describeQuorumShape } from "../quorum-shape.ts";
 import type { QuorumShape } from "../quorum-shape.ts";
@@ -81,8 +83,11 @@ export async function ceremonyCommand(args: readonly string[], terminal: CertsTe
     nowMs: terminal.nowMs,
     ...(foreignAuthorities === null ? {} : { foreignAuthorities }),
   });
+  const times = { lifetimeMs, nowMs: terminal.nowMs };
   await writeContainerFiles(cluster);
-  await writeGatewayFiles({ outDir, clusterName, hosts, lifetimeMs, nowMs: terminal.nowMs });
+  for (const node of cluster.nodes) await writeApiTls(cluster, node, times);
+  const nodeAuthorities = await readPrivateFile(join(outDir, "ca", "ca.crt"));
+  await writeGatewayFiles({ outDir, clusterName, hosts, nodeAuthorities, ...times });
   if (process.getuid?.() === 0) await giveContainerFiles(outDir, uid, gid);
   await writeEnvironment(options, terminal.workingDir);
   terminal.write(farewell(cluster, options, terminal));
@@ -147,7 +152,8 @@ function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, termina
     foreignAuthorities === null
       ? `Certificates expire ${expires}: node certs/renew.js`
       : `Have your CA issue ${join(folder, "nodes", "<id>", "identity", "tls.csr")} for each node, then:
-    node certs/install.js <id> <certificate>`;
+    node certs/install.js <id> <certificate>
+  and ${join(folder, "nodes", "<id>", "api", "tls.csr")}: node certs/install.js <id> <certificate> --api`;
   return `
   Cluster    ${cluster.clusterName}  ${cluster.clusterId}
   RootTHK    ${cluster.rootThk}

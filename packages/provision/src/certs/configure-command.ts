@@ -2,12 +2,13 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bytesToHex } from "@event-anchoring/protocol";
+import { apiDirOf, writeApiTls } from "../api-certificates.ts";
 import { loadCluster, nodePaths } from "../cluster-files.ts";
 import type { ProvisionedCluster, ProvisionedNode } from "../cluster-files.ts";
 import { giveContainerFiles, writeClusterFile, writeNodeContainerFiles } from "../container-files.ts";
 import { PrivateFileError, fileExists } from "../files.ts";
 import { parseNodeCard } from "../node-card.ts";
-import { CertsUsageError, OUT_DIR_DEFAULT, shortPath } from "./certs-arguments.ts";
+import { CertsUsageError, LIFETIME_DEFAULT, OUT_DIR_DEFAULT, parseLifetime, shortPath } from "./certs-arguments.ts";
 import type { CertsTerminal } from "./certs-arguments.ts";
 import { accountOf, writeEnvironment } from "./compose-environment.ts";
 
@@ -58,11 +59,18 @@ export async function configureCommand(args: readonly string[], terminal: CertsT
     if (!(await fileExists(path))) throw new PrivateFileError("missing", path, "prepare and install the node first");
   }
   await writeNodeContainerFiles(cluster, node);
+  const lifetimeMs = parseLifetime(LIFETIME_DEFAULT);
+  const expiresMs = await writeApiTls(cluster, node, { lifetimeMs, nowMs: terminal.nowMs });
   await writeClusterFile(cluster);
   if (process.getuid?.() === 0) await giveContainerFiles(outDir, account.uid, account.gid);
   await writeEnvironment({ ...account, outDir, envFile: resolve(workingDir, values.env) }, workingDir);
+  const request = shortPath(join(apiDirOf(node), "tls.csr"), workingDir);
+  const certificate =
+    expiresMs === null
+      ? `    have the CA issue ${request}, then: node certs/install.js ${nodeId} <certificate> --api\n`
+      : "";
   terminal.write(`  ${shortPath(node.dir, workingDir)} is complete. Next:
-    docker compose up --detach ${nodeId}-postgres ${nodeId}-control ${nodeId}-api
+${certificate}    docker compose up --detach ${nodeId}-postgres ${nodeId}-control ${nodeId}-api
   or, at the place of another node, n1, with ANCHORING_N1=${nodeId} in .env, n1-postgres and so on.
 `);
   return 0;

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { loadCluster, renewTls } from "../cluster-files.ts";
+import { apiDirOf, writeApiTls } from "../api-certificates.ts";
+import { loadCluster, nodePaths, renewTls } from "../cluster-files.ts";
 import { fileExists } from "../files.ts";
 import { readGatewayHosts, writeGatewayFiles } from "../gateway-files.ts";
 import { CertsUsageError, LIFETIME_DEFAULT, OUT_DIR_DEFAULT, dateText, parseLifetime } from "./certs-arguments.ts";
@@ -45,6 +46,10 @@ export async function renewCommand(args: readonly string[], terminal: CertsTermi
   for (const nodeId of wanted) {
     const expiresMs = await renewTls({ outDir, nodeId, lifetimeMs, nowMs });
     terminal.write(`  ${nodeId}: new certificate, expires ${dateText(expiresMs)}\n`);
+    const node = { nodeId, ...nodePaths(outDir, nodeId) };
+    if (!(await fileExists(join(apiDirOf(node), "tls.crt")))) continue;
+    await writeApiTls(cluster, node, { lifetimeMs, nowMs });
+    terminal.write(`  ${nodeId}: new certificate of its api process\n`);
   }
   const isGatewayWanted = values.gateway || positionals.length === 0;
   if (isGatewayWanted && (await fileExists(join(outDir, "gateway", "ca.key")))) {

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { equalBytes } from "@event-anchoring/protocol";
+import { apiDirOf } from "../api-certificates.ts";
 import { spkiSha256Of, splitCertificates } from "../ca.ts";
 import { loadCluster, readNewestTrustRoot } from "../cluster-files.ts";
 import { fileExists } from "../files.ts";
@@ -37,9 +38,10 @@ export async function showCommand(args: readonly string[], terminal: CertsTermin
   const soonMs = terminal.nowMs + parseLifetime(values.within);
   const cluster = await loadCluster(outDir);
   const { trustRoot } = await readNewestTrustRoot(outDir);
-  const nodeFiles = cluster.nodes.flatMap(({ identityDir }) =>
-    ["tls.crt", "ca.crt"].map((name) => join(identityDir, name)),
-  );
+  const nodeFiles = cluster.nodes.flatMap((node) => [
+    ...["tls.crt", "ca.crt"].map((name) => join(node.identityDir, name)),
+    join(apiDirOf(node), "tls.crt"),
+  ]);
   const caFiles = ["ca.crt", "next.crt", "previous.crt"].map((name) => join(outDir, "ca", name));
   let isGood = true;
   for (const path of [...nodeFiles, ...caFiles, join(outDir, "gateway", "served", "tls.pem")]) {
