@@ -1,11 +1,26 @@
 #!/usr/bin/env bash
 # Everything that must hold of the Python SDK: format, lint, types, tests on a current Python and on 3.9, packages,
 # documentation (dist/docs).
-# Makes .venv (and .venv39 where a Python 3.9 is found) beside it; asks nothing, and says what it leaves out.
+# Makes .venv (and .venv39 where a Python 3.9 is found) beside it; asks nothing, and says what it leaves out, also in
+# the file $CI_SKIPS.
 set -euo pipefail
 cd "$(dirname "$0")"
 exec </dev/null
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
+
+left_out() {
+  echo "sdk-python: $1"
+  if [[ -n ${CI_SKIPS:-} ]]; then echo "sdk-python: $1" >>"$CI_SKIPS"; fi
+}
+
+# The tests, and which of them were skipped.
+run_tests() {
+  local said
+  said=$(mktemp)
+  "$1" -m pytest -q -rs | tee "$said"
+  if [[ -n ${CI_SKIPS:-} ]]; then sed -n 's/^SKIPPED \[[0-9]*\] /sdk-python: /p' "$said" >>"$CI_SKIPS"; fi
+  rm "$said"
+}
 
 find_python() {
   local minimum=$1 below=$2 candidate
@@ -33,12 +48,12 @@ environment() {
 pyenv_versions=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python)
 current=$(find_python '(3, 10)' '(4, 0)' python3.13 python3.12 python3.11 python3.10 python3 "${pyenv_versions[@]}")
 if [[ -z $current ]]; then
-  echo 'sdk-python: left out, there is no Python 3.10 or later for its tools'
+  left_out 'left out, there is no Python 3.10 or later for its tools'
   exit 0
 fi
 if ! environment "$current" .venv; then
   rm -rf .venv
-  echo 'sdk-python: left out, its dependencies cannot be installed (no package index?)'
+  left_out 'left out, its dependencies cannot be installed (no package index?)'
   exit 0
 fi
 
@@ -48,16 +63,16 @@ python=.venv/bin/python
 "$python" scripts/make_sync.py --check
 "$python" -m mypy
 "$python" -m pyright --warnings --pythonpath "$python"
-"$python" -m pytest -q
+run_tests "$python"
 
 oldest=$(find_python '(3, 9)' '(3, 10)' python3.9 "${pyenv_versions[@]}")
 if [[ -z $oldest ]]; then
-  echo 'sdk-python: no Python 3.9 is here; its syntax was checked, its tests were not run on it'
+  left_out 'not on Python 3.9, which is not here; its syntax was checked'
 elif environment "$oldest" .venv39; then
-  .venv39/bin/python -m pytest -q
+  run_tests .venv39/bin/python
 else
   rm -rf .venv39
-  echo 'sdk-python: the tests were not run on Python 3.9, its dependencies cannot be installed'
+  left_out 'not on Python 3.9, for which the dependencies cannot be installed'
 fi
 
 rm -rf dist

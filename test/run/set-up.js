@@ -1,9 +1,13 @@
-import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** The process that the folder belongs to is part of its name. */
 const NAME = /^anchoring-templates-(\d+)-/;
+
+/** The public Ed25519 collections, which are not part of the repository and may lie beside the checkout. */
+const PUBLIC_VECTORS = fileURLToPath(new URL("../../../shared/vectors", import.meta.url));
 
 /** Database folders that all suites of this run copy theirs from lie here, and go with the run. */
 export default function setUp() {
@@ -12,6 +16,7 @@ export default function setUp() {
   // The account that runs Postgres passes through.
   chmodSync(folder, 0o711);
   process.env.ANCHORING_TEST_TEMPLATES = folder;
+  if (existsSync(PUBLIC_VECTORS)) process.env.EVENT_ANCHORING_PUBLIC_VECTORS ??= PUBLIC_VECTORS;
   process.once("exit", () => removeFolder(folder));
 }
 

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { nobleCrypto } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
@@ -8,10 +9,10 @@ export function loadVectors(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../../test/vectors/${name}`, import.meta.url), "utf8"));
 }
 
-/** A file of the public vectors, which lie beside the checkout; null where they do not. */
+/** A file of the public vectors, whose folder EVENT_ANCHORING_PUBLIC_VECTORS names; null: it names none. */
 export function loadPublicVectors(name: string): unknown {
-  const file = new URL(`../../../../shared/vectors/${name}`, import.meta.url);
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null;
+  const folder = process.env["EVENT_ANCHORING_PUBLIC_VECTORS"] ?? "";
+  return folder === "" ? null : JSON.parse(readFileSync(join(folder, name), "utf8"));
 }
 
 /** Both implementations of the crypto seam: every verdict must be the same through either. */
