@@ -322,7 +322,7 @@ const UNAVAILABLE_PROBLEMS = {
     status: 503,
     title: "Clock unsafe",
     detail: "The leader's clock disagrees with the cluster's. Nothing is written.",
-    when: "The leader's clock is too far ahead; leadership is being handed over.",
+    when: "The leader's clock is too far from the others', or too few have told the time. A wrong one hands leadership over.",
   },
   not_initialised: {
     status: 503,
