@@ -322,7 +322,7 @@ const UNAVAILABLE_PROBLEMS = {
     status: 503,
     title: "Clock unsafe",
     detail: "The leader's clock disagrees with the cluster's. Nothing is written.",
-    when: "The leader's clock is too far from the others', or too few have told the time. A wrong one hands leadership over.",
+    when: "The leader's clock is too far from the others', or too few of them have told the time.",
   },
   not_initialised: {
     status: 503,
