@@ -99,7 +99,10 @@ interface Container {
   readonly restartPolicy?: string;
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly livenessProbe?: unknown;
-  readonly readinessProbe?: { readonly httpGet?: { readonly path: string }; readonly exec?: { command: string[] } };
+  readonly readinessProbe?: {
+    readonly httpGet?: { readonly path: string; readonly scheme?: string };
+    readonly exec?: { command: string[] };
+  };
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 }
@@ -226,6 +229,16 @@ describeKubernetes(`what runs in them, and who reaches it${NOTE}`, () => {
       for (const { volumeMounts } of containersOf(set)) {
         expect(volumeMounts.map(({ name }) => name).filter((name) => !there.includes(name))).toEqual([]);
       }
+    }
+  });
+
+  test("serve the api over TLS, with the certificate of the node's own settings", () => {
+    for (const set of sets) {
+      expect(own(set, "api").readinessProbe?.httpGet).toMatchObject({ path: "/readyz", scheme: "HTTPS" });
+      const copied = own(set, "own-files").args?.join("\n") ?? "";
+      for (const name of ["tls.crt", "tls.key"]) expect(copied).toContain(`/secret/settings/${name}`);
+      const page = read("docs/operating/kubernetes.md");
+      for (const name of ["tls.crt", "tls.key"]) expect(page).toContain(`--from-file=$node/api/${name}`);
     }
   });
 
