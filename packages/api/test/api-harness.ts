@@ -237,9 +237,9 @@ function loggerInto(logged: LoggedLine[]): Logger {
   return { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
 }
 
-/** Listens on a free port of loopback. */
-async function listening(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
+/** Listens on a free port. */
+async function listening(server: Server, host = "127.0.0.1"): Promise<number> {
+  server.listen(0, host);
   await once(server, "listening");
   const address = server.address();
   return typeof address === "object" && address !== null ? address.port : 0;
@@ -258,6 +258,8 @@ export interface HarnessOptions {
   readonly connections?: ConnectionRules;
   /** Certificate and key of the public listener. */
   readonly tls?: TlsFiles;
+  /** Where the public listener is; default: loopback. */
+  readonly host?: string;
 }
 
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
@@ -285,7 +287,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     onConnectionRefused: (reason) => metrics.connectionRefused(reason),
   });
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
-  const [port, metricsPort] = await Promise.all([listening(server), listening(metricsServer)]);
+  const [port, metricsPort] = await Promise.all([listening(server, options.host), listening(metricsServer)]);
   const keyWith = (label: string, scopes: readonly Scope[], limits: Partial<KeyLimits> = {}): string =>
     createKey(node, label, scopes, limits);
   const key = keyWith("default", ["read", "write", "revoke"]);

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { request } from "node:https";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
@@ -135,6 +135,49 @@ describe("the listener over TLS", () => {
     },
     GONE_MS_MAX + 15_000,
   );
+});
+
+/** Of this machine, as strangers have one: loopback is exempt from what one address may hold. */
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+const describeOwn = ownAddress === undefined ? describe.skip : describe;
+
+describeOwn(`one address${ownAddress === undefined ? " (skipped: this machine has loopback alone)" : ""}`, () => {
+  test("holds as many connections as without TLS, handshakes included", async () => {
+    const own = await startHarness({ tls: files, host: "0.0.0.0", connections: { perAddressMax: 3, proxies: [] } });
+    const sockets: Socket[] = [];
+    const open = (): Promise<Socket> =>
+      new Promise((resolve) => {
+        const socket = connect({ host: ownAddress ?? "", port: own.port });
+        sockets.push(socket);
+        socket.on("error", () => undefined);
+        socket.once("connect", () => resolve(socket));
+      });
+    try {
+      // None of them says a word of its handshake.
+      for (let at = 0; at < 3; at++) await open();
+      const fourth = await open();
+      const atMs = performance.now();
+      if (!fourth.closed) await once(fourth, "close");
+      expect(performance.now() - atMs).toBeLessThan(5000);
+      expect(await own.openConnections()).toBe(3);
+      sockets[0]?.destroy();
+      await until("a place is free", async () => (await own.openConnections()) === 2);
+      const shaken = connectTls({
+        host: ownAddress ?? "",
+        port: own.port,
+        ca: pem(files),
+        servername: "api.internal",
+      });
+      sockets.push(shaken);
+      await once(shaken, "secureConnect");
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await own.close();
+    }
+  });
 });
 
 describe("its certificate", () => {
