@@ -4,9 +4,11 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import {
   type LifeOptions,
+  type LieName,
   type LifeResult,
   PLANTED_BUGS,
   type PlantedBug,
+  liveBesideALiar,
   liveOneLife,
 } from "@event-anchoring/testkit";
 
@@ -48,8 +50,18 @@ const GROWTH_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["grows"]>>> 
   stall_holds_back_operators: "3-5-3",
 };
 
+/** These show beside a liar alone, with this lie. */
+const LIE_OF: Partial<Record<PlantedBug, LieName>> = {
+  covered_roots_not_compared: "late_second_tree",
+  lines_not_exchanged: "two_trees",
+  lines_not_verified: "forged_lines",
+  silent_leader_followed: "silent_leader",
+};
+
 /** The first life in which a sentence is broken. */
-async function firstBroken(bug: PlantedBug): Promise<LifeResult | null> {
+async function firstBroken(bug: PlantedBug): Promise<Pick<LifeResult, "seed" | "broken"> | null> {
+  const lie = LIE_OF[bug];
+  if (lie !== undefined) return liveBesideALiar({ seed: 1, nodes: 3, quorum: 2, lie, bugs: new Set([bug]) });
   for (let seed = 1; seed <= SEEDS_MAX; seed++) {
     const [faults, grows] = [FAULTS_OF[bug], GROWTH_OF[bug]];
     const result = await liveOneLife({

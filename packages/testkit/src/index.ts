@@ -71,3 +71,5 @@ export type { HostileBody } from "./hostile-bodies.ts";
 export { Lies, NoLie } from "./simulator/lies/lie.ts";
 export type { Heard, LiarSelf, Lie, Said } from "./simulator/lies/lie.ts";
 export { OtherBytes, cosignedBy } from "./simulator/lies/other-bytes.ts";
+export { LIES, liveBesideALiar } from "./simulator/liar-life.ts";
+export type { LiarLifeOptions, LiarLifeResult, LieName } from "./simulator/liar-life.ts";

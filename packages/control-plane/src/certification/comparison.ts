@@ -70,6 +70,8 @@ export class Comparison {
   readonly #open = new Set<Head>();
   /** By origin in hex: the nodes that are known to differ there. What they sign holds nothing back again. */
   readonly #estranged = new Map<string, Set<string>>();
+  /** Origins in hex, and the nodes that a file shows to differ there: one file is enough. */
+  readonly #shown = new Set<string>();
   #kept: ReadonlyMap<string, string>;
   #proven: readonly Contradiction[] = [];
   /** Hex of the public keys that have signed two roots. */
@@ -115,7 +117,9 @@ export class Comparison {
 
   /** What this node has signed itself. */
   onOwn(item: PeerCosignature): void {
-    this.#headAt(item.originFingerprint, item.treeSize)?.add({ ...item, nodeId: this.#options.nodeId }, true);
+    const head = this.#headAt(item.originFingerprint, item.treeSize);
+    head?.add({ ...item, nodeId: this.#options.nodeId }, true);
+    if (head?.isContradicted === true) this.#judge(head);
   }
 
   /** A size that this node has reached, signed by a peer. */
@@ -176,6 +180,7 @@ export class Comparison {
     if (head === undefined || head.hasGood(line)) return;
     if (!head.contradicts(line)) {
       head.add(line, false);
+      if (head.isContradicted) this.#judge(head);
       return;
     }
     if (!this.#isGood(line)) {
@@ -257,8 +262,10 @@ export class Comparison {
       ({ nodeId }) => left.some((line) => line.nodeId === nodeId) && !this.isNamed(root, nodeId),
     );
     const forks = right.length >= root.quorum && !this.isStopped(head.originFingerprint);
-    const estranges = ownRoot(head, left) && right.some(({ nodeId }) => !this.#isEstranged(head, nodeId));
-    if (!names && !forks && !estranges && !this.#kept.has(name)) return;
+    const origin = bytesToHex(head.originFingerprint);
+    const isNews = ownRoot(head, left) && right.some(({ nodeId }) => !this.#shown.has(`${origin} ${nodeId}`));
+    if (!names && !forks && !isNews && !this.#kept.has(name)) return;
+    if (ownRoot(head, left)) for (const { nodeId } of right) this.#shown.add(`${origin} ${nodeId}`);
     const text = contradictionText(root, left, right, this.#options.crypto.sha256);
     if (this.#kept.get(name) === text) return;
     this.#kept = new Map([...this.#kept, [name, text]]);

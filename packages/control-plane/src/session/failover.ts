@@ -1,23 +1,48 @@
-import type { Clock, Random, Timer } from "../environment.ts";
+import type { Environment, Timer } from "../environment.ts";
 
 const RANDOM_DELAY_MAX_MS = 150;
+/** A leader under whom nothing that was forwarded is decided for so long is abandoned. */
+const PATIENCE_MS = 5000;
+/** One write may have been lost on its way. */
+const UNANSWERED_MIN = 3;
+/** For how long it is not followed then: twice as long each time. */
+const PAUSE_MIN_MS = 10_000;
+const PAUSE_MAX_MS = 320_000;
 
 export interface FailoverOptions {
-  readonly clock: Clock;
-  readonly random: Random;
+  readonly environment: Pick<Environment, "clock" | "random" | "logger">;
   readonly leader: () => string | null;
+  /** All that is known to be committed is applied here: what was decided would have been seen. */
+  readonly isCaughtUp: () => boolean;
   readonly forgetLeader: () => void;
   readonly campaign: () => void;
 }
 
+interface Wait {
+  readonly leader: string;
+  readonly sinceMs: number;
+  unanswered: number;
+}
+
+interface Shunned {
+  readonly untilMs: number;
+  readonly pauseMs: number;
+}
+
 /**
- * A leader whose connections are closed and whose port refuses is dead, not slow: waiting out the election timeout
- * would only cost time. The follower forgets it, waits a random moment so that two rarely collide, and campaigns with
- * PreVote, which disturbs nobody if it is wrong.
+ * When a follower looks for another leader before its election timeout says so.
+ *
+ * A leader whose connections are closed and whose port refuses is dead, not slow: waiting would only cost time. One
+ * that keeps its office and takes no writes is broken, or lies: it is not followed for a while. In either case the
+ * follower forgets it, waits a random moment so that two rarely collide, and campaigns with PreVote, which disturbs
+ * nobody if it is wrong.
  */
 export class Failover {
   readonly #options: FailoverOptions;
-  #timer: Timer | null = null;
+  readonly #shunned = new Map<string, Shunned>();
+  #wait: Wait | null = null;
+  #campaign: Timer | null = null;
+  #patience: Timer | null = null;
 
   constructor(options: FailoverOptions) {
     this.#options = options;
@@ -25,18 +50,65 @@ export class Failover {
 
   /** The peer's connections are closed and reconnects were refused for a while. */
   onPeerGone(nodeId: string): void {
-    if (this.#options.leader() !== nodeId || this.#timer !== null) return;
-    this.#options.forgetLeader();
-    const draw = new Uint8Array(1);
-    this.#options.random.fill(draw);
-    const delayMs = ((draw[0] ?? 0) / 256) * RANDOM_DELAY_MAX_MS;
-    this.#timer = this.#options.clock.startTimer(delayMs, () => {
-      this.#timer = null;
-      if (this.#options.leader() === null) this.#options.campaign();
-    });
+    if (this.#options.leader() === nodeId && this.#campaign === null) this.#leave();
+  }
+
+  /** Writes of this node's clients have left for the leader. */
+  onForwarded(leader: string): void {
+    const nowMs = this.#nowMs();
+    if (this.#wait?.leader !== leader) this.#wait = { leader, sinceMs: nowMs, unanswered: 0 };
+    this.#wait.unanswered += 1;
+    this.#patience ??= this.#options.environment.clock.startTimer(PATIENCE_MS, () => this.#lose());
+  }
+
+  /** The log holds a write of this node's clients, or the leader has said why it does not. */
+  onAnswered(): void {
+    this.#wait = null;
+  }
+
+  /** What this node says as leader is not heard. */
+  isShunned(nodeId: string): boolean {
+    return this.#nowMs() < (this.#shunned.get(nodeId)?.untilMs ?? 0);
   }
 
   close(): void {
-    this.#timer?.cancel();
+    this.#campaign?.cancel();
+    this.#patience?.cancel();
+  }
+
+  #lose(): void {
+    const { environment, leader, isCaughtUp } = this.#options;
+    this.#patience = null;
+    const wait = this.#wait;
+    if (wait === null) return;
+    const leftMs = wait.sinceMs + PATIENCE_MS - this.#nowMs();
+    if (leftMs > 0 || wait.unanswered < UNANSWERED_MIN || !isCaughtUp()) {
+      this.#patience = environment.clock.startTimer(Math.max(leftMs, PATIENCE_MS / 10), () => this.#lose());
+      return;
+    }
+    this.#wait = null;
+    if (leader() !== wait.leader) return;
+    const before = this.#shunned.get(wait.leader)?.pauseMs ?? PAUSE_MIN_MS / 2;
+    const pauseMs = Math.min(before * 2, PAUSE_MAX_MS);
+    this.#shunned.set(wait.leader, { untilMs: this.#nowMs() + pauseMs, pauseMs });
+    environment.logger.error("leader_abandoned", { leader: wait.leader, writes: wait.unanswered, pauseMs });
+    this.#leave();
+  }
+
+  #leave(): void {
+    const { environment, forgetLeader, leader, campaign } = this.#options;
+    forgetLeader();
+    const draw = new Uint8Array(1);
+    environment.random.fill(draw);
+    const delayMs = ((draw[0] ?? 0) / 256) * RANDOM_DELAY_MAX_MS;
+    this.#campaign?.cancel();
+    this.#campaign = environment.clock.startTimer(delayMs, () => {
+      this.#campaign = null;
+      if (leader() === null) campaign();
+    });
+  }
+
+  #nowMs(): number {
+    return this.#options.environment.clock.monotonicMs();
   }
 }

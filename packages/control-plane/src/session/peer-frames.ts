@@ -13,6 +13,7 @@ import { type InboundMessage, InvalidMessageError, decodeMessage } from "raft-ts
 import type { Certifier } from "../certification/certifier.ts";
 import type { ClockGuard } from "./clock-guard.ts";
 import type { Clock, Logger } from "../environment.ts";
+import type { Failover } from "./failover.ts";
 import type { LeaderQueue, QueuedGroup } from "../proposals/leader-queue.ts";
 import type { Members } from "./members.ts";
 import type { PeerMemories } from "../promises/peer-memories.ts";
@@ -21,6 +22,9 @@ import type { Proposals } from "../proposals/proposals.ts";
 import type { SessionComparison } from "./session-comparison.ts";
 import type { SessionNetwork } from "./session-options.ts";
 import { type StepGuardView, isOwnFollower, judgeStep } from "../raft/step-guard.ts";
+
+/** What only a leader says. */
+const LEADERS_MESSAGES: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap", "MsgTimeoutNow"]);
 
 /** Groups above this size travel on the bulk lane. */
 const CONTROL_GROUPS_BYTES_MAX = 48 * 1024;
@@ -35,6 +39,7 @@ export interface PeerFramesOptions {
   readonly state: LedgerState;
   readonly certifier: Certifier;
   readonly truth: SessionComparison;
+  readonly failover: Failover;
   readonly clockGuard: ClockGuard;
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
@@ -81,6 +86,7 @@ export class PeerFrames {
       return true;
     }
     const patience = Math.max(...groups.map(({ deadlineMs }) => deadlineMs)) - clock.monotonicMs();
+    this.#options.failover.onForwarded(leader);
     const bytes = groups.reduce((sum, group) => sum + group.bytes.length, 0);
     return network.send(leader, bytes > CONTROL_GROUPS_BYTES_MAX ? "bulk" : "control", {
       type: "proposals",
@@ -116,6 +122,7 @@ export class PeerFrames {
         this.#onProposals(from, frame);
         break;
       case "proposals_refused":
+        this.#options.failover.onAnswered();
         this.#options.proposals.onRefused(from, frame.ids, frame.code, frame.detail);
         break;
       case "clock":
@@ -132,6 +139,7 @@ export class PeerFrames {
   #onRaft(from: string, message: InboundMessage): void {
     const sender = this.#options.members.raftIdOf(from);
     if (sender === null) return;
+    if (LEADERS_MESSAGES.has(message.type) && this.#options.failover.isShunned(from)) return;
     const view = this.#options.view();
     const verdict = judgeStep(message, sender, view);
     if (verdict.kind === "evidence") {

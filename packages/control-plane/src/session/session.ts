@@ -62,7 +62,7 @@ export class Session {
   readonly #lifeId = new Uint8Array(16);
   readonly #rounds: ReadRounds;
   readonly #reads: LinearizableReads;
-  readonly #failover: Failover;
+  readonly failover: Failover;
   readonly #memories: PeerMemories;
   readonly #leadership: Leadership;
   readonly upkeep: SessionUpkeep;
@@ -109,10 +109,10 @@ export class Session {
       certifier: this.certifier,
       hasLeader: () => this.#leader !== 0n,
     });
-    this.#failover = new Failover({
-      clock,
-      random,
+    this.failover = new Failover({
+      environment: options.environment,
       leader: () => this.leaderNodeId(),
+      isCaughtUp: () => this.#driver.node.basicStatus().commit === this.state.appliedIndex,
       forgetLeader: () => this.#driver.forgetLeader(),
       campaign: () => this.#driver.campaign(),
     });
@@ -178,7 +178,7 @@ export class Session {
     this.clockGuard.onPeerDown(nodeId);
     const raftId = this.members.raftIdOf(nodeId);
     if (raftId !== null) this.#driver.reportUnreachable(raftId);
-    if (isRefusing) this.#failover.onPeerGone(nodeId);
+    if (isRefusing) this.failover.onPeerGone(nodeId);
   }
 
   hello(): Hello {
@@ -237,7 +237,7 @@ export class Session {
     this.#isEnded = true;
     this.#periodics.close();
     this.#driver.stop();
-    this.#failover.close();
+    this.failover.close();
     this.#rounds.close();
     this.#reads.close();
     this.leaderQueue.close();
@@ -334,6 +334,7 @@ export class Session {
     this.#options.decisions.note(decision);
     if (this.#isEnded) return;
     if (decision.isToBeForgotten) this.upkeep.compaction.owe(decision.index);
+    if (entry.groups.some(({ id }) => id.node === this.#options.identity.raftId)) this.failover.onAnswered();
     this.proposals.onDecided(entry, decision);
     this.upkeep.judgeStamp(entry, decision.index);
     this.#reads.onApplied();
@@ -423,6 +424,7 @@ export class Session {
       state: this.state,
       certifier: this.certifier,
       truth: this.truth,
+      failover: this.failover,
       clockGuard: this.clockGuard,
       proposals: this.proposals,
       leaderQueue: this.leaderQueue,

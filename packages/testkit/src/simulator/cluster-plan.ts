@@ -4,6 +4,8 @@ export interface ClusterPlan {
   readonly founders: number;
   /** Machines of the life. */
   readonly nodes: number;
+  /** How many cosign; absent: a majority. */
+  readonly quorum?: number;
   /** Version 3 takes back what version 2 has added. */
   readonly isGivenUp: boolean;
 }

@@ -59,6 +59,10 @@ export const PLANTED_BUGS = {
   decided_not_compared: "whatever is decided under a group's id is taken for the group",
   stall_holds_back_operators: "no trust root goes through while leaves wait for a certificate",
   version_raised_early: "an entry of a version that nobody reads is proposed",
+  covered_roots_not_compared: "what a peer signs is compared while a certificate needs it, and not later",
+  lines_not_exchanged: "what a peer holds of others' signatures is not looked at",
+  lines_not_verified: "a signature is good whoever made it",
+  silent_leader_followed: "a leader that takes no writes keeps its followers",
 } as const;
 
 export type PlantedBug = keyof typeof PLANTED_BUGS;

@@ -8,7 +8,10 @@ type Session = NonNullable<ControlPlaneNode["session"]>;
 export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { session } = node;
   if (session === null || bugs.size === 0) return;
-  const { certifier, clockGuard, proposals, state, upkeep } = session;
+  const { certifier, clockGuard, failover, proposals, state, truth, upkeep } = session;
+  if (bugs.has("lines_not_exchanged")) truth.comparison.onLines = () => {};
+  if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
+  if (bugs.has("covered_roots_not_compared")) compareUncoveredOnly(session);
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
   if (bugs.has("slow_clock_not_guarded")) clockGuard.behindMedianMs = () => 0;
   if (bugs.has("decided_not_compared")) proposals.isAsSent = () => true;
@@ -27,6 +30,13 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
       return () => {};
     };
   }
+}
+
+function compareUncoveredOnly({ certifier, truth: { comparison } }: Session): void {
+  const onPeer = comparison.onPeer.bind(comparison);
+  comparison.onPeer = (from, item) => {
+    if (item.treeSize > (certifier.heldOf(item.originFingerprint)?.treeSize ?? 0)) onPeer(from, item);
+  };
 }
 
 function forgetRevocations({ state: { apiKeys } }: Session): void {

@@ -39,7 +39,8 @@ export function simulatedIdentities(plan: ClusterPlan): readonly NodeIdentity[] 
 
 const IDENTITIES = new Map<string, readonly NodeIdentity[]>();
 
-const keyOf = ({ founders, nodes, isGivenUp }: ClusterPlan): string => `${founders} ${nodes} ${String(isGivenUp)}`;
+const keyOf = ({ founders, nodes, isGivenUp, quorum = 0 }: ClusterPlan): string =>
+  `${founders} ${nodes} ${String(isGivenUp)} ${quorum}`;
 
 function clusterIdOf({ founders, nodes }: ClusterPlan): Uint8Array {
   const grows = founders === nodes ? "" : ` that begins with ${founders}`;
@@ -54,7 +55,8 @@ function nodesOf(plan: ClusterPlan): readonly ReturnType<typeof nodeOf>[] {
 function makeIdentities(plan: ClusterPlan): readonly NodeIdentity[] {
   const clusterId = clusterIdOf(plan);
   const nodes = nodesOf(plan);
-  const document = signedDocument(trustRootOf(clusterId, nodes.slice(0, plan.founders)));
+  const founded = trustRootOf(clusterId, nodes.slice(0, plan.founders));
+  const document = signedDocument({ ...founded, quorum: plan.quorum ?? founded.quorum });
   const { trustRoot, rootThk } = parseSignedTrustRoot(document, sha256);
   const configured = { document, version: 1, rootThk };
   return nodes.map(({ nodeId, originFingerprint }) => ({

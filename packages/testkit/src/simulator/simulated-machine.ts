@@ -14,6 +14,8 @@ import type { RaftEngine, RawNode } from "raft-ts";
 import type { Bugs } from "./planted-bugs.ts";
 import { NEXT_RULES } from "../next-rules.ts";
 import { watchedEngine } from "./planted-engine.ts";
+import type { Lie } from "./lies/lie.ts";
+import { lyingNetwork } from "./lies/lying-network.ts";
 import { keepGroupIdsFor, plantInNode } from "./planted-in-node.ts";
 import { Seeded } from "./seeded.ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
@@ -41,6 +43,8 @@ export interface MachineSurroundings {
   readonly logEntriesKept: number;
   readonly logBytesKept: number;
   readonly groupIdEntriesKept: number;
+  /** What a machine makes of its node's words; null: nothing. */
+  readonly lieOf?: (machine: string) => Lie | null;
   /** Verdicts of the thread pool take this long at most; 0: none. */
   readonly verdictsMs: number;
 }
@@ -261,7 +265,7 @@ export class SimulatedMachine {
       dropRowsAfter: (index) => this.database.dropRowsAfter(index),
     });
     return {
-      crypto: bugs.has("signer_not_checked") ? keyBlindCrypto() : simulatedCrypto,
+      crypto: wrongCrypto(bugs) ?? simulatedCrypto,
       promiseVolume: this.volume.openedBy(process),
       evidence: {
         load: async () => this.evidence,
@@ -271,7 +275,8 @@ export class SimulatedMachine {
       },
       openStorage: (onLost) => this.database.open(process, onLost),
       createNetwork: (options) => {
-        const endpoint = network.endpoint(this.name, process, options);
+        const lieOf = (): Lie | null => this.#surroundings.lieOf?.(this.name) ?? null;
+        const endpoint = lyingNetwork(options, lieOf, (heard) => network.endpoint(this.name, process, heard));
         const start = endpoint.start.bind(endpoint);
         endpoint.start = async () => {
           plantInNode(node(), bugs);
@@ -328,6 +333,11 @@ export class SimulatedMachine {
     };
     return { debug: quiet, info: leaderChanges, warn, error: tell("errs") };
   }
+}
+
+function wrongCrypto(bugs: Bugs): typeof simulatedCrypto | null {
+  if (bugs.has("lines_not_verified")) return { ...simulatedCrypto, ed25519Verify: () => true };
+  return bugs.has("signer_not_checked") ? keyBlindCrypto() : null;
 }
 
 /** A planted bug: whose key made a signature does not matter. */

@@ -45,6 +45,17 @@ export class NoLie implements Lie {
   }
 }
 
+/** Does not want to know what is held against it: a true program that heard it would stop itself. */
+export class Shameless extends NoLie {
+  override onLeaving(_to: string, frame: PeerFrame): readonly PeerFrame[] {
+    return frame.type === "lines" ? [] : [frame];
+  }
+
+  override onArriving(_from: string, frame: PeerFrame): Heard {
+    return { frame: frame.type === "lines" ? null : frame, says: [] };
+  }
+}
+
 /** Several lies as one. */
 export class Lies implements Lie {
   readonly #lies: readonly Lie[];

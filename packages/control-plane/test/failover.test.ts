@@ -1,0 +1,87 @@
+import { beforeEach, expect, test } from "@jest/globals";
+import { Failover } from "../src/session/failover.ts";
+import { StepClock, quietLogger } from "./doubles.ts";
+
+let clock: StepClock;
+let leader: string | null;
+let isCaughtUp: boolean;
+let campaigns: number;
+let failover: Failover;
+
+beforeEach(() => {
+  clock = new StepClock();
+  leader = "b";
+  isCaughtUp = true;
+  campaigns = 0;
+  failover = new Failover({
+    environment: { clock, random: { fill: (bytes) => bytes.fill(128) }, logger: quietLogger },
+    leader: () => leader,
+    isCaughtUp: () => isCaughtUp,
+    forgetLeader: () => (leader = null),
+    campaign: () => (campaigns += 1),
+  });
+});
+
+function forward(writes: number): void {
+  for (let write = 0; write < writes; write++) failover.onForwarded("b");
+}
+
+test("a leader whose port refuses is left at once", () => {
+  failover.onPeerGone("c");
+  expect(leader).toBe("b");
+  failover.onPeerGone("b");
+  expect(leader).toBeNull();
+  clock.advance(150);
+  expect(campaigns).toBe(1);
+  expect(failover.isShunned("b")).toBe(false);
+});
+
+test("a leader under whom nothing forwarded is decided for five seconds is left, and not followed for a while", () => {
+  forward(3);
+  clock.advance(4999);
+  expect(leader).toBe("b");
+  clock.advance(1);
+  expect([leader, failover.isShunned("b"), failover.isShunned("c")]).toEqual([null, true, false]);
+  clock.advance(9999);
+  expect(failover.isShunned("b")).toBe(true);
+  clock.advance(1);
+  expect(failover.isShunned("b")).toBe(false);
+  expect(campaigns).toBe(1);
+});
+
+test("the pause grows each time", () => {
+  const pauses = [1, 2, 3].map(() => {
+    leader = "b";
+    forward(3);
+    clock.advance(5000);
+    let seconds = 0;
+    for (; failover.isShunned("b"); seconds += 10) clock.advance(10_000);
+    return seconds;
+  });
+  expect(pauses).toEqual([10, 20, 40]);
+});
+
+test.each([
+  ["a write was decided, or refused by name", () => failover.onAnswered()],
+  ["another node leads by then", () => (leader = "c")],
+])("a leader is kept if %s", (_what, happens) => {
+  forward(3);
+  clock.advance(3000);
+  happens();
+  const before = leader;
+  clock.advance(10_000);
+  expect([leader, failover.isShunned("b")]).toEqual([before, false]);
+});
+
+test("one lost write costs no leader, and a node that lags itself blames nobody", () => {
+  forward(1);
+  clock.advance(20_000);
+  expect(leader).toBe("b");
+  isCaughtUp = false;
+  forward(5);
+  clock.advance(20_000);
+  expect(leader).toBe("b");
+  isCaughtUp = true;
+  clock.advance(500);
+  expect(leader).toBeNull();
+});

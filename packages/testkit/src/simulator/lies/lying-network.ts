@@ -1,0 +1,30 @@
+import type { PeerNetwork, PeerNetworkOptions } from "@event-anchoring/control-plane";
+import type { Lie } from "./lie.ts";
+
+/**
+ * A node's place in the network, with its lies in front: the node hears what they let through, and says what they make
+ * of its words.
+ * @param lieOf null while it tells the truth
+ */
+export function lyingNetwork(
+  options: PeerNetworkOptions,
+  lieOf: () => Lie | null,
+  open: (options: PeerNetworkOptions) => PeerNetwork,
+): PeerNetwork {
+  const network = open({
+    ...options,
+    onFrame: (from, lane, frame) => {
+      const lie = lieOf();
+      const heard = lie === null ? { frame, says: [] } : lie.onArriving(from, frame);
+      for (const said of heard.says) say(said.to, lane, said.frame);
+      if (heard.frame !== null) options.onFrame(from, lane, heard.frame);
+    },
+  });
+  const say = network.send.bind(network);
+  network.send = (to, lane, frame) => {
+    const lie = lieOf();
+    if (lie === null) return say(to, lane, frame);
+    return lie.onLeaving(to, frame).every((each) => say(to, lane, each));
+  };
+  return network;
+}

@@ -1,0 +1,93 @@
+import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contract";
+import { type Heard, type LiarSelf, NoLie, type Said, Shameless } from "./lie.ts";
+import { cosignedBy } from "./other-bytes.ts";
+
+/** Signs another tree than its own, for everybody alike: a broken node would do the same. */
+export class AnotherTree extends Shameless {
+  readonly #self: LiarSelf;
+
+  constructor(self: LiarSelf) {
+    super();
+    this.#self = self;
+  }
+
+  override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
+    if (frame.type !== "cosignatures") return super.onLeaving(to, frame);
+    return [{ type: "cosignatures", items: frame.items.map((item) => forgedRoot(this.#self, item)) }];
+  }
+}
+
+/** Signs its own tree for all but one peer, and another for that one. */
+export class TwoTrees extends Shameless {
+  readonly #self: LiarSelf;
+  readonly #victim: string;
+
+  constructor(self: LiarSelf, victim: string) {
+    super();
+    this.#self = self;
+    this.#victim = victim;
+  }
+
+  override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
+    if (to !== this.#victim || frame.type !== "cosignatures") return super.onLeaving(to, frame);
+    return [{ type: "cosignatures", items: frame.items.map((item) => forgedRoot(this.#self, item)) }];
+  }
+}
+
+/** The same, but the other root comes when the size is certified already and nobody waits for a signature. */
+export class LateSecondTree extends Shameless {
+  readonly #self: LiarSelf;
+  readonly #victim: string;
+  #before: readonly PeerCosignature[] = [];
+
+  constructor(self: LiarSelf, victim: string) {
+    super();
+    this.#self = self;
+    this.#victim = victim;
+  }
+
+  override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
+    if (to !== this.#victim || frame.type !== "cosignatures") return super.onLeaving(to, frame);
+    const late = this.#before;
+    this.#before = frame.items.map((item) => forgedRoot(this.#self, item));
+    return late.length === 0 ? [] : [{ type: "cosignatures", items: late }];
+  }
+}
+
+/** Says to everybody that its effects are others: nobody's are, and it has signed nothing. */
+export class OtherEffects extends NoLie {
+  override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
+    if (frame.type !== "cosignatures") return [frame];
+    const other = to.charCodeAt(0) & 0xff;
+    const items = frame.items.map((item) => ({ ...item, effect: item.effect.map((byte) => byte ^ other) }));
+    return [{ type: "cosignatures", items }];
+  }
+}
+
+/** Leads on, and proposes nothing of what others send it. */
+export class SilentLeader extends NoLie {
+  override onArriving(_from: string, frame: PeerFrame): Heard {
+    return { frame: frame.type === "proposals" ? null : frame, says: [] };
+  }
+}
+
+/** Brings lines that other nodes' keys have not made, whenever somebody says anything about a tree. */
+export class ForgedLines extends NoLie {
+  readonly #self: LiarSelf;
+
+  constructor(self: LiarSelf) {
+    super();
+    this.#self = self;
+  }
+
+  override onArriving(from: string, frame: PeerFrame): Heard {
+    if (frame.type !== "cosignatures") return { frame, says: [] };
+    const items = frame.items.map((item) => ({ ...forgedRoot(this.#self, item), nodeId: from }));
+    const says = this.#self.others.map((to): Said => ({ to, frame: { type: "lines", items } }));
+    return { frame, says };
+  }
+}
+
+function forgedRoot({ cosigner, trustRoot }: LiarSelf, item: PeerCosignature): PeerCosignature {
+  return cosignedBy(cosigner, trustRoot, { ...item, rootHash: item.rootHash.map((byte) => byte ^ 1) });
+}
