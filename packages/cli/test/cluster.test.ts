@@ -24,7 +24,7 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "anchorctl-cluster-"));
   setup = await startTestCluster();
   trustRoot = join(home, "trust-root.txt");
-  copyFileSync(join(setup.cluster.root, "trust-root.txt"), trustRoot);
+  for (const name of ["trust-root.txt", "root-thk.txt"]) copyFileSync(join(setup.cluster.root, name), join(home, name));
 }, 120_000);
 
 afterAll(async () => {

@@ -17,6 +17,11 @@ fn without_nulls(value: Value) -> Value {
             Value::Object(kept.map(|(name, value)| (name, without_nulls(value))).collect())
         }
         Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        // 1000.0 and 1000 are one number of JSON.
+        Value::Number(number) if number.is_f64() => match number.as_f64() {
+            Some(float) if float.fract() == 0.0 => Value::from(float as i64),
+            _ => Value::Number(number),
+        },
         other => other,
     }
 }
