@@ -62,6 +62,7 @@ function promises(nodeId: string, treeSize: number, change: Partial<Promises> = 
     peers: new Map(),
     forgetLogTo: 0,
     mayLackNewest: false,
+    reached: { index: 9, term: 2 },
     ...change,
   };
 }

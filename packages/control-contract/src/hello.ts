@@ -8,6 +8,8 @@ import {
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { readOwnWord, readSignedProgress, writeOwnWord, writeSignedProgress } from "./own-word.ts";
+import type { OwnWord, SignedProgress } from "./own-word.ts";
 import {
   readBoolean,
   readDetail,
@@ -45,31 +47,27 @@ export interface SignedSize {
 export interface Hello {
   readonly nodeId: string;
   readonly clusterId: Uint8Array;
-  /** Rises by one at every start of the node. */
-  readonly incarnation: number;
-  /** The last entry of its durable log. */
-  readonly lastIndex: number;
-  readonly lastTerm: number;
+  /** How far its log has ever reached, in which incarnation (which rises by one at every start), signed. */
+  readonly progress: SignedProgress;
   readonly signed: readonly SignedSize[];
   readonly trustRootVersion: number;
   /** The highest rules that this node lets the cluster raise to (docs/versions.md). */
   readonly rulesMax: number;
-  /** 16 random bytes, drawn with the incarnation: a clone that speaks in the same one differs in it. */
-  readonly lifeId: Uint8Array;
   /** Of a node of a group that was restored from a backup: the log entry of that backup, and the effect chain there. */
   readonly restoredFrom?: { readonly raftIndex: number; readonly effect: Uint8Array };
 }
 
 /**
  * Why a hello was refused; the position is the byte on the wire.
- * - `amnesia`: we remember a promise of yours that you do not. You are fenced.
+ * - `amnesia`: we remember a promise of yours that you do not. What you signed yourself is attached.
  * - `stale_incarnation`: a later start of you, or another process in the same one, has already spoken to us. One of
- *   you is a clone.
+ *   you is a clone. What it signed is attached.
  * - `retired`: the trust root in force says you are no member any more; the chain that says so is attached.
  * - `unknown_node`: you are in no trust root we know; the chain we know is attached.
  * - `wrong_cluster`, `bad_signature`, `replayed`: the frame was not made by that node for this connection.
  * - `other_backup`: both were restored from a backup, and not from the same one.
  * - `not_ready`: the answering node is loading. Nothing is wrong with the hello; dial again.
+ * - `cut_off`: you have sent what no node sends that keeps its promises, and are not listened to for a while.
  */
 export const HELLO_REFUSAL_CODES = [
   "amnesia",
@@ -81,6 +79,7 @@ export const HELLO_REFUSAL_CODES = [
   "replayed",
   "not_ready",
   "other_backup",
+  "cut_off",
 ] as const;
 
 export type HelloRefusalCode = (typeof HELLO_REFUSAL_CODES)[number];
@@ -91,6 +90,8 @@ export interface HelloRefusal {
   readonly detail: string;
   /** Signed trust-root documents, oldest first, for a node that may have missed a rotation. It proves itself. */
   readonly trustRootChain?: readonly string[];
+  /** With `amnesia` and `stale_incarnation`. Without it they are a peer's word, which fences nobody. */
+  readonly ownWord?: OwnWord;
 }
 
 export type HelloAnswer = { readonly accepted: true; readonly hello: Hello } | HelloRefusal;
@@ -127,6 +128,7 @@ export function encodeHelloAnswer(answer: HelloAnswer): Uint8Array {
       writeOptional(writer, answer.trustRootChain ?? null, (chain) =>
         writeList(writer, chain, (document) => writeText(writer, document)),
       );
+      writeOptional(writer, answer.ownWord ?? null, (word) => writeOwnWord(writer, word));
       break;
     default:
       assertNever(answer);
@@ -148,16 +150,24 @@ function readRefusal(reader: ByteReader): HelloRefusal {
   if (code === undefined) throw new DecodeError("kind_unknown", `hello refusal ${byte}`);
   const detail = readDetail(reader);
   const chain = readOptional(reader, () => readList(reader, TRUST_ROOTS_MAX, () => readLongText(reader)));
-  return chain === null ? { accepted: false, code, detail } : { accepted: false, code, detail, trustRootChain: chain };
+  const ownWord = readOptional(reader, () => readOwnWord(reader));
+  return {
+    accepted: false,
+    code,
+    detail,
+    ...(chain === null ? {} : { trustRootChain: chain }),
+    ...(ownWord === null ? {} : { ownWord }),
+  };
 }
 
 function writeHello(writer: ByteWriter, hello: Hello): void {
   writeNodeId(writer, hello.nodeId);
-  writer.bytes(hello.clusterId, 32).u64(hello.incarnation).u64(hello.lastIndex).u64(hello.lastTerm);
+  writer.bytes(hello.clusterId, 32);
+  writeSignedProgress(writer, hello.progress);
   writeList(writer, hello.signed, (head) =>
     writer.bytes(head.originFingerprint, 32).u64(head.treeSize).bytes(head.rootHash, 32),
   );
-  writer.u32(hello.trustRootVersion).u16(hello.rulesMax).bytes(hello.lifeId, 16);
+  writer.u32(hello.trustRootVersion).u16(hello.rulesMax);
   writeOptional(writer, hello.restoredFrom ?? null, ({ raftIndex, effect }) => writer.u64(raftIndex).bytes(effect, 32));
 }
 
@@ -165,9 +175,7 @@ function readHello(reader: ByteReader): Hello {
   const hello = {
     nodeId: readNodeId(reader),
     clusterId: reader.bytes(32),
-    incarnation: reader.u64(),
-    lastIndex: reader.u64(),
-    lastTerm: reader.u64(),
+    progress: readSignedProgress(reader),
     signed: readList(reader, ORIGINS_MAX, () => ({
       originFingerprint: toOriginFingerprint(reader.bytes(32)),
       treeSize: reader.u64(),
@@ -175,7 +183,6 @@ function readHello(reader: ByteReader): Hello {
     })),
     trustRootVersion: reader.u32(),
     rulesMax: reader.u16(),
-    lifeId: reader.bytes(16),
   };
   const restoredFrom = readOptional(reader, () => ({ raftIndex: reader.u64(), effect: reader.bytes(32) }));
   return restoredFrom === null ? hello : { ...hello, restoredFrom };

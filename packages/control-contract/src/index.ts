@@ -39,6 +39,8 @@ export {
   encodePeerFrame,
 } from "./peer-frames.ts";
 export type { GroupTrace, HeadLine, Lane, PeerCosignature, PeerFrame } from "./peer-frames.ts";
+export { progressSignedBytes } from "./own-word.ts";
+export type { OwnWord, Progress, SignedProgress } from "./own-word.ts";
 export type { CallContext, TraceContext } from "./call-context.ts";
 export {
   HELLO_ANSWER_FRAME_BYTES_MAX,

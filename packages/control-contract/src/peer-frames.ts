@@ -12,6 +12,8 @@ import type { GroupId } from "@event-anchoring/ledger";
 import { readTraceContext, writeTraceContext } from "./call-context.ts";
 import type { TraceContext } from "./call-context.ts";
 import { readDetail, readList, readNodeId, writeDetail, writeList, writeNodeId } from "./fields.ts";
+import { readSignedProgress, writeSignedProgress } from "./own-word.ts";
+import type { SignedProgress } from "./own-word.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
 import type { RefusalCode } from "./refusal-code.ts";
 
@@ -75,6 +77,8 @@ export type PeerFrame =
   | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[] }
   /** Of a size whose roots differ: what the sender holds of all nodes' signatures over it, whichever root they name. */
   | { readonly type: "lines"; readonly items: readonly HeadLine[] }
+  /** The sender's log has grown: before it acknowledges that to a leader, and now and then to everybody. */
+  | { readonly type: "progress"; readonly progress: SignedProgress }
   /**
    * Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. `traces` are
    * beside the groups, never in them: what a log entry holds does not depend on whether somebody watches.
@@ -110,6 +114,7 @@ const FRAME = {
   clock: 5,
   entry_trace: 6,
   lines: 7,
+  progress: 8,
 } as const;
 
 /** @throws RangeError if a value is out of its range */
@@ -123,6 +128,9 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
       break;
     case "lines":
       writeList(writer, frame.items, (item) => writeLine(writer, item));
+      break;
+    case "progress":
+      writeSignedProgress(writer, frame.progress);
       break;
     case "proposals":
       writer.u32(frame.remainingMs);
@@ -172,6 +180,8 @@ function readFrame(reader: ByteReader): PeerFrame {
       return { type: "cosignatures", items: readList(reader, COSIGNATURES_MAX, () => readCosignature(reader)) };
     case FRAME.lines:
       return { type: "lines", items: readList(reader, LINES_MAX, () => readLine(reader)) };
+    case FRAME.progress:
+      return { type: "progress", progress: readSignedProgress(reader) };
     case FRAME.proposals:
       return readProposals(reader);
     case FRAME.proposals_refused: {

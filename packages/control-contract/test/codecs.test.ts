@@ -17,13 +17,15 @@ import {
   encodePeerFrame,
 } from "../src/index.ts";
 import type { GroupTrace, Hello, HelloAnswer } from "../src/index.ts";
-import { TRACE, damaged, hello, peerFrames, requests, responses, seeded } from "./fixtures.ts";
+import { TRACE, damaged, hello, ownWords, peerFrames, progress, requests, responses, seeded } from "./fixtures.ts";
 
 const restored: Hello = { ...hello, restoredFrom: { raftIndex: 70, effect: new Uint8Array(32).fill(3) } };
 const answers: readonly HelloAnswer[] = [
   { accepted: false, code: "other_backup", detail: "n6 was restored from another backup" },
   { accepted: true, hello },
   { accepted: false, code: "amnesia", detail: "you signed 12" },
+  ...ownWords.map((ownWord) => ({ accepted: false, code: "amnesia", detail: "you signed it", ownWord }) as const),
+  { accepted: false, code: "cut_off", detail: "for 2 s" },
   { accepted: false, code: "retired", detail: "version 4", trustRootChain: ["one\n", "two — é\n"] },
 ];
 
@@ -153,7 +155,7 @@ describe("a value that cannot be said is refused by its writer", () => {
       "a short effect chain",
       () => encodeHello({ ...restored, restoredFrom: { raftIndex: 1, effect: new Uint8Array(31) } }),
     ],
-    ["a short life id", () => encodeHello({ ...hello, lifeId: new Uint8Array(15) })],
+    ["a short life id", () => encodeHello({ ...hello, progress: { ...progress, lifeId: new Uint8Array(15) } })],
     ["a trace id of zeros", () => encodePeerFrame({ ...ENTRY_TRACE, context: { ...TRACE, traceId: "0".repeat(32) } })],
     ["a span id too short", () => encodePeerFrame({ ...ENTRY_TRACE, context: { ...TRACE, spanId: "b7ad6b71" } })],
     ["a trace of too many writes", () => encodePeerFrame({ ...TRACED, traces: traces(GROUP_TRACES_MAX + 1) })],
@@ -181,7 +183,7 @@ describe("a value that may not be said is refused by its reader", () => {
     ["a status that is no JSON", () => decodeLocalResponse(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 0, 1, 0x7b))],
     ["a status that lacks its fields", () => decodeLocalResponse(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 0, 2, 0x7b, 0x7d))],
     ["text that is not UTF-8", () => decodeLocalResponse(Uint8Array.of(4, 0, 0, 0, 1, 0, 0, 0, 1, 0xff))],
-    ["a peer frame of unknown kind", () => decodePeerFrame(Uint8Array.of(8, 0))],
+    ["a peer frame of unknown kind", () => decodePeerFrame(Uint8Array.of(9, 0))],
     ["a trace of a group that is not there", () => decodePeerFrame(encodePeerFrame({ ...TRACED, groups: [] }))],
     ["traces of 65,535 writes", () => decodePeerFrame(Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 255, 255))],
     ["an entry's trace of zeros", () => decodePeerFrame(Uint8Array.of(6, ...new Uint8Array(40)))],
@@ -190,6 +192,7 @@ describe("a value that may not be said is refused by its reader", () => {
     ["a request id beyond ASCII", () => decodeLocalRequest(Uint8Array.of(...SUBMIT_HEAD, 1, 0, 1, 0xe9, 0))],
     ["an empty raft message", () => decodePeerFrame(Uint8Array.of(1))],
     ["a list of 65,535 of which nothing comes", () => decodePeerFrame(Uint8Array.of(2, 255, 255))],
+    ["an own word of unknown kind", () => decodeHelloAnswer(Uint8Array.of(0, 0, 0, 0, 0, 1, 3))],
     ["a hello refusal of unknown code", () => decodeHelloAnswer(Uint8Array.of(0, 99, 0, 0, 0))],
   ])("%s", (_what, decode) => {
     expect(decode).toThrow(DecodeError);

@@ -5,6 +5,8 @@ import { nobleCrypto, toAnchorId, toOriginFingerprint } from "@event-anchoring/p
 import type {
   HeldCertificate,
   Hello,
+  OwnWord,
+  SignedProgress,
   LocalRequest,
   LocalResponse,
   NodeStatus,
@@ -287,6 +289,15 @@ export const responses: readonly LocalResponse[] = [
   { type: "refused", requestId: 9, code: "no_leader", detail: "", retryAfterMs: 250 },
 ];
 
+export const progress: SignedProgress = {
+  epoch: 1,
+  incarnation: 6,
+  lifeId: new Uint8Array(16).fill(4),
+  term: 7,
+  index: 100,
+  signature: new Uint8Array(64).fill(5),
+};
+
 export const peerFrames: readonly PeerFrame[] = [
   { type: "raft", message: Uint8Array.of(1, 2, 3) },
   {
@@ -304,6 +315,7 @@ export const peerFrames: readonly PeerFrame[] = [
     ],
   },
   { type: "cosignatures", items: [] },
+  { type: "progress", progress },
   { type: "proposals", groups: [Uint8Array.of(1), new Uint8Array(0)], remainingMs: 3000, traces: [] },
   {
     type: "proposals",
@@ -337,16 +349,27 @@ export const peerFrames: readonly PeerFrame[] = [
   { type: "clock", wallMs: 1_790_000_000_000, appliedIndex: 12, monotonicMs: 5 },
 ];
 
+/** What a refusal may show of the refused node's own. */
+export const ownWords: readonly OwnWord[] = [
+  { kind: "progress", progress },
+  {
+    kind: "cosignature",
+    originFingerprint: origin,
+    treeSize: 9,
+    rootHash: hash("root"),
+    timeS: 1_790_000_000,
+    signature: new Uint8Array(64).fill(7),
+    raftIndex: 0,
+  },
+];
+
 export const hello: Hello = {
   nodeId: "node-1",
   clusterId: hash("cluster"),
-  incarnation: 6,
-  lastIndex: 100,
-  lastTerm: 7,
+  progress,
   signed: [{ originFingerprint: origin, treeSize: 8, rootHash: hash("root") }],
   trustRootVersion: 2,
   rulesMax: 1,
-  lifeId: new Uint8Array(16).fill(4),
 };
 
 /** A seeded stream of integers below a bound (mulberry32). */

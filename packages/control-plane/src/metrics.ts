@@ -7,6 +7,7 @@ import type { ControlPlaneNode } from "./node.ts";
 import { upkeepMetrics } from "./upkeep-metrics.ts";
 import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
+import { PEER_OFFENCES } from "./session/peer-offences.ts";
 
 /** What is measured of this process and not of its node. */
 export interface ProcessMeasures {
@@ -65,6 +66,7 @@ export function createMetrics(
   signatureMetrics(node, registry);
   decisionMetrics(node, registry);
   transportMetrics(node, registry);
+  offenceMetrics(node, registry);
   if (node.scrub !== null) scrubMetrics(node.scrub, registry);
   return registry;
 }
@@ -260,6 +262,35 @@ function decisionMetrics({ decisions }: ControlPlaneNode, registry: Registry): v
   scrapedTotal(registry, rejections, () =>
     [...decisions.rejections].map(([code, count]) => [{ code }, count] as const),
   );
+}
+
+/** Every peer and every offence from the start on: a first one is a rise from 0, which an alert can see. */
+function offenceMetrics(node: ControlPlaneNode, registry: Registry): void {
+  const { offences, known } = node;
+  const peers = (): readonly string[] => {
+    const { nodeId: self } = node.status();
+    return known.newest.nodes.map(({ nodeId }) => nodeId).filter((nodeId) => nodeId !== self);
+  };
+  const counted = {
+    name: "peer_offences_total",
+    help: "What a peer sent that no node sends which keeps its promises; each time the peer is cut off for a while",
+    labels: ["peer", "offence"],
+  } as const;
+  scrapedTotal(registry, counted, () =>
+    peers().flatMap((peer) =>
+      PEER_OFFENCES.map((offence) => [{ peer, offence }, offences.countOf(peer, offence)] as const),
+    ),
+  );
+  const made: Gauge<"peer"> = new Gauge({
+    name: `${PREFIX}peer_cut_off_seconds`,
+    help: "How long this node will not listen to a peer from now on; 0: it listens",
+    labelNames: ["peer"],
+    registers: [registry],
+    collect: () => {
+      made.reset();
+      for (const peer of peers()) made.set({ peer }, offences.cutOffMs(peer) / 1000);
+    },
+  });
 }
 
 /** What the transport counts; it starts anew with each session, so totals are carried over. */

@@ -1,7 +1,7 @@
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
 import { LedgerHaltError, type RuleTable, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
-import { StoreError } from "@event-anchoring/store";
+import { StoreError, isBefore } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
 import type { ControlPlaneConfig } from "./config.ts";
 import { DecisionCounts } from "./decision-counts.ts";
@@ -18,8 +18,9 @@ import { SessionObserver } from "./observing/session-observer.ts";
 import { timedPromises } from "./observing/timed-promises.ts";
 import { LogSizes } from "./raft/log-sizes.ts";
 import { PayloadCache } from "./raft/payload-cache.ts";
-import { PromiseFileError, type Promises } from "./promises/promise-file.ts";
+import { PromiseFileError } from "./promises/promise-file.ts";
 import { PromiseKeeper } from "./promises/promises.ts";
+import { PeerOffences } from "./session/peer-offences.ts";
 import { Session, type SessionEnd } from "./session/session.ts";
 import { Scrub } from "./scrub/scrub.ts";
 import { isBusyFor } from "./scrub/is-busy.ts";
@@ -64,6 +65,7 @@ export class ControlPlaneNode {
   readonly #options: NodeOptions;
   readonly signatures: SignatureVerifier;
   readonly decisions = new DecisionCounts();
+  readonly offences: PeerOffences;
   readonly timings = new NodeTimings();
   readonly rootSync: ReturnType<typeof createRootSync>;
   readonly snapshots: SnapshotExporter;
@@ -91,6 +93,7 @@ export class ControlPlaneNode {
     this.#peers = peersOf(config);
     this.known = new KnownTrustRoot(identity, (root) => this.#onKnown(root));
     this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: machine.crypto });
+    this.offences = new PeerOffences(environment);
     this.snapshots = new SnapshotExporter({
       exportSnapshot: () => machine.exportSnapshot(),
       clock: environment.clock,
@@ -253,7 +256,7 @@ export class ControlPlaneNode {
       const reason = await ended;
       // From here on nobody is to be answered from a session that has ended.
       this.#session = null;
-      if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session, keeper.current);
+      if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session, keeper);
       return reason;
     } finally {
       this.#endLife = null;
@@ -301,9 +304,7 @@ export class ControlPlaneNode {
     const { environment, identity } = this.#options;
     environment.logger.error("hello_refused", { peer, code: refusal.code, detail: refusal.detail });
     if (refusal.trustRootChain !== undefined) this.known.learn(refusal.trustRootChain);
-    if (refusal.code === "amnesia" || refusal.code === "stale_incarnation") {
-      end({ kind: "fenced", code: "peer_remembers_more", detail: `${peer}: ${refusal.code}: ${refusal.detail}` });
-    }
+    this.#session?.peers.onRefused(peer, refusal);
     // Who is asked to go serves until it is removed; a refusal for another reason says nothing of that.
     if (refusal.code !== "retired" && refusal.code !== "unknown_node") return;
     // A peer's word is not enough: the chain it sent must say so.
@@ -365,6 +366,7 @@ export class ControlPlaneNode {
       recorded: storage.recorded,
       cache: new PayloadCache(),
       promises,
+      offences: this.offences,
       logEntriesKept: config.log_entries_kept,
       logBytesKept: config.log_bytes_kept,
       certificateRows: storage.ledger,
@@ -413,7 +415,7 @@ export class ControlPlaneNode {
     network: PeerNetwork,
     storage: OpenStorage,
     session: Session,
-    promises: Promises,
+    promises: PromiseKeeper,
   ): Promise<LifeEnd> {
     const { environment, identity, machine } = this.#options;
     this.#serving = { state: "unavailable", failing: [{ check: "catching_up", detail: "fetching a peer's state" }] };
@@ -421,9 +423,10 @@ export class ControlPlaneNode {
     const peers = this.#peers.map(({ nodeId }) => nodeId);
     await session.drained();
     await storage.close();
+    if (isBefore(behind.snapshot, promises.current.lastAppend)) await promises.promiseRetreat(behind.snapshot);
     await installFromPeers({
       identity,
-      promises,
+      promises: promises.current,
       network,
       peers: [...peers].sort((left, right) => Number(right === leader) - Number(left === leader)),
       installSnapshot: (snapshot) => machine.installSnapshot({ ...snapshot, ruleTable: this.ruleTable }),

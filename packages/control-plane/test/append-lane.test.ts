@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { AppendChore, Entry, HardState, Message, SnapshotMeta } from "raft-ts";
+import type { AppendChore, Entry, EntryId, HardState, Message, SnapshotMeta } from "raft-ts";
 import { AppendLane, type AppendTarget } from "../src/raft/append-lane.ts";
 import { deferred, settle } from "./doubles.ts";
 
@@ -39,7 +39,7 @@ interface Written {
 }
 
 /** A lane whose every outcome goes, in order, into one list of words. */
-function lane(options: { promise?: () => Promise<void> } = {}) {
+function lane(options: { promise?: () => Promise<void>; retreat?: () => Promise<void>; lastEntry?: EntryId } = {}) {
   const events: string[] = [];
   const writes: Written[] = [];
   const gates: ReturnType<typeof deferred>[] = [];
@@ -56,6 +56,11 @@ function lane(options: { promise?: () => Promise<void> } = {}) {
   const made = new AppendLane({
     log,
     hardState: { term: 1, vote: 0n, commit: 0 },
+    lastEntry: options.lastEntry ?? { index: 0, term: 0 },
+    promiseRetreat: async ({ index, term }) => {
+      events.push(`retreat ${index}/${term}`);
+      await options.retreat?.();
+    },
     promiseVote: async ({ term, vote }) => {
       events.push(`promise ${term}/${vote}`);
       await options.promise?.();
@@ -195,6 +200,44 @@ describe("append lane", () => {
     gates[0]?.resolve();
     await settle();
     expect(events).toEqual(["durable 1", "response 1", "snapshot 90"]);
+    expect(writes).toHaveLength(1);
+  });
+});
+
+describe("an end of the log that is lower in Raft's order than the one before it", () => {
+  const tail = chore({ entries: [entry(8, 5), entry(9, 5), entry(10, 5)], responses: [response(10)] });
+  // A leader of term 6 brings its own entries of term 4 first: more than fit into one message.
+  const first = chore({ entries: [entry(8, 4), entry(9, 4)], responses: [response(9)] });
+  const rest = chore({ entries: [entry(10, 6)], responses: [response(10)] });
+
+  test("is promised before it is written: it would look like a log that was set back", async () => {
+    const { lane: made, events, writes, gates } = lane({ lastEntry: { index: 7, term: 4 } });
+    for (const [at, each] of [tail, first, rest].entries()) {
+      made.push(each);
+      await settle();
+      expect(writes).toHaveLength(at + 1);
+      gates[at]?.resolve();
+      await settle();
+    }
+    expect(events).toEqual([
+      "durable 10",
+      "response 10",
+      "retreat 9/4",
+      "durable 9",
+      "response 9",
+      "durable 10",
+      "response 10",
+    ]);
+  });
+
+  test("counts from what the log held when it was loaded, and is written when the promise is durable", async () => {
+    const promised = deferred();
+    const { lane: made, writes } = lane({ lastEntry: { index: 10, term: 5 }, retreat: () => promised.promise });
+    made.push(first);
+    await settle();
+    expect(writes).toEqual([]);
+    promised.resolve();
+    await settle();
     expect(writes).toHaveLength(1);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { anchor, certifiedSizes, readyCluster } from "./cluster-steps.ts";
-import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand, seededRandom } from "./memory-cluster.ts";
+import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand } from "./memory-cluster.ts";
+import { seededRandom } from "./doubles.ts";
 
 function others(cluster: MemoryCluster, node: MemoryNode): MemoryNode[] {
   return cluster.nodes.filter((each) => each !== node);

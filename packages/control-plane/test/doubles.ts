@@ -67,3 +67,16 @@ export class StepClock implements Clock {
     this.#nowMs = untilMs;
   }
 }
+
+/** xorshift32: enough to tell election timeouts apart, and the same every time. */
+export function seededRandom(seed: number): (bytes: Uint8Array) => void {
+  let state = Math.imul(seed, 0x9e37_79b1) >>> 0 || 1;
+  return (bytes) => {
+    for (let at = 0; at < bytes.length; at++) {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state = (state ^ (state << 5)) >>> 0;
+      bytes[at] = state & 0xff;
+    }
+  };
+}

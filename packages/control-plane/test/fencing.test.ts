@@ -1,16 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
-import {
-  type DurableState,
-  EMPTY_PEER_MEMORY,
-  birthStep,
-  judgeHello,
-  judgeRoots,
-  judgeStart,
-  rememberAck,
-  rememberCosignature,
-  rememberHello,
-} from "../src/promises/fencing.ts";
+import { type DurableState, birthStep, judgeRoots, judgeStart } from "../src/promises/fencing.ts";
 import type { Promises, SignedHead } from "../src/promises/promise-file.ts";
 
 const filled = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
@@ -44,6 +34,7 @@ function promises(change: Partial<Promises> = {}): Promises {
     peers: new Map(),
     forgetLogTo: 0,
     mayLackNewest: false,
+    reached: { index: 50, term: 5 },
     ...change,
   };
 }
@@ -202,57 +193,5 @@ describe("the roots after replay", () => {
   });
   test("are not reached", () => {
     expect(judgeRoots(promises(), () => null)?.code).toBe("root_missing");
-  });
-});
-
-describe("what a peer remembers", () => {
-  const signed = (treeSize: number, root = treeSize) => ({
-    originFingerprint: ORIGIN,
-    treeSize,
-    rootHash: filled(root, 32),
-  });
-  const memory = rememberCosignature(
-    rememberAck(rememberHello(EMPTY_PEER_MEMORY, { incarnation: 4 }), 120, 100),
-    signed(40),
-  );
-  const hello = { incarnation: 4, lastIndex: 100, signed: [signed(40)] };
-
-  test.each([
-    ["exactly what we remember", {}],
-    ["more than we remember", { incarnation: 5, lastIndex: 200, signed: [signed(41)] }],
-    ["a log that lost only what was never committed", { lastIndex: 101 }],
-    ["origins we know nothing of", { signed: [signed(40), { ...signed(1), originFingerprint: OTHER_ORIGIN }] }],
-  ])("a hello with %s is accepted", (_, change) => {
-    expect(judgeHello(memory, { ...hello, ...change })).toEqual({ accepted: true });
-  });
-
-  test("a first hello is accepted, whatever it says", () => {
-    expect(judgeHello(EMPTY_PEER_MEMORY, { incarnation: 0, lastIndex: 0, signed: [] })).toEqual({ accepted: true });
-  });
-
-  test.each([
-    ["stale_incarnation", { incarnation: 3 }],
-    ["stale_incarnation", { incarnation: 3, lastIndex: 0, signed: [] }],
-    ["amnesia", { lastIndex: 99 }],
-    ["amnesia", { incarnation: 5, lastIndex: 99 }],
-    ["amnesia", { signed: [] }],
-    ["amnesia", { signed: [signed(39)] }],
-    ["amnesia", { signed: [signed(40, 1)] }],
-    ["amnesia", { signed: [{ ...signed(40), originFingerprint: OTHER_ORIGIN }] }],
-  ])("%s (%#)", (code, change) => {
-    const verdict = judgeHello(memory, { ...hello, ...change });
-    expect(verdict).toMatchObject({ accepted: false, code });
-  });
-
-  test("memory only ever grows, and never in place", () => {
-    expect(rememberHello(memory, { incarnation: 2 }).incarnation).toBe(4);
-    expect(rememberAck(memory, 99, 300)).toBe(memory);
-    expect(rememberAck(memory, 300, 99)).toBe(memory);
-    expect(rememberCosignature(memory, signed(39))).toBe(memory);
-    expect(rememberCosignature(memory, signed(40, 1))).toBe(memory);
-    const larger = rememberCosignature(memory, signed(41));
-    expect(larger.signed.get(bytesToHex(ORIGIN))?.treeSize).toBe(41);
-    expect(memory.signed.get(bytesToHex(ORIGIN))?.treeSize).toBe(40);
-    expect(EMPTY_PEER_MEMORY).toEqual({ incarnation: 0, ackedCommitted: 0, signed: new Map() });
   });
 });

@@ -12,6 +12,7 @@ import {
   raftIdOf,
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
+import { furthest } from "@event-anchoring/store";
 import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/testkit";
 import { type Entry, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
@@ -25,10 +26,11 @@ import { PayloadCache } from "../src/raft/payload-cache.ts";
 import type { Promises } from "../src/promises/promise-file.ts";
 import { PromiseKeeper } from "../src/promises/promises.ts";
 import type { SubmissionResult } from "../src/proposals/proposals.ts";
+import { PeerOffences } from "../src/session/peer-offences.ts";
 import { Session, type SessionEnd } from "../src/session/session.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import type { ReadAnswer, ReadRequest } from "../src/certification/linearizable-reads.ts";
-import { settle } from "./doubles.ts";
+import { seededRandom, settle } from "./doubles.ts";
 import { MemoryTables } from "./memory-tables.ts";
 import { type Beginning, certificatesOf, pointOf, stateOf } from "./memory-beginning.ts";
 
@@ -113,6 +115,7 @@ export class MemoryNode {
     nodeCrypto.ed25519Verify(publicKey, message, signature);
   signatures: SignatureVerifier | null = null;
   decisions = new DecisionCounts();
+  offences: PeerOffences | null = null;
   end: SessionEnd | null = null;
   /** Survives a crash, as files do. */
   evidence: ReadonlyMap<string, string> = new Map();
@@ -140,6 +143,7 @@ export class MemoryNode {
       peers: new Map(),
       forgetLogTo: 0,
       mayLackNewest: false,
+      reached: { index: 0, term: 0 },
     };
   }
 
@@ -211,11 +215,13 @@ export class MemoryCluster {
   start(node: MemoryNode): void {
     const { beginning } = node;
     const point = pointOf(beginning);
-    const last = node.log.entries.at(-1) ?? point;
+    const { index, term } = node.log.entries.at(-1) ?? point;
+    const last = { index, term };
     node.promises = {
       ...node.promises,
       incarnation: node.promises.incarnation + 1,
-      lastAppend: { index: last.index, term: last.term },
+      lastAppend: last,
+      reached: furthest(node.promises.reached, last),
     };
     node.tables = new MemoryTables();
     node.cache = new PayloadCache();
@@ -254,6 +260,7 @@ export class MemoryCluster {
       log: node.log,
       tables: node.tables,
       promises: keeperOf(node),
+      offences: (node.offences ??= new PeerOffences(environment)),
       network: {
         send: (to, lane, frame) => this.#send(node.nodeId, to, lane, frame),
         isConnected: (to) => this.#isUp(node.nodeId, to),
@@ -409,19 +416,6 @@ export function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
     },
     configured: { document: ceremony.document, version: 1, rootThk: ceremony.rootThk },
     trustRoot,
-  };
-}
-
-/** xorshift32: enough to tell election timeouts apart, and the same every time. */
-export function seededRandom(seed: number): (bytes: Uint8Array) => void {
-  let state = Math.imul(seed, 0x9e37_79b1) >>> 0 || 1;
-  return (bytes) => {
-    for (let at = 0; at < bytes.length; at++) {
-      state ^= state << 13;
-      state ^= state >>> 17;
-      state = (state ^ (state << 5)) >>> 0;
-      bytes[at] = state & 0xff;
-    }
   };
 }
 

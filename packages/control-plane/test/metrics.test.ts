@@ -9,17 +9,26 @@ import { CREDENTIAL, type MemoryNode, eventCommand } from "./memory-cluster.ts";
 import { claimOf, forged, recordClaim } from "./signed-records.ts";
 
 /** The metrics of a node in memory, as a scrape shows them: name with labels, and value. */
-async function scraped({ session, signatures, decisions }: MemoryNode): Promise<ReadonlyMap<string, number>> {
+async function scraped({
+  nodeId,
+  identity,
+  session,
+  signatures,
+  decisions,
+  offences,
+}: MemoryNode): Promise<ReadonlyMap<string, number>> {
   const node = {
     session,
     signatures,
     decisions,
     ruleTable: RELEASE_RULES,
+    offences,
+    known: { newest: identity.trustRoot },
     timings: new NodeTimings(),
     network: null,
     scrub: null,
     rootSync: { gauges: () => ({ syncError: 0, lastSuccessTimestampS: 0 }) },
-    status: () => ({ serving: { state: "running", failing: [] } }),
+    status: () => ({ nodeId, serving: { state: "running", failing: [] } }),
   };
   const registry = createMetrics(node as unknown as ControlPlaneNode);
   // Counted from the node each time: a second scrape adds nothing to the first.
@@ -52,6 +61,25 @@ describe("a scrape", () => {
     expect(metrics.get("anchoring_signature_verdicts_remembered_total")).toBeGreaterThanOrEqual(5);
     expect(metrics.get("anchoring_signature_verifications_failed_total")).toBe(0);
     expect(metrics.get("anchoring_log_entries_owed_to_erasures")).toBe(0);
+  });
+
+  test("names the peers that are cut off, and says 0 of the others from the start on", async () => {
+    const cluster = await readyCluster();
+    const [a] = cluster.nodes as [MemoryNode];
+    const count = async (peer: string): Promise<readonly unknown[]> => {
+      const metrics = await scraped(a);
+      const offences = metrics.get(`anchoring_peer_offences_total{peer="${peer}",offence="invalid_frame"}`);
+      return [offences, metrics.get(`anchoring_peer_cut_off_seconds{peer="${peer}"}`)];
+    };
+    expect([await count("a"), await count("b")]).toEqual([
+      [undefined, undefined],
+      [0, 0],
+    ]);
+    a.live().onFrame("b", { type: "raft", message: Uint8Array.of(255) });
+    expect([await count("b"), await count("c")]).toEqual([
+      [1, 1],
+      [0, 0],
+    ]);
   });
 
   test("has no label that a client can make up", async () => {

@@ -1,12 +1,9 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { Hello } from "@event-anchoring/control-contract";
+import type { Hello, SignedProgress } from "@event-anchoring/control-contract";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
-import { type InboundMessage, encodeMessage } from "raft-ts";
 import { PeerMemories } from "../src/promises/peer-memories.ts";
 import { HELLO_AGE_MAX_MS, PENDING_MS, SWEEP_MS } from "../src/transport/hello-timeouts.ts";
-import { anchor, readyCluster } from "./cluster-steps.ts";
 import { StepClock } from "./doubles.ts";
-import type { MemoryNode } from "./memory-cluster.ts";
 
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(3));
 const root = (fill: number): Uint8Array => new Uint8Array(32).fill(fill);
@@ -19,22 +16,28 @@ beforeEach(() => {
   memories = new PeerMemories(clock);
 });
 
-function hello(changes: Partial<Hello> = {}): Hello {
+const lifeOf = (fill: number): Uint8Array => new Uint8Array(16).fill(fill);
+
+function progress(changes: Partial<SignedProgress> = {}): SignedProgress {
+  const signature = new Uint8Array(64);
+  return { epoch: 0, incarnation: 2, lifeId: lifeOf(0), term: 1, index: 100, signature, ...changes };
+}
+
+type Changes = Partial<Pick<SignedProgress, "incarnation" | "lifeId" | "term" | "index">> &
+  Partial<Pick<Hello, "signed">>;
+
+function hello({ signed, ...changes }: Changes = {}): Hello {
   return {
     nodeId: "b",
     clusterId: new Uint8Array(32),
-    incarnation: 2,
-    lastIndex: 100,
-    lastTerm: 1,
-    signed: [{ originFingerprint: ORIGIN, treeSize: 5, rootHash: root(5) }],
+    progress: progress(changes),
+    signed: signed ?? [{ originFingerprint: ORIGIN, treeSize: 5, rootHash: root(5) }],
     trustRootVersion: 1,
     rulesMax: 1,
-    lifeId: new Uint8Array(16),
-    ...changes,
   };
 }
 
-function verdict(changes: Partial<Hello> = {}): string {
+function verdict(changes: Changes = {}): string {
   const judged = memories.judge(hello(changes));
   return judged.accepted ? "accepted" : judged.code;
 }
@@ -50,18 +53,19 @@ describe("what is remembered of a peer", () => {
   });
 
   test("refuses a second process that speaks in the incarnation of the first, however much it remembers", () => {
-    const lifeId = new Uint8Array(16).fill(1);
+    const lifeId = lifeOf(1);
     verdict({ incarnation: 3, lifeId });
-    expect(verdict({ incarnation: 3, lifeId: new Uint8Array(16).fill(2), lastIndex: 999 })).toBe("stale_incarnation");
+    expect(verdict({ incarnation: 3, lifeId: lifeOf(2), index: 999 })).toBe("stale_incarnation");
     expect(verdict({ incarnation: 3, lifeId })).toBe("accepted");
-    expect(verdict({ incarnation: 4, lifeId: new Uint8Array(16).fill(2) })).toBe("accepted");
+    expect(verdict({ incarnation: 4, lifeId: lifeOf(2) })).toBe("accepted");
     expect(verdict({ incarnation: 4, lifeId })).toBe("stale_incarnation");
   });
 
-  test("takes the first process that speaks in an incarnation recalled from before its own start", () => {
-    memories.recall("b", { incarnation: 3, ackedCommitted: 0 });
-    expect(verdict({ incarnation: 3, lifeId: new Uint8Array(16).fill(1) })).toBe("accepted");
-    expect(verdict({ incarnation: 3, lifeId: new Uint8Array(16).fill(2) })).toBe("stale_incarnation");
+  test("knows over its own restart which process speaks in an incarnation", () => {
+    memories.recall("b", progress({ incarnation: 3, lifeId: lifeOf(1) }));
+    memories.settle();
+    expect(verdict({ incarnation: 3, lifeId: lifeOf(2) })).toBe("stale_incarnation");
+    expect(verdict({ incarnation: 3, lifeId: lifeOf(1) })).toBe("accepted");
   });
 
   test("refuses an earlier life", () => {
@@ -69,10 +73,22 @@ describe("what is remembered of a peer", () => {
     expect(verdict({ incarnation: 2 })).toBe("stale_incarnation");
   });
 
-  test("refuses a new life that lost what it acknowledged, if that was committed", () => {
-    memories.onAck("b", 120, 110);
-    expect(verdict({ lastIndex: 109 })).toBe("amnesia");
-    expect(verdict({ lastIndex: 110 })).toBe("accepted");
+  test("refuses a new life whose log has not reached what the last one said of it", () => {
+    verdict();
+    expect(memories.onProgress("b", progress({ index: 110 }))).toBe(true);
+    expect(verdict({ incarnation: 3, index: 109 })).toBe("amnesia");
+    expect(verdict({ incarnation: 3, index: 110 })).toBe("accepted");
+  });
+
+  test("takes of an accepted life alone what it says of its log, and only if it is news", () => {
+    expect(memories.onProgress("b", progress())).toBe(false);
+    verdict();
+    expect(memories.onProgress("b", progress())).toBe(false);
+    expect(memories.onProgress("b", progress({ incarnation: 9, index: 300 }))).toBe(false);
+    expect(memories.onProgress("b", progress({ lifeId: lifeOf(7), index: 300 }))).toBe(false);
+    expect(memories.onProgress("b", progress({ index: 99 }))).toBe(false);
+    expect(memories.onProgress("b", progress({ term: 2, index: 50 }))).toBe(true);
+    expect(memories.progressOf("b")).toMatchObject({ term: 2, index: 50 });
   });
 
   test.each<[string, Hello["signed"]]>([
@@ -118,11 +134,11 @@ describe("what is remembered of a peer", () => {
 
   test("does not hold what a known life did while its hello travelled against it", () => {
     verdict();
-    memories.onAck("b", 120, 120);
+    memories.onProgress("b", progress({ index: 120 }));
     memories.onCosignature("b", cosignature(6, 6));
     expect(verdict()).toBe("accepted");
     clock.advance(HELLO_AGE_MAX_MS);
-    memories.onAck("b", 120, 120);
+    memories.progressOf("b");
     clock.advance(HELLO_AGE_MAX_MS);
     expect(verdict()).toBe("amnesia");
   });
@@ -133,7 +149,7 @@ describe("what is remembered of a peer", () => {
     // The hello is written now, and the peer signs more. A moment later a page is turned.
     memories.onCosignature("b", cosignature(6, 6));
     clock.advance(1);
-    memories.onAck("b", 1, 0);
+    memories.progressOf("b");
     clock.advance(PENDING_MS + SWEEP_MS - 1);
     expect(verdict()).toBe("accepted");
     clock.advance(HELLO_AGE_MAX_MS);
@@ -141,45 +157,8 @@ describe("what is remembered of a peer", () => {
   });
 
   test("holds everything against a known life that was recalled from before the own restart", () => {
-    memories.recall("b", { incarnation: 2, ackedCommitted: 120 });
+    memories.recall("b", progress({ index: 120 }));
     memories.settle();
     expect(verdict()).toBe("amnesia");
-  });
-});
-
-describe("acknowledgements", () => {
-  test("of an earlier term are no memory: their entries may have been replaced since", async () => {
-    const cluster = await readyCluster();
-    const gone = cluster.leader() as MemoryNode;
-    const claims = { ...gone.live().hello(), incarnation: 9 };
-    cluster.crash(gone);
-    await cluster.until(() => cluster.leader() !== null, "another leader");
-    const leader = cluster.leader() as MemoryNode;
-    await anchor(cluster, leader, 1);
-    const session = leader.live();
-    const { term, commitIndex } = session.raftStatus();
-    const acknowledge = (ofTerm: number): void => {
-      const message: InboundMessage = {
-        type: "MsgAppResp",
-        from: gone.identity.raftId,
-        to: leader.identity.raftId,
-        term: ofTerm,
-        logTerm: 0,
-        index: commitIndex,
-        commit: 0,
-        vote: 0n,
-        reject: false,
-        rejectHint: 0,
-        context: new Uint8Array(),
-        entries: [],
-        snapshot: null,
-      };
-      session.onFrame(gone.nodeId, { type: "raft", message: encodeMessage(message) });
-    };
-    expect(claims.lastIndex).toBeLessThan(commitIndex);
-    acknowledge(term - 1);
-    expect(session.judgeHello(claims)).toEqual({ accepted: true });
-    acknowledge(term);
-    expect(session.judgeHello({ ...claims, incarnation: 10 })).toMatchObject({ accepted: false, code: "amnesia" });
   });
 });

@@ -17,6 +17,7 @@ import {
 } from "@event-anchoring/store";
 import {
   PromiseFile,
+  type PeerPromises,
   type PromiseFileError,
   type Promises,
   type SignedHead,
@@ -42,6 +43,11 @@ function heads(...list: SignedHead[]): ReadonlyMap<string, SignedHead> {
   return new Map(list.map((item) => [bytesToHex(item.originFingerprint), item]));
 }
 
+const said = (change: Partial<PeerPromises> = {}): ReadonlyMap<string, PeerPromises> => {
+  const newest = { epoch: 1, incarnation: 2, lifeId: filled(6, 16), term: 4, index: 20, signature: filled(7, 64) };
+  return new Map([["00000000000000b2", { ...newest, ...change }]]);
+};
+
 const PROMISES: Promises = {
   clusterId: filled(1, 32),
   nodeId: "a",
@@ -52,7 +58,8 @@ const PROMISES: Promises = {
   signedHeads: heads(head(9, 10)),
   postgres: { systemIdentifier: "7461234567890123456", timeline: 1, walPosition: 0x1_0000_0000n },
   lastAppend: { index: 21, term: 4 },
-  peers: new Map([["00000000000000b2", { incarnation: 2, ackedCommitted: 20 }]]),
+  reached: { index: 23, term: 4 },
+  peers: said(),
   forgetLogTo: 7,
   mayLackNewest: true,
 };
@@ -159,7 +166,7 @@ describe("the slot format", () => {
     ["a vote below zero", { ...PROMISES, vote: -1n }],
     ["a vote beyond 64 bits", { ...PROMISES, vote: 1n << 64n }],
     ["a short pair id", { ...PROMISES, pairId: filled(2, 15) }],
-    ["a peer that is not a Raft id", { ...PROMISES, peers: new Map([["b", { incarnation: 1, ackedCommitted: 1 }]]) }],
+    ["a peer that is not a Raft id", { ...PROMISES, peers: new Map([["b", [...said().values()][0] as PeerPromises]]) }],
     ["a head filed under another origin", { ...PROMISES, signedHeads: new Map([["00", head(9, 10)]]) }],
     ["an unsafe term", { ...PROMISES, term: 2 ** 53 }],
   ])("does not encode %s", (_, promises) => {
@@ -215,8 +222,11 @@ describe("saving", () => {
     ["an earlier WAL position", { postgres: { ...PROMISES.postgres, walPosition: 1n } }],
     ["a forgotten peer", { peers: new Map() }],
     ["an erasure taken back", { forgetLogTo: 6 }],
-    ["an earlier peer", { peers: new Map([["00000000000000b2", { incarnation: 2, ackedCommitted: 19 }]]) }],
-    ["an older peer", { peers: new Map([["00000000000000b2", { incarnation: 1, ackedCommitted: 20 }]]) }],
+    ["a log that never reached as far", { reached: { index: 22, term: 4 } }],
+    ["a longer log of an earlier term", { reached: { index: 99, term: 3 } }],
+    ["a peer's shorter log", { peers: said({ index: 19 }) }],
+    ["a peer's log of an earlier term", { peers: said({ index: 99, term: 3 }) }],
+    ["a peer's earlier life", { peers: said({ incarnation: 1 }) }],
   ])("%s is refused and nothing is written", async (_, change) => {
     const io = new MemorySlots();
     const file = await PromiseFile.createOn(io, PROMISES);

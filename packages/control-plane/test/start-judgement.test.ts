@@ -124,6 +124,26 @@ describe("opening the promise file at a start", () => {
     expect(await open(volume, store, voted)).toMatchObject({ incarnation: 6, mayLackNewest: false });
   });
 
+  test("lets a log end lower than it did if that was promised, and remembers how far it had reached", async () => {
+    const [volume, store] = [memoryVolume(), memoryIdentity()];
+    const hardState = { term: 6, vote: 0n, commit: 0 };
+    const meta = (index: number, term: number) => ({ index, term, type: "normal" as const, payloadBytes: 0 });
+    const before: LoadedRaftLog = { ...EMPTY_LOG, hardState, entries: [meta(1, 4), meta(2, 5), meta(3, 5)] };
+    const start = { identity, volume, random, identityStore: store, restoration: null };
+    await open(volume, store, EMPTY_LOG);
+    const { file } = await openPromises({ ...start, log: before });
+    await new PromiseKeeper(file).promiseRetreat({ index: 2, term: 4 });
+    await file.close();
+    const after: LoadedRaftLog = { ...before, entries: [meta(1, 4), meta(2, 4)] };
+    expect(await open(volume, store, after)).toMatchObject({
+      lastAppend: { index: 2, term: 4 },
+      reached: { index: 3, term: 5 },
+    });
+    await expect(open(volume, store, { ...before, entries: [meta(1, 4)] })).rejects.toMatchObject({
+      reason: { code: "log_went_back" },
+    });
+  });
+
   test("never makes a new file for a database that has run", async () => {
     const store = memoryIdentity();
     await open(memoryVolume(), store, EMPTY_LOG);

@@ -12,7 +12,7 @@ import {
   encodeMessage,
 } from "raft-ts";
 import { type StepGuardView, judgeStep } from "../src/raft/step-guard.ts";
-import { seededRandom } from "./memory-cluster.ts";
+import { seededRandom } from "./doubles.ts";
 
 const SELF = 1n;
 const PEER = 2n;
@@ -37,7 +37,7 @@ const STATUS: BasicStatus = {
 };
 
 function view(changes: Partial<BasicStatus> = {}, confState = MEMBERS): StepGuardView {
-  return { status: { ...STATUS, ...changes }, confState, termAt: (index) => (index <= 12 ? 4 : null) };
+  return { status: { ...STATUS, ...changes }, confState, termMax: 1000, termAt: (index) => (index <= 12 ? 4 : null) };
 }
 
 function message(type: MessageType, changes: Partial<InboundMessage> = {}): InboundMessage {
@@ -75,6 +75,7 @@ describe("the step guard", () => {
       view(),
     ],
     ["an append that repeats what is committed", message("MsgApp", { index: 8, entries: [entry(9, 4)] }), view()],
+    ["a high term at a node that is new", message("MsgHeartbeat", { term: 1000 }), view({ term: 0, lastIndex: 0 })],
     ["a heartbeat up to the last index", message("MsgHeartbeat", { commit: 12 }), view()],
     ["a late heartbeat beyond the last index", message("MsgHeartbeat", { term: 4, commit: 99 }), view()],
     ["a late append over what is committed", message("MsgApp", { term: 4, index: 8, entries: [entry(9, 3)] }), view()],
@@ -107,12 +108,29 @@ describe("the step guard", () => {
   });
 
   test.each<[string, InboundMessage, StepGuardView]>([
+    ["a heartbeat", message("MsgHeartbeat", { term: 1001 }), view()],
+    ["a vote request", message("MsgVote", { term: 2 ** 53 - 2 }), view()],
+    ["a pre-vote", message("MsgPreVote", { term: 2 ** 53 - 1 }), view()],
+    ["an answer", message("MsgAppResp", { term: 1001, reject: true }), view(leading)],
+    ["a stranger's heartbeat", message("MsgHeartbeat", { term: 1001 }), view({}, strangers)],
+  ])("drops %s of a term that nothing explains", (_what, given, state) => {
+    expect(judgeStep(given, PEER, state)).toMatchObject({ kind: "offence", offence: "term_too_high" });
+  });
+
+  test("lets through the own term and those below, however high it is", () => {
+    const state = view({ term: 5000 });
+    expect(judgeStep(message("MsgHeartbeat", { term: 5000 }), PEER, state).kind).toBe("step");
+    expect(judgeStep(message("MsgHeartbeat", { term: 1001 }), PEER, state).kind).toBe("step");
+    expect(judgeStep(message("MsgHeartbeat", { term: 5001 }), PEER, state).kind).toBe("offence");
+  });
+
+  test.each<[string, InboundMessage, StepGuardView]>([
     ["a heartbeat that commits what this log lacks", message("MsgHeartbeat", { commit: 13 }), view()],
     ["another term at a committed index", message("MsgApp", { index: 8, entries: [entry(9, 3)] }), view()],
     ["a later term at a committed index", message("MsgApp", { index: 9, entries: [entry(10, 5)] }), view()],
     ["an acknowledgement of what was never sent", message("MsgAppResp", { index: 13 }), view(leading)],
-  ])("takes as evidence %s", (_what, given, state) => {
-    expect(judgeStep(given, PEER, state).kind).toBe("evidence");
+  ])("drops %s", (_what, given, state) => {
+    expect(judgeStep(given, PEER, state)).toMatchObject({ kind: "offence", offence: "impossible_message" });
   });
 });
 
@@ -199,7 +217,8 @@ describe("whatever the step guard lets through", () => {
           const node = trio.nodes.get(real.to) as RawNode;
           // One liar among three: the messages of node 3 are bent now and then.
           const given = real.from === 3n && pick() % 4 === 0 ? bent(real, pick) : real;
-          const state = { status: node.basicStatus(), confState: MEMBERS, termAt: (at: number) => node.termAt(at) };
+          const termAt = (at: number): number | null => node.termAt(at);
+          const state = { status: node.basicStatus(), confState: MEMBERS, termMax: 2 ** 20, termAt };
           if (!isWellFormed(given) || judgeStep(given, given.from, state).kind !== "step") continue;
           node.step(given);
           stepped += 1;

@@ -53,6 +53,8 @@ export {
   slotBytesOf,
   slotClassFor,
   slotOffsetOf,
+  furthest,
+  isBefore,
 } from "./promises/promise-codec.ts";
 export type { PeerPromises, PostgresPosition, Promises, SignedHead } from "./promises/promise-codec.ts";
 export { newestSlot } from "./promises/promise-slots.ts";

@@ -125,9 +125,9 @@ export class SessionMembership {
     return `trust-root version ${root.version} says that ${nodeId} is ${this.#lineOf(nodeId)?.status ?? "no node"}`;
   }
 
-  /** Whether this node is in the group, with a vote or without. */
-  isMember(): boolean {
-    return allOf(this.#confState).includes(this.#options.identity.raftId);
+  /** Whether a node, this one by default, is in the group, with a vote or without. */
+  isMember(raftId: RaftId | null = this.#options.identity.raftId): boolean {
+    return raftId !== null && allOf(this.#confState).includes(raftId);
   }
 
   /** That node has judged this one's hello, and remembers nothing that it lacks. */
@@ -198,8 +198,7 @@ export class SessionMembership {
     if (other !== null) return other;
     if (status !== "retired" && status !== "distrusted") return null;
     const raftId = this.#options.members.raftIdOf(nodeId);
-    const isMember = raftId !== null && allOf(this.#confState).includes(raftId);
-    if (isMember && status === "retired") return null;
+    if (this.isMember(raftId) && status === "retired") return null;
     const detail = `${nodeId} is ${status} since trust-root version ${root?.version ?? 1} or before`;
     return { accepted: false, code: "retired", detail, trustRootChain: this.#options.known.documents };
   }

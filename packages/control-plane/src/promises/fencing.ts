@@ -1,6 +1,5 @@
 import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import type { Hello, HelloVerdict } from "@event-anchoring/control-contract";
-import type { Identity, IdentityState, Restoration } from "@event-anchoring/store";
+import { type Identity, type IdentityState, type Restoration, isBefore } from "@event-anchoring/store";
 import type { EntryId, HardState, RaftIndex, Term } from "raft-ts";
 import type { Promises, SignedHead } from "./promise-file.ts";
 
@@ -16,8 +15,8 @@ import type { Promises, SignedHead } from "./promise-file.ts";
  * - `log_went_back`: entries that were durable are gone.
  * - `signed_entry_lost`, `signed_entry_replaced`: a cosignature covers an entry that is not in the log any more.
  * After replay: `root_missing`, `root_differs`. Elsewhere: `promise_file_torn` (no slot can be read),
- * `peer_remembers_more` (a peer answered a hello with amnesia), `impossible_message` (a message that no peer would
- * send to a node that remembers everything), `retired` (the trust root in force says that this node is no member).
+ * `peer_remembers_more` (a peer brought back what this node has signed itself and does not know any more, or two
+ * members say so), `retired` (the trust root in force says that this node is no member).
  */
 export type FenceCode =
   | "wrong_node"
@@ -34,7 +33,6 @@ export type FenceCode =
   | "root_differs"
   | "promise_file_torn"
   | "peer_remembers_more"
-  | "impossible_message"
   | "retired";
 
 export interface FenceReason {
@@ -155,6 +153,7 @@ function judgeLog(promises: Promises, durable: DurableState): FenceReason | null
   if (hardState.term === term && vote !== 0n && hardState.vote !== vote) {
     return fence("hard_state_went_back", `term ${term}: voted for ${vote}, the database says ${hardState.vote}`);
   }
+  // An uncommitted tail may have been replaced by a later term's.
   if (isBefore(durable.lastEntry, lastAppend)) {
     return fence("log_went_back", `the log ends at ${show(durable.lastEntry)}, it had reached ${show(lastAppend)}`);
   }
@@ -163,11 +162,6 @@ function judgeLog(promises: Promises, durable: DurableState): FenceReason | null
     if (reason !== null) return reason;
   }
   return null;
-}
-
-/** Raft's order of logs: by last term, then by length. An uncommitted tail may have been replaced by a later term's. */
-function isBefore(left: EntryId, right: EntryId): boolean {
-  return left.term === right.term ? left.index < right.index : left.term < right.term;
 }
 
 function show({ index, term }: EntryId): string {
@@ -222,75 +216,4 @@ export function birthStep(
   if (state === "new") return "pair";
   if (!hasPromiseFile) return "create_file";
   return state === "paired" ? "run" : "done";
-}
-
-/** What this node remembers of one peer. Kept by pure updates, so that a value once taken does not change. */
-export interface PeerMemory {
-  /** The highest incarnation the peer has spoken in; 0: none. */
-  readonly incarnation: number;
-  /** The highest index it acknowledged that is committed. */
-  readonly ackedCommitted: RaftIndex;
-  /** The largest size of each origin it is known to have cosigned, by origin fingerprint in hex. */
-  readonly signed: ReadonlyMap<string, { readonly treeSize: number; readonly rootHash: Uint8Array }>;
-}
-
-export const EMPTY_PEER_MEMORY: PeerMemory = { incarnation: 0, ackedCommitted: 0, signed: new Map() };
-
-/**
- * Does the peer still know what we know of it? A higher incarnation, a larger signed size or another root, and an
- * acknowledged committed index above its last one speak against it; nothing else does.
- * @param memory as it was *before* the connection of this hello was opened. While the hello was on its way the peer
- *   may have acknowledged and signed more over another connection, and that is no amnesia.
- */
-export function judgeHello(
-  memory: PeerMemory,
-  hello: Pick<Hello, "incarnation" | "lastIndex" | "signed">,
-): HelloVerdict {
-  if (memory.incarnation > hello.incarnation) {
-    const detail = `this is incarnation ${hello.incarnation}; incarnation ${memory.incarnation} has spoken already`;
-    return { accepted: false, code: "stale_incarnation", detail };
-  }
-  if (memory.ackedCommitted > hello.lastIndex) {
-    const detail = `your log ends at ${hello.lastIndex}; you acknowledged ${memory.ackedCommitted}, which is committed`;
-    return { accepted: false, code: "amnesia", detail };
-  }
-  const claimed = new Map(hello.signed.map((head) => [bytesToHex(head.originFingerprint), head]));
-  for (const [origin, known] of memory.signed) {
-    const head = claimed.get(origin);
-    const treeSize = head?.treeSize ?? 0;
-    if (known.treeSize > treeSize) {
-      const detail = `origin ${origin}: your largest signed size is ${treeSize}; you have signed ${known.treeSize}`;
-      return { accepted: false, code: "amnesia", detail };
-    }
-    if (head !== undefined && known.treeSize === treeSize && !equalBytes(known.rootHash, head.rootHash)) {
-      return {
-        accepted: false,
-        code: "amnesia",
-        detail: `origin ${origin}: you signed another root of size ${treeSize}`,
-      };
-    }
-  }
-  return { accepted: true };
-}
-
-/** After a hello was accepted. */
-export function rememberHello(memory: PeerMemory, hello: Pick<Hello, "incarnation">): PeerMemory {
-  return { ...memory, incarnation: Math.max(memory.incarnation, hello.incarnation) };
-}
-
-/** The peer acknowledged its log up to `acked`. Only the committed part is a promise: the rest may be replaced. */
-export function rememberAck(memory: PeerMemory, acked: RaftIndex, committed: RaftIndex): PeerMemory {
-  const promised = Math.min(acked, committed);
-  return promised > memory.ackedCommitted ? { ...memory, ackedCommitted: promised } : memory;
-}
-
-/** A cosignature of the peer that was verified, by itself or inside a certificate. The first root of a size stays. */
-export function rememberCosignature(
-  memory: PeerMemory,
-  head: Pick<SignedHead, "originFingerprint" | "treeSize" | "rootHash">,
-): PeerMemory {
-  const origin = bytesToHex(head.originFingerprint);
-  if ((memory.signed.get(origin)?.treeSize ?? 0) >= head.treeSize) return memory;
-  const { treeSize, rootHash } = head;
-  return { ...memory, signed: new Map(memory.signed).set(origin, { treeSize, rootHash }) };
 }

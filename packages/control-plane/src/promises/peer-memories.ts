@@ -1,24 +1,20 @@
-import type { Hello, HelloVerdict, PeerCosignature } from "@event-anchoring/control-contract";
+import type { Hello, HelloVerdict, PeerCosignature, SignedProgress } from "@event-anchoring/control-contract";
 import type { Certificate } from "@event-anchoring/ledger";
 import { equalBytes } from "@event-anchoring/protocol";
-import type { RaftIndex } from "raft-ts";
 import type { Clock } from "../environment.ts";
 import { HELLO_AGE_MAX_MS } from "../transport/hello-timeouts.ts";
 import {
   EMPTY_PEER_MEMORY,
   type PeerMemory,
   judgeHello,
-  rememberAck,
   rememberCosignature,
-  rememberHello,
-} from "./fencing.ts";
+  rememberProgress,
+} from "./peer-memory.ts";
 
 interface Recollection {
   current: PeerMemory;
   /** What the peer itself has told us: in a new incarnation it can only have done so once its hello was accepted. */
   heard: PeerMemory;
-  /** Who speaks in the incarnation of `current`; null: not heard since this node started. */
-  lifeId: Uint8Array | null;
   /** As it was at the last turn of the page, and at the one before: at least one page is older than any hello. */
   recent: PeerMemory;
   settled: PeerMemory;
@@ -28,9 +24,9 @@ interface Recollection {
 /**
  * What this node remembers of each peer's promises, and whether a hello still knows them.
  *
- * A peer in a new incarnation is held against everything it has told us. One that opens another connection in the
- * incarnation we know may have acknowledged and signed more while its hello travelled, so it is held against what we
- * knew before that. A clone speaks in that incarnation too, and shows by its life id.
+ * A peer in a new incarnation is held against everything it has told us. One that opens another connection in the life
+ * we know may have acknowledged and signed more while its hello travelled, so it is held against what we knew before
+ * that. A clone speaks in that incarnation too, and shows by its life id.
  *
  * What a certificate tells us of a peer in a new incarnation may be news of that very incarnation: it has signed for
  * others while its hello to us travelled. Such a peer is asked again, without a verdict, until its hello says so too
@@ -45,10 +41,8 @@ export class PeerMemories {
   }
 
   /** What the promise file kept over a restart. */
-  recall(nodeId: string, kept: { readonly incarnation: number; readonly ackedCommitted: number }): void {
-    this.#update(nodeId, (memory) =>
-      rememberAck(rememberHello(memory, kept), kept.ackedCommitted, kept.ackedCommitted),
-    );
+  recall(nodeId: string, kept: SignedProgress): void {
+    this.#update(nodeId, (memory) => rememberProgress(memory, kept));
   }
 
   /** All that is known so far is old: no hello can have been on its way while it came about. */
@@ -61,12 +55,7 @@ export class PeerMemories {
 
   judge(hello: Hello): HelloVerdict {
     const recollection = this.#of(hello.nodeId);
-    const { incarnation, lifeId } = hello;
-    const isKnownLife = incarnation === recollection.current.incarnation;
-    if (isKnownLife && recollection.lifeId !== null && !equalBytes(recollection.lifeId, lifeId)) {
-      const detail = `incarnation ${incarnation} is spoken for by another process`;
-      return { accepted: false, code: "stale_incarnation", detail };
-    }
+    const isKnownLife = isSameLife(recollection.current.progress, hello.progress);
     const verdict = judgeHello(isKnownLife ? recollection.settled : recollection.current, hello);
     if (!verdict.accepted) {
       const { heard, settled } = recollection;
@@ -74,30 +63,37 @@ export class PeerMemories {
       if (isKnownLife || !isOnlyNews) return verdict;
       return { accepted: false, code: "not_ready", detail: `say again what you have signed: ${verdict.detail}` };
     }
-    this.#update(hello.nodeId, (memory) => rememberHello(memory, hello));
-    recollection.lifeId = lifeId;
+    this.#update(hello.nodeId, (memory) => rememberProgress(memory, hello.progress));
     return verdict;
   }
 
-  incarnationOf(nodeId: string): number {
-    return this.#of(nodeId).current.incarnation;
+  /** The newest that the peer has said of its log; null: nothing. */
+  progressOf(nodeId: string): SignedProgress | null {
+    return this.#of(nodeId).current.progress;
   }
 
-  onAck(nodeId: string, acked: RaftIndex, committed: RaftIndex): PeerMemory {
-    return this.#update(nodeId, (memory) => rememberAck(memory, acked, committed));
+  /** @returns whether it is news: of the life whose hello was accepted, and further on in Raft's order */
+  onProgress(nodeId: string, said: SignedProgress): boolean {
+    const before = this.progressOf(nodeId);
+    if (!isSameLife(before, said)) return false;
+    return this.#update(nodeId, (memory) => rememberProgress(memory, said)).progress !== before;
   }
 
   /** Cosignatures that were verified here or recorded by the log. */
-  onCertificate(certificate: Certificate): void {
-    for (const { nodeId } of certificate.cosignatures) {
+  onCertificate({ cosignatures, raftIndex = 0, ...head }: Certificate & { readonly raftIndex?: number }): void {
+    const { originFingerprint, treeSize, rootHash } = head;
+    for (const { nodeId, timeS, signature } of cosignatures) {
+      const said = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex };
       const recollection = this.#of(nodeId);
-      recollection.current = rememberCosignature(recollection.current, certificate);
+      recollection.current = rememberCosignature(recollection.current, said);
     }
   }
 
   /** What the peer itself says that it has signed; it binds nobody else. */
   onCosignature(nodeId: string, item: PeerCosignature): void {
-    this.#update(nodeId, (memory) => rememberCosignature(memory, item));
+    const { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex } = item;
+    const said = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex };
+    this.#update(nodeId, (memory) => rememberCosignature(memory, said));
   }
 
   #update(nodeId: string, change: (memory: PeerMemory) => PeerMemory): PeerMemory {
@@ -112,7 +108,7 @@ export class PeerMemories {
     let recollection = this.#peers.get(nodeId);
     if (recollection === undefined) {
       const empty = EMPTY_PEER_MEMORY;
-      recollection = { current: empty, heard: empty, lifeId: null, recent: empty, settled: empty, turnedMs: now };
+      recollection = { current: empty, heard: empty, recent: empty, settled: empty, turnedMs: now };
       this.#peers.set(nodeId, recollection);
     }
     if (now - recollection.turnedMs >= HELLO_AGE_MAX_MS) {
@@ -122,4 +118,8 @@ export class PeerMemories {
     }
     return recollection;
   }
+}
+
+function isSameLife(known: SignedProgress | null, said: SignedProgress): boolean {
+  return known !== null && known.incarnation === said.incarnation && equalBytes(known.lifeId, said.lifeId);
 }

@@ -1,6 +1,7 @@
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
+import { furthest } from "@event-anchoring/store";
 import type { EntryId, RaftId, RaftIndex } from "raft-ts";
-import type { PromiseFile, Promises, SignedHead } from "./promise-file.ts";
+import type { PeerPromises, PromiseFile, Promises, SignedHead } from "./promise-file.ts";
 
 /** Where promises become durable; `save` resolves when they are. */
 export type PromiseStore = Pick<PromiseFile, "current" | "save">;
@@ -14,10 +15,13 @@ export type PromiseStore = Pick<PromiseFile, "current" | "save">;
 export class PromiseKeeper {
   readonly #file: PromiseStore;
   #current: Promises;
+  /** What the file holds of peers, or is about to. */
+  #savedPeers: Promises["peers"];
 
   constructor(file: PromiseStore) {
     this.#file = file;
     this.#current = file.current;
+    this.#savedPeers = file.current.peers;
   }
 
   get current(): Promises {
@@ -34,31 +38,40 @@ export class PromiseKeeper {
   }
 
   /** Entries up to `lastAppend` are durable in the database at this WAL position. */
-  noteAppend(lastAppend: EntryId | null, walPosition: bigint): void {
-    const { postgres } = this.#current;
+  noteAppend(appended: EntryId | null, walPosition: bigint): void {
+    const { postgres, reached } = this.#current;
+    const lastAppend = appended ?? this.#current.lastAppend;
     this.#current = {
       ...this.#current,
-      lastAppend: lastAppend ?? this.#current.lastAppend,
+      lastAppend,
+      reached: furthest(reached, lastAppend),
       postgres: { ...postgres, walPosition: walPosition > postgres.walPosition ? walPosition : postgres.walPosition },
     };
   }
 
-  /** A peer said in this incarnation that it holds the log up to `ackedCommitted`, all of it committed. */
-  notePeer(peer: RaftId, incarnation: number, ackedCommitted: RaftIndex): void {
-    const key = raftIdKey(peer);
-    const known = this.#current.peers.get(key);
-    const next = {
-      incarnation: Math.max(known?.incarnation ?? 0, incarnation),
-      ackedCommitted: Math.max(known?.ackedCommitted ?? 0, ackedCommitted),
-    };
-    if (known?.incarnation === next.incarnation && known.ackedCommitted === next.ackedCommitted) return;
-    this.#current = { ...this.#current, peers: new Map(this.#current.peers).set(key, next) };
+  /** What a peer has signed of its log: newer than what is held of it. */
+  notePeer(peer: RaftId, said: PeerPromises): void {
+    this.#current = { ...this.#current, peers: new Map(this.#current.peers).set(raftIdKey(peer), said) };
+  }
+
+  /** Resolves when what peers have said is durable. Without a vote or a cosignature nothing else would write it. */
+  async savePeers(): Promise<void> {
+    if (this.#current.peers !== this.#savedPeers) await this.#save();
+  }
+
+  /**
+   * A later leader replaces the uncommitted end of the log by one that is lower in Raft's order. Resolves when it is
+   * durable that the log may end there: it would look like a log that was set back.
+   */
+  promiseRetreat(end: EntryId): Promise<void> {
+    this.#current = { ...this.#current, lastAppend: end };
+    return this.#save();
   }
 
   /** Resolves when the vote is durable; only then may it leave. */
   promiseVote(vote: { term: number; vote: RaftId }): Promise<void> {
     this.#current = { ...this.#current, term: vote.term, vote: vote.vote };
-    return this.#file.save(this.#current);
+    return this.#save();
   }
 
   /** Resolves when the heads are durable; only then may their cosignatures leave. */
@@ -66,12 +79,17 @@ export class PromiseKeeper {
     const signedHeads = new Map(this.#current.signedHeads);
     for (const head of heads) signedHeads.set(bytesToHex(head.originFingerprint), head);
     this.#current = { ...this.#current, signedHeads };
-    return this.#file.save(this.#current);
+    return this.#save();
   }
 
   /** Resolves when it is durable that the log may not keep this entry and those before it. */
   promiseToForget(upTo: RaftIndex): Promise<void> {
     this.#current = { ...this.#current, forgetLogTo: Math.max(this.#current.forgetLogTo, upTo) };
+    return this.#save();
+  }
+
+  #save(): Promise<void> {
+    this.#savedPeers = this.#current.peers;
     return this.#file.save(this.#current);
   }
 }

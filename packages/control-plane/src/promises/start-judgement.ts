@@ -1,4 +1,4 @@
-import type { Identity, LoadedRaftLog, Restoration } from "@event-anchoring/store";
+import { type Identity, type LoadedRaftLog, type Restoration, furthest } from "@event-anchoring/store";
 import type { RaftIndex, Term } from "raft-ts";
 import { type FenceReason, birthStep, judgeStart } from "./fencing.ts";
 import type { NodeIdentity } from "../identity.ts";
@@ -131,6 +131,7 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
     signedHeads: new Map(),
     postgres: { systemIdentifier: log.systemIdentifier, timeline: log.timeline, walPosition: log.walFlushed },
     lastAppend: { index: 0, term: 0 },
+    reached: { index: 0, term: 0 },
     peers: new Map(),
     forgetLogTo: 0,
     mayLackNewest: false,
@@ -142,7 +143,8 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
  * right before a crash leaves again when its candidate asks again, and may not leave unremembered.
  */
 function nextIncarnation(promises: Promises, log: LoadedRaftLog, hasDamagedSlot: boolean): Promises {
-  const last = log.entries.at(-1) ?? log.compacted;
+  const { index, term: lastTerm } = log.entries.at(-1) ?? log.compacted;
+  const last = { index, term: lastTerm };
   const { term, vote } = log.hardState ?? promises;
   return {
     ...promises,
@@ -151,7 +153,8 @@ function nextIncarnation(promises: Promises, log: LoadedRaftLog, hasDamagedSlot:
     mayLackNewest: promises.mayLackNewest || hasDamagedSlot,
     term,
     vote,
-    lastAppend: { index: last.index, term: last.term },
+    lastAppend: last,
+    reached: furthest(promises.reached, last),
     postgres: { ...promises.postgres, walPosition: log.walFlushed },
   };
 }

@@ -1,3 +1,4 @@
+import { isBefore } from "@event-anchoring/store";
 import type { AppendChore, Entry, EntryId, HardState, Message, RaftIndex, SnapshotMeta } from "raft-ts";
 
 /** The durable Raft log, as the append lane needs it. */
@@ -13,6 +14,10 @@ export interface AppendLaneOptions {
   readonly log: AppendTarget;
   /** What the log holds at the start. */
   readonly hardState: HardState;
+  /** The last entry of the log, as it was loaded; 0 and 0: it is empty. */
+  readonly lastEntry: EntryId;
+  /** Resolves once it is remembered outside the database that the log may end there, lower in Raft's order than now. */
+  readonly promiseRetreat: (end: EntryId) => Promise<void>;
   /** The promise file's part: resolves once a vote, or a term without one, is remembered outside the database. */
   readonly promiseVote: (vote: { term: number; vote: bigint }) => Promise<void>;
   /** Entries and hard state are durable: tell the mirror, the cache and the promise file's bookkeeping. */
@@ -39,12 +44,14 @@ export class AppendLane {
   #term: number;
   #vote: bigint;
   #commit: RaftIndex;
+  #last: EntryId;
 
   constructor(options: AppendLaneOptions) {
     this.#options = options;
     this.#term = options.hardState.term;
     this.#vote = options.hardState.vote;
     this.#commit = options.hardState.commit;
+    this.#last = options.lastEntry;
   }
 
   push(chore: AppendChore): void {
@@ -93,6 +100,9 @@ export class AppendLane {
     const hardState = lastHardState(chores);
     const isPromise = hardState !== null && (hardState.term !== this.#term || hardState.vote !== this.#vote);
     this.#commit = Math.max(this.#commit, hardState?.commit ?? 0);
+    const end = entries.at(-1);
+    const lastAppend = end === undefined ? null : { index: end.index, term: end.term };
+    if (lastAppend !== null && isBefore(lastAppend, this.#last)) await this.#options.promiseRetreat(lastAppend);
     if (entries.length > 0 || isPromise) {
       const { walPosition } = await this.#options.log.append({
         entries,
@@ -100,8 +110,7 @@ export class AppendLane {
         commit: this.#commit,
       });
       if (this.#isStopped) return;
-      const last = entries.at(-1);
-      const lastAppend = last === undefined ? null : { index: last.index, term: last.term };
+      this.#last = lastAppend ?? this.#last;
       this.#options.onDurable({ entries, lastAppend, walPosition });
     }
     if (isPromise) {

@@ -20,6 +20,8 @@ export interface CreateDriverOptions extends Pick<
   readonly logger: Logger;
   readonly send: (to: RaftId, lane: "control" | "bulk", message: Uint8Array) => boolean;
   readonly onSnapshot: (meta: SnapshotMeta) => void;
+  /** The log has grown on the disk, and nothing of that has been acknowledged yet. */
+  readonly onDurable: () => void;
 }
 
 /** The engine with its lanes: what is appended, promised, sent and applied, each in its order. */
@@ -37,11 +39,15 @@ export function createDriver(options: CreateDriverOptions): Driver {
   const appendLane = new AppendLane({
     log,
     hardState: options.hardState,
+    // A start notes in the promise file where the log ends.
+    lastEntry: promises.current.lastAppend,
+    promiseRetreat: (end) => promises.promiseRetreat(end),
     promiseVote: (vote) => promises.promiseVote(vote),
     onDurable: ({ entries, lastAppend, walPosition }) => {
       node.mirrorAppend(entries);
       if (lastAppend !== null) cache.noteDurable(lastAppend.index);
       promises.noteAppend(lastAppend, walPosition);
+      if (lastAppend !== null) options.onDurable();
     },
     onResponse: (message) => driver.deliverResponse(message),
     onSnapshot: options.onSnapshot,

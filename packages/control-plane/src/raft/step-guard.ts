@@ -1,16 +1,18 @@
 import type { BasicStatus, ConfState, InboundMessage, RaftId, RaftIndex, Term } from "raft-ts";
 import { isPeerMessage } from "raft-ts";
 
-/** What a message shows: fit to step, not for this node, or proof that a node forgot what it promised. */
+/** What a message shows: fit to step, not for this node, or what no node sends that keeps its promises. */
 export type StepVerdict =
   | { readonly kind: "step" }
   | { readonly kind: "refuse"; readonly detail: string }
-  | { readonly kind: "evidence"; readonly detail: string };
+  | { readonly kind: "offence"; readonly offence: "impossible_message" | "term_too_high"; readonly detail: string };
 
 export interface StepGuardView {
   /** As it is after everything that waits in the append lane. */
   readonly status: BasicStatus;
   readonly confState: ConfState;
+  /** The highest term that a peer is believed. */
+  readonly termMax: Term;
   termAt(index: RaftIndex): Term | null;
 }
 
@@ -19,9 +21,9 @@ const STEP: StepVerdict = { kind: "step" };
 /**
  * Judges a peer's message before the engine sees it (attacker-controlled, though from an authenticated node).
  *
- * The library panics on what cannot happen among nodes that keep their promises. Such a message is evidence that one
- * of the two forgot: the node is fenced rather than crashed. A message of a lower term than ours goes to the library
- * unchecked: it may be late, and is ignored or answered there.
+ * The library panics on what cannot happen among nodes that keep their promises. Such a message shows that one of the
+ * two forgot, or lies, and not which: it is dropped, and its sender answers for it. A message of a lower term than ours
+ * goes to the library unchecked: it may be late, and is ignored or answered there.
  */
 export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuardView): StepVerdict {
   const { status } = view;
@@ -29,11 +31,15 @@ export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuard
   if (message.from !== from) return refuse("sender is not the connection's node");
   if (message.to !== status.id) return refuse("addressed to another node");
   if (message.term !== 0 && message.term < status.term) return STEP;
+  if (message.term > Math.max(view.termMax, status.term)) {
+    const detail = `${message.type} of term ${message.term}, explained is ${view.termMax}`;
+    return { kind: "offence", offence: "term_too_high", detail };
+  }
   if (!isMember(message.from, view.confState) && !isFromFutureMember(message)) return refuse("sender is no member");
   switch (message.type) {
     case "MsgHeartbeat":
       if (message.commit > status.lastIndex) {
-        return evidence(`heartbeat commits ${message.commit}, own log ends at ${status.lastIndex}`);
+        return impossible(`heartbeat commits ${message.commit}, own log ends at ${status.lastIndex}`);
       }
       return STEP;
     case "MsgApp":
@@ -41,7 +47,7 @@ export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuard
     case "MsgAppResp":
       // Of a later term it only says that this node leads no more.
       if (isOwnFollower(message, status) && !message.reject && message.index > status.lastIndex) {
-        return evidence(`append of ${message.index} acknowledged, own log ends at ${status.lastIndex}`);
+        return impossible(`append of ${message.index} acknowledged, own log ends at ${status.lastIndex}`);
       }
       return STEP;
     default:
@@ -58,14 +64,14 @@ function judgeAppend(message: InboundMessage, view: StepGuardView): StepVerdict 
     if (entry.index > commit) continue;
     const own = view.termAt(entry.index);
     if (own !== null && own !== entry.term) {
-      return evidence(`entry ${entry.index} is committed with term ${own}, offered with term ${entry.term}`);
+      return impossible(`entry ${entry.index} is committed with term ${own}, offered with term ${entry.term}`);
     }
   }
   return STEP;
 }
 
 /** The message answers something that this leader sent in its present term. */
-export function isOwnFollower(message: InboundMessage, status: BasicStatus): boolean {
+function isOwnFollower(message: InboundMessage, status: BasicStatus): boolean {
   return status.role === "leader" && message.term === status.term;
 }
 
@@ -82,6 +88,6 @@ function refuse(detail: string): StepVerdict {
   return { kind: "refuse", detail };
 }
 
-function evidence(detail: string): StepVerdict {
-  return { kind: "evidence", detail };
+function impossible(detail: string): StepVerdict {
+  return { kind: "offence", offence: "impossible_message", detail };
 }

@@ -1,36 +1,96 @@
-import type { Hello } from "@event-anchoring/control-contract";
+import { type Hello, type Progress, type SignedProgress, progressSignedBytes } from "@event-anchoring/control-contract";
+import { equalBytes } from "@event-anchoring/protocol";
+import type { Clock, Timer } from "../environment.ts";
 import type { NodeIdentity } from "../identity.ts";
-import type { Promises } from "../promises/promise-file.ts";
+import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
+import { authUnder } from "../membership/own-keys.ts";
+import type { PromiseKeeper } from "../promises/promises.ts";
+
+/** Who does not lead hears of this node's log at most this often; a leader hears of it with every acknowledgement. */
+const TOLD_TO_ALL_EVERY_MS = 100;
 
 export interface OwnHelloOptions {
+  readonly clock: Clock;
   readonly identity: NodeIdentity;
-  readonly promises: Promises;
-  readonly trustRootVersion: number;
-  /** The highest that this node lets the cluster raise the rules to. */
-  readonly rulesMax: number;
+  readonly known: KnownTrustRoot;
+  readonly promises: PromiseKeeper;
   /** 16 bytes. */
   readonly lifeId: Uint8Array;
+  /** Of the group. */
+  readonly epoch: () => number;
+  readonly trustRootVersion: () => number;
+  /** The highest that this node lets the cluster raise the rules to. */
+  readonly rulesMax: () => number;
   /** Of a restored group. */
-  readonly mark: Pick<Hello, "restoredFrom">;
+  readonly mark: () => Pick<Hello, "restoredFrom">;
+  /** null: nobody, or this node itself. */
+  readonly leader: () => string | null;
+  readonly sendTo: (nodeId: string, progress: SignedProgress) => void;
+  readonly broadcast: (progress: SignedProgress) => void;
 }
 
-/** What this node says of itself when a connection opens: all that a peer could remember better. */
-export function ownHello({ identity, promises, trustRootVersion, lifeId, rulesMax, mark }: OwnHelloOptions): Hello {
-  const { lastAppend, incarnation, signedHeads } = promises;
-  return {
-    nodeId: identity.nodeId,
-    clusterId: identity.clusterId,
-    incarnation,
-    lastIndex: lastAppend.index,
-    lastTerm: lastAppend.term,
-    signed: [...signedHeads.values()].map(({ originFingerprint, treeSize, rootHash }) => ({
-      originFingerprint,
-      treeSize,
-      rootHash,
-    })),
-    trustRootVersion,
-    rulesMax,
-    lifeId,
-    ...mark,
-  };
+/** What this node says of itself: all that a peer could remember better, and how far its log reaches, signed. */
+export class OwnHello {
+  readonly #options: OwnHelloOptions;
+  #signed: { readonly progress: SignedProgress; readonly by: Uint8Array } | null = null;
+  #telling: Timer | null = null;
+
+  constructor(options: OwnHelloOptions) {
+    this.#options = options;
+  }
+
+  hello(): Hello {
+    const { identity, promises, trustRootVersion, rulesMax, mark } = this.#options;
+    const { signedHeads } = promises.current;
+    return {
+      nodeId: identity.nodeId,
+      clusterId: identity.clusterId,
+      progress: this.progress(),
+      signed: [...signedHeads.values()].map(({ originFingerprint, treeSize, rootHash }) => ({
+        originFingerprint,
+        treeSize,
+        rootHash,
+      })),
+      trustRootVersion: trustRootVersion(),
+      rulesMax: rulesMax(),
+      ...mark(),
+    };
+  }
+
+  /** How far the log has ever reached; signed once for each step, and again by the next key. */
+  progress(): SignedProgress {
+    const { identity, known, promises, lifeId, epoch } = this.#options;
+    const { reached, incarnation } = promises.current;
+    const progress: Progress = { epoch: epoch(), incarnation, lifeId, term: reached.term, index: reached.index };
+    const by = authUnder(identity, known.newest) ?? identity.authSigner;
+    const signed = this.#signed;
+    if (signed !== null && equalBytes(signed.by, by.publicKey) && isSame(signed.progress, progress)) {
+      return signed.progress;
+    }
+    const signature = by.sign(progressSignedBytes(identity, progress));
+    this.#signed = { progress: { ...progress, signature }, by: by.publicKey };
+    return this.#signed.progress;
+  }
+
+  /**
+   * The log has grown on the disk, and nothing of that has been acknowledged yet. The leader is told first, on the lane
+   * that the acknowledgement will take: it never counts what it could not prove.
+   */
+  onDurable(): void {
+    const { clock, leader, sendTo, broadcast } = this.#options;
+    const leaderId = leader();
+    if (leaderId !== null) sendTo(leaderId, this.progress());
+    this.#telling ??= clock.startTimer(TOLD_TO_ALL_EVERY_MS, () => {
+      this.#telling = null;
+      broadcast(this.progress());
+    });
+  }
+
+  close(): void {
+    this.#telling?.cancel();
+  }
+}
+
+function isSame(left: Progress, right: Progress): boolean {
+  return left.epoch === right.epoch && left.term === right.term && left.index === right.index;
 }

@@ -1,12 +1,5 @@
 import { GROUP_TRACES_MAX } from "@event-anchoring/control-contract";
-import type {
-  GroupTrace,
-  Hello,
-  HelloVerdict,
-  PeerCosignature,
-  PeerFrame,
-  RefusalCode,
-} from "@event-anchoring/control-contract";
+import type { GroupTrace, PeerCosignature, PeerFrame, RefusalCode } from "@event-anchoring/control-contract";
 import { type LedgerState, decodeGroup, fitsEntry, waitingGroupOf } from "@event-anchoring/ledger";
 import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol";
 import { type InboundMessage, InvalidMessageError, decodeMessage } from "raft-ts";
@@ -16,12 +9,11 @@ import type { Clock, Logger } from "../environment.ts";
 import type { Failover } from "./failover.ts";
 import type { LeaderQueue, QueuedGroup } from "../proposals/leader-queue.ts";
 import type { Members } from "./members.ts";
-import type { PeerMemories } from "../promises/peer-memories.ts";
-import type { PromiseKeeper } from "../promises/promises.ts";
 import type { Proposals } from "../proposals/proposals.ts";
 import type { SessionComparison } from "./session-comparison.ts";
 import type { SessionNetwork } from "./session-options.ts";
-import { type StepGuardView, isOwnFollower, judgeStep } from "../raft/step-guard.ts";
+import type { SessionPeers } from "./session-peers.ts";
+import { type StepGuardView, judgeStep } from "../raft/step-guard.ts";
 
 /** What only a leader says. */
 const LEADERS_MESSAGES: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap", "MsgTimeoutNow"]);
@@ -33,8 +25,7 @@ export interface PeerFramesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly network: SessionNetwork;
-  readonly promises: PromiseKeeper;
-  readonly memories: PeerMemories;
+  readonly peers: SessionPeers;
   readonly members: Members;
   readonly state: LedgerState;
   readonly certifier: Certifier;
@@ -48,8 +39,6 @@ export interface PeerFramesOptions {
   readonly step: (message: InboundMessage) => void;
   /** A peer names the span of an entry; on a node that does not trace it means nothing. */
   readonly onEntryTrace: (from: string, frame: Extract<PeerFrame, { type: "entry_trace" }>) => void;
-  /** A peer's message proves that this node forgot something. */
-  readonly onEvidence: (detail: string) => void;
 }
 
 /** What arrives from authenticated peers, and what is said back to them about proposals. */
@@ -66,16 +55,8 @@ export class PeerFrames {
       this.#dispatch(from, frame);
     } catch (error) {
       if (!(error instanceof DecodeError) && !(error instanceof InvalidMessageError)) throw error;
-      this.#options.logger.error("peer_frame_invalid", { peer: from, type: frame.type, reason: error.message });
-      this.#options.network.disconnect(from, "invalid frame");
+      this.#options.peers.words.onOffence(from, "invalid_frame", `${frame.type}: ${error.message}`);
     }
-  }
-
-  judgeHello(hello: Hello): HelloVerdict {
-    const verdict = this.#options.memories.judge(hello);
-    const raftId = this.#options.members.raftIdOf(hello.nodeId);
-    if (verdict.accepted && raftId !== null) this.#options.promises.notePeer(raftId, hello.incarnation, 0);
-    return verdict;
   }
 
   /** To the queue of this node if it leads, else over the network. False: the leader cannot be reached. */
@@ -118,6 +99,9 @@ export class PeerFrames {
       case "lines":
         this.#options.truth.comparison.onLines(from, frame.items);
         break;
+      case "progress":
+        this.#options.peers.onProgress(from, frame.progress);
+        break;
       case "proposals":
         this.#onProposals(from, frame);
         break;
@@ -140,31 +124,17 @@ export class PeerFrames {
     const sender = this.#options.members.raftIdOf(from);
     if (sender === null) return;
     if (LEADERS_MESSAGES.has(message.type) && this.#options.failover.isShunned(from)) return;
-    const view = this.#options.view();
-    const verdict = judgeStep(message, sender, view);
-    if (verdict.kind === "evidence") {
-      this.#options.logger.error("impossible_message", { peer: from, type: message.type, detail: verdict.detail });
-      this.#options.onEvidence(`${message.type} of ${from}: ${verdict.detail}`);
-    } else if (verdict.kind === "refuse") {
-      this.#options.logger.warn("message_refused", { peer: from, type: message.type, detail: verdict.detail });
-    } else {
-      this.#options.step(message);
-      // An acknowledgement of an earlier term may speak of entries that were replaced since.
-      const isAck = message.type === "MsgAppResp" && !message.reject && isOwnFollower(message, view.status);
-      if (isAck) this.#noteAck(from, sender, message.index, view);
-    }
-  }
-
-  #noteAck(from: string, sender: bigint, acked: number, view: StepGuardView): void {
-    const { incarnation, ackedCommitted } = this.#options.memories.onAck(from, acked, view.status.commit);
-    this.#options.promises.notePeer(sender, incarnation, ackedCommitted);
+    const verdict = judgeStep(message, sender, this.#options.view());
+    if (verdict.kind === "step") this.#options.step(message);
+    else if (verdict.kind === "offence") this.#options.peers.words.onOffence(from, verdict.offence, verdict.detail);
+    else this.#options.logger.warn("message_refused", { peer: from, type: message.type, detail: verdict.detail });
   }
 
   #onCosignatures(from: string, items: readonly PeerCosignature[]): void {
-    const { state, memories, certifier, truth } = this.#options;
+    const { state, peers, certifier, truth } = this.#options;
     for (const item of items) {
       // Not verified: whoever claims to have signed what it has not only makes itself forgetful.
-      if (state.origins.has(bytesToHex(item.originFingerprint))) memories.onCosignature(from, item);
+      if (state.origins.has(bytesToHex(item.originFingerprint))) peers.memories.onCosignature(from, item);
     }
     truth.onPeerEffects(from, items);
     certifier.onCosignatures(from, items);

@@ -8,4 +8,6 @@ export const PERIOD_MS = {
   leaderLook: 500,
   membershipLook: 250,
   upkeep: 250,
+  /** What peers have said of their logs is durable after this long, also if nothing else is written. */
+  savePeers: 1000,
 } as const;

@@ -15,6 +15,7 @@ import type { Restoration } from "@event-anchoring/store";
 import type { EvidenceFiles } from "../certification/evidence.ts";
 import type { CertificateRows } from "../certification/certificate-thinning.ts";
 import type { LogSizes } from "../raft/log-sizes.ts";
+import type { PeerOffences } from "./peer-offences.ts";
 import type { RaftLogStorage } from "../storage.ts";
 
 /** How a session ends, apart from being stopped. */
@@ -71,6 +72,8 @@ export interface SessionOptions {
   readonly tables: ApplyTarget;
   readonly certificateRows: CertificateRows;
   readonly promises: PromiseKeeper;
+  /** Of the process: who is cut off stays so over a reload. */
+  readonly offences: PeerOffences;
   readonly network: SessionNetwork;
   readonly logEntriesKept: number;
   readonly logBytesKept: number;

@@ -22,18 +22,16 @@ import { LeaderQueue, type LeaderQueueOptions } from "../proposals/leader-queue.
 import { Leadership } from "../proposals/leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
 import { Members } from "./members.ts";
-import { ownHello } from "./own-hello.ts";
 import { PeerFrames } from "./peer-frames.ts";
-import { PeerMemories } from "../promises/peer-memories.ts";
 import { Periodics } from "./periodics.ts";
 import { PERIOD_MS } from "./periods.ts";
 import { Proposals, type Submission } from "../proposals/proposals.ts";
-import { recallPeers } from "../promises/recall-peers.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import { contradictionOf } from "../membership/known-trust-root.ts";
 import { SessionMembership } from "../membership/session-membership.ts";
 import { SessionComparison } from "./session-comparison.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
+import { SessionPeers } from "./session-peers.ts";
 import { NO_RAFT } from "../status.ts";
 import { SessionUpkeep } from "./session-upkeep.ts";
 
@@ -58,12 +56,10 @@ export class Session {
   readonly #arrivals: EntryArrivals;
   readonly #driver: Driver;
   readonly #frames: PeerFrames;
-  /** Of this life alone: nobody else speaks in its incarnation. */
-  readonly #lifeId = new Uint8Array(16);
   readonly #rounds: ReadRounds;
   readonly #reads: LinearizableReads;
   readonly failover: Failover;
-  readonly #memories: PeerMemories;
+  readonly peers: SessionPeers;
   readonly #leadership: Leadership;
   readonly upkeep: SessionUpkeep;
   readonly #periodics: Periodics;
@@ -79,9 +75,13 @@ export class Session {
     options.known.learn(options.restoration?.trustRoots ?? []);
     for (const trustRoot of options.known.versions) this.members.learn(trustRoot);
     this.membership = this.#makeMembership();
-    const { clock, random } = options.environment;
+    const { clock } = options.environment;
     this.clockGuard = new ClockGuard(clock, () => this.membership.voters());
-    this.#memories = new PeerMemories(clock);
+    this.peers = new SessionPeers(options, this, {
+      fence: (code, detail) => this.#fence(code, detail),
+      halt: (code, detail) => this.#end({ kind: "halted", code, detail }),
+      fail: (error) => this.#fail(error),
+    });
     this.#periodics = new Periodics(clock);
     this.truth = new SessionComparison(options, this, (end) => this.#end(end));
     this.certifier = this.#makeCertifier();
@@ -100,8 +100,8 @@ export class Session {
     this.#arrivals = new EntryArrivals(options.signatures, options.state.ruleTable);
     this.#driver = this.#makeDriver();
     this.upkeep = new SessionUpkeep(options, this, (error) => this.#fail(error));
-    random.fill(this.#lifeId);
-    this.#rounds = new ReadRounds({ clock, lifeId: this.#lifeId, readIndex: (id) => this.#driver.readIndex(id) });
+    const { lifeId } = this.peers;
+    this.#rounds = new ReadRounds({ clock, lifeId, readIndex: (id) => this.#driver.readIndex(id) });
     this.#reads = new LinearizableReads({
       clock,
       state: this.state,
@@ -121,9 +121,9 @@ export class Session {
 
   /** Ticks begin, and what was promised before is said again. */
   start(): void {
-    recallPeers(this.#options.promises.current, this.members, this.#memories);
+    this.peers.recall();
     for (const certificate of this.#options.recorded) this.#onRecorded(certificate);
-    this.#memories.settle();
+    this.peers.memories.settle();
     const { appliedIndex, appliedTerm, effect } = this.state;
     this.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect, isEmpty: false });
     this.#every(PERIOD_MS.tick, () => this.#driver.tick());
@@ -142,6 +142,7 @@ export class Session {
     );
     this.#every(PERIOD_MS.membershipLook, () => this.isLeader() && this.membership.look());
     this.#every(PERIOD_MS.upkeep, () => this.upkeep.look());
+    this.#every(PERIOD_MS.savePeers, () => void this.#options.promises.savePeers().catch((error) => this.#fail(error)));
     this.#driver.drain();
   }
 
@@ -182,21 +183,11 @@ export class Session {
   }
 
   hello(): Hello {
-    const { identity, promises } = this.#options;
-    const trustRootVersion = this.trustRoot().version;
-    const { mark } = this.membership.restored;
-    return ownHello({
-      identity,
-      promises: promises.current,
-      trustRootVersion,
-      lifeId: this.#lifeId,
-      mark,
-      rulesMax: this.upkeep.rules.rulesMax,
-    });
+    return this.peers.hello();
   }
 
   judgeHello(hello: Hello): HelloVerdict {
-    const verdict = this.membership.judgeHello(hello) ?? this.#frames.judgeHello(hello);
+    const verdict = this.membership.judgeHello(hello) ?? this.peers.judgeHello(hello);
     if (verdict.accepted) this.upkeep.rules.onHello(hello);
     return verdict;
   }
@@ -243,6 +234,7 @@ export class Session {
     this.leaderQueue.close();
     this.proposals.close();
     this.certifier.close();
+    this.peers.close();
     this.#options.observer?.close();
     this.#driver.node.free();
   }
@@ -294,6 +286,7 @@ export class Session {
         this.#arrivals.note(entries);
         this.upkeep.compaction.onArrived(entries);
       },
+      onDurable: () => this.peers.onDurable(),
       onSnapshot: (snapshot) => this.#end({ kind: "behind", snapshot }),
       onSoftState: (soft) => this.#onSoftState(soft),
       onReadState: (read) => this.#rounds.onReadState(read),
@@ -371,10 +364,10 @@ export class Session {
       logSignerOf: identity.logSignerOf,
       promises,
       maySign: () => this.membership.maySign(),
-      broadcast: (items) => this.#broadcast({ type: "cosignatures", items }),
+      broadcast: (items) => this.broadcast({ type: "cosignatures", items }),
       sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
       onCertificate: (certificate) => {
-        this.#memories.onCertificate(certificate);
+        this.peers.memories.onCertificate(certificate);
         this.leaderQueue.onCertificate();
       },
       comparison: this.truth.comparison,
@@ -413,13 +406,12 @@ export class Session {
   }
 
   #makeFrames(): PeerFrames {
-    const { environment, identity, network, promises, node } = this.#options;
+    const { environment, identity, network, node } = this.#options;
     return new PeerFrames({
       clock: environment.clock,
       logger: environment.logger,
       network,
-      promises,
-      memories: this.#memories,
+      peers: this.peers,
       members: this.members,
       state: this.state,
       certifier: this.certifier,
@@ -432,11 +424,11 @@ export class Session {
       view: () => ({
         status: node.basicStatus(),
         confState: this.membership.confState,
+        termMax: this.peers.termMax(),
         termAt: (index) => node.termAt(index),
       }),
       step: (message) => this.#driver.step(message),
       onEntryTrace: (from, frame) => this.#options.observer?.onEntryTrace(from, frame),
-      onEvidence: (detail) => this.#fence("impossible_message", detail),
     });
   }
 
@@ -473,7 +465,7 @@ export class Session {
 
   /** Cosignatures that the log records are memory too: their nodes may not come back without them. */
   #onRecorded(certificate: Certificate): void {
-    this.#memories.onCertificate(certificate);
+    this.peers.memories.onCertificate(certificate);
     this.certifier.onRecorded(certificate);
   }
 
@@ -488,10 +480,11 @@ export class Session {
   }
 
   #reportClock(): void {
-    this.#broadcast(this.clockGuard.ownReport(this.state.appliedIndex));
+    this.broadcast(this.clockGuard.ownReport(this.state.appliedIndex));
   }
 
-  #broadcast(frame: PeerFrame): void {
+  /** To every node that the newest trust root names. */
+  broadcast(frame: PeerFrame): void {
     const { identity, network, known } = this.#options;
     for (const { nodeId } of known.newest.nodes) {
       if (nodeId !== identity.nodeId) network.send(nodeId, "control", frame);

@@ -92,9 +92,13 @@ export function judgeHelloFrame(
 ): HelloJudgement {
   const { options } = context;
   const refuse = (code: AuthRefusalCode, detail: string, header: string): HelloJudgement => {
-    const chain = code === "unknown_node" ? { trustRootChain: options.trustRootChain() } : {};
-    const refusal = { accepted: false, code: TOLD[code], detail: "refused", ...chain } as const;
+    const refusal = { accepted: false, code: TOLD[code], detail: "refused", ...shownWith(code) } as const;
     return { accepted: false, reason: code, detail, refusal, header };
+  };
+  const shownWith = (code: AuthRefusalCode): Pick<HelloRefusal, "trustRootChain" | "ownWord"> => {
+    if (code === "unknown_node") return { trustRootChain: options.trustRootChain() };
+    const ownWord = code === "stale_incarnation" ? options.ownWordOf(tlsIdentity.id) : null;
+    return ownWord === null ? {} : { ownWord };
   };
   const parts = attempt(() => decodeSignedFrame(frame));
   if (parts === null) return refuse("malformed", "not a signed frame", "");
@@ -113,7 +117,7 @@ export function judgeHelloFrame(
   const hello = attempt(() => decodeHello(body));
   if (hello === null) return refuse("malformed", "not a hello", header);
   const { from, incarnation } = verdict.header;
-  if (!isHelloOf(hello, from, options.self.clusterId) || hello.incarnation !== incarnation) {
+  if (!isHelloOf(hello, from, options.self.clusterId) || hello.progress.incarnation !== incarnation) {
     return refuse("malformed", "the hello contradicts its header", header);
   }
   if (verdict.header.sequence !== FIRST_FRAME_SEQUENCE) return refuse("replayed", "not a first frame", header);
@@ -181,7 +185,7 @@ export function judgeHelloAnswer(
   if (!answer.accepted) return { outcome: "refused", refusal: answer };
   const { hello } = answer;
   const { incarnation } = verdict.header;
-  if (!isHelloOf(hello, from, options.self.clusterId) || hello.incarnation !== incarnation) {
+  if (!isHelloOf(hello, from, options.self.clusterId) || hello.progress.incarnation !== incarnation) {
     return fail("malformed", "the hello contradicts its header");
   }
   if (context.incarnations.isStale(from, incarnation)) return fail("stale_incarnation", `incarnation ${incarnation}`);

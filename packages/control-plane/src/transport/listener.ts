@@ -15,7 +15,9 @@ import {
 import type { Hello, Lane } from "@event-anchoring/control-contract";
 import { judgeHelloFrame, makeHelloAnswer } from "./hello-exchange.ts";
 import { PENDING_MS } from "./hello-timeouts.ts";
+import type { PeerAddresses } from "./peer-addresses.ts";
 import { PendingConnections } from "./pending-connections.ts";
+import { RefusalLog } from "./refusal-log.ts";
 import { judgePeerCertificate, tlsOptionsOf } from "./tls-material.ts";
 import type { PeerCertificateVerdict } from "./tls-material.ts";
 import type { TransportContext } from "./transport-context.ts";
@@ -28,6 +30,8 @@ export type AcceptedCertificate = Extract<PeerCertificateVerdict, { ok: true }>;
 
 export interface ListenerOptions {
   readonly context: TransportContext;
+  /** Whose connections have a reserve. */
+  readonly addresses: PeerAddresses;
   /** A peer's hello was accepted and answered; the socket is its lane from here on. */
   readonly onLane: (lane: Lane, hello: Hello, socket: Duplex, expiresMs: number) => void;
 }
@@ -40,13 +44,15 @@ export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
   readonly #pending: PendingConnections;
+  readonly #refusals: RefusalLog;
   readonly #sockets = new Set<Socket>();
   readonly #accepted = new WeakMap<object, AcceptedCertificate>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { context } = options;
-    this.#pending = new PendingConnections(context.options.environment.clock);
+    const { context, addresses } = options;
+    this.#pending = new PendingConnections(context.options.environment.clock, addresses);
+    this.#refusals = new RefusalLog(context.options.environment);
     const server = createServer({
       ...tlsOptionsOf(context.material()),
       requestCert: true,
@@ -104,7 +110,8 @@ export class Listener {
 
   sweep(): void {
     const late = this.#pending.sweep();
-    if (late > 0) this.#count("connection_dropped", "late", late);
+    if (late > 0) this.#drop("late", late);
+    this.#refusals.sweep();
   }
 
   async close(): Promise<void> {
@@ -118,7 +125,7 @@ export class Listener {
   #onConnection(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    if (!this.#pending.admit(socket)) this.#count("connection_dropped", "too_many", 1);
+    if (!this.#pending.admit(socket)) this.#drop("too_many", 1);
   }
 
   #onSecureConnection(socket: TLSSocket): void {
@@ -170,7 +177,9 @@ export class Listener {
       socket.end(bytes);
       return;
     }
-    this.#pending.release(socket as TLSSocket);
+    const tls = socket as TLSSocket;
+    this.#pending.release(tls);
+    if (tls.remoteAddress !== undefined) this.#options.addresses.prove(tls.remoteAddress);
     socket.write(bytes);
     socket.removeAllListeners("error");
     onLane(lane, judgement.hello, socket, expiresMs);
@@ -187,14 +196,14 @@ export class Listener {
   }
 
   #refuse(reason: string, peer: string, detail: string): void {
-    const { counters, options } = this.#options.context;
-    counters.add("inbound_refused", peer, reason);
-    options.environment.logger.warn("inbound_refused", { reason, peer, detail });
+    this.#options.context.counters.add("inbound_refused", peer, reason);
+    this.#refusals.note({ reason, peer, detail });
   }
 
-  #count(event: "connection_dropped", reason: string, amount: number): void {
-    this.#options.context.counters.add(event, "", reason, amount);
-    this.#options.context.options.environment.logger.warn(event, { reason, amount });
+  /** Before anything was heard of it. */
+  #drop(reason: "late" | "too_many", amount: number): void {
+    this.#options.context.counters.add("connection_dropped", "", reason, amount);
+    this.#refusals.note({ reason, peer: "", detail: "a connection that has proved nothing" }, amount);
   }
 }
 

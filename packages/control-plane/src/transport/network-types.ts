@@ -1,7 +1,7 @@
 /** The network as the rest of the node sees it. The simulator stands behind the same PeerNetwork. */
 import type { Signer } from "@event-anchoring/node-crypto";
 import type { Environment } from "../environment.ts";
-import type { Hello, HelloRefusal, HelloVerdict, Lane, PeerFrame } from "@event-anchoring/control-contract";
+import type { Hello, HelloRefusal, HelloVerdict, Lane, OwnWord, PeerFrame } from "@event-anchoring/control-contract";
 
 export interface PeerAddress {
   readonly nodeId: string;
@@ -86,6 +86,8 @@ export interface PeerNetworkOptions {
   readonly judgeHello: (peer: Hello) => HelloVerdict;
   /** A peer's authentic refusal of our hello. `amnesia` and `retired` are about this node's right to go on. */
   readonly onHelloRefused: (peer: string, refusal: HelloRefusal) => void;
+  /** What a node that is refused for an older incarnation has signed in the later one; null: nothing is held. */
+  readonly ownWordOf: (nodeId: string) => OwnWord | null;
   /**
    * Auth public key of a node in the trust root in force, or null: such a node is refused as `unknown_node`. Give the
    * key of a retired node too, and let judgeHello answer `retired`.

@@ -192,7 +192,7 @@ export class PeerDialer {
       lane,
       clock: options.environment.clock,
       expiresMs,
-      peerIncarnation: hello.incarnation,
+      peerIncarnation: hello.progress.incarnation,
       onBytesSent: (bytes) => counters.add("bytes_sent", peer.nodeId, lane, bytes),
       onEnd: (reason, framesDropped) => this.#onLaneEnd(opened, reason, framesDropped),
     });

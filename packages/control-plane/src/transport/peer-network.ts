@@ -21,6 +21,7 @@ import type {
   SessionEnd,
   TransportCounter,
 } from "./network-types.ts";
+import { PeerAddresses } from "./peer-addresses.ts";
 import { PeerDialer } from "./peer-dialer.ts";
 import { loadTlsMaterial, tlsFileVersion, tlsOptionsOf } from "./tls-material.ts";
 import type { TlsMaterial } from "./tls-material.ts";
@@ -46,6 +47,7 @@ interface Peer {
 class MutualTlsNetwork implements PeerNetwork {
   readonly #options: PeerNetworkOptions;
   readonly #context: TransportContext;
+  readonly #addresses: PeerAddresses;
   readonly #peers = new Map<string, Peer>();
   readonly #inbound = new Set<InboundLane>();
   readonly #calls = new AbortController();
@@ -57,6 +59,7 @@ class MutualTlsNetwork implements PeerNetwork {
 
   constructor(options: PeerNetworkOptions) {
     this.#options = options;
+    this.#addresses = new PeerAddresses(options.environment.clock);
     this.#context = createTransportContext(
       options,
       (nodeId) => this.#peers.has(nodeId),
@@ -68,6 +71,7 @@ class MutualTlsNetwork implements PeerNetwork {
     this.#material = await this.#loadMaterial();
     this.#listener = new Listener({
       context: this.#context,
+      addresses: this.#addresses,
       onLane: (lane, hello, socket, expiresMs) => this.#onInboundLane(lane, hello, socket, expiresMs),
     });
     await this.#listener.listen();
@@ -134,6 +138,7 @@ class MutualTlsNetwork implements PeerNetwork {
 
   setPeers(addresses: readonly PeerAddress[]): void {
     if (this.#isClosed) return;
+    void this.#addresses.setHosts(addresses.map(({ host }) => host));
     const wanted = new Map(addresses.map((address) => [address.nodeId, address]));
     for (const [nodeId, { address }] of this.#peers) {
       const next = wanted.get(nodeId);
@@ -235,14 +240,14 @@ class MutualTlsNetwork implements PeerNetwork {
   }
 
   #onOutboundLane(nodeId: string, lane: Lane, hello: Hello): void {
-    this.#noteIncarnation(nodeId, hello.incarnation);
+    this.#noteIncarnation(nodeId, hello.progress.incarnation);
     if (lane === "control") this.#options.onPeerUp(nodeId, hello);
   }
 
   #onInboundLane(lane: Lane, hello: Hello, socket: Duplex, expiresMs: number): void {
     const { counters, options } = this.#context;
     const { nodeId } = hello;
-    this.#noteIncarnation(nodeId, hello.incarnation);
+    this.#noteIncarnation(nodeId, hello.progress.incarnation);
     for (const older of this.#inbound) {
       if (older.nodeId === nodeId && older.lane === lane) older.end("replaced", "");
     }
@@ -252,7 +257,7 @@ class MutualTlsNetwork implements PeerNetwork {
       lane,
       clock: options.environment.clock,
       expiresMs,
-      peerIncarnation: hello.incarnation,
+      peerIncarnation: hello.progress.incarnation,
       onFrame: (frame, bytes) => {
         counters.add("frame_received", nodeId, lane);
         counters.add("bytes_received", nodeId, lane, bytes);
@@ -311,6 +316,7 @@ class MutualTlsNetwork implements PeerNetwork {
   }
 
   async #reloadIfChanged(): Promise<void> {
+    await this.#addresses.refresh();
     const version = await tlsFileVersion(this.#options.tls);
     if (version !== this.#materialInUse().fileVersion) await this.reloadTls();
   }

@@ -3,7 +3,15 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Hello, HelloRefusal, HelloVerdict, Lane, PeerFrame } from "@event-anchoring/control-contract";
+import type {
+  Hello,
+  HelloRefusal,
+  HelloVerdict,
+  Lane,
+  OwnWord,
+  PeerFrame,
+  SignedProgress,
+} from "@event-anchoring/control-contract";
 import { createSigner, generateSeed, verifyAsync } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
@@ -148,6 +156,7 @@ export class TestNode {
         tls,
         listen: { host: "127.0.0.1", port: settings.listenPort ?? 0 },
         peers: [],
+        ownWordOf: () => OWN_WORD,
         hello: () => (self.isReady ? helloOf(cluster, nodeId, settings.incarnation ?? 1) : null),
         judgeHello: settings.judgeHello ?? (() => ({ accepted: true })),
         onHelloRefused: (peer, refusal) => void self.refusals.push({ peer, refusal }),
@@ -185,17 +194,22 @@ export class TestNode {
   }
 }
 
+/** What every node of these tests holds of every other. */
+export const OWN_WORD: OwnWord = { kind: "progress", progress: progressOf(9) };
+
+function progressOf(incarnation: number): SignedProgress {
+  const lifeId = Uint8Array.from(randomBytes(16));
+  return { epoch: 0, incarnation, lifeId, term: 3, index: 10, signature: new Uint8Array(64) };
+}
+
 export function helloOf(cluster: TestCluster, nodeId: string, incarnation: number): Hello {
   return {
     nodeId,
     clusterId: cluster.clusterId,
-    incarnation,
-    lastIndex: 10,
-    lastTerm: 3,
+    progress: progressOf(incarnation),
     signed: [],
     trustRootVersion: 2,
     rulesMax: 1,
-    lifeId: Uint8Array.from(randomBytes(16)),
   };
 }
 

@@ -7,7 +7,7 @@ import { HELLO_FRAME_BYTES_MAX, LANE_PATHS, encodePeerFrame, formatIdentity } fr
 import { createSigner, generateSeed } from "@event-anchoring/node-crypto";
 import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
 import type { IssuedCertificate } from "@event-anchoring/provision";
-import { DAY_MS, TestCluster, TestNode, until } from "./harness.ts";
+import { DAY_MS, OWN_WORD, TestCluster, TestNode, until } from "./harness.ts";
 import { RawPeer, firstFrame, issueWithNames } from "./raw-peer.ts";
 import type { FrameChanges } from "./raw-peer.ts";
 
@@ -220,17 +220,18 @@ describe("the first frame is refused", () => {
 
   test("of an older incarnation than one that was accepted", async () => {
     const newer = await dial();
-    newer.sendFrame(firstFrame(cluster, newer, "a", "b", { hello: { incarnation: 5 } }));
+    newer.sendFrame(firstFrame(cluster, newer, "a", "b", { incarnation: 5 }));
     expect(await newer.helloAnswer()).toMatchObject({ accepted: true });
     const older = await dial();
-    older.sendFrame(firstFrame(cluster, older, "a", "b", { hello: { incarnation: 4 } }));
-    expect(await older.helloAnswer()).toMatchObject({ accepted: false, code: "stale_incarnation" });
+    older.sendFrame(firstFrame(cluster, older, "a", "b", { incarnation: 4 }));
+    // What the later one has signed goes with it: the refused node need not take our word.
+    expect(await older.helloAnswer()).toMatchObject({ accepted: false, code: "stale_incarnation", ownWord: OWN_WORD });
   });
 
   test("but a forged higher incarnation locks nobody out", async () => {
     const forger = await dial();
     const signer = createSigner(generateSeed());
-    forger.sendFrame(firstFrame(cluster, forger, "a", "b", { hello: { incarnation: 99 }, signer }));
+    forger.sendFrame(firstFrame(cluster, forger, "a", "b", { incarnation: 99, signer }));
     expect(await forger.helloAnswer()).toMatchObject({ accepted: false });
     const honest = await dial();
     honest.sendFrame(firstFrame(cluster, honest, "a", "b"));
@@ -292,17 +293,56 @@ describe("before anything is proved", () => {
     expect(node.count("session_opened")).toBe(0);
   });
 
-  test("more than 64 such connections are closed unseen, and then there is room again", async () => {
-    const open = Array.from({ length: 80 }, () => connectTcp(node.address.port, "127.0.0.1"));
-    for (const socket of open) socket.on("error", () => undefined);
-    await until("dropped", () => node.count("connection_dropped", "too_many") === 16);
-    for (const socket of open) socket.destroy();
-    const certificate = await cluster.issue("node", "a");
-    await until("room", () => open.every((socket) => socket.closed));
-    const peer = await RawPeer.as(cluster, node, certificate);
+  /** Connections that say nothing, from addresses of 127.0.0.0/8. */
+  function strangers(count: number, addressOf: (at: number) => string): ReturnType<typeof connectTcp>[] {
+    return Array.from({ length: count }, (_, at) => {
+      const { port } = node.address;
+      const socket = connectTcp({ port, host: "127.0.0.1", localAddress: addressOf(at) });
+      return socket.on("error", () => undefined);
+    });
+  }
+
+  async function isLetIn(): Promise<boolean> {
+    const peer = await RawPeer.as(cluster, node, await cluster.issue("node", "a"));
     await peer.upgrade();
     peer.sendFrame(firstFrame(cluster, peer, "a", "b"));
-    expect(await peer.helloAnswer()).toMatchObject({ accepted: true });
+    return (await peer.helloAnswer()).accepted;
+  }
+
+  test("one address holds four such connections, and more are closed unseen", async () => {
+    const open = strangers(20, () => "127.0.0.9");
+    await until("dropped", () => node.count("connection_dropped", "too_many") === 16);
+    expect(await isLetIn()).toBe(true);
+    for (const socket of open) socket.destroy();
+  });
+
+  test("all strangers together hold 64, and keep no peer out", async () => {
+    const open = strangers(80, (at) => `127.0.1.${at + 1}`);
+    await until("dropped", () => node.count("connection_dropped", "too_many") === 16);
+    // Nobody is configured at 127.0.0.1 yet, and no node has called from there.
+    const refused = strangers(1, () => "127.0.0.1");
+    await until("dropped too", () => node.count("connection_dropped", "too_many") === 17);
+    node.network.setPeers([{ nodeId: "a", host: "127.0.0.1", port: 1 }]);
+    expect(await isLetIn()).toBe(true);
+    node.network.setPeers([]);
+    // It is no peer's address any more, and that of a node which has proved itself.
+    expect(await isLetIn()).toBe(true);
+    for (const socket of [...open, ...refused]) socket.destroy();
+  });
+
+  test("however many there are, the log says so once a second, with their number", async () => {
+    const told = (): readonly number[] =>
+      node.environment.log
+        .filter(({ event }) => event === "inbound_refused")
+        .map(({ fields }) => (fields as { count?: number }).count ?? 1);
+    const beganMs = node.environment.clock.monotonicMs();
+    const open = strangers(200, () => "127.0.0.9");
+    await until("dropped", () => node.count("connection_dropped", "too_many") === 196);
+    node.environment.monotonicOffsetMs += 1000;
+    await until("told", () => told().reduce((sum, count) => sum + count, 0) >= 196);
+    const seconds = (node.environment.clock.monotonicMs() - beganMs) / 1000;
+    expect(told().length).toBeLessThanOrEqual(1 + seconds);
+    for (const socket of open) socket.destroy();
   });
 
   test.each([

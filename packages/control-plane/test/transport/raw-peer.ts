@@ -121,6 +121,8 @@ export class RawPeer {
 }
 
 export interface FrameChanges {
+  /** Of the hello and its header. */
+  readonly incarnation?: number;
   readonly claims?: Partial<AuthClaims>;
   readonly hello?: Partial<Hello>;
   readonly signer?: Signer;
@@ -137,12 +139,12 @@ export function firstFrame(
   to: string,
   changes: FrameChanges = {},
 ): Uint8Array {
-  const body = encodeHello({ ...helloOf(cluster, from, 1), ...changes.hello });
+  const body = encodeHello({ ...helloOf(cluster, from, changes.incarnation ?? 1), ...changes.hello });
   const claims: AuthClaims = {
     clusterId: cluster.clusterId,
     from,
     to,
-    incarnation: changes.hello?.incarnation ?? 1,
+    incarnation: changes.incarnation ?? 1,
     trustRootVersion: 2,
     sequence: 0,
     nonce: Uint8Array.from(randomBytes(16)),

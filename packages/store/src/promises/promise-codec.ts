@@ -26,11 +26,18 @@ export interface SignedHead {
   readonly timeS: number;
 }
 
-/** What one peer is known to have promised to the group. */
+/** What one peer has said of its log, signed by its auth key: the newest that this node was told. */
 export interface PeerPromises {
+  /** Of the group. */
+  readonly epoch: number;
   readonly incarnation: number;
-  /** The highest index that the peer acknowledged and that is committed. */
-  readonly ackedCommitted: RaftIndex;
+  /** 16 bytes: which process spoke in that incarnation. */
+  readonly lifeId: Uint8Array;
+  /** The highest end that its log has had, in Raft's order. */
+  readonly term: Term;
+  readonly index: RaftIndex;
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
 }
 
 /** Which Postgres the promises were made beside, and how far its log was flushed. */
@@ -56,8 +63,13 @@ export interface Promises {
   /** By origin fingerprint in hex. */
   readonly signedHeads: ReadonlyMap<string, SignedHead>;
   readonly postgres: PostgresPosition;
-  /** The last entry known to be durable in the database. An uncommitted tail may since have been replaced. */
+  /** The last entry known to be durable in the database, or one that it is about to go back to: see `reached`. */
   readonly lastAppend: EntryId;
+  /**
+   * The highest end, in Raft's order, that the log has had. It is above `lastAppend` only while a later leader replaces
+   * an uncommitted tail in several steps, the first of which may end lower than the tail did.
+   */
+  readonly reached: EntryId;
   /** By Raft id, 16 hex digits. */
   readonly peers: ReadonlyMap<string, PeerPromises>;
   /** The log will not keep entries up to and including this one: what they say in clear was erased. 0: none. */
@@ -76,8 +88,20 @@ export function brokenPromise(previous: Promises, next: Promises): string | null
     return `a second vote in term ${next.term}`;
   }
   if (next.postgres.walPosition < previous.postgres.walPosition) return "an earlier WAL position";
+  if (isBefore(next.reached, previous.reached))
+    return `a log that reached ${next.reached.index} after ${previous.reached.index}`;
   if (next.forgetLogTo < previous.forgetLogTo) return `forgetting to ${next.forgetLogTo} after ${previous.forgetLogTo}`;
   return brokenHead(previous, next) ?? brokenPeer(previous, next);
+}
+
+/** Raft's order of logs: by last term, then by length. */
+export function isBefore(left: EntryId, right: EntryId): boolean {
+  return left.term === right.term ? left.index < right.index : left.term < right.term;
+}
+
+/** The later of two ends of a log, in Raft's order. */
+export function furthest(left: EntryId, right: EntryId): EntryId {
+  return isBefore(left, right) ? right : left;
 }
 
 function brokenHead(previous: Promises, next: Promises): string | null {
@@ -97,7 +121,7 @@ function brokenPeer(previous: Promises, next: Promises): string | null {
     const later = next.peers.get(peer);
     if (later === undefined) return `peer ${peer} is gone`;
     if (later.incarnation < known.incarnation) return `an earlier incarnation of peer ${peer}`;
-    if (later.ackedCommitted < known.ackedCommitted) return `an earlier acknowledgement of peer ${peer}`;
+    if (later.epoch === known.epoch && isBefore(later, known)) return `an earlier log of peer ${peer}`;
   }
   return null;
 }
@@ -205,6 +229,8 @@ export function encodePromises(promises: Promises): Uint8Array {
     .bytes(bigU64(postgres.walPosition))
     .u64(lastAppend.index)
     .u64(lastAppend.term)
+    .u64(promises.reached.index)
+    .u64(promises.reached.term)
     .u32(promises.signedHeads.size);
   for (const [key, head] of sortedEntries(promises.signedHeads)) {
     if (key !== bytesToHex(head.originFingerprint)) throw new RangeError(`head filed under another origin: ${key}`);
@@ -216,8 +242,10 @@ export function encodePromises(promises: Promises): Uint8Array {
     if (!PEER_KEY.test(key)) throw new RangeError(`not a Raft id of 16 hex digits: ${key}`);
     writer
       .bytes(bigU64(BigInt(`0x${key}`)))
+      .u64(peer.epoch)
       .u64(peer.incarnation)
-      .u64(peer.ackedCommitted);
+      .bytes(peer.lifeId, 16);
+    writer.u64(peer.term).u64(peer.index).bytes(peer.signature, 64);
   }
   return writer
     .u64(promises.forgetLogTo)
@@ -241,13 +269,14 @@ export function decodePromises(bytes: Uint8Array): Promises {
   const systemIdentifier = readText(reader);
   const postgres = { systemIdentifier, timeline: reader.u32(), walPosition: readBigU64(reader) };
   const lastAppend = { index: reader.u64(), term: reader.u64() };
+  const reached = { index: reader.u64(), term: reader.u64() };
   const signedHeads = readMap(reader, readHead);
   const peers = readMap(reader, readPeer);
   const forgetLogTo = reader.u64();
   const flag = reader.u8();
   if (flag > 1) throw new DecodeError("value_invalid", `${flag} is neither 0 nor 1`);
   reader.finish();
-  const remembered = { signedHeads, postgres, lastAppend, peers, forgetLogTo, mayLackNewest: flag === 1 };
+  const remembered = { signedHeads, postgres, lastAppend, reached, peers, forgetLogTo, mayLackNewest: flag === 1 };
   return { clusterId, nodeId, pairId, incarnation, term, vote, ...remembered };
 }
 
@@ -279,5 +308,13 @@ function readHead(reader: ByteReader): [string, SignedHead] {
 
 function readPeer(reader: ByteReader): [string, PeerPromises] {
   const key = readBigU64(reader).toString(16).padStart(16, "0");
-  return [key, { incarnation: reader.u64(), ackedCommitted: reader.u64() }];
+  const peer = {
+    epoch: reader.u64(),
+    incarnation: reader.u64(),
+    lifeId: reader.bytes(16),
+    term: reader.u64(),
+    index: reader.u64(),
+    signature: reader.bytes(64),
+  };
+  return [key, peer];
 }

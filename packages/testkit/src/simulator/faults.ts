@@ -34,6 +34,9 @@ export const FAULTS = [
   "promise_file_lost",
   "promise_file_set_back",
   "clone",
+  "set_back_known_to_one",
+  "false_commit",
+  "giant_term",
 ] as const;
 
 /** What a node does that lies. No life draws these; they are asked for. */
@@ -48,4 +51,5 @@ export const SPENDING: ReadonlySet<Fault> = new Set([
   "promise_file_lost",
   "promise_file_set_back",
   "clone",
+  "set_back_known_to_one",
 ]);

@@ -1,5 +1,5 @@
 import { type Fault, SPENDING } from "./faults.ts";
-import { type Scene, type Stage, SCRIPTS, allPairs, pairsOf } from "./scripted-faults.ts";
+import { type Scene, type Stage, SCRIPTS, setBackKnownToOne, allPairs, pairsOf } from "./scripted-faults.ts";
 import type { DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
 import type { Trace } from "./trace.ts";
@@ -16,6 +16,7 @@ export interface NemesisOptions extends Scene {
 const CALM_BEFORE_MS = 2500;
 const FENCED_WITHIN_MS = 12_000;
 const HOUR_MS = 3_600_000;
+const LIES_MAX = 3;
 /** Why a machine that the trust root retires may stop. */
 export const RETIRED = "retired";
 /** Reports of clocks count for 2 s. */
@@ -29,6 +30,7 @@ export class Nemesis {
   readonly #undo = new Set<() => void>();
   readonly #images = new Map<SimulatedMachine, DiskImages>();
   #spent = 0;
+  #lies = 0;
   #isResting = false;
   #isOver = false;
   #clocksRightFromMs = 0;
@@ -170,6 +172,11 @@ export class Nemesis {
       case "membership_change_comes_late":
       case "altered_proposals":
         return SCRIPTS[fault](this.#stage, this.#leader() ?? machine);
+      case "false_commit":
+      case "giant_term":
+        // Who lies more often is cut off for longer than a life lasts.
+        this.#lies += 1;
+        return this.#lies > LIES_MAX ? undefined : SCRIPTS[fault](this.#stage);
       case "corrupt_row":
         return this.#corrupt(machine);
       default:
@@ -343,10 +350,18 @@ export class Nemesis {
     trace.note("calm_before", fault, machine.name);
     this.#undoAll();
     for (const each of this.#options.machines) this.#revive(each);
-    const isHarder = fault === "both_set_back" || fault === "promise_file_set_back" || fault === "clone";
+    const isHarder =
+      fault === "both_set_back" ||
+      fault === "set_back_known_to_one" ||
+      fault === "promise_file_set_back" ||
+      fault === "clone";
     world.after(isHarder ? CALM_BEFORE_MS : 50, () => {
       if (this.#isOver) return;
       trace.note("fault", fault, machine.name);
+      if (fault === "set_back_known_to_one") {
+        world.after(setBackKnownToOne(this.#stage, machine) ?? 0, () => (this.#isResting = false));
+        return;
+      }
       this.#setBack(fault, machine, images);
       world.after(isHarder ? FENCED_WITHIN_MS / 3 : 2600, () => (this.#isResting = false));
     });

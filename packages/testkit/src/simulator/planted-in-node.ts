@@ -16,6 +16,8 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("slow_clock_not_guarded")) clockGuard.behindMedianMs = () => 0;
   if (bugs.has("decided_not_compared")) proposals.isAsSent = () => true;
   if (bugs.has("rules_raised_early")) upkeep.rules.heldBackBy = () => [];
+  if (bugs.has("term_not_bounded")) session.peers.termMax = () => Number.MAX_SAFE_INTEGER;
+  if (bugs.has("one_word_for_two")) doubleWords(session);
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
   if (bugs.has("revoked_key_still_good")) forgetRevocations(session);
   if (bugs.has("erasure_stays_in_the_log")) upkeep.compaction.sweep = () => {};
@@ -36,6 +38,15 @@ function compareUncoveredOnly({ certifier, truth: { comparison } }: Session): vo
   const onPeer = comparison.onPeer.bind(comparison);
   comparison.onPeer = (from, item) => {
     if (item.treeSize > (certifier.heldOf(item.originFingerprint)?.treeSize ?? 0)) onPeer(from, item);
+  };
+}
+
+function doubleWords(session: Session): void {
+  const { words } = session.peers;
+  const note = words.onOffence.bind(words);
+  words.onOffence = (peer, offence, detail) => {
+    for (const { nodeId } of session.trustRoot().nodes.toSpliced(2)) note(nodeId, offence, detail);
+    note(peer, offence, detail);
   };
 }
 

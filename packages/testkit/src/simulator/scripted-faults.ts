@@ -1,7 +1,9 @@
 import { membershipContext } from "@event-anchoring/control-plane";
 import { type Command, decodeGroup, encodeGroup } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ConfChangeRefusedError, NotLeaderError, ProposalDroppedError } from "raft-ts";
+import { isBefore } from "@event-anchoring/store";
+import { type EntryId, ConfChangeRefusedError, NotLeaderError, ProposalDroppedError, encodeMessage } from "raft-ts";
+import type { DatabaseImage } from "./database-parts.ts";
 import type { Seeded } from "./seeded.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
@@ -43,7 +45,90 @@ export const SCRIPTS = {
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
   altered_proposals: alterProposals,
+  false_commit: (stage: Stage) => lie(stage, (term) => ({ term: term + 1000, commit: 9_000_000 })),
+  giant_term: (stage: Stage) => lie(stage, () => ({ term: 2 ** 53 - 2, commit: 0 })),
 } as const;
+
+/** One machine of a life lies, always the same: it leads in a term of its own, for all that the others are told. */
+function lie({ machines }: Stage, said: (term: number) => { readonly term: number; readonly commit: number }): void {
+  const [liar, ...others] = machines;
+  const node = liar?.node ?? null;
+  const network = node?.network ?? null;
+  const session = node?.session ?? null;
+  if (liar === undefined || network === null || session === null) return;
+  for (const { identity } of others) {
+    const message = encodeMessage({
+      ...said(session.raftStatus().term),
+      type: "MsgHeartbeat",
+      from: liar.identity.raftId,
+      to: identity.raftId,
+      logTerm: 0,
+      index: 0,
+      vote: 0n,
+      reject: false,
+      rejectHint: 0,
+      context: new Uint8Array(0),
+      snapshot: null,
+      entries: [],
+    });
+    network.send(identity.nodeId, "control", { type: "raft", message });
+  }
+}
+
+function endOf({ rows, compacted }: Pick<DatabaseImage, "rows" | "compacted">): EntryId {
+  return rows.at(-1)?.entry ?? compacted;
+}
+
+/** How long a machine that is set back may go on while one peer that remembers is there. */
+const KNOWN_TO_ONE_MS = 4000;
+/** What that peer was told is durable after a second. */
+const KEPT_AFTER_MS = 1500;
+
+/**
+ * A follower whom only the leader hears is set back, both disks at once, and the leader restarts: nothing but what its
+ * promise file kept speaks against the follower. It has cosigned nothing that anybody got.
+ * @returns when it is over, in ms; null: this moment does not lend itself
+ */
+export function setBackKnownToOne(stage: Stage, machine: SimulatedMachine): number | null {
+  const { network, machines, world, witness } = stage;
+  const keeper = stage.leader();
+  if (keeper === null || keeper === machine) return null;
+  const images = machine.images();
+  const others = machines.filter((each) => each !== machine && each !== keeper);
+  const apart = others.flatMap(({ name }) => [network.link(machine.name, name), network.link(name, machine.name)]);
+  for (const link of apart) link.isCut = true;
+  network.link(machine.name, keeper.name).losesCosignatures = true;
+  for (let burst = 0; burst < 8; burst++) world.after(burst * 80, () => stage.writeThrough(keeper));
+  const steps: readonly (readonly [number, () => void])[] = [
+    [1000, () => machine.kill()],
+    [
+      1000 + KEPT_AFTER_MS,
+      () => {
+        const forgets = isBefore(endOf(images.database), endOf(machine.database));
+        machine.database.restore(images.database);
+        machine.volume.restore(images.volume);
+        keeper.kill();
+        keeper.start();
+        machine.start();
+        if (!forgets) return;
+        world.after(KNOWN_TO_ONE_MS, () => {
+          if (stage.isOver() || machine.stopped?.reason === "fenced") return;
+          witness.fail("aNodeThatForgotIsFenced", `${machine.name} goes on, and ${keeper.name} remembers`);
+        });
+      },
+    ],
+  ];
+  for (const [atMs, step] of steps) {
+    world.after(atMs, () => {
+      if (!stage.isOver()) step();
+    });
+  }
+  const endMs = 1000 + KEPT_AFTER_MS + KNOWN_TO_ONE_MS + 100;
+  stage.later(endMs, () => {
+    for (const link of apart) link.isCut = false;
+  });
+  return endMs;
+}
 
 /** A leader writes what nobody hears of, comes back to another one, and is cut from power as it gives that up. */
 function depose(stage: Stage, leader: SimulatedMachine): void {

@@ -286,7 +286,7 @@ class Endpoint implements PeerNetwork {
       const judged = this.#judge(hello);
       if (judged !== null) return reply(null, judged);
       this.#noteIncarnation(hello);
-      const wire: Wire = openWire(from, hello.incarnation, this.#net.options.world.nowMs);
+      const wire: Wire = openWire(from, hello.progress.incarnation, this.#net.options.world.nowMs);
       this.#inbound.get(from.nodeId)?.from.wireClosed(this.nodeId, this);
       this.#inbound.set(from.nodeId, { from, wire });
       reply(own, null);
@@ -299,12 +299,18 @@ class Endpoint implements PeerNetwork {
     const { bugs } = this.#net.options;
     const isIgnored = bugs.has("incarnation_ignored");
     const known = this.#incarnations.get(hello.nodeId) ?? 0;
-    if (!isIgnored && hello.incarnation < known) {
-      return { accepted: false, code: "stale_incarnation", detail: `incarnation ${known} has spoken` };
+    if (!isIgnored && hello.progress.incarnation < known) {
+      const ownWord = this.#options.ownWordOf(hello.nodeId);
+      const refusal = {
+        accepted: false,
+        code: "stale_incarnation",
+        detail: `incarnation ${known} has spoken`,
+      } as const;
+      return ownWord === null ? refusal : { ...refusal, ownWord };
     }
-    const shown = isIgnored ? { ...hello, incarnation: 1, lifeId: new Uint8Array(16) } : hello;
-    const verdict = this.#options.judgeHello(shown);
-    return verdict.accepted || bugs.has("hello_always_accepted") ? null : verdict;
+    const verdict = this.#options.judgeHello(hello);
+    if (verdict.accepted || bugs.has("hello_always_accepted")) return null;
+    return isIgnored && verdict.code === "stale_incarnation" ? null : verdict;
   }
 
   #onAnswer(nodeId: string, listener: Endpoint, hello: Hello | null, refusal: HelloRefusal | null): void {
@@ -322,7 +328,7 @@ class Endpoint implements PeerNetwork {
     dialling.isUnderWay = false;
     dialling.tries = 0;
     dialling.refusedSinceMs = null;
-    dialling.wire = openWire(listener, hello.incarnation, this.#net.options.world.nowMs);
+    dialling.wire = openWire(listener, hello.progress.incarnation, this.#net.options.world.nowMs);
     this.#options.onPeerUp(nodeId, hello);
   }
 
@@ -345,7 +351,7 @@ class Endpoint implements PeerNetwork {
   }
 
   /** A newer start of a node ends the sessions of an older one. */
-  #noteIncarnation({ nodeId, incarnation }: Hello): void {
+  #noteIncarnation({ nodeId, progress: { incarnation } }: Hello): void {
     if (incarnation <= (this.#incarnations.get(nodeId) ?? 0)) return;
     this.#incarnations.set(nodeId, incarnation);
     if (this.#net.options.bugs.has("incarnation_ignored")) return;

@@ -114,6 +114,7 @@ export class SimulatedVolume {
     const forgets = (promises: Promises): Promises => ({
       ...promises,
       ...(bugs.has("vote_not_in_promise_file") ? { term: 0, vote: 0n } : {}),
+      ...(bugs.has("progress_not_kept") ? { peers: new Map() } : {}),
       ...(bugs.has("cosigned_heads_not_in_promise_file") ? { signedHeads: new Map() } : {}),
     });
     return {

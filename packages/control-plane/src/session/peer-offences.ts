@@ -1,0 +1,66 @@
+import type { Clock, Logger } from "../environment.ts";
+
+/**
+ * What a peer did that no node does which keeps its promises, and which says nothing of *this* node.
+ * - `impossible_message`: a consensus message that this node's log excludes.
+ * - `term_too_high`: a term that elections and time do not explain.
+ * - `invalid_frame`: bytes that do not decode, or contradict themselves.
+ * - `unproven_accusation`: it says that this node forgot a promise, and shows nothing that this node has signed.
+ */
+export const PEER_OFFENCES = ["impossible_message", "term_too_high", "invalid_frame", "unproven_accusation"] as const;
+
+export type PeerOffence = (typeof PEER_OFFENCES)[number];
+
+/** The first pause; each later one is twice as long as the one before it. */
+const PAUSE_MIN_MS = 1000;
+const PAUSE_MAX_MS = 5 * 60_000;
+/** A peer that has done nothing of the kind for so long begins anew. */
+const FORGIVEN_AFTER_MS = 60 * 60_000;
+
+interface Standing {
+  readonly counts: Map<PeerOffence, number>;
+  pauseMs: number;
+  lastMs: number;
+}
+
+/**
+ * Which peers are cut off, and until when. Of the process: a session that loads again forgives nothing.
+ *
+ * A peer's word costs that peer, never this node: its message is dropped, its sessions end, and none is opened for a
+ * while, which grows.
+ */
+export class PeerOffences {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #peers = new Map<string, Standing>();
+
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  note(peer: string, offence: PeerOffence, detail: string): void {
+    const now = this.#clock.monotonicMs();
+    const standing: Standing = this.#peers.get(peer) ?? { counts: new Map(), pauseMs: 0, lastMs: now };
+    this.#peers.set(peer, standing);
+    standing.counts.set(offence, (standing.counts.get(offence) ?? 0) + 1);
+    // What was on its way when the peer was cut off does not lengthen the pause.
+    if (standing.pauseMs === 0 || now >= standing.lastMs + standing.pauseMs) {
+      const isForgiven = now - standing.lastMs > FORGIVEN_AFTER_MS;
+      standing.pauseMs =
+        isForgiven || standing.pauseMs === 0 ? PAUSE_MIN_MS : Math.min(2 * standing.pauseMs, PAUSE_MAX_MS);
+      standing.lastMs = now;
+    }
+    this.#logger.error("peer_cut_off", { peer, offence, detail, pauseMs: standing.pauseMs });
+  }
+
+  /** How long the peer is not listened to from now on; 0: it is. */
+  cutOffMs(peer: string): number {
+    const standing = this.#peers.get(peer);
+    return standing === undefined ? 0 : Math.max(0, standing.lastMs + standing.pauseMs - this.#clock.monotonicMs());
+  }
+
+  countOf(peer: string, offence: PeerOffence): number {
+    return this.#peers.get(peer)?.counts.get(offence) ?? 0;
+  }
+}

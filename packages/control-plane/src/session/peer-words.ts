@@ -1,0 +1,80 @@
+import type { HelloRefusal } from "@event-anchoring/control-contract";
+import type { FenceCode } from "../promises/fencing.ts";
+import { type OwnState, judgeOwnWord } from "../promises/own-word.ts";
+import type { PromiseKeeper } from "../promises/promises.ts";
+import type { PeerOffence, PeerOffences } from "./peer-offences.ts";
+import type { SessionNetwork } from "./session-options.ts";
+
+/** So many distinct members are believed without a proof: at least one of them does not lie. */
+const WORDS_NEEDED = 2;
+
+export interface PeerWordsOptions {
+  readonly offences: PeerOffences;
+  readonly network: SessionNetwork;
+  readonly promises: PromiseKeeper;
+  /** Whether that node is in the group; what others say counts for nothing. */
+  readonly isMember: (nodeId: string) => boolean;
+  readonly ownState: () => OwnState;
+  readonly onFenced: (code: FenceCode, detail: string) => void;
+  readonly onHalted: (code: string, detail: string) => void;
+  /** The promise file cannot be written. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * What peers say against this node, and what it is worth.
+ *
+ * - A *proof*, which is something that this node has signed and does not know any more, fences it.
+ * - A *word* costs whoever says it: the peer is cut off. When two members say in one session that this node forgot, it
+ *   is fenced; when two send what its log excludes, it halts, because one of them is right and nobody has shown it.
+ */
+export class PeerWords {
+  readonly #options: PeerWordsOptions;
+  readonly #accusers = new Set<string>();
+  readonly #contradictors = new Set<string>();
+
+  constructor(options: PeerWordsOptions) {
+    this.#options = options;
+  }
+
+  /** Why the peer is not listened to now; null: it is. */
+  refusalOf(peer: string): HelloRefusal | null {
+    const pauseMs = this.#options.offences.cutOffMs(peer);
+    if (pauseMs === 0) return null;
+    return { accepted: false, code: "cut_off", detail: `not listened to for another ${Math.ceil(pauseMs / 1000)} s` };
+  }
+
+  /** The message was dropped; the sender is cut off. */
+  onOffence(peer: string, offence: PeerOffence, detail: string): void {
+    const { offences, network, isMember, onHalted } = this.#options;
+    offences.note(peer, offence, detail);
+    network.disconnect(peer, offence);
+    if (offence !== "impossible_message" || !isMember(peer)) return;
+    this.#contradictors.add(peer);
+    if (this.#contradictors.size < WORDS_NEEDED) return;
+    onHalted("impossible_message", `${namesOf(this.#contradictors)} send what this log excludes: ${peer}: ${detail}`);
+  }
+
+  /** A peer refused this node's hello: it says that this node forgot. */
+  onAccused(peer: string, refusal: HelloRefusal): void {
+    const { ownWord, code, detail } = refusal;
+    const { isMember, onFenced } = this.#options;
+    const verdict = ownWord === undefined ? null : judgeOwnWord(ownWord, this.#options.ownState());
+    const told = `${peer}: ${code}: ${detail}`;
+    if (verdict?.kind === "kept") return;
+    if (verdict?.kind === "forgotten") return onFenced("peer_remembers_more", `${told}: ${verdict.detail}`);
+    if (verdict?.kind === "regained") {
+      this.#options.promises.promiseHeads([verdict.head]).catch(this.#options.onFailure);
+      return;
+    }
+    this.onOffence(peer, "unproven_accusation", `${code}: ${verdict?.detail ?? "without a proof"}: ${detail}`);
+    if (!isMember(peer)) return;
+    this.#accusers.add(peer);
+    if (this.#accusers.size >= WORDS_NEEDED)
+      onFenced("peer_remembers_more", `${namesOf(this.#accusers)} agree: ${told}`);
+  }
+}
+
+function namesOf(peers: ReadonlySet<string>): string {
+  return [...peers].sort().join(" and ");
+}

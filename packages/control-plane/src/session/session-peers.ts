@@ -1,0 +1,154 @@
+import type { Hello, HelloRefusal, HelloVerdict, OwnWord, SignedProgress } from "@event-anchoring/control-contract";
+import { type OriginFingerprint, type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
+import type { FenceCode } from "../promises/fencing.ts";
+import { type OwnState, isSignedProgress } from "../promises/own-word.ts";
+import { PeerMemories } from "../promises/peer-memories.ts";
+import { termMax } from "../raft/term-bound.ts";
+import { OwnHello } from "./own-hello.ts";
+import { PeerWords } from "./peer-words.ts";
+import type { Session } from "./session.ts";
+import type { SessionOptions } from "./session-options.ts";
+import type { Term } from "raft-ts";
+
+/** What a session does when what peers say is the end of it. */
+export interface SessionEnds {
+  fence(code: FenceCode, detail: string): void;
+  halt(code: string, detail: string): void;
+  fail(error: unknown): void;
+}
+
+/**
+ * What this node and its peers have promised each other: what it says of itself, what it remembers of them, and what
+ * their words are worth.
+ */
+export class SessionPeers {
+  /** 16 random bytes, of this life alone: nobody else speaks in its incarnation. */
+  readonly lifeId = new Uint8Array(16);
+  readonly memories: PeerMemories;
+  readonly words: PeerWords;
+  readonly #options: SessionOptions;
+  readonly #session: Session;
+  readonly #own: OwnHello;
+
+  constructor(options: SessionOptions, session: Session, ends: SessionEnds) {
+    const { environment, identity, known, network, offences, promises } = options;
+    this.#options = options;
+    this.#session = session;
+    environment.random.fill(this.lifeId);
+    this.memories = new PeerMemories(environment.clock);
+    this.words = new PeerWords({
+      offences,
+      network,
+      promises,
+      isMember: (nodeId) => session.membership.isMember(session.members.raftIdOf(nodeId)),
+      ownState: () => this.#ownState(),
+      onFenced: (code, detail) => ends.fence(code, detail),
+      onHalted: (code, detail) => ends.halt(code, detail),
+      onFailure: (error) => ends.fail(error),
+    });
+    const { restored } = session.membership;
+    this.#own = new OwnHello({
+      clock: environment.clock,
+      identity,
+      known,
+      promises,
+      lifeId: this.lifeId,
+      epoch: () => (restored.promised() ?? session.trustRoot()).epoch,
+      trustRootVersion: () => session.trustRoot().version,
+      rulesMax: () => session.upkeep.rules.rulesMax,
+      mark: () => restored.mark,
+      leader: () => (session.isLeader() ? null : session.leaderNodeId()),
+      sendTo: (nodeId, progress) => network.send(nodeId, "control", { type: "progress", progress }),
+      broadcast: (progress) => session.broadcast({ type: "progress", progress }),
+    });
+  }
+
+  /** Gives back to memory what the promise file kept of each peer over a restart. */
+  recall(): void {
+    for (const [key, said] of this.#options.promises.current.peers) {
+      const nodeId = this.#session.members.nodeIdOf(BigInt(`0x${key}`));
+      if (nodeId !== null) this.memories.recall(nodeId, said);
+    }
+  }
+
+  hello(): Hello {
+    return this.#own.hello();
+  }
+
+  judgeHello(hello: Hello): HelloVerdict {
+    const { nodeId, progress } = hello;
+    const refusal = this.words.refusalOf(nodeId);
+    if (refusal !== null) return refusal;
+    // Who is in no trust root that is known here has nobody's key; the transport lets only known nodes through.
+    const isListed = this.#options.known.newest.nodes.some((node) => node.nodeId === nodeId);
+    if (isListed && !isSignedProgress(progress, { ...this.#verifier(), nodeId })) {
+      return { accepted: false, code: "bad_signature", detail: `the progress is not signed by ${nodeId}` };
+    }
+    const verdict = this.memories.judge(hello);
+    if (verdict.accepted) this.#keep(nodeId);
+    return verdict;
+  }
+
+  /** What a peer says of its log, in the life whose hello was accepted. It binds that peer alone. */
+  onProgress(nodeId: string, progress: SignedProgress): void {
+    if (this.memories.onProgress(nodeId, progress)) this.#keep(nodeId);
+  }
+
+  /** What this node can show a peer of what that has signed itself; null: nothing. */
+  ownWordOf(nodeId: string): OwnWord | null {
+    const progress = this.memories.progressOf(nodeId);
+    return progress === null ? null : { kind: "progress", progress };
+  }
+
+  /** The highest term that a peer is believed. */
+  termMax(): Term {
+    const { environment, identity, state } = this.#options;
+    return termMax(environment.clock.wallMs(), state, identity.trustRoot);
+  }
+
+  /** The log has grown on the disk, and nothing of that has been acknowledged yet. */
+  onDurable(): void {
+    this.#own.onDurable();
+  }
+
+  /** A peer refused this node's hello; some refusals say that this node forgot. */
+  onRefused(peer: string, refusal: HelloRefusal): void {
+    const isAccused = refusal.code === "amnesia" || refusal.code === "stale_incarnation";
+    if (isAccused) this.words.onAccused(peer, refusal);
+  }
+
+  close(): void {
+    this.#own.close();
+  }
+
+  #keep(nodeId: string): void {
+    const raftId = this.#session.members.raftIdOf(nodeId);
+    const progress = this.memories.progressOf(nodeId);
+    if (raftId !== null && progress !== null) this.#options.promises.notePeer(raftId, progress);
+  }
+
+  #verifier(): Pick<OwnState, "clusterId" | "crypto"> & { readonly trustRoots: readonly TrustRoot[] } {
+    const { identity, known, signatures } = this.#options;
+    return { clusterId: identity.clusterId, trustRoots: known.versions, crypto: signatures.crypto };
+  }
+
+  #ownState(): OwnState {
+    const { identity, node, promises, state } = this.#options;
+    return {
+      ...this.#verifier(),
+      nodeId: identity.nodeId,
+      progress: this.#own.progress(),
+      lastIndex: node.basicStatus().lastIndex,
+      appliedIndex: state.appliedIndex,
+      appliedTerm: state.appliedTerm,
+      headOf: (origin) => promises.headOf(origin),
+      rootAt: (origin, treeSize) => this.#rootAt(origin, treeSize),
+    };
+  }
+
+  #rootAt(origin: OriginFingerprint, treeSize: number): Uint8Array | "not_reached" | "not_held" {
+    const tree = this.#options.state.origins.get(bytesToHex(origin))?.tree;
+    if (tree === undefined || treeSize > tree.size) return "not_reached";
+    return treeSize < tree.base ? "not_held" : tree.rootAt(treeSize);
+  }
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "@jest/globals";
+import { type Progress, type SignedProgress, progressSignedBytes } from "@event-anchoring/control-contract";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { signHead } from "../src/certification/certificates.ts";
+import { type OwnState, judgeOwnWord } from "../src/promises/own-word.ts";
+import { ceremonyOf, identityOf } from "./memory-cluster.ts";
+
+const ceremony = ceremonyOf(["a", "b", "c"]);
+const identity = identityOf(ceremony, "a");
+const other = identityOf(ceremony, "b");
+const origin = identity.originFingerprint;
+const root = (fill: number): Uint8Array => new Uint8Array(32).fill(fill);
+const life = (fill: number): Uint8Array => new Uint8Array(16).fill(fill);
+
+const NOW: Progress = { epoch: 0, incarnation: 4, lifeId: life(1), term: 6, index: 50 };
+
+function signed(change: Partial<Progress>, by = identity): SignedProgress {
+  const progress = { ...NOW, ...change };
+  return { ...progress, signature: by.authSigner.sign(progressSignedBytes(identity, progress)) };
+}
+
+/** Its tree has 10 leaves, of which it has signed 8; the log is applied up to its end. */
+function own(change: Partial<OwnState> = {}): OwnState {
+  return {
+    nodeId: "a",
+    clusterId: identity.clusterId,
+    trustRoots: [identity.trustRoot],
+    crypto: nodeCrypto,
+    progress: signed({}),
+    lastIndex: 50,
+    appliedIndex: 50,
+    appliedTerm: 6,
+    headOf: (of) =>
+      bytesToHex(of) === bytesToHex(origin)
+        ? { originFingerprint: of, treeSize: 8, rootHash: root(8), raftIndex: 40, raftTerm: 5, timeS: 1 }
+        : null,
+    rootAt: (_, treeSize) => (treeSize > 10 ? "not_reached" : treeSize < 3 ? "not_held" : root(treeSize)),
+    ...change,
+  };
+}
+
+function judged(change: Partial<Progress>, by = identity): string {
+  return judgeOwnWord({ kind: "progress", progress: signed(change, by) }, own()).kind;
+}
+
+function cosigned(treeSize: number, fill = treeSize, { by = identity, raftIndex = 0 } = {}) {
+  const head = { treeSize, rootHash: root(fill) };
+  const signature = signHead(identity.trustRoot, origin, head, 99, by.cosigner);
+  return { kind: "cosignature", originFingerprint: origin, ...head, timeS: 99, signature, raftIndex } as const;
+}
+
+describe("a progress that a peer brings back", () => {
+  test.each<[string, Partial<Progress>]>([
+    ["a log that had reached further", { index: 51 }],
+    ["a log that had reached a later term, however short", { term: 7, index: 1 }],
+    ["a later start of this node", { incarnation: 5, index: 10 }],
+    ["another process in this incarnation", { lifeId: life(2), index: 10 }],
+  ])("proves that it forgot: %s", (_, change) => {
+    expect(judged(change)).toBe("forgotten");
+  });
+
+  test.each<[string, Partial<Progress>]>([
+    ["what it says now", {}],
+    ["what it said before", { index: 40 }],
+    ["a longer log of an earlier term, the uncommitted end of which was replaced", { term: 5, index: 90 }],
+    ["an earlier life", { incarnation: 3, lifeId: life(9), term: 5 }],
+  ])("says nothing against it: %s", (_, change) => {
+    expect(judged(change)).toBe("kept");
+  });
+
+  test("is a mere word if this node has not signed it", () => {
+    expect(judged({ index: 51 }, other)).toBe("unproven");
+    const bent = { ...signed({ index: 51 }), index: 52 };
+    expect(judgeOwnWord({ kind: "progress", progress: bent }, own()).kind).toBe("unproven");
+    expect(judged({ epoch: 1, index: 51 })).toBe("unproven");
+    const elsewhere = { ...own(), clusterId: root(1) };
+    expect(judgeOwnWord({ kind: "progress", progress: signed({ index: 51 }) }, elsewhere).kind).toBe("unproven");
+  });
+});
+
+describe("a cosignature that a peer brings back", () => {
+  const verdict = (word: ReturnType<typeof cosigned>, change: Partial<OwnState> = {}) =>
+    judgeOwnWord(word, own(change));
+
+  test("says nothing against a node whose promise file knows it", () => {
+    expect(verdict(cosigned(8)).kind).toBe("kept");
+    expect(verdict(cosigned(7, 99)).kind).toBe("kept");
+  });
+
+  test("proves that it forgot what its log does not lead to", () => {
+    expect(verdict(cosigned(11)).kind).toBe("forgotten");
+    expect(verdict(cosigned(9, 1)).kind).toBe("forgotten");
+    expect(verdict(cosigned(8, 1)).kind).toBe("forgotten");
+    expect(verdict(cosigned(11, 11, { raftIndex: 51 }), { lastIndex: 50, appliedIndex: 40 }).kind).toBe("forgotten");
+  });
+
+  test("is looked at again when what the log still holds is applied", () => {
+    expect(verdict(cosigned(11), { lastIndex: 50, appliedIndex: 40 }).kind).toBe("kept");
+    expect(verdict(cosigned(11, 11, { raftIndex: 50 }), { lastIndex: 50, appliedIndex: 40 }).kind).toBe("kept");
+  });
+
+  test("is taken back into the promise file that has lost it, if the log leads there", () => {
+    expect(verdict(cosigned(9))).toEqual({
+      kind: "regained",
+      head: { originFingerprint: origin, treeSize: 9, rootHash: root(9), raftIndex: 50, raftTerm: 6, timeS: 99 },
+    });
+    expect(verdict(cosigned(2), { headOf: () => null }).kind).toBe("kept");
+  });
+
+  test("is a mere word if this node has not made it", () => {
+    expect(verdict(cosigned(11, 11, { by: other })).kind).toBe("unproven");
+    expect(verdict({ ...cosigned(11), treeSize: 12 }).kind).toBe("unproven");
+  });
+});

@@ -1,0 +1,164 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { HelloRefusal } from "@event-anchoring/control-contract";
+import { type InboundMessage, encodeMessage } from "raft-ts";
+import { PeerOffences } from "../src/session/peer-offences.ts";
+import { anchor, readyCluster } from "./cluster-steps.ts";
+import { StepClock, quietLogger } from "./doubles.ts";
+import type { MemoryCluster, MemoryNode } from "./memory-cluster.ts";
+
+const ACCUSED: HelloRefusal = { accepted: false, code: "amnesia", detail: "you signed 99" };
+
+function sent(from: MemoryNode, to: MemoryNode, change: Partial<InboundMessage>): void {
+  const message: InboundMessage = {
+    type: "MsgHeartbeat",
+    from: from.identity.raftId,
+    to: to.identity.raftId,
+    term: to.live().raftStatus().term,
+    logTerm: 0,
+    index: 0,
+    commit: 0,
+    vote: 0n,
+    reject: false,
+    rejectHint: 0,
+    context: new Uint8Array(),
+    entries: [],
+    snapshot: null,
+    ...change,
+  };
+  to.live().onFrame(from.nodeId, { type: "raft", message: encodeMessage(message) });
+}
+
+describe("one lying member", () => {
+  let cluster: MemoryCluster;
+  let liar: MemoryNode;
+  let honest: MemoryNode[];
+
+  beforeEach(async () => {
+    cluster = await readyCluster(["a", "b", "c", "d"]);
+    liar = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    honest = cluster.nodes.filter((node) => node !== liar);
+  });
+
+  const everybodyWrites = async (): Promise<void> => {
+    for (const [at, node] of honest.entries()) await anchor(cluster, node, 100 + at);
+  };
+
+  test("stops nobody with a commit that no log reaches, and is cut off", async () => {
+    for (const node of honest) sent(liar, node, { commit: 9_000_000 });
+    await cluster.time.advance(100);
+    expect(honest.map(({ end }) => end)).toEqual([null, null, null]);
+    await everybodyWrites();
+    for (const node of honest) {
+      expect(node.offences?.countOf(liar.nodeId, "impossible_message")).toBe(1);
+      expect(node.live().judgeHello(liar.live().hello())).toMatchObject({ accepted: false, code: "cut_off" });
+    }
+    await cluster.time.advance(1000);
+    expect(honest.map((node) => node.live().judgeHello(liar.live().hello()).accepted)).toEqual([true, true, true]);
+  });
+
+  test("stops nobody by saying that it forgot", async () => {
+    for (const node of honest) node.live().peers.onRefused(liar.nodeId, ACCUSED);
+    const forged = { ...liar.live().hello().progress, incarnation: 99 };
+    for (const node of honest) {
+      const ownWord = { kind: "progress", progress: forged } as const;
+      node.live().peers.onRefused(liar.nodeId, { ...ACCUSED, code: "stale_incarnation", ownWord });
+    }
+    expect(honest.map(({ end }) => end)).toEqual([null, null, null]);
+    expect(honest.map(({ offences }) => offences?.countOf(liar.nodeId, "unproven_accusation"))).toEqual([2, 2, 2]);
+    await everybodyWrites();
+  });
+
+  test("ends no elections with a term that nothing explains", async () => {
+    const { term } = (honest[0] as MemoryNode).live().raftStatus();
+    for (const node of honest) sent(liar, node, { term: 2 ** 53 - 2 });
+    for (const node of honest) sent(liar, node, { type: "MsgPreVote", term: 2 ** 52 });
+    await cluster.time.advance(500);
+    expect(honest.map((node) => node.live().raftStatus().term)).toEqual([term, term, term]);
+    expect(honest.map(({ offences }) => offences?.countOf(liar.nodeId, "term_too_high"))).toEqual([2, 2, 2]);
+    const gone = cluster.leader() as MemoryNode;
+    cluster.crash(gone);
+    await cluster.until(() => cluster.leader() !== null, "another leader");
+    const rest = honest.filter((node) => node !== gone);
+    await anchor(cluster, rest[0] as MemoryNode, 7);
+  });
+
+  test("ends no elections with the highest term that is believed either", async () => {
+    const termMax = Math.min(...honest.map((node) => node.live().peers.termMax()));
+    for (const node of honest) sent(liar, node, { term: termMax });
+    await cluster.time.advance(100);
+    expect(honest.map((node) => node.live().raftStatus().term)).toEqual([termMax, termMax, termMax]);
+    await cluster.until(() => cluster.leader() !== null, "a leader beyond it");
+    await everybodyWrites();
+  });
+});
+
+describe("two members", () => {
+  test("are believed: a node that both call forgetful is fenced, if they are members", async () => {
+    const cluster = await readyCluster();
+    const [node] = cluster.nodes as [MemoryNode];
+    node.live().peers.onRefused("x", ACCUSED);
+    node.live().peers.onRefused("b", ACCUSED);
+    node.live().peers.onRefused("y", ACCUSED);
+    node.live().peers.onRefused("b", ACCUSED);
+    expect(node.end).toBeNull();
+    node.live().peers.onRefused("c", ACCUSED);
+    expect(node.end).toMatchObject({ kind: "fenced", code: "peer_remembers_more" });
+  });
+
+  test("halt a node to which both send what its log excludes, and it keeps its identity", async () => {
+    const cluster = await readyCluster();
+    const [node, left, right] = cluster.nodes as [MemoryNode, MemoryNode, MemoryNode];
+    sent(left, node, { commit: 9_000_000 });
+    sent(left, node, { commit: 9_000_001 });
+    expect(node.end).toBeNull();
+    sent(right, node, { commit: 9_000_000 });
+    expect(node.end).toMatchObject({ kind: "halted", code: "impossible_message" });
+  });
+});
+
+describe("a node that is set back", () => {
+  test("is fenced by one peer alone that shows what it has signed itself", async () => {
+    const cluster = await readyCluster();
+    const [keeper, node] = cluster.nodes as [MemoryNode, MemoryNode];
+    const images = { promises: node.promises, entries: [...node.log.entries], hardState: node.log.hardState };
+    const { commit } = node.log;
+    await anchor(cluster, keeper, 1);
+    await cluster.time.advance(1500);
+    cluster.crash(node);
+    // Only what is durable counts: the peer that remembers has been restarted too.
+    cluster.crash(keeper);
+    cluster.start(keeper);
+    node.promises = images.promises;
+    node.log.entries = images.entries;
+    node.log.hardState = images.hardState;
+    node.log.commit = commit;
+    cluster.cut(node.nodeId);
+    cluster.start(node);
+    const verdict = keeper.live().judgeHello(node.live().hello());
+    if (verdict.accepted) throw new Error("it was let in");
+    node.live().peers.onRefused(keeper.nodeId, verdict);
+    expect(node.end).toMatchObject({ kind: "fenced", code: "peer_remembers_more" });
+  });
+});
+
+describe("the pause of who is cut off", () => {
+  test("grows with each offence after it, up to five minutes, and begins anew after a quiet hour", () => {
+    const clock = new StepClock();
+    const offences = new PeerOffences({ clock, logger: quietLogger });
+    const pauses: number[] = [];
+    for (let time = 0; time < 12; time++) {
+      offences.note("b", "invalid_frame", "");
+      // What comes while it is cut off was on its way.
+      offences.note("b", "invalid_frame", "");
+      pauses.push(offences.cutOffMs("b") / 1000);
+      clock.advance(offences.cutOffMs("b"));
+      expect(offences.cutOffMs("b")).toBe(0);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+    expect(offences.countOf("b", "invalid_frame")).toBe(24);
+    expect(offences.cutOffMs("c")).toBe(0);
+    clock.advance(3_700_000);
+    offences.note("b", "invalid_frame", "");
+    expect(offences.cutOffMs("b")).toBe(1000);
+  });
+});
