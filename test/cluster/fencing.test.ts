@@ -63,13 +63,18 @@ async function fenced(): Promise<Stopped> {
   return stopped;
 }
 
+function nameOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "name" in error ? error.name : null;
+}
+
 /** What the node's api process says of itself; null while it is still starting. */
 async function readiness(): Promise<[status: number, body: unknown] | null> {
   try {
     const response = await fetch(`${setup.entry(NODE).api_url}/readyz`, { signal: AbortSignal.timeout(5000) });
     return [response.status, await response.json()];
   } catch (error) {
-    if (error instanceof TypeError) return null;
+    // Of another realm than this test: its class is not ours.
+    if (nameOf(error) === "TypeError") return null;
     throw error;
   }
 }
