@@ -14,7 +14,7 @@ import {
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
 import { furthest } from "@event-anchoring/store";
 import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/testkit";
-import { type Entry, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
+import { type Entry, type EntryId, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
 import type { Environment, VerifyAsync } from "../src/environment.ts";
 import type { EvidenceFiles } from "../src/certification/evidence.ts";
@@ -160,6 +160,13 @@ export interface SentFrame {
   readonly frame: PeerFrame;
 }
 
+/** As a start leaves the promise file behind. */
+function restartedWith(promises: Promises, { index, term }: EntryId): Promises {
+  const last = { index, term };
+  const incarnation = promises.incarnation + 1;
+  return { ...promises, incarnation, lastAppend: last, reached: furthest(promises.reached, last) };
+}
+
 /** What the node has promised, as it would stand in its file. */
 function keeperOf(node: MemoryNode): PromiseKeeper {
   const save = async (promises: MemoryNode["promises"]): Promise<void> => {
@@ -215,14 +222,7 @@ export class MemoryCluster {
   start(node: MemoryNode): void {
     const { beginning } = node;
     const point = pointOf(beginning);
-    const { index, term } = node.log.entries.at(-1) ?? point;
-    const last = { index, term };
-    node.promises = {
-      ...node.promises,
-      incarnation: node.promises.incarnation + 1,
-      lastAppend: last,
-      reached: furthest(node.promises.reached, last),
-    };
+    node.promises = restartedWith(node.promises, node.log.entries.at(-1) ?? point);
     node.tables = new MemoryTables();
     node.cache = new PayloadCache();
     node.end = null;
