@@ -90,6 +90,7 @@ export async function liveBesideALiar(options: LiarLifeOptions): Promise<LiarLif
 const SENTENCES: ReadonlySet<string> = new Set([
   "noNodeDiesOfAnError",
   "theClusterIsBorn",
+  "theLiarGoesOnLying",
   "noHonestNodeIsFenced",
   "noHonestNodeHalts",
   "nothingAcknowledgedContradicts",
@@ -291,6 +292,8 @@ class LiarLife {
   }
 
   #judge(): void {
+    const { name = "", stopped = null } = this.#liar ?? {};
+    if (stopped !== null) this.witness.fail("theLiarGoesOnLying", `${name}: ${stopped.code}: ${stopped.detail}`);
     for (const { name, stopped } of this.#honest) {
       if (stopped?.reason === "fenced") this.witness.fail("noHonestNodeIsFenced", `${name}: ${stopped.detail}`);
       if (stopped?.reason === "halted" && name !== this.#victim?.name) {

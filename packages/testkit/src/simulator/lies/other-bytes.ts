@@ -3,6 +3,7 @@ import { decodeEntry, encodeEntry, encodeGroup } from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type TrustRoot, checkpointOrigin, cosignatureMessage, formatCheckpoint } from "@event-anchoring/protocol";
 import { decodeMessage, encodeMessage } from "raft-ts";
+import { NEXT_RULES } from "../../next-rules.ts";
 import { type Heard, type LiarSelf, NoLie } from "./lie.ts";
 
 /**
@@ -53,7 +54,7 @@ export class OtherBytes extends NoLie {
 
 /** The same entry, but for its clients' events, and without certificates, which would speak of the true ones. */
 export function withOtherEvents(payload: Uint8Array): Uint8Array {
-  const entry = decodeEntry(payload);
+  const entry = decodeEntry(payload, NEXT_RULES);
   const groups = entry.groups.map((group) => {
     const commands = group.commands.map((command) => {
       if (command.kind !== "record_events") return command;
