@@ -5,10 +5,10 @@ import { RefusedError } from "./ports.ts";
 import type { Caller } from "./ports.ts";
 
 /**
- * Costly reads at a time. One thread makes all answers: more of them only makes each later, and /readyz with them. Two
- * wait for the database while two are being made.
+ * Costly reads at a time. One thread makes all answers: more of them only makes each later, and /readyz with them. One
+ * waits for the database while the other is made.
  */
-const COSTLY_READS_MAX = 4;
+const COSTLY_READS_MAX = 2;
 /** Bytes of large bodies and of answers that are under way, all together, and of one key. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const KEY_BYTES_MAX = BYTES_MAX / 2;
@@ -33,10 +33,18 @@ export class Admission {
   readonly #bytesOfKeys = new Map<string, number>();
   readonly #shares = new WeakMap<ServerResponse, Share>();
 
-  /** Runs a costly read if there is room for it. @throws RefusedError `overloaded` */
-  async costly<T>(caller: Caller, run: () => Promise<T>): Promise<T> {
+  /**
+   * Asked before a body is read, too: what cannot be made need not be listened to.
+   * @throws RefusedError `overloaded`
+   */
+  assertCostlyRoom(caller: Caller): void {
     this.assertRoom(caller);
     if (this.#costlyReads >= COSTLY_READS_MAX) throw overloaded(`${COSTLY_READS_MAX} costly reads are under way`);
+  }
+
+  /** Runs a costly read if there is room for it. @throws RefusedError `overloaded` */
+  async costly<T>(caller: Caller, run: () => Promise<T>): Promise<T> {
+    this.assertCostlyRoom(caller);
     this.#costlyReads += 1;
     try {
       return await run();

@@ -168,6 +168,7 @@ async function answer(
   assertTarget(request);
   const caller = await callerOf(route, request, deadline, dependencies);
   exchange.caller = caller;
+  if (route.isCostly && caller !== null) dependencies.admission.assertCostlyRoom(caller);
   const bodyText = await bodyTextOf(route, request, response, { caller, dependencies });
   const search = searchOf(request);
   assertQuery(route, search);

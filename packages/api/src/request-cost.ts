@@ -11,8 +11,8 @@ export interface Work {
   readonly hops?: number;
 }
 
-const TOKENS_PER_ITEM = 0.2;
-const TOKENS_PER_HOP = 0.2;
+const TOKENS_PER_ITEM = 0.1;
+const TOKENS_PER_HOP = 0.1;
 const BYTES_PER_TOKEN = 32 * 1024;
 
 /** Beyond the token that every request costs when it comes. */

@@ -26,6 +26,8 @@ import { TrustRootReader } from "./trust-roots.ts";
 
 /** Connections to the database. Every request of a batch needs at most three at a time. */
 const READ_CONNECTIONS_MAX = 4;
+/** Of its own for what every request and /readyz wait for: costly reads may keep all the others busy. */
+const VITAL_CONNECTIONS_MAX = 1;
 /** How long loading the key table may take: as long as a table may be used. */
 const KEY_TIMEOUT_MS = 1000;
 /** How long a stopping process waits for answers under way: the longest timeout of a batch fits. */
@@ -79,6 +81,7 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
 function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, tls: ListenerTls | null) {
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
   const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
+  const vitalReads = NodeReads.of({ url: config.databaseUrl, max: VITAL_CONNECTIONS_MAX, onError }, logger);
   const { reason: stoppedReason } = new StoppedNode(dirname(config.controlSocket), systemClock);
   const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger, tracer, stoppedReason });
   const metrics = new ApiMetrics({
@@ -88,14 +91,23 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
     spans: () => tracer?.counts() ?? null,
     databaseUsage: () => reads.databaseUsage(),
   });
-  const probe = new NodeProbe({ controlPlane, reads, clock: systemClock, stoppedReason });
+  const probe = new NodeProbe({ controlPlane, reads: vitalReads, clock: systemClock, stoppedReason });
   const loadKeys = async (): Promise<readonly ApiKey[]> => {
     const deadline = new Deadline(systemClock, KEY_TIMEOUT_MS);
-    const read = await ConsistentRead.begin({ controlPlane, reads }, "none", deadline);
+    const read = await ConsistentRead.begin({ controlPlane, reads: vitalReads }, "none", deadline);
     return (await read.select((tables) => tables.apiKeys())).apiKeys;
   };
   const keys = new KeyTable({ load: loadKeys, clock: systemClock, logger, sha256: nodeCrypto.sha256 });
-  return { reads, controlPlane, metrics, probe, keys };
+  const start = (): void => {
+    reads.start();
+    vitalReads.start();
+    controlPlane.start();
+  };
+  const close = async (): Promise<void> => {
+    controlPlane.close();
+    await Promise.all([reads.close(), vitalReads.close()]);
+  };
+  return { reads, controlPlane, metrics, probe, keys, start, close };
 }
 
 /**
@@ -105,7 +117,8 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
  */
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
   const tls = config.tls === null ? null : new ListenerTls(config.tls, logger);
-  const { reads, controlPlane, metrics, probe, keys } = connectNode(config, logger, tracer, tls);
+  const node = connectNode(config, logger, tracer, tls);
+  const { reads, controlPlane, metrics, probe, keys } = node;
   let isStopping = false;
   const app = createApp({
     controlPlane,
@@ -138,8 +151,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     onConnectionRefused: (reason) => metrics.connectionRefused(reason),
   });
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
-  reads.start();
-  controlPlane.start();
+  node.start();
   const port = await listen(server, config.listen);
   const metricsPort = await listen(metricsServer, config.metrics);
   const stop = async (options: { readonly isHurried?: boolean } = {}): Promise<void> => {
@@ -147,8 +159,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     sayGoodbye();
     if (options.isHurried !== true) await pause(UNREADY_MS);
     await Promise.all([drain(server, DRAIN_MS_MAX), drain(metricsServer, 0)]);
-    controlPlane.close();
-    await reads.close();
+    await node.close();
     await tracer?.close();
   };
   return { port, metricsPort, reloadTls: () => tls?.look(), stop };

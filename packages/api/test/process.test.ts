@@ -5,20 +5,10 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
-import type { Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  FrameSplitter,
-  LOCAL_FRAME_BYTES_MAX,
-  apiKeyIdentity,
-  decodeLocalRequest,
-  encodeLocalResponse,
-  formatApiKey,
-  joinFrames,
-} from "@event-anchoring/control-contract";
-import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import { apiKeyIdentity, formatApiKey } from "@event-anchoring/control-contract";
 import {
   activeClaimSchema,
   activeGrantSchema,
@@ -35,6 +25,7 @@ import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit";
 import { sendTo } from "./api-harness.ts";
 import type { Answer } from "./api-harness.ts";
 import { seedOf } from "./fake-cluster.ts";
+import { FakeControl } from "./fake-control.ts";
 import { FakeNode } from "./fake-node.ts";
 import { anchorOf, claimAbout, claimed, granted, hex, postClaim, revocationOf, signedEvent } from "./records.ts";
 
@@ -44,58 +35,10 @@ let folder: string;
 let postgres: TestPostgres;
 let database: TestDatabase;
 let store: LedgerStore;
-const controlSockets = new Set<Socket>();
+let control: FakeControl;
 const node = new FakeNode();
 const secret = seedOf("process key");
 const key = formatApiKey(secret);
-
-let applied = 0;
-
-/** Every decision of the fake node, into real tables. */
-async function applyDecisions(): Promise<void> {
-  for (const decision of node.decisions.slice(applied)) {
-    await store.apply({ decision, confState: null });
-    applied += 1;
-  }
-}
-
-async function answerTo(request: LocalRequest): Promise<LocalResponse> {
-  const { requestId } = request;
-  switch (request.type) {
-    case "submit": {
-      const { command, remainingMs, answer, call } = request;
-      if (call === null) throw new Error("the api process says whose request it is");
-      const outcome = await node.submit(command, { remainingMs, answer, call });
-      await applyDecisions();
-      return { type: "submitted", requestId, finality: answer, outcome };
-    }
-    case "read":
-      return { type: "ready_to_read", requestId, ...(await node.read(request.origins)) };
-    case "status":
-      return { type: "status", requestId, status: await node.status() };
-    case "metrics":
-      return { type: "metrics", requestId, text: await node.metrics() };
-    default:
-      throw new Error("an unknown request");
-  }
-}
-
-function startControl(path: string): Server {
-  return createServer((socket) => {
-    controlSockets.add(socket);
-    const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
-    let turn: Promise<unknown> = Promise.resolve();
-    socket.on("error", () => undefined);
-    socket.on("data", (chunk: Buffer) => {
-      for (const body of splitter.push(chunk)) {
-        turn = turn.then(async () => {
-          const response = await answerTo(decodeLocalRequest(body));
-          socket.write(joinFrames([encodeLocalResponse(response)]));
-        });
-      }
-    });
-  }).listen(path);
-}
 
 interface Started {
   readonly child: ChildProcess;
@@ -168,16 +111,15 @@ beforeAll(async () => {
     expiresMs: 0,
     requestsPerSecond: 0,
   });
-  await applyDecisions();
   writeFileSync(join(folder, "root-thk.txt"), `${bytesToHex(node.cluster.trustRoot.rootThk)}\n`);
-  const control = startControl(join(folder, "control.sock"));
+  control = new FakeControl(join(folder, "control.sock"), node, store);
   cleanups.push(() => control.close());
-  await once(control, "listening");
+  await once(control.server, "listening");
+  await control.applyDecisions();
 });
 
 afterAll(async () => {
   for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
-  for (const socket of controlSockets) socket.destroy();
   for (const cleanup of cleanups.toReversed()) await cleanup();
 });
 

@@ -1,0 +1,77 @@
+/** The other end of a node's local link, as a process of the api finds it: a fake node behind a real socket. */
+import { createServer } from "node:net";
+import type { Server, Socket } from "node:net";
+import {
+  FrameSplitter,
+  LOCAL_FRAME_BYTES_MAX,
+  decodeLocalRequest,
+  encodeLocalResponse,
+  joinFrames,
+} from "@event-anchoring/control-contract";
+import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import type { LedgerStore } from "@event-anchoring/store";
+import type { FakeNode } from "./fake-node.ts";
+
+export class FakeControl {
+  readonly #node: FakeNode;
+  readonly #store: LedgerStore;
+  readonly #sockets = new Set<Socket>();
+  readonly server: Server;
+  #applied = 0;
+
+  constructor(path: string, node: FakeNode, store: LedgerStore) {
+    this.#node = node;
+    this.#store = store;
+    this.server = createServer((socket) => this.#accept(socket)).listen(path);
+  }
+
+  /** Every decision of the fake node, into real tables. */
+  async applyDecisions(): Promise<void> {
+    for (const decision of this.#node.decisions.slice(this.#applied)) {
+      await this.#store.apply({ decision, confState: null });
+      this.#applied += 1;
+    }
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.server.close();
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+    let turn: Promise<unknown> = Promise.resolve();
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk: Buffer) => {
+      for (const body of splitter.push(chunk)) {
+        turn = turn.then(async () => {
+          const response = await this.#answerTo(decodeLocalRequest(body));
+          socket.write(joinFrames([encodeLocalResponse(response)]));
+        });
+      }
+    });
+  }
+
+  async #answerTo(request: LocalRequest): Promise<LocalResponse> {
+    const { requestId } = request;
+    const node = this.#node;
+    switch (request.type) {
+      case "submit": {
+        const { command, remainingMs, answer, call } = request;
+        if (call === null) throw new Error("the api process says whose request it is");
+        const outcome = await node.submit(command, { remainingMs, answer, call });
+        await this.applyDecisions();
+        return { type: "submitted", requestId, finality: answer, outcome };
+      }
+      case "read":
+        return { type: "ready_to_read", requestId, ...(await node.read(request.origins)) };
+      case "status":
+        return { type: "status", requestId, status: await node.status() };
+      case "metrics":
+        return { type: "metrics", requestId, text: await node.metrics() };
+      default:
+        throw new Error("an unknown request");
+    }
+  }
+}
