@@ -62,6 +62,7 @@ function writeConfig(name: string, overrides: object = {}): string {
     listen: { host: "127.0.0.1", port: 0 },
     metrics: { host: "127.0.0.1", port: 0 },
     log_level: "error",
+    limits: { key_requests_per_second: null },
     ...overrides,
   };
   writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
