@@ -18,7 +18,7 @@ import type { PeerNetwork, UnaryAnswer } from "./transport/network-types.ts";
 const OPERATOR_DEADLINE_MS = 10_000;
 const CONFIRM_DEADLINE_MS = 2000;
 /** How long an operator waits for a certificate. What was asked for is in force already: a stall must not hide that. */
-const CERTIFICATE_WAIT_MS = 1500;
+const CERTIFICATE_WAIT_MS = 500;
 
 export const RETRY_AFTER_MS = 1000;
 
