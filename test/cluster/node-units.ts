@@ -60,12 +60,6 @@ interface Health {
   };
 }
 
-/** How a process ended, and when, on this process's monotonic clock. */
-export interface UnitEnd {
-  readonly code: number | null;
-  readonly atMs: number;
-}
-
 export class NodeUnits {
   readonly #setup: TestCluster;
   readonly #children = new Map<string, ChildProcess>();
@@ -90,23 +84,22 @@ export class NodeUnits {
     this.#children.set(`${nodeId} ${unit}`, child);
   }
 
-  /** SIGTERM; resolves when the process has ended. */
-  async stop(nodeId: string, unit: Unit): Promise<UnitEnd> {
+  /** SIGTERM; resolves with the exit code when the process has ended. */
+  async stop(nodeId: string, unit: Unit): Promise<number | null> {
     return this.#end(nodeId, unit, (child) => child.kill("SIGTERM"));
   }
 
-  async #end(nodeId: string, unit: Unit, ask: (child: ChildProcess) => void): Promise<UnitEnd> {
+  async #end(nodeId: string, unit: Unit, ask: (child: ChildProcess) => void): Promise<number | null> {
     const child = this.#children.get(`${nodeId} ${unit}`);
     if (child === undefined) throw new Error(`${nodeId} ${unit} was not started here`);
-    const ended = new Promise<UnitEnd>((resolve) => {
-      const resolveNow = (code: number | null): void => resolve({ code, atMs: performance.now() });
-      if (child.exitCode !== null) return resolveNow(child.exitCode);
-      child.once("exit", resolveNow);
+    const ended = new Promise<number | null>((resolve) => {
+      if (child.exitCode !== null) resolve(child.exitCode);
+      else child.once("exit", resolve);
     });
     ask(child);
-    const end = await ended;
+    const code = await ended;
     this.#children.delete(`${nodeId} ${unit}`);
-    return end;
+    return code;
   }
 
   #logFile(nodeId: string, unit: Unit): string {
@@ -114,7 +107,7 @@ export class NodeUnits {
   }
 
   /** Both at the same moment, as a host that shuts down asks them. */
-  async stopBoth(nodeId: string): Promise<readonly UnitEnd[]> {
+  async stopBoth(nodeId: string): Promise<readonly (number | null)[]> {
     return Promise.all(UNITS.map((unit) => this.stop(nodeId, unit)));
   }
 
@@ -146,8 +139,8 @@ export class NodeUnits {
     }
   }
 
-  /** How a node that is started ends by itself. */
-  async ended(nodeId: string, unit: Unit): Promise<UnitEnd> {
+  /** The exit code of a process that ends by itself. */
+  async ended(nodeId: string, unit: Unit): Promise<number | null> {
     return this.#end(nodeId, unit, () => {});
   }
 
@@ -155,6 +148,13 @@ export class NodeUnits {
   async versions(nodeId: string): Promise<Health["versions"]> {
     const answer = await fetch(`${this.#setup.entry(nodeId).api_url}/healthz`);
     return ((await answer.json()) as Health).versions;
+  }
+
+  /** Whom the control plane of a node has named last as the leader; null: nobody yet. */
+  lastLeaderKnownTo(nodeId: string): string | null {
+    const lines = this.logOf(nodeId, "control-plane").split("\n");
+    const leaders = lines.flatMap((line) => /"leader":"(\w+)".*"message":"leader_changed"/u.exec(line)?.[1] ?? []);
+    return leaders.at(-1) ?? null;
   }
 
   /** What a process has written to its log. */

@@ -89,10 +89,9 @@ async function nodesFromLeader(): Promise<readonly string[]> {
   return [leader.id, ...setup.cluster.file.nodes.map(({ id }) => id).filter((id) => id !== leader.id)];
 }
 
-/** Waits until a node other than this one says that it leads. @returns when, on this process's monotonic clock */
-async function anotherLeads(nodeId: string): Promise<number> {
+/** Waits until a node other than this one says that it leads. */
+async function anotherLeads(nodeId: string): Promise<void> {
   await until("another node leads", async () => (await setup.leader()).id !== nodeId, 60_000);
-  return performance.now();
 }
 
 /** How many anchors there are, by what the cluster itself has certified; the first leaf of each origin is none. */
@@ -112,11 +111,11 @@ describeWithGateway(`a rolling upgrade${GATEWAY_NOTE}`, () => {
       // Whoever is not upgraded yet holds the new rules back.
       expect(await units.versions(id)).toMatchObject({ rules: 1, rules_known: 1, entry_version: 1 });
       const stopping = units.stopBoth(id);
-      const movedAtMs = await anotherLeads(id);
+      await anotherLeads(id);
       units.remind(id);
-      const ends = await stopping;
-      expect(ends.map(({ code }) => code)).toEqual([0, 0]);
-      for (const { atMs } of ends) expect(movedAtMs).toBeLessThan(atMs);
+      expect(await stopping).toEqual([0, 0]);
+      // It saw another lead before it ended.
+      expect(units.lastLeaderKnownTo(id)).not.toBe(id);
       await clients.more(BETWEEN);
       for (const unit of ["control-plane", "api"] as const) units.start(id, unit, upgraded);
       await units.ready(id, upgraded);
@@ -153,7 +152,7 @@ describeWithGateway(`a rolling upgrade${GATEWAY_NOTE}`, () => {
     const id = "n2";
     await units.stopBoth(id);
     units.start(id, "control-plane", RELEASED);
-    expect(await units.ended(id, "control-plane")).toMatchObject({ code: 79 });
+    expect(await units.ended(id, "control-plane")).toBe(79);
     expect(units.logOf(id, "control-plane")).toContain("rules_unknown: rules 2, this program has 1");
     for (const unit of ["control-plane", "api"] as const) units.start(id, unit, upgraded);
     await units.ready(id, upgraded);
