@@ -60,6 +60,7 @@ function promises(nodeId: string, treeSize: number, change: Partial<Promises> = 
     postgres: { systemIdentifier: "1", timeline: 1, walPosition: 1n },
     lastAppend: { index: 9, term: 2 },
     peers: new Map(),
+    stateHead: null,
     forgetLogTo: 0,
     mayLackNewest: false,
     reached: { index: 9, term: 2 },

@@ -38,7 +38,7 @@ export {
   decodePeerFrame,
   encodePeerFrame,
 } from "./peer-frames.ts";
-export type { GroupTrace, HeadLine, Lane, PeerCosignature, PeerFrame } from "./peer-frames.ts";
+export type { GroupTrace, HeadLine, Lane, PeerCosignature, PeerFrame, StateSignature } from "./peer-frames.ts";
 export { progressSignedBytes } from "./own-word.ts";
 export type { OwnWord, Progress, SignedProgress } from "./own-word.ts";
 export type { CallContext, TraceContext } from "./call-context.ts";

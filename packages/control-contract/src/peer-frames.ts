@@ -11,7 +11,16 @@ import { decodeGroupId, encodeGroupId } from "@event-anchoring/ledger";
 import type { GroupId } from "@event-anchoring/ledger";
 import { readTraceContext, writeTraceContext } from "./call-context.ts";
 import type { TraceContext } from "./call-context.ts";
-import { readDetail, readList, readNodeId, writeDetail, writeList, writeNodeId } from "./fields.ts";
+import {
+  readBoolean,
+  readDetail,
+  readList,
+  readNodeId,
+  writeBoolean,
+  writeDetail,
+  writeList,
+  writeNodeId,
+} from "./fields.ts";
 import { readSignedProgress, writeSignedProgress } from "./own-word.ts";
 import type { SignedProgress } from "./own-word.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
@@ -34,6 +43,7 @@ const COSIGNATURES_MAX = 4096;
 /** Signatures in one exchange: those of all nodes over a few sizes. */
 export const LINES_MAX = 256;
 const GROUPS_MAX = 8192;
+const STATE_SIGNATURES_MAX = 64;
 const GROUP_ID_BYTES = 24;
 /** Traced writes named with one frame of proposals; the others of it go untraced. */
 export const GROUP_TRACES_MAX = 64;
@@ -64,6 +74,15 @@ export interface HeadLine {
   readonly signature: Uint8Array;
 }
 
+/** One node's signature over the state head after an entry. */
+export interface StateSignature {
+  readonly raftIndex: number;
+  /** SHA-256 of the text of the sender's state head, 32 bytes: a node that differs has diverged. */
+  readonly textHash: Uint8Array;
+  /** 64 bytes over stateHeadMessage. */
+  readonly signature: Uint8Array;
+}
+
 /** A traced write among the proposal groups of its frame. */
 export interface GroupTrace {
   /** Position of its group in the frame. */
@@ -79,6 +98,8 @@ export type PeerFrame =
   | { readonly type: "lines"; readonly items: readonly HeadLine[] }
   /** The sender's log has grown: before it acknowledges that to a leader, and now and then to everybody. */
   | { readonly type: "progress"; readonly progress: SignedProgress }
+  /** `asks`: the sender has no quorum for them, and wants the receiver's own. */
+  | { readonly type: "state_signatures"; readonly items: readonly StateSignature[]; readonly asks: boolean }
   /**
    * Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. `traces` are
    * beside the groups, never in them: what a log entry holds does not depend on whether somebody watches.
@@ -115,6 +136,7 @@ const FRAME = {
   entry_trace: 6,
   lines: 7,
   progress: 8,
+  state_signatures: 9,
 } as const;
 
 /** @throws RangeError if a value is out of its range */
@@ -131,6 +153,10 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
       break;
     case "progress":
       writeSignedProgress(writer, frame.progress);
+      break;
+    case "state_signatures":
+      writeBoolean(writer, frame.asks);
+      writeList(writer, frame.items, (item) => writeStateSignature(writer, item));
       break;
     case "proposals":
       writer.u32(frame.remainingMs);
@@ -182,6 +208,11 @@ function readFrame(reader: ByteReader): PeerFrame {
       return { type: "lines", items: readList(reader, LINES_MAX, () => readLine(reader)) };
     case FRAME.progress:
       return { type: "progress", progress: readSignedProgress(reader) };
+    case FRAME.state_signatures: {
+      const asks = readBoolean(reader);
+      const items = readList(reader, STATE_SIGNATURES_MAX, () => readStateSignature(reader));
+      return { type: "state_signatures", items, asks };
+    }
     case FRAME.proposals:
       return readProposals(reader);
     case FRAME.proposals_refused: {
@@ -254,4 +285,12 @@ function readLine(reader: ByteReader): HeadLine {
     timeS: reader.u64(),
     signature: reader.bytes(64),
   };
+}
+
+function writeStateSignature(writer: ByteWriter, item: StateSignature): void {
+  writer.u64(item.raftIndex).bytes(item.textHash, 32).bytes(item.signature, 64);
+}
+
+function readStateSignature(reader: ByteReader): StateSignature {
+  return { raftIndex: reader.u64(), textHash: reader.bytes(32), signature: reader.bytes(64) };
 }

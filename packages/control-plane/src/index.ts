@@ -7,6 +7,7 @@ export type { Clock, Environment, Logger, Random, Timer } from "./environment.ts
 export type { NodeIdentity } from "./identity.ts";
 export { trustedRequests } from "./local/local-requests.ts";
 export type { Machine, OpenExport, OpenPromiseFile, PromiseVolume } from "./machine.ts";
+export type { OpenStateHold } from "./state-heads/session-states.ts";
 export { ControlPlaneNode } from "./node.ts";
 export type { NodeOptions } from "./node.ts";
 export { PromiseFile, PromiseFileError } from "./promises/promise-file.ts";

@@ -4,7 +4,9 @@ import {
   type InstallSnapshotOptions,
   type InstalledSnapshot,
   ScrubWalk,
+  type SignedStatePoint,
   type SnapshotExport,
+  StateHold,
   exportSnapshot,
   installSnapshot,
 } from "@event-anchoring/store";
@@ -17,6 +19,7 @@ import type { OpenScrub } from "./scrub/scrub.ts";
 import type { EvidenceFiles } from "./certification/evidence.ts";
 import { evidenceFolder } from "./certification/evidence-folder.ts";
 import { type OpenStorage, openStorage } from "./storage.ts";
+import type { OpenStateHold } from "./state-heads/session-states.ts";
 import { createPeerNetwork } from "./transport/index.ts";
 import type { PeerNetwork, PeerNetworkOptions } from "./transport/network-types.ts";
 
@@ -46,7 +49,10 @@ export interface Machine {
   openStorage(onLost: (cause: Error) => void): Promise<OpenStorage>;
   createNetwork(options: PeerNetworkOptions): PeerNetwork;
   loadEngine(): Promise<Pick<RaftEngine, "createNode">>;
-  exportSnapshot(): Promise<OpenExport>;
+  /** A connection by which the tables can be pinned as they are. @throws StoreError */
+  openStateHold(): Promise<OpenStateHold>;
+  /** The state at a point that is held. @throws StoreError */
+  exportSnapshot(point: SignedStatePoint): Promise<OpenExport>;
   /** Absent: there are no tables to be scrubbed. @throws StoreError */
   readonly openScrub?: () => Promise<OpenScrub>;
   /** Log and ledger must be closed. @throws StoreError, and whatever a check throws */
@@ -69,9 +75,10 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
     openStorage: (onLost) => openStorage({ url, readOnlyRole, onLost }),
     createNetwork: createPeerNetwork,
     loadEngine: () => RaftEngine.load(),
-    exportSnapshot: async () => {
+    openStateHold: () => StateHold.open(url),
+    exportSnapshot: async (point) => {
       mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
-      return exportSnapshot({ url, directory: spoolDirectory, point: null });
+      return exportSnapshot({ url, directory: spoolDirectory, point });
     },
     openScrub: () => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX }),
     installSnapshot: (options) => installSnapshot({ url, ...options }),

@@ -6,7 +6,7 @@ import type { Environment } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
 import type { Machine } from "./machine.ts";
 import type { Session } from "./session/session.ts";
-import type { SnapshotExporter } from "./snapshot-transfer.ts";
+import type { SnapshotExporter } from "./snapshot-exporter.ts";
 import type { KnownTrustRoot } from "./membership/known-trust-root.ts";
 import { authUnder } from "./membership/own-keys.ts";
 import type { PeerAddress, PeerNetwork } from "./transport/network-types.ts";
@@ -63,7 +63,10 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
       session()?.onFrame(from, frame);
     },
     onPeerUp: (nodeId) => session()?.onPeerUp(nodeId),
-    onPeerDown: (nodeId, { refusedReconnects }) => session()?.onPeerDown(nodeId, refusedReconnects),
+    onPeerDown: (nodeId, { refusedReconnects }) => {
+      options.snapshots.leave(nodeId);
+      session()?.onPeerDown(nodeId, refusedReconnects);
+    },
     unary: unaryHandlers({
       ...options,
       clock: environment.clock,

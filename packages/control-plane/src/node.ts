@@ -25,7 +25,8 @@ import { Session, type SessionEnd } from "./session/session.ts";
 import { Scrub } from "./scrub/scrub.ts";
 import { isBusyFor } from "./scrub/is-busy.ts";
 import { SignatureVerifier } from "./signatures/signature-verifier.ts";
-import { SnapshotExporter, installFromPeers } from "./snapshot-transfer.ts";
+import { SnapshotExporter } from "./snapshot-exporter.ts";
+import { installFromPeers } from "./snapshot-transfer.ts";
 import { FencedError, openPromises } from "./promises/start-judgement.ts";
 import { nodeStatus } from "./status.ts";
 import type { StopReason } from "./stopped-file.ts";
@@ -94,11 +95,7 @@ export class ControlPlaneNode {
     this.known = new KnownTrustRoot(identity, (root) => this.#onKnown(root));
     this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: machine.crypto });
     this.offences = new PeerOffences(environment);
-    this.snapshots = new SnapshotExporter({
-      exportSnapshot: () => machine.exportSnapshot(),
-      clock: environment.clock,
-      logger: environment.logger,
-    });
+    this.snapshots = new SnapshotExporter({ machine, session: () => this.#session, clock, logger });
     const openWalk = machine.openScrub;
     this.scrub =
       openWalk === undefined
@@ -363,6 +360,7 @@ export class ControlPlaneNode {
       confState,
       logSizes: new LogSizes({ compactedTo: compacted.index, applied: loadedLedger.appliedIndex, entries }),
       state,
+      stateRoot: loadedLedger.stateRoot,
       recorded: storage.recorded,
       cache: new PayloadCache(),
       promises,

@@ -1,104 +1,29 @@
-import {
-  UNARY_CALLS,
-  decodeSnapshotChunkRequest,
-  decodeSnapshotManifest,
-  encodeSnapshotChunkRequest,
-  encodeSnapshotManifest,
-} from "@event-anchoring/control-contract";
+import { UNARY_CALLS, decodeSnapshotManifest, encodeSnapshotChunkRequest } from "@event-anchoring/control-contract";
 import { type TrustRootChain, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { type InstalledSnapshot, type SnapshotManifest, type SnapshotOrigin, StoreError } from "@event-anchoring/store";
-import type { EntryId, RaftIndex } from "raft-ts";
+import {
+  type InstallSnapshotOptions,
+  type InstalledSnapshot,
+  type SnapshotManifest,
+  type SnapshotOrigin,
+  StoreError,
+} from "@event-anchoring/store";
+import type { EntryId } from "raft-ts";
 import type { Clock, Logger, Timer } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
-import type { Machine, OpenExport } from "./machine.ts";
+import type { Machine } from "./machine.ts";
 import type { Promises } from "./promises/promise-file.ts";
 import { FencedError } from "./promises/start-judgement.ts";
-import type { CallAnswer, PeerNetwork, UnaryAnswer, UnaryRequest } from "./transport/network-types.ts";
+import type { CallAnswer, PeerNetwork } from "./transport/network-types.ts";
 
-/** An export nobody has asked for in this time is let go. */
-const EXPORT_IDLE_MS = 60_000;
 /** Making an export reads the whole state. */
 const MANIFEST_TIMEOUT_MS = 120_000;
 const CHUNK_TIMEOUT_MS = 10_000;
 const CHUNK_TRIES = 5;
+/** How long a node that sees a single other member waits for a second one. */
+const ALONE_AFTER_MS = 5000;
+const ALONE_LOOK_MS = 100;
 /** A peer that goes silent while it makes its export is noticed this long after the network has noticed it. */
 const LOST_LOOK_MS = 500;
-
-export interface SnapshotExporterOptions {
-  readonly exportSnapshot: Machine["exportSnapshot"];
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-interface WatchedExport {
-  readonly made: OpenExport;
-  idle: Timer;
-}
-
-/**
- * Hands this node's state to peers that have fallen behind the log: one export per request for a manifest, its chunks
- * by number as often as asked for. While one is open the log keeps what follows it.
- */
-export class SnapshotExporter {
-  readonly #options: SnapshotExporterOptions;
-  readonly #exports = new Map<string, WatchedExport>();
-
-  constructor(options: SnapshotExporterOptions) {
-    this.#options = options;
-  }
-
-  /** The log must not be compacted beyond this index; null: no export is open. */
-  get pinnedIndex(): RaftIndex | null {
-    const indexes = [...this.#exports.values()].map(({ made }) => made.manifest.raftIndex);
-    return indexes.length === 0 ? null : Math.min(...indexes);
-  }
-
-  async manifest(request: UnaryRequest): Promise<UnaryAnswer> {
-    const { logger } = this.#options;
-    const made = await this.#options.exportSnapshot();
-    if (request.signal.aborted) {
-      await made.close();
-      return { status: 503, body: new Uint8Array() };
-    }
-    const { snapshotId, raftIndex, totalBytes } = made.manifest;
-    const key = bytesToHex(snapshotId);
-    this.#exports.set(key, { made, idle: this.#watch(key) });
-    logger.info("snapshot_exported", { raftIndex, totalBytes });
-    return { status: 200, body: encodeSnapshotManifest(made.manifest) };
-  }
-
-  async chunk(request: UnaryRequest): Promise<UnaryAnswer> {
-    const { snapshotId, chunkIndex } = decodeSnapshotChunkRequest(request.body);
-    const key = bytesToHex(snapshotId);
-    const open = this.#exports.get(key);
-    if (open === undefined || chunkIndex >= open.made.manifest.chunkHashes.length) {
-      return { status: 404, body: new Uint8Array() };
-    }
-    open.idle.cancel();
-    open.idle = this.#watch(key);
-    return { status: 200, body: await open.made.chunk(chunkIndex) };
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#exports.keys()].map((key) => this.#release(key)));
-  }
-
-  #watch(key: string): Timer {
-    return this.#options.clock.startTimer(EXPORT_IDLE_MS, () => {
-      this.#release(key).catch((error: unknown) =>
-        this.#options.logger.warn("snapshot_release_failed", { reason: String(error) }),
-      );
-    });
-  }
-
-  async #release(key: string): Promise<void> {
-    const open = this.#exports.get(key);
-    if (open === undefined) return;
-    this.#exports.delete(key);
-    open.idle.cancel();
-    await open.made.close();
-  }
-}
 
 export interface InstallOptions {
   readonly identity: NodeIdentity;
@@ -114,15 +39,32 @@ export interface InstallOptions {
 }
 
 /**
+ * Who must have signed a state before it is taken over: one of them is honest if at most one node lies. Where a single
+ * other member is left to ask, that member alone: with one node down and one that lies, the cluster promises nothing.
+ */
+async function signersInReach({ peers, network, clock, logger }: InstallOptions): Promise<"honest" | "alone"> {
+  const connected = (): readonly string[] => peers.filter((peer) => network.isConnected(peer));
+  for (let waitedMs = 0; connected().length < 2; waitedMs += ALONE_LOOK_MS) {
+    if (waitedMs >= ALONE_AFTER_MS) {
+      logger.error("state_of_one_peer", { peers: connected() });
+      return "alone";
+    }
+    await new Promise<void>((resolve) => clock.startTimer(ALONE_LOOK_MS, resolve));
+  }
+  return "honest";
+}
+
+/**
  * Takes over the state of the first peer whose export stands up to every check. Nothing of this node's own state is
  * touched before; log and ledger must be closed.
  * @throws FencedError if a newer state lacks what this node has signed; StoreError; otherwise the last peer's error
  */
 export async function installFromPeers(options: InstallOptions): Promise<InstalledSnapshot> {
   let failure: unknown = new Error("there is no peer to ask");
+  const signers = await signersInReach(options);
   for (const peer of options.peers) {
     try {
-      return await installFrom(peer, options);
+      return await installFrom(peer, signers, options);
     } catch (error) {
       if (error instanceof FencedError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
@@ -133,7 +75,11 @@ export async function installFromPeers(options: InstallOptions): Promise<Install
   throw failure;
 }
 
-async function installFrom(peer: string, options: InstallOptions): Promise<InstalledSnapshot> {
+async function installFrom(
+  peer: string,
+  signers: InstallSnapshotOptions["signers"],
+  options: InstallOptions,
+): Promise<InstalledSnapshot> {
   const { atLeast, identity, promises, logger } = options;
   const answer = await askForManifest(peer, options);
   if (answer.status !== 200) throw new Error(`${peer} answered ${answer.status} for its manifest`);
@@ -145,7 +91,7 @@ async function installFrom(peer: string, options: InstallOptions): Promise<Insta
   const installed = await options.installSnapshot({
     manifest,
     chunks: fetchChunks(peer, manifest, options),
-    stateHead: "optional",
+    signers,
     checks: {
       trustRoots: (chain) => assertOwnRoot(chain, identity),
       origin: (origin) => assertPromise(origin, promises, manifest),

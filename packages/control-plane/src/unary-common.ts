@@ -11,7 +11,7 @@ import type { Clock, Logger } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
 import type { SubmissionResult } from "./proposals/proposals.ts";
 import type { Session } from "./session/session.ts";
-import type { SnapshotExporter } from "./snapshot-transfer.ts";
+import type { SnapshotExporter } from "./snapshot-exporter.ts";
 import type { PeerNetwork, UnaryAnswer } from "./transport/network-types.ts";
 
 /** How long an operator's call, and a confirmation by a read-index round, may take. */

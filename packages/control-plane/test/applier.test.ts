@@ -58,6 +58,10 @@ beforeEach(() => {
     applyConfChange: () => MEMBERS,
     beforeAdvance: ({ index }) => events.push(`decided ${index}, state at ${options.state.appliedIndex}`),
     onAdvanced: ({ index }) => events.push(`advanced ${index}`),
+    onAdvancing: () => undefined,
+    onWritten: async (_applied, isStatePoint) => {
+      if (isStatePoint) events.push(`state point, state at ${options.state.appliedIndex}`);
+    },
     onDecided: (_entry, { index }: EntryDecision) =>
       events.push(`told ${index}, state at ${options.state.appliedIndex}`),
     onApplied: ({ index }) => events.push(`applied ${index}`),

@@ -32,6 +32,7 @@ function promises(change: Partial<Promises> = {}): Promises {
     postgres: { systemIdentifier: "7461", timeline: 1, walPosition: 1000n },
     lastAppend: { index: 50, term: 5 },
     peers: new Map(),
+    stateHead: null,
     forgetLogTo: 0,
     mayLackNewest: false,
     reached: { index: 50, term: 5 },

@@ -11,7 +11,7 @@ import { toAnchorId, utf8ToBytes } from "@event-anchoring/protocol";
 import type { Ceremony, TrustRootChange } from "@event-anchoring/provision";
 import type { SubmissionResult } from "../src/proposals/proposals.ts";
 import { PeerCallError } from "../src/transport/network-types.ts";
-import type { SnapshotExporter } from "../src/snapshot-transfer.ts";
+import type { SnapshotExporter } from "../src/snapshot-exporter.ts";
 import type { UnaryView } from "../src/unary-common.ts";
 import { unaryHandlers } from "../src/unary-handlers.ts";
 import { anchor, certifiedSizes, decided, made } from "./cluster-steps.ts";

@@ -13,7 +13,7 @@ import {
 } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { drawApiKey, drawReplacementApiKey } from "@event-anchoring/provision";
-import type { SnapshotExporter } from "../src/snapshot-transfer.ts";
+import type { SnapshotExporter } from "../src/snapshot-exporter.ts";
 import type { UnaryAnswer, UnaryIdentity } from "../src/transport/network-types.ts";
 import { unaryHandlers } from "../src/unary-handlers.ts";
 import { readyCluster } from "./cluster-steps.ts";

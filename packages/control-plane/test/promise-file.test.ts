@@ -62,6 +62,7 @@ const PROMISES: Promises = {
   peers: said(),
   forgetLogTo: 7,
   mayLackNewest: true,
+  stateHead: { raftIndex: 40, textHash: new Uint8Array(32).fill(9) },
 };
 
 const vote = (term: number, candidate = 1n): Promises => ({ ...PROMISES, term, vote: candidate });
@@ -224,6 +225,9 @@ describe("saving", () => {
     ["an erasure taken back", { forgetLogTo: 6 }],
     ["a log that never reached as far", { reached: { index: 22, term: 4 } }],
     ["a longer log of an earlier term", { reached: { index: 99, term: 3 } }],
+    ["no state head", { stateHead: null }],
+    ["an older state head", { stateHead: { raftIndex: 39, textHash: new Uint8Array(32) } }],
+    ["another state after the same entry", { stateHead: { raftIndex: 40, textHash: new Uint8Array(32).fill(8) } }],
     ["a peer's shorter log", { peers: said({ index: 19 }) }],
     ["a peer's log of an earlier term", { peers: said({ index: 99, term: 3 }) }],
     ["a peer's earlier life", { peers: said({ incarnation: 1 }) }],

@@ -100,6 +100,7 @@ export {
   StateHeadError,
   formatStateHead,
   formatStateHeadNote,
+  honestSigners,
   isGoodStateHeadSignature,
   parseStateHead,
   stateHeadLine,

@@ -334,15 +334,22 @@ export interface VerifiedStateHead {
   readonly signers: readonly string[];
 }
 
+/** Signers of a state head among whom one is honest if at most one node lies. @param quorum of the trust root */
+export function honestSigners(quorum: number): number {
+  return Math.min(quorum, 2);
+}
+
 /**
  * Verifies a state head against the trust root that it names. The note may be attacker-controlled.
  * @param signed the version, as verifyTrustRootChain verified it
+ * @param signersMin how many distinct active nodes must have signed; by default a quorum
  * @throws StateHeadError
  */
 export function verifyStateHead(
   note: string,
   signed: { readonly trustRoot: TrustRoot; readonly rootThk: Uint8Array },
   crypto: Crypto,
+  signersMin: number = signed.trustRoot.quorum,
 ): VerifiedStateHead {
   const { text, lines } = readNote(note);
   const head = parseStateHead(text);
@@ -355,8 +362,8 @@ export function verifyStateHead(
     equalBytes(head.rootThk, rootThk);
   if (!isNamed) throw new StateHeadError("trust_root_differs", "the state head names another trust root");
   const signers = signersOf(text, lines, trustRoot, crypto);
-  if (signers.length < trustRoot.quorum) {
-    throw new StateHeadError("quorum_missing", `${signers.length} good signatures, ${trustRoot.quorum} are needed`);
+  if (signers.length < signersMin) {
+    throw new StateHeadError("quorum_missing", `${signers.length} good signatures, ${signersMin} are needed`);
   }
   return { head, signers };
 }

@@ -56,7 +56,7 @@ export {
   furthest,
   isBefore,
 } from "./promises/promise-codec.ts";
-export type { PeerPromises, PostgresPosition, Promises, SignedHead } from "./promises/promise-codec.ts";
+export type { PeerPromises, PostgresPosition, Promises, SignedHead, SignedState } from "./promises/promise-codec.ts";
 export { newestSlot } from "./promises/promise-slots.ts";
 export type { SlotPosition } from "./promises/promise-slots.ts";
 export { PromiseReadError, readPromises } from "./promises/read-promises.ts";

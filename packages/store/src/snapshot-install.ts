@@ -34,6 +34,7 @@ import { deriveRecords } from "./snapshot-records.ts";
 import { SnapshotRebuild } from "./snapshot-rebuild.ts";
 import type { GroupIdsRow, RebuiltOrigin } from "./snapshot-rebuild.ts";
 import { verifySnapshotState } from "./snapshot-state.ts";
+import type { StateSigners } from "./snapshot-state.ts";
 import { StateTree } from "./state-tree.ts";
 
 /** An origin of a snapshot that is not in force yet. */
@@ -56,8 +57,11 @@ export interface InstallSnapshotOptions {
   /** In order. They may take their time: nothing is visible, and nothing is lost if they stop. */
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   readonly checks: SnapshotChecks;
-  /** `optional`: a snapshot without a state head is taken as well, on the word of whoever brings it. */
-  readonly stateHead: "required" | "optional";
+  /**
+   * Who must have signed the state head: a quorum; as many that one of them is honest if at most one node lies; or one.
+   * `unsigned`: a snapshot without a state head is taken as well, on the word of whoever brings it.
+   */
+  readonly signers: StateSigners | "unsigned";
   /** What the program that goes on from here can decide by; absent: this release. */
   readonly ruleTable?: RuleTable;
   /** The group's members, if they are others than the snapshot says. */
@@ -181,8 +185,10 @@ class SnapshotInstaller {
   }
 
   #verifyState(confState: ConfState): void {
-    if (this.#options.stateHead === "optional" && this.#rebuild.stateHead === null) return;
-    verifySnapshotState(this.#rebuild, { stateRoot: this.#stateRoot, confState });
+    const { signers } = this.#options;
+    if (signers === "unsigned" && this.#rebuild.stateHead === null) return;
+    const unpacked = { stateRoot: this.#stateRoot, confState };
+    verifySnapshotState(this.#rebuild, unpacked, signers === "unsigned" ? "quorum" : signers);
   }
 
   #decode(chunk: Uint8Array): SnapshotRecord[] {
@@ -315,7 +321,7 @@ function birthConfState(chain: TrustRootChain | null): ConfState {
  * closed, and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
  *
  * What leaves do not prove (members, API keys, endings, group ids, which API client an event is of, what was erased) is
- * held against the state head that a quorum signed.
+ * held against the state head that nodes have signed.
  * @throws StoreError `snapshot_refused`, `locked`, `unavailable`, `full`, `unknown_outcome`; whatever a check throws
  */
 export async function installSnapshot(options: InstallSnapshotOptions): Promise<InstalledSnapshot> {

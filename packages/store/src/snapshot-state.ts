@@ -1,10 +1,20 @@
-/** Whether a quorum signed what a snapshot says beyond its leaves. */
+/** Whether nodes have signed what a snapshot says beyond its leaves. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { StateHeadError, bytesToHex, equalBytes, raftIdOf, verifyStateHead } from "@event-anchoring/protocol";
+import {
+  StateHeadError,
+  bytesToHex,
+  equalBytes,
+  honestSigners,
+  raftIdOf,
+  verifyStateHead,
+} from "@event-anchoring/protocol";
 import type { StateHead, TrustRootChain, VerifiedStateHead } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
 import { StoreError } from "./errors.ts";
 import type { SnapshotRebuild } from "./snapshot-rebuild.ts";
+
+/** Who must have signed: a quorum; as many that one of them is honest if at most one node lies; or one node. */
+export type StateSigners = "quorum" | "honest" | "alone";
 
 /** What a snapshot has become once it is unpacked. */
 export interface UnpackedState {
@@ -43,7 +53,7 @@ function sameOrigins(told: StateHead["origins"], rebuild: SnapshotRebuild): bool
   );
 }
 
-/** The first thing in which the snapshot is not what the quorum signed; null: none. */
+/** The first thing in which the snapshot is not what was signed; null: none. */
 function differenceOf(head: StateHead, rebuild: SnapshotRebuild, unpacked: UnpackedState): string | null {
   const { header, runningHashes } = rebuild;
   const parts: readonly (readonly [string, boolean])[] = [
@@ -75,21 +85,27 @@ function assertMembersListed({ confState }: UnpackedState, { newest }: TrustRoot
 
 /**
  * Holds an unpacked snapshot against its state head.
- * @throws StoreError `snapshot_refused` if it has none, if no quorum signed it, or if it says something else
+ * @throws StoreError `snapshot_refused` if it has none, if too few signed it, or if it says something else
  */
-export function verifySnapshotState(rebuild: SnapshotRebuild, unpacked: UnpackedState): VerifiedStateHead {
+export function verifySnapshotState(
+  rebuild: SnapshotRebuild,
+  unpacked: UnpackedState,
+  signers: StateSigners,
+): VerifiedStateHead {
   const { chain, stateHead } = rebuild;
-  if (chain === null || stateHead === null) throw refuse("no quorum has signed the state: there is no state head");
-  const verified = verifiedHead(stateHead, chain);
+  if (chain === null || stateHead === null) throw refuse("nobody has signed the state: there is no state head");
+  const verified = verifiedHead(stateHead, chain, signers);
   const difference = differenceOf(verified.head, rebuild, unpacked);
-  if (difference !== null) throw refuse(`it differs from the state head that a quorum signed: ${difference}`);
+  if (difference !== null) throw refuse(`it differs from the state head that was signed: ${difference}`);
   assertMembersListed(unpacked, chain);
   return verified;
 }
 
-function verifiedHead(note: string, { newest }: TrustRootChain): VerifiedStateHead {
+function verifiedHead(note: string, { newest }: TrustRootChain, signers: StateSigners): VerifiedStateHead {
+  const { quorum } = newest.trustRoot;
+  const signersMin: Readonly<Record<StateSigners, number>> = { quorum, honest: honestSigners(quorum), alone: 1 };
   try {
-    return verifyStateHead(note, newest, nodeCrypto);
+    return verifyStateHead(note, newest, nodeCrypto, signersMin[signers]);
   } catch (cause) {
     if (!(cause instanceof StateHeadError)) throw cause;
     throw new StoreError("snapshot_refused", `the state head is refused: ${cause.code}: ${cause.message}`, { cause });

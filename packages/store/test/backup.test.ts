@@ -64,7 +64,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 
 function restore(file: BackupFile, url: string, change: Partial<RestoreBackupOptions> = {}): Promise<unknown> {
   return restoreBackup({
-    stateHead: "optional",
+    signers: "unsigned",
     file,
     url,
     nodeId: "d",

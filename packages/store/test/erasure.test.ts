@@ -143,7 +143,7 @@ describe("an erased client event id", () => {
     expect(stream.includes(Buffer.from(hash("salt one")))).toBe(false);
     const receiver = await migratedDatabase(server);
     await installSnapshot({
-      stateHead: "optional",
+      signers: "unsigned",
       url: receiver.url,
       manifest: snapshot.manifest,
       chunks,

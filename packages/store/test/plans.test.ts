@@ -197,7 +197,7 @@ describe("nor does one that writes", () => {
       const snapshot = await exportSnapshot({ url: from.url, directory, point: null });
       const chunks = await chunksOf(snapshot);
       await installSnapshot({
-        stateHead: "optional",
+        signers: "unsigned",
         url: to.url,
         manifest: snapshot.manifest,
         chunks,

@@ -80,7 +80,7 @@ describe("rules in a snapshot", () => {
 
   test("that the installing program does not have are refused", async () => {
     const { url } = await migratedDatabase(sending.server);
-    expect(await refusalOf(installSnapshot({ stateHead: "optional", url, ...raised, checks: ACCEPT_ALL }))).toBe(
+    expect(await refusalOf(installSnapshot({ signers: "unsigned", url, ...raised, checks: ACCEPT_ALL }))).toBe(
       "snapshot_refused",
     );
   });

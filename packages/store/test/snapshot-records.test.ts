@@ -56,7 +56,7 @@ async function streamOf(database: TestDatabase): Promise<Stream> {
 
 async function installed(stream: Stream): Promise<TestDatabase> {
   const receiver = await migratedDatabase(server);
-  await installSnapshot({ stateHead: "optional", url: receiver.url, ...stream, checks: ACCEPT_ALL });
+  await installSnapshot({ signers: "unsigned", url: receiver.url, ...stream, checks: ACCEPT_ALL });
   return receiver;
 }
 
@@ -215,7 +215,7 @@ describe("a stream that names what is not there is refused", () => {
   test.each(bad)("%s", async (_, leaf) => {
     const receiver = await migratedDatabase(server);
     const install = installSnapshot({
-      stateHead: "optional",
+      signers: "unsigned",
       url: receiver.url,
       ...withLeaf(leaf()),
       checks: ACCEPT_ALL,
@@ -245,7 +245,7 @@ describe("a stream that names what is not there is refused", () => {
     });
     const receiver = await migratedDatabase(server);
     const install = installSnapshot({
-      stateHead: "optional",
+      signers: "unsigned",
       url: receiver.url,
       ...forge(own.manifest, records),
       checks: ACCEPT_ALL,
@@ -261,7 +261,7 @@ describe("a snapshot is refused if its format", () => {
     const fitting = { totalBytes: bytes.length, chunkHashes: [sha256(bytes)], wholeHash: sha256(bytes) };
     const receiver = await migratedDatabase(server);
     const stream = { manifest: { ...own.manifest, ...fitting }, chunks: [bytes] };
-    const install = installSnapshot({ stateHead: "optional", url: receiver.url, ...stream, checks: ACCEPT_ALL });
+    const install = installSnapshot({ signers: "unsigned", url: receiver.url, ...stream, checks: ACCEPT_ALL });
     expect(await refusalOf(install)).toBe("snapshot_refused");
   });
 });

@@ -206,15 +206,13 @@ describe("what stops an installation", () => {
       throw broken;
     }
     const options = { url: receiver.url, manifest: sender.exported.manifest, checks: ACCEPT_ALL };
-    await expect(installSnapshot({ stateHead: "optional", ...options, chunks: breaking() })).rejects.toBe(broken);
+    await expect(installSnapshot({ signers: "unsigned", ...options, chunks: breaking() })).rejects.toBe(broken);
     async function* losing(): AsyncGenerator<Uint8Array> {
       yield* sender.chunks.slice(0, 1);
       await terminate(sender.server, "event-anchoring snapshot install");
       yield* sender.chunks.slice(1);
     }
-    expect(await refusalOf(installSnapshot({ stateHead: "optional", ...options, chunks: losing() }))).toBe(
-      "unavailable",
-    );
+    expect(await refusalOf(installSnapshot({ signers: "unsigned", ...options, chunks: losing() }))).toBe("unavailable");
     expect(await dump(receiver)).toEqual(before);
     expect((await sender.install(receiver.url)).point.index).toBe(sender.exported.manifest.raftIndex);
   });
@@ -223,8 +221,8 @@ describe("what stops an installation", () => {
     const receiver = await migratedDatabase(sender.server);
     const { exported, chunks } = sender;
     const { manifest } = exported;
-    const stateHead = "optional" as const;
-    const options = { url: receiver.url, manifest, chunks, checks: ACCEPT_ALL, stateHead, lockTimeoutMs: 100 };
+    const signers = "unsigned" as const;
+    const options = { url: receiver.url, manifest, chunks, checks: ACCEPT_ALL, signers, lockTimeoutMs: 100 };
     const store = await LedgerStore.open({ url: receiver.url });
     expect(await refusalOf(installSnapshot(options))).toBe("locked");
     await store.close();

@@ -82,7 +82,7 @@ afterAll(async () => {
 
 async function install(stream: Stream): Promise<string> {
   const { url } = await migratedDatabase(server);
-  const options = { url, ...stream, checks: ACCEPT_ALL, stateHead: "required" as const };
+  const options = { url, ...stream, checks: ACCEPT_ALL, signers: "quorum" as const };
   return installSnapshot(options).then(
     () => "installed",
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
@@ -105,7 +105,7 @@ function withHead(note: string): Promise<string> {
 describe("a snapshot with its state head", () => {
   test("is installed, and gives the sender's state tree", async () => {
     const receiver = await migratedDatabase(server);
-    await installSnapshot({ url: receiver.url, ...own, checks: ACCEPT_ALL, stateHead: "required" });
+    await installSnapshot({ url: receiver.url, ...own, checks: ACCEPT_ALL, signers: "quorum" });
     for (const table of ["tree_pages", "group_ids"]) {
       const rows = `SELECT to_jsonb(t) AS row FROM state.${table} t ORDER BY 1`;
       expect(await sql(superuserUrl(server, receiver), rows)).toEqual(await sql(superuserUrl(server, sender), rows));
@@ -148,7 +148,7 @@ describe("a lying sender cannot", () => {
     const keyHash = hash("a key of mine");
     return { ...key, keyHash, keyId: apiKeyIdOf(keyHash), scopes: ["read", "write", "revoke", "admin"] };
   };
-  const keyed = "it differs from the state head that a quorum signed: records, API keys or erasures";
+  const keyed = "it differs from the state head that was signed: records, API keys or erasures";
 
   test("add an API key", async () => {
     let isFirst = true;
@@ -195,13 +195,13 @@ describe("a lying sender cannot", () => {
       isFirst = false;
       return [{ ...record, clientEvent: { ...record.clientEvent, apiClientId: hash("mine").slice(0, 16) } }];
     });
-    expect(result).toBe("it differs from the state head that a quorum signed: client events");
+    expect(result).toBe("it differs from the state head that was signed: client events");
   });
 
   test("forget a group that was decided", async () => {
     let seen = 0;
     const dropped = await installAltered((record) => (record.type === "group_ids" && seen++ === 3 ? [] : [record]));
-    expect(dropped).toBe("it differs from the state head that a quorum signed: group ids");
+    expect(dropped).toBe("it differs from the state head that was signed: group ids");
   });
 
   test.each<[string, string, (header: SnapshotHeader) => Partial<SnapshotHeader>]>([
@@ -211,7 +211,7 @@ describe("a lying sender cannot", () => {
     ["set the time", "time", ({ stampMs }) => ({ stampMs: stampMs + 1 })],
     ["forget earlier groups", "group ids", () => ({ groupIdsHashBefore: hash("nothing") })],
   ])("%s", async (_, what, change) => {
-    expect(await withHeader(change)).toBe(`it differs from the state head that a quorum signed: ${what}`);
+    expect(await withHeader(change)).toBe(`it differs from the state head that was signed: ${what}`);
   });
 
   test("say another place or effect", async () => {
@@ -222,12 +222,12 @@ describe("a lying sender cannot", () => {
       { ...own.manifest, effect },
       records.map((record) => (record.type === "header" ? { ...record, effect } : record)),
     );
-    expect(await install(both)).toBe("it differs from the state head that a quorum signed: effect chain");
+    expect(await install(both)).toBe("it differs from the state head that was signed: effect chain");
   });
 
   test("bring no state head, or one that no quorum signed", async () => {
     const none = await installAltered((record) => (record.type === "state_head" ? [] : [record]));
-    expect(none).toBe("no quorum has signed the state: there is no state head");
+    expect(none).toBe("nobody has signed the state: there is no state head");
     expect(await withHead(signStateHead(head, ["a"]))).toContain("quorum_missing");
     expect(await withHead("no note")).toContain("malformed");
     const forged = signStateHead({ ...head, stateRoot: hash("mine") }, ["a", "b"]);
@@ -237,7 +237,7 @@ describe("a lying sender cannot", () => {
 
   test("bring a good state head of another entry", async () => {
     expect(await withHead(signStateHead({ ...head, raftIndex: head.raftIndex - 1 }, ["a", "b"]))).toBe(
-      "it differs from the state head that a quorum signed: log entry",
+      "it differs from the state head that was signed: log entry",
     );
   });
 

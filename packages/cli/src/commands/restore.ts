@@ -116,7 +116,7 @@ async function restore(
     throw new CliError(EXIT.invalid, "other_cluster", message);
   }
   const { point } = await restoreBackup({
-    stateHead: "optional",
+    signers: "unsigned",
     url: databaseUrl,
     file,
     nodeId,

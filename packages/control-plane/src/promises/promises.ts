@@ -1,7 +1,7 @@
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { furthest } from "@event-anchoring/store";
 import type { EntryId, RaftId, RaftIndex } from "raft-ts";
-import type { PeerPromises, PromiseFile, Promises, SignedHead } from "./promise-file.ts";
+import type { PeerPromises, PromiseFile, Promises, SignedHead, SignedState } from "./promise-file.ts";
 
 /** Where promises become durable; `save` resolves when they are. */
 export type PromiseStore = Pick<PromiseFile, "current" | "save">;
@@ -80,6 +80,12 @@ export class PromiseKeeper {
     for (const head of heads) signedHeads.set(bytesToHex(head.originFingerprint), head);
     this.#current = { ...this.#current, signedHeads };
     return this.#save();
+  }
+
+  /** Resolves when the state head is durable; only then may its signature leave. */
+  promiseStateHead(stateHead: SignedState): Promise<void> {
+    this.#current = { ...this.#current, stateHead };
+    return this.#file.save(this.#current);
   }
 
   /** Resolves when it is durable that the log may not keep this entry and those before it. */

@@ -133,6 +133,7 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
     lastAppend: { index: 0, term: 0 },
     reached: { index: 0, term: 0 },
     peers: new Map(),
+    stateHead: null,
     forgetLogTo: 0,
     mayLackNewest: false,
   };

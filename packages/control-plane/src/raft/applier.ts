@@ -41,10 +41,14 @@ export interface ApplierOptions {
   readonly beforeAdvance: (decision: EntryDecision) => void;
   /** Resolves once it is remembered outside the database that the log may not keep the entry. */
   readonly beforeForgetting: (decision: EntryDecision) => Promise<void>;
+  /** The state in memory goes ahead of the database, until `onWritten`. */
+  readonly onAdvancing: () => void;
   /** State advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
   readonly onAdvanced: (decision: EntryDecision) => void;
   /** The transaction is on its way. Whoever waits for an outcome is served here. */
   readonly onDecided: (entry: LedgerEntry, decision: EntryDecision) => void;
+  /** The entry's effects are in the database. No later entry is decided before this resolves. */
+  readonly onWritten: (applied: AppliedEntry, isStatePoint: boolean) => Promise<void>;
   /** The entry's effects are in the database. */
   readonly onApplied: (entry: { index: RaftIndex; term: number }) => void;
 }
@@ -105,15 +109,18 @@ export class Applier {
     const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
     if (decision.isToBeForgotten) await this.#options.beforeForgetting(decision);
     this.#options.beforeAdvance(decision);
+    this.#options.onAdvancing();
     advance(state, decision);
     this.#options.onAdvanced(decision);
-    const applied = target.apply({ decision, confState });
+    const applying = target.apply({ decision, confState });
+    let applied: AppliedEntry;
     try {
       this.#options.onDecided(entry, decision);
     } finally {
       // Also when a waiter fails: a write under way is never left without anybody to hear of its end.
-      await applied;
+      applied = await applying;
     }
+    await this.#options.onWritten(applied, decision.isStatePoint || confState !== null);
     this.#options.cache.noteApplied(index);
     this.#options.onApplied({ index, term });
   }

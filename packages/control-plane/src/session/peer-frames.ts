@@ -13,6 +13,7 @@ import type { Proposals } from "../proposals/proposals.ts";
 import type { SessionComparison } from "./session-comparison.ts";
 import type { SessionNetwork } from "./session-options.ts";
 import type { SessionPeers } from "./session-peers.ts";
+import type { SessionStates } from "../state-heads/session-states.ts";
 import { type StepGuardView, judgeStep } from "../raft/step-guard.ts";
 
 /** What only a leader says. */
@@ -31,6 +32,7 @@ export interface PeerFramesOptions {
   readonly certifier: Certifier;
   readonly truth: SessionComparison;
   readonly failover: Failover;
+  readonly states: SessionStates;
   readonly clockGuard: ClockGuard;
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
@@ -101,6 +103,9 @@ export class PeerFrames {
         break;
       case "progress":
         this.#options.peers.onProgress(from, frame.progress);
+        break;
+      case "state_signatures":
+        this.#options.states.heads.onSignatures(from, frame.items, frame.asks);
         break;
       case "proposals":
         this.#onProposals(from, frame);

@@ -4,6 +4,7 @@ export const PERIOD_MS = {
   /** Deadlines are looked at this often; an answer is late by no more. */
   sweep: 25,
   resendUncovered: 50,
+  resendState: 1000,
   clockReport: 1000,
   leaderLook: 500,
   membershipLook: 250,

@@ -63,9 +63,17 @@ export class SessionComparison {
   }
 
   #onEffectDiffers(nodeId: string, raftIndex: number): void {
-    const detail = `another effect chain at log index ${raftIndex}`;
+    this.#haltIfAlone(nodeId, raftIndex, `another effect chain at log index ${raftIndex}`);
+  }
+
+  #haltIfAlone(nodeId: string, raftIndex: number, detail: string): void {
     if (!this.#isAlone(nodeId, `${raftIndex}`, detail)) return;
     this.#end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
+  }
+
+  /** A peer has signed another state head after the same entry: its effects, keys or members are not this node's. */
+  onStateDiffers(nodeId: string, raftIndex: number): void {
+    this.#haltIfAlone(nodeId, raftIndex, `another state after log index ${raftIndex}`);
   }
 
   /** Why this command cannot be proposed: it would grow an origin that has stopped. Null: it would not. */

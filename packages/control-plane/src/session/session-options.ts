@@ -65,6 +65,8 @@ export interface SessionOptions {
   /** Of the log as it was loaded. */
   readonly logSizes: LogSizes;
   readonly state: LedgerState;
+  /** Root of the state tree in the tables. */
+  readonly stateRoot: Uint8Array;
   /** The newest recorded certificate of each origin. */
   readonly recorded: readonly Certificate[];
   readonly cache: PayloadCache;

@@ -28,7 +28,9 @@ import { PERIOD_MS } from "./periods.ts";
 import { Proposals, type Submission } from "../proposals/proposals.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import { contradictionOf } from "../membership/known-trust-root.ts";
-import { SessionMembership } from "../membership/session-membership.ts";
+import { membershipOf } from "./membership-of.ts";
+import type { SessionMembership } from "../membership/session-membership.ts";
+import { SessionStates } from "../state-heads/session-states.ts";
 import { SessionComparison } from "./session-comparison.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
 import { SessionPeers } from "./session-peers.ts";
@@ -52,6 +54,7 @@ export class Session {
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
   readonly truth: SessionComparison;
+  readonly states: SessionStates;
   readonly #options: SessionOptions;
   readonly #arrivals: EntryArrivals;
   readonly #driver: Driver;
@@ -74,7 +77,10 @@ export class Session {
     options.known.learn(trustRootsOf(options.state).map(({ note }) => note));
     options.known.learn(options.restoration?.trustRoots ?? []);
     for (const trustRoot of options.known.versions) this.members.learn(trustRoot);
-    this.membership = this.#makeMembership();
+    this.membership = membershipOf(options, this, {
+      propose: (change) => this.#driver.proposeConfChange(change),
+      onRetired: (detail) => this.#fence("retired", detail),
+    });
     const { clock } = options.environment;
     this.clockGuard = new ClockGuard(clock, () => this.membership.voters());
     this.peers = new SessionPeers(options, this, {
@@ -84,6 +90,7 @@ export class Session {
     });
     this.#periodics = new Periodics(clock);
     this.truth = new SessionComparison(options, this, (end) => this.#end(end));
+    this.states = new SessionStates(options, this, (end) => this.#end(end));
     this.certifier = this.#makeCertifier();
     this.proposals = this.#makeProposals();
     this.#leadership = new Leadership({
@@ -135,6 +142,7 @@ export class Session {
       this.upkeep.compaction.sweep();
     });
     this.#every(PERIOD_MS.resendUncovered, () => this.certifier.resendUncovered(PERIOD_MS.resendUncovered));
+    this.#every(PERIOD_MS.resendState, () => this.states.heads.resend());
     this.#every(PERIOD_MS.clockReport, () => this.#reportClock());
     this.#every(
       PERIOD_MS.leaderLook,
@@ -235,6 +243,7 @@ export class Session {
     this.proposals.close();
     this.certifier.close();
     this.peers.close();
+    this.states.close();
     this.#options.observer?.close();
     this.#driver.node.free();
   }
@@ -310,6 +319,8 @@ export class Session {
       beforeForgetting: ({ index }) => promises.promiseToForget(index),
       onAdvanced: (decision) => this.#onAdvanced(decision),
       onDecided: (entry, decision) => this.#onDecided(entry, decision),
+      onAdvancing: () => this.states.onAdvancing(),
+      onWritten: ({ stateRoot }, isStatePoint) => this.states.onApplied(stateRoot, isStatePoint),
       onApplied: (entry) => this.#onApplied(entry),
     });
     return (entries) => applier.apply(entries);
@@ -331,25 +342,6 @@ export class Session {
     this.proposals.onDecided(entry, decision);
     this.upkeep.judgeStamp(entry, decision.index);
     this.#reads.onApplied();
-  }
-
-  #makeMembership(): SessionMembership {
-    const { environment, identity, node, confState, known, network, promises } = this.#options;
-    return new SessionMembership({
-      environment,
-      identity,
-      node,
-      confState,
-      members: this.members,
-      known,
-      restoration: this.#options.restoration ?? null,
-      applied: () => this.state.trustRootChain?.newest.trustRoot ?? null,
-      propose: (change) => this.#driver.proposeConfChange(change),
-      transferLeadership: () => this.transferLeadership(),
-      network,
-      promises,
-      onRetired: (detail) => this.#fence("retired", detail),
-    });
   }
 
   #makeCertifier(): Certifier {
@@ -417,6 +409,7 @@ export class Session {
       certifier: this.certifier,
       truth: this.truth,
       failover: this.failover,
+      states: this.states,
       clockGuard: this.clockGuard,
       proposals: this.proposals,
       leaderQueue: this.leaderQueue,

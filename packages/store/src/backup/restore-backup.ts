@@ -14,8 +14,8 @@ export interface RestoreBackupOptions {
   readonly nodeId: string;
   /** Throwing refuses the backup; the caller gets that very error. Called before any leaf is looked at. */
   readonly judgeChain: (chain: TrustRootChain) => void;
-  /** `optional`: a backup that no quorum has signed is taken as well, on the operator's word. */
-  readonly stateHead: "required" | "optional";
+  /** `unsigned`: a backup that no quorum has signed is taken as well, on the operator's word. */
+  readonly signers: "quorum" | "unsigned";
   /** A new group's voters and the signed trust roots that it applies first; null: the node joins the living group. */
   readonly newGroup: { readonly voters: readonly RaftId[]; readonly trustRoots: readonly string[] } | null;
   readonly onProgress?: (bytes: number, ofBytes: number) => void;
@@ -35,7 +35,7 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Inst
     url,
     manifest,
     chunks: file.pieces(),
-    stateHead: options.stateHead,
+    signers: options.signers,
     checks: {
       trustRoots: (chain) => {
         if (chain !== null) judgeChain(chain);

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import {
   ByteReader,
+  ZERO_32,
   ByteWriter,
   DecodeError,
   InvalidBytesError,
@@ -24,6 +25,13 @@ export interface SignedHead {
   readonly raftTerm: Term;
   /** Unix seconds written into the cosignature. */
   readonly timeS: number;
+}
+
+/** The newest state head that this node has signed. */
+export interface SignedState {
+  readonly raftIndex: RaftIndex;
+  /** SHA-256 of its text, 32 bytes. */
+  readonly textHash: Uint8Array;
 }
 
 /** What one peer has said of its log, signed by its auth key: the newest that this node was told. */
@@ -62,6 +70,8 @@ export interface Promises {
   readonly vote: RaftId;
   /** By origin fingerprint in hex. */
   readonly signedHeads: ReadonlyMap<string, SignedHead>;
+  /** null: none. */
+  readonly stateHead: SignedState | null;
   readonly postgres: PostgresPosition;
   /** The last entry known to be durable in the database, or one that it is about to go back to: see `reached`. */
   readonly lastAppend: EntryId;
@@ -91,7 +101,7 @@ export function brokenPromise(previous: Promises, next: Promises): string | null
   if (isBefore(next.reached, previous.reached))
     return `a log that reached ${next.reached.index} after ${previous.reached.index}`;
   if (next.forgetLogTo < previous.forgetLogTo) return `forgetting to ${next.forgetLogTo} after ${previous.forgetLogTo}`;
-  return brokenHead(previous, next) ?? brokenPeer(previous, next);
+  return brokenHead(previous, next) ?? brokenState(previous, next) ?? brokenPeer(previous, next);
 }
 
 /** Raft's order of logs: by last term, then by length. */
@@ -114,6 +124,13 @@ function brokenHead(previous: Promises, next: Promises): string | null {
     }
   }
   return null;
+}
+
+function brokenState({ stateHead: known }: Promises, { stateHead: later }: Promises): string | null {
+  if (known === null) return null;
+  if (later === null || later.raftIndex < known.raftIndex) return `no state head of entry ${known.raftIndex}`;
+  const isOther = later.raftIndex === known.raftIndex && !equalBytes(later.textHash, known.textHash);
+  return isOther ? `a second state head of entry ${known.raftIndex}` : null;
 }
 
 function brokenPeer(previous: Promises, next: Promises): string | null {
@@ -247,10 +264,10 @@ export function encodePromises(promises: Promises): Uint8Array {
       .bytes(peer.lifeId, 16);
     writer.u64(peer.term).u64(peer.index).bytes(peer.signature, 64);
   }
-  return writer
-    .u64(promises.forgetLogTo)
-    .u8(promises.mayLackNewest ? 1 : 0)
-    .finish();
+  const { forgetLogTo, mayLackNewest, stateHead } = promises;
+  writer.u64(forgetLogTo).u8(mayLackNewest ? 1 : 0);
+  writer.u64(stateHead?.raftIndex ?? 0).bytes(stateHead?.textHash ?? ZERO_32, 32);
+  return writer.finish();
 }
 
 function sortedEntries<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
@@ -275,9 +292,11 @@ export function decodePromises(bytes: Uint8Array): Promises {
   const forgetLogTo = reader.u64();
   const flag = reader.u8();
   if (flag > 1) throw new DecodeError("value_invalid", `${flag} is neither 0 nor 1`);
+  const stateHead = { raftIndex: reader.u64(), textHash: reader.bytes(32) };
   reader.finish();
-  const remembered = { signedHeads, postgres, lastAppend, reached, peers, forgetLogTo, mayLackNewest: flag === 1 };
-  return { clusterId, nodeId, pairId, incarnation, term, vote, ...remembered };
+  const remembered = { signedHeads, stateHead: stateHead.raftIndex === 0 ? null : stateHead, postgres, lastAppend };
+  const others = { reached, peers, forgetLogTo, mayLackNewest: flag === 1 };
+  return { clusterId, nodeId, pairId, incarnation, term, vote, ...remembered, ...others };
 }
 
 function readMap<Value>(reader: ByteReader, readItem: (from: ByteReader) => [string, Value]): Map<string, Value> {

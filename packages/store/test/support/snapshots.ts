@@ -72,7 +72,7 @@ export async function startSender(): Promise<Sender> {
     exported,
     chunks: own.chunks,
     install: (url, stream = own, checks = ACCEPT_ALL) =>
-      installSnapshot({ stateHead: "optional", url, ...stream, checks, ruleTable: NEXT_RULES }),
+      installSnapshot({ signers: "unsigned", url, ...stream, checks, ruleTable: NEXT_RULES }),
     close: async () => {
       await exported.close();
       await harness.store.close();

@@ -286,7 +286,8 @@ export class SimulatedMachine {
         return endpoint;
       },
       loadEngine: async () => watched,
-      exportSnapshot: () => snapshots.export(this.database),
+      openStateHold: async () => snapshots.hold(this.database),
+      exportSnapshot: (point) => snapshots.export(point),
       installSnapshot: (options) => snapshots.install(this.database, options),
     };
   }

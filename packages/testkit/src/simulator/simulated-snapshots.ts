@@ -1,34 +1,55 @@
-import type { OpenExport } from "@event-anchoring/control-plane";
-import { restoreLedgerState } from "@event-anchoring/ledger";
+import type { OpenExport, OpenStateHold } from "@event-anchoring/control-plane";
+import { type LedgerState, restoreLedgerState, stateHeadOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex } from "@event-anchoring/protocol";
-import { type InstallSnapshotOptions, type InstalledSnapshot, StoreError } from "@event-anchoring/store";
+import { bytesToHex, formatStateHead, hexToBytes, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
+import {
+  type InstallSnapshotOptions,
+  type InstalledSnapshot,
+  type SignedStatePoint,
+  StoreError,
+} from "@event-anchoring/store";
 import type { Bugs } from "./planted-bugs.ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
 import type { AppliedRow } from "./database-parts.ts";
 import type { SimulatedDatabase } from "./simulated-database.ts";
 import type { Seeded } from "./seeded.ts";
+import { SimulatedTables } from "./simulated-tables.ts";
 import { originRowsOf, rootIn, storedLedgerOf } from "./stored-ledger-of.ts";
 
 /** States on their way from one machine to another. */
 export class SimulatedSnapshots {
   readonly #random: Seeded;
   readonly #bugs: Bugs;
-  readonly #states = new Map<string, readonly AppliedRow[]>();
+  readonly #held = new Map<string, readonly AppliedRow[]>();
+  readonly #states = new Map<string, { readonly applied: readonly AppliedRow[]; readonly stateHead: string }>();
 
   constructor(random: Seeded, bugs: Bugs) {
     this.#random = random;
     this.#bugs = bugs;
   }
 
-  async export(database: SimulatedDatabase): Promise<OpenExport> {
-    const applied = this.#bugs.has("snapshot_below_promise") ? shortened(database.applied) : [...database.applied];
+  /** Pins what a database has applied, as of the moment it is asked to. */
+  hold(database: SimulatedDatabase): OpenStateHold {
+    const databaseSnapshot = this.#name();
+    return {
+      hold: async () => {
+        const applied = this.#bugs.has("snapshot_below_promise") ? shortened(database.applied) : [...database.applied];
+        this.#held.set(databaseSnapshot, applied);
+        return { databaseSnapshot, raftIndex: applied.at(-1)?.decision.index ?? 0 };
+      },
+      release: async () => {
+        this.#held.delete(databaseSnapshot);
+      },
+    };
+  }
+
+  async export({ databaseSnapshot, stateHead }: SignedStatePoint): Promise<OpenExport> {
+    const applied = this.#held.get(databaseSnapshot) ?? [];
     const last = applied.at(-1)?.decision;
     if (last === undefined) throw new StoreError("unavailable", "there is no state yet");
-    const snapshotId = new Uint8Array(16);
-    this.#random.fill(snapshotId);
-    const key = bytesToHex(snapshotId);
-    this.#states.set(key, applied);
+    const key = this.#name();
+    const snapshotId = hexToBytes(key);
+    this.#states.set(key, { applied, stateHead });
     const chunk = snapshotId;
     const chunkHash = nodeCrypto.sha256(chunk);
     const { index: raftIndex, term: raftTerm, effect } = last;
@@ -50,16 +71,25 @@ export class SimulatedSnapshots {
     };
   }
 
+  #name(): string {
+    const bytes = new Uint8Array(16);
+    this.#random.fill(bytes);
+    return bytesToHex(bytes);
+  }
+
   async install(
     database: SimulatedDatabase,
-    { manifest, chunks, checks, ruleTable }: Omit<InstallSnapshotOptions, "url">,
+    { manifest, chunks, checks, ruleTable, signers }: Omit<InstallSnapshotOptions, "url">,
   ): Promise<InstalledSnapshot> {
     const received: Uint8Array[] = [];
     for await (const chunk of chunks) received.push(chunk);
-    const applied = this.#states.get(bytesToHex(received[0] ?? new Uint8Array()));
-    if (applied === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
+    const state = this.#states.get(bytesToHex(received[0] ?? new Uint8Array()));
+    if (state === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
+    const { applied, stateHead } = state;
     const decisions = applied.map(({ decision }) => decision);
-    await checks.trustRoots(restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto, ruleTable).trustRootChain);
+    const ledger = restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto, ruleTable);
+    await checks.trustRoots(ledger.trustRootChain);
+    if (!this.#bugs.has("snapshot_below_promise")) assertSigned(applied, ledger, stateHead, signers);
     for (const { originFingerprint, leaves } of originRowsOf(decisions).values()) {
       const rootAt = async (treeSize: number): Promise<Uint8Array> => {
         const root = rootIn(decisions, originFingerprint, treeSize);
@@ -81,6 +111,26 @@ export class SimulatedSnapshots {
     database.install(applied, point, this.#bugs.has("snapshot_without_lookups"));
     const confState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
     return { point, confState };
+  }
+}
+
+/** As the real installation holds a snapshot against its state head, with the same verifier. */
+function assertSigned(
+  applied: readonly AppliedRow[],
+  ledger: LedgerState,
+  note: string,
+  signers: InstallSnapshotOptions["signers"],
+): void {
+  const newest = ledger.trustRootChain?.newest;
+  if (newest === undefined) throw new StoreError("snapshot_refused", "there is no trust root in it");
+  const signersMin = signers === "alone" ? 1 : honestSigners(newest.trustRoot.quorum);
+  const { head } = verifyStateHead(note, newest, simulatedCrypto, signersMin);
+  const tables = new SimulatedTables();
+  for (const { decision } of applied) tables.apply(decision);
+  const members = applied.findLast(({ confState }) => confState !== null)?.confState ?? head.members;
+  const own = stateHeadOf(ledger, { members, stateRoot: tables.stateRoot });
+  if (own === null || formatStateHead(own) !== formatStateHead(head)) {
+    throw new StoreError("snapshot_refused", "it differs from the state head that was signed");
   }
 }
 

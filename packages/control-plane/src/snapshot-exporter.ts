@@ -1,0 +1,153 @@
+import { decodeSnapshotChunkRequest, encodeSnapshotManifest } from "@event-anchoring/control-contract";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { StoreError } from "@event-anchoring/store";
+import type { RaftIndex } from "raft-ts";
+import type { Clock, Logger, Timer } from "./environment.ts";
+import type { Machine, OpenExport } from "./machine.ts";
+import type { SessionStates } from "./state-heads/session-states.ts";
+import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "./transport/network-types.ts";
+
+/** Each export is as large as the leaves, and keeps the log from being compacted. */
+const EXPORTS_MAX = 2;
+/** A peer that asks within this time of an export's making shares it: the log still holds what follows. */
+const SHARED_MS = 60_000;
+/** An export of which no chunk was asked for in this time is let go. */
+const IDLE_MS = 60_000;
+const EXPORT_MAX_MS = 60 * 60_000;
+
+const BUSY: UnaryAnswer = { status: 503, body: new Uint8Array() };
+const UNKNOWN: UnaryAnswer = { status: 404, body: new Uint8Array() };
+
+export interface SnapshotExporterOptions {
+  readonly machine: Pick<Machine, "openStateHold" | "exportSnapshot">;
+  readonly session: () => { readonly states: Pick<SessionStates, "holdSigned"> } | null;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface SharedExport {
+  readonly made: OpenExport;
+  readonly madeMs: number;
+  /** Node ids of those who take it. */
+  readonly takers: Set<string>;
+  readonly expiry: Timer;
+  idle: Timer;
+}
+
+/**
+ * Hands this node's state, as a quorum has signed it, to peers that have fallen behind the log: chunks by number, as
+ * often as asked for. One export for each point, shared by all who ask soon enough, one for each peer, two in all;
+ * it ends when nobody takes it any more. While one is open the log keeps what follows it.
+ */
+export class SnapshotExporter {
+  readonly #options: SnapshotExporterOptions;
+  readonly #exports = new Map<string, SharedExport>();
+  #making: Promise<SharedExport> | null = null;
+
+  constructor(options: SnapshotExporterOptions) {
+    this.#options = options;
+  }
+
+  /** The log must not be compacted beyond this index; null: no export is open. */
+  get pinnedIndex(): RaftIndex | null {
+    const indexes = [...this.#exports.values()].map(({ made }) => made.manifest.raftIndex);
+    return indexes.length === 0 ? null : Math.min(...indexes);
+  }
+
+  async manifest({ from, signal }: UnaryRequest): Promise<UnaryAnswer> {
+    const taker = takerOf(from);
+    this.leave(taker);
+    const shared = this.#shared() ?? (await this.#make());
+    if (shared === null) return BUSY;
+    if (signal.aborted) {
+      this.#endIfUnused(shared);
+      return BUSY;
+    }
+    shared.takers.add(taker);
+    return { status: 200, body: encodeSnapshotManifest(shared.made.manifest) };
+  }
+
+  async chunk({ from, body }: UnaryRequest): Promise<UnaryAnswer> {
+    const { snapshotId, chunkIndex } = decodeSnapshotChunkRequest(body);
+    const open = this.#exports.get(bytesToHex(snapshotId));
+    if (open === undefined || !open.takers.has(takerOf(from))) return UNKNOWN;
+    if (chunkIndex >= open.made.manifest.chunkHashes.length) return UNKNOWN;
+    open.idle.cancel();
+    open.idle = this.#options.clock.startTimer(IDLE_MS, () => this.#end(open));
+    return { status: 200, body: await open.made.chunk(chunkIndex) };
+  }
+
+  /** A peer is gone, or asks anew: what it took ends unless others take it too. */
+  leave(nodeId: string): void {
+    for (const open of this.#exports.values()) {
+      if (open.takers.delete(nodeId)) this.#endIfUnused(open);
+    }
+  }
+
+  async close(): Promise<void> {
+    // One that fails has told those who asked for it.
+    if (this.#making !== null) await Promise.allSettled([this.#making]);
+    await Promise.all([...this.#exports.values()].map((open) => this.#release(open)));
+  }
+
+  #shared(): SharedExport | null {
+    const sinceMs = this.#options.clock.monotonicMs() - SHARED_MS;
+    return [...this.#exports.values()].findLast(({ madeMs }) => madeMs >= sinceMs) ?? null;
+  }
+
+  /** null: as many are open as may be. Those who ask meanwhile get the same. @throws StoreError */
+  async #make(): Promise<SharedExport | null> {
+    if (this.#making !== null) return this.#making;
+    if (this.#exports.size >= EXPORTS_MAX) return null;
+    this.#making = this.#export();
+    try {
+      return await this.#making;
+    } finally {
+      this.#making = null;
+    }
+  }
+
+  async #export(): Promise<SharedExport> {
+    const { machine, session, clock, logger } = this.#options;
+    const states = session()?.states;
+    if (states === undefined) throw new StoreError("unavailable", "this node does not serve");
+    const hold = await machine.openStateHold();
+    try {
+      const made = await machine.exportSnapshot(await states.holdSigned(hold));
+      const { snapshotId, raftIndex, totalBytes } = made.manifest;
+      const open: SharedExport = {
+        made,
+        madeMs: clock.monotonicMs(),
+        takers: new Set(),
+        expiry: clock.startTimer(EXPORT_MAX_MS, () => this.#end(open)),
+        idle: clock.startTimer(IDLE_MS, () => this.#end(open)),
+      };
+      this.#exports.set(bytesToHex(snapshotId), open);
+      logger.info("snapshot_exported", { raftIndex, totalBytes });
+      return open;
+    } finally {
+      await hold.release();
+    }
+  }
+
+  #endIfUnused(open: SharedExport): void {
+    if (open.takers.size === 0) this.#end(open);
+  }
+
+  #end(open: SharedExport): void {
+    this.#release(open).catch((error: unknown) => {
+      this.#options.logger.warn("snapshot_release_failed", { reason: String(error) });
+    });
+  }
+
+  async #release(open: SharedExport): Promise<void> {
+    if (!this.#exports.delete(bytesToHex(open.made.manifest.snapshotId))) return;
+    open.idle.cancel();
+    open.expiry.cancel();
+    await open.made.close();
+  }
+}
+
+function takerOf(from: UnaryIdentity): string {
+  return from.kind === "node" ? from.nodeId : "";
+}

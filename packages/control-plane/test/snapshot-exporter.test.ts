@@ -1,0 +1,147 @@
+/** Who gets a state, how many at a time, and when it is let go. */
+import { beforeEach, expect, test } from "@jest/globals";
+import { decodeSnapshotManifest, encodeSnapshotChunkRequest } from "@event-anchoring/control-contract";
+import type { OpenExport } from "../src/machine.ts";
+import { SnapshotExporter } from "../src/snapshot-exporter.ts";
+import type { UnaryAnswer, UnaryRequest } from "../src/transport/network-types.ts";
+import { type Deferred, StepClock, deferred, quietLogger, settle } from "./doubles.ts";
+
+const CHUNK = new Uint8Array(10).fill(7);
+
+let clock: StepClock;
+let made: number;
+let closed: number[];
+let held: number;
+let gate: Deferred | null;
+let exporter: SnapshotExporter;
+
+function exported(number: number): OpenExport {
+  return {
+    manifest: {
+      snapshotId: new Uint8Array(16).fill(number),
+      raftIndex: number * 10,
+      raftTerm: 1,
+      effect: new Uint8Array(32),
+      chunkBytes: 10,
+      totalBytes: 10,
+      chunkHashes: [new Uint8Array(32)],
+      wholeHash: new Uint8Array(32),
+    },
+    chunk: async () => CHUNK,
+    close: async () => void closed.push(number),
+  };
+}
+
+beforeEach(() => {
+  clock = new StepClock();
+  made = 0;
+  closed = [];
+  held = 0;
+  gate = null;
+  exporter = new SnapshotExporter({
+    clock,
+    logger: quietLogger,
+    session: () => ({ states: { holdSigned: async () => ({ databaseSnapshot: "s", stateHead: "n", raftIndex: 1 }) } }),
+    machine: {
+      openStateHold: async () => {
+        held++;
+        return { hold: async () => ({ databaseSnapshot: "s", raftIndex: 1 }), release: async () => void held-- };
+      },
+      exportSnapshot: async () => {
+        await gate?.promise;
+        return exported(++made);
+      },
+    },
+  });
+});
+
+function request(
+  nodeId: string,
+  body: Uint8Array = new Uint8Array(),
+  signal = new AbortController().signal,
+): UnaryRequest {
+  return { from: { kind: "node", nodeId }, body, signal };
+}
+
+function bodyOf(answer: UnaryAnswer): Uint8Array {
+  if (!("body" in answer)) throw new Error("a body was due");
+  return answer.body;
+}
+
+async function taken(nodeId: string): Promise<Uint8Array> {
+  return decodeSnapshotManifest(bodyOf(await exporter.manifest(request(nodeId)))).snapshotId;
+}
+
+async function chunkOf(nodeId: string, snapshotId: Uint8Array): Promise<number> {
+  return (await exporter.chunk(request(nodeId, encodeSnapshotChunkRequest({ snapshotId, chunkIndex: 0 })))).status;
+}
+
+test("peers that ask within a minute share one export, also while it is being made", async () => {
+  gate = deferred();
+  const both = [taken("b"), taken("c")];
+  gate.resolve();
+  expect(await Promise.all(both)).toEqual([new Uint8Array(16).fill(1), new Uint8Array(16).fill(1)]);
+  expect(await taken("d")).toEqual(new Uint8Array(16).fill(1));
+  expect(made).toBe(1);
+  expect(held).toBe(0);
+  expect(exporter.pinnedIndex).toBe(10);
+});
+
+test("two are open at the most: a third is refused until one ends", async () => {
+  const first = await taken("b");
+  clock.advance(40_000);
+  expect(await chunkOf("b", first)).toBe(200);
+  clock.advance(30_000);
+  const second = await taken("c");
+  expect(await chunkOf("b", first)).toBe(200);
+  clock.advance(55_000);
+  expect(await chunkOf("b", first)).toBe(200);
+  expect(await chunkOf("c", second)).toBe(200);
+  clock.advance(10_000);
+  expect((await exporter.manifest(request("d"))).status).toBe(503);
+  exporter.leave("b");
+  expect(closed).toEqual([1]);
+  expect(await taken("d")).toEqual(new Uint8Array(16).fill(3));
+});
+
+test("a peer has one: it ends when the peer asks again later, or is gone", async () => {
+  const first = await taken("b");
+  clock.advance(59_000);
+  expect(await chunkOf("b", first)).toBe(200);
+  clock.advance(2000);
+  await taken("b");
+  expect(closed).toEqual([1]);
+  expect(await chunkOf("b", first)).toBe(404);
+  exporter.leave("b");
+  expect(closed).toEqual([1, 2]);
+  expect(exporter.pinnedIndex).toBeNull();
+});
+
+test("who did not ask for it gets no chunk", async () => {
+  expect(await chunkOf("c", await taken("b"))).toBe(404);
+});
+
+test("it is let go when nobody takes a chunk for a minute, and after an hour in any case", async () => {
+  await taken("b");
+  clock.advance(60_000);
+  expect(closed).toEqual([1]);
+  const second = await taken("b");
+  for (let minute = 0; minute < 61; minute++) {
+    clock.advance(59_000);
+    await chunkOf("b", second);
+  }
+  clock.advance(59_000);
+  expect(closed).toEqual([1, 2]);
+});
+
+test("a peer that is gone before it is made leaves nothing open", async () => {
+  gate = deferred();
+  const gone = new AbortController();
+  const answer = exporter.manifest(request("b", new Uint8Array(), gone.signal));
+  gone.abort();
+  gate.resolve();
+  expect((await answer).status).toBe(503);
+  await settle();
+  expect(closed).toEqual([1]);
+  expect(exporter.pinnedIndex).toBeNull();
+});

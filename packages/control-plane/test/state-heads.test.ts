@@ -1,0 +1,146 @@
+/** State heads of a cluster in memory: what every node signs, when, and what is made of it. Time is the test's. */
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { stateHeadOf } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { type TrustRoot, type VerifiedStateHead, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
+import type { HeldState } from "@event-anchoring/store";
+import type { OpenStateHold } from "../src/state-heads/session-states.ts";
+import { anchor, decided, readyCluster } from "./cluster-steps.ts";
+import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand } from "./memory-cluster.ts";
+
+let cluster: MemoryCluster;
+let a: MemoryNode;
+
+beforeEach(async () => {
+  cluster = await readyCluster();
+  a = cluster.node("a");
+});
+
+function verified(node: MemoryNode, note: string, signersMin?: number): VerifiedStateHead {
+  const chain = node.live().state.trustRootChain;
+  if (chain === null) throw new Error("a trust root was due");
+  return verifyStateHead(note, chain.newest, nodeCrypto, signersMin);
+}
+
+function newestNote(nodeId: string): string {
+  return cluster.node(nodeId).live().states.heads.newest?.note ?? "";
+}
+
+function rootOf(node: MemoryNode): TrustRoot {
+  return node.live().trustRoot();
+}
+
+const newestIndexes = (): readonly (number | undefined)[] =>
+  cluster.nodes.map(({ session }) => session?.states.heads.newest?.raftIndex);
+
+/** What a database would do, for a node whose tables are in memory. */
+function holdOf(node: MemoryNode): OpenStateHold {
+  return {
+    hold: async (): Promise<HeldState> => ({
+      databaseSnapshot: "held",
+      raftIndex: node.tables.decisions.at(-1)?.index ?? 0,
+    }),
+    release: async () => {},
+  };
+}
+
+describe("a state head", () => {
+  test("is signed by every node after an entry that changes API keys, and is the same everywhere", async () => {
+    const notes = cluster.nodes.map((node) => node.live().states.heads.newest?.note ?? "");
+    const heads = notes.map((note) => verified(a, note).head);
+    expect(heads[1]).toEqual(heads[0]);
+    expect(heads[2]).toEqual(heads[0]);
+    expect(heads[0]?.stateRoot).toEqual(a.tables.rows.stateRoot);
+    expect(heads[0]?.members.voters).toHaveLength(3);
+  });
+
+  test("is not signed after events: they change nothing but the running hashes", async () => {
+    const before = newestIndexes();
+    await anchor(cluster, a, 1, "an id of a client");
+    expect(newestIndexes()).toEqual(before);
+    const marked = a.live();
+    const members = marked.membership.confState;
+    const head = stateHeadOf(marked.state, { members, stateRoot: a.tables.rows.stateRoot });
+    expect(head?.clientEventsHash).not.toEqual(new Uint8Array(32));
+  });
+
+  test("is promised before it is signed", () => {
+    for (const { saved, session } of cluster.nodes) {
+      const promised = saved.at(-1)?.stateHead;
+      expect(promised?.raftIndex).toBe(session?.states.heads.newest?.raftIndex);
+    }
+  });
+
+  test("below a promised one is not signed", async () => {
+    const b = cluster.node("b");
+    const raftIndex = a.live().state.appliedIndex + 100;
+    cluster.crash(a);
+    a.promises = { ...a.promises, stateHead: { raftIndex, textHash: new Uint8Array(32) } };
+    cluster.start(a);
+    await cluster.until(() => a.session !== null && cluster.leader() !== null, "a is back");
+    await decided(cluster, b, { kind: "mark_state_point" }, 800);
+    expect(verified(b, newestNote("b")).signers).toEqual(["b", "c"]);
+  });
+
+  test("that was promised with another text stops the node: it has not computed the same state twice", async () => {
+    const promised = a.promises.stateHead;
+    if (promised === null) throw new Error("a promise was due");
+    a.promises = { ...a.promises, stateHead: { raftIndex: promised.raftIndex + 1, textHash: new Uint8Array(32) } };
+    cluster.crash(a);
+    cluster.start(a);
+    const applied = (): boolean => (a.session?.state.appliedIndex ?? 0) >= promised.raftIndex;
+    await cluster.until(applied, "a has caught up");
+    a.live().states.heads.onPoint(
+      { ...verified(a, newestNote("b")).head, raftIndex: promised.raftIndex + 1 },
+      rootOf(a),
+    );
+    expect(a.end).toMatchObject({ kind: "halted", code: "diverged" });
+  });
+});
+
+describe("a state that is to be read", () => {
+  test("is held at the entry whose state head a quorum signs, wherever it is asked for", async () => {
+    const held = a.live().states.holdSigned(holdOf(a));
+    await cluster.time.advance(500);
+    const { raftIndex, stateHead, databaseSnapshot } = await held;
+    expect(databaseSnapshot).toBe("held");
+    expect(verified(a, stateHead).head.raftIndex).toBe(raftIndex);
+    expect(a.live().state.appliedIndex).toBeGreaterThanOrEqual(raftIndex);
+  });
+
+  test("is signed where the nodes stand, if no entry can be committed and fewer than a quorum are left", async () => {
+    const five = await readyCluster(["a", "b", "c", "d", "e"]);
+    const [first, second, ...others] = five.nodes;
+    if (first === undefined || second === undefined) throw new Error("five nodes were due");
+    acceptedId(await decidedEvent(five, first));
+    await five.time.advance(1000);
+    for (const node of others) five.crash(node);
+    const held = first.live().states.holdSigned(holdOf(first));
+    await five.time.advance(15_000);
+    const { stateHead } = await held;
+    expect(verified(first, stateHead, honestSigners(3)).signers).toEqual(["a", "b"]);
+    expect(() => verified(first, stateHead)).toThrow(/2 good signatures, 3 are needed/);
+  });
+
+  test("has the signature of one node where one is left", async () => {
+    for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
+    const held = a.live().states.holdSigned(holdOf(a));
+    await cluster.time.advance(15_000);
+    const { stateHead } = await held;
+    expect(verified(a, stateHead, 1).signers).toEqual(["a"]);
+    expect(() => verified(a, stateHead, honestSigners(2))).toThrow(/1 good signatures, 2 are needed/);
+  });
+
+  test("is given up with the session", async () => {
+    const held = a.live().states.holdSigned(holdOf(a));
+    const ended = held.catch((error: unknown) => error);
+    cluster.crash(a);
+    expect(await ended).toMatchObject({ code: "unavailable" });
+  });
+});
+
+async function decidedEvent(of: MemoryCluster, node: MemoryNode): ReturnType<MemoryCluster["submit"]> {
+  const result = of.submit(node, eventCommand(node.identity.originFingerprint, 1, null));
+  await of.time.advance(400);
+  return result;
+}
