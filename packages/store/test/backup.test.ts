@@ -95,7 +95,8 @@ describe("a backup", () => {
         { originFingerprint: second, treeSize: 5 },
         { originFingerprint: second, treeSize: 5000 },
       ];
-      const { chain, origins, rootOf } = await scanBackup(file, { heads });
+      const { chain, origins, apiKeys, rootOf } = await scanBackup(file, { heads });
+      expect(apiKeys).toEqual([...state.apiKeys.values()]);
       expect(chain.newest.trustRoot.version).toBe(2);
       expect(origins.reduce((sum, { treeSize }) => sum + treeSize, 0)).toBe(state.nextSequence);
       const [known, beyond] = heads.map(rootOf);

@@ -1,3 +1,5 @@
+import { isLiveApiKey } from "@event-anchoring/ledger";
+import type { ApiKey } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { makePrivateDirectory, writeTrustRoots } from "@event-anchoring/provision";
@@ -93,7 +95,9 @@ export async function verifyBackupCommand(
     const { leaves, signatures, certificates } = report.checked;
     if (isJson) {
       const pinned = held !== null;
-      printer.json({ valid: true, pinned, leaves, signatures, certificates, ...manifestJson(file.manifest) });
+      const counts = { leaves, signatures, certificates };
+      const stated = { state_signed: false, live_api_keys: liveKeys(scanned, file).map(apiKeyJson) };
+      printer.json({ valid: true, pinned, ...counts, ...stated, ...manifestJson(file.manifest) });
       return EXIT.ok;
     }
     printer.check("pass", "file", `is as it was written, SHA-256 ${bytesToHex(file.sha256)}`);
@@ -103,7 +107,8 @@ export async function verifyBackupCommand(
     if (held === null)
       printer.check("warn", "trust root", `its own, up to version ${version}: no pin to hold it against`);
     else printer.check("pass", "trust root", `up to version ${version}, from the pin that is held here`);
-    printer.verdict("pass", "The backup is sound.");
+    describeKeys(liveKeys(scanned, file), printer);
+    printer.verdict("warn", "The leaves are sound. API keys, members and endings are as the file says.");
     return EXIT.ok;
   });
 }
@@ -149,6 +154,37 @@ export function assertOwnCluster(held: TrustRootChain, found: TrustRootChain): v
   const which = differing === undefined ? "no version in common" : `another version ${differing.trustRoot.version}`;
   const message = `the backup is of another cluster than the trust roots held here: they have ${which}`;
   throw new CliError(EXIT.invalid, "other_cluster", message);
+}
+
+/** Keys that a cluster restored from this backup would take. */
+function liveKeys({ apiKeys }: ScannedBackup, { manifest }: BackupFile): readonly ApiKey[] {
+  return apiKeys.filter((key) => isLiveApiKey(key, manifest.lastAcceptedMs));
+}
+
+function describeKeys(keys: readonly ApiKey[], printer: Printer): void {
+  const detail =
+    "no signature covers API keys, members and how records ended: whoever can write the file can alter them";
+  printer.check("warn", "state", detail);
+  printer.check("warn", "api keys", `${keys.length} would be live after a restore; do you know every one of them?`);
+  const rows = keys.map(({ keyId, apiClientId, scopes, operator, label }) => [
+    `key ${bytesToHex(keyId).slice(0, 16)}`,
+    `client ${bytesToHex(apiClientId).slice(0, 16)}`,
+    scopes.join(","),
+    `by ${operator}`,
+    label,
+  ]);
+  for (const line of alignColumns(rows)) printer.line(`    ${line}`);
+}
+
+function apiKeyJson({ keyId, apiClientId, scopes, operator, label, expiresMs }: ApiKey): object {
+  return {
+    key_id: bytesToHex(keyId),
+    api_client_id: bytesToHex(apiClientId),
+    scopes,
+    operator,
+    label,
+    expires_at: expiresMs === 0 ? null : new Date(expiresMs).toISOString(),
+  };
 }
 
 function describe(manifest: BackupManifest, sha256: Uint8Array, printer: Printer): void {

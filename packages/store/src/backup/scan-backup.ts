@@ -1,3 +1,4 @@
+import type { ApiKey } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes, frontierRoot } from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
@@ -17,6 +18,8 @@ export interface ScannedBackup {
   /** Verified from its own version 1 on; whether that is the cluster's is for the caller to judge. */
   readonly chain: TrustRootChain;
   readonly origins: readonly RebuiltOrigin[];
+  /** As the file says: no leaf proves them. */
+  readonly apiKeys: readonly ApiKey[];
   /** Of a tree that was asked for; null: the backup does not reach it. */
   rootOf(head: AskedHead): Uint8Array | null;
 }
@@ -39,10 +42,12 @@ export async function scanBackup(
   const asked = new Set(heads.map(keyOf));
   const roots = new Map<string, Uint8Array>();
   const rebuild = new SnapshotRebuild();
+  const apiKeys: ApiKey[] = [];
   let leaves = 0;
   for await (const records of file.batches()) {
     for (const record of records) {
       rebuild.add(record);
+      if (record.type === "api_key") apiKeys.push(record.apiKey);
       if (record.type !== "leaf") continue;
       leaves += 1;
       const { originFingerprint, frontier } = rebuild.newestTree;
@@ -59,7 +64,7 @@ export async function scanBackup(
   const origins = rebuild.origins();
   const fault = differenceOf(file.manifest, rebuild, chain, origins);
   if (fault !== null) throw new BackupError("inconsistent", `what it says of itself is not what it holds: ${fault}`);
-  return { chain, origins, rootOf: (head) => roots.get(keyOf(head)) ?? null };
+  return { chain, origins, apiKeys, rootOf: (head) => roots.get(keyOf(head)) ?? null };
 }
 
 /** The first thing that a backup says wrongly of itself; null: nothing. */
