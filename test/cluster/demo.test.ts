@@ -168,7 +168,7 @@ interface ListedKey {
   readonly api_client_id: string;
   readonly label: string;
   readonly state: string;
-  readonly operator: string;
+  readonly created_by: { readonly operator: string; readonly counter: number };
   readonly requests_per_second: number | null;
   readonly expires_at: string | null;
 }
@@ -180,6 +180,11 @@ interface MadeKey extends ListedKey {
 async function listed(keyId: string): Promise<ListedKey | undefined> {
   const { keys } = await answerOf<{ keys: readonly ListedKey[] }>("keys", "list");
   return keys.find((key) => key.key_id === keyId);
+}
+
+/** Whole days, to the nearest. */
+function daysFrom(fromMs: number, time: string | null | undefined): number {
+  return Math.round((Date.parse(time ?? "") - fromMs) / 86_400_000);
 }
 
 /** What each node answers to a read with this key. */
@@ -202,8 +207,8 @@ const everywhere = async (apiKey: string, status: number): Promise<boolean> =>
 describe("anchorctl keys on a real cluster", () => {
   test("list the first key, which an operator's call has made like any other", async () => {
     const { keys } = await answerOf<{ keys: readonly ListedKey[] }>("keys", "list");
-    const first = keys.find(({ operator }) => operator === "embedded");
-    expect(first).toMatchObject({ label: "embedded default", state: "live", expires_at: null });
+    const first = keys.find(({ label }) => label === "embedded default");
+    expect(first).toMatchObject({ created_by: { operator: "operator" }, state: "live", expires_at: null });
     const { status, stdout } = await anchorctl("keys", "list");
     expect([status, stdout]).toEqual([
       0,
@@ -232,19 +237,22 @@ describe("anchorctl keys on a real cluster", () => {
     await until("every node takes both keys", async () => {
       return (await everywhere(old.api_key, TAKEN)) && (await everywhere(rotated.api_key, TAKEN));
     });
-    expect(await listed(rotated.key_id)).toMatchObject({ expires_at: null, requests_per_second: 500, state: "live" });
-    expect((await listed(old.key_id))?.expires_at).not.toBeNull();
+    expect(await listed(rotated.key_id)).toMatchObject({ requests_per_second: 500, state: "live" });
     const third = await anchorctl("keys", "create", "--client", old.api_client_id, "--json");
     expect([third.status, JSON.parse(third.stdout)]).toMatchObject([3, { failure: "api_key_limit" }]);
   }, 240_000);
 
-  test("rotate a key that ends only with a word on when the new one does", async () => {
-    const old = await answerOf<MadeKey>("keys", "create", "--expires", "1d");
-    const silent = await anchorctl("keys", "rotate", old.key_id, "--json");
-    expect([silent.status, JSON.parse(silent.stdout)]).toMatchObject([2, { failure: "expiry_missing" }]);
-    const rotated = await answerOf<MadeKey>("keys", "rotate", old.key_id, "--expires", "never", "--overlap", "0s");
-    expect(rotated.expires_at).toBeNull();
-    await until("the old key has ended", () => everywhere(old.api_key, REFUSED));
+  test("rotate a key: the new one ends after 90 days unless told otherwise", async () => {
+    const old = await answerOf<MadeKey>("keys", "create", "--expires", "never");
+    const askedMs = Date.now();
+    const rotated = await answerOf<MadeKey>("keys", "rotate", old.key_id);
+    expect(daysFrom(askedMs, rotated.expires_at)).toBe(90);
+    expect((await listed(rotated.key_id))?.expires_at).toBe(rotated.expires_at);
+    expect(daysFrom(askedMs, (await listed(old.key_id))?.expires_at)).toBe(1);
+    const again = ["--expires", "never", "--overlap", "0s"];
+    const lasting = await answerOf<MadeKey>("keys", "rotate", rotated.key_id, ...again);
+    expect(lasting.expires_at).toBeNull();
+    await until("the rotated key has ended", () => everywhere(rotated.api_key, REFUSED));
   });
 
   test("revoke a key: within a second no node takes it", async () => {
@@ -280,10 +288,11 @@ describe("anchorctl keys on a real cluster", () => {
     writeFileSync(join(home, "alice.key"), credential.privateKeyPem, { mode: 0o600 });
     const nodes = file.nodes.flatMap((node) => ["--node", `${node.id}@${node.control_address}`]);
     const files = ["--operator-cert", "alice.crt", "--operator-key", "alice.key", "--ca", join(root, "ca", "ca.crt")];
-    const given = [...files, ...nodes, "--trust-root", join(root, "trust-root.txt")];
+    const signKey = ["--sign-key", join(root, "operators", "operator.key")];
+    const given = [...files, ...signKey, ...nodes, "--trust-root", join(root, "trust-root.txt")];
     const made = await run("keys", "create", "--json", ...given);
     expect([made.status, made.stderr]).toEqual([0, ""]);
     const { key_id: keyId } = JSON.parse(made.stdout) as MadeKey;
-    expect(await listed(keyId)).toMatchObject({ operator: "alice", state: "live" });
+    expect(await listed(keyId)).toMatchObject({ created_by: { operator: "operator" }, state: "live" });
   });
 });

@@ -58,8 +58,17 @@ const VIOLATIONS: Every<ViolationCode> = {
 
 const STATES: Every<RecordState> = { active: true, superseded: true, revoked: true, expired: true };
 
-/** Of operators' commands, and of the ledger's own order: no route of the API sends what they refuse. */
-const NOT_OF_CLIENTS = ["not_alone", "trust_root_invalid", "api_key_conflict", "api_key_limit", "api_key_unknown"];
+/** Codes of operators' commands, and of the ledger's own order: no route of the API sends what they refuse. */
+const NOT_OF_CLIENTS = [
+  "not_alone",
+  "operator_signature_missing",
+  "operator_unknown",
+  "operator_counter_used",
+  "trust_root_invalid",
+  "api_key_conflict",
+  "api_key_limit",
+  "api_key_unknown",
+];
 
 describe("the words of the contract are the ledger's", () => {
   test("checks", () => {

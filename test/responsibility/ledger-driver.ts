@@ -32,7 +32,17 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, concatBytes, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
 import type { Party } from "@event-anchoring/testkit";
-import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, successor } from "../../packages/ledger/test/cluster.ts";
+import { TestActs } from "@event-anchoring/testkit";
+import {
+  CLUSTER_ID,
+  GENESIS_DOCUMENT,
+  NODE_A,
+  NODE_B,
+  NODE_C,
+  OPERATOR,
+  OPERATOR_SIGNER,
+  successor,
+} from "../../packages/ledger/test/cluster.ts";
 import type { Operation, Proposer } from "./operations.ts";
 import { bytesOf, claimInputOf, eventInputOf, grantInputOf, originNamed, revocationInputOf } from "./signed-input.ts";
 import type { Names } from "./signed-input.ts";
@@ -102,6 +112,7 @@ export class LedgerDriver implements Names {
   readonly #contents = new Map<string, ContentFact>();
   readonly claims = new Map<number, ClaimRecord>();
   readonly grants = new Map<number, GrantRecord>();
+  readonly #acts = new TestActs({ clusterId: CLUSTER_ID, epoch: 0 }, OPERATOR, OPERATOR_SIGNER.sign);
   #groups = 0;
 
   constructor() {
@@ -110,10 +121,10 @@ export class LedgerDriver implements Names {
       const scopes = proposer.scopes as readonly Scope[];
       const key = { keyHash: keyHashOf(proposer), apiClientId: clientIdOf(proposer), label: proposer.key, scopes };
       const more = { expiresMs: 0, requestsPerSecond: 0 };
-      this.#run(1_800_000_000_000, { kind: "create_api_key", operator: "test", key: { ...key, ...more } });
+      this.#run(1_800_000_000_000, { kind: "create_api_key", key: { ...key, ...more } });
       if (proposer.isLive) continue;
       const keyId = apiKeyIdOf(keyHashOf(proposer));
-      this.#run(1_800_000_000_000, { kind: "revoke_api_key", operator: "test", keyId });
+      this.#run(1_800_000_000_000, { kind: "revoke_api_key", keyId });
     }
   }
 
@@ -182,7 +193,8 @@ export class LedgerDriver implements Names {
   #run(acceptedMs: number, ...commands: readonly Command[]): readonly CommandOutcome[] {
     const { appliedIndex } = this.#state;
     const id = { node: 7n, incarnation: 1, counter: this.#groups++ };
-    const group = { id, notAfter: appliedIndex + 50_000, commands };
+    const signed = commands.map((command) => this.#acts.signed(command));
+    const group = { id, notAfter: appliedIndex + 50_000, commands: signed };
     const certify = commands.some(needsCertifyPoint);
     const bytes = encodeEntry({ version: 1, certify, acceptedMs, certificates: [], groups: [group] });
     const entry = decodeEntry(bytes);

@@ -136,6 +136,9 @@ const REJECTION_PROBLEMS: Readonly<Record<RejectionCode, ProblemCode>> = {
   api_key_conflict: "internal_error",
   api_key_limit: "internal_error",
   api_key_unknown: "internal_error",
+  operator_signature_missing: "internal_error",
+  operator_unknown: "internal_error",
+  operator_counter_used: "internal_error",
 };
 
 /** @param itemPointer RFC 6901 pointer of the item in the request body; "" when the body is the item */

@@ -1,4 +1,5 @@
 /** Keys, trust root and checkpoints of a three-node cluster: real signatures over real formats, made in memory. */
+import { TestActs } from "@event-anchoring/testkit";
 import {
   VKEY_TYPE,
   checkpointOrigin,
@@ -12,6 +13,7 @@ import {
   formatTrustRootText,
   logKeySeed,
   makeVkey,
+  operatorKeyName,
   noteMessage,
   noteSignatureLine,
   originFingerprintOf,
@@ -39,6 +41,8 @@ interface FakeKeys {
   readonly log: Signer;
   readonly originFingerprint: OriginFingerprint;
 }
+
+const OPERATOR = createSigner(seedOf("operator"));
 
 function keysOf(nodeId: string, clusterId: Uint8Array): FakeKeys {
   const cosigner = createSigner(seedOf(`cosigner ${nodeId}`));
@@ -76,7 +80,12 @@ function trustRootOf(clusterId: Uint8Array, nodes: readonly FakeKeys[], root: Si
       cosignerVkey: makeVkey(cosignerName(CLUSTER_NAME, nodeId), VKEY_TYPE.cosignature, cosigner.publicKey, sha256),
       authPublicKey: auth.publicKey,
     })),
-    operators: [],
+    operators: [
+      {
+        name: "test",
+        vkey: makeVkey(operatorKeyName(CLUSTER_NAME, "test"), VKEY_TYPE.ed25519, OPERATOR.publicKey, sha256),
+      },
+    ],
     quorum: 2,
     witnesses: [],
     witnessQuorum: 0,
@@ -88,6 +97,9 @@ export class FakeCluster {
   readonly #nodes = ["node-a", "node-b", "node-c"].map((nodeId) => keysOf(nodeId, this.clusterId));
   readonly #root = createSigner(seedOf("root"));
   readonly #trustRoots = [this.#sign(trustRootOf(this.clusterId, this.#nodes, this.#root))];
+
+  /** The operator who makes API keys. */
+  readonly acts = new TestActs({ clusterId: this.clusterId, epoch: 0 }, "test", OPERATOR.sign);
 
   /** Version 1: what clients pin. */
   get trustRoot(): SignedTrustRoot {

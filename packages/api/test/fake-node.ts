@@ -83,11 +83,11 @@ export class FakeNode implements ControlPlane {
   }
 
   createApiKey(key: Pick<ApiKey, "keyHash" | "apiClientId" | "label" | "scopes" | "expiresMs" | "requestsPerSecond">) {
-    this.#applyOne({ kind: "create_api_key", operator: "test", key });
+    this.#applyOne({ kind: "create_api_key", key });
   }
 
   revokeApiKey(keyId: Uint8Array): void {
-    this.#applyOne({ kind: "revoke_api_key", operator: "test", keyId });
+    this.#applyOne({ kind: "revoke_api_key", keyId });
   }
 
   /** Applies the next version of the trust root, in which one origin has another status. */
@@ -105,12 +105,13 @@ export class FakeNode implements ControlPlane {
     const index = this.state.appliedIndex + 1;
     for (const [name, { tree }] of this.state.origins) this.#sizesBefore.set(name, tree.size);
     this.acceptedMs += 1;
+    const signed = commands.map((command) => this.cluster.acts.signed(command));
     const entry: Entry = {
       version: 1,
       certify: true,
       acceptedMs: this.acceptedMs,
       certificates: [],
-      groups: [{ id: { node: 1n, incarnation: 1, counter: index }, notAfter: index + 50_000, commands }],
+      groups: [{ id: { node: 1n, incarnation: 1, counter: index }, notAfter: index + 50_000, commands: signed }],
     };
     const facts = this.tables.facts(factsNeeded(entry, sha256));
     const decision = decideEntry(this.state, { index, term: 1, entry }, facts, nodeCrypto);

@@ -19,7 +19,8 @@ function apiKey(fields: Partial<ApiKey> = {}): ApiKey {
     requestsPerSecond: 0,
     createdMs: 0,
     revokedMs: 0,
-    operator: "test",
+    createdBy: { operator: "test", counter: 1 },
+    endedBy: null,
     ...fields,
   };
 }

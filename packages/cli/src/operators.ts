@@ -35,6 +35,10 @@ export interface OperatorOptions {
 }
 
 export interface Operators {
+  /** The newest version held here. */
+  readonly trustRoot: TrustRoot;
+  /** Null: everything was given, and no folder was looked for. */
+  readonly folder: string | null;
   readonly credential: OperatorCredential;
   readonly nodes: readonly CalledNode[];
 }
@@ -59,7 +63,8 @@ export async function openOperators(options: OperatorOptions): Promise<Operators
     const message = "the operator's certificate is for another cluster than the trust root";
     throw new CliError(EXIT.usage, "certificate_of_another_cluster", message);
   }
-  return { credential, nodes: nodes.map((node) => ({ ...node, authPublicKey: authKeyOf(trustRoot, node.nodeId) })) };
+  const named = nodes.map((node) => ({ ...node, authPublicKey: authKeyOf(trustRoot, node.nodeId) }));
+  return { trustRoot, folder: folder?.folder ?? null, credential, nodes: named };
 }
 
 /** The cluster folder, unless all that it would be asked for was given. */
@@ -172,7 +177,7 @@ const PAUSE_MS = 200;
  * @throws CliError `unavailable` with the newest reason when none has in time; `refused` if operators may not call
  */
 export async function askNodes<Result>(
-  { credential, nodes }: Operators,
+  { credential, nodes }: Pick<Operators, "credential" | "nodes">,
   timeoutMs: number,
   call: (options: CallOptions) => Promise<Result>,
   notYet: (result: Result) => string | null,

@@ -1,7 +1,7 @@
 /** What an operator may do to a running cluster. A call that is not in this list does not exist. */
-import { bytesToHex, compareBytes, hexToBytes } from "@event-anchoring/protocol";
-import { LIMITS, SCOPES } from "@event-anchoring/ledger";
-import type { ApiKey, Scope } from "@event-anchoring/ledger";
+import { DecodeError, bytesToHex, compareBytes, hexToBytes } from "@event-anchoring/protocol";
+import { LIMITS, SCOPES, decodeCommand, encodeCommand, operatorActMessage } from "@event-anchoring/ledger";
+import type { ApiKey, OperatorActCommand, OperatorCommand, Scope } from "@event-anchoring/ledger";
 import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
 import { REFUSAL_CODES } from "./refusal-code.ts";
@@ -13,7 +13,6 @@ export const API_KEY_LABEL_CHARACTERS_MAX = LIMITS.labelCharsMax;
 export const LISTED_API_KEYS_MAX = 10_000;
 
 const hex16 = z.string().regex(/^[0-9a-f]{32}$/);
-const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const printable = z.string().regex(/^[\x20-\x7e]{0,128}$/);
 const unixMs = z.int().min(0);
 const requestsPerSecond = z.int().min(0).max(0xffff_ffff);
@@ -21,19 +20,6 @@ const scopes = z
   .array(z.enum(SCOPES))
   .min(1)
   .refine((listed) => new Set(listed).size === listed.length, "a scope is repeated");
-
-const createApiKeySchema = z.strictObject({
-  keyHash: hex32,
-  apiClientId: hex16,
-  label: printable.min(1),
-  scopes,
-  expiresMs: unixMs,
-  requestsPerSecond,
-});
-
-const revokeApiKeySchema = z.strictObject({ keyId: hex16 });
-
-const rotateApiKeySchema = z.strictObject({ keyId: hex16, keyHash: hex32, overlapMs: unixMs, expiresMs: unixMs });
 
 /** The operator draws the secret and sends its hash only: no node ever sees a secret before it is used. */
 export interface CreateApiKey {
@@ -83,6 +69,8 @@ const operatorResultSchema = z.discriminatedUnion("outcome", [
   refusedSchema,
 ]);
 
+const operatorAct = z.strictObject({ operator: printable.min(1), counter: z.int().min(0) });
+
 const listedApiKeySchema = z.strictObject({
   keyId: hex16,
   apiClientId: hex16,
@@ -92,7 +80,8 @@ const listedApiKeySchema = z.strictObject({
   createdMs: unixMs,
   revokedMs: unixMs,
   requestsPerSecond,
-  operator: printable,
+  createdBy: operatorAct,
+  endedBy: operatorAct.nullable(),
 });
 
 const apiKeyListSchema = z.discriminatedUnion("outcome", [
@@ -140,41 +129,43 @@ export function operatorResultStatus(result: OperatorResult): number {
   }
 }
 
-export function encodeCreateApiKey(call: CreateApiKey): Uint8Array {
-  return encodeJson({
-    keyHash: bytesToHex(call.keyHash),
-    apiClientId: bytesToHex(call.apiClientId),
-    label: call.label,
-    scopes: call.scopes,
-    expiresMs: call.expiresMs,
-    requestsPerSecond: call.requestsPerSecond,
-  });
+/** What an operator may ask to be decided. */
+export type OperatorCall =
+  | ({ readonly kind: "create_api_key" } & CreateApiKey)
+  | ({ readonly kind: "revoke_api_key" } & RevokeApiKey)
+  | ({ readonly kind: "rotate_api_key" } & RotateApiKey);
+
+/** Who signs, and for which cluster. */
+export interface ActSigner {
+  /** As the trust root names the operator. */
+  readonly operator: string;
+  /** 32 bytes. */
+  readonly clusterId: Uint8Array;
+  /** That of the trust root in force. */
+  readonly epoch: number;
+  /** Ed25519, 64 bytes. */
+  sign(message: Uint8Array): Uint8Array;
+}
+
+function commandOf(call: OperatorCall): OperatorCommand {
+  if (call.kind !== "create_api_key") return call;
+  const { kind, ...key } = call;
+  return { kind, key };
+}
+
+/** The body of an `operator_act`: the command of the log, as every replica will verify it. */
+export function encodeOperatorAct(signer: ActSigner, counter: number, call: OperatorCall): Uint8Array {
+  const { operator } = signer;
+  const command = commandOf(call);
+  const signature = signer.sign(operatorActMessage(signer, { operator, counter }, command));
+  return encodeCommand({ kind: "operator_act", operator, counter, signature, command });
 }
 
 /** @throws DecodeError */
-export function decodeCreateApiKey(body: Uint8Array): CreateApiKey {
-  const { keyHash, apiClientId, ...rest } = decodeJson(body, createApiKeySchema);
-  return { ...rest, keyHash: hexToBytes(keyHash, 32), apiClientId: hexToBytes(apiClientId, 16) };
-}
-
-export function encodeRevokeApiKey(call: RevokeApiKey): Uint8Array {
-  return encodeJson({ keyId: bytesToHex(call.keyId) });
-}
-
-/** @throws DecodeError */
-export function decodeRevokeApiKey(body: Uint8Array): RevokeApiKey {
-  return { keyId: hexToBytes(decodeJson(body, revokeApiKeySchema).keyId, 16) };
-}
-
-export function encodeRotateApiKey(call: RotateApiKey): Uint8Array {
-  const { keyId, keyHash, overlapMs, expiresMs } = call;
-  return encodeJson({ keyId: bytesToHex(keyId), keyHash: bytesToHex(keyHash), overlapMs, expiresMs });
-}
-
-/** @throws DecodeError */
-export function decodeRotateApiKey(body: Uint8Array): RotateApiKey {
-  const { keyId, keyHash, ...rest } = decodeJson(body, rotateApiKeySchema);
-  return { ...rest, keyId: hexToBytes(keyId, 16), keyHash: hexToBytes(keyHash, 32) };
+export function decodeOperatorAct(body: Uint8Array): OperatorActCommand {
+  const command = decodeCommand(body);
+  if (command.kind === "operator_act") return command;
+  throw new DecodeError("value_invalid", `${command.kind} is no act of an operator`);
 }
 
 /** The answer to `list_api_keys`. @param keys in any order, and any number of them: what does not fit is counted */

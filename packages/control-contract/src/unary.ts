@@ -41,10 +41,8 @@ export const UNARY_CALLS = {
   propose_trust_root: { method: "POST", path: "/control/v1/operator/propose-trust-root", callers: ["operator"] },
   snapshot_manifest: { method: "GET", path: "/control/v1/snapshot/manifest", callers: ["node"] },
   snapshot_chunk: { method: "POST", path: "/control/v1/snapshot/chunk", callers: ["node"] },
-  create_api_key: { method: "POST", path: "/control/v1/operator/create-api-key", callers: ["operator"] },
+  operator_act: { method: "POST", path: "/control/v1/operator/act", callers: ["operator"] },
   list_api_keys: { method: "GET", path: "/control/v1/operator/api-keys", callers: ["operator"] },
-  revoke_api_key: { method: "POST", path: "/control/v1/operator/revoke-api-key", callers: ["operator"] },
-  rotate_api_key: { method: "POST", path: "/control/v1/operator/rotate-api-key", callers: ["operator"] },
 } as const satisfies Record<string, UnaryCall>;
 
 export type UnaryCallName = keyof typeof UNARY_CALLS;

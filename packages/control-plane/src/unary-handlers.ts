@@ -3,15 +3,13 @@ import {
   UNARY_CALLS,
   apiKeyListOf,
   apiKeyListStatus,
-  decodeCreateApiKey,
-  decodeRevokeApiKey,
-  decodeRotateApiKey,
+  decodeOperatorAct,
   encodeApiKeyList,
   encodeNodeStatus,
   encodePrimeRootThk,
   encodeTrustRootChain,
 } from "@event-anchoring/control-contract";
-import { type Command, trustRootsOf } from "@event-anchoring/ledger";
+import { trustRootsOf } from "@event-anchoring/ledger";
 import { DecodeError } from "@event-anchoring/protocol";
 import { membership, proposeTrustRoot, trustRootReadiness } from "./membership/trust-root-handlers.ts";
 import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "./transport/network-types.ts";
@@ -33,12 +31,7 @@ export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHan
     [UNARY_CALLS.trust_root.path]: async () => ({ status: 200, body: encodeTrustRootChain(trustRootDocuments(view)) }),
     [UNARY_CALLS.prime_root_thk.path]: async (request) => primeRootThk(view, request),
     [UNARY_CALLS.status.path]: async () => ({ status: 200, body: encodeNodeStatus(view.status()) }),
-    [UNARY_CALLS.create_api_key.path]: (request) =>
-      write(view, request, (body, operator) => ({ kind: "create_api_key", operator, key: decodeCreateApiKey(body) })),
-    [UNARY_CALLS.revoke_api_key.path]: (request) =>
-      write(view, request, (body, operator) => ({ kind: "revoke_api_key", operator, ...decodeRevokeApiKey(body) })),
-    [UNARY_CALLS.rotate_api_key.path]: (request) =>
-      write(view, request, (body, operator) => ({ kind: "rotate_api_key", operator, ...decodeRotateApiKey(body) })),
+    [UNARY_CALLS.operator_act.path]: (request) => operatorAct(view, request),
     [UNARY_CALLS.list_api_keys.path]: (request) => listApiKeys(view, request),
     [UNARY_CALLS.propose_trust_root.path]: (request) => proposeTrustRoot(view, request),
     [UNARY_CALLS.trust_root_readiness.path]: async (request) => trustRootReadiness(view, request),
@@ -72,15 +65,11 @@ async function primeRootThk(view: UnaryView, request: UnaryRequest): Promise<Una
   return { status: 200, body };
 }
 
-/** Of an operator's body. @throws DecodeError */
-type OperatorCommand = (body: Uint8Array, operator: string) => Command;
-
-/** Proposes what an operator asks for, in the operator's name, and answers once it is decided. */
-async function write(view: UnaryView, request: UnaryRequest, commandOf: OperatorCommand): Promise<UnaryAnswer> {
+/** Proposes what an operator has signed, and answers once it is decided. Every replica verifies it again. */
+async function operatorAct(view: UnaryView, request: UnaryRequest): Promise<UnaryAnswer> {
   const session = view.session();
-  const { from } = request;
-  if (from.kind !== "operator") return FORBIDDEN;
-  const command = parsed(() => commandOf(request.body, from.operatorId));
+  if (request.from.kind !== "operator") return FORBIDDEN;
+  const command = parsed(() => decodeOperatorAct(request.body));
   if (command === null) return MALFORMED;
   if (session === null) return answer(NOT_SERVING);
   return answer(await submitted(session, view.clock, command));

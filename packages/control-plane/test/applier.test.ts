@@ -36,7 +36,7 @@ beforeEach(() => {
     state: emptyLedgerState(nodeCrypto.sha256),
     crypto: nodeCrypto,
     cache,
-    arrivals: new EntryArrivals(verifier(), RELEASE_RULES),
+    arrivals: new EntryArrivals(verifier(), RELEASE_RULES, () => null),
     beforeForgetting: async ({ index }) => {
       events.push(`erases ${index}`);
     },

@@ -20,7 +20,7 @@ import { Comparison } from "../src/certification/comparison.ts";
 import type { NodeIdentity } from "../src/identity.ts";
 import type { SignedHead } from "../src/promises/promise-file.ts";
 import { type Deferred, StepClock, deferred, quietLogger, settle } from "./doubles.ts";
-import { START_MS, createKeyCommand, eventCommand, identityOf } from "./memory-cluster.ts";
+import { START_MS, actsOf, createKeyCommand, eventCommand, identityOf } from "./memory-cluster.ts";
 
 const NODE_IDS = ["a", "b", "c"] as const;
 const ceremony = holdCeremony({
@@ -126,7 +126,7 @@ class Replica {
 
   async born(): Promise<this> {
     this.apply({ kind: "genesis", document: this.identity.configured.document });
-    this.apply(createKeyCommand());
+    this.apply(actsOf(ceremony).signed(createKeyCommand()));
     await settle();
     return this;
   }

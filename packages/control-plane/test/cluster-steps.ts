@@ -15,7 +15,7 @@ export async function made(cluster: MemoryCluster): Promise<MemoryCluster> {
     () => cluster.nodes.every(({ session }) => (session?.state.trustRootChain ?? null) !== null),
     "genesis is applied everywhere",
   );
-  const key = cluster.submit(cluster.nodes[0] as MemoryNode, createKeyCommand());
+  const key = cluster.submit(cluster.nodes[0] as MemoryNode, cluster.acts.signed(createKeyCommand()));
   await cluster.time.advance(500);
   expect(await key).toMatchObject({ kind: "decided", outcome: { kind: "applied" } });
   return cluster;

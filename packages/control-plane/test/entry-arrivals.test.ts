@@ -23,7 +23,7 @@ beforeEach(() => {
     return nodeCrypto.ed25519Verify(...signed);
   };
   verifier = new SignatureVerifier({ clock: new StepClock(), logger: quietLogger, crypto: nodeCrypto, verify });
-  arrivals = new EntryArrivals(verifier, RELEASE_RULES);
+  arrivals = new EntryArrivals(verifier, RELEASE_RULES, () => null);
 });
 
 function entryOf(index: number, commands: readonly Command[], changes: Partial<Entry> = {}): Entry {

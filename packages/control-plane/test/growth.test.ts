@@ -4,7 +4,7 @@ import {
   UNARY_CALLS,
   type UnaryCallName,
   decodeOperatorResult,
-  encodeRevokeApiKey,
+  encodeOperatorAct,
 } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
 import { toAnchorId, utf8ToBytes } from "@event-anchoring/protocol";
@@ -16,7 +16,7 @@ import type { UnaryView } from "../src/unary-common.ts";
 import { unaryHandlers } from "../src/unary-handlers.ts";
 import { anchor, certifiedSizes, decided, made } from "./cluster-steps.ts";
 import { quietLogger } from "./doubles.ts";
-import { CREDENTIAL, MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
+import { CREDENTIAL, MemoryCluster, type MemoryNode, ceremonyOf, eventCommand, operatorOf } from "./memory-cluster.ts";
 import { type Newcomer, newcomer, nextTrustRoot } from "./trust-root-maker.ts";
 
 interface Setup {
@@ -225,8 +225,9 @@ describe("while too few nodes can cosign", () => {
   test("a key is revoked through either node, and the answer says that it is committed", async () => {
     const setup = await stalled();
     for (const [at, node] of live(setup).entries()) {
-      const body = encodeRevokeApiKey({ keyId: CREDENTIAL.keyId });
-      const answer = await called(setup, node, "revoke_api_key", body);
+      const call = { kind: "revoke_api_key", keyId: CREDENTIAL.keyId } as const;
+      const body = encodeOperatorAct(operatorOf(setup.ceremony), 10 + at, call);
+      const answer = await called(setup, node, "operator_act", body);
       expect(answer).toEqual(at === 0 ? { outcome: "applied", finality: "committed" } : { outcome: "unchanged" });
     }
   });

@@ -213,7 +213,7 @@ describe("refusals", () => {
 
   test("are decided by what a group holds, whoever has sent it", () => {
     const trustRoot: Command = { kind: "trust_root", document: "a document" };
-    const revocation: Command = { kind: "revoke_api_key", operator: "o", keyId: new Uint8Array(16) };
+    const revocation: Command = { kind: "revoke_api_key", keyId: new Uint8Array(16) };
     const offered = (holds: Gate["holds"]): number[] => {
       gate = { code: "certification_stalled", detail: "", holds };
       const before = counter;

@@ -1,6 +1,6 @@
 /** Three sessions in one process: memory for disks, a queue for the network, a clock that only tests move. */
-import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
-import { type Command, type Credential } from "@event-anchoring/ledger";
+import type { ActSigner, Lane, PeerFrame } from "@event-anchoring/control-contract";
+import type { Command, Credential, OperatorCommand } from "@event-anchoring/ledger";
 import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
@@ -13,7 +13,7 @@ import {
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
 import { furthest } from "@event-anchoring/store";
-import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/testkit";
+import { type Lie, SimulatedProcess, TestActs, WORLD_START_MS, World } from "@event-anchoring/testkit";
 import { type Entry, type EntryId, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/decision-counts.ts";
 import type { Environment, VerifyAsync } from "../src/environment.ts";
@@ -185,12 +185,15 @@ export class MemoryCluster {
   link: (sent: SentFrame) => readonly number[] = () => [LINK_DELAY_MS];
   /** A member that lies; null: nobody does. */
   liar: { readonly nodeId: string; readonly lie: Lie } | null = null;
+  /** What the operator of its ceremony signs. */
+  readonly acts: TestActs;
   readonly #engine: RaftEngine;
   readonly #cut = new Set<string>();
   #seed = 1;
 
   private constructor(engine: RaftEngine, ceremony: Ceremony) {
     this.#engine = engine;
+    this.acts = actsOf(ceremony);
     this.nodes = ceremony.nodes.map(({ nodeId }) => new MemoryNode(nodeId, identityOf(ceremony, nodeId)));
   }
 
@@ -398,6 +401,17 @@ export function ceremonyOf(nodeIds: readonly string[]): Ceremony {
   });
 }
 
+/** Whom version 1 lists as operator. */
+export function operatorOf({ operators: [operator], clusterId }: Ceremony): ActSigner {
+  if (operator === undefined) throw new Error("a ceremony makes an operator");
+  return { operator: operator.name, clusterId, epoch: 0, sign: createSigner(operator.seed).sign };
+}
+
+export function actsOf(ceremony: Ceremony): TestActs {
+  const { operator, sign, ...place } = operatorOf(ceremony);
+  return new TestActs(place, operator, sign);
+}
+
 export function identityOf(ceremony: Ceremony, nodeId: string): NodeIdentity {
   const secrets = ceremony.nodes.find((node) => node.nodeId === nodeId);
   if (secrets === undefined) throw new Error(`no keys for ${nodeId}`);
@@ -428,10 +442,9 @@ export const CREDENTIAL: Credential = {
   keyId: apiKeyHash(API_SECRET, nodeCrypto.sha256).slice(0, 16),
 };
 
-export function createKeyCommand(): Command {
+export function createKeyCommand(): OperatorCommand {
   return {
     kind: "create_api_key",
-    operator: "test",
     key: {
       keyHash: apiKeyHash(API_SECRET, nodeCrypto.sha256),
       apiClientId: API_CLIENT,

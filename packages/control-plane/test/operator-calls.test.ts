@@ -1,34 +1,40 @@
 /** What operators may do, on the nodes of a cluster in memory. Who they are is judged before, by the transport. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import {
+  type ActSigner,
   type ApiKeyList,
+  type OperatorCall,
   type OperatorResult,
   UNARY_CALLS,
   type UnaryCallName,
   decodeApiKeyList,
   decodeOperatorResult,
-  encodeCreateApiKey,
-  encodeRevokeApiKey,
-  encodeRotateApiKey,
+  encodeOperatorAct,
 } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
+import { encodeCommand } from "@event-anchoring/ledger";
+import { createSigner, generateSeed } from "@event-anchoring/node-crypto";
 import { drawApiKey, drawReplacementApiKey } from "@event-anchoring/provision";
+import type { Ceremony } from "@event-anchoring/provision";
 import type { SnapshotExporter } from "../src/snapshot-exporter.ts";
 import type { UnaryAnswer, UnaryIdentity } from "../src/transport/network-types.ts";
 import { unaryHandlers } from "../src/unary-handlers.ts";
-import { readyCluster } from "./cluster-steps.ts";
-import { type MemoryCluster, type MemoryNode, START_MS } from "./memory-cluster.ts";
+import { made } from "./cluster-steps.ts";
+import { MemoryCluster, type MemoryNode, START_MS, ceremonyOf, operatorOf } from "./memory-cluster.ts";
 
 const OPERATOR: UnaryIdentity = { kind: "operator", operatorId: "setup" };
 const NO_BODY = new Uint8Array();
 
 let cluster: MemoryCluster;
+let ceremony: Ceremony;
+let counter = 1000;
 let a: MemoryNode;
 let b: MemoryNode;
 let c: MemoryNode;
 
 beforeEach(async () => {
-  cluster = await readyCluster();
+  ceremony = ceremonyOf(["a", "b", "c"]);
+  cluster = await made(await MemoryCluster.of(ceremony));
   [a, b, c] = cluster.nodes as [MemoryNode, MemoryNode, MemoryNode];
 });
 
@@ -67,8 +73,18 @@ async function answered(
   return given;
 }
 
-async function written(node: MemoryNode, name: UnaryCallName, body: Uint8Array): Promise<OperatorResult> {
-  return decodeOperatorResult((await answered(node, name, body)).body);
+/** As the operator of the ceremony signs it, with the next counter. */
+function signed(given: OperatorCall, signer: Partial<ActSigner> = {}): Uint8Array {
+  counter += 1;
+  return encodeOperatorAct({ ...operatorOf(ceremony), ...signer }, counter, given);
+}
+
+async function written(node: MemoryNode, given: OperatorCall): Promise<OperatorResult> {
+  return sent(node, signed(given));
+}
+
+async function sent(node: MemoryNode, body: Uint8Array): Promise<OperatorResult> {
+  return decodeOperatorResult((await answered(node, "operator_act", body)).body);
 }
 
 async function listed(node: MemoryNode): Promise<Extract<ApiKeyList, { outcome: "listed" }>> {
@@ -87,7 +103,7 @@ async function keyOn(node: MemoryNode, keyId: Uint8Array) {
 describe("an API key", () => {
   test("made through one node is listed by every other, with its rate and who made it", async () => {
     const drawn = drawApiKey({ label: "robot", scopes: ["read", "admin"], requestsPerSecond: 25 });
-    expect(await written(a, "create_api_key", encodeCreateApiKey(drawn.call))).toEqual({
+    expect(await written(a, drawn.call)).toEqual({
       outcome: "applied",
       finality: "certified",
     });
@@ -97,7 +113,8 @@ describe("an API key", () => {
         label: "robot",
         scopes: ["read", "admin"],
         requestsPerSecond: 25,
-        operator: "setup",
+        createdBy: { operator: "operator", counter },
+        endedBy: null,
         revokedMs: 0,
         expiresMs: 0,
       });
@@ -107,12 +124,12 @@ describe("an API key", () => {
 
   test("is revoked once and for good, and says when", async () => {
     const drawn = drawApiKey({ label: "robot", scopes: ["read"] });
-    await written(a, "create_api_key", encodeCreateApiKey(drawn.call));
-    const revoke = encodeRevokeApiKey({ keyId: drawn.keyId });
-    expect(await written(b, "revoke_api_key", revoke)).toEqual({ outcome: "applied", finality: "certified" });
-    expect(await written(c, "revoke_api_key", revoke)).toEqual({ outcome: "unchanged" });
+    await written(a, drawn.call);
+    const revoke = { kind: "revoke_api_key", keyId: drawn.keyId } as const;
+    expect(await written(b, revoke)).toEqual({ outcome: "applied", finality: "certified" });
+    expect(await written(c, revoke)).toEqual({ outcome: "unchanged" });
     expect((await keyOn(a, drawn.keyId))?.revokedMs).toBeGreaterThan(START_MS);
-    expect(await written(a, "create_api_key", encodeCreateApiKey(drawn.call))).toMatchObject({
+    expect(await written(a, drawn.call)).toMatchObject({
       outcome: "rejected",
       code: "api_key_conflict",
     });
@@ -120,11 +137,11 @@ describe("an API key", () => {
 
   test("is replaced by one of the same client, and lives on for the overlap", async () => {
     const drawn = drawApiKey({ label: "robot", scopes: ["write"], requestsPerSecond: 3 });
-    await written(a, "create_api_key", encodeCreateApiKey(drawn.call));
+    await written(a, drawn.call);
     const replacement = drawReplacementApiKey({ keyId: drawn.keyId, overlapMs: 60_000 });
-    const rotate = encodeRotateApiKey(replacement.call);
-    expect(await written(b, "rotate_api_key", rotate)).toEqual({ outcome: "applied", finality: "certified" });
-    expect(await written(c, "rotate_api_key", rotate)).toEqual({ outcome: "unchanged" });
+    const rotate = replacement.call;
+    expect(await written(b, rotate)).toEqual({ outcome: "applied", finality: "certified" });
+    expect(await written(c, rotate)).toEqual({ outcome: "unchanged" });
     expect(await keyOn(c, replacement.keyId)).toMatchObject({
       apiClientId: drawn.apiClientId,
       label: "robot",
@@ -137,13 +154,51 @@ describe("an API key", () => {
     expect(old?.expiresMs).toBe((made?.createdMs ?? 0) + 60_000);
   });
 
-  test.each<[UnaryCallName, Uint8Array]>([
-    ["revoke_api_key", encodeRevokeApiKey({ keyId: new Uint8Array(16) })],
-    ["rotate_api_key", encodeRotateApiKey(drawReplacementApiKey({ keyId: new Uint8Array(16), overlapMs: 0 }).call)],
-  ])("that nobody knows is not there to %s", async (name, body) => {
-    const { status } = await answered(a, name, body);
-    expect(status).toBe(409);
-    expect(await written(b, name, body)).toMatchObject({ outcome: "rejected", code: "api_key_unknown" });
+  test.each<[string, OperatorCall]>([
+    ["revoke", { kind: "revoke_api_key", keyId: new Uint8Array(16) }],
+    ["rotate", drawReplacementApiKey({ keyId: new Uint8Array(16), overlapMs: 0 }).call],
+  ])("that nobody knows is not there to %s", async (_, given) => {
+    expect((await answered(a, "operator_act", signed(given))).status).toBe(409);
+    expect(await written(b, given)).toMatchObject({ outcome: "rejected", code: "api_key_unknown" });
+  });
+});
+
+describe("an act", () => {
+  const drawn = drawApiKey({ label: "forged", scopes: ["read", "admin"] });
+
+  test.each<[string, string, () => Uint8Array]>([
+    ["by another key", "signature_invalid", () => signed(drawn.call, { sign: createSigner(generateSeed()).sign })],
+    ["of another cluster", "signature_invalid", () => signed(drawn.call, { clusterId: new Uint8Array(32) })],
+    ["of another epoch", "signature_invalid", () => signed(drawn.call, { epoch: 1 })],
+    ["of somebody unknown", "operator_unknown", () => signed(drawn.call, { operator: "mallory" })],
+  ])("%s is refused by every node, and makes nothing", async (_, code, forged) => {
+    for (const node of cluster.nodes) expect(await sent(node, forged())).toMatchObject({ code });
+    expect(await keyOn(a, drawn.keyId)).toBeUndefined();
+  });
+
+  test("is decided once: a second time, and after a later one, its counter is used", async () => {
+    const early = signed({ kind: "revoke_api_key", keyId: new Uint8Array(16) });
+    const body = signed(drawn.call);
+    expect(await sent(a, body)).toMatchObject({ outcome: "applied" });
+    for (const again of [body, early])
+      expect(await sent(b, again)).toMatchObject({ outcome: "rejected", code: "operator_counter_used" });
+    expect(await sent(b, body)).toMatchObject({ detail: expect.stringContaining(String(counter)) });
+  });
+
+  test("that is refused has used its counter, too", async () => {
+    const body = signed({ kind: "revoke_api_key", keyId: drawn.keyId });
+    expect(await sent(a, body)).toMatchObject({ code: "api_key_unknown" });
+    expect(await sent(a, body)).toMatchObject({ code: "operator_counter_used" });
+  });
+
+  test("is needed: a node that says the bare command gets nothing", async () => {
+    const { kind, ...key } = drawn.call;
+    const result = cluster.submit(b, { kind, key });
+    await cluster.time.advance(500);
+    expect(await result).toMatchObject({
+      outcome: { kind: "rejected", rejection: { code: "operator_signature_missing" } },
+    });
+    expect(await keyOn(a, drawn.keyId)).toBeUndefined();
   });
 });
 
@@ -153,7 +208,7 @@ describe("the list of API keys", () => {
     const leader = cluster.leader() as MemoryNode;
     lagging.log.hold();
     const drawn = drawApiKey({ label: "robot", scopes: ["read"] });
-    await written(leader, "create_api_key", encodeCreateApiKey(drawn.call));
+    await written(leader, drawn.call);
     const answer = call(lagging, "list_api_keys", NO_BODY);
     await cluster.time.advance(500);
     lagging.log.release();
@@ -177,34 +232,23 @@ describe("the list of API keys", () => {
 });
 
 describe("an operator's call", () => {
-  const calls: readonly UnaryCallName[] = ["create_api_key", "revoke_api_key", "rotate_api_key", "list_api_keys"];
+  const calls: readonly UnaryCallName[] = ["operator_act", "list_api_keys"];
+  const body = (name: UnaryCallName): Uint8Array =>
+    name === "list_api_keys" ? NO_BODY : signed({ kind: "revoke_api_key", keyId: new Uint8Array(16) });
 
   test.each(calls)("%s is for operators alone", async (name) => {
     const node: UnaryIdentity = { kind: "node", nodeId: "b" };
-    expect((await answered(a, name, NO_BODY, node)).status).toBe(403);
+    expect((await answered(a, name, body(name), node)).status).toBe(403);
   });
 
   test.each(calls)("%s is refused by a node that is not serving", async (name) => {
     cluster.crash(b);
-    const drawn = drawApiKey({ label: "robot", scopes: ["read"] });
-    const bodies: Partial<Record<UnaryCallName, Uint8Array>> = {
-      create_api_key: encodeCreateApiKey(drawn.call),
-      revoke_api_key: encodeRevokeApiKey({ keyId: drawn.keyId }),
-      rotate_api_key: encodeRotateApiKey(drawReplacementApiKey({ keyId: drawn.keyId, overlapMs: 0 }).call),
-    };
-    expect((await answered(b, name, bodies[name] ?? NO_BODY)).status).toBe(503);
+    expect((await answered(b, name, body(name))).status).toBe(503);
   });
 
-  test.each(calls.filter((name) => name !== "list_api_keys"))(
-    "%s with a body of another call is refused",
-    async (name) => {
-      const wrong = name === "revoke_api_key" ? "create_api_key" : "revoke_api_key";
-      const body =
-        wrong === "revoke_api_key"
-          ? encodeRevokeApiKey({ keyId: new Uint8Array(16) })
-          : encodeCreateApiKey(drawApiKey({ label: "x", scopes: ["read"] }).call);
-      for (const bytes of [body, NO_BODY, Uint8Array.of(0x7b)])
-        expect((await answered(a, name, bytes)).status).toBe(400);
-    },
-  );
+  test("with a body that is no act is refused", async () => {
+    const unsigned = encodeCommand({ kind: "revoke_api_key", keyId: new Uint8Array(16) });
+    for (const bytes of [unsigned, NO_BODY, Uint8Array.of(0x7b)])
+      expect((await answered(a, "operator_act", bytes)).status).toBe(400);
+  });
 });

@@ -187,7 +187,7 @@ describe("a submission", () => {
   });
 
   test("that makes no leaves for a client shares its group with nothing", async () => {
-    const revocation: Command = { kind: "revoke_api_key", operator: "o", keyId: new Uint8Array(16) };
+    const revocation: Command = { kind: "revoke_api_key", keyId: new Uint8Array(16) };
     submit();
     submit();
     submit({ command: { kind: "trust_root", document: "a document" } });

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { OperatorCallError, createApiKey, drawApiKey, issueOperatorCertificate } from "@event-anchoring/provision";
+import {
+  OperatorCallError,
+  act,
+  drawApiKey,
+  issueOperatorCertificate,
+  loadFirstOperator,
+} from "@event-anchoring/provision";
 import type { CalledNode } from "@event-anchoring/provision";
 
 export interface FirstApiKeyOptions {
@@ -17,6 +23,7 @@ const CALL_TIMEOUT_MS = 3000;
  */
 export async function makeFirstApiKey(options: FirstApiKeyOptions): Promise<string> {
   const credential = await issueOperatorCertificate({ outDir: options.outDir, operatorId: "embedded" });
+  const signer = await loadFirstOperator(options.outDir);
   const key = drawApiKey({ label: "embedded default", scopes: ["read", "write", "revoke"] });
   const giveUpAt = performance.now() + options.timeoutMs;
   let newestRefusal = "no node was asked";
@@ -24,7 +31,7 @@ export async function makeFirstApiKey(options: FirstApiKeyOptions): Promise<stri
     const node = options.nodes[attempt % options.nodes.length];
     if (node === undefined) break;
     try {
-      const result = await createApiKey({ credential, node, call: key.call, timeoutMs: CALL_TIMEOUT_MS });
+      const result = await act({ credential, signer, node, call: key.call, timeoutMs: CALL_TIMEOUT_MS });
       if (result.outcome === "applied" || result.outcome === "unchanged") return key.apiKey;
       newestRefusal = `${node.nodeId}: ${result.code}: ${result.detail}`;
     } catch (error) {

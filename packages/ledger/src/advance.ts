@@ -62,6 +62,7 @@ export function advance(state: LedgerState, decision: EntryDecision): void {
   for (const { originFingerprint, leafIndex, version } of writes.trustRootPositions)
     state.origins.get(bytesToHex(originFingerprint))?.trustRootPositions.push({ leafIndex, version });
   for (const key of writes.apiKeys) state.apiKeys.set(keyIdHex(key.keyId), key);
+  for (const { operator, counter } of writes.operatorActs) state.operatorCounters.set(operator, counter);
   for (const id of writes.groupIds) state.groupIds.add(id, index);
   state.groupIds.forgetBelow(writes.forgetGroupIdsBelow);
   state.appliedIndex = index;

@@ -28,7 +28,6 @@ export function scopesFromBits(bits: number): Scope[] {
 /** @throws RangeError if a field is out of its bounds; so do the other writers */
 export function writeCreateApiKey(writer: ByteWriter, command: CreateApiKeyCommand): void {
   const { key } = command;
-  writeText(writer, command.operator, 1, LIMITS.labelCharsMax);
   writer.bytes(key.keyHash, 32).bytes(key.apiClientId, 16);
   writeText(writer, key.label, 0, LIMITS.labelCharsMax);
   writer.u8(scopesToBits(key.scopes)).u64(key.expiresMs).u32(key.requestsPerSecond);
@@ -36,7 +35,6 @@ export function writeCreateApiKey(writer: ByteWriter, command: CreateApiKeyComma
 
 /** Reads bytes that may be attacker-controlled; so do the other readers. @throws DecodeError */
 export function readCreateApiKey(reader: ByteReader): CreateApiKeyCommand {
-  const operator = readText(reader, 1, LIMITS.labelCharsMax);
   const keyHash = reader.bytes(32);
   const apiClientId = reader.bytes(16);
   const label = readText(reader, 0, LIMITS.labelCharsMax);
@@ -45,27 +43,24 @@ export function readCreateApiKey(reader: ByteReader): CreateApiKeyCommand {
   const expiresMs = reader.u64();
   const requestsPerSecond = reader.u32();
   const key = { keyHash, apiClientId, label, scopes: scopesFromBits(bits), expiresMs, requestsPerSecond };
-  return { kind: "create_api_key", operator, key };
+  return { kind: "create_api_key", key };
 }
 
 export function writeRevokeApiKey(writer: ByteWriter, command: RevokeApiKeyCommand): void {
-  writeText(writer, command.operator, 1, LIMITS.labelCharsMax);
   writer.bytes(command.keyId, 16);
 }
 
 export function readRevokeApiKey(reader: ByteReader): RevokeApiKeyCommand {
-  return { kind: "revoke_api_key", operator: readText(reader, 1, LIMITS.labelCharsMax), keyId: reader.bytes(16) };
+  return { kind: "revoke_api_key", keyId: reader.bytes(16) };
 }
 
 export function writeRotateApiKey(writer: ByteWriter, command: RotateApiKeyCommand): void {
-  writeText(writer, command.operator, 1, LIMITS.labelCharsMax);
   writer.bytes(command.keyId, 16).bytes(command.keyHash, 32).u64(command.overlapMs).u64(command.expiresMs);
 }
 
 export function readRotateApiKey(reader: ByteReader): RotateApiKeyCommand {
   return {
     kind: "rotate_api_key",
-    operator: readText(reader, 1, LIMITS.labelCharsMax),
     keyId: reader.bytes(16),
     keyHash: reader.bytes(32),
     overlapMs: reader.u64(),

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Scope } from "./command.ts";
+import type { OperatorAct, Scope } from "./command.ts";
 
 /** A row of the replicated key table. The secret is not in it. */
 export interface ApiKey {
@@ -20,8 +20,10 @@ export interface ApiKey {
   readonly createdMs: number;
   /** Accepted time of the entry that revoked it, Unix milliseconds, 0 = not revoked. */
   readonly revokedMs: number;
-  /** Who made it. */
-  readonly operator: string;
+  /** Whose act made it. */
+  readonly createdBy: OperatorAct;
+  /** Whose act revoked it, or set its end by putting another in its place; null: nobody's. */
+  readonly endedBy: OperatorAct | null;
 }
 
 export const KEY_ID_BYTES = 16;

@@ -2,7 +2,17 @@
  * Commands as bytes. One value has one encoding: what would decode and encode to other bytes is refused, so that a
  * command may be compared, hashed and counted by its bytes.
  */
-import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
+import {
+  ByteReader,
+  ByteWriter,
+  DecodeError,
+  asciiToBytes,
+  assertNever,
+  bytesToAscii,
+  bytesToUtf8,
+  isNodeId,
+  utf8ToBytes,
+} from "@event-anchoring/protocol";
 import {
   readCreateApiKey,
   readRevokeApiKey,
@@ -11,7 +21,7 @@ import {
   writeRevokeApiKey,
   writeRotateApiKey,
 } from "./api-key-codec.ts";
-import type { Command, CommandKind } from "./command.ts";
+import type { Command, CommandKind, OperatorActCommand, OperatorCommand } from "./command.ts";
 import { readRecordEvents, writeRecordEvents } from "./event-codec.ts";
 import { LIMITS } from "./limits.ts";
 import {
@@ -39,6 +49,7 @@ const COMMAND_TAG: Readonly<Record<CommandKind, number>> = {
   revoke_api_key: 10,
   rotate_api_key: 11,
   raise_rules: 12,
+  operator_act: 13,
   mark_state_point: 14,
 };
 
@@ -59,6 +70,28 @@ function readDocument(reader: ByteReader): string {
     if (error instanceof DecodeError) throw error;
     throw new DecodeError("value_invalid", "the trust root is not UTF-8");
   }
+}
+
+export function isOperatorCommand(command: Command): command is OperatorCommand {
+  const { kind } = command;
+  return kind === "create_api_key" || kind === "revoke_api_key" || kind === "rotate_api_key";
+}
+
+function writeOperatorAct(writer: ByteWriter, { operator, counter, signature, command }: OperatorActCommand): void {
+  if (!isNodeId(operator)) throw new RangeError(`not a name of an operator: ${operator}`);
+  writer.lengthPrefixed16(asciiToBytes(operator)).u64(counter).bytes(signature, 64);
+  writeCommand(writer, command);
+}
+
+function readOperatorAct(reader: ByteReader): OperatorActCommand {
+  const name = reader.lengthPrefixed16();
+  const operator = name.every((byte) => byte < 0x80) ? bytesToAscii(name) : "";
+  if (!isNodeId(operator)) throw new DecodeError("value_invalid", "not a name of an operator");
+  const counter = reader.u64();
+  const signature = reader.bytes(64);
+  const command = readCommand(reader);
+  if (!isOperatorCommand(command)) throw new DecodeError("value_invalid", `${command.kind} is no act of an operator`);
+  return { kind: "operator_act", operator, counter, signature, command };
 }
 
 export function writeCommand(writer: ByteWriter, command: Command): void {
@@ -83,6 +116,8 @@ export function writeCommand(writer: ByteWriter, command: Command): void {
       return writeRevokeApiKey(writer, command);
     case "rotate_api_key":
       return writeRotateApiKey(writer, command);
+    case "operator_act":
+      return writeOperatorAct(writer, command);
     case "mark_certify_point":
     case "mark_state_point":
       return;
@@ -120,6 +155,8 @@ export function readCommand(reader: ByteReader): Command {
       return readRevokeApiKey(reader);
     case COMMAND_TAG.rotate_api_key:
       return readRotateApiKey(reader);
+    case COMMAND_TAG.operator_act:
+      return readOperatorAct(reader);
     case COMMAND_TAG.mark_state_point:
       return { kind: "mark_state_point" };
     case COMMAND_TAG.mark_certify_point:

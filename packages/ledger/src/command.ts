@@ -116,8 +116,6 @@ export interface EraseClientEventCommand {
 
 export interface CreateApiKeyCommand {
   readonly kind: "create_api_key";
-  /** Who made the key, for the record: 1 to 128 printable ASCII characters. */
-  readonly operator: string;
   readonly key: {
     /** 32 bytes: H(tag "api-key" ‖ secret). Its first 16 bytes are the key id. */
     readonly keyHash: Uint8Array;
@@ -137,7 +135,6 @@ export interface CreateApiKeyCommand {
 /** A revoked key is powerless from here on and never comes back. */
 export interface RevokeApiKeyCommand {
   readonly kind: "revoke_api_key";
-  readonly operator: string;
   /** 16 bytes. */
   readonly keyId: Uint8Array;
 }
@@ -145,7 +142,6 @@ export interface RevokeApiKeyCommand {
 /** A new secret for the same API client, label, scopes and rate; the old one lives on for a while. */
 export interface RotateApiKeyCommand {
   readonly kind: "rotate_api_key";
-  readonly operator: string;
   /** 16 bytes: the key that is replaced. */
   readonly keyId: Uint8Array;
   /** 32 bytes: of the new key. */
@@ -154,6 +150,25 @@ export interface RotateApiKeyCommand {
   readonly overlapMs: number;
   /** Of the new key, Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
+}
+
+/** What only operators do. Outside of an act that one of them has signed it is refused. */
+export type OperatorCommand = CreateApiKeyCommand | RevokeApiKeyCommand | RotateApiKeyCommand;
+
+/** Who does something, and which of that operator's acts it is. */
+export interface OperatorAct {
+  /** As the trust root names the operator: `[a-z][a-z0-9-]{0,31}`. */
+  readonly operator: string;
+  /** Above that of every act of this operator decided before; clients take Unix milliseconds. */
+  readonly counter: number;
+}
+
+/** What an operator does, and has signed: operatorActMessage. */
+export interface OperatorActCommand extends OperatorAct {
+  readonly kind: "operator_act";
+  /** 64 bytes. */
+  readonly signature: Uint8Array;
+  readonly command: OperatorCommand;
 }
 
 /** Appends nothing: it gives its entry the certify bit, so that uncovered leaves get a certify point. */
@@ -184,6 +199,7 @@ export type Command =
   | CreateApiKeyCommand
   | RevokeApiKeyCommand
   | RotateApiKeyCommand
+  | OperatorActCommand
   | MarkCertifyPointCommand
   | MarkStatePointCommand
   | RaiseRulesCommand;

@@ -3,7 +3,7 @@ import { equalBytes } from "@event-anchoring/protocol";
 import { apiKeyIdOf, isLiveApiKey } from "./api-key.ts";
 import type { ApiKey } from "./api-key.ts";
 import { scopesToBits } from "./api-key-codec.ts";
-import type { CreateApiKeyCommand, RevokeApiKeyCommand, RotateApiKeyCommand } from "./command.ts";
+import type { CreateApiKeyCommand, OperatorAct, RevokeApiKeyCommand, RotateApiKeyCommand } from "./command.ts";
 import { refused } from "./decide-checks.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
@@ -53,9 +53,16 @@ function judgeLimit(
   return reject("api_key_limit", `the API client has ${live} live keys`, pointer);
 }
 
-function newKey(asked: AskedKey, operator: string, draft: DecisionDraft): ApiKey {
+function newKey(asked: AskedKey, { operator, counter }: OperatorAct, draft: DecisionDraft): ApiKey {
   const keyId = apiKeyIdOf(asked.keyHash);
-  return { keyId, ...asked, createdMs: draft.acceptedMs, revokedMs: 0, operator };
+  return {
+    keyId,
+    ...asked,
+    createdMs: draft.acceptedMs,
+    revokedMs: 0,
+    createdBy: { operator, counter },
+    endedBy: null,
+  };
 }
 
 /** 0 stands for "never" in a key: what ends at this entry ends at 1 at the earliest. */
@@ -65,7 +72,8 @@ function endingNow(draft: DecisionDraft): number {
 
 /** Adds a key. Asked for again with the same fields it is there already; a revoked key does not come back. */
 export function decideCreateApiKey(
-  { key: asked, operator }: CreateApiKeyCommand,
+  { key: asked }: CreateApiKeyCommand,
+  act: OperatorAct,
   draft: DecisionDraft,
 ): CommandOutcome {
   const taken = judgeTaken(asked, "/key/key_hash", draft);
@@ -73,16 +81,20 @@ export function decideCreateApiKey(
   const rejection =
     judgeNewExpiry(asked, "/key/expires_ms", draft) ?? judgeLimit(asked.apiClientId, null, "/key/api_client_id", draft);
   if (rejection !== null) return refused(rejection);
-  draft.putApiKey(newKey(asked, operator, draft));
+  draft.putApiKey(newKey(asked, act, draft));
   return { kind: "applied" };
 }
 
 /** Ends a key for good. A key that has expired can still be revoked: then nobody has to ask whether it had. */
-export function decideRevokeApiKey({ keyId }: RevokeApiKeyCommand, draft: DecisionDraft): CommandOutcome {
+export function decideRevokeApiKey(
+  { keyId }: RevokeApiKeyCommand,
+  { operator, counter }: OperatorAct,
+  draft: DecisionDraft,
+): CommandOutcome {
   const key = draft.apiKey(keyId);
   if (key === null) return refused(reject("api_key_unknown", "no key has this id", "/key_id"));
   if (key.revokedMs !== 0) return { kind: "unchanged" };
-  draft.putApiKey({ ...key, revokedMs: endingNow(draft) });
+  draft.putApiKey({ ...key, revokedMs: endingNow(draft), endedBy: { operator, counter } });
   return { kind: "applied" };
 }
 
@@ -96,8 +108,12 @@ function expiryAfter(key: ApiKey, overlapMs: number, draft: DecisionDraft): numb
  * Puts a new key beside an old one, which ends after the overlap. Asked for again the new key is there already. A key
  * that is revoked or expired is not replaced: whoever was shut out is not let in again this way.
  */
-export function decideRotateApiKey(command: RotateApiKeyCommand, draft: DecisionDraft): CommandOutcome {
-  const { keyId, keyHash, overlapMs, expiresMs, operator } = command;
+export function decideRotateApiKey(
+  command: RotateApiKeyCommand,
+  act: OperatorAct,
+  draft: DecisionDraft,
+): CommandOutcome {
+  const { keyId, keyHash, overlapMs, expiresMs } = command;
   const old = draft.apiKey(keyId);
   if (old === null) return refused(reject("api_key_unknown", "no key has this id", "/key_id"));
   const { apiClientId, label, scopes, requestsPerSecond } = old;
@@ -106,11 +122,12 @@ export function decideRotateApiKey(command: RotateApiKeyCommand, draft: Decision
   if (taken !== null) return taken;
   if (!isLiveApiKey(old, draft.acceptedMs))
     return refused(reject("api_key_invalid", "the key to be replaced is revoked or expired", "/key_id"));
-  const replaced = { ...old, expiresMs: expiryAfter(old, overlapMs, draft) };
+  const { operator, counter } = act;
+  const replaced = { ...old, expiresMs: expiryAfter(old, overlapMs, draft), endedBy: { operator, counter } };
   const ending = isLiveApiKey(replaced, draft.acceptedMs) ? null : old;
   const rejection = judgeNewExpiry(asked, "/expires_ms", draft) ?? judgeLimit(apiClientId, ending, "/key_id", draft);
   if (rejection !== null) return refused(rejection);
   draft.putApiKey(replaced);
-  draft.putApiKey(newKey(asked, operator, draft));
+  draft.putApiKey(newKey(asked, act, draft));
   return { kind: "applied" };
 }

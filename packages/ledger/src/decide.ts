@@ -2,12 +2,12 @@
 import { assertNever } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
 import type { Command, Entry, ProposalGroup } from "./command.ts";
-import { decideCreateApiKey, decideRevokeApiKey, decideRotateApiKey } from "./decide-api-key.ts";
 import { decideCertificate } from "./decide-certificate.ts";
 import { decideRecordClaim } from "./decide-claim.ts";
 import { decideEraseClientEvent } from "./decide-erasure.ts";
 import { decideRecordEvents } from "./decide-events.ts";
 import { decideRecordGrant } from "./decide-grant.ts";
+import { decideOperatorAct, decideUnsigned } from "./decide-operator-act.ts";
 import { decideRecordRevocation } from "./decide-revocation.ts";
 import { decideRaiseRules } from "./decide-rules.ts";
 import { decideGenesis, decideTrustRoot } from "./decide-trust-root.ts";
@@ -49,12 +49,12 @@ function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft)
       return decideRecordRevocation(command, draft);
     case "erase_client_event":
       return decideEraseClientEvent(command, draft);
+    case "operator_act":
+      return decideOperatorAct(command, draft);
     case "create_api_key":
-      return decideCreateApiKey(command, draft);
     case "revoke_api_key":
-      return decideRevokeApiKey(command, draft);
     case "rotate_api_key":
-      return decideRotateApiKey(command, draft);
+      return decideUnsigned();
     case "mark_certify_point":
     case "mark_state_point":
       return { kind: "applied" };
@@ -116,8 +116,8 @@ export function decideEntry(
 }
 
 /** True: the entry asks for a state head, or changes what nothing but a state head proves, records left out. */
-function isStatePoint(entry: Entry, draft: DecisionDraft, { apiKeys, trustRoots }: EntryWrites): boolean {
+function isStatePoint(entry: Entry, draft: DecisionDraft, { operatorActs, trustRoots }: EntryWrites): boolean {
   if (!draft.isInitialised) return false;
   const isAskedFor = entry.groups.some(({ commands }) => commands.some(({ kind }) => kind === "mark_state_point"));
-  return isAskedFor || apiKeys.length > 0 || trustRoots.length > 0 || draft.rulesAfter !== draft.state.rules;
+  return isAskedFor || operatorActs.length > 0 || trustRoots.length > 0 || draft.rulesAfter !== draft.state.rules;
 }

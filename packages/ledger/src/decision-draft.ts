@@ -19,7 +19,7 @@ import type {
 } from "@event-anchoring/protocol";
 import { keyIdHex } from "./api-key.ts";
 import type { ApiKey } from "./api-key.ts";
-import type { GroupId } from "./command.ts";
+import type { GroupId, OperatorAct } from "./command.ts";
 import type {
   CertificateWrite,
   ClientEventWrite,
@@ -89,6 +89,7 @@ export class DecisionDraft {
   readonly #erasures = new Map<string, ErasureWrite>();
   readonly #tiles: TileWrite[] = [];
   readonly #apiKeys = new Map<string, ApiKey>();
+  readonly #operatorCounters = new Map<string, number>();
   readonly #trustRoots: TrustRootWrite[] = [];
   readonly #originStatuses: OriginStatusWrite[] = [];
   readonly #positions: TrustRootPositionWrite[] = [];
@@ -281,6 +282,15 @@ export class DecisionDraft {
     this.#apiKeys.set(keyIdHex(key.keyId), key);
   }
 
+  /** Counter of the operator's newest act; 0: there was none. */
+  operatorCounter(operator: string): number {
+    return this.#operatorCounters.get(operator) ?? this.state.operatorCounters.get(operator) ?? 0;
+  }
+
+  useOperatorCounter({ operator, counter }: OperatorAct): void {
+    this.#operatorCounters.set(operator, counter);
+  }
+
   addTrustRoot(write: TrustRootWrite): void {
     this.#trustRoots.push(write);
   }
@@ -308,6 +318,7 @@ export class DecisionDraft {
       tiles: this.#tiles,
       certificates: this.certificates,
       apiKeys: [...this.#apiKeys.values()],
+      operatorActs: [...this.#operatorCounters].map(([operator, counter]) => ({ operator, counter })),
       trustRoots: this.#trustRoots,
       originStatuses: this.#originStatuses,
       trustRootPositions: this.#positions,

@@ -1,7 +1,7 @@
 /** What deciding an entry yields: an answer for each proposer, and the writes that every replica makes. */
 import type { AnchorId, LeafKind, OriginFingerprint, OriginStatus, TrustRootChain } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
-import type { Cosignature, GroupId } from "./command.ts";
+import type { Cosignature, GroupId, OperatorAct } from "./command.ts";
 import type { ContentFact } from "./facts.ts";
 import type { ClaimRecord, GrantRecord } from "./records.ts";
 import type { Rejection } from "./rejection.ts";
@@ -102,6 +102,8 @@ export interface EntryWrites {
   readonly tiles: readonly TileWrite[];
   readonly certificates: readonly CertificateWrite[];
   readonly apiKeys: readonly ApiKey[];
+  /** The newest act of each operator who did something in this entry. */
+  readonly operatorActs: readonly OperatorAct[];
   readonly trustRoots: readonly TrustRootWrite[];
   /** Origins that are new or whose status changes. */
   readonly originStatuses: readonly OriginStatusWrite[];

@@ -6,6 +6,7 @@ import { ByteWriter, asciiToBytes } from "@event-anchoring/protocol";
 import type { OriginStatus, Sha256 } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
 import { scopesToBits } from "./api-key-codec.ts";
+import type { OperatorAct } from "./command.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
 import { encodeGroupId, writeCertificate } from "./entry-codec.ts";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
@@ -64,7 +65,14 @@ function writeApiKey(writer: ByteWriter, key: ApiKey): void {
   writeText(writer, key.label);
   writer.u8(scopesToBits(key.scopes)).u64(key.expiresMs).u32(key.requestsPerSecond);
   writer.u64(key.createdMs).u64(key.revokedMs);
-  writeText(writer, key.operator);
+  writeAct(writer, key.createdBy);
+  writer.u8(key.endedBy === null ? 0 : 1);
+  if (key.endedBy !== null) writeAct(writer, key.endedBy);
+}
+
+function writeAct(writer: ByteWriter, { operator, counter }: OperatorAct): void {
+  writeText(writer, operator);
+  writer.u64(counter);
 }
 
 function writeList<Item>(
@@ -103,6 +111,7 @@ export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd):
   writeList(writer, writes.erasures, (to, { anchorId }) => to.bytes(anchorId, 32));
   writeList(writer, writes.certificates, writeRecordedCertificate);
   writeList(writer, writes.apiKeys, writeApiKey);
+  writeList(writer, writes.operatorActs, writeAct);
   writeList(writer, writes.trustRoots, (to, { version, rootThk, sequence }) =>
     to.u32(version).bytes(rootThk, 32).u64(sequence),
   );

@@ -154,6 +154,7 @@ class FactsGatherer {
       case "create_api_key":
       case "revoke_api_key":
       case "rotate_api_key":
+      case "operator_act":
       case "mark_certify_point":
       case "mark_state_point":
       case "raise_rules":

@@ -16,6 +16,9 @@ export type {
   GrantInput,
   GroupId,
   MarkCertifyPointCommand,
+  OperatorAct,
+  OperatorActCommand,
+  OperatorCommand,
   ProposalGroup,
   RaiseRulesCommand,
   RecordClaimCommand,
@@ -83,6 +86,8 @@ export type {
   RecordIndex,
   Records,
 } from "./records.ts";
+export { operatorActMessage } from "./operator-act.ts";
+export type { ActPlace } from "./operator-act.ts";
 export { signaturesOf } from "./signatures.ts";
 export { authorityOverClaim, authorityOverGrant } from "./revocation-authority.ts";
 export { signaturesOfLeaf } from "./leaf-signatures.ts";

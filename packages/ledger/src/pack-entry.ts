@@ -21,6 +21,7 @@ function countsOf(command: Command): Counts {
     }
     case "record_claim":
     case "record_grant":
+    case "operator_act":
       return { commands: 1, signedCommands: 1 };
     case "record_revocation":
       return { commands: 1, signedCommands: command.revocation.signer === null ? 0 : 1 };
@@ -61,6 +62,7 @@ export function mayAppendLeaf(command: Command): boolean {
     case "create_api_key":
     case "revoke_api_key":
     case "rotate_api_key":
+    case "operator_act":
     case "mark_certify_point":
     case "mark_state_point":
     case "raise_rules":
@@ -80,7 +82,7 @@ function mustBeAlone(command: Command): boolean {
 }
 
 function touchesKeyTable({ kind }: Command): boolean {
-  return kind === "create_api_key" || kind === "revoke_api_key" || kind === "rotate_api_key";
+  return kind === "operator_act";
 }
 
 /**
@@ -104,6 +106,7 @@ function purposeOf({ kind }: Command): Purpose {
     case "create_api_key":
     case "revoke_api_key":
     case "rotate_api_key":
+    case "operator_act":
       return "operator";
     case "genesis":
     case "trust_root":

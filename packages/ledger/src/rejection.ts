@@ -39,6 +39,12 @@ export const REJECTION_CODES = [
   // 9. Items of an atomic batch that would have been accepted, had no other item been refused.
   "batch_refused",
   // Operators' commands.
+  /** It is an operator's, and none has signed it. */
+  "operator_signature_missing",
+  /** The trust root lists no operator of this name. */
+  "operator_unknown",
+  /** Not above that of the operator's newest act. */
+  "operator_counter_used",
   /** Not well formed, not signed by enough root keys, or not what may follow the newest version. */
   "trust_root_invalid",
   /** The key id is taken by another key. */

@@ -8,8 +8,9 @@ import {
   grantWitnessPayload,
   revocationPayload,
 } from "@event-anchoring/protocol";
-import type { Sha256 } from "@event-anchoring/protocol";
+import type { Sha256, TrustRoot } from "@event-anchoring/protocol";
 import type { ClaimInput, Command, EventInput, GrantInput, RevocationInput } from "./command.ts";
+import { operatorActSignature } from "./operator-act.ts";
 
 /** One signature to be verified. */
 export interface SignatureToVerify {
@@ -77,8 +78,13 @@ export function eventSignatures(event: EventInput): SignatureToVerify[] {
 /**
  * Every signature that deciding the command verifies, so that whoever receives it can verify them ahead of time and
  * have the verdicts remembered. A trust root and cosignatures are not among them.
+ * @param trustRoot whose operators' keys are meant; null: none is in force yet
  */
-export function signaturesOf(command: Command, sha256: Sha256): readonly SignatureToVerify[] {
+export function signaturesOf(
+  command: Command,
+  sha256: Sha256,
+  trustRoot: TrustRoot | null,
+): readonly SignatureToVerify[] {
   switch (command.kind) {
     case "record_events":
       return command.events.flatMap(eventSignatures);
@@ -88,6 +94,10 @@ export function signaturesOf(command: Command, sha256: Sha256): readonly Signatu
       return grantSignatures(command.grant, sha256);
     case "record_revocation":
       return revocationSignatures(command.revocation);
+    case "operator_act": {
+      const signature = trustRoot === null ? null : operatorActSignature(command, trustRoot);
+      return signature === null ? [] : [signature];
+    }
     case "genesis":
     case "trust_root":
     case "erase_client_event":

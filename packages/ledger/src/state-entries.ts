@@ -2,6 +2,7 @@
 import { ByteWriter, asciiToBytes, concatBytes, stateKeyOf } from "@event-anchoring/protocol";
 import type { Sha256, StateLeaf } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
+import type { OperatorAct } from "./command.ts";
 import { scopesToBits } from "./api-key-codec.ts";
 import type { EntryWrites, ErasureWrite } from "./decision.ts";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
@@ -16,6 +17,8 @@ export const STATE_KIND = {
   grant: 3,
   /** id: key id, 16 bytes. */
   apiKey: 4,
+  /** id: name of the operator, ASCII. */
+  operator: 5,
   /** id: sequence of an event whose client event id is erased, u64. */
   erasure: 6,
 } as const;
@@ -77,9 +80,17 @@ export function apiKeyEntry(key: ApiKey): StateEntry {
     .u32(key.requestsPerSecond)
     .u64(key.createdMs)
     .u64(key.revokedMs)
-    .lengthPrefixed16(asciiToBytes(key.operator))
+    .lengthPrefixed16(asciiToBytes(key.createdBy.operator))
+    .u64(key.createdBy.counter)
+    .lengthPrefixed16(asciiToBytes(key.endedBy?.operator ?? ""))
+    .u64(key.endedBy?.counter ?? 0)
     .finish();
   return { kind: STATE_KIND.apiKey, id: key.keyId, value };
+}
+
+/** The operator's newest act: counter u64. */
+export function operatorEntry({ operator, counter }: OperatorAct): StateEntry {
+  return { kind: STATE_KIND.operator, id: asciiToBytes(operator), value: u64(counter) };
 }
 
 /** An event whose client event id is erased; the value is empty. */
@@ -94,7 +105,7 @@ export function stateLeafOf({ kind, id, value }: StateEntry, sha256: Sha256): St
 /** Writes that change the state tree. */
 export interface StateWrites extends Pick<
   EntryWrites,
-  "claims" | "grants" | "endedClaims" | "endedGrants" | "apiKeys"
+  "claims" | "grants" | "endedClaims" | "endedGrants" | "apiKeys" | "operatorActs"
 > {
   readonly erasures: readonly Pick<ErasureWrite, "sequence">[];
 }
@@ -107,6 +118,7 @@ export function stateEntriesOf(writes: StateWrites): StateEntry[] {
   for (const claim of writes.claims) entries.push(claimEntry(claim), lineageEntry(claim));
   for (const grant of writes.grants) entries.push(grantEntry(grant));
   for (const key of writes.apiKeys) entries.push(apiKeyEntry(key));
+  for (const act of writes.operatorActs) entries.push(operatorEntry(act));
   for (const { sequence } of writes.erasures) entries.push(erasureEntry(sequence));
   return entries;
 }

@@ -69,6 +69,8 @@ export interface LedgerState {
   origins: ReadonlyMap<string, OriginState>;
   /** By keyIdHex. */
   readonly apiKeys: Map<string, ApiKey>;
+  /** Counter of each operator's newest act, by name; of operators whom the trust root lists no more as well. */
+  readonly operatorCounters: Map<string, number>;
   readonly groupIds: GroupIdMemory;
 }
 
@@ -88,6 +90,7 @@ export function emptyLedgerState(sha256: Sha256, ruleTable: RuleTable = RELEASE_
     trustRootChain: null,
     origins: new Map(),
     apiKeys: new Map(),
+    operatorCounters: new Map(),
     groupIds: new GroupIdMemory(),
   };
 }

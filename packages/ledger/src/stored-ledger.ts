@@ -20,6 +20,7 @@ import type {
 } from "@event-anchoring/protocol";
 import { keyIdHex } from "./api-key.ts";
 import type { ApiKey } from "./api-key.ts";
+import type { OperatorAct } from "./command.ts";
 import { GroupIdMemory } from "./group-id-memory.ts";
 import type { DecidedGroupId } from "./group-id-memory.ts";
 import { LedgerHaltError } from "./halt.ts";
@@ -68,6 +69,8 @@ export interface StoredLedger {
   readonly trustRoots: readonly StoredTrustRoot[];
   readonly origins: readonly StoredOrigin[];
   readonly apiKeys: readonly ApiKey[];
+  /** The newest of each operator. */
+  readonly operatorActs: readonly OperatorAct[];
   readonly groupIds: readonly DecidedGroupId[];
 }
 
@@ -85,6 +88,7 @@ export const EMPTY_STORED_LEDGER: StoredLedger = {
   trustRoots: [],
   origins: [],
   apiKeys: [],
+  operatorActs: [],
   groupIds: [],
 };
 
@@ -182,6 +186,7 @@ export function restoreLedgerState(
     trustRootChain,
     origins: new Map(ascending.map((origin) => [bytesToHex(origin.originFingerprint), restoreOrigin(origin, sha256)])),
     apiKeys: new Map(stored.apiKeys.map((key) => [keyIdHex(key.keyId), key])),
+    operatorCounters: new Map(stored.operatorActs.map(({ operator, counter }) => [operator, counter])),
     groupIds,
   };
 }

@@ -9,8 +9,10 @@ import {
   formatNote,
   formatTrustRootText,
   makeVkey,
+  operatorKeyName,
   originFingerprintOf,
   parseNote,
+  parseSignedTrustRoot,
   rootKeyName,
   rootThk,
   trustRootMessage,
@@ -60,6 +62,15 @@ export const [NODE_A, NODE_B, NODE_C, NODE_D] = ["a", "b", "c", "d"].map(makeNod
 const ROOT_LABELS = ["one", "two", "three"] as const;
 const ROOT_SIGNERS = ROOT_LABELS.map((label) => createSigner(hash(`root ${label}`)));
 
+export const OPERATOR = "test";
+export const OPERATOR_SIGNER = createSigner(hash("operator"));
+const OPERATOR_VKEY = makeVkey(
+  operatorKeyName(CLUSTER_NAME, OPERATOR),
+  VKEY_TYPE.ed25519,
+  OPERATOR_SIGNER.publicKey,
+  sha256,
+);
+
 export interface Membership {
   readonly node: TestNode;
   readonly status?: NodeStatus;
@@ -104,7 +115,7 @@ export function trustRootOf(version: number, previous: Uint8Array, members: read
       ),
       authPublicKey: node.auth.publicKey,
     })),
-    operators: [],
+    operators: [{ name: OPERATOR, vkey: OPERATOR_VKEY }],
     quorum: 2,
     witnesses: [],
     witnessQuorum: 0,
@@ -163,3 +174,6 @@ export function certify(
 export function originHex(node: TestNode): string {
   return bytesToHex(node.originFingerprint);
 }
+
+/** Version 1, as it is in force after GENESIS_DOCUMENT. */
+export const TRUST_ROOT_1 = parseSignedTrustRoot(GENESIS_DOCUMENT, sha256).trustRoot;

@@ -15,7 +15,7 @@ import {
   scopesFromBits,
   scopesToBits,
 } from "../src/index.ts";
-import type { Command, Entry, EventInput, ProposalGroup } from "../src/index.ts";
+import type { Command, Entry, EventInput, OperatorCommand, ProposalGroup } from "../src/index.ts";
 import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, successor } from "./cluster.ts";
 import { CREATE_KEY, CREDENTIAL, event, record } from "./ledger-harness.ts";
 import { claim, grant, revocation, signedEvent } from "./records.ts";
@@ -39,14 +39,22 @@ const GRANT = grant(
   { delegationDepth: 0xffff_ffff, notBefore: 1, expiresAt: 2 },
 );
 const REVOCATION = revocation("grant", TARGET, { by: "a", reason: 5, suspectSince: 9, issuedAt: 10 });
-const ROTATE: Command = {
+const ROTATE: OperatorCommand = {
   kind: "rotate_api_key",
-  operator: "o",
   keyId: CREDENTIAL.keyId,
   keyHash: hash("new"),
   overlapMs: 60_000,
   expiresMs: 7,
 };
+const ACT: Command = {
+  kind: "operator_act",
+  operator: "alice",
+  counter: 2 ** 53 - 1,
+  signature: new Uint8Array(64).fill(7),
+  command: ROTATE,
+};
+/** After version, kind, name with its length, counter and signature. */
+const ACT_COMMAND_AT = 2 + 7 + 8 + 64;
 const COMMANDS: readonly (readonly [string, Command])[] = [
   ["genesis", { kind: "genesis", document: GENESIS_DOCUMENT }],
   ["trust root", { kind: "trust_root", document: successor(ABC) }],
@@ -60,8 +68,9 @@ const COMMANDS: readonly (readonly [string, Command])[] = [
   ["revocation by a party", REVOCATION],
   ["revocation by an operator", revocation("claim", TARGET, { originFingerprint: NODE_A.originFingerprint })],
   ["erasure", { kind: "erase_client_event", credential: CREDENTIAL, anchorId: TARGET.anchorId }],
-  ["end of a key", { kind: "revoke_api_key", operator: "o", keyId: CREDENTIAL.keyId }],
+  ["end of a key", { kind: "revoke_api_key", keyId: CREDENTIAL.keyId }],
   ["rotation of a key", ROTATE],
+  ["an operator's act", ACT],
   ["certify point", { kind: "mark_certify_point" }],
   ["raising the rules", { kind: "raise_rules", rules: 0xffff }],
 ];
@@ -159,6 +168,7 @@ describe("hostile bytes", () => {
   const named = encodeCommand(record([event("named", { clientEventId: "abc" })]));
   const NAME_AT = FLAGS_AT + 1 + 32 + 32;
   const key = encodeCommand(CREATE_KEY);
+  const act = encodeCommand(ACT);
   /** Version, tag, client, key: then the flags. */
   const REVOCATION_FLAGS_AT = 1 + 1 + 16 + 16;
   const UNSIGNED = revocation("claim", TARGET);
@@ -183,7 +193,12 @@ describe("hostile bytes", () => {
     ["a key without scopes", patched(key, key.length - 13, 0)],
     ["an unknown scope", patched(key, key.length - 13, 16)],
     ["a time above 2^53 - 1", patched(key, key.length - 12, 0x00, 0x20)],
-    ["a key made by nobody", patched(key, 2, 0)],
+    ["an act of nobody", concatBytes(act.slice(0, 2), Uint8Array.of(0, 0), act.slice(9))],
+    ["an act of a name in capitals", patched(act, 4, 0x41)],
+    ["an act with a counter above 2^53 - 1", patched(act, 9, 0x00, 0x20)],
+    ["an act without what is done", act.slice(0, ACT_COMMAND_AT)],
+    ["an act inside an act", concatBytes(act.slice(0, ACT_COMMAND_AT), act)],
+    ["an event as an act", concatBytes(act.slice(0, ACT_COMMAND_AT), encodeCommand(record(EVENTS)))],
     ["a key without a rate", key.slice(0, -4)],
     ["a key of a later version", patched(key, 0, 2)],
     ["a claim of a later version", patched(encodeCommand(CLAIM), 0, 2)],
@@ -191,7 +206,6 @@ describe("hostile bytes", () => {
     ["a revocation for an unknown reason", patched(encodeCommand(REVOCATION), REVOCATION_FLAGS_AT + 65, 6)],
     ["a revocation without its signer", encodeCommand(REVOCATION).slice(0, -96)],
     ["an unsigned revocation with a signer", concatBytes(encodeCommand(UNSIGNED), new Uint8Array(96))],
-    ["a key that ends by nobody", patched(encodeCommand(ROTATE), 2, 0)],
     ["a document that is not UTF-8", patched(encodeCommand({ kind: "genesis", document: "ab" }), 6, 0xff)],
     ["a document too long to be one", patched(encodeCommand({ kind: "genesis", document: "ab" }), 2, 0x00, 0x04, 0, 1)],
   ])("%s", (_, bytes) => {

@@ -14,7 +14,7 @@ function create(name: string, more: Partial<CreateApiKeyCommand["key"]> = {}): C
     expiresMs: 0,
     requestsPerSecond: 0,
   };
-  return { kind: "create_api_key", operator: "operator", key: { ...key, ...more } };
+  return { kind: "create_api_key", key: { ...key, ...more } };
 }
 
 test("a key is created with the accepted time of its entry", () => {
@@ -31,7 +31,8 @@ test("a key is created with the accepted time of its entry", () => {
     requestsPerSecond: 0,
     createdMs: ledger.state.lastAcceptedMs + 20,
     revokedMs: 0,
-    operator: "operator",
+    createdBy: { operator: "test", counter: 2 },
+    endedBy: null,
   });
 });
 
@@ -98,7 +99,8 @@ test.each<[string, Partial<ApiKey>, number, boolean]>([
     requestsPerSecond: 0,
     createdMs: 1,
     revokedMs: 0,
-    operator: "o",
+    createdBy: { operator: "o", counter: 1 },
+    endedBy: null,
     ...more,
   };
   expect(isLiveApiKey(key, nowMs)).toBe(expected);
@@ -117,14 +119,13 @@ function keyOf(ledger: LedgerHarness, name: string): ApiKey {
 }
 
 function revoke(name: string): RevokeApiKeyCommand {
-  return { kind: "revoke_api_key", operator: "operator", keyId: keyIdOf(name) };
+  return { kind: "revoke_api_key", keyId: keyIdOf(name) };
 }
 
 function rotate(name: string, to: string, more: Partial<RotateApiKeyCommand> = {}): RotateApiKeyCommand {
   const keyId = keyIdOf(name);
   return {
     kind: "rotate_api_key",
-    operator: "rotator",
     keyId,
     keyHash: hash(to),
     overlapMs: 1000,
@@ -148,7 +149,7 @@ describe("revoking a key", () => {
     expect(tryKey(ledger, "one")).toBe("api_key_invalid");
     expect(keyOf(ledger, "one")).toMatchObject({
       revokedMs: ledger.tables.leaves.at(-1)?.acceptedMs,
-      operator: "operator",
+      endedBy: { operator: "test", counter: 3 },
     });
   });
 
@@ -188,7 +189,8 @@ describe("rotating a key", () => {
       keyHash: hash("new"),
       expiresMs,
       createdMs: ledger.clockMs,
-      operator: "rotator",
+      createdBy: { operator: "test", counter: ledger.acts.counter },
+      endedBy: null,
     });
   });
 

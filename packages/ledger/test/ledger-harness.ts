@@ -53,7 +53,8 @@ import type {
   TileWrite,
   TrustRootPosition,
 } from "../src/index.ts";
-import { GENESIS_DOCUMENT, NODE_A, hash, sha256 } from "./cluster.ts";
+import { TestActs } from "@event-anchoring/testkit";
+import { CLUSTER_ID, GENESIS_DOCUMENT, NODE_A, OPERATOR, OPERATOR_SIGNER, hash, sha256 } from "./cluster.ts";
 import { RecordTables } from "./record-tables.ts";
 
 export const CLIENT_ID = hash("client").slice(0, 16);
@@ -62,7 +63,6 @@ export const CREDENTIAL = { apiClientId: CLIENT_ID, keyId: apiKeyIdOf(KEY_HASH) 
 
 export const CREATE_KEY: CreateApiKeyCommand = {
   kind: "create_api_key",
-  operator: "test",
   key: {
     keyHash: KEY_HASH,
     apiClientId: CLIENT_ID,
@@ -81,7 +81,7 @@ export function keyCommand(
 ): CreateApiKeyCommand {
   const apiClientId = hash(`client ${name}`).slice(0, 16);
   const key = { keyHash: hash(name), apiClientId, label: name, scopes, expiresMs: 0, requestsPerSecond: 0, ...more };
-  return { kind: "create_api_key", operator: "test", key };
+  return { kind: "create_api_key", key };
 }
 
 /** What a command says that is made with the key of this name. */
@@ -123,6 +123,7 @@ interface Tables {
   readonly tiles: TileWrite[];
   readonly certificates: Map<string, CertificateWrite>;
   readonly apiKeys: Map<string, ApiKey>;
+  readonly operatorCounters: Map<string, number>;
   readonly trustRoots: StoredTrustRoot[];
   readonly statuses: Map<string, StoredOrigin["status"]>;
   readonly positions: Map<string, TrustRootPosition[]>;
@@ -157,11 +158,14 @@ export class LedgerHarness {
     tiles: [],
     certificates: new Map(),
     apiKeys: new Map(),
+    operatorCounters: new Map(),
     trustRoots: [],
     statuses: new Map(),
     positions: new Map(),
     groupIds: [],
   };
+
+  readonly acts = new TestActs({ clusterId: CLUSTER_ID, epoch: 0 }, OPERATOR, OPERATOR_SIGNER.sign);
 
   /** A ledger with genesis and one key. */
   static started(): LedgerHarness {
@@ -171,7 +175,13 @@ export class LedgerHarness {
     return ledger;
   }
 
+  /** Commands of operators are signed by the one whom the trust root lists. */
   group(...commands: readonly Command[]): ProposalGroup {
+    return this.groupAsIs(...commands.map((command) => this.acts.signed(command)));
+  }
+
+  /** What operators do is not signed for them. */
+  groupAsIs(...commands: readonly Command[]): ProposalGroup {
     const id = { node: 7n, incarnation: 1, counter: this.#counter++ };
     return { id, notAfter: this.state.appliedIndex + 50_000, commands };
   }
@@ -289,6 +299,7 @@ export class LedgerHarness {
     tables.tiles.push(...writes.tiles);
     for (const write of writes.certificates) tables.certificates.set(bytesToHex(write.originFingerprint), write);
     for (const key of writes.apiKeys) tables.apiKeys.set(bytesToHex(key.keyId), key);
+    for (const { operator, counter } of writes.operatorActs) tables.operatorCounters.set(operator, counter);
     tables.trustRoots.push(...writes.trustRoots);
     for (const write of writes.originStatuses) tables.statuses.set(bytesToHex(write.originFingerprint), write.status);
     for (const { originFingerprint, leafIndex, version } of writes.trustRootPositions) {
@@ -313,6 +324,7 @@ export class LedgerHarness {
       trustRoots: tables.trustRoots,
       origins: [...tables.statuses.keys()].map((key) => this.#storedOrigin(key)),
       apiKeys: [...tables.apiKeys.values()],
+      operatorActs: [...tables.operatorCounters].map(([operator, counter]) => ({ operator, counter })),
       groupIds: tables.groupIds.filter(({ index }) => index >= state.appliedIndex - 50_000),
     };
   }

@@ -1,3 +1,4 @@
+import { TestActs } from "@event-anchoring/testkit";
 import { describe, expect, test } from "@jest/globals";
 import { toAnchorId } from "@event-anchoring/protocol";
 import {
@@ -13,8 +14,17 @@ import {
   waitingGroupOf,
   weightOf,
 } from "../src/index.ts";
-import type { Command, ProposalGroup, WaitingGroup } from "../src/index.ts";
-import { GENESIS_DOCUMENT, NODE_A, hash, sha256 } from "./cluster.ts";
+import type { Command, OperatorCommand, ProposalGroup, WaitingGroup } from "../src/index.ts";
+import {
+  CLUSTER_ID,
+  GENESIS_DOCUMENT,
+  NODE_A,
+  OPERATOR,
+  OPERATOR_SIGNER,
+  TRUST_ROOT_1,
+  hash,
+  sha256,
+} from "./cluster.ts";
 import { CREATE_KEY, CREDENTIAL, event, record } from "./ledger-harness.ts";
 import { claim, grant, revocation, signedEvent } from "./records.ts";
 
@@ -27,15 +37,17 @@ const PARTY = {
   claim: { ...TARGET, kind: 2, depth: 1, sequence: 1, acceptedMs: 1, bytes: TARGET.anchorId },
 } as const;
 const ERASE: Command = { kind: "erase_client_event", credential: CREDENTIAL, anchorId: TARGET.anchorId };
-const REVOKE_KEY: Command = { kind: "revoke_api_key", operator: "o", keyId: CREDENTIAL.keyId };
-const ROTATE_KEY: Command = {
+const REVOKE_KEY: OperatorCommand = { kind: "revoke_api_key", keyId: CREDENTIAL.keyId };
+const ROTATE_KEY: OperatorCommand = {
   kind: "rotate_api_key",
-  operator: "o",
   keyId: CREDENTIAL.keyId,
   keyHash: hash("new"),
   overlapMs: 0,
   expiresMs: 0,
 };
+
+const ACTS = new TestActs({ clusterId: CLUSTER_ID, epoch: 0 }, OPERATOR, OPERATOR_SIGNER.sign);
+const ACT = ACTS.act(CREATE_KEY);
 
 function group(...commands: readonly Command[]): ProposalGroup {
   return { id: { node: 1n, incarnation: 1, counter: 1 }, notAfter: 1, commands };
@@ -72,6 +84,7 @@ describe("what counts", () => {
     [CREATE_KEY, false, false],
     [REVOKE_KEY, false, false],
     [ROTATE_KEY, false, false],
+    [ACT, false, false],
     [MARK, false, true],
   ])("leaf and certify point of %p", (command, appends, certifies) => {
     expect(mayAppendLeaf(command)).toBe(appends);
@@ -84,11 +97,12 @@ describe("what counts", () => {
     ["a signed revocation", revocation("grant", TARGET, { by: "a" }), 1, 1],
     ["an operator's revocation", revocation("grant", TARGET), 1, 0],
     ["an erasure", ERASE, 1, 0],
+    ["an operator's act", ACT, 1, 1],
     ["a batch", record([event("x"), signedEvent("y", "a"), signedEvent("z", "a"), event("w")]), 4, 2],
   ])("signatures of %s", (_, command, commands, signedCommands) => {
     expect(weightOf(command)).toEqual({ commands, signedCommands, bytes: encodeCommand(command).length });
     expect(waiting(command).weight).toMatchObject({ commands, signedCommands });
-    expect(signaturesOf(command, sha256).length > 0).toBe(signedCommands > 0);
+    expect(signaturesOf(command, sha256, TRUST_ROOT_1).length > 0).toBe(signedCommands > 0);
   });
 
   test("a batch of 256 signed events fits, one more never does", () => {
@@ -110,10 +124,15 @@ describe("packing", () => {
   test.each<[string, WaitingGroup[], number[], boolean]>([
     ["nothing waits", [], [], false],
     ["all fit, in order", [waiting(events(1)), waiting(events(2))], [0, 1], true],
-    ["key-table groups first", [waiting(events(1)), waiting(CREATE_KEY), waiting(MARK)], [1, 0, 2], true],
-    ["every change of a key first", [waiting(ERASE), waiting(ROTATE_KEY), waiting(REVOKE_KEY)], [1, 2, 0], false],
-    ["keys alone need no certify point", [waiting(CREATE_KEY)], [0], false],
-    ["a mark does", [waiting(CREATE_KEY), waiting(MARK)], [0, 1], true],
+    ["key-table groups first", [waiting(events(1)), waiting(ACT), waiting(MARK)], [1, 0, 2], true],
+    [
+      "every change of a key first",
+      [waiting(ERASE), waiting(ACTS.act(ROTATE_KEY)), waiting(ACTS.act(REVOKE_KEY))],
+      [1, 2, 0],
+      false,
+    ],
+    ["keys alone need no certify point", [waiting(ACT)], [0], false],
+    ["a mark does", [waiting(ACT), waiting(MARK)], [0, 1], true],
     ["a trust root goes alone", [waiting(TRUST_ROOT), waiting(events(1))], [0], true],
     ["and stops those behind it", [waiting(events(1)), waiting(TRUST_ROOT), waiting(events(1))], [0], true],
     ["1,024 commands", [waiting(events(1000)), waiting(events(24))], [0, 1], true],

@@ -156,15 +156,14 @@ export class RandomLife {
   #keyCommand(): Command {
     const name = (): string => `key ${this.#random(20)}`;
     const keyId = hash(name()).slice(0, 16);
-    const operator = "test";
     switch (this.#random(4)) {
       case 0:
         return CREATE_KEY;
       case 1:
-        return { kind: "revoke_api_key", operator, keyId };
+        return { kind: "revoke_api_key", keyId };
       case 2: {
         const keyHash = hash(name());
-        return { kind: "rotate_api_key", operator, keyId, keyHash, overlapMs: this.#random(100), expiresMs: 0 };
+        return { kind: "rotate_api_key", keyId, keyHash, overlapMs: this.#random(100), expiresMs: 0 };
       }
       default: {
         const apiClientId = hash(`client ${this.#random(5)}`).slice(0, 16);

@@ -167,7 +167,6 @@ describe("time, when a leader's clock is behind that of the one before", () => {
   const by = record([event("by the old key")], { credential: { apiClientId: CLIENT_ID, keyId } });
   const rotate: Command = {
     kind: "rotate_api_key",
-    operator: "test",
     keyId,
     keyHash: hash("new"),
     overlapMs: 0,

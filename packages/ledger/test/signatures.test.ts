@@ -16,7 +16,7 @@ import type { Crypto } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { decideEntry, signaturesOf } from "../src/index.ts";
 import type { Command, RecordClaimCommand, RecordGrantCommand } from "../src/index.ts";
-import { NODE_A, NODE_B, hash, sha256 } from "./cluster.ts";
+import { NODE_A, NODE_B, TRUST_ROOT_1, hash, sha256 } from "./cluster.ts";
 import { GrantWorld } from "./grant-world.ts";
 import { CREATE_KEY, CREDENTIAL, LedgerHarness, codeOf, event, record } from "./ledger-harness.ts";
 import { flipped } from "./precedence.ts";
@@ -155,7 +155,7 @@ describe("what a command asks to have verified", () => {
   test("is every signature it carries, over what the parties sign, with its pointer", () => {
     const claimed = claim("x");
     const { claim: c } = claimed;
-    expect(signaturesOf(claimed, sha256)).toEqual([
+    expect(signaturesOf(claimed, sha256, TRUST_ROOT_1)).toEqual([
       {
         publicKey: person("x").publicKey,
         message: claimPayload(c),
@@ -170,7 +170,7 @@ describe("what a command asks to have verified", () => {
       },
     ]);
     const revoked = revocation("claim", target, { by: "x", reason: 2 });
-    expect(signaturesOf(revoked, sha256)).toEqual([
+    expect(signaturesOf(revoked, sha256, TRUST_ROOT_1)).toEqual([
       {
         ...revoked.revocation.signer,
         message: revocationPayload({ ...revoked.revocation, originFingerprint: target.originFingerprint }),
@@ -178,7 +178,7 @@ describe("what a command asks to have verified", () => {
       },
     ]);
     const signed = signedEvent("y", "x");
-    expect(signaturesOf(record([event("z"), signed]), sha256)).toEqual([
+    expect(signaturesOf(record([event("z"), signed]), sha256, TRUST_ROOT_1)).toEqual([
       { ...signed.actor, message: eventActorPayload(signed), pointer: "/actor_signature" },
     ]);
   });
@@ -190,7 +190,7 @@ describe("what a command asks to have verified", () => {
     ["an erasure", { kind: "erase_client_event", credential: CREDENTIAL, anchorId: target.anchorId }],
     ["a certify point", { kind: "mark_certify_point" }],
   ])("is nothing for %s", (_, command) => {
-    expect(signaturesOf(command, sha256)).toEqual([]);
+    expect(signaturesOf(command, sha256, TRUST_ROOT_1)).toEqual([]);
   });
 
   /** Holds what deciding verifies against what was foretold. */
@@ -205,7 +205,7 @@ describe("what a command asks to have verified", () => {
     const nameOf = (...parts: readonly Uint8Array[]): string => parts.map(bytesToHex).join(".");
     const foretold = new Set(
       commands.flatMap((command) =>
-        signaturesOf(command, sha256).map((each) => nameOf(each.publicKey, each.message, each.signature)),
+        signaturesOf(command, sha256, TRUST_ROOT_1).map((each) => nameOf(each.publicKey, each.message, each.signature)),
       ),
     );
     const asked: string[] = [];

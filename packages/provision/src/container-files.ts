@@ -73,7 +73,7 @@ export async function writeClusterFile(cluster: ProvisionedCluster): Promise<voi
  * with root.
  */
 export async function giveContainerFiles(outDir: string, uid: number, gid: number): Promise<void> {
-  for (const name of ["ca", "gateway", "nodes"]) {
+  for (const name of ["ca", "gateway", "nodes", "operators"]) {
     const folder = join(outDir, name);
     if (!(await fileExists(folder))) continue;
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -4,8 +4,9 @@
  *     const cluster = await createCluster({ clusterName: "local", nodes, quorum: 2, outDir }); // or loadCluster
  *     // … write each node's configuration, start it, wait until genesis is applied (status: serving.state "running")
  *     const credential = await issueOperatorCertificate({ outDir, operatorId: "setup" });
+ *     const signer = await loadFirstOperator(outDir);
  *     const key = drawApiKey({ label: "default", scopes: ["read", "write", "revoke"] });
- *     const result = await createApiKey({ credential, node: { nodeId, host, port, authPublicKey }, call: key.call });
+ *     const result = await act({ credential, signer, node: { nodeId, host, port, authPublicKey }, call: key.call });
  *     // result.outcome: applied | unchanged | rejected | refused (503: try again, same call); key.apiKey is the text
  */
 export {
@@ -82,16 +83,13 @@ export type { SignatureCount, TrustRootChange, TrustRootProposal } from "./trust
 export {
   OperatorCallError,
   callOperator,
-  createApiKey,
   drawApiKey,
   drawReplacementApiKey,
   expiryOf,
   issueOperatorCertificate,
-  listApiKeys,
   readNodeStatus,
-  revokeApiKey,
-  rotateApiKey,
 } from "./operator.ts";
+export { act, actSignerOf, listApiKeys, loadFirstOperator, operatorKeyPath } from "./operator-acts.ts";
 export type {
   CalledNode,
   DrawnSecret,

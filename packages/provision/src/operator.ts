@@ -11,27 +11,13 @@ import {
   UNARY_CALLS,
   UNARY_RESPONSE_BYTES_MAX,
   apiKeyIdentity,
-  decodeApiKeyList,
   decodeNodeStatus,
-  decodeOperatorResult,
-  encodeCreateApiKey,
-  encodeRevokeApiKey,
-  encodeRotateApiKey,
   formatApiKey,
   formatIdentity,
   signOperatorRequest,
   verifyResponse,
 } from "@event-anchoring/control-contract";
-import type {
-  ApiKeyList,
-  AuthContext,
-  CreateApiKey,
-  NodeStatus,
-  OperatorResult,
-  RevokeApiKey,
-  RotateApiKey,
-  UnaryCall,
-} from "@event-anchoring/control-contract";
+import type { AuthContext, CreateApiKey, NodeStatus, OperatorCall, UnaryCall } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { hexToBytes } from "@event-anchoring/protocol";
 import { OPERATOR_LIFETIME_MS_MAX, issueCertificate } from "./ca.ts";
@@ -110,12 +96,12 @@ export interface DrawnSecret {
 export interface NewApiKey extends DrawnSecret {
   /** 16 bytes. */
   readonly apiClientId: Uint8Array;
-  readonly call: CreateApiKey;
+  readonly call: Extract<OperatorCall, { readonly kind: "create_api_key" }>;
 }
 
 /** The successor of an API key, and the call that puts it in place. Sending the same call again is safe. */
 export interface ReplacementApiKey extends DrawnSecret {
-  readonly call: RotateApiKey;
+  readonly call: Extract<OperatorCall, { readonly kind: "rotate_api_key" }>;
 }
 
 export function drawApiKey(key: {
@@ -131,7 +117,7 @@ export function drawApiKey(key: {
   const { label, scopes, expiresMs = 0, requestsPerSecond = 0 } = key;
   const apiClientId = key.apiClientId ?? Uint8Array.from(randomBytes(16));
   const { keyHash, ...secret } = drawSecret();
-  const call = { keyHash, apiClientId, label, scopes, expiresMs, requestsPerSecond };
+  const call = { kind: "create_api_key" as const, keyHash, apiClientId, label, scopes, expiresMs, requestsPerSecond };
   return withSecret({ ...secret, apiClientId, call });
 }
 
@@ -145,7 +131,8 @@ export function drawReplacementApiKey(key: {
   readonly expiresMs?: number;
 }): ReplacementApiKey {
   const { keyHash, ...secret } = drawSecret();
-  const call = { keyId: key.keyId, keyHash, overlapMs: key.overlapMs, expiresMs: key.expiresMs ?? 0 };
+  const { keyId, overlapMs, expiresMs = 0 } = key;
+  const call = { kind: "rotate_api_key" as const, keyId, keyHash, overlapMs, expiresMs };
   return withSecret({ ...secret, call });
 }
 
@@ -163,32 +150,6 @@ export interface CallOptions {
   readonly node: CalledNode;
   /** Default 10 s. */
   readonly timeoutMs?: number;
-}
-
-/** @throws OperatorCallError */
-export async function createApiKey(options: CallOptions & { readonly call: CreateApiKey }): Promise<OperatorResult> {
-  return write(options, UNARY_CALLS.create_api_key, encodeCreateApiKey(options.call));
-}
-
-/** Ends a key for good. @throws OperatorCallError */
-export async function revokeApiKey(options: CallOptions & { readonly call: RevokeApiKey }): Promise<OperatorResult> {
-  return write(options, UNARY_CALLS.revoke_api_key, encodeRevokeApiKey(options.call));
-}
-
-/** @throws OperatorCallError */
-export async function rotateApiKey(options: CallOptions & { readonly call: RotateApiKey }): Promise<OperatorResult> {
-  return write(options, UNARY_CALLS.rotate_api_key, encodeRotateApiKey(options.call));
-}
-
-/** Every key that the cluster knew when it was asked, the newest first; no secrets. @throws OperatorCallError */
-export async function listApiKeys(options: CallOptions): Promise<ApiKeyList> {
-  const answer = await callOperator(options, UNARY_CALLS.list_api_keys, new Uint8Array(0));
-  return decoded(() => decodeApiKeyList(answer));
-}
-
-async function write(options: CallOptions, call: UnaryCall, body: Uint8Array): Promise<OperatorResult> {
-  const answer = await callOperator(options, call, body);
-  return decoded(() => decodeOperatorResult(answer));
 }
 
 /** @throws OperatorCallError */

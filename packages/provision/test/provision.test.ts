@@ -15,7 +15,7 @@ import {
 } from "@event-anchoring/protocol";
 import {
   OPERATOR_LIFETIME_MS_MAX,
-  createApiKey,
+  act,
   createCertificateAuthority,
   createCluster,
   drawApiKey,
@@ -26,6 +26,7 @@ import {
   issueOperatorCertificate,
   loadCertificateAuthority,
   loadCluster,
+  loadFirstOperator,
   readSeed,
   renewTls,
   spkiSha256Of,
@@ -306,6 +307,7 @@ describe("an API key", () => {
     const secret = parseApiKey(key.apiKey);
     if (secret === null) throw new Error("not a key");
     expect(key.call).toEqual({
+      kind: "rotate_api_key",
       keyId,
       keyHash: apiKeyIdentity(secret, nodeCrypto.sha256).keyHash,
       overlapMs: 60_000,
@@ -330,10 +332,11 @@ describe("an API key", () => {
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
+    const signer = await loadFirstOperator(outDir);
     const node = { nodeId: "a", host: "127.0.0.1", port, authPublicKey: new Uint8Array(32) };
-    await expect(createApiKey({ credential, node, call: key.call })).rejects.toMatchObject({ code: "connection_lost" });
+    await expect(act({ credential, signer, node, call: key.call })).rejects.toMatchObject({ code: "connection_lost" });
     await new Promise((resolve) => void server.close(resolve));
-    await expect(createApiKey({ credential, node, call: key.call })).rejects.toMatchObject({
+    await expect(act({ credential, signer, node, call: key.call })).rejects.toMatchObject({
       code: "connection_refused",
     });
   });

@@ -248,7 +248,16 @@ CREATE TABLE state.api_keys (
   requests_per_second bigint   NOT NULL,  -- 0: as the node is configured
   created_ms          bigint   NOT NULL,
   revoked_ms          bigint   NOT NULL,
-  operator            text     NOT NULL
+  created_by          text     NOT NULL,  -- whose act made the key, and which
+  created_counter     bigint   NOT NULL,
+  ended_by            text     NOT NULL,  -- whose act ended it; '' and 0: nobody's
+  ended_counter       bigint   NOT NULL
+);
+
+-- The newest act of each operator: no later one has a counter as low.
+CREATE TABLE state.operators (
+  operator text   PRIMARY KEY,
+  counter  bigint NOT NULL
 );
 
 -- Ids of the proposal groups that the entry at this index decided, 24 bytes each.

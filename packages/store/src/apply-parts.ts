@@ -107,12 +107,18 @@ const PARTS = {
     name: "api_keys",
     sql: `INSERT INTO state.api_keys
         (key_id, key_hash, api_client_id, label, scopes, expires_ms, requests_per_second, created_ms, revoked_ms,
-          operator)
+          created_by, created_counter, ended_by, ended_counter)
       SELECT u.* FROM guard, unnest(?::bytea[], ?::bytea[], ?::bytea[], ?::text[], ?::smallint[],
-        ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::text[]) AS u
+        ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::text[], ?::bigint[], ?::text[], ?::bigint[]) AS u
       ON CONFLICT (key_id) DO UPDATE SET label = excluded.label, scopes = excluded.scopes,
         expires_ms = excluded.expires_ms, requests_per_second = excluded.requests_per_second,
-        revoked_ms = excluded.revoked_ms`,
+        revoked_ms = excluded.revoked_ms, ended_by = excluded.ended_by, ended_counter = excluded.ended_counter`,
+  },
+  operatorActs: {
+    name: "operators",
+    sql: `INSERT INTO state.operators (operator, counter)
+      SELECT u.* FROM guard, unnest(?::text[], ?::bigint[]) AS u
+      ON CONFLICT (operator) DO UPDATE SET counter = excluded.counter`,
   },
   groupIds: {
     name: "group_ids",

@@ -145,7 +145,13 @@ function addTrustRoots(builder: StatementBuilder, writes: EntryWrites, numbers: 
   }
 }
 
-function addKeys(builder: StatementBuilder, { apiKeys }: EntryWrites): void {
+function addKeys(builder: StatementBuilder, { apiKeys, operatorActs }: EntryWrites): void {
+  if (operatorActs.length > 0) {
+    builder.add("operatorActs", [
+      textArray(operatorActs.map(({ operator }) => operator)),
+      bigintArray(operatorActs.map(({ counter }) => counter)),
+    ]);
+  }
   if (apiKeys.length === 0) return;
   builder.add("apiKeys", [
     byteaArray(apiKeys.map(({ keyId }) => keyId)),
@@ -157,7 +163,10 @@ function addKeys(builder: StatementBuilder, { apiKeys }: EntryWrites): void {
     bigintArray(apiKeys.map(({ requestsPerSecond }) => requestsPerSecond)),
     bigintArray(apiKeys.map(({ createdMs }) => createdMs)),
     bigintArray(apiKeys.map(({ revokedMs }) => revokedMs)),
-    textArray(apiKeys.map(({ operator }) => operator)),
+    textArray(apiKeys.map(({ createdBy }) => createdBy.operator)),
+    bigintArray(apiKeys.map(({ createdBy }) => createdBy.counter)),
+    textArray(apiKeys.map(({ endedBy }) => endedBy?.operator ?? "")),
+    bigintArray(apiKeys.map(({ endedBy }) => endedBy?.counter ?? 0)),
   ]);
 }
 

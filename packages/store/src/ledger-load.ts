@@ -4,6 +4,7 @@ import type {
   ApiKey,
   CertifiedHead,
   DecidedGroupId,
+  OperatorAct,
   StoredLedger,
   StoredOrigin,
   StoredTrustRoot,
@@ -56,7 +57,10 @@ export interface ApiKeyRow {
   readonly requests_per_second: number;
   readonly created_ms: number;
   readonly revoked_ms: number;
-  readonly operator: string;
+  readonly created_by: string;
+  readonly created_counter: number;
+  readonly ended_by: string;
+  readonly ended_counter: number;
 }
 
 export function toApiKey(row: ApiKeyRow): ApiKey {
@@ -70,8 +74,14 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
     requestsPerSecond: row.requests_per_second,
     createdMs: row.created_ms,
     revokedMs: row.revoked_ms,
-    operator: row.operator,
+    createdBy: { operator: row.created_by, counter: row.created_counter },
+    endedBy: row.ended_by === "" ? null : { operator: row.ended_by, counter: row.ended_counter },
   };
+}
+
+/** The newest act of each operator, by name. */
+export function loadOperatorActs(session: Reader): Promise<OperatorAct[]> {
+  return session.read<OperatorAct>({ text: "SELECT operator, counter FROM state.operators ORDER BY operator" });
 }
 
 /** @throws StoreError `corrupt` */
@@ -298,6 +308,7 @@ export async function loadLedger(session: Reader): Promise<LedgerParts> {
     trustRoots: await loadTrustRoots(session),
     origins,
     apiKeys: apiKeys.map(toApiKey),
+    operatorActs: await loadOperatorActs(session),
     groupIds: await loadGroupIds(session, row.groupIdsFrom),
   };
   return { row, originRows, ledger };

@@ -1,11 +1,11 @@
 /**
- * A snapshot is a stream of records: a header, trust roots, the state head that a quorum signed, API keys, group ids,
- * then leaves by sequence, each followed by the certificate of the tree that it completes, and an end. Tiles, look-up
- * keys, statuses and positions are not in it: whoever installs it makes them anew. The stream is cut into chunks of
- * equal size, whatever lies at the cuts.
+ * A snapshot is a stream of records: a header, trust roots, the state head that a quorum signed, API keys, operators,
+ * group ids, then leaves by sequence, each followed by the certificate of the tree that it completes, and an end.
+ * Tiles, look-up keys, statuses and positions are not in it: whoever installs it makes them anew. The stream is cut
+ * into chunks of equal size, whatever lies at the cuts.
  */
 import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
-import type { ApiKey, Cosignature } from "@event-anchoring/ledger";
+import type { ApiKey, Cosignature, OperatorAct } from "@event-anchoring/ledger";
 import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
 import { decodeCosignatures, encodeCosignatures } from "./ledger-codec.ts";
@@ -45,9 +45,10 @@ const RECORD = {
   trustRoot: 1,
   stateHead: 2,
   apiKey: 3,
-  groupIds: 4,
-  leaf: 5,
-  certificate: 6,
+  operator: 4,
+  groupIds: 5,
+  leaf: 6,
+  certificate: 7,
   end: 255,
 } as const;
 
@@ -84,6 +85,12 @@ export interface SnapshotStateHead {
 export interface SnapshotApiKey {
   readonly type: "api_key";
   readonly apiKey: ApiKey;
+}
+
+/** The newest act of an operator. */
+export interface SnapshotOperator {
+  readonly type: "operator";
+  readonly act: OperatorAct;
 }
 
 export interface SnapshotGroupIds {
@@ -134,6 +141,7 @@ export type SnapshotRecord =
   | SnapshotTrustRoot
   | SnapshotStateHead
   | SnapshotApiKey
+  | SnapshotOperator
   | SnapshotGroupIds
   | SnapshotLeaf
   | SnapshotCertificate
@@ -158,7 +166,10 @@ function writeApiKey(writer: ByteWriter, key: ApiKey): void {
     .u64(key.requestsPerSecond)
     .u64(key.createdMs)
     .u64(key.revokedMs)
-    .lengthPrefixed16(utf8ToBytes(key.operator));
+    .lengthPrefixed16(utf8ToBytes(key.createdBy.operator))
+    .u64(key.createdBy.counter)
+    .lengthPrefixed16(utf8ToBytes(key.endedBy?.operator ?? ""))
+    .u64(key.endedBy?.counter ?? 0);
 }
 
 function writeLeaf(writer: ByteWriter, { bytes, clientEvent }: SnapshotLeaf): void {
@@ -191,6 +202,9 @@ function writeBody(writer: ByteWriter, record: SnapshotRecord): number {
     case "api_key":
       writeApiKey(writer, record.apiKey);
       return RECORD.apiKey;
+    case "operator":
+      writer.lengthPrefixed16(utf8ToBytes(record.act.operator)).u64(record.act.counter);
+      return RECORD.operator;
     case "group_ids":
       writer.u64(record.index).lengthPrefixed32(record.groups);
       return RECORD.groupIds;
@@ -244,6 +258,17 @@ function readScopes(reader: ByteReader): ApiKey["scopes"] {
   return scopesFromBits(bits);
 }
 
+function readAct(reader: ByteReader): OperatorAct {
+  return { operator: bytesToUtf8(reader.lengthPrefixed16()), counter: reader.u64() };
+}
+
+function readEnd(reader: ByteReader): OperatorAct | null {
+  const act = readAct(reader);
+  if (act.operator !== "") return act;
+  if (act.counter !== 0) throw new DecodeError("value_invalid", "a counter of nobody");
+  return null;
+}
+
 function readApiKey(reader: ByteReader): SnapshotApiKey {
   const apiKey: ApiKey = {
     keyId: reader.bytes(16),
@@ -255,7 +280,8 @@ function readApiKey(reader: ByteReader): SnapshotApiKey {
     requestsPerSecond: reader.u64(),
     createdMs: reader.u64(),
     revokedMs: reader.u64(),
-    operator: bytesToUtf8(reader.lengthPrefixed16()),
+    createdBy: readAct(reader),
+    endedBy: readEnd(reader),
   };
   return { type: "api_key", apiKey };
 }
@@ -285,6 +311,8 @@ function readBody(kind: number, reader: ByteReader): SnapshotRecord {
       return { type: "state_head", note: bytesToUtf8(reader.lengthPrefixed32()) };
     case RECORD.apiKey:
       return readApiKey(reader);
+    case RECORD.operator:
+      return { type: "operator", act: readAct(reader) };
     case RECORD.groupIds:
       return { type: "group_ids", index: reader.u64(), groups: reader.lengthPrefixed32() };
     case RECORD.leaf:

@@ -90,6 +90,7 @@ const STATE_TABLES = [
   "tiles",
   "certificates",
   "api_keys",
+  "operators",
   "group_ids",
 ];
 

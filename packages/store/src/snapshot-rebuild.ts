@@ -9,7 +9,7 @@ import {
   nextClientEventsHash,
   nextGroupIdsHash,
 } from "@event-anchoring/ledger";
-import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite, RuleTable } from "@event-anchoring/ledger";
+import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite, OperatorAct, RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   LEAF_KIND,
@@ -28,6 +28,7 @@ import {
   parseSignedTrustRoot,
   verifyCosignature,
   verifyTrustRootChain,
+  isNodeId,
 } from "@event-anchoring/protocol";
 import type { Frontier, Leaf, OriginFingerprint, SignedTrustRoot, TrustRootChain } from "@event-anchoring/protocol";
 import { StoreError } from "./errors.ts";
@@ -64,6 +65,7 @@ function noWrites(): MutableWrites {
     tiles: [],
     certificates: [],
     apiKeys: [],
+    operatorActs: [],
     trustRoots: [],
     originStatuses: [],
     trustRootPositions: [],
@@ -137,10 +139,11 @@ const ORDER: Readonly<Record<SnapshotRecord["type"], number>> = {
   trust_root: 1,
   state_head: 2,
   api_key: 3,
-  group_ids: 4,
-  leaf: 5,
-  certificate: 5,
-  end: 6,
+  operator: 4,
+  group_ids: 5,
+  leaf: 6,
+  certificate: 6,
+  end: 7,
 };
 
 const ONCE: readonly SnapshotRecord["type"][] = ["header", "state_head", "end"];
@@ -163,6 +166,9 @@ export class SnapshotRebuild {
   #nextSequence = 0;
   #lastAcceptedMs = 0;
   #lastGroupIndex = -1;
+  /** The newest that API keys name, of operators that have not arrived. */
+  readonly #actsOfKeys = new Map<string, number>();
+  #lastOperator = "";
   #announced = 0;
   #writes = noWrites();
   #erased: ErasedClientEvent[] = [];
@@ -259,6 +265,9 @@ export class SnapshotRebuild {
       case "api_key":
         this.#addApiKey(record.apiKey);
         return;
+      case "operator":
+        this.#addOperator(record.act);
+        return;
       case "group_ids":
         this.#addGroupIds(record);
         return;
@@ -317,6 +326,21 @@ export class SnapshotRebuild {
     const isNamed = equalBytes(key.keyId, key.keyHash.slice(0, 16));
     refuseUnless(isNamed, () => `API key ${bytesToHex(key.keyId)} is not named by its hash`);
     this.#writes.apiKeys.push(key);
+    for (const { operator, counter } of [key.createdBy, ...(key.endedBy === null ? [] : [key.endedBy])]) {
+      this.#actsOfKeys.set(operator, Math.max(counter, this.#actsOfKeys.get(operator) ?? 0));
+    }
+  }
+
+  /** Ascending by name; an act that a key names is not above the newest one. */
+  #addOperator(act: OperatorAct): void {
+    const { operator, counter } = act;
+    const isNext = isNodeId(operator) && operator > this.#lastOperator;
+    refuseUnless(isNext, () => `operator ${JSON.stringify(operator)} is misnamed, or out of order`);
+    this.#lastOperator = operator;
+    const named = this.#actsOfKeys.get(operator) ?? 0;
+    refuseUnless(counter >= named, () => `a key names act ${named} of ${operator}, the newest is ${counter}`);
+    this.#actsOfKeys.delete(operator);
+    this.#writes.operatorActs.push(act);
   }
 
   #addLeaf(record: SnapshotLeaf): void {
@@ -424,6 +448,8 @@ export class SnapshotRebuild {
     const { header } = this;
     const isWhole = this.#nextSequence === header.nextSequence && this.#lastAcceptedMs === header.lastAcceptedMs;
     refuseUnless(isWhole, () => `the leaves end at ${this.#nextSequence}, the header says ${header.nextSequence}`);
+    const [nameless] = this.#actsOfKeys.keys();
+    refuseUnless(nameless === undefined, () => `a key names an act of ${nameless}, of whom there is none`);
     refuseUnless(this.#announced === this.#documents.length, () => `trust root ${this.#announced + 1} has no leaf`);
     for (const { newestCertificate } of this.#origins.values()) {
       if (newestCertificate !== null) this.#verifyCertificate(newestCertificate);

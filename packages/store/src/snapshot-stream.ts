@@ -3,7 +3,7 @@ import type { Reader } from "./connection.ts";
 import { StoreError } from "./errors.ts";
 import { decodeCosignatures } from "./ledger-codec.ts";
 import type { LedgerRow } from "./ledger-codec.ts";
-import { toApiKey } from "./ledger-load.ts";
+import { loadOperatorActs, toApiKey } from "./ledger-load.ts";
 import type { ApiKeyRow } from "./ledger-load.ts";
 import { decodeConfState } from "./raft-codec.ts";
 import { toClientEvent } from "./read-rows.ts";
@@ -101,6 +101,7 @@ async function* tableRecords(
   if (stateHead !== null) yield [{ type: "state_head", note: stateHead }];
   const keys = await session.read<ApiKeyRow>({ text: "SELECT * FROM state.api_keys ORDER BY key_id" });
   yield keys.map((key) => ({ type: "api_key", apiKey: toApiKey(key) }));
+  yield (await loadOperatorActs(session)).map((act) => ({ type: "operator", act }));
   for (let from = row.groupIdsFrom; ;) {
     const rows = await session.read<{ index: number; groups: Uint8Array }>(GROUP_IDS, [from]);
     yield rows.map(({ index, groups }) => ({ type: "group_ids", index, groups }));

@@ -139,7 +139,8 @@ const STATE: readonly Planted[] = [
   ],
   [
     "group ids of an entry to come",
-    (s) => `INSERT INTO state.group_ids SELECT ${s.appliedIndex + 9}, groups FROM state.group_ids WHERE index = 3`,
+    (s) => `INSERT INTO state.group_ids
+            SELECT ${s.appliedIndex + 9}, groups, hash_before FROM state.group_ids WHERE index = 3`,
     (s) => ["state.group_ids", `index ${s.appliedIndex + 9}`, "groups"],
   ],
   [
@@ -148,7 +149,11 @@ const STATE: readonly Planted[] = [
     keyNamed("key_id"),
   ],
   ["an API key's label", () => "UPDATE state.api_keys SET label = E'a\\nb' WHERE label = 'key'", keyNamed("label")],
-  ["an API key's operator", () => "UPDATE state.api_keys SET operator = '' WHERE label = 'key'", keyNamed("operator")],
+  [
+    "whose act made an API key",
+    () => "UPDATE state.api_keys SET created_by = '' WHERE label = 'key'",
+    keyNamed("created_by"),
+  ],
   ["an API key's scopes", () => "UPDATE state.api_keys SET scopes = 31 WHERE label = 'key'", keyNamed("scopes")],
   ["an API key's end", () => "UPDATE state.api_keys SET expires_ms = -1 WHERE label = 'key'", keyNamed("expires_ms")],
   [

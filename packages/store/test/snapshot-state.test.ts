@@ -49,8 +49,8 @@ async function lived(database: TestDatabase): Promise<StateHead> {
   await ledger.run([eraseCommand(leaf)]);
   const keyHash = hash("second key");
   const key = { keyHash, apiClientId: hash("other").slice(0, 16), label: "", expiresMs: 0, requestsPerSecond: 0 };
-  await ledger.run([{ kind: "create_api_key", operator: "test", key: { ...key, scopes: ["read"] } }]);
-  await ledger.run([{ kind: "revoke_api_key", operator: "test", keyId: apiKeyIdOf(keyHash) }]);
+  await ledger.run([{ kind: "create_api_key", key: { ...key, scopes: ["read"] } }]);
+  await ledger.run([{ kind: "revoke_api_key", keyId: apiKeyIdOf(keyHash) }]);
   const decision = await ledger.decide(ledger.entry([{ kind: "mark_state_point" }]));
   const { stateRoot } = await ledger.store.apply({ decision, confState: MEMBERS });
   advance(ledger.state, decision);
@@ -165,7 +165,7 @@ describe("a lying sender cannot", () => {
     ["give a key a scope", (key) => ({ ...key, scopes: ["read", "write", "revoke", "admin"] })],
     ["give a key to another client", (key) => ({ ...key, apiClientId: hash("mine").slice(0, 16) })],
     ["lift a key's rate", (key) => ({ ...key, requestsPerSecond: 1_000_000 })],
-    ["name another operator", (key) => ({ ...key, operator: "alice" })],
+    ["name another act", (key) => ({ ...key, createdBy: { ...key.createdBy, counter: 1 } })],
   ])("%s", async (_, alter) => {
     const altered = (record: SnapshotRecord): SnapshotRecord =>
       record.type === "api_key" && record.apiKey.revokedMs > 0 ? { ...record, apiKey: alter(record.apiKey) } : record;

@@ -55,6 +55,7 @@ export { partyOf, signClaim, signEvent, signGrant, signRevocation } from "./part
 export type { Party } from "./party.ts";
 export { claimBody, eventBody, grantBody, revocationBody } from "./request-bodies.ts";
 export type { JsonBody } from "./request-bodies.ts";
+export { TestActs } from "./test-acts.ts";
 export { TestOperator } from "./test-operator.ts";
 export type { NewKeyOptions } from "./test-operator.ts";
 export { SimulatedProcess, WORLD_START_MS } from "./simulator/simulated-process.ts";

@@ -1,4 +1,5 @@
-import { createApiKey, drawApiKey, issueOperatorCertificate, revokeApiKey } from "@event-anchoring/provision";
+import type { ActSigner } from "@event-anchoring/control-contract";
+import { act, drawApiKey, issueOperatorCertificate, loadFirstOperator } from "@event-anchoring/provision";
 import type { CalledNode, NewApiKey, OperatorCredential } from "@event-anchoring/provision";
 import type { TestCluster } from "./test-cluster.ts";
 import { until } from "./until.ts";
@@ -9,22 +10,24 @@ export type NewKeyOptions = Parameters<typeof drawApiKey>[0];
 export class TestOperator {
   readonly #setup: Pick<TestCluster, "cluster">;
   readonly #credential: OperatorCredential;
+  readonly #signer: ActSigner;
 
-  private constructor(setup: Pick<TestCluster, "cluster">, credential: OperatorCredential) {
+  private constructor(setup: Pick<TestCluster, "cluster">, credential: OperatorCredential, signer: ActSigner) {
     this.#setup = setup;
     this.#credential = credential;
+    this.#signer = signer;
   }
 
   static async of(setup: Pick<TestCluster, "cluster">): Promise<TestOperator> {
     const credential = await issueOperatorCertificate({ outDir: setup.cluster.root, operatorId: "test" });
-    return new TestOperator(setup, credential);
+    return new TestOperator(setup, credential, await loadFirstOperator(setup.cluster.root));
   }
 
   /** Resolves when the key stands in the log: from then on every node knows it. */
   async createKey(options: NewKeyOptions): Promise<NewApiKey> {
     const key = drawApiKey(options);
     await this.#applied("an API key is made", (node) =>
-      createApiKey({ credential: this.#credential, node, call: key.call }),
+      act({ credential: this.#credential, signer: this.#signer, node, call: key.call }),
     );
     return key;
   }
@@ -32,7 +35,7 @@ export class TestOperator {
   /** @param keyId 16 bytes */
   async revokeKey(keyId: Uint8Array): Promise<void> {
     await this.#applied("an API key is revoked", (node) =>
-      revokeApiKey({ credential: this.#credential, node, call: { keyId } }),
+      act({ credential: this.#credential, signer: this.#signer, node, call: { kind: "revoke_api_key", keyId } }),
     );
   }
 

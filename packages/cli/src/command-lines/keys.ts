@@ -10,14 +10,21 @@ import {
   revokeKeyCommand,
   rotateKeyCommand,
 } from "../commands/keys.ts";
-import type { KeysOptions } from "../commands/keys.ts";
+import type { ActOptions, KeysOptions } from "../commands/keys.ts";
+import { openActSigner } from "../act-signer.ts";
 import { parseDuration, parseExpiry } from "../time-options.ts";
 import { timeoutMsOf } from "./context.ts";
 import type { CommandContext } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
 import type { OperatorFlags } from "./operator-flags.ts";
 
-interface CreateFlags extends OperatorFlags {
+/** Flags of the commands that an operator signs. */
+interface ActFlags extends OperatorFlags {
+  readonly signKey?: string;
+  readonly passphraseFile?: string;
+}
+
+interface CreateFlags extends ActFlags {
   readonly label: string;
   readonly scopes: string;
   readonly client?: string;
@@ -25,9 +32,9 @@ interface CreateFlags extends OperatorFlags {
   readonly rate?: string;
 }
 
-interface RotateFlags extends OperatorFlags {
+interface RotateFlags extends ActFlags {
   readonly overlap: string;
-  readonly expires?: string;
+  readonly expires: string;
 }
 
 export function addKeys(program: Command, context: CommandContext): void {
@@ -52,6 +59,21 @@ async function keysOptions(flags: OperatorFlags, context: CommandContext): Promi
   };
 }
 
+/** As keysOptions, with who signs. */
+async function actOptions(flags: ActFlags, context: CommandContext): Promise<ActOptions> {
+  const options = await keysOptions(flags, context);
+  const key = { path: flags.signKey ?? null, passphraseFile: flags.passphraseFile ?? null };
+  return { ...options, signer: await openActSigner(key, options.operators, context.surroundings) };
+}
+
+function withSigner(command: Command): Command {
+  return withOperator(
+    command
+      .option("--sign-key <file>", "key of an operator whom the trust root lists (default: that of the cluster folder)")
+      .option("--passphrase-file <file>", "its passphrase is the first line of a file (default: ask)"),
+  );
+}
+
 function addCreate(keys: Command, context: CommandContext): void {
   const command = keys
     .command("create")
@@ -59,9 +81,9 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option("--label <text>", "what the key is for", "anchorctl")
     .option("--scopes <list>", "some of read,write,revoke,admin", "read,write,revoke")
     .option("--client <id>", "API client, 32 hex digits (default: a new one)")
-    .option("--expires <when>", "never, a duration such as 30d, or an RFC 3339 time", "never")
+    .option("--expires <when>", "never, a duration such as 30d, or an RFC 3339 time", "90d")
     .option("--rate <requests>", "requests per second at each node (default: as the nodes are configured)");
-  withOperator(command).action(async (flags: CreateFlags) => {
+  withSigner(command).action(async (flags: CreateFlags) => {
     const key = {
       label: parseLabel(flags.label),
       scopes: parseScopes(flags.scopes),
@@ -69,7 +91,7 @@ function addCreate(keys: Command, context: CommandContext): void {
       expiresMs: parseExpiry("--expires", flags.expires, Date.now()),
       requestsPerSecond: flags.rate === undefined ? 0 : parseRate(flags.rate),
     };
-    context.done(await createKeyCommand(key, await keysOptions(flags, context)));
+    context.done(await createKeyCommand(key, await actOptions(flags, context)));
   });
 }
 
@@ -82,9 +104,9 @@ function addList(keys: Command, context: CommandContext): void {
 
 function addRevoke(keys: Command, context: CommandContext): void {
   const command = keys.command("revoke <key_id>").description("make a key powerless on every node, for good");
-  withOperator(command).action(async (text: string, flags: OperatorFlags) => {
+  withSigner(command).action(async (text: string, flags: ActFlags) => {
     const keyId = parseId("a key id", text);
-    context.done(await revokeKeyCommand(keyId, await keysOptions(flags, context)));
+    context.done(await revokeKeyCommand(keyId, await actOptions(flags, context)));
   });
 }
 
@@ -93,13 +115,13 @@ function addRotate(keys: Command, context: CommandContext): void {
     .command("rotate <key_id>")
     .description("replace a key by one of the same client, label, scopes and rate; print the new secret, once")
     .option("--overlap <duration>", "how long the old key stays good", "24h")
-    .option("--expires <when>", "of the new key: never, a duration, or an RFC 3339 time (default: never)");
-  withOperator(command).action(async (text: string, flags: RotateFlags) => {
+    .option("--expires <when>", "of the new key: never, a duration such as 30d, or an RFC 3339 time", "90d");
+  withSigner(command).action(async (text: string, flags: RotateFlags) => {
     const rotation = {
       keyId: parseId("a key id", text),
       overlapMs: parseDuration("--overlap", flags.overlap),
-      expiresMs: flags.expires === undefined ? null : parseExpiry("--expires", flags.expires, Date.now()),
+      expiresMs: parseExpiry("--expires", flags.expires, Date.now()),
     };
-    context.done(await rotateKeyCommand(rotation, await keysOptions(flags, context)));
+    context.done(await rotateKeyCommand(rotation, await actOptions(flags, context)));
   });
 }

@@ -166,22 +166,22 @@ function describeKeys(keys: readonly ApiKey[], printer: Printer): void {
     "no signature covers API keys, members and how records ended: whoever can write the file can alter them";
   printer.check("warn", "state", detail);
   printer.check("warn", "api keys", `${keys.length} would be live after a restore; do you know every one of them?`);
-  const rows = keys.map(({ keyId, apiClientId, scopes, operator, label }) => [
+  const rows = keys.map(({ keyId, apiClientId, scopes, createdBy, label }) => [
     `key ${bytesToHex(keyId).slice(0, 16)}`,
     `client ${bytesToHex(apiClientId).slice(0, 16)}`,
     scopes.join(","),
-    `by ${operator}`,
+    `by ${createdBy.operator}`,
     label,
   ]);
   for (const line of alignColumns(rows)) printer.line(`    ${line}`);
 }
 
-function apiKeyJson({ keyId, apiClientId, scopes, operator, label, expiresMs }: ApiKey): object {
+function apiKeyJson({ keyId, apiClientId, scopes, createdBy, label, expiresMs }: ApiKey): object {
   return {
     key_id: bytesToHex(keyId),
     api_client_id: bytesToHex(apiClientId),
     scopes,
-    operator,
+    created_by: { operator: createdBy.operator, counter: createdBy.counter },
     label,
     expires_at: expiresMs === 0 ? null : new Date(expiresMs).toISOString(),
   };

@@ -1,15 +1,8 @@
 import { SCOPES } from "@event-anchoring/ledger";
 import type { Scope } from "@event-anchoring/ledger";
 import { InvalidBytesError, bytesToHex, hexToBytes } from "@event-anchoring/protocol";
-import {
-  createApiKey,
-  drawApiKey,
-  drawReplacementApiKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-} from "@event-anchoring/provision";
-import type { ApiKeyList, ListedApiKey } from "@event-anchoring/control-contract";
+import { act, drawApiKey, drawReplacementApiKey, listApiKeys } from "@event-anchoring/provision";
+import type { ActSigner, ApiKeyList, ListedApiKey, OperatorCall } from "@event-anchoring/control-contract";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { askNodes, write } from "../operators.ts";
@@ -28,6 +21,11 @@ export interface KeysOptions {
   readonly aside: Printer;
 }
 
+/** For what is written: an operator signs it. */
+export interface ActOptions extends KeysOptions {
+  readonly signer: ActSigner;
+}
+
 export interface NewKeyOptions {
   readonly label: string;
   readonly scopes: readonly Scope[];
@@ -37,6 +35,15 @@ export interface NewKeyOptions {
   readonly expiresMs: number;
   /** At each node; 0 = as the nodes are configured. */
   readonly requestsPerSecond: number;
+}
+
+export interface RotationOptions {
+  /** 16 bytes: the key that is replaced. */
+  readonly keyId: Uint8Array;
+  /** How long the old key stays good, milliseconds. */
+  readonly overlapMs: number;
+  /** Of the new key, Unix milliseconds, 0 = never. */
+  readonly expiresMs: number;
 }
 
 const KEY_ID_BYTES = 16;
@@ -78,11 +85,11 @@ export function parseLabel(text: string): string {
 }
 
 /** `anchorctl keys create`. The secret is drawn here, and no node sees it before it is first used. */
-export async function createKeyCommand(key: NewKeyOptions, options: KeysOptions): Promise<ExitCode> {
+export async function createKeyCommand(key: NewKeyOptions, options: ActOptions): Promise<ExitCode> {
   const { label, scopes, expiresMs, requestsPerSecond } = key;
   const client = key.apiClientId === null ? {} : { apiClientId: key.apiClientId };
   const drawn = drawApiKey({ label, scopes, expiresMs, requestsPerSecond, ...client });
-  await writeNew(drawn.keyId, options, (call) => createApiKey({ ...call, call: drawn.call }));
+  await writeNew(drawn.keyId, options, drawn.call);
   const { keyId, apiClientId, apiKey } = drawn;
   show(options, apiKey, { keyId, apiClientId, label, scopes, expiresMs, requestsPerSecond }, {});
   return EXIT.ok;
@@ -96,7 +103,7 @@ export async function listKeysCommand(options: KeysOptions): Promise<ExitCode> {
     options.printer.json({ keys: listed, omitted });
     return EXIT.ok;
   }
-  const heads = ["ID", "CLIENT", "LABEL", "SCOPES", "CREATED", "EXPIRES", "STATE", "RATE"];
+  const heads = ["ID", "CLIENT", "LABEL", "SCOPES", "CREATED", "EXPIRES", "STATE", "RATE", "MADE BY", "ENDED BY"];
   const rows = keys.map((key) => [
     bytesToHex(key.keyId),
     bytesToHex(key.apiClientId),
@@ -106,6 +113,8 @@ export async function listKeysCommand(options: KeysOptions): Promise<ExitCode> {
     key.expiresMs === 0 ? "never" : timeText(key.expiresMs),
     stateOf(key, options.nowMs),
     rateText(key.requestsPerSecond),
+    actText(key.createdBy),
+    actText(key.endedBy),
   ]);
   for (const line of alignColumns([heads, ...rows])) options.printer.line(line);
   if (omitted > 0) options.aside.line(`${omitted} older keys are left out.`);
@@ -113,9 +122,9 @@ export async function listKeysCommand(options: KeysOptions): Promise<ExitCode> {
 }
 
 /** `anchorctl keys revoke`: powerless on every node from its place in the log on. */
-export async function revokeKeyCommand(keyId: Uint8Array, options: KeysOptions): Promise<ExitCode> {
-  const { operators, timeoutMs, printer, isJson } = options;
-  const outcome = await write(operators, timeoutMs, (call) => revokeApiKey({ ...call, call: { keyId } }));
+export async function revokeKeyCommand(keyId: Uint8Array, options: ActOptions): Promise<ExitCode> {
+  const { printer, isJson } = options;
+  const outcome = await done({ kind: "revoke_api_key", keyId }, options);
   const id = bytesToHex(keyId);
   if (isJson) printer.json({ key_id: id, revoked: true, changed: outcome === "applied" });
   else printer.verdict("pass", outcome === "applied" ? `Key ${id} is revoked.` : `Key ${id} was revoked before.`);
@@ -124,21 +133,15 @@ export async function revokeKeyCommand(keyId: Uint8Array, options: KeysOptions):
 
 /** `anchorctl keys rotate`: a new secret for the same client, label, scopes and rate; the old one ends later. */
 export async function rotateKeyCommand(
-  rotation: { readonly keyId: Uint8Array; readonly overlapMs: number; readonly expiresMs: number | null },
-  options: KeysOptions,
+  { keyId, overlapMs, expiresMs }: RotationOptions,
+  options: ActOptions,
 ): Promise<ExitCode> {
-  const { keyId, overlapMs } = rotation;
   const old = (await readKeys(options)).keys.find((key) => bytesToHex(key.keyId) === bytesToHex(keyId));
   if (old === undefined) {
     throw new CliError(EXIT.refused, "api_key_unknown", `no key has the id ${bytesToHex(keyId)}`);
   }
-  if (rotation.expiresMs === null && old.expiresMs !== 0) {
-    const message = `the key expires at ${timeText(old.expiresMs)}: say when the new one does, with --expires`;
-    throw new CliError(EXIT.usage, "expiry_missing", message);
-  }
-  const expiresMs = rotation.expiresMs ?? 0;
   const drawn = drawReplacementApiKey({ keyId, overlapMs, expiresMs });
-  await writeNew(drawn.keyId, options, (call) => rotateApiKey({ ...call, call: drawn.call }));
+  await writeNew(drawn.keyId, options, drawn.call);
   show(options, drawn.apiKey, { ...old, keyId: drawn.keyId, expiresMs }, { replaces: keyId, overlapMs });
   return EXIT.ok;
 }
@@ -153,14 +156,15 @@ async function readKeys({ operators, timeoutMs }: KeysOptions): Promise<ListedAp
   throw new CliError(EXIT.unavailable, result.code, result.detail);
 }
 
+/** Signed anew for each node that is asked: what one of them has decided no other takes again. */
+function done(call: OperatorCall, { operators, signer, timeoutMs }: ActOptions): Promise<"applied" | "unchanged"> {
+  return write(operators, timeoutMs, (to) => act({ ...to, signer, call }));
+}
+
 /** While nobody knows whether the key exists its secret is shown to nobody. */
-async function writeNew(
-  keyId: Uint8Array,
-  { operators, timeoutMs }: KeysOptions,
-  call: Parameters<typeof write>[2],
-): Promise<void> {
+async function writeNew(keyId: Uint8Array, options: ActOptions, call: OperatorCall): Promise<void> {
   try {
-    await write(operators, timeoutMs, call);
+    await done(call, options);
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
     const next = `If anchorctl keys list shows ${bytesToHex(keyId)}, revoke it: its secret is gone. Then try again.`;
@@ -211,8 +215,18 @@ function historyJson(key: ListedApiKey, nowMs: number): object {
     created_at: timeText(key.createdMs),
     revoked_at: key.revokedMs === 0 ? null : timeText(key.revokedMs),
     state: stateOf(key, nowMs),
-    operator: key.operator,
+    created_by: actJson(key.createdBy),
+    ended_by: key.endedBy === null ? null : actJson(key.endedBy),
   };
+}
+
+function actJson({ operator, counter }: ListedApiKey["createdBy"]): object {
+  return { operator, counter };
+}
+
+/** As in `alice 1795331730123`: who, and which of their acts. */
+function actText(done: ListedApiKey["endedBy"]): string {
+  return done === null ? "" : `${done.operator} ${done.counter}`;
 }
 
 /** As this machine's clock sees it; what counts is the time of the log. */

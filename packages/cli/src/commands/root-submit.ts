@@ -69,13 +69,13 @@ export async function submitRootCommand(
 }
 
 /** A node with another auth key answers with the old one until the version is in force, and with the new one after. */
-function withKeysOf({ credential, nodes }: Operators, { nodes: lines }: TrustRoot): Operators {
+function withKeysOf({ nodes, ...operators }: Operators, { nodes: lines }: TrustRoot): Operators {
   const both = nodes.flatMap((node) => {
     const line = lines.find(({ nodeId }) => nodeId === node.nodeId);
     const hasOther = line !== undefined && !equalBytes(line.authPublicKey, node.authPublicKey);
     return hasOther ? [node, { ...node, authPublicKey: line.authPublicKey }] : [node];
   });
-  return { credential, nodes: both };
+  return { ...operators, nodes: both };
 }
 
 const pinOf = ({ versions, newest }: TrustRootChain): Uint8Array => (versions[0] ?? newest).rootThk;

@@ -104,7 +104,7 @@ export class Session {
       transferLeadership: () => this.transferLeadership(),
     });
     this.leaderQueue = this.#makeLeaderQueue();
-    this.#arrivals = new EntryArrivals(options.signatures, options.state.ruleTable);
+    this.#arrivals = new EntryArrivals(options.signatures, options.state.ruleTable, () => this.trustRoot());
     this.#driver = this.#makeDriver();
     this.upkeep = new SessionUpkeep(options, this, (error) => this.#fail(error));
     const { lifeId } = this.peers;
@@ -387,7 +387,7 @@ export class Session {
     const options: LeaderQueueOptions = {
       clock: this.#options.environment.clock,
       propose: (payload) => this.#driver.propose(payload),
-      onQueued: (group) => verifyGroup(this.#options.signatures, group),
+      onQueued: (group) => verifyGroup(this.#options.signatures, group, this.trustRoot()),
       certificatesToRecord: () => this.#leadership.certificatesToRecord(),
       onRecording: (certificates) => this.#leadership.onRecording(certificates),
       gate: () => this.#leadership.gate(),

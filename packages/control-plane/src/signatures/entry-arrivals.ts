@@ -5,6 +5,7 @@ import {
   decodeEntry,
   signaturesOf,
 } from "@event-anchoring/ledger";
+import type { TrustRoot } from "@event-anchoring/protocol";
 import type { Entry, RaftIndex, Term } from "raft-ts";
 import type { SignatureVerifier } from "./signature-verifier.ts";
 
@@ -30,12 +31,15 @@ interface Arrived extends OpenedEntry {
 export class EntryArrivals {
   readonly #verifier: SignatureVerifier;
   readonly #ruleTable: RuleTable;
+  readonly #trustRoot: () => TrustRoot | null;
   readonly #arrived = new Map<RaftIndex, Arrived>();
   #bytes = 0;
 
-  constructor(verifier: SignatureVerifier, ruleTable: RuleTable) {
+  /** @param trustRoot the one in force now. An operator's act under another one is verified when it is decided */
+  constructor(verifier: SignatureVerifier, ruleTable: RuleTable, trustRoot: () => TrustRoot | null) {
     this.#verifier = verifier;
     this.#ruleTable = ruleTable;
+    this.#trustRoot = trustRoot;
   }
 
   /** Takes entries as they come: from a leader, of this leader, or out of the log. */
@@ -66,7 +70,8 @@ export class EntryArrivals {
     const entry = decodeEntry(payload, this.#ruleTable);
     const { sha256 } = this.#verifier.crypto;
     const commands = entry.groups.flatMap((group) => group.commands);
-    const signatures = commands.flatMap((command) => signaturesOf(command, sha256));
+    const trustRoot = this.#trustRoot();
+    const signatures = commands.flatMap((command) => signaturesOf(command, sha256, trustRoot));
     return { entry, verdicts: this.#verifier.verify(signatures, "entry") };
   }
 

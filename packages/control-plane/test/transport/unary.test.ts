@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   UNARY_CALLS,
   apiKeyListOf,
-  decodeRevokeApiKey,
-  decodeRotateApiKey,
+  decodeOperatorAct,
   decodeTrustRootChain,
   encodeApiKeyList,
   encodeOperatorResult,
@@ -14,15 +13,7 @@ import {
   signOperatorRequest,
 } from "@event-anchoring/control-contract";
 import { createSigner, generateSeed, nodeCrypto } from "@event-anchoring/node-crypto";
-import {
-  OperatorCallError,
-  createApiKey,
-  drawApiKey,
-  drawReplacementApiKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-} from "@event-anchoring/provision";
+import { OperatorCallError, act, drawApiKey, drawReplacementApiKey, listApiKeys } from "@event-anchoring/provision";
 import type { OperatorCredential } from "@event-anchoring/provision";
 import { PeerCallError } from "../../src/transport/index.ts";
 import type { UnaryHandler, UnaryRequest } from "../../src/transport/index.ts";
@@ -36,7 +27,13 @@ let asked: UnaryRequest[];
 
 const PRIME = UNARY_CALLS.prime_root_thk.path;
 const CHUNK = UNARY_CALLS.snapshot_chunk.path;
-const CREATE = UNARY_CALLS.create_api_key.path;
+const CREATE = UNARY_CALLS.operator_act.path;
+const signer = {
+  operator: "operator",
+  clusterId: new Uint8Array(32),
+  epoch: 0,
+  sign: createSigner(generateSeed()).sign,
+};
 const TIMEOUT = { timeoutMs: 5000 };
 
 async function* chunks(count: number, bytes: number): AsyncGenerator<Uint8Array> {
@@ -62,14 +59,6 @@ beforeEach(async () => {
     [CREATE]: recording(async () => ({
       status: 200,
       body: encodeOperatorResult({ outcome: "applied", finality: "certified" }),
-    })),
-    [UNARY_CALLS.revoke_api_key.path]: recording(async () => ({
-      status: 200,
-      body: encodeOperatorResult({ outcome: "unchanged" }),
-    })),
-    [UNARY_CALLS.rotate_api_key.path]: recording(async () => ({
-      status: 409,
-      body: encodeOperatorResult({ outcome: "rejected", code: "api_key_unknown", detail: "no key has this id" }),
     })),
     [UNARY_CALLS.list_api_keys.path]: recording(async () => ({
       status: 200,
@@ -257,7 +246,7 @@ describe("an operator", () => {
   test("makes an API key", async () => {
     const key = drawApiKey({ label: "first", scopes: ["read", "write"] });
     const node = { ...b.address, authPublicKey: cluster.signerOf("b").publicKey };
-    const result = await createApiKey({ credential: await operatorCredential(), node, call: key.call });
+    const result = await act({ signer, credential: await operatorCredential(), node, call: key.call });
     expect(result).toEqual({ outcome: "applied", finality: "certified" });
     expect(asked[0]?.from).toEqual({ kind: "operator", operatorId: "setup" });
     expect(JSON.stringify(key)).not.toContain(key.apiKey);
@@ -269,16 +258,22 @@ describe("an operator", () => {
     const keyId = new Uint8Array(16).fill(3);
     const { call } = drawReplacementApiKey({ keyId, overlapMs: 1000 });
     expect(await listApiKeys({ credential, node })).toEqual({ outcome: "listed", keys: [], omitted: 0 });
-    expect(await revokeApiKey({ credential, node, call: { keyId } })).toEqual({ outcome: "unchanged" });
-    expect(await rotateApiKey({ credential, node, call })).toMatchObject({ code: "api_key_unknown" });
-    const [listing, revoking, rotating] = asked.map(({ body }) => body);
+    const revocation = { kind: "revoke_api_key", keyId } as const;
+    for (const each of [revocation, call]) {
+      expect(await act({ credential, signer, node, call: each })).toEqual({
+        outcome: "applied",
+        finality: "certified",
+      });
+    }
+    const [listing, ...acts] = asked.map(({ body }) => body);
     expect(listing).toHaveLength(0);
-    expect(decodeRevokeApiKey(revoking ?? new Uint8Array())).toEqual({ keyId });
-    expect(decodeRotateApiKey(rotating ?? new Uint8Array())).toEqual(call);
+    const [revoking, rotating] = acts.map(decodeOperatorAct);
+    expect([revoking?.command, rotating?.command]).toEqual([revocation, call]);
+    expect(rotating?.counter).toBeGreaterThan(revoking?.counter ?? Infinity);
     for (const { from } of asked) expect(from).toEqual({ kind: "operator", operatorId: "setup" });
   });
 
-  test.each([UNARY_CALLS.list_api_keys, UNARY_CALLS.revoke_api_key, UNARY_CALLS.rotate_api_key])(
+  test.each([UNARY_CALLS.list_api_keys, UNARY_CALLS.operator_act])(
     "is no node: a node may not call $path",
     async ({ path, method }) => {
       const answer = await a.network.call("b", path, method === "GET" ? null : Uint8Array.of(1), TIMEOUT);
@@ -290,14 +285,14 @@ describe("an operator", () => {
   test("notices an answer that is not the node's own", async () => {
     const key = drawApiKey({ label: "first", scopes: ["read"] });
     const node = { ...b.address, authPublicKey: createSigner(generateSeed()).publicKey };
-    const result = createApiKey({ credential: await operatorCredential(), node, call: key.call });
+    const result = act({ signer, credential: await operatorCredential(), node, call: key.call });
     await expect(result).rejects.toMatchObject({ code: "answer_not_authentic" });
   });
 
   test("does not talk to another node than it means", async () => {
     const key = drawApiKey({ label: "first", scopes: ["read"] });
     const node = { ...b.address, nodeId: "a", authPublicKey: cluster.signerOf("a").publicKey };
-    const result = createApiKey({ credential: await operatorCredential(), node, call: key.call });
+    const result = act({ signer, credential: await operatorCredential(), node, call: key.call });
     await expect(result).rejects.toBeInstanceOf(OperatorCallError);
     expect(asked).toEqual([]);
   });

@@ -13,7 +13,7 @@ import type {
 import { CertificateChecks } from "./certificates.ts";
 import { judgeClientEvent } from "./client-events.ts";
 import { Findings } from "./findings.ts";
-import { judgeApiKey } from "./key-table.ts";
+import { judgeApiKey, judgeOperatorAct } from "./key-table.ts";
 import { LeafWalk, anchorRow } from "./leaf-walk.ts";
 import type { WalkedOrigin } from "./leaf-walk.ts";
 import { LeavesInMemory } from "./leaf-lookup.ts";
@@ -64,6 +64,9 @@ class RecordStream {
         return false;
       case "api_key":
         judgeApiKey(statedKey(record.apiKey), this.findings);
+        return false;
+      case "operator":
+        judgeOperatorAct(record.act.operator, String(record.act.counter), this.findings);
         return false;
       case "state_head":
       case "group_ids":
@@ -152,14 +155,17 @@ class RecordStream {
 }
 
 function statedKey(key: ApiKey): Parameters<typeof judgeApiKey>[0] {
-  const { keyId, keyHash, label, operator, scopes, expiresMs, requestsPerSecond, createdMs, revokedMs } = key;
+  const { keyId, keyHash, label, scopes, expiresMs, requestsPerSecond, createdMs, revokedMs } = key;
   const numbers = {
     expires_ms: String(expiresMs),
     requests_per_second: String(requestsPerSecond),
     created_ms: String(createdMs),
     revoked_ms: String(revokedMs),
+    created_counter: String(key.createdBy.counter),
+    ended_counter: String(key.endedBy?.counter ?? 0),
   };
-  return { keyId, keyHash, label, operator, numbers, scopes: scopesToBits(scopes) };
+  const names = { label, createdBy: key.createdBy.operator, endedBy: key.endedBy?.operator ?? "" };
+  return { keyId, keyHash, ...names, numbers, scopes: scopesToBits(scopes) };
 }
 
 export function reportOf(findings: Findings, walk: LeafWalk): FsckReport {

@@ -7,7 +7,7 @@ import { StoreError } from "../errors.ts";
 import { loadLedgerRow } from "../ledger-load.ts";
 import { raftIdFromSigned } from "../raft-codec.ts";
 import type { Findings, RowName } from "./findings.ts";
-import { judgeApiKey } from "./key-table.ts";
+import { judgeApiKey, judgeOperatorAct } from "./key-table.ts";
 import type { LeafWalk } from "./leaf-walk.ts";
 import { trustRootRow } from "./trust-roots.ts";
 
@@ -129,19 +129,26 @@ export async function judgeApiKeys(session: Reader, findings: Findings): Promise
     requests_per_second: string;
     created_ms: string;
     revoked_ms: string;
-    operator: string;
+    created_by: string;
+    created_counter: string;
+    ended_by: string;
+    ended_counter: string;
   }>({
     name: "fsck_api_keys",
     text: `SELECT key_id, key_hash, label, scopes, expires_ms::text AS expires_ms,
         requests_per_second::text AS requests_per_second, created_ms::text AS created_ms,
-        revoked_ms::text AS revoked_ms, operator FROM state.api_keys ORDER BY key_id`,
+        revoked_ms::text AS revoked_ms, created_by, created_counter::text AS created_counter, ended_by,
+        ended_counter::text AS ended_counter FROM state.api_keys ORDER BY key_id`,
   });
   for (const row of rows) {
-    const { key_id: keyId, key_hash: keyHash, label, operator, scopes } = row;
-    const { expires_ms, requests_per_second, created_ms, revoked_ms } = row;
-    const numbers = { expires_ms, requests_per_second, created_ms, revoked_ms };
-    judgeApiKey({ keyId, keyHash, label, operator, scopes, numbers }, findings);
+    const { key_id: keyId, key_hash: keyHash, label, scopes, created_by: createdBy, ended_by: endedBy } = row;
+    judgeApiKey({ keyId, keyHash, label, createdBy, endedBy, scopes, numbers: row }, findings);
   }
+  const acts = await session.read<{ operator: string; counter: string }>({
+    name: "fsck_operators",
+    text: "SELECT operator, counter::text AS counter FROM state.operators ORDER BY operator",
+  });
+  for (const { operator, counter } of acts) judgeOperatorAct(operator, counter, findings);
 }
 
 /** How far the ledger is, as far as the walk needs it. */

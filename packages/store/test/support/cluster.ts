@@ -1,4 +1,5 @@
 /** A cluster on paper: keys from fixed seeds, a trust root that they have signed, and cosignatures. */
+import { TestActs } from "@event-anchoring/testkit";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 import type { Certificate } from "@event-anchoring/ledger";
@@ -13,6 +14,7 @@ import {
   formatStateHeadNote,
   formatTrustRootText,
   makeVkey,
+  operatorKeyName,
   originFingerprintOf,
   rootKeyName,
   rootThk,
@@ -55,6 +57,10 @@ function makeNode(nodeId: string): PaperNode {
 }
 
 const NODES = ["a", "b", "c"].map(makeNode);
+const OPERATOR = "test";
+const OPERATOR_SIGNER = createSigner(hash("operator"));
+/** The operator who makes keys in these tests. */
+export const ACTS = new TestActs({ clusterId: CLUSTER_ID, epoch: 0 }, OPERATOR, OPERATOR_SIGNER.sign);
 const ROOT_SIGNER = createSigner(hash("root"));
 
 /** The three origins of the cluster, in the order of its nodes' names. */
@@ -86,7 +92,12 @@ function trustRoot(version: number, previous: Uint8Array, statuses: readonly Ori
       cosignerVkey: makeVkey(cosignerName(CLUSTER_NAME, nodeId), VKEY_TYPE.cosignature, cosigner.publicKey, sha256),
       authPublicKey: auth.publicKey,
     })),
-    operators: [],
+    operators: [
+      {
+        name: OPERATOR,
+        vkey: makeVkey(operatorKeyName(CLUSTER_NAME, OPERATOR), VKEY_TYPE.ed25519, OPERATOR_SIGNER.publicKey, sha256),
+      },
+    ],
     quorum: 2,
     witnesses: [],
     witnessQuorum: 0,

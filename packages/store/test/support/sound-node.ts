@@ -24,7 +24,7 @@ const TERM = 3;
 /** The key that every record is written with, and another one. */
 function createKey(label: string): Command {
   const key = { apiClientId: CLIENT_ID, label, scopes: [...SCOPES], expiresMs: 0, requestsPerSecond: 7 };
-  return { kind: "create_api_key", operator: "test", key: { keyHash: hash(label), ...key } };
+  return { kind: "create_api_key", key: { keyHash: hash(label), ...key } };
 }
 
 /** Makes the key that every record of the support files is written with. */

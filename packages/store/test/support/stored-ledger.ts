@@ -25,7 +25,7 @@ import { NEXT_RULES } from "@event-anchoring/testkit";
 import { EMPTY_SEMANTIC_ANCHOR, bytesToHex, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { LedgerStore } from "../../src/index.ts";
-import { GENESIS_DOCUMENT, ORIGINS, certify, hash } from "./cluster.ts";
+import { ACTS, GENESIS_DOCUMENT, ORIGINS, certify, hash } from "./cluster.ts";
 
 export const CLIENT_ID = hash("client").slice(0, 16);
 const KEY_HASH = hash("key");
@@ -33,7 +33,6 @@ export const CREDENTIAL = { apiClientId: CLIENT_ID, keyId: apiKeyIdOf(KEY_HASH) 
 
 const CREATE_KEY: Command = {
   kind: "create_api_key",
-  operator: "test",
   key: {
     keyHash: KEY_HASH,
     apiClientId: CLIENT_ID,
@@ -112,7 +111,8 @@ export class StoredLedgerHarness {
   entry(commands: readonly Command[], certificates: readonly Certificate[] = []): Entry {
     this.clockMs += 10;
     const id = { node: 0xfedc_ba98_7654_3210n, incarnation: this.state.appliedIndex, counter: this.#counter++ };
-    const groups = commands.length === 0 ? [] : [{ id, notAfter: this.state.appliedIndex + 50_000, commands }];
+    const signed = commands.map((command) => ACTS.signed(command));
+    const groups = signed.length === 0 ? [] : [{ id, notAfter: this.state.appliedIndex + 50_000, commands: signed }];
     const { entryVersion: version } = this.state.ruleTable.of(this.state.rules);
     return { version, certify: commands.some(needsCertifyPoint), acceptedMs: this.clockMs, certificates, groups };
   }
@@ -187,6 +187,7 @@ export function partsOf(state: LedgerState): StoredLedger {
       trustRootPositions: origin.trustRootPositions,
     })),
     apiKeys: [...state.apiKeys.values()],
+    operatorActs: [...state.operatorCounters].map(([operator, counter]) => ({ operator, counter })),
     groupIds: state.groupIds.entries(),
   };
 }

@@ -4,12 +4,14 @@ import type {
   SubmittedOutcome,
   SubmittedRecord,
 } from "@event-anchoring/control-contract";
+import type { Command } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex, decodeLeaf, verifyInclusion } from "@event-anchoring/protocol";
 import type { Bugs } from "./planted-bugs.ts";
 import { type MadeCommand, RecordMaker } from "./record-maker.ts";
 import type { Seeded } from "./seeded.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
+import { FORGERIES, SimulatedActs } from "./simulated-operator.ts";
 import type { Trace } from "./trace.ts";
 import { type Witness, contentNameOf } from "./witness.ts";
 import type { Scheduled, World } from "./world.ts";
@@ -53,6 +55,7 @@ export interface ClientCounts {
 export class Clients {
   readonly #options: ClientsOptions;
   readonly #maker: RecordMaker;
+  readonly #acts: SimulatedActs;
   readonly counts: ClientCounts = {
     certified: 0,
     committed: 0,
@@ -72,6 +75,9 @@ export class Clients {
   constructor(options: ClientsOptions) {
     this.#options = options;
     const { random, trustRootOf, mayPropose, erases } = options;
+    const [machine] = options.machines;
+    if (machine === undefined) throw new RangeError("a cluster has machines");
+    this.#acts = new SimulatedActs(machine.identity.clusterId);
     const origins = options.machines.map(({ identity }) => identity.originFingerprint);
     this.#maker = new RecordMaker({ random, origins, trustRootOf, mayPropose, erases });
   }
@@ -168,7 +174,7 @@ export class Clients {
       trace.note("silence", operation.name, machine.name);
       finish("unknown");
     });
-    const { command } = operation;
+    const command = this.#asSent(operation);
     trace.note("write", operation.name, machine.name, command.kind);
     machine.ask(
       { type: "submit", requestId, remainingMs: patienceMs, answer: "certified", command, call: null },
@@ -176,6 +182,15 @@ export class Clients {
         if (!isOver) finish(this.#onAnswer(operation, machine, response));
       },
     );
+  }
+
+  /** An operator signs each try anew; whoever is none does what it can. */
+  #asSent({ command, forbidden }: Operation): Command {
+    if (command.kind !== "create_api_key" && command.kind !== "revoke_api_key" && command.kind !== "rotate_api_key") {
+      return command;
+    }
+    if (forbidden === null) return this.#acts.signed(command);
+    return this.#acts.forged(command, this.#options.random.pick(FORGERIES));
   }
 
   #onAnswer(operation: Operation, machine: SimulatedMachine, response: LocalResponse): "done" | "refused" | "unknown" {

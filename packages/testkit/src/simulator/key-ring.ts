@@ -1,4 +1,4 @@
-import type { Command, Credential } from "@event-anchoring/ledger";
+import type { Command, Credential, OperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { apiKeyHash, utf8ToBytes } from "@event-anchoring/protocol";
 import type { Seeded } from "./seeded.ts";
@@ -19,11 +19,9 @@ export interface DrawnCredential {
   readonly isPowerless: boolean;
 }
 
-const OPERATOR = "simulation";
-
 /** The key that every life begins with. It is never touched again. */
 const FIRST = keyOf("first", "first");
-export const CREATE_FIRST_KEY: Command = createKey(FIRST);
+export const CREATE_FIRST_KEY = createKey(FIRST);
 
 /** API keys of a life: made, rotated, revoked, and used before and after that. */
 export class KeyRing {
@@ -48,7 +46,7 @@ export class KeyRing {
   }
 
   /** A change of the key table. */
-  command(name: string): Command {
+  command(name: string): OperatorCommand {
     const good = this.#keys.filter(({ state }) => state === "good");
     if (good.length === 0 || this.#random.chance(0.4)) {
       const key = keyOf(name, name);
@@ -56,12 +54,17 @@ export class KeyRing {
       return createKey(key);
     }
     const { credential } = this.#random.pick(good);
-    if (this.#random.chance(0.6)) return { kind: "revoke_api_key", operator: OPERATOR, keyId: credential.keyId };
+    if (this.#random.chance(0.6)) return { kind: "revoke_api_key", keyId: credential.keyId };
     const next: RingKey = { ...keyOf(name, name), credential: { ...credential, keyId: keyIdOf(hashOfSecret(name)) } };
     this.#keys.push(next);
     const { keyHash } = next;
     const overlapMs = this.#random.pick([0, 3000]);
-    return { kind: "rotate_api_key", operator: OPERATOR, keyId: credential.keyId, keyHash, overlapMs, expiresMs: 0 };
+    return { kind: "rotate_api_key", keyId: credential.keyId, keyHash, overlapMs, expiresMs: 0 };
+  }
+
+  /** A key that nobody who may has asked for. It is not remembered: it must never be good. */
+  foreign(name: string): OperatorCommand {
+    return createKey(keyOf(`foreign ${name}`, name));
   }
 
   /** @param isApplied false: it was refused, or its outcome is open */
@@ -103,9 +106,9 @@ function keyOf(name: string, client: string): RingKey {
   return { keyHash, credential: { apiClientId, keyId: keyIdOf(keyHash) }, state: "asked_for" };
 }
 
-function createKey({ keyHash, credential }: RingKey): Command {
+function createKey({ keyHash, credential }: RingKey): OperatorCommand {
   const { apiClientId } = credential;
   const scopes = ["read", "write", "revoke", "admin"] as const;
   const key = { keyHash, apiClientId, label: "simulation", scopes, expiresMs: 0, requestsPerSecond: 0 };
-  return { kind: "create_api_key", operator: OPERATOR, key };
+  return { kind: "create_api_key", key };
 }

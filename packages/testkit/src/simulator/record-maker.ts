@@ -35,7 +35,11 @@ interface KnownEvent {
 }
 
 /** The sentence that an acceptance would break. */
-export type Forbidden = "whatIsRevokedStaysRevoked" | "aRevokedKeyIsPowerless" | "anotherBodyUnderAKnownIdIsRefused";
+export type Forbidden =
+  | "whatIsRevokedStaysRevoked"
+  | "aRevokedKeyIsPowerless"
+  | "anotherBodyUnderAKnownIdIsRefused"
+  | "whatNoOperatorSignedIsRefused";
 
 export interface MadeCommand {
   readonly command: Command;
@@ -151,7 +155,9 @@ export class RecordMaker {
   }
 
   #keyCommand(name: string): MadeCommand {
-    return commandOf(this.#keys.command(name));
+    if (this.#random.chance(0.8)) return commandOf(this.#keys.command(name));
+    const made = commandOf(this.#keys.foreign(name));
+    return { ...made, forbidden: "whatNoOperatorSignedIsRefused" };
   }
 
   /** What an earlier event was, under the same id, with another content. */

@@ -22,6 +22,7 @@ import {
 } from "@event-anchoring/protocol";
 import { type ClusterPlan, isGrowing } from "./cluster-plan.ts";
 import { realSigner, simulatedSigner } from "./simulated-crypto.ts";
+import { simulatedOperator } from "./simulated-operator.ts";
 import { WORLD_START_MS } from "./simulated-process.ts";
 
 const { sha256 } = nodeCrypto;
@@ -199,7 +200,7 @@ function trustRootOf(clusterId: Uint8Array, nodes: readonly ReturnType<typeof no
     ca: [new Uint8Array(32).fill(7)],
     origins: origins.toSorted((a, b) => compareBytes(a.originFingerprint, b.originFingerprint)),
     nodes: members,
-    operators: [],
+    operators: [simulatedOperator(CLUSTER_NAME)],
     quorum: Math.floor(nodes.length / 2) + 1,
     witnesses: [],
     witnessQuorum: 0,

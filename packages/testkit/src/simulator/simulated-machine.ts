@@ -10,6 +10,7 @@ import {
 } from "@event-anchoring/control-plane";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
 import { type RuleTable, decodeEntry } from "@event-anchoring/ledger";
+import { equalBytes, tag } from "@event-anchoring/protocol";
 import type { RaftEngine, RawNode } from "raft-ts";
 import type { Bugs } from "./planted-bugs.ts";
 import { NEXT_RULES } from "../next-rules.ts";
@@ -133,12 +134,13 @@ export class SimulatedMachine {
     trace.note("start", this.name);
     const random = new Seeded(seed, 10_000 + this.#position * 100 + this.#starts);
     const process = new SimulatedProcess(world, () => this.wallOffsetMs);
+    const crypto = wrongCrypto(this.#surroundings.bugs) ?? simulatedCrypto;
     const environment: Environment = {
       clock: process.clock,
       random,
       logger: this.#logger(),
       verify: (publicKey, message, signature) => {
-        const verdict = simulatedCrypto.ed25519Verify(publicKey, message, signature);
+        const verdict = crypto.ed25519Verify(publicKey, message, signature);
         if (verdictsMs === 0) return Promise.resolve(verdict);
         return new Promise((resolve) => process.later(random.between(0, verdictsMs), () => resolve(verdict)));
       },
@@ -338,7 +340,19 @@ export class SimulatedMachine {
 
 function wrongCrypto(bugs: Bugs): typeof simulatedCrypto | null {
   if (bugs.has("lines_not_verified")) return { ...simulatedCrypto, ed25519Verify: () => true };
+  if (bugs.has("operator_signature_not_verified")) return trustingCrypto();
   return bugs.has("signer_not_checked") ? keyBlindCrypto() : null;
+}
+
+/** A planted bug: what is signed in an operator's name is not verified. */
+function trustingCrypto(): typeof simulatedCrypto {
+  const begin = tag("operator-act");
+  return {
+    sha256: simulatedCrypto.sha256,
+    ed25519Verify: (publicKey, message, signature) =>
+      equalBytes(message.subarray(0, begin.length), begin) ||
+      simulatedCrypto.ed25519Verify(publicKey, message, signature),
+  };
 }
 
 /** A planted bug: whose key made a signature does not matter. */

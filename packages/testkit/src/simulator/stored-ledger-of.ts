@@ -40,10 +40,12 @@ export function storedLedgerOf(decisions: readonly EntryDecision[]): StoredLedge
   const origins = [...originRowsOf(decisions).values()].map(storedOriginOf);
   const groupIds: DecidedGroupId[] = [];
   const apiKeys = new Map<string, StoredLedger["apiKeys"][number]>();
+  const counters = new Map<string, number>();
   let kept = 0;
   for (const { index, writes } of decisions) {
     for (const id of writes.groupIds) groupIds.push({ ...id, index });
     for (const key of writes.apiKeys) apiKeys.set(keyIdHex(key.keyId), key);
+    for (const { operator, counter } of writes.operatorActs) counters.set(operator, counter);
     kept = Math.max(kept, writes.forgetGroupIdsBelow);
   }
   return {
@@ -61,6 +63,7 @@ export function storedLedgerOf(decisions: readonly EntryDecision[]): StoredLedge
     ),
     origins,
     apiKeys: [...apiKeys.values()],
+    operatorActs: [...counters].map(([operator, counter]) => ({ operator, counter })),
     groupIds: groupIds.filter(({ index }) => index >= kept),
   };
 }

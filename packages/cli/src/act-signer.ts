@@ -1,0 +1,29 @@
+/** The key with which an operator signs: a file that is given, or the one that a ceremony in one place has made. */
+import type { ActSigner } from "@event-anchoring/control-contract";
+import { actSignerOf, operatorKeyPath, readSealedKey } from "@event-anchoring/provision";
+import { CliError, EXIT } from "./cli-error.ts";
+import type { Surroundings } from "./command-lines/context.ts";
+import { asUsage, existingPassphrase } from "./commands/root-key.ts";
+import type { Operators } from "./operators.ts";
+
+export interface SignKey {
+  /** null: that of the cluster folder. */
+  readonly path: string | null;
+  /** null: the person is asked, if the key is sealed. */
+  readonly passphraseFile: string | null;
+}
+
+/** @throws CliError */
+export async function openActSigner(
+  { path: given, passphraseFile }: SignKey,
+  { trustRoot, folder }: Operators,
+  surroundings: Surroundings,
+): Promise<ActSigner> {
+  const path = given ?? (folder === null ? null : operatorKeyPath(folder));
+  if (path === null) throw new CliError(EXIT.usage, "sign_key_missing", "give --sign-key: an operator signs this");
+  const signer = await asUsage(() => readSealedKey(path, existingPassphrase(passphraseFile, path, surroundings)));
+  const found = actSignerOf(trustRoot, signer);
+  if (found !== null) return found;
+  const message = `version ${trustRoot.version} of the trust root lists no operator with the key in ${path}`;
+  throw new CliError(EXIT.usage, "operator_unknown", message);
+}

@@ -1,0 +1,145 @@
+/** What operators do: whose signature counts, in which order it is judged, and that nothing is done twice. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import { VKEY_TYPE, bytesToHex, makeVkey, operatorKeyName } from "@event-anchoring/protocol";
+import type { TrustRoot } from "@event-anchoring/protocol";
+import { TestActs } from "@event-anchoring/testkit";
+import { operatorActMessage, restoreLedgerState } from "../src/index.ts";
+import type { Command, OperatorCommand } from "../src/index.ts";
+import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  CLUSTER_ID,
+  CLUSTER_NAME,
+  GENESIS_DOCUMENT,
+  OPERATOR,
+  OPERATOR_SIGNER,
+  TRUST_ROOT_1,
+  hash,
+  sha256,
+  signTrustRoot,
+  thkOf,
+} from "./cluster.ts";
+import { LedgerHarness, codeOf, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
+
+const HERE = { clusterId: CLUSTER_ID, epoch: 0 };
+const UNKNOWN: OperatorCommand = { kind: "revoke_api_key", keyId: new Uint8Array(16) };
+
+/** As it is: nothing is signed for whoever proposes it. */
+function decided(ledger: LedgerHarness, ...commands: readonly Command[]): string[] {
+  const [outcome] = ledger.apply(ledger.entry([ledger.groupAsIs(...commands)])).outcomes;
+  if (outcome?.status !== "decided") throw new Error(`the group is ${outcome?.status}`);
+  return outcome.commands.map(codeOf);
+}
+
+/** The next version, with other operators. */
+function withOperators(document: string, operators: TrustRoot["operators"]): string {
+  const previous = thkOf(document);
+  return signTrustRoot({ ...TRUST_ROOT_1, version: 2, previous, operators });
+}
+
+function lineOf(name: string, seed: string): TrustRoot["operators"][number] {
+  const { publicKey } = createSigner(hash(seed));
+  return { name, vkey: makeVkey(operatorKeyName(CLUSTER_NAME, name), VKEY_TYPE.ed25519, publicKey, sha256) };
+}
+
+test.each<[string, OperatorCommand]>([
+  ["made", keyCommand("x", ["admin"])],
+  ["revoked", { kind: "revoke_api_key", keyId: hash("key").slice(0, 16) }],
+  [
+    "rotated",
+    { kind: "rotate_api_key", keyId: hash("key").slice(0, 16), keyHash: hash("n"), overlapMs: 0, expiresMs: 0 },
+  ],
+])("without an operator's signature no key is %s, whatever else would be wrong with it", (_, command) => {
+  const ledger = LedgerHarness.started();
+  const before = [...ledger.state.apiKeys.values()];
+  expect(decided(ledger, command, UNKNOWN)).toEqual(["operator_signature_missing", "operator_signature_missing"]);
+  expect([...ledger.state.apiKeys.values()]).toEqual(before);
+});
+
+test("what an operator signs is what PROTOCOL.md says, byte for byte", () => {
+  const place = { clusterId: new Uint8Array(32).fill(0xc1), epoch: 0 };
+  const keyId = Uint8Array.from({ length: 16 }, (_, at) => at);
+  const message = operatorActMessage(place, { operator: "alice", counter: 1 }, { kind: "revoke_api_key", keyId });
+  const signature = createSigner(new Uint8Array(32).fill(0x41)).sign(message);
+  const page = readFileSync(new URL("../../../docs/PROTOCOL.md", import.meta.url), "utf8");
+  expect(page).toContain(`\`${bytesToHex(message)}\`: \`${bytesToHex(signature)}\``);
+});
+
+describe("an act is refused", () => {
+  const mallory = new TestActs(HERE, "mallory", createSigner(hash("mallory")).sign);
+  const pretender = new TestActs(HERE, OPERATOR, createSigner(hash("mallory")).sign);
+
+  test("in this order: unknown operator, signature, counter, and then what the command is refused for", () => {
+    const ledger = LedgerHarness.started();
+    expect(decided(ledger, mallory.act(UNKNOWN))).toEqual(["operator_unknown"]);
+    expect(decided(ledger, pretender.act(UNKNOWN))).toEqual(["signature_invalid"]);
+    const used = { ...ledger.acts.act(UNKNOWN) };
+    expect(decided(ledger, used)).toEqual(["api_key_unknown"]);
+    expect(decided(ledger, used)).toEqual(["operator_counter_used"]);
+    expect(decided(ledger, { ...used, signature: new Uint8Array(64) })).toEqual(["signature_invalid"]);
+  });
+
+  test.each<[string, Partial<typeof HERE>]>([
+    ["for another cluster", { clusterId: hash("another cluster") }],
+    ["before a restore", { epoch: 1 }],
+  ])("if it was signed %s", (_, place) => {
+    const ledger = LedgerHarness.started();
+    expect(decided(ledger, ledger.acts.act(UNKNOWN, { ...HERE, ...place }))).toEqual(["signature_invalid"]);
+  });
+
+  test.each<[string, (act: ReturnType<TestActs["act"]>) => Command]>([
+    ["another counter", (act) => ({ ...act, counter: act.counter + 1 })],
+    ["another command", (act) => ({ ...act, command: keyCommand("x", ["admin"]) })],
+  ])("with %s than was signed", (_, altered) => {
+    const ledger = LedgerHarness.started();
+    expect(decided(ledger, altered(ledger.acts.act(UNKNOWN)))).toEqual(["signature_invalid"]);
+  });
+
+  test("if it uses no counter: those before, whether they did something or not, and those of this entry", () => {
+    const ledger = LedgerHarness.started();
+    const [first, second, third] = [UNKNOWN, keyCommand("x", ["read"]), UNKNOWN].map((each) => ledger.acts.act(each));
+    if (first === undefined || second === undefined || third === undefined) throw new Error("three acts");
+    expect(decided(ledger, second, first, third)).toEqual(["applied", "operator_counter_used", "api_key_unknown"]);
+    expect(decided(ledger, third)).toEqual(["operator_counter_used"]);
+    expect(ledger.state.operatorCounters).toEqual(new Map([[OPERATOR, third.counter]]));
+  });
+});
+
+describe("the newest counter of an operator", () => {
+  test("is part of what is stored, and of the effect", () => {
+    const ledger = LedgerHarness.started();
+    decided(ledger, ledger.acts.act(UNKNOWN));
+    const stored = ledger.stored();
+    expect(stored.operatorActs).toEqual([{ operator: OPERATOR, counter: 2 }]);
+    expect(restoreLedgerState(stored, nodeCrypto).operatorCounters).toEqual(ledger.state.operatorCounters);
+    const other = LedgerHarness.started();
+    other.acts.act(UNKNOWN);
+    decided(other, other.acts.act(UNKNOWN));
+    expect(other.state.effect).not.toEqual(ledger.state.effect);
+  });
+});
+
+describe("whose signature counts", () => {
+  test("is what the trust root in force before the entry says: who is taken out of it can do nothing more", () => {
+    const ledger = LedgerHarness.started();
+    const early = ledger.acts.act(keyCommand("x", ["read"]));
+    const document = withOperators(GENESIS_DOCUMENT, [lineOf("bob", "bob")]);
+    expect(decided(ledger, { kind: "trust_root", document })).toEqual(["applied"]);
+    expect(decided(ledger, early)).toEqual(["operator_unknown"]);
+    const bob = new TestActs(HERE, "bob", createSigner(hash("bob")).sign);
+    expect(decided(ledger, bob.act(keyCommand("x", ["write"])))).toEqual(["applied"]);
+    expect(codeOf(ledger.run(record([event("e")], { credential: credentialOf("x") })))).toBe("accepted");
+  });
+
+  test("of another key under the same name: the new one's, and its counters go on", () => {
+    const ledger = LedgerHarness.started();
+    const document = withOperators(GENESIS_DOCUMENT, [lineOf(OPERATOR, "another key")]);
+    expect(decided(ledger, { kind: "trust_root", document })).toEqual(["applied"]);
+    expect(decided(ledger, new TestActs(HERE, OPERATOR, OPERATOR_SIGNER.sign).act(UNKNOWN))).toEqual([
+      "signature_invalid",
+    ]);
+    const renewed = new TestActs(HERE, OPERATOR, createSigner(hash("another key")).sign);
+    expect(decided(ledger, renewed.act(UNKNOWN))).toEqual(["operator_counter_used"]);
+    expect(decided(ledger, renewed.act(UNKNOWN))).toEqual(["api_key_unknown"]);
+  });
+});

@@ -1,0 +1,64 @@
+/** What operators do to a running cluster, signed where their keys are. docs/PROTOCOL.md, "Operators' acts". */
+import { join } from "node:path";
+import {
+  UNARY_CALLS,
+  decodeApiKeyList,
+  decodeOperatorResult,
+  encodeOperatorAct,
+} from "@event-anchoring/control-contract";
+import type { ActSigner, ApiKeyList, OperatorCall, OperatorResult } from "@event-anchoring/control-contract";
+import { createSigner } from "@event-anchoring/node-crypto";
+import type { Signer } from "@event-anchoring/node-crypto";
+import { equalBytes } from "@event-anchoring/protocol";
+import type { TrustRoot } from "@event-anchoring/protocol";
+import { readNewestTrustRoot } from "./cluster-files.ts";
+import { PrivateFileError, readSeed } from "./files.ts";
+import { callOperator, decoded } from "./operator.ts";
+import type { CallOptions } from "./operator.ts";
+
+/** Where a ceremony in one place puts the key of an operator. */
+export function operatorKeyPath(outDir: string, name = "operator"): string {
+  return join(outDir, "operators", `${name}.key`);
+}
+
+/** Whose key it is by the trust root; null: it lists nobody with this key. */
+export function actSignerOf({ operators, clusterId, epoch }: TrustRoot, signer: Signer): ActSigner | null {
+  const operator = operators.find(({ vkey }) => equalBytes(vkey.publicKey, signer.publicKey));
+  if (operator === undefined) return null;
+  return { operator: operator.name, clusterId, epoch, sign: (message) => signer.sign(message) };
+}
+
+/** The first operator of a cluster whose keys were made in one place. @throws PrivateFileError */
+export async function loadFirstOperator(outDir: string): Promise<ActSigner> {
+  const path = operatorKeyPath(outDir);
+  const signer = createSigner(await readSeed(path));
+  const found = actSignerOf((await readNewestTrustRoot(outDir)).trustRoot, signer);
+  if (found !== null) return found;
+  throw new PrivateFileError("malformed", path, "the trust root lists no operator with this key");
+}
+
+let newestCounter = 0;
+
+/** Unix milliseconds, and never the same twice: so nobody has to ask the cluster for an operator's newest act. */
+function nextCounter(): number {
+  newestCounter = Math.max(Date.now(), newestCounter + 1);
+  return newestCounter;
+}
+
+/**
+ * Signs and sends one act. To ask again is to sign anew; the commands themselves may be repeated.
+ * @throws OperatorCallError
+ */
+export async function act(
+  options: CallOptions & { readonly signer: ActSigner; readonly call: OperatorCall },
+): Promise<OperatorResult> {
+  const body = encodeOperatorAct(options.signer, nextCounter(), options.call);
+  const answer = await callOperator(options, UNARY_CALLS.operator_act, body);
+  return decoded(() => decodeOperatorResult(answer));
+}
+
+/** Every key that the cluster knew when it was asked, the newest first; no secrets. @throws OperatorCallError */
+export async function listApiKeys(options: CallOptions): Promise<ApiKeyList> {
+  const answer = await callOperator(options, UNARY_CALLS.list_api_keys, new Uint8Array(0));
+  return decoded(() => decodeApiKeyList(answer));
+}

@@ -1,0 +1,36 @@
+import { operatorActMessage } from "@event-anchoring/ledger";
+import type { ActPlace, Command, OperatorActCommand, OperatorCommand } from "@event-anchoring/ledger";
+
+/** An operator who signs whatever only operators may do. */
+export class TestActs {
+  readonly #place: ActPlace;
+  readonly #operator: string;
+  readonly #sign: (message: Uint8Array) => Uint8Array;
+  #counter = 0;
+
+  /** @param operator as the trust root names it @param sign with the key that the trust root has for it */
+  constructor(place: ActPlace, operator: string, sign: (message: Uint8Array) => Uint8Array) {
+    this.#place = place;
+    this.#operator = operator;
+    this.#sign = sign;
+  }
+
+  /** Counter of the newest act. */
+  get counter(): number {
+    return this.#counter;
+  }
+
+  /** What operators do becomes an act with a counter of its own; everything else stays as it is. */
+  signed(command: Command): Command {
+    const { kind } = command;
+    const isOperators = kind === "create_api_key" || kind === "revoke_api_key" || kind === "rotate_api_key";
+    return isOperators ? this.act(command) : command;
+  }
+
+  /** @param place where the act is to count, if it is another one */
+  act(command: OperatorCommand, place: ActPlace = this.#place): OperatorActCommand {
+    this.#counter += 1;
+    const act = { operator: this.#operator, counter: this.#counter };
+    return { kind: "operator_act", ...act, signature: this.#sign(operatorActMessage(place, act, command)), command };
+  }
+}
