@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
+  LIMITS,
+  RFC_3339_MS_MAX,
   openApiDocument,
   parseBody,
   parsePath,
@@ -82,12 +84,20 @@ const QUERY_RULES: Readonly<Record<string, (query: ReadonlyMap<string, string>) 
     ["event_hash", "iris_ref", "grant_ref", "client_event_id"].filter((name) => query.has(name)).length !== 1,
   getConsistency: (query) => Number(query.get("to_size") ?? Number.MAX_SAFE_INTEGER) < Number(query.get("from_size")),
   getClaimAnchor: (query) => Number(query.get("attribute_type")) > 0xffff_ffff,
-  traceEventAnchor: (query) => {
-    const asOf = query.get("as_of");
-    if (asOf === undefined) return false;
-    return /^[0-9]+$/.test(asOf) ? Number(asOf) > Number.MAX_SAFE_INTEGER : parseRfc3339(asOf) === null;
-  },
+  traceEventAnchor: (query) =>
+    isNoPosition(query.get("as_of")) || isBeyondEveryPage(query.get("delegation_cursor") ?? ""),
 };
+
+function isNoPosition(asOf: string | undefined): boolean {
+  if (asOf === undefined) return false;
+  return /^[0-9]+$/.test(asOf) ? Number(asOf) > Number.MAX_SAFE_INTEGER : parseRfc3339(asOf) === null;
+}
+
+/** A cursor of hops is opaque, so the document does not say what its numbers may be. */
+function isBeyondEveryPage(cursor: string): boolean {
+  const [hopsBefore = 0, sequence = 0, timeMs = 0] = cursor.split(".").map(Number);
+  return hopsBefore > LIMITS.traceDelegationMax || sequence > Number.MAX_SAFE_INTEGER || timeMs > RFC_3339_MS_MAX;
+}
 
 function inQuery(operation: Operation): readonly Parameter[] {
   return operation.parameters.filter((parameter) => parameter.in === "query");
