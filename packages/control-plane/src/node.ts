@@ -368,6 +368,7 @@ export class ControlPlaneNode {
       logEntriesKept: config.log_entries_kept,
       logBytesKept: config.log_bytes_kept,
       certificateRows: storage.ledger,
+      trees: storage.ledger,
       certificatesKept: config.certificates_kept,
       rulesHeldAt: config.rules_max,
       pinnedIndex: () => this.snapshots.pinnedIndex,

@@ -274,6 +274,7 @@ export class MemoryCluster {
       logEntriesKept: 1_000_000,
       logBytesKept: 2 ** 40,
       certificateRows: node.tables,
+      trees: node.tables,
       certificatesKept: 1000,
       rulesHeldAt: null,
       pinnedIndex: () => null,

@@ -1,5 +1,6 @@
 import type { EntryDecision, Facts, FactsQuery } from "@event-anchoring/ledger";
-import { SimulatedTables } from "@event-anchoring/testkit";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { SimulatedTables, rootIn } from "@event-anchoring/testkit";
 
 /** The simulated tables, and what was applied to them. */
 export class MemoryTables {
@@ -12,6 +13,12 @@ export class MemoryTables {
 
   async thinCertificates({ after }: { readonly after: number }): Promise<{ after: number; deleted: number }> {
     return { after, deleted: 0 };
+  }
+
+  async rootAt(origin: OriginFingerprint, treeSize: number): Promise<Uint8Array> {
+    const root = rootIn(this.decisions, origin, treeSize);
+    if (root === null) throw new Error(`the origin has no ${treeSize} leaves`);
+    return root;
   }
 
   async apply({ decision }: { decision: EntryDecision }): Promise<{ stateRoot: Uint8Array }> {

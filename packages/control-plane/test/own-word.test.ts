@@ -4,6 +4,9 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { signHead } from "../src/certification/certificates.ts";
 import { type OwnState, judgeOwnWord } from "../src/promises/own-word.ts";
+import { PeerOffences } from "../src/session/peer-offences.ts";
+import { PeerWords } from "../src/session/peer-words.ts";
+import { StepClock, quietLogger } from "./doubles.ts";
 import { ceremonyOf, identityOf } from "./memory-cluster.ts";
 
 const ceremony = ceremonyOf(["a", "b", "c"]);
@@ -105,11 +108,48 @@ describe("a cosignature that a peer brings back", () => {
       kind: "regained",
       head: { originFingerprint: origin, treeSize: 9, rootHash: root(9), raftIndex: 50, raftTerm: 6, timeS: 99 },
     });
-    expect(verdict(cosigned(2), { headOf: () => null }).kind).toBe("kept");
+  });
+
+  test("waits for the database where memory no longer holds a tree that old", () => {
+    const forgot = { headOf: () => null };
+    const unread = { kind: "unread", originFingerprint: origin, treeSize: 2 };
+    expect(verdict(cosigned(2), forgot)).toEqual(unread);
+    expect(verdict(cosigned(2), { ...forgot, rootAt: () => root(2) })).toMatchObject({ kind: "regained" });
+    expect(verdict(cosigned(2), { ...forgot, rootAt: () => root(1) })).toMatchObject({ kind: "forgotten" });
   });
 
   test("is a mere word if this node has not made it", () => {
     expect(verdict(cosigned(11, 11, { by: other })).kind).toBe("unproven");
     expect(verdict({ ...cosigned(11), treeSize: 12 }).kind).toBe("unproven");
+  });
+});
+
+describe("a peer that shows a cosignature older than the tree in memory", () => {
+  /** What becomes of it, given the root that the database has at that size. */
+  async function afterReading(stored: Uint8Array): Promise<readonly unknown[]> {
+    const happened: unknown[] = [];
+    const words = new PeerWords({
+      offences: new PeerOffences({ clock: new StepClock(), logger: quietLogger }),
+      network: { send: () => true, isConnected: () => true, disconnect: () => {} },
+      promises: { promiseHeads: async (heads) => void happened.push(...heads.map(({ treeSize }) => treeSize)) },
+      isMember: () => true,
+      ownState: () => own({ headOf: () => null }),
+      storedRootAt: async () => stored,
+      onFenced: (code) => void happened.push(code),
+      onHalted: (code) => void happened.push(code),
+      onFailure: (error) => void happened.push(error),
+    });
+    words.onAccused("b", { accepted: false, code: "amnesia", detail: "", ownWord: cosigned(2) });
+    expect(happened).toEqual([]);
+    await new Promise(setImmediate);
+    return happened;
+  }
+
+  test("gives it back to a node whose database leads there", async () => {
+    expect(await afterReading(root(2))).toEqual([2]);
+  });
+
+  test("fences a node whose database has another root", async () => {
+    expect(await afterReading(root(1))).toEqual(["peer_remembers_more"]);
   });
 });

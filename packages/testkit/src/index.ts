@@ -60,6 +60,7 @@ export { TestOperator } from "./test-operator.ts";
 export type { NewKeyOptions } from "./test-operator.ts";
 export { SimulatedProcess, WORLD_START_MS } from "./simulator/simulated-process.ts";
 export { SimulatedTables } from "./simulator/simulated-tables.ts";
+export { rootIn } from "./simulator/stored-ledger-of.ts";
 export { World } from "./simulator/world.ts";
 export { NEXT_RULES } from "./next-rules.ts";
 export { liveOneLife } from "./simulator/life.ts";

@@ -10,12 +10,20 @@ import type { SignedHead } from "./promise-file.ts";
  * - `unproven`: this node has not signed that. It is the peer's word.
  * - `kept`: it has, and has forgotten nothing of it.
  * - `regained`: it has, the promise file has forgotten it, and its log leads to what was signed.
+ * - `unread`: it has, the promise file has forgotten it, and only the database still holds a tree of that size.
  * - `forgotten`: it has, and does not know it any more.
  */
 export type OwnWordVerdict =
   | { readonly kind: "unproven" | "forgotten"; readonly detail: string }
   | { readonly kind: "regained"; readonly head: SignedHead }
+  | ({ readonly kind: "unread" } & UnreadHead)
   | { readonly kind: "kept" };
+
+/** A size that the database has to be asked about. */
+export interface UnreadHead {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+}
 
 /** What this node has, to hold a proof against. */
 export interface OwnState {
@@ -31,7 +39,7 @@ export interface OwnState {
   readonly appliedTerm: Term;
   /** The largest size that its promise file says it has signed; null: none. */
   readonly headOf: (origin: OriginFingerprint) => SignedHead | null;
-  /** The root of its own tree, if it has grown to that size and the size is a recent one. */
+  /** The root of its own tree; `not_held`: it has grown beyond that size, and memory holds no such old one. */
   readonly rootAt: (origin: OriginFingerprint, treeSize: number) => Uint8Array | "not_reached" | "not_held";
 }
 
@@ -89,7 +97,7 @@ function judgeCosignature(said: Extract<OwnWord, { kind: "cosignature" }>, own: 
   if (head !== null && (head.treeSize > treeSize || isSameHead(head, said))) return KEPT;
   const what = `size ${treeSize} of origin ${bytesToHex(originFingerprint)} was signed`;
   const root = own.rootAt(originFingerprint, treeSize);
-  if (root === "not_held") return KEPT;
+  if (root === "not_held") return { kind: "unread", originFingerprint, treeSize };
   if (root !== "not_reached") {
     if (!equalBytes(root, rootHash)) return { kind: "forgotten", detail: `${what} with another root` };
     const { appliedIndex: raftIndex, appliedTerm: raftTerm } = own;

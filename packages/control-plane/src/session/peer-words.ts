@@ -1,6 +1,7 @@
 import type { HelloRefusal } from "@event-anchoring/control-contract";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { FenceCode } from "../promises/fencing.ts";
-import { type OwnState, judgeOwnWord } from "../promises/own-word.ts";
+import { type OwnState, type UnreadHead, judgeOwnWord } from "../promises/own-word.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import type { PeerOffence, PeerOffences } from "./peer-offences.ts";
 import type { SessionNetwork } from "./session-options.ts";
@@ -11,13 +12,15 @@ const WORDS_NEEDED = 2;
 export interface PeerWordsOptions {
   readonly offences: PeerOffences;
   readonly network: SessionNetwork;
-  readonly promises: PromiseKeeper;
+  readonly promises: Pick<PromiseKeeper, "promiseHeads">;
   /** Whether that node is in the group; what others say counts for nothing. */
   readonly isMember: (nodeId: string) => boolean;
   readonly ownState: () => OwnState;
+  /** The root of its own tree at a size that the database holds. */
+  readonly storedRootAt: (origin: OriginFingerprint, treeSize: number) => Promise<Uint8Array>;
   readonly onFenced: (code: FenceCode, detail: string) => void;
   readonly onHalted: (code: string, detail: string) => void;
-  /** The promise file cannot be written. */
+  /** The promise file cannot be written, or the database cannot be read. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -57,11 +60,16 @@ export class PeerWords {
 
   /** A peer refused this node's hello: it says that this node forgot. */
   onAccused(peer: string, refusal: HelloRefusal): void {
+    this.#judge(peer, refusal, this.#options.ownState());
+  }
+
+  #judge(peer: string, refusal: HelloRefusal, own: OwnState): void {
     const { ownWord, code, detail } = refusal;
     const { isMember, onFenced } = this.#options;
-    const verdict = ownWord === undefined ? null : judgeOwnWord(ownWord, this.#options.ownState());
+    const verdict = ownWord === undefined ? null : judgeOwnWord(ownWord, own);
     const told = `${peer}: ${code}: ${detail}`;
     if (verdict?.kind === "kept") return;
+    if (verdict?.kind === "unread") return this.#readAndJudge(peer, refusal, verdict);
     if (verdict?.kind === "forgotten") return onFenced("peer_remembers_more", `${told}: ${verdict.detail}`);
     if (verdict?.kind === "regained") {
       this.#options.promises.promiseHeads([verdict.head]).catch(this.#options.onFailure);
@@ -72,6 +80,14 @@ export class PeerWords {
     this.#accusers.add(peer);
     if (this.#accusers.size >= WORDS_NEEDED)
       onFenced("peer_remembers_more", `${namesOf(this.#accusers)} agree: ${told}`);
+  }
+
+  /** Judges again, by what is so when the database has answered: another peer may have shown the same meanwhile. */
+  #readAndJudge(peer: string, refusal: HelloRefusal, { originFingerprint, treeSize }: UnreadHead): void {
+    const { storedRootAt, ownState, onFailure } = this.#options;
+    storedRootAt(originFingerprint, treeSize)
+      .then((root) => this.#judge(peer, refusal, { ...ownState(), rootAt: () => root }))
+      .catch(onFailure);
   }
 }
 

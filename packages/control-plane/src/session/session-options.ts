@@ -16,7 +16,7 @@ import type { EvidenceFiles } from "../certification/evidence.ts";
 import type { CertificateRows } from "../certification/certificate-thinning.ts";
 import type { LogSizes } from "../raft/log-sizes.ts";
 import type { PeerOffences } from "./peer-offences.ts";
-import type { RaftLogStorage } from "../storage.ts";
+import type { LedgerStorage, RaftLogStorage } from "../storage.ts";
 
 /** How a session ends, apart from being stopped. */
 export type SessionEnd =
@@ -73,6 +73,8 @@ export interface SessionOptions {
   readonly log: RaftLogStorage;
   readonly tables: ApplyTarget;
   readonly certificateRows: CertificateRows;
+  /** Every size that the origins have had, from the database. */
+  readonly trees: Pick<LedgerStorage, "rootAt">;
   readonly promises: PromiseKeeper;
   /** Of the process: who is cut off stays so over a reload. */
   readonly offences: PeerOffences;

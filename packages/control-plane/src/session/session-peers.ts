@@ -42,6 +42,7 @@ export class SessionPeers {
       promises,
       isMember: (nodeId) => session.membership.isMember(session.members.raftIdOf(nodeId)),
       ownState: () => this.#ownState(),
+      storedRootAt: (origin, treeSize) => options.trees.rootAt(origin, treeSize),
       onFenced: (code, detail) => ends.fence(code, detail),
       onHalted: (code, detail) => ends.halt(code, detail),
       onFailure: (error) => ends.fail(error),
