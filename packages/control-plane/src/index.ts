@@ -12,6 +12,7 @@ export { ControlPlaneNode } from "./node.ts";
 export type { NodeOptions } from "./node.ts";
 export { PromiseFile, PromiseFileError } from "./promises/promise-file.ts";
 export type { OpenedPromiseFile, Promises, SignedHead, SlotIo } from "./promises/promise-file.ts";
+export { raftIdKey } from "./promises/promises.ts";
 export { membershipContext } from "./session/members.ts";
 export { Session } from "./session/session.ts";
 export type { SessionEnd, SessionNetwork, SessionOptions } from "./session/session.ts";

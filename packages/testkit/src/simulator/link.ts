@@ -58,3 +58,26 @@ export interface SimulatedNetworkOptions {
   readonly bugs: Bugs;
   readonly watcher: NetworkWatcher;
 }
+
+/** What one side sends to the other until the connection ends. */
+export interface Wire<Peer> {
+  readonly peer: Peer;
+  readonly peerIncarnation: number;
+  isOpen: boolean;
+  /** Arrival of the newest ordered frame: the next ones do not overtake it. */
+  lastArrivalMs: number;
+  lastHeardMs: number;
+}
+
+export interface Dialling<Peer> {
+  tries: number;
+  /** Counts dials: an answer to one that was given up is not heard. */
+  attempt: number;
+  refusedSinceMs: number | null;
+  isUnderWay: boolean;
+  wire: Wire<Peer> | null;
+}
+
+export function openWire<Peer>(peer: Peer, peerIncarnation: number, nowMs: number): Wire<Peer> {
+  return { peer, peerIncarnation, isOpen: true, lastArrivalMs: nowMs, lastHeardMs: nowMs };
+}

@@ -1,7 +1,10 @@
+import { raftIdKey } from "@event-anchoring/control-plane";
+import { newestSlot } from "@event-anchoring/store";
 import { type Fault, SPENDING } from "./faults.ts";
 import { type Scene, type Stage, SCRIPTS, setBackKnownToOne, allPairs, pairsOf } from "./scripted-faults.ts";
 import type { DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
+import type { VolumeImage } from "./simulated-volume.ts";
 import type { Trace } from "./trace.ts";
 
 export interface NemesisOptions extends Scene {
@@ -389,13 +392,22 @@ export class Nemesis {
       const kept = images.database.rows.at(-1)?.entry ?? images.database.compacted;
       return kept.term === promised.term ? kept.index < promised.index : kept.term < promised.term;
     }
-    if (fault === "promise_file_set_back") {
-      // What it forgot of heads and votes the database still says; only a start since then cannot be hidden.
-      return (machine.volume.durable?.incarnation ?? 0) > (images.volume.durable?.incarnation ?? 0);
-    }
+    // What it forgot of heads and votes the database still says; only that it has spoken since then cannot be hidden.
+    if (fault === "promise_file_set_back") return incarnationAfter(images.volume) <= this.#newestKnownOf(machine);
     return this.#options.witness
       .recordedSizesOf(machine.identity.nodeId)
       .some(([origin, treeSize]) => treeSize > (images.volume.durable?.signedHeads.get(origin)?.treeSize ?? 0));
+  }
+
+  /**
+   * The newest incarnation of it that a peer can show: the peer has heard it and runs since, or has kept what was
+   * signed in it. A start that was over before it spoke is known to nobody, and whoever forgets it breaks no promise.
+   */
+  #newestKnownOf({ identity: { nodeId, raftId } }: SimulatedMachine): number {
+    const { machines, network } = this.#options;
+    const peers = machines.filter(({ identity }) => identity.nodeId !== nodeId);
+    const kept = peers.map(({ volume }) => volume.durable?.peers.get(raftIdKey(raftId))?.incarnation ?? 0);
+    return Math.max(network.newestHeardOf(nodeId), ...kept);
   }
 
   #mustBeFenced(fault: Fault, machine: SimulatedMachine): void {
@@ -424,4 +436,12 @@ export class Nemesis {
     this.#undo.add(once);
     this.#options.world.after(delayMs, once);
   }
+}
+
+/** How the next start from these slots counts itself: two further on where a slot that cannot be read may hold one. */
+function incarnationAfter({ bytes }: VolumeImage): number {
+  const newest = newestSlot(bytes);
+  // A start that finds no promises is fenced, whatever others know.
+  if (newest.state !== "good") return 0;
+  return newest.promises.incarnation + (newest.hasDamagedSlot ? 2 : 1);
 }

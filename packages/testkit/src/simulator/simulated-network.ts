@@ -13,7 +13,16 @@ import {
   decodePeerFrame,
   encodePeerFrame,
 } from "@event-anchoring/control-contract";
-import { type Link, PATIENCE, QUIET, REDIAL_MS, type SimulatedNetworkOptions } from "./link.ts";
+import {
+  type Dialling,
+  type Link,
+  PATIENCE,
+  QUIET,
+  REDIAL_MS,
+  type SimulatedNetworkOptions,
+  type Wire,
+  openWire,
+} from "./link.ts";
 import { WrongFrames } from "./planted-in-network.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 
@@ -77,25 +86,12 @@ export class SimulatedNetwork {
   machinesOf(nodeId: string): readonly string[] {
     return [...this.#listeners].filter(([, { nodeId: name }]) => name === nodeId).map(([machine]) => machine);
   }
-}
 
-/** What one side sends to the other until the connection ends. */
-interface Wire {
-  readonly peer: Endpoint;
-  readonly peerIncarnation: number;
-  isOpen: boolean;
-  /** Arrival of the newest ordered frame: the next ones do not overtake it. */
-  lastArrivalMs: number;
-  lastHeardMs: number;
-}
-
-interface Dialling {
-  tries: number;
-  /** Counts dials: an answer to one that was given up is not heard. */
-  attempt: number;
-  refusedSinceMs: number | null;
-  isUnderWay: boolean;
-  wire: Wire | null;
+  /** The newest incarnation of a node that a peer which runs now has let in; 0: none. */
+  newestHeardOf(nodeId: string): number {
+    const running = [...this.#listeners.values()].filter(({ isListening }) => isListening);
+    return Math.max(0, ...running.map(({ incarnations }) => incarnations.get(nodeId) ?? 0));
+  }
 }
 
 /** One process's place in the network. Both lanes of a peer are one connection here: frames are small. */
@@ -104,10 +100,11 @@ class Endpoint implements PeerNetwork {
   readonly #machine: string;
   readonly #process: SimulatedProcess;
   readonly #options: PeerNetworkOptions;
-  readonly #dialling = new Map<string, Dialling>();
-  readonly #incarnations = new Map<string, number>();
+  readonly #dialling = new Map<string, Dialling<Endpoint>>();
+  /** The newest of each peer that was let in. */
+  readonly incarnations = new Map<string, number>();
   /** Who dialled us. */
-  readonly #inbound = new Map<string, { readonly from: Endpoint; readonly wire: Wire }>();
+  readonly #inbound = new Map<string, { readonly from: Endpoint; readonly wire: Wire<Endpoint> }>();
   /** null: nothing is planted. */
   readonly #wrong: WrongFrames | null;
   #isListening = false;
@@ -189,7 +186,7 @@ class Endpoint implements PeerNetwork {
     return this.#proposals % 4 !== 0;
   }
 
-  #transmit(wire: Wire, frame: PeerFrame, bytes: Uint8Array): void {
+  #transmit(wire: Wire<Endpoint>, frame: PeerFrame, bytes: Uint8Array): void {
     const { random } = this.#net.options;
     const link = this.#net.link(this.#machine, wire.peer.machine);
     if (link.isCut || random.chance(link.loss)) return;
@@ -207,7 +204,7 @@ class Endpoint implements PeerNetwork {
     }
   }
 
-  #arrive(wire: Wire, delayMs: number, frame: PeerFrame, bytes: Uint8Array): void {
+  #arrive(wire: Wire<Endpoint>, delayMs: number, frame: PeerFrame, bytes: Uint8Array): void {
     const { world } = this.#net.options;
     world.after(delayMs, () => {
       const link = this.#net.link(this.#machine, wire.peer.machine);
@@ -286,7 +283,7 @@ class Endpoint implements PeerNetwork {
       const judged = this.#judge(hello);
       if (judged !== null) return reply(null, judged);
       this.#noteIncarnation(hello);
-      const wire: Wire = openWire(from, hello.progress.incarnation, this.#net.options.world.nowMs);
+      const wire: Wire<Endpoint> = openWire(from, hello.progress.incarnation, this.#net.options.world.nowMs);
       this.#inbound.get(from.nodeId)?.from.wireClosed(this.nodeId, this);
       this.#inbound.set(from.nodeId, { from, wire });
       reply(own, null);
@@ -298,7 +295,7 @@ class Endpoint implements PeerNetwork {
   #judge(hello: Hello): HelloRefusal | null {
     const { bugs } = this.#net.options;
     const isIgnored = bugs.has("incarnation_ignored");
-    const known = this.#incarnations.get(hello.nodeId) ?? 0;
+    const known = this.incarnations.get(hello.nodeId) ?? 0;
     if (!isIgnored && hello.progress.incarnation < known) {
       const ownWord = this.#options.ownWordOf(hello.nodeId);
       const refusal = {
@@ -352,8 +349,8 @@ class Endpoint implements PeerNetwork {
 
   /** A newer start of a node ends the sessions of an older one. */
   #noteIncarnation({ nodeId, progress: { incarnation } }: Hello): void {
-    if (incarnation <= (this.#incarnations.get(nodeId) ?? 0)) return;
-    this.#incarnations.set(nodeId, incarnation);
+    if (incarnation <= (this.incarnations.get(nodeId) ?? 0)) return;
+    this.incarnations.set(nodeId, incarnation);
     if (this.#net.options.bugs.has("incarnation_ignored")) return;
     const inbound = this.#inbound.get(nodeId);
     if (inbound !== undefined && inbound.wire.peerIncarnation < incarnation) {
@@ -489,8 +486,4 @@ class Endpoint implements PeerNetwork {
   callStream(): Promise<never> {
     return Promise.reject(new PeerCallError("closed", "no call of the control plane is a stream"));
   }
-}
-
-function openWire(peer: Endpoint, peerIncarnation: number, nowMs: number): Wire {
-  return { peer, peerIncarnation, isOpen: true, lastArrivalMs: nowMs, lastHeardMs: nowMs };
 }
