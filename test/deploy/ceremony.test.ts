@@ -313,6 +313,8 @@ describe("a cluster of nodes that were made apart", () => {
       for (const name of ["promise", "run"]) mkdirSync(join(folder, "nodes", id, name), { mode: 0o700 });
     }
     cpSync(at("authority", "ca"), join(folder, "ca"), { recursive: true });
+    mkdirSync(join(folder, "operators"), { mode: 0o700 });
+    cpSync(at("oscar", "operator.key"), join(folder, "operators", "operator.key"));
     for (const name of ["trust-root.txt", "root-thk.txt"]) carry("desk", `signed/${name}`, "cluster");
     const reporter = { step: <Result>(_title: string, work: () => Promise<Result>) => work(), notice: () => undefined };
     cluster = await EmbeddedCluster.start({ folder, firstPort: 30_100 + (process.pid % 30) * 30, reporter });

@@ -114,7 +114,10 @@ describe("a cluster whose nodes are lost one by one", () => {
       const verified = await mustRun(["backup", "verify", first, "--cluster", setup.cluster.root]);
       expect(verified).toMatchObject({ valid: true, pinned: true, node_id: "n1", epoch: 0, trust_root_version: 1 });
       // Nobody has signed these: the operator is shown every key that a restore would bring to life.
-      expect(verified).toMatchObject({ state_signed: false, live_api_keys: [{ scopes: expect.any(Array) }] });
+      expect(verified).toMatchObject({
+        state_signed: false,
+        live_api_keys: expect.arrayContaining([expect.objectContaining({ scopes: expect.any(Array) })]),
+      });
       await load.more(10, STEP_TIMEOUT_MS);
     },
     STEP_TIMEOUT_MS,

@@ -34,9 +34,12 @@ export class LedgerHistory {
   readonly #judge = new Judge(this.model);
   readonly #operations: RandomOperations;
   #stampMs = 1_800_000_000_000;
+  /** No entry is accepted before the one ahead of it: the newest stamp there was. */
+  #nowMs = 0;
 
   constructor() {
     for (const { acceptedMs } of this.driver.leaves) this.model.addOther(acceptedMs);
+    this.#nowMs = this.model.lastMs;
     const world = { origins: [...LEDGER_ORIGINS.keys()], proposers: LEDGER_PROPOSERS, spanMs: SPAN_MS };
     this.#operations = new RandomOperations(this.model, world);
   }
@@ -48,10 +51,10 @@ export class LedgerHistory {
   /** One entry. */
   step(dice: Dice): void {
     this.#stampMs = this.#nextStamp(dice);
+    this.#nowMs = Math.max(this.#nowMs, this.#stampMs);
     if (chance(dice, 2)) this.#turnOrigin();
     const count = 1 + dice.below(ENTRY_OPERATIONS_MAX);
-    const nowMs = Math.max(this.#stampMs, this.model.lastMs);
-    const operations = Array.from({ length: count }, () => this.#operations.next(dice, nowMs));
+    const operations = Array.from({ length: count }, () => this.#operations.next(dice, this.#nowMs));
     for (const [at, outcome] of this.driver.runEntry(operations, this.#stampMs).entries()) {
       const operation = operations[at];
       if (operation !== undefined) this.#compare(operation, outcome);
@@ -70,12 +73,12 @@ export class LedgerHistory {
     if (status === undefined || status === "lost") return;
     const next = status === "active" ? "closed" : "lost";
     for (let leaves = this.driver.turnOrigin(next, this.#stampMs); leaves > 0; leaves--)
-      this.model.addOther(Math.max(this.#stampMs, this.model.lastMs));
+      this.model.addOther(this.#nowMs);
     this.model.origins.set("c", next);
   }
 
   #compare(operation: Operation, outcome: RecordOutcome): void {
-    const expected = this.#judge.decide(operation, this.#stampMs);
+    const expected = this.#judge.decide(operation, this.#nowMs);
     const code = expected.result === "refused" ? expected.code : `${operation.kind} ${expected.result}`;
     this.answers.set(code, (this.answers.get(code) ?? 0) + 1);
     const wanted = this.#describe(expected);
@@ -98,7 +101,7 @@ export class LedgerHistory {
       case "accepted": {
         const { length: sequence } = this.model.recorded;
         const origin = bytesToHex(this.driver.origin(verdict.origin)).slice(0, 8);
-        return `accepted ${sequence} in ${origin} at ${Math.max(this.#stampMs, this.model.lastMs)}`;
+        return `accepted ${sequence} in ${origin} at ${this.#nowMs}`;
       }
       case "replayed":
         return `replayed ${verdict.sequence}`;
