@@ -138,10 +138,10 @@ describe("verifying a grant", () => {
 
   test.each<[string, () => Promise<AnchorJson>, string[]]>([
     ["itself", () => revoke(lower), ["revocation"]],
-    ["its parent", () => revoke(upper), ["delegation_chain"]],
-    ["its grantee's claim", () => revoke(claims.agent), ["grantee_claim"]],
-    ["the claim between", () => revoke(claims.deployer), ["delegation_chain", "grantor_claim"]],
-    ["the root's claim", () => revoke(claims.root), ["delegation_chain"]],
+    ["its parent", () => revoke(upper), ["delegation_chain", "revocation"]],
+    ["its grantee's claim", () => revoke(claims.agent), ["grantee_claim", "revocation"]],
+    ["the claim between", () => revoke(claims.deployer), ["delegation_chain", "grantor_claim", "revocation"]],
+    ["the root's claim", () => revoke(claims.root), ["delegation_chain", "revocation"]],
   ])("a revocation of %s ends it, and it is good right before", async (_what, revokeIt, codes) => {
     const revocation = await revokeIt();
     const now = await grantAnswer({ anchor_id: lower.anchor_id });

@@ -223,6 +223,7 @@ describe("nested signatures", () => {
   });
 
   test("whose verdict the thread pool does not give are computed on the spot", async () => {
+    const given = cluster.nodes.map(({ signatures }) => signatures?.counts.threadPool.count);
     for (const node of cluster.nodes) {
       node.verify = async () => {
         throw new Error("no thread");
@@ -232,9 +233,9 @@ describe("nested signatures", () => {
     const good = claimOf(origin, "agent");
     const bad = recordClaim(CREDENTIAL, { ...good, subjectSignature: forged(good.subjectSignature) });
     expect(await decided(cluster, c, bad)).toMatchObject({ records: [{ status: "rejected" }] });
-    for (const { signatures } of cluster.nodes) {
+    for (const [at, { signatures }] of cluster.nodes.entries()) {
       expect(signatures?.counts.failed).toBeGreaterThanOrEqual(4);
-      expect(signatures?.counts.threadPool.count).toBe(0);
+      expect(signatures?.counts.threadPool.count).toBe(given[at]);
     }
     expectAgreement();
   });
