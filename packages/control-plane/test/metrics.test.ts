@@ -55,7 +55,8 @@ describe("a scrape", () => {
     expect(metrics.get('anchoring_records_decided_total{kind="claim"}')).toBe(1);
     expect(metrics.get("anchoring_records_replayed_total")).toBe(1);
     expect(metrics.get('anchoring_rejections_total{code="signature_invalid"}')).toBe(1);
-    expect(metrics.get('anchoring_signature_verifications_total{where="thread_pool"}')).toBe(3);
+    // Those of the parties, and the operator's under the act that made the API key.
+    expect(metrics.get('anchoring_signature_verifications_total{where="thread_pool"}')).toBe(4);
     expect(metrics.get('anchoring_signature_verifications_total{where="event_loop"}')).toBeGreaterThan(0);
     expect(metrics.get('anchoring_signature_verification_seconds_total{where="thread_pool"}')).toBe(0);
     expect(metrics.get("anchoring_signature_verdicts_remembered_total")).toBeGreaterThanOrEqual(5);
