@@ -18,6 +18,7 @@ import { type LiarSelf, type Lie } from "./lies/lie.ts";
 import { OtherBytes } from "./lies/other-bytes.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
 import { Seeded } from "./seeded.ts";
+import { SimulatedActs } from "./simulated-operator.ts";
 import { simulatedIdentities, simulatedTrustRoot } from "./simulated-ceremony.ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
 import { SimulatedMachine } from "./simulated-machine.ts";
@@ -177,7 +178,9 @@ class LiarLife {
   async run(): Promise<void> {
     for (const machine of this.#machines) machine.start();
     await this.#until(() => this.#leader() !== null && this.#isBorn());
-    this.#submit(this.#machines[0], CREATE_FIRST_KEY);
+    const [first] = this.#machines;
+    if (first === undefined) throw new Error("a cluster has nodes");
+    this.#submit(first, new SimulatedActs(first.identity.clusterId).signed(CREATE_FIRST_KEY));
     await this.#until(() => this.#machines.every(({ node }) => node?.session?.state.apiKeys.size === 1));
     if (this.witness.broken !== null) return;
     this.#beginToLie();
