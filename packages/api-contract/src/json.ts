@@ -224,7 +224,7 @@ class JsonScanner {
     let bits = 0;
     for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(end)) {
       const length = code === BACKSLASH ? escapeLength(text, end) : 1;
-      // Of a character beyond the end the code is NaN.
+      // Beyond the end a character's code is NaN.
       if (length === 0 || !(code >= 0x20)) this.#badCharacter(end, length === 0);
       if (length > 1) isEscaped = true;
       bits |= code;

@@ -26,7 +26,7 @@ export interface Route {
   readonly description: string;
   /** Any one of these is enough; null = public: no API key is asked for. */
   readonly scopes: readonly [Scope, ...Scope[]] | null;
-  /** Of a public route: whether a key with `read`, if one is sent, is told more. */
+  /** Whether a public route tells more to a key with `read`. */
   readonly tellsReadersMore: boolean;
   readonly pathSchema: z.ZodType | null;
   readonly querySchema: z.ZodType;

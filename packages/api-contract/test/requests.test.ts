@@ -109,7 +109,7 @@ describe("POST /v1/event-anchors", () => {
   });
 
   test("several faults are told together, but not more than a page of them", () => {
-    // Of the unknown fields of one object the first.
+    // The first unknown field of an object is named.
     expect(faultOf(create({ event_hash: 1, x: 1, y: 2 })).items).toHaveLength(3);
     const events = Array.from({ length: 500 }, () => ({}));
     expect(faultOf(parseBody(createBatchSchema, JSON.stringify({ events }))).items).toHaveLength(32);

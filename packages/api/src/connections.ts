@@ -4,7 +4,7 @@ import type { Server, Socket } from "node:net";
 
 /** All connections together. */
 const CONNECTIONS_MAX = 4096;
-/** Of these the last ones are for loopback and proxies: a health check gets through while strangers have the rest. */
+/** Reserved for loopback and proxies: a health check gets through while strangers hold all the others. */
 const RESERVE = 64;
 
 export interface ConnectionRules {

@@ -26,7 +26,7 @@ import { TrustRootReader } from "./trust-roots.ts";
 
 /** Connections to the database. Every request of a batch needs at most three at a time. */
 const READ_CONNECTIONS_MAX = 4;
-/** Of its own for what every request and /readyz wait for: costly reads may keep all the others busy. */
+/** A pool of its own for what every request and /readyz wait for: costly reads may keep all the others busy. */
 const VITAL_CONNECTIONS_MAX = 1;
 /** How long loading the key table may take: as long as a table may be used. */
 const KEY_TIMEOUT_MS = 1000;

@@ -137,7 +137,7 @@ describe("the listener over TLS", () => {
   );
 });
 
-/** Of this machine, as strangers have one: loopback is exempt from what one address may hold. */
+/** An address of this machine beside loopback, which is exempt from what one address may hold. */
 const ownAddress = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;

@@ -4,7 +4,7 @@ import type { ByteReader, OriginFingerprint } from "@event-anchoring/protocol";
 
 /** How far a node says that its durable log has ever reached, and in which of its lives. */
 export interface Progress {
-  /** Of the group: a restored cluster is another one. */
+  /** The group's epoch: a restored cluster has another one. */
   readonly epoch: number;
   readonly incarnation: number;
   /** 16 random bytes, drawn with the incarnation: a clone that speaks in the same one differs in it. */

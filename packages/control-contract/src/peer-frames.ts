@@ -94,7 +94,7 @@ export type PeerFrame =
   /** A raft message as raft-ts encodes it; opaque here. */
   | { readonly type: "raft"; readonly message: Uint8Array }
   | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[] }
-  /** Of a size whose roots differ: what the sender holds of all nodes' signatures over it, whichever root they name. */
+  /** Where roots of one size differ: all signatures over that size that the sender holds, whichever root they name. */
   | { readonly type: "lines"; readonly items: readonly HeadLine[] }
   /** The sender's log has grown: before it acknowledges that to a leader, and now and then to everybody. */
   | { readonly type: "progress"; readonly progress: SignedProgress }

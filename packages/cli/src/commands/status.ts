@@ -29,7 +29,7 @@ interface NodeState {
 
 /** What all nodes say together. */
 interface ClusterState {
-  /** Of nodes that say how they take part in consensus: those whose control plane answers, to a key with `read`. */
+  /** Nodes that say how they take part in consensus: their control plane answers, and the key has `read`. */
   readonly terms: readonly number[];
   readonly leaders: readonly string[];
   /** False: who leads was not told, whoever does. */

@@ -195,7 +195,7 @@ export class Comparison {
     this.#judge(head);
   }
 
-  /** Of a size that this node has reached and still knows the root of. */
+  /** The own head of a size that this node has reached, and whose root it still knows. */
   #headAt(origin: OriginFingerprint, treeSize: number): Head | undefined {
     const known = this.#heads.find(origin, treeSize);
     if (known !== undefined) return known;

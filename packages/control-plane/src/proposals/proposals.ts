@@ -73,7 +73,7 @@ export interface ProposalsOptions {
  * At the deadline a *sent* group is answered `outcome_unknown`: the client asks again with its client_event_id.
  */
 interface LocalGroup extends QueuedGroup {
-  /** Of its encoding, which has one form only. */
+  /** SHA-256 of its encoding, which has one form only. */
   readonly digest: Uint8Array;
   readonly submissions: OpenSubmission[];
   /** The leaders that may have it, once for each time it left. After a second time a refusal says nothing definite. */

@@ -19,14 +19,14 @@ const REPORT_AGE_MAX_MS = 2000;
  * entries after their time, and one behind them would have ended grants and keys in force. A clock that nobody confirms
  * stamps nothing.
  *
- * Of an even number of clocks either of the two in the middle may be the right one: a clock is unsafe if it is far from
+ * With an even number of clocks either of the two in the middle may be right: a clock is unsafe if it is far from
  * one of them, and refuted if it is far from both, on the same side.
  */
 export class ClockGuard {
   readonly #clock: Clock;
   /** Node ids of the voters, this node's among them. */
   readonly #voters: () => readonly string[];
-  /** Of everybody: who votes is asked when they are weighed. */
+  /** Reports of all nodes: whether a sender votes is asked when they are weighed. */
   readonly #reports = new Map<string, Report>();
 
   constructor(clock: Clock, voters: () => readonly string[]) {
