@@ -1,4 +1,7 @@
-/** Tests run from TypeScript sources (the `source` export condition); processes they start run from the build. */
+/**
+ * Every suite: what `npm run jest -- <path>` finds. Which of them `npm test`, `test:clusters` and `test:long` run is in
+ * test/run. Tests run from TypeScript sources (the `source` export condition); processes they start run from the build.
+ */
 export default {
   testMatch: ["<rootDir>/packages/*/test/**/*.test.ts", "<rootDir>/test/**/*.test.ts"],
   extensionsToTreatAsEsm: [".ts"],
@@ -15,16 +18,6 @@ export default {
   globalSetup: "<rootDir>/test/run/set-up.js",
   testEnvironment: "node",
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
-  // Suites that take minutes each: npm run test:long.
-  testPathIgnorePatterns: [
-    "/node_modules/",
-    "<rootDir>/test/long/",
-    "<rootDir>/test/simulation/planted-bugs",
-    "<rootDir>/test/cluster/membership",
-    "<rootDir>/test/cluster/trust-root",
-    "<rootDir>/test/cluster/alerts.test",
-    "<rootDir>/test/cluster/rolling-upgrade",
-  ],
   modulePathIgnorePatterns: ["<rootDir>/packages/[^/]+/dist/", "<rootDir>/\\.anchoring/"],
   // No test takes so long on a machine that is its own.
   testTimeout: 120_000,

@@ -3,7 +3,7 @@
  * Prints what a run of the checks has skipped and why it may be, and fails on what may not. A skip is excused by a line
  * of the list whose beginning it has, unless this machine has what the skipped tests take: then they could have run.
  *
- * Usage: skipped.js <list> <Jest's summary> <file with what other suites have left out, a line each>
+ * Usage: skipped.js <list> <file with what other suites have left out, a line each> <Jest's summary> ...
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -62,11 +62,11 @@ function judge(skips, list, succeeds) {
   return { lines, isExcused };
 }
 
-function main([listFile, summaryFile, othersFile]) {
+function main([listFile, othersFile, ...summaryFiles]) {
   const list = readList(readFileSync(listFile, "utf8"));
   const others = readFileSync(othersFile, "utf8").split("\n");
   const skips = [
-    ...skippedBy(JSON.parse(readFileSync(summaryFile, "utf8")), ROOT),
+    ...summaryFiles.flatMap((file) => skippedBy(JSON.parse(readFileSync(file, "utf8")), ROOT)),
     ...others.filter((line) => line !== "").map((skip) => ({ skip, count: 1 })),
   ];
   const succeeds = (command) =>

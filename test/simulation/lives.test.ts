@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { livesOf, summaryOf } from "./lives.ts";
 
-/** The long suites live more of them. */
-const LIVES = Number(process.env["LIVES"] ?? 300);
+/** `test:clusters` and `test:long` live more of them. */
+const LIVES = Number(process.env["LIVES"] ?? 60);
 
 test(`every sentence holds in ${LIVES} lives`, async () => {
   const startedMs = performance.now();

@@ -1,0 +1,15 @@
+import config from "../../jest.config.js";
+import { LONG, those } from "./suites.js";
+
+/** npm run test:long: the long suites, and those that can run for longer. */
+export default {
+  ...config,
+  rootDir: "../..",
+  testMatch: [
+    ...those(LONG),
+    ...those(["test/cluster/{hard-times,races}.test.ts", "test/responsibility/*.test.ts", "test/simulation/*.test.ts"]),
+  ],
+  testTimeout: 600_000,
+  reporters: ["default", "<rootDir>/test/run/summary.js"],
+  maxWorkers: 1,
+};
