@@ -72,7 +72,8 @@ export class FakeTables {
 
   write({ index, writes }: EntryDecision): void {
     this.appliedIndex = index;
-    for (const leaf of writes.leaves) this.#append(leaf);
+    const recorders = new Map([...writes.claims, ...writes.grants].map((one) => [one.sequence, one.recordedBy]));
+    for (const leaf of writes.leaves) this.#append(leaf, recorders.get(leaf.sequence) ?? null);
     for (const key of writes.apiKeys) this.#apiKeys.set(keyIdHex(key.keyId), key);
     for (const content of writes.contents) this.#contents.set(bytesToHex(content.contentHash), content);
     for (const fact of writes.clientEvents) {
@@ -100,7 +101,7 @@ export class FakeTables {
     written.salt = null;
   }
 
-  #append(write: LeafWrite): void {
+  #append(write: LeafWrite, recordedBy: Uint8Array | null): void {
     this.leaves.push(write);
     this.#byId.set(bytesToHex(write.anchorId), write);
     const origin = bytesToHex(write.originFingerprint);
@@ -108,7 +109,8 @@ export class FakeTables {
     if (leaves === undefined) this.#byOrigin.set(origin, [write]);
     else leaves.push(write);
     const leaf = decodeLeaf(write.bytes);
-    if (leaf.kind === LEAF_KIND.claim) this.#records.addClaim(leaf, write.anchorId);
+    const source = { anchorId: write.anchorId, recordedBy };
+    if (leaf.kind === LEAF_KIND.claim) this.#records.addClaim(leaf, source);
     if (leaf.kind === LEAF_KIND.grant) {
       const parent = isZero(leaf.parentGrantRef) ? null : this.#grant(leaf.parentGrantRef);
       const parties = {
@@ -116,7 +118,7 @@ export class FakeTables {
         grantee: this.#claim(leaf.granteeClaimRef),
         parent,
       };
-      this.#records.addGrant(leaf, write.anchorId, parties);
+      this.#records.addGrant(leaf, source, parties);
     }
     if (leaf.kind === LEAF_KIND.revocation) {
       const target = this.#leaf(leaf.targetAnchorId);

@@ -162,7 +162,7 @@ function addOrphan(leaf: GrantLeaf, { anchorId }: ProvedLeaf, book: RecordBook):
   if (grantor === null || grantee === null) return false;
   const [from, to] = [book.claim(grantor.sequence), book.claim(grantee.sequence)];
   if (from === null || to === null) return false;
-  book.addGrant(leaf, anchorId, { grantor: from, grantee: to, parent: null });
+  book.addGrant(leaf, { anchorId, recordedBy: null }, { grantor: from, grantee: to, parent: null });
   return true;
 }
 
@@ -173,7 +173,7 @@ export function deriveRecords(leaves: ProvedLeaves, sha256: Sha256): BundleRecor
   for (const proved of leaves.bySequence) {
     const { leaf, anchorId } = proved;
     const newest = leaf.kind === LEAF_KIND.claim ? book.newestClaimOfPair(claimPairHash(leaf, sha256)) : null;
-    const appended = book.append(leaf, anchorId);
+    const appended = book.append(leaf, { anchorId, recordedBy: null });
     if (appended.kind === "claim" && newest !== null && appended.record.lineage === newest.lineage) {
       const isSame = equalBytes(newest.issuerPublicKey, appended.record.issuerPublicKey);
       if (!isSame) usurpers.push({ sequence: leaf.sequence, lineage: newest.lineage });

@@ -59,6 +59,6 @@ export function decideRecordClaim(command: RecordClaimCommand, draft: DecisionDr
   const origin = knownOrigin(originFingerprint, draft);
   const { leaf, write } = draft.append(origin, (header) => ({ kind: LEAF_KIND.claim, ...claim, ...header }));
   draft.addContent(contentHash, write);
-  draft.records.addClaim(leaf, write.anchorId);
+  draft.records.addClaim(leaf, { anchorId: write.anchorId, recordedBy: credential.apiClientId });
   return acceptedRecord(write);
 }

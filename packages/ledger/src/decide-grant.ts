@@ -160,6 +160,6 @@ export function decideRecordGrant(command: RecordGrantCommand, draft: DecisionDr
   const origin = knownOrigin(originFingerprint, draft);
   const { leaf, write } = draft.append(origin, (header) => ({ kind: LEAF_KIND.grant, ...grant, ...header }));
   draft.addContent(contentHash, write);
-  draft.records.addGrant(leaf, write.anchorId, parties);
+  draft.records.addGrant(leaf, { anchorId: write.anchorId, recordedBy: credential.apiClientId }, parties);
   return acceptedRecord(write);
 }

@@ -9,6 +9,7 @@ import { scopesToBits } from "./api-key-codec.ts";
 import type { OperatorAct } from "./command.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
 import { encodeGroupId, writeCertificate } from "./entry-codec.ts";
+import { recorderOf } from "./records.ts";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
 
 const EFFECT_VERSION = 1;
@@ -35,15 +36,15 @@ function writeEnds(writer: ByteWriter, record: RecordEnds): void {
   writeOptional(writer, record.revokedAt);
 }
 
-/** What is derived; the rest is in the leaf that has this sequence. */
+/** Who recorded it, and what is derived; the rest is in the leaf that has this sequence. */
 function writeClaim(writer: ByteWriter, claim: ClaimRecord): void {
-  writer.u64(claim.sequence).u64(claim.lineage);
+  writer.u64(claim.sequence).bytes(recorderOf(claim), 16).u64(claim.lineage);
   writeEnds(writer, claim);
 }
 
-/** What is derived; the rest is in the leaf that has this sequence. */
+/** Who recorded it, and what is derived; the rest is in the leaf that has this sequence. */
 function writeGrant(writer: ByteWriter, grant: GrantRecord): void {
-  writer.u64(grant.sequence).u64(grant.grantorClaim).u64(grant.granteeClaim);
+  writer.u64(grant.sequence).bytes(recorderOf(grant), 16).u64(grant.grantorClaim).u64(grant.granteeClaim);
   writer.u64(grant.grantorLineage).u64(grant.granteeLineage);
   writeOptional(writer, grant.parent);
   writer.u32(grant.links).u64(grant.notBefore).u64(grant.expiresAt);

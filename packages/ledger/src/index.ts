@@ -75,7 +75,7 @@ export {
 } from "./content-hash.ts";
 export type { Revoker, TargetOrigins } from "./content-hash.ts";
 export { LoadedRecords } from "./loaded-records.ts";
-export { RecordBook, claimPairHash, grantPartiesHash } from "./records.ts";
+export { RecordBook, claimPairHash, grantPartiesHash, recorderOf } from "./records.ts";
 export type {
   AppendedRecord,
   ClaimRecord,
@@ -84,6 +84,7 @@ export type {
   EndedRecord,
   RecordEnds,
   RecordIndex,
+  RecordSource,
   Records,
 } from "./records.ts";
 export { operatorActMessage } from "./operator-act.ts";

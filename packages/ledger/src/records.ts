@@ -1,6 +1,6 @@
 /**
- * Claims, grants and their endings, as the rules see them. A record is derived from leaves alone, in the order of
- * their sequences: whoever holds the leaves can derive it again. docs/PROTOCOL.md, "Lineages".
+ * Claims, grants and their endings, as the rules see them. Records are derived from leaves, in the order of their
+ * sequences: whoever holds the leaves can derive them again, but for who recorded them. docs/PROTOCOL.md, "Lineages".
  */
 import { ByteWriter, LEAF_KIND, assertNever, bytesToHex, concatBytes, isZero } from "@event-anchoring/protocol";
 import type {
@@ -13,9 +13,15 @@ import type {
   Sha256,
 } from "@event-anchoring/protocol";
 
-/** One claim: a link of its lineage. */
-export interface ClaimRecord {
+/** What the ledger knows of a claim or a grant besides its leaf. */
+export interface RecordSource {
   readonly anchorId: AnchorId;
+  /** 16 bytes: the API client that recorded it; null: not known, since no leaf says it. */
+  readonly recordedBy: Uint8Array | null;
+}
+
+/** One claim: a link of its lineage. */
+export interface ClaimRecord extends RecordSource {
   readonly originFingerprint: OriginFingerprint;
   readonly sequence: number;
   /** 32 bytes. */
@@ -35,8 +41,7 @@ export interface ClaimRecord {
 }
 
 /** One grant. Claims and grants that it names are named by their sequences. */
-export interface GrantRecord {
-  readonly anchorId: AnchorId;
+export interface GrantRecord extends RecordSource {
   readonly originFingerprint: OriginFingerprint;
   readonly sequence: number;
   readonly grantorClaim: number;
@@ -110,9 +115,16 @@ export function continuesLineage(newest: ClaimRecord | null): newest is ClaimRec
   return newest !== null && newest.revokedAt === null;
 }
 
-function claimRecordOf(leaf: ClaimLeaf, anchorId: AnchorId, newest: ClaimRecord | null): ClaimRecord {
+/** Who recorded it, where records are kept: only a book of leaves alone does not know. */
+export function recorderOf({ recordedBy, sequence }: ClaimRecord | GrantRecord): Uint8Array {
+  if (recordedBy === null) throw new RangeError(`nobody knows who recorded what has sequence ${sequence}`);
+  return recordedBy;
+}
+
+function claimRecordOf(leaf: ClaimLeaf, source: RecordSource, newest: ClaimRecord | null): ClaimRecord {
   return {
-    anchorId,
+    anchorId: source.anchorId,
+    recordedBy: source.recordedBy,
     originFingerprint: leaf.originFingerprint,
     sequence: leaf.sequence,
     entityFingerprint: leaf.entityFingerprint,
@@ -134,9 +146,11 @@ export interface GrantParties {
   readonly parent: GrantRecord | null;
 }
 
-function grantRecordOf(leaf: GrantLeaf, anchorId: AnchorId, { grantor, grantee, parent }: GrantParties): GrantRecord {
+function grantRecordOf(leaf: GrantLeaf, source: RecordSource, parties: GrantParties): GrantRecord {
+  const { grantor, grantee, parent } = parties;
   return {
-    anchorId,
+    anchorId: source.anchorId,
+    recordedBy: source.recordedBy,
     originFingerprint: leaf.originFingerprint,
     sequence: leaf.sequence,
     grantorClaim: grantor.sequence,
@@ -254,13 +268,13 @@ export class RecordBook implements RecordIndex {
    * Derives what a leaf says, which the ledger has accepted: nothing is judged. For a book that stands on nothing.
    * @param leaf of any kind, in ascending order of sequences
    */
-  append(leaf: Leaf, anchorId: AnchorId): AppendedRecord {
+  append(leaf: Leaf, source: RecordSource): AppendedRecord {
     switch (leaf.kind) {
       case LEAF_KIND.claim:
-        this.#sequences.set(bytesToHex(anchorId), leaf.sequence);
-        return { kind: "claim", record: this.addClaim(leaf, anchorId) };
+        this.#sequences.set(bytesToHex(source.anchorId), leaf.sequence);
+        return { kind: "claim", record: this.addClaim(leaf, source) };
       case LEAF_KIND.grant:
-        return this.#appendGrant(leaf, anchorId);
+        return this.#appendGrant(leaf, source);
       case LEAF_KIND.revocation:
         return this.#appendRevocation(leaf);
       case LEAF_KIND.genesis:
@@ -273,7 +287,7 @@ export class RecordBook implements RecordIndex {
     }
   }
 
-  #appendGrant(leaf: GrantLeaf, anchorId: AnchorId): AppendedRecord {
+  #appendGrant(leaf: GrantLeaf, source: RecordSource): AppendedRecord {
     const grantor = this.#findClaim(leaf.grantorClaimRef);
     if (grantor === null) return { kind: "dangling", missing: leaf.grantorClaimRef as AnchorId };
     const grantee = this.#findClaim(leaf.granteeClaimRef);
@@ -281,8 +295,8 @@ export class RecordBook implements RecordIndex {
     const isRoot = isZero(leaf.parentGrantRef);
     const parent = isRoot ? null : this.#findGrant(leaf.parentGrantRef);
     if (!isRoot && parent === null) return { kind: "dangling", missing: leaf.parentGrantRef as AnchorId };
-    this.#sequences.set(bytesToHex(anchorId), leaf.sequence);
-    return { kind: "grant", record: this.addGrant(leaf, anchorId, { grantor, grantee, parent }) };
+    this.#sequences.set(bytesToHex(source.anchorId), leaf.sequence);
+    return { kind: "grant", record: this.addGrant(leaf, source, { grantor, grantee, parent }) };
   }
 
   #appendRevocation({ targetAnchorId, sequence }: RevocationLeaf): AppendedRecord {
@@ -294,10 +308,10 @@ export class RecordBook implements RecordIndex {
   }
 
   /** Takes its place as the newest of its pair. */
-  addClaim(leaf: ClaimLeaf, anchorId: AnchorId): ClaimRecord {
+  addClaim(leaf: ClaimLeaf, source: RecordSource): ClaimRecord {
     const pairHash = claimPairHash(leaf, this.#sha256);
     const newest = this.newestClaimOfPair(pairHash);
-    const record = claimRecordOf(leaf, anchorId, newest);
+    const record = claimRecordOf(leaf, source, newest);
     if (continuesLineage(newest)) this.#endClaim(newest, { supersededAt: record.sequence });
     this.#claims.set(record.sequence, record);
     this.#pairs.set(bytesToHex(pairHash), record.sequence);
@@ -308,8 +322,8 @@ export class RecordBook implements RecordIndex {
   }
 
   /** Takes the place of an older grant between the same lineages. */
-  addGrant(leaf: GrantLeaf, anchorId: AnchorId, parties: GrantParties): GrantRecord {
-    const record = grantRecordOf(leaf, anchorId, parties);
+  addGrant(leaf: GrantLeaf, source: RecordSource, parties: GrantParties): GrantRecord {
+    const record = grantRecordOf(leaf, source, parties);
     const { grantorLineage, granteeLineage } = record;
     const older = this.newestGrantBetween(grantorLineage, granteeLineage);
     if (older !== null && older.revokedAt === null) this.#endGrant(older, { supersededAt: record.sequence });

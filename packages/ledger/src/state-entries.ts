@@ -5,6 +5,7 @@ import type { ApiKey } from "./api-key.ts";
 import type { OperatorAct } from "./command.ts";
 import { scopesToBits } from "./api-key-codec.ts";
 import type { EntryWrites, ErasureWrite } from "./decision.ts";
+import { recorderOf } from "./records.ts";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
 
 /** Kinds of keys, u8. */
@@ -39,9 +40,9 @@ function writeEnds(writer: ByteWriter, { supersededAt, revokedAt }: RecordEnds):
   writer.u64(supersededAt ?? 0).u64(revokedAt ?? 0);
 }
 
-/** sequence u64 ‖ lineage u64 ‖ superseded at u64 ‖ revoked at u64. The rest is in the leaf. */
+/** sequence u64 ‖ API client id 16 ‖ lineage u64 ‖ superseded at u64 ‖ revoked at u64. The rest is in the leaf. */
 export function claimEntry(claim: ClaimRecord): StateEntry {
-  const writer = new ByteWriter(32).u64(claim.sequence).u64(claim.lineage);
+  const writer = new ByteWriter(48).u64(claim.sequence).bytes(recorderOf(claim), 16).u64(claim.lineage);
   writeEnds(writer, claim);
   return { kind: STATE_KIND.claim, id: claim.anchorId, value: writer.finish() };
 }
@@ -53,12 +54,13 @@ export function lineageEntry(newest: ClaimRecord): StateEntry {
 }
 
 /**
- * sequence u64 ‖ lineages of grantor and grantee u64 each ‖ sequence of the parent u64, 0 = none ‖ links u32 ‖ bounds
- * with what is inherited, not before and expires at, u64 each ‖ superseded at u64 ‖ revoked at u64.
+ * sequence u64 ‖ API client id 16 ‖ lineages of grantor and grantee u64 each ‖ sequence of the parent u64, 0 = none ‖
+ * links u32 ‖ bounds with what is inherited, not before and expires at, u64 each ‖ superseded at u64 ‖ revoked at u64.
  */
 export function grantEntry(grant: GrantRecord): StateEntry {
-  const writer = new ByteWriter(68)
+  const writer = new ByteWriter(84)
     .u64(grant.sequence)
+    .bytes(recorderOf(grant), 16)
     .u64(grant.grantorLineage)
     .u64(grant.granteeLineage)
     .u64(grant.parent ?? 0)

@@ -3,7 +3,7 @@ import { LEAF_KIND, claimPayload, decodeLeaf, toOriginFingerprint } from "@event
 import { claimContentHash, claimStateAt } from "../src/index.ts";
 import type { ClaimRecord, LeafWrite, RecordClaimCommand } from "../src/index.ts";
 import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
-import { LedgerHarness, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
+import { CLIENT_ID, LedgerHarness, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
 import { flipped, rowsOf } from "./precedence.ts";
 import type { Defect } from "./precedence.ts";
 import { claim, person, revocation } from "./records.ts";
@@ -102,6 +102,7 @@ describe("what is anchored", () => {
     expect(leaf).toMatchObject({ kind: LEAF_KIND.claim, depth: 1, sequence: 3, ...command.claim });
     expect(stored(ledger, write)).toEqual({
       anchorId: write.anchorId,
+      recordedBy: CLIENT_ID,
       originFingerprint: NODE_A.originFingerprint,
       sequence: 3,
       entityFingerprint: hash("entity x"),

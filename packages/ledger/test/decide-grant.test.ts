@@ -11,7 +11,7 @@ import { grantContentHash } from "../src/index.ts";
 import type { LeafWrite, RecordGrantCommand } from "../src/index.ts";
 import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
 import { GrantWorld } from "./grant-world.ts";
-import { LedgerHarness, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
+import { CLIENT_ID, LedgerHarness, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
 import { flipped, rowsOf } from "./precedence.ts";
 import type { Defect } from "./precedence.ts";
 import { claim, grant, revocation } from "./records.ts";
@@ -151,6 +151,7 @@ describe("what is anchored", () => {
     });
     expect(world.record(child)).toEqual({
       anchorId: child.anchorId,
+      recordedBy: CLIENT_ID,
       originFingerprint: NODE_A.originFingerprint,
       sequence: child.sequence,
       grantorClaim: bob.claim.sequence,

@@ -5,7 +5,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LIMITS, LoadedRecords, NO_FACTS, decideEntry, grantForceAt } from "../src/index.ts";
 import type { ClaimRecord, CommandOutcome, FoundAnchor, GrantRecord } from "../src/index.ts";
 import { NODE_A, hash } from "./cluster.ts";
-import { LedgerHarness, codeOf } from "./ledger-harness.ts";
+import { CLIENT_ID, LedgerHarness, codeOf } from "./ledger-harness.ts";
 import { grant, person } from "./records.ts";
 import type { Party } from "./records.ts";
 
@@ -22,6 +22,7 @@ function claimAt(at: number): ClaimRecord {
   const sequence = claimSequence(at);
   return {
     anchorId: toAnchorId(hash(`claim ${at}`)),
+    recordedBy: CLIENT_ID,
     originFingerprint,
     sequence,
     entityFingerprint: hash(`entity ${at}`),
@@ -40,6 +41,7 @@ function grantAt(at: number, claims: readonly ClaimRecord[]): GrantRecord {
   if (grantor === undefined || grantee === undefined) throw new RangeError("no claim");
   return {
     anchorId: toAnchorId(hash(`grant ${at}`)),
+    recordedBy: CLIENT_ID,
     originFingerprint,
     sequence: grantSequence(at),
     grantorClaim: grantor.sequence,

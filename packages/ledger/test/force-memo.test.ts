@@ -11,6 +11,7 @@ const bytes = (of: number): Uint8Array => new Uint8Array(32).fill(of);
 
 const CLAIM: ClaimRecord = {
   anchorId: toAnchorId(bytes(1)),
+  recordedBy: null,
   originFingerprint: toOriginFingerprint(bytes(2)),
   sequence: 1,
   entityFingerprint: bytes(3),
@@ -27,6 +28,7 @@ const CLAIM: ClaimRecord = {
 function chain(rootRevokedAt: number | null): GrantRecord[] {
   return Array.from({ length: LINKS }, (_, at) => ({
     anchorId: toAnchorId(bytes(at % 256)),
+    recordedBy: null,
     originFingerprint: CLAIM.originFingerprint,
     sequence: 10 + at,
     grantorClaim: 1,

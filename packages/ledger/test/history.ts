@@ -114,7 +114,7 @@ export class History {
     const command = claim(name, options);
     const write = this.append((header) => ({ ...command.claim, ...header, ...spoil, kind: LEAF_KIND.claim }));
     const leaf = decodeLeaf(write.bytes);
-    if (leaf.kind === LEAF_KIND.claim) this.#book.addClaim(leaf, write.anchorId);
+    if (leaf.kind === LEAF_KIND.claim) this.#book.addClaim(leaf, { anchorId: write.anchorId, recordedBy: CLIENT_ID });
     return { name, claim: write };
   }
 
@@ -134,7 +134,7 @@ export class History {
       grantee: this.#claimOf(leaf.granteeClaimRef),
       parent,
     };
-    this.#book.addGrant(leaf, write.anchorId, parties);
+    this.#book.addGrant(leaf, { anchorId: write.anchorId, recordedBy: CLIENT_ID }, parties);
     return write;
   }
 

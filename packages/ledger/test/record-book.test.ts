@@ -1,4 +1,4 @@
-/** Claims, grants and their endings are a function of the leaves, and of nothing else. */
+/** Claims, grants and their endings are a function of the leaves; who recorded them is not in a leaf. */
 import { describe, expect, test } from "@jest/globals";
 import { LEAF_KIND, bytesToHex, decodeLeaf, toAnchorId } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/protocol";
@@ -14,7 +14,7 @@ const SEEDS = [11, 12, 13, 14];
 const STEPS = 150;
 
 function append(book: RecordBook, { bytes, anchorId }: LeafWrite): AppendedRecord {
-  return book.append(decodeLeaf(bytes), anchorId);
+  return book.append(decodeLeaf(bytes), { anchorId, recordedBy: null });
 }
 
 function rebuilt(ledger: LedgerHarness): RecordBook {
@@ -51,8 +51,8 @@ describe("random histories", () => {
     const { leaves, contents, records } = ledger.tables;
     const { claims, grants, revocations } = records.rows();
     const book = rebuilt(ledger);
-    expect(book.addedClaims()).toEqual(claims);
-    expect(book.addedGrants()).toEqual(grants);
+    expect(book.addedClaims()).toEqual(claims.map((record) => ({ ...record, recordedBy: null })));
+    expect(book.addedGrants()).toEqual(grants.map((record) => ({ ...record, recordedBy: null })));
     expect([book.endedClaims(), book.endedGrants()]).toEqual([[], []]);
     const again = new RecordBook(sha256);
     const appended = leaves.map((leaf) => append(again, leaf));
@@ -99,14 +99,14 @@ describe("random histories", () => {
     const upper = new RecordBook(sha256, base);
     for (const { bytes, anchorId, sequence } of leaves.slice(half)) {
       const leaf = decodeLeaf(bytes);
-      if (leaf.kind === LEAF_KIND.claim) upper.addClaim(leaf, anchorId);
+      if (leaf.kind === LEAF_KIND.claim) upper.addClaim(leaf, { anchorId, recordedBy: null });
       const derived = whole.grant(sequence);
       if (leaf.kind === LEAF_KIND.grant && derived !== null) {
         const grantor = upper.claim(derived.grantorClaim);
         const grantee = upper.claim(derived.granteeClaim);
         if (grantor === null || grantee === null) throw new Error("a claim is missing");
         const parent = derived.parent === null ? null : upper.grant(derived.parent);
-        upper.addGrant(leaf, anchorId, { grantor, grantee, parent });
+        upper.addGrant(leaf, { anchorId, recordedBy: null }, { grantor, grantee, parent });
       }
       if (leaf.kind !== LEAF_KIND.revocation) continue;
       const target = whole.find(leaf.targetAnchorId);
@@ -212,7 +212,7 @@ describe("a book that is given leaves", () => {
     if (leaf.kind !== LEAF_KIND.grant) throw new Error("no grant");
     const book = rebuilt(ledger);
     const swapped = { ...leaf, sequence: 99, parentGrantRef: alice.claim.anchorId };
-    expect(book.append(swapped, toAnchorId(hash("swapped")))).toEqual({
+    expect(book.append(swapped, { anchorId: toAnchorId(hash("swapped")), recordedBy: null })).toEqual({
       kind: "dangling",
       missing: alice.claim.anchorId,
     });

@@ -116,7 +116,7 @@ CREATE TABLE state.anchors (
   anchor_id       bytea    NOT NULL,
   leaf            bytea    NOT NULL,
   client_prefix   bigint,  -- first 8 bytes of SHA-256(api_client_id, client_event_id)
-  api_client_id   bytea,
+  api_client_id   bytea,   -- of an event with a client's id, of a claim and of a grant: who recorded it
   client_event_id text,
   salt            bytea,
   content_hash    bytea
@@ -160,7 +160,7 @@ CREATE INDEX anchors_by_content ON state.anchors
   ((('x' || encode(substr(content_hash, 1, 8), 'hex'))::bit(64)::bigint))
   WHERE kind IN (2, 3, 4);
 
--- Derived from the leaves of kinds 2 and 4. A row changes when its claim ends: at most twice.
+-- Derived from the leaves of kinds 2 and 4; who recorded a claim is in its anchor's row. A row changes when its claim ends: at most twice.
 CREATE TABLE state.claims (
   sequence           bigint PRIMARY KEY,
   lineage            bigint NOT NULL,  -- sequence of the first claim of its lineage

@@ -44,8 +44,16 @@ export interface ErasedClientEvent {
   readonly contentHash: Uint8Array;
 }
 
+/** A claim, grant or revocation with the API client that recorded it; a revocation is kept without. */
+type RecordLookup = ContentWrite & { readonly apiClientId: Uint8Array | null };
+
 /** What a leaf is looked up by, besides its id. */
-type Lookup = ClientEventWrite | ErasedClientEvent | ContentWrite;
+type Lookup = ClientEventWrite | ErasedClientEvent | RecordLookup;
+
+function recordLookups({ contents, claims, grants }: EntryWrites): RecordLookup[] {
+  const recorders = new Map([...claims, ...grants].map(({ sequence, recordedBy }) => [sequence, recordedBy]));
+  return contents.map((content) => ({ ...content, apiClientId: recorders.get(content.sequence) ?? null }));
+}
 
 /** Where the index of client event ids has it. */
 function clientPrefixOf(lookup: Lookup): Uint8Array | null {
@@ -70,7 +78,7 @@ function addLeaves(
   builder.add("lookedUpLeaves", [
     ...common,
     prefixArray(found.map((lookup) => lookup && clientPrefixOf(lookup))),
-    byteaArray(found.map((lookup) => (lookup && "apiClientId" in lookup ? lookup.apiClientId : null))),
+    byteaArray(found.map((lookup) => lookup && lookup.apiClientId)),
     textArray(found.map((lookup) => (lookup && "clientEventId" in lookup ? lookup.clientEventId : null))),
     byteaArray(found.map((lookup) => (lookup && "salt" in lookup ? lookup.salt : null))),
     byteaArray(found.map((lookup) => lookup && lookup.contentHash)),
@@ -188,7 +196,7 @@ export function buildInsert(
   const builder = new StatementBuilder();
   builder.add("unguarded", []);
   addTrustRoots(builder, writes, numbers);
-  addLeaves(builder, writes.leaves, numbers, [...writes.clientEvents, ...erased, ...writes.contents]);
+  addLeaves(builder, writes.leaves, numbers, [...writes.clientEvents, ...erased, ...recordLookups(writes)]);
   addRecords(builder, writes);
   addTree(builder, writes, numbers);
   addKeys(builder, writes);
@@ -230,8 +238,8 @@ export function buildApply(input: ApplyInput): { statement: Statement; values: r
     input.before.appliedIndex,
   ]);
   addTrustRoots(builder, decision.writes, numbers);
-  const { leaves, clientEvents, contents } = decision.writes;
-  addLeaves(builder, leaves, numbers, [...clientEvents, ...contents]);
+  const { leaves, clientEvents } = decision.writes;
+  addLeaves(builder, leaves, numbers, [...clientEvents, ...recordLookups(decision.writes)]);
   addRecords(builder, decision.writes);
   addTree(builder, decision.writes, numbers);
   addKeys(builder, decision.writes);

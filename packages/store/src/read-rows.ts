@@ -1,6 +1,13 @@
 /** Rows of the state tables as the api sees them. A row that contradicts itself is corrupt, never left out. */
 import type { Cosignature } from "@event-anchoring/ledger";
-import { anchorIdOf, decodeLeaf, equalBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import {
+  LEAF_KIND,
+  anchorIdOf,
+  decodeLeaf,
+  equalBytes,
+  toAnchorId,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind, OriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { StoreError } from "./errors.ts";
@@ -90,11 +97,17 @@ function decodeStoredLeaf(row: AnchorRow): ReturnType<typeof decodeLeaf> {
   }
 }
 
+/** True of claims and grants: the API client of their row is the one that recorded them. */
+export function namesRecorder(kind: number): boolean {
+  return kind === LEAF_KIND.claim || kind === LEAF_KIND.grant;
+}
+
 /** @throws StoreError `corrupt` if only one of id and salt is there */
 export function toClientEvent(
-  row: Pick<AnchorRow, "sequence" | "api_client_id" | "client_event_id" | "salt">,
+  row: Pick<AnchorRow, "sequence" | "kind" | "api_client_id" | "client_event_id" | "salt">,
 ): StoredClientEvent | null {
-  const { api_client_id: apiClientId, client_event_id: clientEventId, salt } = row;
+  const { client_event_id: clientEventId, salt } = row;
+  const apiClientId = namesRecorder(row.kind) ? null : row.api_client_id;
   const isErased = clientEventId === null;
   if (isErased !== (salt === null) || (apiClientId === null && !isErased)) {
     throw new StoreError("corrupt", `anchor ${row.sequence} has half a client event id`);

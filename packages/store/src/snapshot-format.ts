@@ -38,7 +38,8 @@ const FRAME_BYTES = 5;
 /** A trust root has at most 256 KiB, an entry's group ids 24 KiB; everything else is far smaller. */
 const RECORD_BYTES_MAX = 1024 * 1024;
 
-const CLIENT_EVENT = { none: 0, clear: 1, erased: 2 } as const;
+/** What stands behind a leaf. */
+const BEHIND = { nothing: 0, clientEvent: 1, erasedClientEvent: 2, recorder: 3 } as const;
 
 const RECORD = {
   header: 0,
@@ -121,6 +122,8 @@ export interface SnapshotLeaf {
   readonly type: "leaf";
   readonly bytes: Uint8Array;
   readonly clientEvent: SnapshotClientEvent | null;
+  /** 16 bytes: the API client that recorded a claim or a grant; null for other leaves. */
+  readonly recordedBy: Uint8Array | null;
 }
 
 /** Of the origin of the leaf before it, over the tree that ends with that leaf. */
@@ -172,19 +175,23 @@ function writeApiKey(writer: ByteWriter, key: ApiKey): void {
     .u64(key.endedBy?.counter ?? 0);
 }
 
-function writeLeaf(writer: ByteWriter, { bytes, clientEvent }: SnapshotLeaf): void {
+function writeLeaf(writer: ByteWriter, { bytes, clientEvent, recordedBy }: SnapshotLeaf): void {
   writer.lengthPrefixed16(bytes);
+  if (recordedBy !== null) {
+    writer.u8(BEHIND.recorder).bytes(recordedBy, 16);
+    return;
+  }
   if (clientEvent === null) {
-    writer.u8(CLIENT_EVENT.none);
+    writer.u8(BEHIND.nothing);
     return;
   }
   const { apiClientId } = clientEvent;
   if (clientEvent.isErased) {
-    writer.u8(CLIENT_EVENT.erased).bytes(apiClientId, 16).bytes(clientEvent.prefix, 8);
+    writer.u8(BEHIND.erasedClientEvent).bytes(apiClientId, 16).bytes(clientEvent.prefix, 8);
     return;
   }
   const { clientEventId, salt } = clientEvent;
-  writer.u8(CLIENT_EVENT.clear).bytes(apiClientId, 16).lengthPrefixed16(utf8ToBytes(clientEventId)).bytes(salt, 32);
+  writer.u8(BEHIND.clientEvent).bytes(apiClientId, 16).lengthPrefixed16(utf8ToBytes(clientEventId)).bytes(salt, 32);
 }
 
 /** @returns the number of the record's kind; its body is in the writer */
@@ -286,19 +293,30 @@ function readApiKey(reader: ByteReader): SnapshotApiKey {
   return { type: "api_key", apiKey };
 }
 
-function readClientEvent(reader: ByteReader): SnapshotClientEvent | null {
-  const flag = reader.u8();
-  if (flag === CLIENT_EVENT.none) return null;
-  if (flag === CLIENT_EVENT.clear) {
-    return {
-      isErased: false,
-      apiClientId: reader.bytes(16),
-      clientEventId: bytesToUtf8(reader.lengthPrefixed16()),
-      salt: reader.bytes(32),
-    };
+function readClientEvent(reader: ByteReader): SnapshotClientEvent {
+  return {
+    isErased: false,
+    apiClientId: reader.bytes(16),
+    clientEventId: bytesToUtf8(reader.lengthPrefixed16()),
+    salt: reader.bytes(32),
+  };
+}
+
+function readLeaf(reader: ByteReader): SnapshotLeaf {
+  const leaf = { type: "leaf", bytes: reader.lengthPrefixed16(), clientEvent: null, recordedBy: null } as const;
+  const behind = reader.u8();
+  switch (behind) {
+    case BEHIND.nothing:
+      return leaf;
+    case BEHIND.clientEvent:
+      return { ...leaf, clientEvent: readClientEvent(reader) };
+    case BEHIND.erasedClientEvent:
+      return { ...leaf, clientEvent: { isErased: true, apiClientId: reader.bytes(16), prefix: reader.bytes(8) } };
+    case BEHIND.recorder:
+      return { ...leaf, recordedBy: reader.bytes(16) };
+    default:
+      throw new DecodeError("value_invalid", `${behind} behind a leaf`);
   }
-  if (flag !== CLIENT_EVENT.erased) throw new DecodeError("value_invalid", `client event flag ${flag}`);
-  return { isErased: true, apiClientId: reader.bytes(16), prefix: reader.bytes(8) };
 }
 
 function readBody(kind: number, reader: ByteReader): SnapshotRecord {
@@ -316,7 +334,7 @@ function readBody(kind: number, reader: ByteReader): SnapshotRecord {
     case RECORD.groupIds:
       return { type: "group_ids", index: reader.u64(), groups: reader.lengthPrefixed32() };
     case RECORD.leaf:
-      return { type: "leaf", bytes: reader.lengthPrefixed16(), clientEvent: readClientEvent(reader) };
+      return readLeaf(reader);
     case RECORD.certificate:
       return {
         type: "certificate",

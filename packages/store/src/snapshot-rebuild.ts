@@ -42,6 +42,7 @@ import type {
   SnapshotLeaf,
   SnapshotRecord,
 } from "./snapshot-format.ts";
+import { namesRecorder } from "./read-rows.ts";
 import { isRecordLeaf, namesOneOf } from "./snapshot-records.ts";
 import type { RecordLeaf } from "./snapshot-records.ts";
 
@@ -365,7 +366,10 @@ export class SnapshotRebuild {
     };
     this.#writes.leaves.push(write);
     this.#addClientEvent(leaf, write, record.clientEvent);
-    if (isRecordLeaf(leaf)) this.#recordLeaves.push({ leaf, anchorId });
+    const { recordedBy } = record;
+    const isRecorderMeant = namesRecorder(leaf.kind) === (recordedBy !== null);
+    refuseUnless(isRecorderMeant, () => `leaf ${sequence} says wrongly who recorded it`);
+    if (isRecordLeaf(leaf)) this.#recordLeaves.push({ leaf, anchorId, recordedBy });
     if (leaf.kind === LEAF_KIND.claim) this.#claims.add(bytesToHex(anchorId));
     this.#addPosition(leaf, origin);
     for (const tile of origin.tiles.append(anchorId)) this.#writes.tiles.push({ originFingerprint, ...tile });

@@ -7,6 +7,7 @@ import type {
   Facts,
   GrantPartiesQuery,
   GrantRecord,
+  RecordSource,
   RevocationWrite,
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -24,6 +25,8 @@ const { sha256 } = nodeCrypto;
 export interface RecordLeaf {
   readonly leaf: ClaimLeaf | GrantLeaf | RevocationLeaf;
   readonly anchorId: AnchorId;
+  /** 16 bytes: the API client that recorded a claim or a grant; null for a revocation. */
+  readonly recordedBy: Uint8Array | null;
 }
 
 export function isRecordLeaf(leaf: Leaf): leaf is ClaimLeaf | GrantLeaf | RevocationLeaf {
@@ -90,7 +93,7 @@ class RecordDerivation {
     this.#book = new RecordBook(sha256, facts.records);
   }
 
-  add({ leaf, anchorId }: RecordLeaf): void {
+  add({ leaf, anchorId, recordedBy }: RecordLeaf): void {
     const { originFingerprint, sequence } = leaf;
     const targets = { find: (target: Uint8Array) => this.#claim(target) ?? this.#grant(target) };
     const contentHash = contentHashOfRecord(leaf, targets, sha256);
@@ -98,10 +101,10 @@ class RecordDerivation {
     this.#contents.push({ anchorId, originFingerprint, sequence, contentHash });
     switch (leaf.kind) {
       case LEAF_KIND.claim:
-        this.#book.addClaim(leaf, anchorId);
+        this.#book.addClaim(leaf, { anchorId, recordedBy });
         break;
       case LEAF_KIND.grant:
-        this.#addGrant(leaf, anchorId);
+        this.#addGrant(leaf, { anchorId, recordedBy });
         break;
       case LEAF_KIND.revocation:
         this.#revoke(leaf);
@@ -125,12 +128,12 @@ class RecordDerivation {
     return this.#book.grant(this.#sequenceOf(reference));
   }
 
-  #addGrant(leaf: GrantLeaf, anchorId: AnchorId): void {
+  #addGrant(leaf: GrantLeaf, source: RecordSource): void {
     const grantor = this.#claim(leaf.grantorClaimRef);
     const grantee = this.#claim(leaf.granteeClaimRef);
     const parent = this.#grant(leaf.parentGrantRef);
     if (grantor === null || grantee === null || (parent === null && !isZero(leaf.parentGrantRef))) throw dangling(leaf);
-    this.#book.addGrant(leaf, anchorId, { grantor, grantee, parent });
+    this.#book.addGrant(leaf, source, { grantor, grantee, parent });
   }
 
   #revoke({ targetAnchorId, sequence }: RevocationLeaf): void {

@@ -6,7 +6,7 @@ import type { LedgerRow } from "./ledger-codec.ts";
 import { loadOperatorActs, toApiKey } from "./ledger-load.ts";
 import type { ApiKeyRow } from "./ledger-load.ts";
 import { decodeConfState } from "./raft-codec.ts";
-import { toClientEvent } from "./read-rows.ts";
+import { namesRecorder, toClientEvent } from "./read-rows.ts";
 import type { SnapshotClientEvent, SnapshotHeader, SnapshotRecord } from "./snapshot-format.ts";
 
 /** Leaves, or rows of group ids, read by one statement. */
@@ -14,7 +14,7 @@ const ROWS_PER_READ = 2_000;
 
 const LEAVES = {
   name: "export_leaves",
-  text: `SELECT a.sequence, a.leaf, a.api_client_id, a.client_event_id, a.salt,
+  text: `SELECT a.sequence, a.kind, a.leaf, a.api_client_id, a.client_event_id, a.salt,
       CASE WHEN a.client_event_id IS NULL THEN int8send(a.client_prefix) END AS erased_prefix,
       c.root_hash, c.certified_at_s, c.trust_root_version, c.cosignatures
     FROM state.anchors a LEFT JOIN state.certificates c ON c.origin = a.origin AND c.tree_size = a.depth + 1
@@ -29,6 +29,7 @@ const GROUP_IDS = {
 
 interface LeafRow {
   readonly sequence: number;
+  readonly kind: number;
   readonly leaf: Uint8Array;
   readonly api_client_id: Uint8Array | null;
   readonly client_event_id: string | null;
@@ -50,7 +51,8 @@ function clientEventOf(row: LeafRow): SnapshotClientEvent | null {
 }
 
 function leafRecords(row: LeafRow): SnapshotRecord[] {
-  const leaf: SnapshotRecord = { type: "leaf", bytes: row.leaf, clientEvent: clientEventOf(row) };
+  const recordedBy = namesRecorder(row.kind) ? row.api_client_id : null;
+  const leaf: SnapshotRecord = { type: "leaf", bytes: row.leaf, clientEvent: clientEventOf(row), recordedBy };
   if (row.root_hash === null) return [leaf];
   const certificate: SnapshotRecord = {
     type: "certificate",

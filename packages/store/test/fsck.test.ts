@@ -261,6 +261,16 @@ const RECORDS: readonly Planted[] = [
     at("claims", (s) => s.bob, column),
   ]),
   [
+    "nobody who recorded a claim",
+    (s) => `UPDATE state.anchors SET api_client_id = NULL ${ofSequence(s.bob)}`,
+    at("anchors", (s) => s.bob, "api_client_id"),
+  ],
+  [
+    "somebody who recorded a revocation",
+    (s) => `UPDATE state.anchors SET api_client_id = substr(anchor_id, 1, 16) ${ofSequence(s.revocation)}`,
+    at("anchors", (s) => s.revocation, "client_prefix"),
+  ],
+  [
     "a dropped superseded_at",
     (s) => `UPDATE state.claims SET superseded_at = NULL ${ofSequence(s.ada)}`,
     at("claims", (s) => s.ada, "superseded_at"),

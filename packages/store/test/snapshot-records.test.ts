@@ -25,7 +25,7 @@ import {
 import type { Holder } from "./support/records.ts";
 import { ACCEPT_ALL, chunksOf, forge, recordsOf, sha256 } from "./support/snapshots.ts";
 import type { Stream } from "./support/snapshots.ts";
-import { StoredLedgerHarness, event, reopened } from "./support/stored-ledger.ts";
+import { CLIENT_ID, StoredLedgerHarness, event, reopened } from "./support/stored-ledger.ts";
 
 let server: TestPostgres;
 let directory: string;
@@ -174,12 +174,27 @@ describe("a stream that names what is not there is refused", () => {
       sequence: last.sequence + 1,
       acceptedMs: last.acceptedMs,
     };
-    const leaf: SnapshotRecord = { type: "leaf", bytes: encodeLeaf({ ...body, ...place }), clientEvent: null };
+    const isRecord = body.kind === LEAF_KIND.claim || body.kind === LEAF_KIND.grant;
+    const recordedBy = isRecord ? CLIENT_ID : null;
+    const bytes = encodeLeaf({ ...body, ...place });
+    const leaf: SnapshotRecord = { type: "leaf", bytes, clientEvent: null, recordedBy };
     const records = recordsOf(own.chunks).map((record) =>
       record.type === "header" ? { ...record, nextSequence: record.nextSequence + 1 } : record,
     );
     return forge(own.manifest, [...records.slice(0, -1), leaf, ...records.slice(-1)]);
   }
+
+  test("a claim or a grant that nobody recorded", async () => {
+    for (const kind of [LEAF_KIND.claim, LEAF_KIND.grant]) {
+      const altered = recordsOf(own.chunks).map((record) =>
+        record.type === "leaf" && decodeLeaf(record.bytes).kind === kind ? { ...record, recordedBy: null } : record,
+      );
+      const { url } = await migratedDatabase(server);
+      const stream = forge(own.manifest, altered);
+      const install = installSnapshot({ signers: "unsigned", url, ...stream, checks: ACCEPT_ALL });
+      expect(await refusalOf(install)).toBe("snapshot_refused");
+    }
+  });
 
   const nothing = hash("nothing");
   const bad: [string, () => Leaf][] = [

@@ -65,6 +65,10 @@ describe("a lying sender is refused, and nothing is changed", () => {
         withClientEvent,
       ),
     ],
+    [
+      "somebody who recorded an event",
+      changeFirst("leaf", (leaf) => ({ ...leaf, clientEvent: null, recordedBy: hash("x").slice(16) }), withClientEvent),
+    ],
     ["a certificate over another root", changeFirst("certificate", (one) => ({ ...one, rootHash: hash("x") }))],
     ["a certificate of another trust root", changeFirst("certificate", (one) => ({ ...one, trustRootVersion: 2 }))],
     ["a certificate twice", (records) => doubled(records, lastOf(records, "certificate"))],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { advance, apiKeyIdOf, stateHeadOf } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
-import { formatStateHead, raftIdOf } from "@event-anchoring/protocol";
+import { LEAF_KIND, decodeLeaf, formatStateHead, raftIdOf } from "@event-anchoring/protocol";
 import type { StateHead, StateMembers } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LedgerStore, StateHold, exportSnapshot, installSnapshot } from "../src/index.ts";
@@ -196,6 +196,18 @@ describe("a lying sender cannot", () => {
       return [{ ...record, clientEvent: { ...record.clientEvent, apiClientId: hash("mine").slice(0, 16) } }];
     });
     expect(result).toBe("it differs from the state head that was signed: client events");
+  });
+
+  test("say that another API client recorded a claim or a grant", async () => {
+    for (const kind of [LEAF_KIND.claim, LEAF_KIND.grant]) {
+      let isFirst = true;
+      const result = await installAltered((record) => {
+        if (record.type !== "leaf" || decodeLeaf(record.bytes).kind !== kind || !isFirst) return [record];
+        isFirst = false;
+        return [{ ...record, recordedBy: hash("mine").slice(0, 16) }];
+      });
+      expect([isFirst, result]).toEqual([false, keyed]);
+    }
   });
 
   test("forget a group that was decided", async () => {

@@ -6,7 +6,8 @@ import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/prot
 import { bigintArray, byteaArray, prefixArray } from "../binary-array.ts";
 import type { Reader } from "../connection.ts";
 import type { SnapshotClientEvent } from "../snapshot-format.ts";
-import { judgeClientEvent } from "./client-events.ts";
+import { namesRecorder } from "../read-rows.ts";
+import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import type { Findings, RowName, Value } from "./findings.ts";
 import { recordOf } from "./leaf-lookup.ts";
 import type { LeafLookup, NamedLeaf } from "./leaf-lookup.ts";
@@ -69,8 +70,14 @@ function isClientEventShaped(row: AnchorRow, name: RowName, findings: Findings):
   return wrong.length === 0;
 }
 
-function clientEventOf(row: AnchorRow, name: RowName, findings: Findings): SnapshotClientEvent | null {
-  const { api_client_id: apiClientId, client_event_id: clientEventId, salt, client_prefix: prefix } = row;
+/** @param apiClientId null: the row has none, or says with it who recorded a claim or a grant */
+function clientEventOf(
+  row: AnchorRow,
+  apiClientId: Uint8Array | null,
+  name: RowName,
+  findings: Findings,
+): SnapshotClientEvent | null {
+  const { client_event_id: clientEventId, salt, client_prefix: prefix } = row;
   if (apiClientId === null) {
     const nothing = { client_prefix: null, client_event_id: null, salt: null };
     findings.compare(name, { client_prefix: prefix, client_event_id: clientEventId, salt }, nothing);
@@ -112,7 +119,9 @@ export function judgeAnchorRow(
     ...(isUnknown ? {} : { content_hash: contentHash }),
   });
   if (!isClientEventShaped(row, name, findings)) return;
-  judgeClientEvent(leaf, clientEventOf(row, name, findings), name, findings);
+  const [recordedBy, ofEvent] = namesRecorder(leaf.kind) ? [row.api_client_id, null] : [null, row.api_client_id];
+  judgeRecorder(leaf, recordedBy, name, findings);
+  judgeClientEvent(leaf, clientEventOf(row, ofEvent, name, findings), name, findings);
 }
 
 /** Leaves in the tables of the snapshot that the session is in. */

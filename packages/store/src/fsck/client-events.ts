@@ -1,8 +1,16 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, bytesToHex, clientEventCommit, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
+import { namesRecorder } from "../read-rows.ts";
 import type { SnapshotClientEvent } from "../snapshot-format.ts";
 import type { Findings, RowName } from "./findings.ts";
+
+/** Behind a claim or a grant is the API client that recorded it, and behind no other leaf. */
+export function judgeRecorder(leaf: Leaf, recordedBy: Uint8Array | null, name: RowName, findings: Findings): void {
+  if (namesRecorder(leaf.kind) === (recordedBy !== null)) return;
+  const shouldBe = recordedBy === null ? "the API client that recorded it" : `nothing for a leaf of kind ${leaf.kind}`;
+  findings.add(name, "api_client_id", recordedBy === null ? "null" : bytesToHex(recordedBy), shouldBe);
+}
 
 /** A leaf commits to id and salt: they are there, or were erased, or there never were any. */
 export function judgeClientEvent(

@@ -3,15 +3,9 @@ import type { ApiKey } from "@event-anchoring/ledger";
 import { scopesToBits } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
-import type {
-  SnapshotCertificate,
-  SnapshotClientEvent,
-  SnapshotHeader,
-  SnapshotLeaf,
-  SnapshotRecord,
-} from "../snapshot-format.ts";
+import type { SnapshotCertificate, SnapshotHeader, SnapshotLeaf, SnapshotRecord } from "../snapshot-format.ts";
 import { CertificateChecks } from "./certificates.ts";
-import { judgeClientEvent } from "./client-events.ts";
+import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import { Findings } from "./findings.ts";
 import { judgeApiKey, judgeOperatorAct } from "./key-table.ts";
 import { LeafWalk, anchorRow } from "./leaf-walk.ts";
@@ -90,7 +84,7 @@ class RecordStream {
     this.walk.setChain(judgedChain(this.#documents, this.#options.pinnedRootThk, this.findings));
   }
 
-  #addLeaf({ bytes, clientEvent }: SnapshotLeaf): void {
+  #addLeaf({ bytes, clientEvent, recordedBy }: SnapshotLeaf): void {
     const walked = this.walk.place(bytes, null);
     this.#uncovered = walked?.origin ?? null;
     if (walked === null) {
@@ -99,12 +93,9 @@ class RecordStream {
     }
     const { leaf, anchorId } = walked;
     this.#leaves.add(anchorId, leaf.kind, bytes);
-    this.#judgeClient(leaf, clientEvent);
-    this.#batch.push(leaf);
-  }
-
-  #judgeClient(leaf: Leaf, clientEvent: SnapshotClientEvent | null): void {
+    judgeRecorder(leaf, recordedBy, anchorRow(leaf.sequence), this.findings);
     judgeClientEvent(leaf, clientEvent, anchorRow(leaf.sequence), this.findings);
+    this.#batch.push(leaf);
   }
 
   #addCertificate(record: SnapshotCertificate): void {

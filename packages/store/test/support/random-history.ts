@@ -51,7 +51,8 @@ export class FullKnowledge {
   }
 
   learn({ writes }: EntryDecision): void {
-    for (const write of writes.leaves) this.#learnLeaf(write);
+    const recorders = new Map([...writes.claims, ...writes.grants].map((one) => [one.sequence, one.recordedBy]));
+    for (const write of writes.leaves) this.#learnLeaf(write, recorders.get(write.sequence) ?? null);
     for (const event of writes.clientEvents) {
       this.clientEvents.set(clientEventKey(event.apiClientId, event.clientEventId), { ...event, isErased: false });
       this.#setHasId(bytesToHex(event.anchorId), true);
@@ -65,12 +66,12 @@ export class FullKnowledge {
     this.anchors.set(key, { ...anchor, hasClientEventId });
   }
 
-  #learnLeaf(write: LeafWrite): void {
+  #learnLeaf(write: LeafWrite, recordedBy: Uint8Array | null): void {
     const { anchorId, originFingerprint, sequence, kind, depth } = write;
     this.leaves.push(write);
     this.anchors.set(bytesToHex(anchorId), { kind, sequence, originFingerprint, depth, hasClientEventId: false });
     const leaf = decodeLeaf(write.bytes);
-    const added = this.book.append(leaf, anchorId);
+    const added = this.book.append(leaf, { anchorId, recordedBy });
     if (added.kind === "dangling") throw new Error(`leaf ${sequence} names what is not there`);
     if (added.kind === "revocation") this.revocations.push({ sequence, target: added.target });
     if (leaf.kind !== LEAF_KIND.claim && leaf.kind !== LEAF_KIND.grant && leaf.kind !== LEAF_KIND.revocation) return;
