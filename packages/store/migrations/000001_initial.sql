@@ -160,7 +160,8 @@ CREATE INDEX anchors_by_content ON state.anchors
   ((('x' || encode(substr(content_hash, 1, 8), 'hex'))::bit(64)::bigint))
   WHERE kind IN (2, 3, 4);
 
--- Derived from the leaves of kinds 2 and 4; who recorded a claim is in its anchor's row. A row changes when its claim ends: at most twice.
+-- Derived from the leaves of kinds 2 and 4; who recorded a claim is in its anchor's row. A row changes when its claim
+-- ends: at most twice.
 CREATE TABLE state.claims (
   sequence           bigint PRIMARY KEY,
   lineage            bigint NOT NULL,  -- sequence of the first claim of its lineage

@@ -17,21 +17,15 @@ import {
   anchorIdOf,
   appendToFrontier,
   bytesToHex,
-  checkpointOrigin,
   clientEventCommit,
   decodeLeaf,
   emptyFrontier,
   equalBytes,
-  formatCheckpoint,
   frontierRoot,
   isZero,
-  parseSignedTrustRoot,
-  verifyCosignature,
-  verifyTrustRootChain,
   isNodeId,
 } from "@event-anchoring/protocol";
 import type { Frontier, Leaf, OriginFingerprint, SignedTrustRoot, TrustRootChain } from "@event-anchoring/protocol";
-import { StoreError } from "./errors.ts";
 import type { ErasedClientEvent } from "./apply.ts";
 import { decodeGroupIds } from "./ledger-codec.ts";
 import type {
@@ -45,8 +39,9 @@ import type {
 import { namesRecorder } from "./read-rows.ts";
 import { isRecordLeaf, namesOneOf } from "./snapshot-records.ts";
 import type { RecordLeaf } from "./snapshot-records.ts";
+import { refuse, refuseUnless, verifiedChain, verifyCertificate } from "./snapshot-signatures.ts";
 
-const { sha256, ed25519Verify } = nodeCrypto;
+const { sha256 } = nodeCrypto;
 
 type MutableWrites = {
   -readonly [List in keyof EntryWrites]: EntryWrites[List] extends readonly (infer Row)[] ? Row[] : EntryWrites[List];
@@ -107,31 +102,6 @@ export interface RebuiltRows {
   /** Claims, grants and revocations among the leaves. */
   readonly recordLeaves: readonly RecordLeaf[];
   readonly groupIds: readonly GroupIdsRow[];
-}
-
-function refuse(what: string, cause?: unknown): StoreError {
-  return new StoreError("snapshot_refused", what, cause === undefined ? undefined : { cause });
-}
-
-function refuseUnless(condition: boolean, what: () => string): void {
-  if (!condition) throw refuse(what());
-}
-
-function verifiedChain(documents: readonly string[]): TrustRootChain | null {
-  const [first] = documents;
-  if (first === undefined) return null;
-  // That this version 1 is the cluster's is for the caller to check: it knows what is pinned.
-  let pinnedRootThk: Uint8Array;
-  try {
-    pinnedRootThk = parseSignedTrustRoot(first, sha256).rootThk;
-  } catch (cause) {
-    throw refuse("the first trust root cannot be read", cause);
-  }
-  const verification = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
-  if (verification.result === "refused") {
-    throw refuse(`trust root ${verification.position + 1}: ${verification.code}: ${verification.detail}`);
-  }
-  return verification.chain;
 }
 
 /** Which records may come after which; a record out of its place is refused. */
@@ -456,27 +426,9 @@ export class SnapshotRebuild {
     refuseUnless(nameless === undefined, () => `a key names an act of ${nameless}, of whom there is none`);
     refuseUnless(this.#announced === this.#documents.length, () => `trust root ${this.#announced + 1} has no leaf`);
     for (const { newestCertificate } of this.#origins.values()) {
-      if (newestCertificate !== null) this.#verifyCertificate(newestCertificate);
+      // It covers all that the older ones did.
+      if (newestCertificate !== null) verifyCertificate(newestCertificate, this.#chain);
     }
-  }
-
-  /** The newest of each origin covers all that the older ones did. */
-  #verifyCertificate(certificate: CertificateWrite): void {
-    const { originFingerprint, treeSize, rootHash, cosignatures } = certificate;
-    const root = this.#chain?.versions[certificate.trustRootVersion - 1]?.trustRoot;
-    if (root === undefined) throw refuse("a certificate names a trust root that is not in the chain");
-    const origin = checkpointOrigin(root.clusterName, originFingerprint);
-    const checkpointText = formatCheckpoint({ origin, treeSize, rootHash });
-    const good = root.nodes.flatMap(({ status, nodeId, cosignerVkey: { publicKey } }) => {
-      const cosignature = cosignatures.find(
-        (one) => one.nodeId === nodeId && verifyCosignature({ ...one, publicKey, checkpointText }, ed25519Verify),
-      );
-      return status === "active" && cosignature !== undefined ? [cosignature.timeS] : [];
-    });
-    const certifiedAtS = good.sort((a, b) => a - b)[root.quorum - 1];
-    const name = `the certificate of size ${treeSize} of origin ${bytesToHex(originFingerprint)}`;
-    refuseUnless(certifiedAtS !== undefined, () => `${name} has ${good.length} good cosignatures`);
-    refuseUnless(certifiedAtS === certificate.certifiedAtS, () => `${name} was certified at ${certifiedAtS}`);
   }
 
   /** Every origin with its size and root, once the stream has ended. */
