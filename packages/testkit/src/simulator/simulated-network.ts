@@ -183,7 +183,7 @@ class Endpoint implements PeerNetwork {
     this.#transmit(wire, sent, encodePeerFrame(sent));
     if (frame.type !== "proposals" || !bugs.has("unreached_although_sent")) return true;
     this.#proposals += 1;
-    return this.#proposals % 4 !== 0;
+    return this.#proposals % 2 !== 0;
   }
 
   #transmit(wire: Wire<Endpoint>, frame: PeerFrame, bytes: Uint8Array): void {
