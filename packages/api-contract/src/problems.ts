@@ -157,7 +157,7 @@ const LOOKUP_PROBLEMS = {
     status: 409,
     title: "Never certified",
     detail: "The origin was lost before a certificate covered this anchor: no receipt of it will ever exist.",
-    when: "After the restore of a whole cluster, for the last anchors of a backup. They are `committed` for good.",
+    when: "For the last anchors of an origin that was given up, in a restore or by the root keys. They are `committed` for good.",
   },
   from_size_ahead: {
     status: 409,

@@ -158,6 +158,7 @@ beforeEach(async () => {
 });
 
 const event = (seed: number): Command => eventCommand(ORIGIN, seed);
+const createKey = (): Command => actsOf(ceremony).signed(createKeyCommand());
 
 describe("signing", () => {
   test("covers every origin at every certify point, once the promise file holds the heads", async () => {
@@ -386,6 +387,49 @@ describe("a certificate", () => {
     for (let size = 2; size < 2000; size++) a.certifier.onCosignatures("b", [{ ...item, treeSize: size }]);
     a.certifier.onCosignatures("c", c.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
+  });
+});
+
+describe("a lost origin", () => {
+  function lose(node: Replica): void {
+    const origin = node.state.origins.get(bytesToHex(ORIGIN));
+    if (origin === undefined) throw new Error("genesis lists it");
+    origin.status = "lost";
+    node.certifier.onTrustRoot();
+  }
+
+  test("has the certificate that the log records, whatever this node has completed since", async () => {
+    a.certifier.onCosignatures("b", b.saidOf(1));
+    a.certifier.onRecorded(a.certifier.heldOf(ORIGIN) as HeldCertificate);
+    for (const each of [a, b]) each.apply(event(1));
+    await settle();
+    a.certifier.onCosignatures("b", b.saidOf(2));
+    expect(a.sizeHeld()).toBe(2);
+    lose(a);
+    expect(a.sizeHeld()).toBe(1);
+    a.certifier.onCosignatures("b", b.saidOf(2));
+    expect(a.sizeHeld()).toBe(1);
+  });
+
+  test("is not signed, not even what was on its way to the promise file", async () => {
+    a.saving = deferred();
+    a.apply(event(1));
+    lose(a);
+    a.saving.resolve();
+    a.apply(createKey());
+    await settle();
+    a.clock.advance(5000);
+    a.certifier.resendUncovered(50);
+    expect(a.saidOf(2)).toEqual([]);
+    expect(a.certifier.uncovered().leaves).toBe(2);
+  });
+
+  test("answers nobody who waits for more than the log records", async () => {
+    const covered: number[] = [];
+    a.certifier.whenCovered(ORIGIN, 1, ({ treeSize }) => covered.push(treeSize));
+    lose(a);
+    a.certifier.onCosignatures("b", b.saidOf(1));
+    expect(covered).toEqual([]);
   });
 });
 

@@ -12,7 +12,7 @@ import {
 import { NoLie, OtherBytes, cosignedBy } from "@event-anchoring/testkit";
 import type { PeerFrame } from "@event-anchoring/control-contract";
 import type { ComparisonView } from "../src/certification/comparison.ts";
-import { anchor, made } from "./cluster-steps.ts";
+import { anchor, decided, made } from "./cluster-steps.ts";
 import { MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
 import { newcomer, nextTrustRoot } from "./trust-root-maker.ts";
 
@@ -206,5 +206,61 @@ describe("an origin that has stopped", () => {
     const held = honest.live().certifier.heldOf(origin);
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).not.toContain(liar.nodeId);
     expect(trustRootsOf(honest.live().state)).toHaveLength(2);
+  });
+});
+
+/** What of the origin this node shows: the size it is certified up to, or why it is not shown. */
+async function shown(cluster: MemoryCluster, node: MemoryNode, origin: OriginFingerprint): Promise<number | string> {
+  const read = cluster.read(node, [origin]);
+  await cluster.time.advance(300);
+  const answer = await read;
+  return answer.type === "ready_to_read" ? (answer.certificates[0]?.treeSize ?? 0) : answer.code;
+}
+
+function recordedSize(node: MemoryNode, origin: OriginFingerprint): number {
+  return node.live().state.origins.get(bytesToHex(origin))?.certified?.treeSize ?? 0;
+}
+
+describe("a forked origin that the root keys call lost", () => {
+  /** The liar is stopped for good: the deceived node still votes. */
+  async function lost(): Promise<Lied & { readonly honest: MemoryNode }> {
+    const lie = await lied(["a", "b", "c"]);
+    const { cluster, ceremony, liar, victim, told, origin } = lie;
+    const [honest] = told as [MemoryNode];
+    void cluster.submit(honest, eventCommand(origin, 1));
+    await cluster.time.advance(2000);
+    cluster.crash(liar);
+    await cluster.until(() => cluster.leader() !== null, "another leader");
+    expect(await shown(cluster, honest, origin)).toBe("origin_contradicted");
+    const next = nextTrustRoot(ceremony, honest.live().state, { loseOrigins: [bytesToHex(origin)] });
+    const applied = cluster.submit(honest, next);
+    await cluster.time.advance(6000);
+    expect(await applied).toMatchObject({ kind: "decided", outcome: { kind: "applied" } });
+    for (const node of [honest, victim]) expect(viewOf(node)).toMatchObject({ contradicted: [], named: [liar.nodeId] });
+    return { ...lie, honest };
+  }
+
+  test("is shown as far as the log records it, after a restart as before", async () => {
+    const { cluster, honest, origin } = await lost();
+    const size = recordedSize(honest, origin);
+    expect(await shown(cluster, honest, origin)).toBe(size);
+    cluster.crash(honest);
+    cluster.start(honest);
+    await cluster.until(() => cluster.leader() !== null, "a leader");
+    expect(await shown(cluster, honest, origin)).toBe(size);
+  });
+
+  test("takes nothing more and is signed no more, and the others go on", async () => {
+    const { cluster, honest, victim, origin } = await lost();
+    const promised = honest.promises.signedHeads.get(bytesToHex(origin));
+    const refused = await decided(cluster, honest, eventCommand(origin, 5));
+    expect(refused).toMatchObject({ records: [{ status: "rejected", rejection: { code: "origin_closed" } }] });
+    const other = cluster.submit(honest, eventCommand(victim.identity.originFingerprint, 6));
+    await cluster.time.advance(1000);
+    expect(await other).toMatchObject({ kind: "decided", finality: "certified" });
+    await cluster.time.advance(10_000);
+    expect(honest.promises.signedHeads.get(bytesToHex(origin))).toEqual(promised);
+    expect(honest.live().certifier.uncovered().leaves).toBe(0);
+    expect(honest.end).toBeNull();
   });
 });

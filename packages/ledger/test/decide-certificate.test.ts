@@ -76,6 +76,33 @@ describe("recording a certificate", () => {
   });
 });
 
+describe("a lost origin", () => {
+  const [first, second] = [
+    [NODE_A, 1],
+    [NODE_B, 1],
+  ] as const;
+
+  function lostAfter(recorded: number): LedgerHarness {
+    const ledger = ledgerOf(4);
+    ledger.apply(ledger.entry([], [certify(ledger.head(ORIGIN, recorded), [first, second])]));
+    const lost = successor([{ node: NODE_A, origin: "lost" }, { node: NODE_B }, { node: NODE_C }]);
+    ledger.run({ kind: "trust_root", document: lost });
+    return ledger;
+  }
+
+  test("keeps the certificate that the log held when it was lost", () => {
+    const ledger = lostAfter(3);
+    expect(decide(ledger, certify(ledger.head(ORIGIN, 4), [first, second])).writes.certificates).toEqual([]);
+    expect(ledger.origin(ORIGIN).certified?.treeSize).toBe(3);
+  });
+
+  test("halts no node that has the other tree of it", () => {
+    const ledger = lostAfter(3);
+    const other = certify({ ...ledger.head(ORIGIN, 4), rootHash: hash("another root") }, [first, second]);
+    expect(decide(ledger, other).writes.certificates).toEqual([]);
+  });
+});
+
 describe("a bogus certificate stops nobody", () => {
   const two = [
     [NODE_A, 1],

@@ -49,7 +49,7 @@ export interface TrustRootChange {
   readonly distrust?: readonly string[];
   /** Nodes of this trust root with other keys; a card with a new origin moves the node there. */
   readonly newKeys?: readonly NodeCard[];
-  /** Origins that can be written no more, 64 hex digits each; only with `raiseEpoch`. */
+  /** Origins that are given up: nothing is ever added or certified again, 64 hex digits each. */
   readonly loseOrigins?: readonly string[];
   /** The cluster is restored by other nodes: those of the version before all leave. */
   readonly raiseEpoch?: boolean;

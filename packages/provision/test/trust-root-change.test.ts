@@ -194,9 +194,17 @@ describe("the next version", () => {
       /c was there before/,
     );
     expect(() => compose({ raiseEpoch: true })).toThrow(/a was there before/);
-    expect(() => compose({ loseOrigins, retire, actives })).toThrow(/only with a raised epoch/);
     const after = followed(compose({ raiseEpoch: true, loseOrigins, retire, actives }));
     expect(compose({ expiresS: LATER_S + 20 }, after).trustRoot.epoch).toBe(1);
+  });
+
+  test("gives up an origin of a living cluster, for good, and signs that as any version", () => {
+    const [first] = chain.newest.trustRoot.origins;
+    const loseOrigins = [bytesToHex(first?.originFingerprint ?? new Uint8Array())];
+    const after = followed(compose({ loseOrigins }));
+    const { epoch, origins } = after.newest.trustRoot;
+    expect([epoch, ...origins.map(({ status }) => status)]).toEqual([0, "lost", "active", "active"]);
+    expect(compose({ expiresS: LATER_S + 20 }, after).trustRoot.origins[0]?.status).toBe("lost");
   });
 
   test.each<[string, Omit<TrustRootChange, "issuedS">, RegExp]>([

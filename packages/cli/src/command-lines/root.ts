@@ -101,7 +101,7 @@ function addPropose(root: Command, context: CommandContext): void {
     .option("--remove-witness <name>", "a witness who does so no more", collect, [])
     .option("--witnesses <m>", "how many witnesses must cosign (for the first ones: more than half)")
     .option("--expires <when>", "a duration such as 365d, or an RFC 3339 time (default: as long as before)")
-    .option("--lose-origin <fingerprint>", "after a restore: an origin that is never written again", collect, [])
+    .option("--lose-origin <fingerprint>", "an origin that is given up: it is never written again", collect, [])
     .option("--raise-epoch", "after a restore of the whole cluster")
     .option("--json", "print one JSON object");
   withHeld(command)

@@ -85,9 +85,7 @@ export class Certifier {
   /** The end of an entry with the certify bit, already advanced into the state. */
   onCertifyPoint(point: CertifyPoint): void {
     for (const origin of this.#options.state.origins.values()) {
-      // Of a lost one somebody may hold a certificate that this tree does not lead to: it is signed no more.
-      const isSigned = origin.status !== "lost" && !this.#options.comparison.isStopped(origin.originFingerprint);
-      if (isSigned) this.#reach(origin, point);
+      if (this.#isOpen(origin)) this.#reach(origin, point);
     }
     void this.#signWaiting();
   }
@@ -98,7 +96,7 @@ export class Certifier {
     if (from === this.#options.nodeId) return;
     for (const item of items) {
       const origin = this.#options.state.origins.get(bytesToHex(item.originFingerprint));
-      if (origin === undefined) continue;
+      if (origin === undefined || origin.status === "lost") continue;
       const certification = this.#of(item.originFingerprint);
       this.#options.comparison.onPeer(from, item);
       if (item.treeSize <= certification.coveredSize) {
@@ -115,7 +113,16 @@ export class Certifier {
     const origin = this.#options.state.origins.get(bytesToHex(certificate.originFingerprint));
     if (origin === undefined) return;
     this.#options.comparison.onCertificate(certificate);
-    this.#hold(origin, this.#of(certificate.originFingerprint), certificate);
+    const certification = this.#of(certificate.originFingerprint);
+    certification.recorded = this.#asHeld(origin, certificate);
+    this.#hold(origin, certification, certification.recorded);
+  }
+
+  /** Another version of the trust root is in force: what it calls lost is certified no more. */
+  onTrustRoot(): void {
+    for (const { originFingerprint, status } of this.#options.state.origins.values()) {
+      if (status === "lost") this.#of(originFingerprint).lose();
+    }
   }
 
   /** What was held back of an origin goes on: certificates are completed, and who waits for them is answered. */
@@ -178,7 +185,7 @@ export class Certifier {
     let leaves = 0;
     let oldestMs = 0;
     for (const origin of this.#options.state.origins.values()) {
-      if (origin.status === "lost" || this.#options.comparison.isStopped(origin.originFingerprint)) continue;
+      if (!this.#isOpen(origin)) continue;
       const certification = this.#of(origin.originFingerprint);
       leaves += origin.tree.size - certification.coveredSize;
       const { oldest } = certification;
@@ -313,7 +320,7 @@ export class Certifier {
   #sign(point: OwnPoint): PeerCosignature | null {
     const { originFingerprint, treeSize, rootHash, timeS, raftIndex, effect } = point;
     const root = judgingRoot(this.#options.state, originFingerprint, treeSize);
-    const cosigner = this.#options.cosignerUnder(root);
+    const cosigner = this.#cosignerOf(point);
     if (cosigner === null) {
       point.isToBeSigned = false;
       return null;
@@ -354,29 +361,39 @@ export class Certifier {
     }
     if (cosignatures.length < root.quorum) return;
     const { originFingerprint, rootHash } = point;
-    this.#hold(origin, certification, { originFingerprint, treeSize, rootHash, cosignatures });
+    this.#hold(origin, certification, this.#asHeld(origin, { originFingerprint, treeSize, rootHash, cosignatures }));
   }
 
-  #hold(origin: OriginState, certification: OriginCertification, certificate: Certificate): void {
-    if (certificate.treeSize <= certification.coveredSize) return;
-    const root = judgingRoot(this.#options.state, certificate.originFingerprint, certificate.treeSize);
-    const { sha256 } = this.#options.crypto;
-    const logSigner = this.#options.logSignerOf(origin.originFingerprint);
-    const cosignatures = [...certificate.cosignatures].sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
-    const ordered = { ...certificate, cosignatures };
-    const held: HeldCertificate = {
-      ...ordered,
-      certifiedAtS: certifiedAtS(ordered, root.quorum),
-      checkpoint: once(() => certificateNote(root, ordered, logSigner, sha256)),
-      trustRootVersion: root.version,
-      raftIndex: certification.points.get(certificate.treeSize)?.raftIndex ?? 0,
-    };
+  #hold(origin: OriginState, certification: OriginCertification, held: HeldCertificate): void {
+    if (held.treeSize <= certification.coveredSize) return;
     certification.hold(held);
     certification.answerWaiters((treeSize) => this.#withholds(origin, treeSize));
     this.#options.onCertificate(held);
   }
 
+  #asHeld(origin: OriginState, certificate: Certificate): HeldCertificate {
+    const root = judgingRoot(this.#options.state, certificate.originFingerprint, certificate.treeSize);
+    const { sha256 } = this.#options.crypto;
+    const logSigner = this.#options.logSignerOf(origin.originFingerprint);
+    const cosignatures = [...certificate.cosignatures].sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+    const ordered = { ...certificate, cosignatures };
+    return {
+      ...ordered,
+      certifiedAtS: certifiedAtS(ordered, root.quorum),
+      checkpoint: once(() => certificateNote(root, ordered, logSigner, sha256)),
+      trustRootVersion: root.version,
+      raftIndex: this.#of(origin.originFingerprint).points.get(certificate.treeSize)?.raftIndex ?? 0,
+    };
+  }
+
+  /** Neither lost nor stopped: somebody may hold a certificate of either that this tree does not lead to. */
+  #isOpen({ originFingerprint, status }: OriginState): boolean {
+    return status !== "lost" && !this.#options.comparison.isStopped(originFingerprint);
+  }
+
+  /** Null: the key is not here, or nothing of the origin is signed any more. */
   #cosignerOf({ originFingerprint, treeSize }: OwnPoint): Signer | null {
+    if (this.#options.state.origins.get(bytesToHex(originFingerprint))?.status === "lost") return null;
     return this.#options.cosignerUnder(judgingRoot(this.#options.state, originFingerprint, treeSize));
   }
 

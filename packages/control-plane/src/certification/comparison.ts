@@ -59,7 +59,8 @@ export interface ComparisonView {
  * One good line over another root proves that the trees have parted, and not who lied: writes up to that size wait
  * while all members exchange their lines. A key with good lines over two roots of one size is *named*, and counts no
  * more in certificates made here until a person takes its evidence away. A quorum certificate over another root is a
- * *fork*: its origin stops, until a trust root is in force by whose active nodes that certificate is none.
+ * *fork*: its origin stops, until a trust root is in force by whose active nodes that certificate is none, or which
+ * calls the origin lost.
  *
  * All of it is local. What the log records, and what receipts need, does not depend on it.
  */
@@ -142,7 +143,10 @@ export class Comparison {
     if (isNews) this.#judge(head);
   }
 
-  /** Other nodes may be active now: a certificate that these have not made contradicts nobody any more. */
+  /**
+   * Other nodes may be active now: a certificate that these have not made contradicts nobody any more. A lost origin
+   * has no future in which it could.
+   */
   onTrustRoot(): void {
     const before = [...this.#stopped];
     this.#prove();
@@ -290,7 +294,9 @@ export class Comparison {
     this.#proven = contradictionsIn(this.#kept, trustRoots, crypto, logger);
     this.#named = new Set(this.#proven.flatMap(({ named }) => named.map(({ publicKey }) => bytesToHex(publicKey))));
     const { clusterName } = newest;
-    const stopped = [...state.origins.values()].filter(({ originFingerprint }) => {
+    const stopped = [...state.origins.values()].filter(({ originFingerprint, status }) => {
+      // It has ended: what the log holds of it is shown, and nothing is added.
+      if (status === "lost") return false;
       const origin = checkpointOrigin(clusterName, originFingerprint);
       return this.#proven.some((proven) => proven.origin === origin && this.#isFork(proven, originFingerprint, newest));
     });

@@ -27,6 +27,8 @@ interface CoverageWaiter {
 /** What is known of one origin's certificates, and who waits for them. */
 export class OriginCertification {
   held: HeldCertificate | null = null;
+  /** The newest one that the log records; not newer than the held one. */
+  recorded: HeldCertificate | null = null;
   /** Own heads above the held certificate, by size, ascending. */
   readonly points = new Map<number, OwnPoint>();
   /** Cosignatures of peers above the held certificate, by size and node; not verified before they are counted. */
@@ -72,6 +74,15 @@ export class OriginCertification {
       this.points.delete(size);
     }
     for (const size of this.offers.keys()) if (size <= certificate.treeSize) this.offers.delete(size);
+  }
+
+  /** The root keys have given the origin up: what the log records is its last certificate, here as on every node. */
+  lose(): void {
+    this.held = this.recorded;
+    this.points.clear();
+    this.offers.clear();
+    this.lastOwn = null;
+    this.unsigned = null;
   }
 
   /** Answers those whose size the held certificate covers, but for those that it is withheld from. */

@@ -467,6 +467,7 @@ export class Session {
     for (const { trustRoot } of versions) this.members.learn(trustRoot);
     this.#options.known.learn(versions.map(({ note }) => note));
     this.truth.comparison.onTrustRoot();
+    this.certifier.onTrustRoot();
     this.membership.onTrustRoot(versions.at(-2)?.trustRoot ?? null, this.trustRoot());
     const contradiction = contradictionOf(this.#options.identity, versions);
     if (contradiction !== null) this.#end({ kind: "halted", code: "wrong_root_thk", detail: contradiction });
