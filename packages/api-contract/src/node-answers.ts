@@ -32,12 +32,38 @@ const rootSyncJson = z
   })
   .meta({ id: "RootSync", description: "The Prime RootTHK sync summary." });
 
+/** What a node holds against others. */
+const contradictionsJson = z
+  .strictObject({
+    named: z.array(z.string()).describe("Nodes whose key has signed two roots of one size, as files here prove."),
+    origins: z.array(hex32).describe("Origins that have stopped: another certificate than this node's exists."),
+    withheld: z
+      .array(z.strictObject({ origin_fingerprint: hex32, tree_size: count }))
+      .describe("Sizes that wait while all nodes exchange what they have signed, for seconds."),
+    differing: z.array(z.string()).describe("Peers whose tree or effects differed in the last seconds."),
+    evidence: z.array(z.string()).describe("Files in the folder `evidence` beside the promise file; the first 64."),
+    evidence_files: count.describe("How many there are."),
+  })
+  .meta({ id: "Contradictions", description: "What a node holds against others." });
+
+const peerCutOffJson = z
+  .strictObject({
+    node_id: z.string(),
+    remaining_seconds: z.number().min(0),
+    offences: z
+      .array(z.strictObject({ offence: z.string(), count }))
+      .describe("What it has done since the process began."),
+  })
+  .meta({ id: "PeerCutOff", description: "A peer that the node does not listen to for a while." });
+
 export const healthSchema = z
   .strictObject({
     status: z.enum(["ok", "degraded", "error"]),
     node_id: z.string(),
     cluster_id: hex32,
-    origin_fingerprint: hex32.describe("What a write to this node names."),
+    origin_fingerprint: hex32.describe(
+      "What a write to this node names: its own origin, or another one while that takes nothing.",
+    ),
     prime_root_thk: rootSyncJson,
     raft: z
       .strictObject({
@@ -47,6 +73,11 @@ export const healthSchema = z
         commit_index: count,
         applied_index: count,
       })
+      .optional()
+      .describe("For a key with `read`, while the control plane answers."),
+    contradictions: contradictionsJson.optional().describe("For a key with `read`, while the control plane answers."),
+    peers_cut_off: z
+      .array(peerCutOffJson)
       .optional()
       .describe("For a key with `read`, while the control plane answers."),
     versions: z.strictObject({
@@ -66,7 +97,9 @@ export type HealthAnswer = z.infer<typeof healthSchema>;
 export const readySchema = z
   .strictObject({
     ready: z.boolean(),
-    checks: z.array(z.strictObject({ check: z.string(), result: z.enum(["pass", "fail"]), detail: z.string() })),
+    checks: z.array(
+      z.strictObject({ check: z.string(), result: z.enum(["pass", "warn", "fail"]), detail: z.string() }),
+    ),
   })
   .meta({ id: "Ready" });
 

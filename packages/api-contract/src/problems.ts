@@ -315,7 +315,10 @@ const UNAVAILABLE_PROBLEMS = {
   origin_contradicted: {
     status: 503,
     title: "Origin contradicted",
-    detail: "Two certificates of this origin contradict each other. Nothing is written until an operator has acted.",
+    detail:
+      "Two certificates of an origin that is named here contradict each other. Nothing is written to it until the holders " +
+      "of the root keys have decided; other origins go on. What has stopped is in /readyz and anchorctl status, what to " +
+      "do in docs/operating/contradictions.md.",
     when: "A quorum has signed another tree of the origin than this node's. Other origins go on.",
   },
   clock_unsafe: {

@@ -52,17 +52,50 @@ function rulesJson(versions: NodeStatus["versions"]): Partial<HealthAnswer["vers
 
 function healthStatus(answer: StatusAnswer): HealthAnswer["status"] {
   if (!answer.isReachable) return "error";
-  const { serving, primeRootThk } = answer.status;
+  const { serving, primeRootThk, contradictions } = answer.status;
   if (serving.state === "fenced" || serving.state === "halted") return "error";
-  const isWell = serving.state === "running" && serving.failing.length === 0 && primeRootThk.inSync;
+  const isTrusted = primeRootThk.inSync && contradictions.named.length + contradictions.origins.length === 0;
+  const isWell = serving.state === "running" && serving.failing.length === 0 && isTrusted;
   return isWell ? "ok" : "degraded";
 }
 
+type ForReaders = Pick<HealthAnswer, "raft" | "contradictions" | "peers_cut_off">;
+
 /** Only where the control plane says it: nothing is made up for one that is gone. */
-function raftJson(answer: StatusAnswer): Pick<HealthAnswer, "raft"> {
+function readersJson(answer: StatusAnswer): ForReaders {
   if (!answer.isReachable) return {};
-  const { role, term, leader, commitIndex, appliedIndex } = answer.status.raft;
-  return { raft: { role, term, leader, commit_index: commitIndex, applied_index: appliedIndex } };
+  const { raft, contradictions, peersCutOff } = answer.status;
+  const { role, term, leader, commitIndex, appliedIndex } = raft;
+  const { named, origins, withheld, differing, evidence, evidenceFiles } = contradictions;
+  return {
+    raft: { role, term, leader, commit_index: commitIndex, applied_index: appliedIndex },
+    contradictions: {
+      named,
+      origins,
+      withheld: withheld.map((head) => ({
+        origin_fingerprint: head.originFingerprint,
+        tree_size: head.treeSize,
+      })),
+      differing,
+      evidence,
+      evidence_files: evidenceFiles,
+    },
+    peers_cut_off: peersCutOff.map(({ nodeId, remainingMs, offences }) => ({
+      node_id: nodeId,
+      remaining_seconds: Math.ceil(remainingMs / 1000),
+      offences: Object.entries(offences).map(([offence, times]) => ({ offence, count: times })),
+    })),
+  };
+}
+
+/** The node's own origin, or the first of the others while nothing can be written to that. */
+function originToWrite(own: string, answer: StatusAnswer): string {
+  if (!answer.isReachable) return own;
+  const { origins, contradictions } = answer.status;
+  const takes = origins.flatMap(({ originFingerprint, status }) =>
+    status === "active" && !contradictions.origins.includes(originFingerprint) ? [originFingerprint] : [],
+  );
+  return takes.includes(own) ? own : (takes[0] ?? own);
 }
 
 /**
@@ -76,9 +109,9 @@ export const getHealth: Handler = async ({ caller }, { probe, node }) => {
     status: healthStatus(answer),
     node_id: node.nodeId,
     cluster_id: node.clusterId,
-    origin_fingerprint: bytesToHex(node.originFingerprint),
+    origin_fingerprint: originToWrite(bytesToHex(node.originFingerprint), answer),
     prime_root_thk: answer.isReachable ? rootSyncJson(answer.status.primeRootThk, isReader) : UNREACHABLE_ROOT_SYNC,
-    ...(isReader ? raftJson(answer) : {}),
+    ...(isReader ? readersJson(answer) : {}),
     versions: {
       api_contract: "4.2",
       locked_code: "V4.2",
@@ -94,6 +127,20 @@ type ReadyCheck = ReadyAnswer["checks"][number];
 function storageCheck(answer: StorageAnswer): ReadyCheck {
   if (!answer.isReachable) return { check: "storage", result: "fail", detail: answer.detail };
   return { check: "storage", result: "pass", detail: `applied up to ${answer.appliedIndex}` };
+}
+
+/** A node that knows of a lie serves: what the lie is about has stopped, and nothing else. */
+function contradictionsCheck({ contradictions, origins }: NodeStatus): ReadyCheck {
+  const { named, origins: stopped, withheld, differing, evidenceFiles } = contradictions;
+  const says = [
+    ...stopped.map((origin) => `origin ${origin} has stopped: two certificates contradict each other`),
+    ...named.map((nodeId) => `${nodeId} has signed two roots of one size`),
+    ...(withheld.length === 0 ? [] : ["writes wait while the nodes exchange what they have signed"]),
+    ...(differing.length === 0 ? [] : [`${differing.join(", ")} has another tree or other effects`]),
+    ...(evidenceFiles === 0 ? [] : [`files of evidence: ${evidenceFiles}`]),
+  ];
+  if (says.length > 0) return { check: "contradictions", result: "warn", detail: says.join("; ") };
+  return { check: "contradictions", result: "pass", detail: `none in ${origins.length} origins` };
 }
 
 function controlPlaneChecks(answer: StatusAnswer): ReadyCheck[] {
@@ -118,7 +165,7 @@ function controlPlaneChecks(answer: StatusAnswer): ReadyCheck[] {
   if (state !== "running" && checks.length === 0) {
     checks.push({ check: state, result: "fail", detail: `the node is ${state}` });
   }
-  return [connected, ...checks];
+  return [connected, ...checks, contradictionsCheck(answer.status)];
 }
 
 /** Loading goes on when the time is over: the next answer of a node that begins is a better one. */
@@ -128,15 +175,15 @@ async function keysCheck(keys: HandlerDependencies["keys"]): Promise<ReadyCheck>
   return { check: "api_keys", result: "fail", detail: "the table of keys cannot be read in time" };
 }
 
-/** 200, or 503 with the checks that fail, by name. */
+/** 200, or 503 with the checks that fail, by name. One that warns is for people: the node serves. */
 export const getReadiness: Handler = async (_request, { probe, keys, isStopping }) => {
   const [status, storage] = await Promise.all([probe.status(), probe.storage()]);
   const checks = [...controlPlaneChecks(status), storageCheck(storage)];
-  if (checks.every(({ result }) => result === "pass")) checks.push(await keysCheck(keys));
+  if (checks.every(({ result }) => result !== "fail")) checks.push(await keysCheck(keys));
   if (isStopping()) {
     checks.unshift({ check: "stopping", result: "fail", detail: "the process is shutting down" });
   }
-  const isReady = checks.every(({ result }) => result === "pass");
+  const isReady = checks.every(({ result }) => result !== "fail");
   const json: ReadyAnswer = { ready: isReady, checks };
   return { status: isReady ? 200 : 503, json, ...(isReady ? {} : { headers: { "Retry-After": "1" } }) };
 };

@@ -202,6 +202,8 @@ export class FakeNode implements ControlPlane {
         lastError: null,
       },
       origins: [],
+      contradictions: { named: [], origins: [], withheld: [], differing: [], evidence: [], evidenceFiles: 0 },
+      peersCutOff: [],
       incarnation: 1,
       versions: { rules: "1", rules_known: "2", rules_held_back_by: "node-b (1)", entry_version: "1" },
     };

@@ -114,6 +114,66 @@ describe("health", () => {
     expect(reader.prime_root_thk.last_error).toBe(lastError);
   });
 
+  test("what a node holds against others is a warning: it is named, and the node serves", async () => {
+    const own = await startHarness();
+    const other = "cd".repeat(32);
+    const status = own.node.nodeStatus();
+    const origins = [own.origin, other].map((originFingerprint) => {
+      return { originFingerprint, treeSize: 3, certifiedSize: 3, status: "active" as const };
+    });
+    const contradictions = {
+      named: ["node-b"],
+      origins: [own.origin],
+      withheld: [{ originFingerprint: own.origin, treeSize: 3 }],
+      differing: ["node-c"],
+      evidence: ["a.notes"],
+      evidenceFiles: 1,
+    };
+    const peersCutOff = [{ nodeId: "node-b", remainingMs: 1500, offences: { impossible_message: 2 } }];
+    own.node.status = async () => ({ ...status, origins, contradictions, peersCutOff });
+    const ready = await own.send("GET", "/readyz", undefined, NO_KEY);
+    const stranger = await own.send("GET", "/healthz", undefined, NO_KEY);
+    const key = { "x-api-key": own.keyWith("reader", ["read"]) };
+    const reader = healthSchema.parse((await own.send("GET", "/healthz", undefined, key)).json);
+    await own.close();
+    const warnings = readySchema.parse(ready.json).checks.filter(({ result }) => result === "warn");
+    expect([ready.status, readySchema.parse(ready.json).ready, warnings.map(({ check }) => check)]).toEqual([
+      200,
+      true,
+      ["contradictions"],
+    ]);
+    expect(warnings[0]?.detail).toContain(`origin ${own.origin} has stopped`);
+    expect(warnings[0]?.detail).toContain("node-b has signed two roots of one size");
+    // What a write is to name is an origin that takes it.
+    expect(stranger.json).toMatchObject({ status: "degraded", origin_fingerprint: other });
+    expect(stranger.json).not.toHaveProperty("contradictions");
+    expect(reader.contradictions).toEqual({
+      named: ["node-b"],
+      origins: [own.origin],
+      withheld: [{ origin_fingerprint: own.origin, tree_size: 3 }],
+      differing: ["node-c"],
+      evidence: ["a.notes"],
+      evidence_files: 1,
+    });
+    expect(reader.peers_cut_off).toEqual([
+      { node_id: "node-b", remaining_seconds: 2, offences: [{ offence: "impossible_message", count: 2 }] },
+    ]);
+  });
+
+  test.each(["closed", "lost"] as const)("a node whose origin is %s names another one to write to", async (end) => {
+    const own = await startHarness();
+    const other = "cd".repeat(32);
+    const head = { treeSize: 3, certifiedSize: 3 };
+    const origins = [
+      { originFingerprint: own.origin, ...head, status: end },
+      { originFingerprint: other, ...head, status: "active" as const },
+    ];
+    own.node.status = async () => ({ ...own.node.nodeStatus(), origins });
+    const health = await own.send("GET", "/healthz", undefined, NO_KEY);
+    await own.close();
+    expect(health.json).toMatchObject({ origin_fingerprint: other });
+  });
+
   test.each(["fenced", "halted"] as const)("a node that has %s says so, and what it found", async (reason) => {
     const own = await startHarness();
     own.node.refusal = new RefusedError("unavailable", "no connection");

@@ -249,6 +249,31 @@ describe("anchorctl status", () => {
     expect(asked.map(({ authorization }) => authorization)).toEqual(Array(4).fill("Bearer ank_test"));
   });
 
+  test("names what a node that serves holds against others, and the peers that it has cut off", async () => {
+    const detail = `origin ${"ab".repeat(32)} has stopped: two certificates contradict each other; n3 has signed two roots`;
+    const health = {
+      status: "degraded",
+      node_id: "n1",
+      contradictions: { named: ["n3"], origins: ["ab".repeat(32)], evidence: ["x.notes"], evidence_files: 1 },
+      peers_cut_off: [
+        { node_id: "n3", remaining_seconds: 12, offences: [{ offence: "impossible_message", count: 3 }] },
+      ],
+    };
+    const check = { check: "contradictions", result: "warn", detail };
+    const suspicious = await standIn({
+      "/healthz": [{ status: 200, body: health }],
+      "/readyz": [{ status: 200, body: { ready: true, checks: [check] } }],
+    });
+    writeCluster([suspicious]);
+    const { exitCode, stdout } = await runAnchorctl(home, ["status"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/✓ n1/);
+    expect(stdout).toContain(`! ${" ".repeat(15)}contradictions: ${detail}`);
+    expect(stdout).toContain("cut off: n3 for 12 s more (impossible_message 3)");
+    const json: unknown = JSON.parse((await runAnchorctl(home, ["status", "--json"])).stdout);
+    expect(json).toMatchObject({ ready: true, nodes: [{ warnings: [`contradictions: ${detail}`], health }] });
+  });
+
   test("without a key nobody is said not to lead", async () => {
     const open = await standIn({
       "/healthz": [{ status: 200, body: { status: "ok", node_id: "n1" } }],

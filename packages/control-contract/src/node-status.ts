@@ -5,6 +5,32 @@ import { z } from "zod";
 const count = z.int().min(0);
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 
+const nodeName = z.string().min(1).max(32);
+
+/** What a node holds against others; nothing of it keeps the node from serving. */
+const contradictions = z.strictObject({
+  /** Nodes whose cosigner key has signed two roots of one size, as a file here proves. Their signatures count no more here. */
+  named: z.array(nodeName).max(32),
+  /** Origins that have stopped: another certificate than this node's exists. */
+  origins: z.array(hex32).max(1024),
+  /** Sizes that nobody is told `201` for while all nodes exchange what they have signed, for seconds. */
+  withheld: z.array(z.strictObject({ originFingerprint: hex32, treeSize: count })).max(64),
+  /** Peers whose tree or effects differed from this node's in the last seconds. */
+  differing: z.array(nodeName).max(32),
+  /** Names of the files in the folder `evidence` beside the promise file; the first 64. */
+  evidence: z.array(z.string().max(255)).max(64),
+  /** How many there are. */
+  evidenceFiles: count,
+});
+
+/** A peer that this node does not listen to for a while. */
+const peerCutOff = z.strictObject({
+  nodeId: nodeName,
+  remainingMs: z.number().min(0),
+  /** What it has done since this process began, by kind. */
+  offences: z.record(z.string().min(1).max(64), count),
+});
+
 const failingCheck = z.strictObject({ check: z.string().min(1).max(64), detail: z.string().max(1000) });
 
 export const nodeStatusSchema = z.strictObject({
@@ -36,7 +62,18 @@ export const nodeStatusSchema = z.strictObject({
     expiresAtS: count,
     lastError: z.string().max(1000).nullable(),
   }),
-  origins: z.array(z.strictObject({ originFingerprint: hex32, treeSize: count, certifiedSize: count })).max(1024),
+  origins: z
+    .array(
+      z.strictObject({
+        originFingerprint: hex32,
+        treeSize: count,
+        certifiedSize: count,
+        status: z.enum(["active", "closed", "lost"]),
+      }),
+    )
+    .max(1024),
+  contradictions,
+  peersCutOff: z.array(peerCutOff).max(32),
   /** What the walk over the node's own tables has done since the process began. Absent: there is none. */
   scrub: z.strictObject({ rows: count, passes: count, lastPassAtMs: count.nullable(), differences: count }).optional(),
   /** Rises by one at every start of the node. */

@@ -51,7 +51,16 @@ export const status: NodeStatus = {
     expiresAtS: 2_000_000_000,
     lastError: "no leader",
   },
-  origins: [{ originFingerprint: "cd".repeat(32), treeSize: 3, certifiedSize: 2 }],
+  origins: [{ originFingerprint: "cd".repeat(32), treeSize: 3, certifiedSize: 2, status: "active" }],
+  contradictions: {
+    named: ["b"],
+    origins: ["cd".repeat(32)],
+    withheld: [{ originFingerprint: "cd".repeat(32), treeSize: 3 }],
+    differing: ["c"],
+    evidence: ["cdcdcdcdcdcdcdcd-3-0000000000000000-1111111111111111.notes"],
+    evidenceFiles: 1,
+  },
+  peersCutOff: [{ nodeId: "b", remainingMs: 1500, offences: { impossible_message: 2 } }],
   incarnation: 7,
   versions: { service: "4.2.0" },
 };

@@ -149,16 +149,16 @@ function certificationMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
   });
   gauge("leaves", "Leaves in all trees of this node", () => node.session?.state.nextSequence ?? 0);
   gauge("contradicting_peers", "Peers whose tree or effect chain differed from this node's in the last 10 s", () => {
-    return node.session?.truth.divergence.peers.length ?? 0;
+    return node.session?.truth.view().differing.length ?? 0;
   });
   gauge("named_signers", "Active nodes whose key has signed two roots of one size", () => {
-    return node.session?.truth.comparison.view.named.length ?? 0;
+    return node.session?.truth.view().named.length ?? 0;
   });
   gauge("contradicted_origins", "Origins of which a certificate exists that contradicts this node's", () => {
-    return node.session?.truth.comparison.view.contradicted.length ?? 0;
+    return node.session?.truth.view().origins.length ?? 0;
   });
   gauge("evidence_files", "Files of evidence that this node keeps", () => {
-    return node.session?.truth.comparison.view.evidence ?? 0;
+    return node.session?.truth.view().evidenceFiles ?? 0;
   });
   gauge("clock_ahead_seconds", "How far this node's clock is ahead of the cluster's median", () => {
     return (node.session?.clockGuard.aheadOfMedianMs() ?? 0) / 1000;

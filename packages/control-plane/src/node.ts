@@ -137,6 +137,7 @@ export class ControlPlaneNode {
       serving: this.#serving,
       primeRootThk: this.rootSync.summary(),
       incarnation: this.#incarnation,
+      peersCutOff: this.offences.view(),
       scrub: this.scrub?.counts ?? null,
     });
   }

@@ -2,6 +2,7 @@ import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { NodeIdentity } from "./identity.ts";
 import type { ScrubCounts } from "./scrub/scrub.ts";
+import { NO_CONTRADICTIONS } from "./session/session-comparison.ts";
 import type { Session } from "./session/session.ts";
 
 /** Versions of this program and of the public contract. */
@@ -13,6 +14,7 @@ export interface StatusView {
   readonly serving: NodeStatus["serving"];
   readonly primeRootThk: NodeStatus["primeRootThk"];
   readonly incarnation: number;
+  readonly peersCutOff: NodeStatus["peersCutOff"];
   /** null: nothing is scrubbed. */
   readonly scrub: ScrubCounts | null;
 }
@@ -28,7 +30,8 @@ export const NO_RAFT: NodeStatus["raft"] = {
 };
 
 /** What this node says of itself: to its api process, to operators, to peers. */
-export function nodeStatus({ identity, session, serving, primeRootThk, incarnation, scrub }: StatusView): NodeStatus {
+export function nodeStatus(view: StatusView): NodeStatus {
+  const { identity, session, serving, primeRootThk, incarnation, peersCutOff, scrub } = view;
   const failing = [...serving.failing, ...(session === null ? [] : sessionChecks(session))];
   return {
     nodeId: identity.nodeId,
@@ -38,6 +41,8 @@ export function nodeStatus({ identity, session, serving, primeRootThk, incarnati
     serving: { state: serving.state, failing },
     primeRootThk,
     origins: session === null ? [] : originSizes(session),
+    contradictions: session?.truth.view() ?? NO_CONTRADICTIONS,
+    peersCutOff,
     incarnation,
     ...(scrub === null ? {} : { scrub: scrubStatus(scrub) }),
     versions: session === null ? VERSIONS : { ...VERSIONS, ...session.upkeep.versions() },
@@ -73,9 +78,10 @@ function sessionChecks(session: Session): NodeStatus["serving"]["failing"] {
 }
 
 function originSizes({ state, certifier }: Session): NodeStatus["origins"] {
-  return [...state.origins.values()].map(({ originFingerprint, tree }) => ({
+  return [...state.origins.values()].map(({ originFingerprint, status, tree }) => ({
     originFingerprint: bytesToHex(originFingerprint),
     treeSize: tree.size,
     certifiedSize: certifier.heldOf(originFingerprint)?.treeSize ?? 0,
+    status,
   }));
 }

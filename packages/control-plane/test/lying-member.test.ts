@@ -69,6 +69,13 @@ describe("a leader of three that gives one follower other bytes", () => {
     for (const node of [...told, victim]) {
       expect(namedBy(node)).toEqual([liar.nodeId]);
       expect(viewOf(node)).toMatchObject({ named: [liar.nodeId], contradicted: [bytesToHex(origin)] });
+      const evidence = [...node.evidence.keys()].toSorted();
+      expect(node.live().truth.view()).toMatchObject({
+        named: [liar.nodeId],
+        origins: [bytesToHex(origin)],
+        evidence,
+        evidenceFiles: evidence.length,
+      });
       expect(node.end).toBeNull();
     }
   });
@@ -169,6 +176,13 @@ describe("a follower that signs another tree than everybody else", () => {
     void slow.then(() => (isAnswered = true));
     await cluster.time.advance(1500);
     expect(isAnswered).toBe(false);
+    const originFingerprint = bytesToHex(origin);
+    expect(first.live().truth.view()).toMatchObject({
+      named: [],
+      origins: [],
+      withheld: [{ originFingerprint, treeSize: first.live().state.origins.get(originFingerprint)?.tree.size }],
+      differing: [victim.nodeId],
+    });
     await cluster.time.advance(1000);
     expect(await slow).toMatchObject({ finality: "certified" });
     // It is known to differ now: nobody waits for it again.
@@ -206,6 +220,24 @@ describe("an origin that has stopped", () => {
     const held = honest.live().certifier.heldOf(origin);
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).not.toContain(liar.nodeId);
     expect(trustRootsOf(honest.live().state)).toHaveLength(2);
+    expect(viewOf(honest).named).toEqual([liar.nodeId]);
+  });
+
+  test("names nobody any more who is not to be believed", async () => {
+    const { cluster, ceremony, liar, victim, told } = await lied(["a", "b", "c"]);
+    const [honest] = told as [MemoryNode];
+    void cluster.submit(victim, eventCommand(honest.identity.originFingerprint, 1));
+    await cluster.time.advance(2000);
+    cluster.crash(liar);
+    await cluster.until(() => cluster.leader() !== null, "another leader");
+    const { card } = newcomer(ceremony, honest.identity, "d");
+    const next = nextTrustRoot(ceremony, honest.live().state, { distrust: [liar.nodeId], actives: [card] });
+    const applied = cluster.submit(honest, next);
+    await cluster.time.advance(6000);
+    expect(await applied).toMatchObject({ kind: "decided", outcome: { kind: "applied" } });
+    // Its key counts in nothing; the files stay, and prove what it did.
+    expect(viewOf(honest)).toMatchObject({ named: [], contradicted: [] });
+    expect(honest.evidence.size).toBeGreaterThan(0);
   });
 });
 

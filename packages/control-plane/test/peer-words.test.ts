@@ -51,9 +51,13 @@ describe("one lying member", () => {
     for (const node of honest) {
       expect(node.offences?.countOf(liar.nodeId, "impossible_message")).toBe(1);
       expect(node.live().judgeHello(liar.live().hello())).toMatchObject({ accepted: false, code: "cut_off" });
+      expect(node.offences?.view()).toEqual([
+        { nodeId: liar.nodeId, remainingMs: expect.any(Number), offences: { impossible_message: 1 } },
+      ]);
     }
     await cluster.time.advance(1000);
     expect(honest.map((node) => node.live().judgeHello(liar.live().hello()).accepted)).toEqual([true, true, true]);
+    expect(honest.map(({ offences }) => offences?.view())).toEqual([[], [], []]);
   });
 
   test("stops nobody by saying that it forgot", async () => {

@@ -75,7 +75,7 @@ function failing(node: MemoryNode): readonly string[] {
   const { identity } = node;
   const serving: Parameters<typeof nodeStatus>[0]["serving"] = { state: "running", failing: [] };
   const primeRootThk = {} as never;
-  const view = { identity, session: node.live(), serving, primeRootThk, incarnation: 1, scrub: null };
+  const view = { identity, session: node.live(), serving, primeRootThk, incarnation: 1, peersCutOff: [], scrub: null };
   return nodeStatus(view).serving.failing.map(({ check }) => check);
 }
 

@@ -131,4 +131,12 @@ export type {
   VerifiedGrant,
   VerifiedItem,
 } from "./authority-answers.ts";
-export type { Health, Limits, Readiness, RootSync, TrustRootAnswer, TrustRootVersion } from "./node-answers.ts";
+export type {
+  Health,
+  Limits,
+  PeerCutOff,
+  Readiness,
+  RootSync,
+  TrustRootAnswer,
+  TrustRootVersion,
+} from "./node-answers.ts";

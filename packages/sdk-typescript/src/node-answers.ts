@@ -43,6 +43,22 @@ export interface Health {
     readonly commitIndex: number;
     readonly appliedIndex: number;
   } | null;
+  /** What the node holds against others. null: only a key with `read` is told. */
+  readonly contradictions: {
+    /** Nodes whose key has signed two roots of one size. */
+    readonly named: readonly string[];
+    /** Origins that have stopped: another certificate than the node's exists. */
+    readonly origins: readonly string[];
+    /** Sizes that wait while all nodes exchange what they have signed. */
+    readonly withheld: readonly { readonly originFingerprint: string; readonly treeSize: number }[];
+    /** Peers whose tree or effects differed in the last seconds. */
+    readonly differing: readonly string[];
+    /** Names of files, the first 64. */
+    readonly evidence: readonly string[];
+    readonly evidenceFiles: number;
+  } | null;
+  /** Peers that the node does not listen to for a while. null: only a key with `read` is told. */
+  readonly peersCutOff: readonly PeerCutOff[] | null;
   /** null: the node cannot say yet, or is of a release that does not. */
   readonly versions: {
     readonly apiContract: string;
@@ -59,11 +75,19 @@ export interface Health {
   };
 }
 
+export interface PeerCutOff {
+  readonly nodeId: string;
+  readonly remainingSeconds: number;
+  /** What it has done since the node's process began. */
+  readonly offences: readonly { readonly offence: string; readonly count: number }[];
+}
+
 export interface Readiness {
   readonly ready: boolean;
   readonly checks: readonly {
     readonly check: string;
-    readonly result: "pass" | "fail";
+    /** `warn`: the node serves, and somebody should look. */
+    readonly result: "pass" | "warn" | "fail";
     readonly detail: string;
   }[];
 }
@@ -141,6 +165,25 @@ export const readHealth = record<Health>({
       appliedIndex: readCount,
     }),
   ),
+  contradictions: optional(
+    record<NonNullable<Health["contradictions"]>>({
+      named: listOf(readText),
+      origins: listOf(readHex32),
+      withheld: listOf(record({ originFingerprint: readHex32, treeSize: readCount })),
+      differing: listOf(readText),
+      evidence: listOf(readText),
+      evidenceFiles: readCount,
+    }),
+  ),
+  peersCutOff: optional(
+    listOf(
+      record<PeerCutOff>({
+        nodeId: readText,
+        remainingSeconds: readNumber,
+        offences: listOf(record({ offence: readText, count: readCount })),
+      }),
+    ),
+  ),
   versions: record<Health["versions"]>({
     apiContract: readText,
     lockedCode: readText,
@@ -155,7 +198,7 @@ export const readHealth = record<Health>({
 export const readReadiness = record<Readiness>({
   ready: readFlag,
   checks: listOf(
-    record<Readiness["checks"][number]>({ check: readText, result: oneOf(["pass", "fail"]), detail: readText }),
+    record<Readiness["checks"][number]>({ check: readText, result: oneOf(["pass", "warn", "fail"]), detail: readText }),
   ),
 });
 

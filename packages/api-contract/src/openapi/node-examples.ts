@@ -24,6 +24,15 @@ function health(shown: Shown): object {
       last_error: null,
     },
     raft: { role: "follower", term: 3, leader: "n2", commit_index: 12, applied_index: 12 },
+    contradictions: {
+      named: [],
+      origins: [],
+      withheld: [{ origin_fingerprint: shown.origin, tree_size: 12 }],
+      differing: ["n3"],
+      evidence: ["0f1e2d3c4b5a6978-12-1122334455667788-99aabbccddeeff00.notes"],
+      evidence_files: 1,
+    },
+    peers_cut_off: [{ node_id: "n3", remaining_seconds: 4, offences: [{ offence: "impossible_message", count: 3 }] }],
     versions: {
       api_contract: "4.2",
       locked_code: "V4.2",

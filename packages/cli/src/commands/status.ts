@@ -23,6 +23,8 @@ interface NodeState {
   readonly health: Readonly<Record<string, unknown>> | null;
   /** Checks that fail, or why there was no answer. */
   readonly failing: readonly string[];
+  /** Checks that warn: the node serves, and a person should look. */
+  readonly warnings: readonly string[];
   /** Of the node's TLS listener, Unix milliseconds; null: it has none that is known here. */
   readonly certificateExpiresMs: number | null;
 }
@@ -56,6 +58,7 @@ export async function statusCommand(options: StatusOptions, target: Target, prin
         api_url: node.apiUrl,
         ready: node.isReady,
         failing: node.failing,
+        warnings: node.warnings,
         lag: lagOf(node, cluster),
         certificate_expires_at: node.certificateExpiresMs === null ? null : timeText(node.certificateExpiresMs),
         health: node.health,
@@ -76,10 +79,11 @@ async function stateOf(apiUrl: string, apiKey: string | null, controlAddress: st
     answerOf(service, "/readyz"),
     expiryOf(apiUrl, controlAddress),
   ]);
-  const node = { apiUrl, certificateExpiresMs };
+  const node = { apiUrl, certificateExpiresMs, warnings: [] };
   if (typeof health === "string") return { ...node, isReady: false, health: null, failing: [health] };
   if (typeof ready === "string") return { ...node, isReady: false, health: health.body, failing: [ready] };
-  return { ...node, isReady: ready.status === 200, health: health.body, failing: failingChecks(ready) };
+  const [failing, warnings] = [checksThat("fail", ready), checksThat("warn", ready)];
+  return { ...node, isReady: ready.status === 200, health: health.body, failing, warnings };
 }
 
 /** Of the control plane, where its address is known, else of the API if that has TLS. */
@@ -98,11 +102,15 @@ async function answerOf(service: Service, path: string): Promise<Answer | string
   }
 }
 
-function failingChecks({ body }: Answer): readonly string[] {
-  const checks: readonly unknown[] = Array.isArray(body.checks) ? body.checks : [];
-  return checks.flatMap((check) =>
-    isRecord(check) && check.result === "fail" ? [`${word(check.check)}: ${word(check.detail)}`] : [],
+function checksThat(result: "fail" | "warn", { body }: Answer): readonly string[] {
+  return recordsOf(body.checks).flatMap((check) =>
+    check.result === result ? [`${word(check.check)}: ${word(check.detail)}`] : [],
   );
+}
+
+function recordsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  return items.filter(isRecord);
 }
 
 function sectionOf(
@@ -148,10 +156,22 @@ function printNode(printer: Printer, node: NodeState, cluster: ClusterState, now
   printer.check(isReady ? "pass" : "fail", name, health === null ? apiUrl : `${apiUrl}  ${raftText}${rootSync}`);
   // One that has ended for good waits for a person; whatever else fails may pass.
   for (const reason of failing) printer.check(/^(?:fenced|halted): /u.test(reason) ? "fail" : "warn", "", reason);
+  for (const warning of node.warnings) printer.check("warn", "", warning);
+  for (const peer of recordsOf(health?.peers_cut_off)) printCutOff(printer, peer);
   printRules(printer, sectionOf(node, "versions"));
   if (certificateExpiresMs !== null) printExpiry(printer, "certificate", certificateExpiresMs, nowMs);
   const trustRootExpiresMs = Date.parse(typeof sync.expires_at === "string" ? sync.expires_at : "");
   if (!Number.isNaN(trustRootExpiresMs)) printExpiry(printer, "trust root", trustRootExpiresMs, nowMs);
+}
+
+/** A peer that the node does not listen to, and why: its word, which nothing proves, costs that peer alone. */
+function printCutOff(printer: Printer, peer: Readonly<Record<string, unknown>>): void {
+  const why = recordsOf(peer.offences).map(({ offence, count }) => `${word(offence)} ${word(count)}`);
+  printer.check(
+    "warn",
+    "",
+    `cut off: ${word(peer.node_id)} for ${word(peer.remaining_seconds)} s more (${why.join(", ")})`,
+  );
 }
 
 /** By which rules the node decides, and for whom higher ones wait. */

@@ -12,7 +12,7 @@ import {
   quorumPolicyOf,
 } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "../environment.ts";
-import { isGoodCosignature, judgingRoot } from "./certificates.ts";
+import { isActive, isGoodCosignature, judgingRoot } from "./certificates.ts";
 import { type EvidenceFiles, contradictionText, contradictionsIn, evidenceName } from "./evidence.ts";
 import { type Dispute, Head, Heads } from "./heads.ts";
 
@@ -49,8 +49,10 @@ export interface ComparisonView {
   readonly named: readonly string[];
   /** Origins of which another certificate than this node's exists, in hex. */
   readonly contradicted: readonly string[];
-  /** Files of evidence. */
-  readonly evidence: number;
+  /** Sizes for which nobody is told `201` now. */
+  readonly withheld: readonly { readonly originFingerprint: OriginFingerprint; readonly treeSize: number }[];
+  /** Names of files of evidence. */
+  readonly evidence: readonly string[];
 }
 
 /**
@@ -89,9 +91,17 @@ export class Comparison {
   }
 
   get view(): ComparisonView {
-    const nodes = trustRootsOf(this.#options.state).at(-1)?.trustRoot.nodes ?? [];
-    const named = nodes.filter(({ cosignerVkey }) => this.#isNamedKey(cosignerVkey)).map(({ nodeId }) => nodeId);
-    return { named, contradicted: [...this.#stopped].sort(), evidence: this.#kept.size };
+    const root = trustRootsOf(this.#options.state).at(-1)?.trustRoot;
+    // Whoever has left cosigns nothing any more.
+    const named = (root?.nodes ?? []).filter(({ nodeId, cosignerVkey }) => {
+      return root !== undefined && isActive(root, nodeId) && this.#isNamedKey(cosignerVkey);
+    });
+    return {
+      named: named.map(({ nodeId }) => nodeId),
+      contradicted: [...this.#stopped].sort(),
+      withheld: [...this.#open].filter(({ dispute }) => dispute?.withholds === true),
+      evidence: [...this.#kept.keys()].sort(),
+    };
   }
 
   /** Whether the node's key, as this trust root lists it, has signed two roots of one size. */
@@ -175,7 +185,8 @@ export class Comparison {
     const before = [...this.#stopped];
     this.#kept = kept;
     this.#prove();
-    this.#options.logger.warn("evidence_changed", { ...this.view });
+    const { named, contradicted, evidence } = this.view;
+    this.#options.logger.warn("evidence_changed", { named, contradicted, files: evidence.length });
     this.#releaseAll(before);
   }
 

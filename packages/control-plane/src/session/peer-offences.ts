@@ -1,3 +1,4 @@
+import type { NodeStatus } from "@event-anchoring/control-contract";
 import type { Clock, Logger } from "../environment.ts";
 
 /**
@@ -58,6 +59,14 @@ export class PeerOffences {
   cutOffMs(peer: string): number {
     const standing = this.#peers.get(peer);
     return standing === undefined ? 0 : Math.max(0, standing.lastMs + standing.pauseMs - this.#clock.monotonicMs());
+  }
+
+  /** Those that are not listened to now. */
+  view(): NodeStatus["peersCutOff"] {
+    return [...this.#peers].flatMap(([nodeId, { counts }]) => {
+      const remainingMs = this.cutOffMs(nodeId);
+      return remainingMs === 0 ? [] : [{ nodeId, remainingMs, offences: Object.fromEntries(counts) }];
+    });
   }
 
   countOf(peer: string, offence: PeerOffence): number {

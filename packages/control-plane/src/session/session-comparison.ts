@@ -1,12 +1,26 @@
-import type { PeerCosignature } from "@event-anchoring/control-contract";
+import type { NodeStatus, PeerCosignature } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
-import type { OriginFingerprint } from "@event-anchoring/protocol";
+import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { isActive } from "../certification/certificates.ts";
 import { Comparison, originContradicted } from "../certification/comparison.ts";
 import { Divergence, Effects } from "../certification/divergence.ts";
 import { endOfError } from "./end-of-error.ts";
 import type { Session } from "./session.ts";
 import type { SessionEnd, SessionOptions } from "./session-options.ts";
+
+/** As many as a status holds. */
+const NODES_SHOWN_MAX = 32;
+const SHOWN_MAX = 64;
+
+/** What a node without a session holds against others. */
+export const NO_CONTRADICTIONS: NodeStatus["contradictions"] = {
+  named: [],
+  origins: [],
+  withheld: [],
+  differing: [],
+  evidence: [],
+  evidenceFiles: 0,
+};
 
 /** What a session does about nodes that differ from it. */
 export class SessionComparison {
@@ -49,6 +63,22 @@ export class SessionComparison {
         return isActive(root, nodeId) && !this.comparison.isNamed(root, nodeId);
       },
     });
+  }
+
+  /** For people, and for what they look at. */
+  view(): NodeStatus["contradictions"] {
+    const { named, contradicted, withheld, evidence } = this.comparison.view;
+    return {
+      named: named.slice(0, NODES_SHOWN_MAX),
+      origins: [...contradicted],
+      withheld: withheld.slice(0, SHOWN_MAX).map(({ originFingerprint, treeSize }) => ({
+        originFingerprint: bytesToHex(originFingerprint),
+        treeSize,
+      })),
+      differing: this.divergence.peers.slice(0, NODES_SHOWN_MAX),
+      evidence: evidence.slice(0, SHOWN_MAX),
+      evidenceFiles: evidence.length,
+    };
   }
 
   /** The effect chain of this node, at the end of an entry whose certify point it is. */

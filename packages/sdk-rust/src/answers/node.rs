@@ -50,6 +50,12 @@ pub struct Health {
     /// answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raft: Option<RaftStatus>,
+    /// What the node holds against others. `None`: it is told to a key with `read` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradictions: Option<Contradictions>,
+    /// Peers that the node does not listen to now. `None`: it is told to a key with `read` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peers_cut_off: Option<Vec<PeerCutOff>>,
     /// Of what.
     pub versions: Versions,
 }
@@ -92,6 +98,56 @@ pub struct RaftStatus {
     pub commit_index: u64,
     /// Applied up to here.
     pub applied_index: u64,
+}
+
+/// What a node holds against others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Contradictions {
+    /// Nodes whose key has signed two roots of one size.
+    pub named: Vec<String>,
+    /// Origins that have stopped: another certificate than the node's exists.
+    pub origins: Vec<OriginFingerprint>,
+    /// Sizes that wait while all nodes exchange what they have signed.
+    pub withheld: Vec<WithheldSize>,
+    /// Peers whose tree or effects differed in the last seconds.
+    pub differing: Vec<String>,
+    /// Names of files, the first 64.
+    pub evidence: Vec<String>,
+    /// How many there are.
+    pub evidence_files: u64,
+}
+
+/// A size that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WithheldSize {
+    /// Of this origin.
+    pub origin_fingerprint: OriginFingerprint,
+    /// The size.
+    pub tree_size: u64,
+}
+
+/// A peer that a node does not listen to for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PeerCutOff {
+    /// Which one.
+    pub node_id: String,
+    /// From now on.
+    pub remaining_seconds: f64,
+    /// What it has done since the node's process began.
+    pub offences: Vec<Offence>,
+}
+
+/// What no node does that keeps its promises.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Offence {
+    /// Its kind.
+    pub offence: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// What a node speaks.

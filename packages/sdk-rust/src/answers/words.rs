@@ -36,6 +36,8 @@ open_words!(
         Pass = "pass",
         /// It does not.
         Fail = "fail",
+        /// Of a node's readiness alone: it serves, and somebody should look.
+        Warn = "warn",
         /// It was not, or could not be, made.
         NotChecked = "not_checked",
     }

@@ -31,8 +31,11 @@ from .heads import (
 )
 from .hexes import Hex32, Hex64
 from .node import (
+    Contradictions,
     Health,
     Limits,
+    Offence,
+    PeerCutOff,
     RaftStatus,
     Ready,
     ReadyCheck,
@@ -40,6 +43,7 @@ from .node import (
     TrustRootAnswer,
     TrustRootDocument,
     Versions,
+    WithheldSize,
 )
 from .records import (
     ActiveClaim,
@@ -98,6 +102,7 @@ __all__ = [
     "ClaimAnchor",
     "Consistency",
     "ConsistencyFrom",
+    "Contradictions",
     "Cosigner",
     "Created",
     "CreatedBatch",
@@ -114,6 +119,8 @@ __all__ = [
     "Latest",
     "LatestBrief",
     "Limits",
+    "Offence",
+    "PeerCutOff",
     "PointedAnchor",
     "Position",
     "Problem",
@@ -145,4 +152,5 @@ __all__ = [
     "VerifiedItem",
     "VerifiedSummary",
     "Versions",
+    "WithheldSize",
 ]

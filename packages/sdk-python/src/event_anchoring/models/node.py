@@ -59,6 +59,52 @@ class RaftStatus:
 
 
 @dataclass(frozen=True)
+class WithheldSize:
+    """A size of an origin that waits while all nodes exchange what they have signed."""
+
+    origin_fingerprint: Hex32
+    tree_size: int
+
+
+@dataclass(frozen=True)
+class Contradictions:
+    """What a node holds against others.
+
+    Attributes:
+        named: nodes whose key has signed two roots of one size.
+        origins: those that have stopped: another certificate than the node's exists.
+        withheld: sizes that wait, for seconds.
+        differing: peers whose tree or effects differed in the last seconds.
+        evidence: names of files, the first 64.
+        evidence_files: how many there are.
+    """
+
+    named: Tuple[str, ...]
+    origins: Tuple[Hex32, ...]
+    withheld: Tuple[WithheldSize, ...]
+    differing: Tuple[str, ...]
+    evidence: Tuple[str, ...]
+    evidence_files: int
+
+
+@dataclass(frozen=True)
+class Offence:
+    """What a peer has done that no node does which keeps its promises, and how often."""
+
+    offence: str
+    count: int
+
+
+@dataclass(frozen=True)
+class PeerCutOff:
+    """A peer that a node does not listen to for a while."""
+
+    node_id: str
+    remaining_seconds: float
+    offences: Tuple[Offence, ...]
+
+
+@dataclass(frozen=True)
 class Versions:
     """What a node runs. None: it cannot say yet, or is of a release that does not.
 
@@ -90,11 +136,15 @@ class Health:
     versions: Versions
     raft: Optional[RaftStatus] = None
     """How the node takes part in consensus; None: it is told to a key with `read` alone."""
+    contradictions: Optional[Contradictions] = None
+    """What the node holds against others; None: it is told to a key with `read` alone."""
+    peers_cut_off: Optional[Tuple[PeerCutOff, ...]] = None
+    """Peers that the node does not listen to now; None: it is told to a key with `read` alone."""
 
 
 @dataclass(frozen=True)
 class ReadyCheck:
-    """One check of readiness: `pass` or `fail`."""
+    """One check of readiness: `pass`, `fail`, or `warn`: the node serves, and somebody should look."""
 
     check: str
     result: str
