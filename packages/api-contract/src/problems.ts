@@ -157,7 +157,9 @@ const LOOKUP_PROBLEMS = {
     status: 409,
     title: "Never certified",
     detail: "The origin was lost before a certificate covered this anchor: no receipt of it will ever exist.",
-    when: "For the last anchors of an origin that was given up, in a restore or by the root keys. They are `committed` for good.",
+    when:
+      "For the last anchors of an origin that was given up, in a restore or by the root keys. They are `committed` " +
+      "for good.",
   },
   from_size_ahead: {
     status: 409,
@@ -316,9 +318,9 @@ const UNAVAILABLE_PROBLEMS = {
     status: 503,
     title: "Origin contradicted",
     detail:
-      "Two certificates of an origin that is named here contradict each other. Nothing is written to it until the holders " +
-      "of the root keys have decided; other origins go on. What has stopped is in /readyz and anchorctl status, what to " +
-      "do in docs/operating/contradictions.md.",
+      "Two certificates of an origin that is named here contradict each other. Nothing is written to it until the " +
+      "holders of the root keys have decided; other origins go on. What has stopped is in /readyz and anchorctl " +
+      "status, what to do in docs/operating/contradictions.md.",
     when: "A quorum has signed another tree of the origin than this node's. Other origins go on.",
   },
   clock_unsafe: {

@@ -250,7 +250,7 @@ describe("anchorctl status", () => {
   });
 
   test("names what a node that serves holds against others, and the peers that it has cut off", async () => {
-    const detail = `origin ${"ab".repeat(32)} has stopped: two certificates contradict each other; n3 has signed two roots`;
+    const detail = `origin ${"ab".repeat(32)} has stopped; n3 has signed two roots of one size`;
     const health = {
       status: "degraded",
       node_id: "n1",

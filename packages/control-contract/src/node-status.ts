@@ -9,7 +9,7 @@ const nodeName = z.string().min(1).max(32);
 
 /** What a node holds against others; nothing of it keeps the node from serving. */
 const contradictions = z.strictObject({
-  /** Nodes whose cosigner key has signed two roots of one size, as a file here proves. Their signatures count no more here. */
+  /** Nodes whose cosigner key has signed two roots of one size, as a file here proves. They count no more here. */
   named: z.array(nodeName).max(32),
   /** Origins that have stopped: another certificate than this node's exists. */
   origins: z.array(hex32).max(1024),

@@ -57,7 +57,7 @@ function recordedSize(origin: OriginState, draft: DecisionDraft): number {
 /**
  * Records a certificate if recorded size < its size ≤ own size and a quorum of distinct active keys of the version that
  * judges this size has signed it. Judged before the groups of the entry: own size is that of the entry before. Of a
- * lost origin nothing more is recorded: the certificate that the log holds when it is lost is its last one, on every node.
+ * lost origin nothing more is recorded: the certificate that the log holds when it is lost is its last one everywhere.
  * @throws LedgerHaltError `certificate_contradicts` if such a quorum signed another root than our own
  */
 export function decideCertificate(certificate: Certificate, draft: DecisionDraft): void {

@@ -4,9 +4,9 @@ import type { TrustRoot, TrustRootNode } from "@event-anchoring/protocol";
 const isOfGroup = ({ status }: TrustRootNode): boolean => status === "active" || status === "learner";
 
 /**
- * An epoch is raised by restoring the whole cluster. The group of the new epoch is a new one: whoever was in the old one
- * may remember what the backup does not, and may not come back; nor does an origin of it stay active. Within an epoch
- * an origin may be given up (`lost`) like anything else that the root keys decide. Verifiers do not ask for this,
+ * An epoch is raised by restoring the whole cluster. The group of the new epoch is a new one: whoever was in the old
+ * one may remember what the backup does not, and may not come back; nor does an origin of it stay active. Within an
+ * epoch an origin may be given up (`lost`) like anything else that the root keys decide. Verifiers do not ask for this,
  * because any version that the root keys have signed counts; whoever writes, signs or puts a version into force does.
  * @returns what is wrong with the step from one version to the next; null: nothing
  */
