@@ -1,6 +1,6 @@
 /** Whether an act was authorised: the question that the ledger is there to answer. docs/PROTOCOL.md, "Authority". */
 import { LEAF_KIND, bytesToHex, equalBytes, isZero, toAnchorId } from "@event-anchoring/protocol";
-import type { AnchorId, Leaf } from "@event-anchoring/protocol";
+import type { AnchorId, ClaimLeaf, GrantLeaf, Leaf } from "@event-anchoring/protocol";
 import { chainOf, linkForceAt } from "./chain-force.ts";
 import type { AsOf } from "./checks.ts";
 import { parentLinkFault } from "./delegation.ts";
@@ -68,7 +68,7 @@ type Found<R> =
 function recordOf<R extends ClaimRecord | GrantRecord>(
   anchorId: AnchorId,
   fact: AnchorFact | undefined,
-  kind: 2 | 3,
+  kind: (ClaimLeaf | GrantLeaf)["kind"],
   lookUp: (sequence: number) => R | null,
 ): Found<R> {
   const missing: AuthorityReason = { code: "records_not_loaded", anchorId, sequence: null };

@@ -36,7 +36,12 @@ function differs(record: ClaimRecord | GrantRecord, field: string): string {
 }
 
 /** How an ending that the record states is not one, or null. An ending after `at` is not looked at. */
-function endingFault(record: ClaimRecord | GrantRecord, kind: 2 | 3, leaves: LeafRows, at: AsOf): string | null {
+function endingFault(
+  record: ClaimRecord | GrantRecord,
+  kind: (ClaimLeaf | GrantLeaf)["kind"],
+  leaves: LeafRows,
+  at: AsOf,
+): string | null {
   const { revokedAt, supersededAt, sequence } = record;
   if (revokedAt !== null && revokedAt <= at.sequence) {
     const leaf = leaves.at(revokedAt)?.leaf;

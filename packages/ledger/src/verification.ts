@@ -56,18 +56,18 @@ function checkEventHash(leaf: Leaf, expected: Uint8Array | null): EventCheck {
 export function checkActorSignature(leaf: Leaf, crypto: Crypto): Check<"actor_signature"> {
   const code = "actor_signature";
   switch (leaf.kind) {
-    case 6: {
+    case LEAF_KIND.signedEvent: {
       const isGood = crypto.ed25519Verify(leaf.actorPublicKey, eventActorPayload(leaf), leaf.actorSignature);
       const detail = `key ${bytesToHex(leaf.actorPublicKey)}`;
       return { code, result: isGood ? "pass" : "fail", detail };
     }
-    case 1:
+    case LEAF_KIND.event:
       return { code, result: "not_checked", detail: "an event of kind 1 carries no signature of its actor" };
-    case 0:
-    case 2:
-    case 3:
-    case 4:
-    case 5:
+    case LEAF_KIND.genesis:
+    case LEAF_KIND.claim:
+    case LEAF_KIND.grant:
+    case LEAF_KIND.revocation:
+    case LEAF_KIND.trustRoot:
       return { code, result: "not_checked", detail: `a leaf of kind ${leaf.kind} has no actor` };
     default:
       return assertNever(leaf);

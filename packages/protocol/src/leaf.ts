@@ -21,13 +21,13 @@ export type LeafKind = (typeof LEAF_KIND)[keyof typeof LEAF_KIND];
 
 /** Bytes of a whole leaf, by kind. */
 export const LEAF_BYTES: Readonly<Record<LeafKind, number>> = {
-  0: 179,
-  1: 371,
-  2: 391,
-  3: 463,
-  4: 261,
-  5: 151,
-  6: 467,
+  [LEAF_KIND.genesis]: 179,
+  [LEAF_KIND.event]: 371,
+  [LEAF_KIND.claim]: 391,
+  [LEAF_KIND.grant]: 463,
+  [LEAF_KIND.revocation]: 261,
+  [LEAF_KIND.trustRoot]: 151,
+  [LEAF_KIND.signedEvent]: 467,
 };
 
 /** Why a record was revoked, in the order of their numbers 0 to 5. */
@@ -137,13 +137,13 @@ export interface ActorBody {
   readonly actorSignature: Uint8Array;
 }
 
-export type GenesisLeaf = { readonly kind: 0 } & LeafHeader & GenesisBody;
-export type EventLeaf = { readonly kind: 1 } & LeafHeader & EventBody;
-export type ClaimLeaf = { readonly kind: 2 } & LeafHeader & ClaimBody;
-export type GrantLeaf = { readonly kind: 3 } & LeafHeader & GrantBody;
-export type RevocationLeaf = { readonly kind: 4 } & LeafHeader & RevocationBody;
-export type TrustRootLeaf = { readonly kind: 5 } & LeafHeader & TrustRootBody;
-export type SignedEventLeaf = { readonly kind: 6 } & LeafHeader & EventBody & ActorBody;
+export type GenesisLeaf = { readonly kind: typeof LEAF_KIND.genesis } & LeafHeader & GenesisBody;
+export type EventLeaf = { readonly kind: typeof LEAF_KIND.event } & LeafHeader & EventBody;
+export type ClaimLeaf = { readonly kind: typeof LEAF_KIND.claim } & LeafHeader & ClaimBody;
+export type GrantLeaf = { readonly kind: typeof LEAF_KIND.grant } & LeafHeader & GrantBody;
+export type RevocationLeaf = { readonly kind: typeof LEAF_KIND.revocation } & LeafHeader & RevocationBody;
+export type TrustRootLeaf = { readonly kind: typeof LEAF_KIND.trustRoot } & LeafHeader & TrustRootBody;
+export type SignedEventLeaf = { readonly kind: typeof LEAF_KIND.signedEvent } & LeafHeader & EventBody & ActorBody;
 
 export type Leaf = GenesisLeaf | EventLeaf | ClaimLeaf | GrantLeaf | RevocationLeaf | TrustRootLeaf | SignedEventLeaf;
 
@@ -240,25 +240,25 @@ function writeRevocationBody(writer: ByteWriter, body: RevocationBody): void {
 
 function writeBody(writer: ByteWriter, leaf: Leaf): void {
   switch (leaf.kind) {
-    case 0:
+    case LEAF_KIND.genesis:
       writer.bytes(leaf.clusterId, 32).bytes(leaf.rootThk, 32);
       return;
-    case 1:
+    case LEAF_KIND.event:
       writeEventBody(writer, leaf);
       return;
-    case 2:
+    case LEAF_KIND.claim:
       writeClaimBody(writer, leaf);
       return;
-    case 3:
+    case LEAF_KIND.grant:
       writeGrantBody(writer, leaf);
       return;
-    case 4:
+    case LEAF_KIND.revocation:
       writeRevocationBody(writer, leaf);
       return;
-    case 5:
+    case LEAF_KIND.trustRoot:
       writer.u32(leaf.version).bytes(leaf.rootThk, 32);
       return;
-    case 6:
+    case LEAF_KIND.signedEvent:
       writeEventBody(writer, leaf);
       writer.bytes(leaf.actorPublicKey, 32).bytes(leaf.actorSignature, 64);
       return;
@@ -343,19 +343,19 @@ function readRevocationBody(reader: ByteReader): RevocationBody {
 
 function readBody(reader: ByteReader, kind: LeafKind, header: LeafHeader): Leaf {
   switch (kind) {
-    case 0:
+    case LEAF_KIND.genesis:
       return { kind, ...header, clusterId: reader.bytes(32), rootThk: reader.bytes(32) };
-    case 1:
+    case LEAF_KIND.event:
       return { kind, ...header, ...readEventBody(reader) };
-    case 2:
+    case LEAF_KIND.claim:
       return { kind, ...header, ...readClaimBody(reader) };
-    case 3:
+    case LEAF_KIND.grant:
       return { kind, ...header, ...readGrantBody(reader) };
-    case 4:
+    case LEAF_KIND.revocation:
       return { kind, ...header, ...readRevocationBody(reader) };
-    case 5:
+    case LEAF_KIND.trustRoot:
       return { kind, ...header, version: reader.u32(), rootThk: reader.bytes(32) };
-    case 6: {
+    case LEAF_KIND.signedEvent: {
       const body = readEventBody(reader);
       return {
         kind,

@@ -9,7 +9,7 @@ import { toOriginFingerprint } from "./ids.ts";
 import type { AnchorId } from "./ids.ts";
 import { verifyKnownLines } from "./known-lines.ts";
 import type { NoteRefusalCode, VerifiedLine } from "./known-lines.ts";
-import { anchorIdOf, decodeLeaf } from "./leaf.ts";
+import { LEAF_KIND, anchorIdOf, decodeLeaf } from "./leaf.ts";
 import type { Leaf } from "./leaf.ts";
 import { verifyConsistency, verifyInclusion } from "./merkle.ts";
 import { NoteError, VKEY_TYPE, equalVkeys, parseNote } from "./note.ts";
@@ -17,6 +17,7 @@ import type { SignedNote, Vkey } from "./note.ts";
 import { claimPayload, eventActorPayload, grantPayload, revocationPayload } from "./payloads.ts";
 import type { Receipt } from "./proof.ts";
 import { distinctPolicyLines } from "./quorum.ts";
+import { tag } from "./tags.ts";
 import type { TrustRootChain } from "./trust-root-chain.ts";
 import { findOrigin, quorumPolicyOf } from "./trust-root.ts";
 import type { SignedTrustRoot } from "./trust-root.ts";
@@ -151,21 +152,21 @@ function readLeaf(bytes: Uint8Array): Leaf {
 /** The payload that the leaf's first signer signed; null for kinds that nobody signs. */
 function payloadOf(leaf: Leaf, expected: Uint8Array): Uint8Array | null {
   switch (leaf.kind) {
-    case 0:
-    case 1:
-    case 5:
+    case LEAF_KIND.genesis:
+    case LEAF_KIND.event:
+    case LEAF_KIND.trustRoot:
       return null;
-    case 2:
+    case LEAF_KIND.claim:
       return claimPayload(leaf);
-    case 3:
+    case LEAF_KIND.grant:
       return grantPayload(leaf);
-    case 4: {
+    case LEAF_KIND.revocation: {
       // The signed origin is the target's, which differs from the leaf's own if the target's origin is lost.
-      const start = "event-anchoring/v4.2/revocation".length + 1;
+      const start = tag("revocation").length;
       if (expected.length < start + 32) return null;
       return revocationPayload({ ...leaf, originFingerprint: toOriginFingerprint(expected.slice(start, start + 32)) });
     }
-    case 6:
+    case LEAF_KIND.signedEvent:
       return eventActorPayload(leaf);
     default:
       return assertNever(leaf);
@@ -175,7 +176,7 @@ function payloadOf(leaf: Leaf, expected: Uint8Array): Uint8Array | null {
 function checkContent(steps: StepList, leaf: Leaf, expect: ReceiptExpectation): void {
   const { eventHash, payload } = expect;
   if (eventHash !== undefined) {
-    const own = leaf.kind === 1 || leaf.kind === 6 ? leaf.eventHash : null;
+    const own = leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent ? leaf.eventHash : null;
     const isSame = own !== null && equalBytes(own, eventHash);
     refuseUnless(isSame, "content_differs", `the leaf does not hold the event hash ${bytesToHex(eventHash)}`);
   }

@@ -1,6 +1,7 @@
 /** From what a caller gives to a body that is signed and checked. */
 import { randomUUID } from "node:crypto";
 import {
+  LEAF_KIND,
   claimPayload,
   equalBytes,
   eventActorPayload,
@@ -204,7 +205,7 @@ export async function claimRequest(input: ClaimAnchorInput, origin: Bytes32): Pr
   const { bytes } = prepared.subjectPayload;
   return {
     body: prepared.request(first, second),
-    isRecordedBy: (leaf) => leaf.kind === 2 && equalBytes(claimPayload(leaf), bytes),
+    isRecordedBy: (leaf) => leaf.kind === LEAF_KIND.claim && equalBytes(claimPayload(leaf), bytes),
   };
 }
 
@@ -230,7 +231,7 @@ export async function grantRequest(input: GrantAnchorInput, origin: Bytes32): Pr
   const { bytes } = prepared.grantorPayload;
   return {
     body: prepared.request(first, second),
-    isRecordedBy: (leaf) => leaf.kind === 3 && equalBytes(grantPayload(leaf), bytes),
+    isRecordedBy: (leaf) => leaf.kind === LEAF_KIND.grant && equalBytes(grantPayload(leaf), bytes),
   };
 }
 
@@ -293,7 +294,7 @@ export async function revocationRequest(
     originFingerprint === undefined ? {} : { origin_fingerprint: hex32("originFingerprint", originFingerprint) };
   const { bytes } = prepared.revokerPayload;
   const isRecordedBy = (leaf: Leaf): boolean =>
-    leaf.kind === 4 &&
+    leaf.kind === LEAF_KIND.revocation &&
     (leaf.authority === 0) === (revoker === null) &&
     equalBytes(revocationPayload({ ...leaf, originFingerprint: prepared.fields.targetOriginFingerprint }), bytes);
   return { body: { ...body, ...writesTo }, isRecordedBy };

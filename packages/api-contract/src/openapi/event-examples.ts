@@ -1,5 +1,5 @@
 /** Examples of the routes of events. */
-import { bytesToBase64, bytesToHex, formatProof } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToBase64, bytesToHex, formatProof } from "@event-anchoring/protocol";
 import { problemBody } from "../problems.ts";
 import type { RouteId } from "../routes.ts";
 import { TREE_CHECKS, TRUST_ROOT_VERSION, checks, hopOf, one, passes, requestOf, revocationOf } from "./shown.ts";
@@ -69,7 +69,7 @@ function trace(shown: Shown): object {
     delegation_omitted: 0,
     delegation_next_cursor: null,
     boundary: {
-      scope_hash: grant.kind === 3 ? bytesToHex(grant.scopeHash) : null,
+      scope_hash: grant.kind === LEAF_KIND.grant ? bytesToHex(grant.scopeHash) : null,
       depth: { granted: 1, used: 0, left: 1 },
       window: { not_before: 0, expires_at: 0 },
     },

@@ -1,5 +1,5 @@
 /** Examples of the routes of claims and grants. */
-import { REVOCATION_REASONS, bytesToHex } from "@event-anchoring/protocol";
+import { LEAF_KIND, REVOCATION_REASONS, bytesToHex } from "@event-anchoring/protocol";
 import type { RouteId } from "../routes.ts";
 import type { ExampleRecord } from "./example-ledger.ts";
 import { TREE_CHECKS, checks, hopOf, one, passes, requestOf, revocationOf } from "./shown.ts";
@@ -74,7 +74,7 @@ export function ofRecords(shown: Shown): Partial<Record<RouteId, RouteExamples>>
   const { revoker } = shown.ledger;
   const entityOf = (record: ExampleRecord): string => {
     const leaf = shown.ledger.leaf(record);
-    return leaf.kind === 2 ? bytesToHex(leaf.entityFingerprint) : "";
+    return leaf.kind === LEAF_KIND.claim ? bytesToHex(leaf.entityFingerprint) : "";
   };
   const revocation = shown.ledger.leaf("revocation");
   if (revocation.kind !== 4) throw new RangeError("no revocation");

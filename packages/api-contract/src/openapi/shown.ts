@@ -1,5 +1,5 @@
 /** What examples are made of: the records of one small ledger, as answers show them. */
-import { bytesToHex, nobleCrypto, receiptToJson } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, nobleCrypto, receiptToJson } from "@event-anchoring/protocol";
 import { anchorToJson } from "../anchor-json.ts";
 import type { AnchorJson, ReceiptAnswer } from "../anchor-schema.ts";
 import { formatRfc3339 } from "../rfc3339.ts";
@@ -43,7 +43,7 @@ export class Shown {
 
   anchor(record: ExampleRecord, options: { state?: RecordStateName; isCommitted?: boolean } = {}): AnchorJson {
     const leaf = this.ledger.leaf(record);
-    const isRecord = leaf.kind === 2 || leaf.kind === 3;
+    const isRecord = leaf.kind === LEAF_KIND.claim || leaf.kind === LEAF_KIND.grant;
     return anchorToJson({
       leaf,
       anchorId: this.ledger.id(record),
@@ -116,7 +116,7 @@ export function hopOf(shown: Shown): object {
     grant: shown.anchor("grant"),
     grantor_claim: shown.anchor("organisation"),
     grantee_claim: shown.anchor("agent"),
-    witness_public_key: leaf.kind === 3 ? bytesToHex(leaf.witnessPublicKey) : null,
+    witness_public_key: leaf.kind === LEAF_KIND.grant ? bytesToHex(leaf.witnessPublicKey) : null,
     witness_is_grantee: false,
   };
 }
