@@ -30,9 +30,12 @@ import {
   signRoot,
   takeBackup,
   untilReady,
+  withAllScopes,
 } from "./restored-cluster.ts";
 
 const WRITERS = 2;
+/** Of the key with which an embedded cluster begins. */
+const KEY_LABEL = "embedded default";
 
 async function anchorsIn(path: string): Promise<ReadonlySet<string>> {
   const file = await BackupFile.open(path);
@@ -113,11 +116,11 @@ describe("a cluster whose nodes are lost one by one", () => {
       expect(missingIn(await anchorsIn(first), before)).toEqual([]);
       const verified = await mustRun(["backup", "verify", first, "--cluster", setup.cluster.root]);
       expect(verified).toMatchObject({ valid: true, pinned: true, node_id: "n1", epoch: 0, trust_root_version: 1 });
-      // Nobody has signed these: the operator is shown every key that a restore would bring to life.
-      expect(verified).toMatchObject({
-        state_signed: false,
-        live_api_keys: expect.arrayContaining([expect.objectContaining({ scopes: expect.any(Array) })]),
-      });
+      expect(verified).toMatchObject({ state_signed: true });
+      expect((verified["state_signers"] as readonly string[]).length).toBeGreaterThanOrEqual(2);
+      expect(logOf(setup, "n1").match(/"state_held"/gu)).toHaveLength(1);
+      // Sound in itself, of whatever cluster.
+      expect(await run(["backup", "verify", first])).toMatchObject({ exitCode: 6, json: { pinned: false } });
       await load.more(10, STEP_TIMEOUT_MS);
     },
     STEP_TIMEOUT_MS,
@@ -151,6 +154,10 @@ describe("a cluster whose nodes are lost one by one", () => {
         const found = await run(["backup", "verify", path]);
         expect([path, found.exitCode, found.json["failure"]]).toEqual([path, exitCode, failure]);
       }
+      expect(await run(["backup", "verify", withAllScopes(first, KEY_LABEL)])).toMatchObject({
+        exitCode: 1,
+        json: { failure: "snapshot_refused", detail: expect.stringContaining("differs from the state head") },
+      });
       const again = await run(["backup", "create", "--database", settingsOf(setup, "n1"), "--out", first]);
       expect(again).toMatchObject({ exitCode: 2, json: { failure: "cannot_write" } });
       const used = await run(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n2")]);
@@ -165,8 +172,13 @@ describe("a cluster whose nodes are lost one by one", () => {
       await setup.cluster.node("n3").killProcesses();
       await setup.cluster.dropNode("n3");
       await prepareNode(setup, "n4");
+      const forged = withAllScopes(first, KEY_LABEL);
+      for (const flags of [[], ["--unsigned"]]) {
+        const refused = await run(["restore", "node", "--backup", forged, "--node", settingsOf(setup, "n4"), ...flags]);
+        expect(refused).toMatchObject({ exitCode: 1, json: { failure: "snapshot_refused" } });
+      }
       const restored = await mustRun(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n4")]);
-      expect(restored).toMatchObject({ scope: "node", node_id: "n4" });
+      expect(restored).toMatchObject({ scope: "node", node_id: "n4", state_signed: true });
       const again = await run(["restore", "node", "--backup", first, "--node", settingsOf(setup, "n4")]);
       expect(again).toMatchObject({ exitCode: 2, json: { failure: "not_empty" } });
       setup.cluster.node("n4").startProcesses();
@@ -203,8 +215,19 @@ describe("a cluster whose nodes are lost one by one", () => {
       });
       await client.load.close();
       acknowledged = await load.stop();
-      for (const nodeId of ["n1", "n2", "n4"]) promiseFiles.set(nodeId, await loseNode(setup, nodeId));
-      newest = await takeBackup(setup, "n1", "newest.backup");
+      for (const nodeId of ["n2", "n4"]) promiseFiles.set(nodeId, await loseNode(setup, nodeId));
+      const alone = ["backup", "create", "--database", settingsOf(setup, "n1"), "--out"];
+      // While n1 runs alone, and when it is dead.
+      for (const name of ["alone.backup", "dead.backup"]) {
+        const refused = await run([...alone, join(setup.cluster.root, name)]);
+        expect(refused).toMatchObject({ exitCode: 4, json: { failure: "state_not_signed" } });
+        if (!promiseFiles.has("n1")) promiseFiles.set("n1", await loseNode(setup, "n1"));
+      }
+      newest = await takeBackup(setup, "n1", "newest.backup", ["--unsigned"]);
+      const unsigned = await run(["backup", "verify", newest, "--cluster", setup.cluster.root]);
+      // The operator is shown every key that a restore would bring to life.
+      const liveKeys = expect.arrayContaining([expect.objectContaining({ scopes: expect.any(Array) })]);
+      expect(unsigned).toMatchObject({ exitCode: 5, json: { state_signed: false, live_api_keys: liveKeys } });
       for (const nodeId of ["n5", "n6", "n7"]) await prepareNode(setup, nodeId);
       const next = join(setup.cluster.root, "next");
       const cards = ["n5", "n6", "n7"].flatMap((nodeId) => ["--add-active", setup.cluster.cardPath(nodeId)]);
@@ -221,7 +244,8 @@ describe("a cluster whose nodes are lost one by one", () => {
       };
       expect(await run(restore("n5"))).toMatchObject({ exitCode: 1, json: { failure: "root_quorum_missing" } });
       await signRoot(setup, next, planned["root_thk"]);
-      for (const nodeId of ["n5", "n6", "n7"]) await mustRun(restore(nodeId));
+      expect(await run(restore("n5"))).toMatchObject({ exitCode: 5, json: { failure: "unsigned" } });
+      for (const nodeId of ["n5", "n6", "n7"]) await mustRun([...restore(nodeId), "--unsigned"]);
       for (const nodeId of ["n5", "n6", "n7"]) setup.cluster.node(nodeId).startProcesses();
       await untilReady(setup, ["n5", "n6", "n7"]);
       const written = await writeAt(setup, "n6", "after the restore");

@@ -1,11 +1,14 @@
 /** What the drills of backup and restore do to a test cluster, with the commands that an operator types. */
-import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { anchorctl } from "@event-anchoring/cli";
 import { SqlSession, nodeFiles, until } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
 
 export const STEP_TIMEOUT_MS = 300_000;
+const DIGEST_BYTES = 32;
+const ALL_SCOPES = 15;
 
 export interface Run {
   readonly exitCode: number;
@@ -35,10 +38,28 @@ export function settingsOf({ cluster }: TestCluster, nodeId: string): string {
   return join(cluster.root, "nodes", nodeId, "control-plane.json");
 }
 
-export async function takeBackup(setup: TestCluster, nodeId: string, name: string): Promise<string> {
+/** @param flags `--unsigned` where no cluster is left that could sign it */
+export async function takeBackup(
+  setup: TestCluster,
+  nodeId: string,
+  name: string,
+  flags: readonly string[] = [],
+): Promise<string> {
   const out = join(setup.cluster.root, name);
-  await mustRun(["backup", "create", "--database", settingsOf(setup, nodeId), "--out", out]);
+  await mustRun(["backup", "create", "--database", settingsOf(setup, nodeId), "--out", out, ...flags]);
   return out;
+}
+
+/** What somebody who can write the file does: gives an API key every scope, and computes the hash anew. */
+export function withAllScopes(backup: string, label: string): string {
+  const bytes = readFileSync(backup);
+  const scopes = bytes.indexOf(label) + label.length;
+  if (scopes < label.length || bytes[scopes] === ALL_SCOPES) throw new Error(`no such key: ${label}`);
+  bytes[scopes] = ALL_SCOPES;
+  const body = bytes.subarray(0, -DIGEST_BYTES);
+  const path = `${backup}.forged`;
+  writeFileSync(path, Buffer.concat([body, createHash("sha256").update(body).digest()]));
+  return path;
 }
 
 /** A node that was prepared and has not run: identity, settings, an empty database. */

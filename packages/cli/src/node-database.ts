@@ -33,13 +33,25 @@ const PREFIXES = { controlPlane: "ANCHORING_CONTROL_PLANE__", api: "ANCHORING_AP
  */
 export function nodeDatabaseOf(given: string, environment: Environment): NodeDatabase {
   if (IS_ADDRESS.test(given)) return { url: given, nodeId: null };
-  const valueOf = settingsIn(given, environment);
+  const { valueOf } = settingsIn(given, environment);
   return { url: valueOf("database_url"), nodeId: valueOf("node_id") };
+}
+
+/**
+ * Where the control plane of a node listens for its api process.
+ * @param given as nodeDatabaseOf
+ * @returns null: an address of a database says nothing about it
+ * @throws CliError `usage`
+ */
+export function controlSocketOf(given: string, environment: Environment): string | null {
+  if (IS_ADDRESS.test(given)) return null;
+  const { valueOf, isControlPlane } = settingsIn(given, environment);
+  return valueOf(isControlPlane ? "api_socket" : "control_socket");
 }
 
 /** @param path the settings file of a control plane @throws CliError `usage` */
 export function readNodeSettings(path: string, environment: Environment): NodeSettings {
-  const valueOf = settingsIn(path, environment);
+  const { valueOf } = settingsIn(path, environment);
   return {
     nodeId: valueOf("node_id"),
     clusterId: valueOf("cluster_id"),
@@ -49,18 +61,25 @@ export function readNodeSettings(path: string, environment: Environment): NodeSe
   };
 }
 
-function settingsIn(path: string, environment: Environment): (name: string) => string {
+interface SettingsFile {
+  readonly valueOf: (name: string) => string;
+  readonly isControlPlane: boolean;
+}
+
+function settingsIn(path: string, environment: Environment): SettingsFile {
   const fail = (message: string): CliError => new CliError(EXIT.usage, "settings_invalid", `${path}: ${message}`);
   const values = parsed(readText(path, SETTINGS_BYTES_MAX));
   if (values === null) throw fail("it is not a settings file: one JSON object is expected");
   // Like the node itself: a password may be in it.
   if ((statSync(path).mode & OTHERS_MAY_READ) !== 0) throw fail("it is readable by others; chmod 600 it");
-  const prefix = "promise_file" in values ? PREFIXES.controlPlane : PREFIXES.api;
-  return (name) => {
+  const isControlPlane = "promise_file" in values;
+  const prefix = isControlPlane ? PREFIXES.controlPlane : PREFIXES.api;
+  const valueOf = (name: string): string => {
     const value = environment[prefix + name.toUpperCase()] ?? values[name];
     if (typeof value === "string" && value !== "") return value;
     throw fail(`there is no ${name} in it`);
   };
+  return { valueOf, isControlPlane };
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> | null {

@@ -21,6 +21,7 @@ const BACKUP_EXITS: Readonly<Record<BackupCode, ExitCode>> = {
   format_unknown: EXIT.usage,
   altered: EXIT.invalid,
   inconsistent: EXIT.invalid,
+  unsigned: EXIT.asStated,
   empty_ledger: EXIT.unavailable,
   not_empty: EXIT.usage,
 };

@@ -16,6 +16,7 @@ export type { NodeStatus, ServingState } from "./node-status.ts";
 export {
   LOCAL_FRAME_BYTES_MAX,
   LOCAL_WINDOW,
+  STATE_HELD_MS,
   decodeLocalRequest,
   decodeLocalResponse,
   encodeLocalRequest,

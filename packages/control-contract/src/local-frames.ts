@@ -38,6 +38,8 @@ import { readRejection, writeRejection } from "./rejection-codec.ts";
 
 /** Longest frame either way: a batch of 1,000 events answered with leaves and paths is about 2 MiB. */
 export const LOCAL_FRAME_BYTES_MAX = 8 * 1024 * 1024;
+/** How long a state is kept readable for whoever takes a backup: time enough to open it. */
+export const STATE_HELD_MS = 60_000;
 /** Requests one connection may have outstanding. Beyond it the api process answers `overloaded` itself. */
 export const LOCAL_WINDOW = 1024;
 
@@ -52,6 +54,8 @@ export type Finality = "certified" | "committed";
  * - `submit`: one command is the whole body of one API request, decided as a unit. `remainingMs` is what is left of
  *   the caller's patience; no response comes later than that and 250 ms.
  * - `read`: asks for a read index, and for the certificate rule for `origins`.
+ * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's database
+ *   until the connection ends, STATE_HELD_MS at most.
  */
 export type LocalRequest =
   | {
@@ -70,6 +74,7 @@ export type LocalRequest =
       readonly remainingMs: number;
       readonly origins: readonly OriginFingerprint[] | "all" | "none";
     }
+  | { readonly type: "hold_state"; readonly requestId: number; readonly remainingMs: number }
   | { readonly type: "status"; readonly requestId: number }
   | { readonly type: "metrics"; readonly requestId: number };
 
@@ -132,6 +137,15 @@ export type LocalResponse =
       readonly certificates: readonly HeldCertificate[];
       readonly trustRootVersion: number;
     }
+  | {
+      readonly type: "state_held";
+      readonly requestId: number;
+      readonly raftIndex: number;
+      /** Name of the database snapshot that has the state after that entry. */
+      readonly databaseSnapshot: string;
+      /** The state head, a note that a quorum has signed. */
+      readonly stateHead: string;
+    }
   | { readonly type: "status"; readonly requestId: number; readonly status: NodeStatus }
   | { readonly type: "metrics"; readonly requestId: number; readonly text: string }
   | {
@@ -142,8 +156,8 @@ export type LocalResponse =
       readonly retryAfterMs: number | null;
     };
 
-const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4 } as const;
-const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5 } as const;
+const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4, hold_state: 5 } as const;
+const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5, state_held: 6 } as const;
 const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
 const OUTCOME = { records: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
 const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
@@ -162,6 +176,9 @@ export function encodeLocalRequest(request: LocalRequest): Uint8Array {
     case "read":
       writer.u32(request.remainingMs);
       writeOrigins(writer, request.origins);
+      break;
+    case "hold_state":
+      writer.u32(request.remainingMs);
       break;
     case "status":
     case "metrics":
@@ -195,6 +212,8 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
       };
     case REQUEST.read:
       return { type: "read", requestId, remainingMs: reader.u32(), origins: readOrigins(reader) };
+    case REQUEST.hold_state:
+      return { type: "hold_state", requestId, remainingMs: reader.u32() };
     case REQUEST.status:
       return { type: "status", requestId };
     case REQUEST.metrics:
@@ -216,6 +235,11 @@ export function encodeLocalResponse(response: LocalResponse): Uint8Array {
     case "ready_to_read":
       writer.u64(response.readIndex).u32(response.trustRootVersion);
       writeList(writer, response.certificates, (certificate) => writeCertificate(writer, certificate));
+      break;
+    case "state_held":
+      writer.u64(response.raftIndex);
+      writeText(writer, response.databaseSnapshot);
+      writeText(writer, response.stateHead);
       break;
     case "status":
       writer.lengthPrefixed32(encodeJson(response.status));
@@ -253,6 +277,16 @@ function readResponse(reader: ByteReader, kind: number, requestId: number): Loca
       const trustRootVersion = reader.u32();
       const certificates = readList(reader, ORIGINS_MAX, () => readCertificate(reader));
       return { type: "ready_to_read", requestId, readIndex, certificates, trustRootVersion };
+    }
+    case RESPONSE.state_held: {
+      const raftIndex = reader.u64();
+      return {
+        type: "state_held",
+        requestId,
+        raftIndex,
+        databaseSnapshot: readLongText(reader),
+        stateHead: readLongText(reader),
+      };
     }
     case RESPONSE.status:
       return { type: "status", requestId, status: decodeJson(reader.lengthPrefixed32(), nodeStatusSchema) };

@@ -214,6 +214,7 @@ export const requests: readonly LocalRequest[] = [
   { type: "read", requestId: 5, remainingMs: 10, origins: [] },
   { type: "status", requestId: 6 },
   { type: "metrics", requestId: 7 },
+  { type: "hold_state", requestId: 8, remainingMs: 15_000 },
 ];
 
 export const responses: readonly LocalResponse[] = [
@@ -294,6 +295,7 @@ export const responses: readonly LocalResponse[] = [
   { type: "ready_to_read", requestId: 5, readIndex: 99, certificates: [certificate], trustRootVersion: 3 },
   { type: "status", requestId: 6, status },
   { type: "metrics", requestId: 7, text: "# HELP x ü\nx 1\n" },
+  { type: "state_held", requestId: 8, raftIndex: 12, databaseSnapshot: "0000000A-1-1", stateHead: "note ü\n" },
   { type: "refused", requestId: 8, code: "too_large", detail: "2 MiB", retryAfterMs: null },
   { type: "refused", requestId: 9, code: "no_leader", detail: "", retryAfterMs: 250 },
 ];

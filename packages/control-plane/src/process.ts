@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { ConfigError, type ControlPlaneConfig, loadConfig } from "./config.ts";
 import { IdentityError, loadIdentity } from "./identity.ts";
+import { HeldStates } from "./local/held-states.ts";
 import { LocalLink } from "./local/local-link.ts";
 import { localRequests } from "./local/local-requests.ts";
 import { systemMachine } from "./machine.ts";
@@ -53,11 +54,12 @@ async function serve(
   chmodSync(config.run_dir, 0o700);
   forgetStopped(dirname(config.api_socket));
   let stopped = null as StopReason | null;
+  const machine = systemMachine(config);
   const node = new ControlPlaneNode({
     environment,
     config,
     identity,
-    machine: systemMachine(config),
+    machine,
     ruleTable,
     onStopped: (stop) => (stopped = stop),
   });
@@ -65,12 +67,14 @@ async function serve(
     tracer,
     volumes: { promise: dirname(config.promise_file), run: config.run_dir },
   });
+  const { clock, logger } = environment;
+  const heldStates = new HeldStates({ machine, session: () => node.session, clock, logger });
   const link = new LocalLink({
     path: config.api_socket,
     mode: Number.parseInt(config.api_socket_mode, 8),
-    handle: localRequests({ ...environment, node, metrics: () => registry.metrics() }),
-    logger: environment.logger,
-    clock: environment.clock,
+    handle: localRequests({ ...environment, node, heldStates, metrics: () => registry.metrics() }),
+    logger,
+    clock,
   });
   await link.listen();
   const scrapes = config.metrics === null ? null : await listenForScrapes(registry, config.metrics);

@@ -113,7 +113,7 @@ export class SnapshotExporter {
     if (states === undefined) throw new StoreError("unavailable", "this node does not serve");
     const hold = await machine.openStateHold();
     try {
-      const made = await machine.exportSnapshot(await states.holdSigned(hold));
+      const made = await machine.exportSnapshot(await states.holdSigned(hold, { signers: "fewer" }));
       const { snapshotId, raftIndex, totalBytes } = made.manifest;
       const open: SharedExport = {
         made,

@@ -14,11 +14,22 @@ function asked(door: typeof localRequests, request: LocalRequest): { proposed: s
   const proposed: string[] = [];
   const answers: LocalResponse[] = [];
   const session = { submit: ({ command }: { command: Command }) => void proposed.push(command.kind) };
-  const node = { session } as unknown as ControlPlaneNode;
+  const status = () => ({ serving: { state: "running", failing: [] } });
+  const node = { session, status } as unknown as ControlPlaneNode;
   const clock = { monotonicMs: () => 0 } as Parameters<typeof localRequests>[0]["clock"];
-  door({ clock, node, metrics: async () => "" })(request, (answer) => answers.push(answer));
+  door({ clock, node, metrics: async () => "" })(
+    request,
+    (answer) => answers.push(answer),
+    new AbortController().signal,
+  );
   return { proposed, answers };
 }
+
+test("no state is held while the node does not serve", () => {
+  const request: LocalRequest = { type: "hold_state", requestId: 7, remainingMs: 1000 };
+  const { answers } = asked(localRequests, request);
+  expect(answers).toMatchObject([{ type: "refused", requestId: 7, code: "unavailable" }]);
+});
 
 describe("the api process", () => {
   test.each<Command["kind"]>([

@@ -100,7 +100,7 @@ describe("a state head", () => {
 
 describe("a state that is to be read", () => {
   test("is held at the entry whose state head a quorum signs, wherever it is asked for", async () => {
-    const held = a.live().states.holdSigned(holdOf(a));
+    const held = a.live().states.holdSigned(holdOf(a), { signers: "fewer" });
     await cluster.time.advance(500);
     const { raftIndex, stateHead, databaseSnapshot } = await held;
     expect(databaseSnapshot).toBe("held");
@@ -115,7 +115,7 @@ describe("a state that is to be read", () => {
     acceptedId(await decidedEvent(five, first));
     await five.time.advance(1000);
     for (const node of others) five.crash(node);
-    const held = first.live().states.holdSigned(holdOf(first));
+    const held = first.live().states.holdSigned(holdOf(first), { signers: "fewer" });
     await five.time.advance(15_000);
     const { stateHead } = await held;
     expect(verified(first, stateHead, honestSigners(3)).signers).toEqual(["a", "b"]);
@@ -124,15 +124,35 @@ describe("a state that is to be read", () => {
 
   test("has the signature of one node where one is left", async () => {
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
-    const held = a.live().states.holdSigned(holdOf(a));
+    const held = a.live().states.holdSigned(holdOf(a), { signers: "fewer" });
     await cluster.time.advance(15_000);
     const { stateHead } = await held;
     expect(verified(a, stateHead, 1).signers).toEqual(["a"]);
     expect(() => verified(a, stateHead, honestSigners(2))).toThrow(/1 good signatures, 2 are needed/);
   });
 
+  test("is not had with fewer signatures than a quorum's where a quorum is asked for, and who has signed is said", async () => {
+    for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
+    const held = a.live().states.holdSigned(holdOf(a), { signers: "quorum", withinMs: 9000 });
+    const refused = held.catch((error: unknown) => error);
+    await cluster.time.advance(10_000);
+    expect(await refused).toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/a alone signed the state after entry \d+ in time; the quorum is 2/),
+    });
+  });
+
+  test("is given up with whoever asked for it", async () => {
+    const asker = new AbortController();
+    for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
+    const held = a.live().states.holdSigned(holdOf(a), { signers: "quorum", signal: asker.signal });
+    const refused = held.catch((error: unknown) => error);
+    asker.abort();
+    expect(await refused).toMatchObject({ code: "unavailable" });
+  });
+
   test("is given up with the session", async () => {
-    const held = a.live().states.holdSigned(holdOf(a));
+    const held = a.live().states.holdSigned(holdOf(a), { signers: "fewer" });
     const ended = held.catch((error: unknown) => error);
     cluster.crash(a);
     expect(await ended).toMatchObject({ code: "unavailable" });

@@ -6,6 +6,7 @@ import {
   stateKeyBit,
   stateKeyOf,
   stateLeafHash,
+  stateRootOfLeaves,
   verifyStateProof,
 } from "@event-anchoring/protocol";
 import type { StateLeaf, StateSubtree } from "@event-anchoring/protocol";
@@ -64,6 +65,12 @@ describe("the root of the state tree", () => {
   test.each([0, 1, 2, 3, 17, 300])("of %d keys is the one of the definition", (count) => {
     const leaves = LEAVES.slice(0, count);
     expect(new Tree().put(...leaves).rootHash).toEqual(rootByDefinition(leaves)?.hash ?? EMPTY_STATE_ROOT);
+  });
+
+  test.each([0, 1, 2, 3, 17, 3000])("of %d keys is the same when it is made of all at once", (count) => {
+    const leaves = [...LEAVES.slice(0, count), ...(count === 3 ? NEAR : [])].reverse();
+    expect(stateRootOfLeaves(leaves, sha256)).toEqual(rootByDefinition(leaves)?.hash ?? EMPTY_STATE_ROOT);
+    expect(() => stateRootOfLeaves([...LEAVES, ...LEAVES.slice(9, 10)], sha256)).toThrow(RangeError);
   });
 
   test("is the same in whatever order and in whatever portions keys come", () => {

@@ -93,6 +93,7 @@ export {
   stateKeyBit,
   stateKeyOf,
   stateLeafHash,
+  stateRootOfLeaves,
   verifyStateProof,
 } from "./state-tree.ts";
 export type { StateLeaf, StateProof, StateSubtree } from "./state-tree.ts";

@@ -4,7 +4,7 @@
  * joins its two halves. So its root is a function of the keys and values alone, whatever the order in which they came.
  * docs/PROTOCOL.md, "State tree".
  */
-import { ZERO_32, concatBytes, equalBytes } from "./bytes.ts";
+import { ZERO_32, compareBytes, concatBytes, equalBytes } from "./bytes.ts";
 import type { Sha256 } from "./crypto.ts";
 import { assertByteLength } from "./ids.ts";
 import { tag } from "./tags.ts";
@@ -69,6 +69,26 @@ export function joinStateSubtrees(
 /** Bit `at` of a key, from the highest bit of its first byte. */
 export function stateKeyBit(key: Uint8Array, at: number): 0 | 1 {
   return ((key[at >> 3] ?? 0) >> (7 - (at & 7))) & 1 ? 1 : 0;
+}
+
+function subtreeOf(leaves: readonly StateLeaf[], bit: number, sha256: Sha256): StateSubtree | null {
+  const [first] = leaves;
+  if (first === undefined) return null;
+  if (leaves.length === 1) return { hash: stateLeafHash(first, sha256), isLeaf: true };
+  if (bit === STATE_KEY_BITS) throw new RangeError("a key stands twice among the leaves of a state tree");
+  const right = leaves.findIndex(({ key }) => stateKeyBit(key, bit) === 1);
+  const split = right < 0 ? leaves.length : right;
+  return joinStateSubtrees(
+    subtreeOf(leaves.slice(0, split), bit + 1, sha256),
+    subtreeOf(leaves.slice(split), bit + 1, sha256),
+    sha256,
+  );
+}
+
+/** Root hash of the tree with these leaves, made all at once. @param leaves in any order, no key twice */
+export function stateRootOfLeaves(leaves: Iterable<StateLeaf>, sha256: Sha256): Uint8Array {
+  const ascending = [...leaves].sort((a, b) => compareBytes(a.key, b.key));
+  return subtreeOf(ascending, 0, sha256)?.hash ?? EMPTY_STATE_ROOT;
 }
 
 function sharesPath(key: Uint8Array, other: Uint8Array, bits: number): boolean {

@@ -2,14 +2,7 @@ import { createHash } from "node:crypto";
 import type { RuleTable, StateTreeUpdate, StateWrites } from "@event-anchoring/ledger";
 import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import {
-  DecodeError,
-  EMPTY_STATE_ROOT,
-  InvalidBytesError,
-  equalBytes,
-  frontierRoot,
-  raftIdOf,
-} from "@event-anchoring/protocol";
+import { DecodeError, EMPTY_STATE_ROOT, InvalidBytesError, equalBytes, frontierRoot } from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
 import type { ConfState, EntryId } from "raft-ts";
 import { buildInsert } from "./apply.ts";
@@ -33,7 +26,7 @@ import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
 import { deriveRecords } from "./snapshot-records.ts";
 import { SnapshotRebuild } from "./snapshot-rebuild.ts";
 import type { GroupIdsRow, RebuiltOrigin } from "./snapshot-rebuild.ts";
-import { verifySnapshotState } from "./snapshot-state.ts";
+import { birthConfState, verifySnapshotState } from "./snapshot-state.ts";
 import type { StateSigners } from "./snapshot-state.ts";
 import { StateTree } from "./state-tree.ts";
 
@@ -301,18 +294,6 @@ class SnapshotInstaller {
     if (state !== null && state.term >= point.term) return;
     await writeHardState(this.#session, { term: point.term, vote: 0n, commit: point.index });
   }
-}
-
-/** A cluster is born with the active nodes of trust root version 1 as its voters. */
-function birthConfState(chain: TrustRootChain | null): ConfState {
-  const root = chain?.versions[0]?.trustRoot;
-  if (root === undefined)
-    throw new StoreError("snapshot_refused", "neither members nor trust root are in the snapshot");
-  const voters = root.nodes
-    .filter(({ status }) => status === "active")
-    .map(({ nodeId }) => raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256));
-  voters.sort((a, b) => (a < b ? -1 : 1));
-  return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
 }
 
 /**

@@ -28,6 +28,17 @@ function refuse(what: string): StoreError {
   return new StoreError("snapshot_refused", what);
 }
 
+/** A cluster is born with the active nodes of trust root version 1 as its voters. */
+export function birthConfState(chain: TrustRootChain | null): ConfState {
+  const root = chain?.versions[0]?.trustRoot;
+  if (root === undefined) throw refuse("neither members nor trust root are in the snapshot");
+  const voters = root.nodes
+    .filter(({ status }) => status === "active")
+    .map(({ nodeId }) => raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256));
+  voters.sort((a, b) => (a < b ? -1 : 1));
+  return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+}
+
 function sameIds(ids: readonly bigint[], others: readonly bigint[]): boolean {
   return ids.length === others.length && ids.every((id) => others.includes(id));
 }
@@ -94,14 +105,15 @@ export function verifySnapshotState(
 ): VerifiedStateHead {
   const { chain, stateHead } = rebuild;
   if (chain === null || stateHead === null) throw refuse("nobody has signed the state: there is no state head");
-  const verified = verifiedHead(stateHead, chain, signers);
+  const verified = verifiedStateHead(stateHead, chain, signers);
   const difference = differenceOf(verified.head, rebuild, unpacked);
   if (difference !== null) throw refuse(`it differs from the state head that was signed: ${difference}`);
   assertMembersListed(unpacked, chain);
   return verified;
 }
 
-function verifiedHead(note: string, { newest }: TrustRootChain, signers: StateSigners): VerifiedStateHead {
+/** @throws StoreError `snapshot_refused` */
+export function verifiedStateHead(note: string, { newest }: TrustRootChain, signers: StateSigners): VerifiedStateHead {
   const { quorum } = newest.trustRoot;
   const signersMin: Readonly<Record<StateSigners, number>> = { quorum, honest: honestSigners(quorum), alone: 1 };
   try {

@@ -3,29 +3,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { advance, apiKeyIdOf, stateHeadOf } from "@event-anchoring/ledger";
+import { apiKeyIdOf } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
-import { LEAF_KIND, decodeLeaf, formatStateHead, raftIdOf } from "@event-anchoring/protocol";
-import type { StateHead, StateMembers } from "@event-anchoring/protocol";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { LEAF_KIND, decodeLeaf, formatStateHead } from "@event-anchoring/protocol";
+import type { StateHead } from "@event-anchoring/protocol";
 import { LedgerStore, StateHold, exportSnapshot, installSnapshot } from "../src/index.ts";
 import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot-format.ts";
-import { CLUSTER_ID, hash, signStateHead } from "./support/cluster.ts";
+import { hash, signStateHead } from "./support/cluster.ts";
 import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { accepted, claimCommand, eraseCommand, grantCommand, holders, revocationCommand } from "./support/records.ts";
+import { MEMBERS, lived, raftId } from "./support/signed-state.ts";
 import { ACCEPT_ALL, chunksOf, forge, recordsOf } from "./support/snapshots.ts";
 import type { Stream } from "./support/snapshots.ts";
-import { StoredLedgerHarness, event, events, reopened } from "./support/stored-ledger.ts";
-
-const raftId = (nodeId: string): bigint => raftIdOf(CLUSTER_ID, nodeId, nodeCrypto.sha256);
-const MEMBERS: StateMembers = {
-  voters: ["a", "b", "c"].map(raftId),
-  votersOutgoing: [],
-  learners: [],
-  learnersNext: [],
-  autoLeave: false,
-};
+import { StoredLedgerHarness, event, reopened } from "./support/stored-ledger.ts";
 
 let server: TestPostgres;
 let directory: string;
@@ -33,32 +23,6 @@ let sender: TestDatabase;
 let head: StateHead;
 let own: Stream;
 let records: SnapshotRecord[];
-
-/** Claims, grants and endings; keys, one of them revoked; client events, one of them erased. */
-async function lived(database: TestDatabase): Promise<StateHead> {
-  const ledger = await StoredLedgerHarness.started(database.url);
-  const [ada, bob] = await holders(ledger, ["ada", "bob"]);
-  if (ada === undefined || bob === undefined) throw new Error("two holders were due");
-  const grant = await accepted(ledger, grantCommand(ada, bob));
-  await accepted(ledger, revocationCommand("grant", grant, { by: "ada" }));
-  await accepted(ledger, claimCommand("ada", { issuedAt: 1 }));
-  await ledger.record(events(30, "e"));
-  const erased = await ledger.record([event("erased", { clientEventId: "to be erased" })]);
-  const [leaf] = erased.writes.leaves;
-  if (leaf === undefined) throw new Error("an event was due");
-  await ledger.run([eraseCommand(leaf)]);
-  const keyHash = hash("second key");
-  const key = { keyHash, apiClientId: hash("other").slice(0, 16), label: "", expiresMs: 0, requestsPerSecond: 0 };
-  await ledger.run([{ kind: "create_api_key", key: { ...key, scopes: ["read"] } }]);
-  await ledger.run([{ kind: "revoke_api_key", keyId: apiKeyIdOf(keyHash) }]);
-  const decision = await ledger.decide(ledger.entry([{ kind: "mark_state_point" }]));
-  const { stateRoot } = await ledger.store.apply({ decision, confState: MEMBERS });
-  advance(ledger.state, decision);
-  await ledger.store.close();
-  const made = stateHeadOf(ledger.state, { members: MEMBERS, stateRoot });
-  if (made === null) throw new Error("a state head was due");
-  return made;
-}
 
 beforeAll(async () => {
   server = await startTestPostgres();

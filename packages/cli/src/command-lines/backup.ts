@@ -5,7 +5,7 @@ import { CliError, EXIT } from "../cli-error.ts";
 import { createBackupCommand, showBackupCommand, verifyBackupCommand } from "../commands/backup.ts";
 import { restorePlanCommand } from "../commands/restore-plan.ts";
 import { restoreClusterCommand, restoreNodeCommand } from "../commands/restore.ts";
-import { nodeDatabaseOf, readNodeSettings } from "../node-database.ts";
+import { controlSocketOf, nodeDatabaseOf, readNodeSettings } from "../node-database.ts";
 import { Progress } from "../progress.ts";
 import { parseExpiry } from "../time-options.ts";
 import { HELP, collect, trustOf } from "./context.ts";
@@ -17,6 +17,7 @@ import type { HeldFlags } from "./held-trust-roots.ts";
 interface CreateFlags extends CommonFlags {
   readonly database: string;
   readonly out: string;
+  readonly unsigned?: true;
 }
 
 interface VerifyFlags extends HeldFlags {
@@ -36,6 +37,7 @@ interface PlanFlags extends HeldFlags {
 interface RestoreFlags extends CommonFlags {
   readonly backup: string;
   readonly node: string;
+  readonly unsigned?: true;
 }
 
 const progressOf = ({ surroundings }: CommandContext): Progress => new Progress(surroundings.stderr);
@@ -47,11 +49,13 @@ export function addBackup(program: Command, context: CommandContext): void {
     .description("write the state of one node, which every node has alike, while it runs or when it is stopped")
     .requiredOption("--database <address or settings file>", "the node's database")
     .requiredOption("--out <file>", "where the backup goes; never overwritten")
+    .option("--unsigned", "do not have the cluster sign it: nobody will vouch for its API keys, members and endings")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP)
     .action(async (flags: CreateFlags) => {
       const database = nodeDatabaseOf(flags.database, context.surroundings.environment);
-      const options = { database, out: flags.out, isJson: flags.json === true };
+      const controlSocket = flags.unsigned === true ? null : signingSocket(flags.database, context);
+      const options = { database, controlSocket, out: flags.out, isJson: flags.json === true };
       context.done(await createBackupCommand(options, context.printer, progressOf(context)));
     });
   backup
@@ -80,6 +84,15 @@ export function addBackup(program: Command, context: CommandContext): void {
     });
 }
 
+/** @throws CliError `usage`: only an address was given */
+function signingSocket(database: string, { surroundings }: CommandContext): string {
+  const socket = controlSocketOf(database, surroundings.environment);
+  if (socket !== null) return socket;
+  const message =
+    "an address names no control plane that could have the cluster sign: give the settings file, or --unsigned";
+  throw new CliError(EXIT.usage, "no_control_plane", message);
+}
+
 /** null: no trust root is named, and there is no cluster folder near. */
 function heldIfAny(flags: HeldFlags, context: CommandContext): TrustRootChain | null {
   const isAny = trustOf(flags, context).trustRoots.length > 0 || folderOf(flags, context) !== null;
@@ -97,11 +110,13 @@ function withBackupAndNode(command: Command): Command {
   return command
     .requiredOption("--backup <file>", "the backup")
     .requiredOption("--node <settings file>", "the control plane's settings of a new node, with an empty database")
+    .option("--unsigned", "take a backup that no quorum has signed: you vouch for its API keys, members and endings")
     .option("--json", "print one JSON object");
 }
 
-function restoreOptions({ backup, node, json }: RestoreFlags, { surroundings }: CommandContext) {
-  return { backup, settings: readNodeSettings(node, surroundings.environment), isJson: json === true };
+function restoreOptions({ backup, node, unsigned, json }: RestoreFlags, { surroundings }: CommandContext) {
+  const settings = readNodeSettings(node, surroundings.environment);
+  return { backup, settings, mayBeUnsigned: unsigned === true, isJson: json === true };
 }
 
 function addRestoreNode(restore: Command, context: CommandContext): void {

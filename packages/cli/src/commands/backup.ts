@@ -4,31 +4,37 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { makePrivateDirectory, writeTrustRoots } from "@event-anchoring/provision";
 import { BackupFile, describeDifference, fsckRecords, scanBackup, writeBackup } from "@event-anchoring/store";
-import type { AskedHead, BackupManifest, ScannedBackup } from "@event-anchoring/store";
+import type { AskedHead, BackupManifest, FsckReport, ScannedBackup } from "@event-anchoring/store";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { NodeDatabase } from "../node-database.ts";
 import type { Printer } from "../printer.ts";
 import type { Progress } from "../progress.ts";
 import { asCliError } from "../read-input.ts";
+import { holdSignedState } from "../state-point.ts";
 import { withStoreFaults } from "../store-faults.ts";
 import { alignColumns } from "../table.ts";
 
 export interface CreateBackupOptions {
   readonly database: NodeDatabase;
+  /** Of the node's control plane, which has the cluster sign the state; null: it is made unsigned. */
+  readonly controlSocket: string | null;
   readonly out: string;
   readonly isJson: boolean;
 }
 
 /** `anchorctl backup create`: the state of one node, which every node has alike, as of one log entry. */
 export async function createBackupCommand(
-  { database, out, isJson }: CreateBackupOptions,
+  { database, controlSocket, out, isJson }: CreateBackupOptions,
   printer: Printer,
   progress: Progress,
 ): Promise<ExitCode> {
+  if (controlSocket !== null) progress.say("the cluster signs its state");
+  const held = controlSocket === null ? null : await holdSignedState(controlSocket);
   const written = await withStoreFaults(() =>
     writeBackup({
-      point: null,
+      point: held?.point ?? null,
+      onPointOpened: () => held?.release(),
       ...database,
       path: out,
       nowMs: Date.now(),
@@ -36,7 +42,7 @@ export async function createBackupCommand(
     }).catch((error: unknown) => {
       throw asCliError(out, "write", error);
     }),
-  );
+  ).finally(() => held?.release());
   progress.end();
   const { manifest, bytes, sha256 } = written;
   if (isJson) printer.json({ file: out, bytes, sha256: bytesToHex(sha256), ...manifestJson(manifest) });
@@ -69,7 +75,10 @@ export interface VerifyBackupOptions {
   readonly isJson: boolean;
 }
 
-/** `anchorctl backup verify`: hashes every leaf again, rebuilds every tree, verifies every signature. */
+/**
+ * `anchorctl backup verify`: hashes every leaf again, rebuilds every tree, verifies every signature, and holds all that
+ * leaves do not prove against what a quorum has signed.
+ */
 export async function verifyBackupCommand(
   options: VerifyBackupOptions,
   printer: Printer,
@@ -92,25 +101,57 @@ export async function verifyBackupCommand(
       await makePrivateDirectory(trustRootsOut);
       await writeTrustRoots(trustRootsOut, scanned.chain);
     }
-    const { leaves, signatures, certificates } = report.checked;
-    if (isJson) {
-      const pinned = held !== null;
-      const counts = { leaves, signatures, certificates };
-      const stated = { state_signed: false, live_api_keys: liveKeys(scanned, file).map(apiKeyJson) };
-      printer.json({ valid: true, pinned, ...counts, ...stated, ...manifestJson(file.manifest) });
-      return EXIT.ok;
-    }
-    printer.check("pass", "file", `is as it was written, SHA-256 ${bytesToHex(file.sha256)}`);
-    printer.check("pass", "leaves", `${leaves}, each in its place; the trees have the roots that were certified`);
-    printer.check("pass", "signatures", `${signatures} of records, and those of ${certificates} certificates`);
-    const { version } = scanned.chain.newest.trustRoot;
-    if (held === null)
-      printer.check("warn", "trust root", `its own, up to version ${version}: no pin to hold it against`);
-    else printer.check("pass", "trust root", `up to version ${version}, from the pin that is held here`);
-    describeKeys(liveKeys(scanned, file), printer);
-    printer.verdict("warn", "The leaves are sound. API keys, members and endings are as the file says.");
-    return EXIT.ok;
+    const judged = { file, scanned, checked: report.checked, isPinned: held !== null };
+    if (isJson) printer.json(judgedJson(judged));
+    else describeJudged(judged, printer);
+    if (scanned.stateHead === null) return EXIT.asStated;
+    return held === null ? EXIT.notPinned : EXIT.ok;
   });
+}
+
+/** A backup in which nothing is wrong. */
+interface JudgedBackup {
+  readonly file: BackupFile;
+  readonly scanned: ScannedBackup;
+  readonly checked: FsckReport["checked"];
+  readonly isPinned: boolean;
+}
+
+function judgedJson({ file, scanned, checked, isPinned }: JudgedBackup): object {
+  const { leaves, signatures, certificates } = checked;
+  return {
+    valid: true,
+    pinned: isPinned,
+    ...{ leaves, signatures, certificates },
+    ...manifestJson(file.manifest),
+    state_signers: scanned.stateHead?.signers ?? [],
+    live_api_keys: liveKeys(scanned, file).map(apiKeyJson),
+  };
+}
+
+function describeJudged({ file, scanned, checked, isPinned }: JudgedBackup, printer: Printer): void {
+  const { leaves, signatures, certificates } = checked;
+  printer.check("pass", "file", `is as it was written, SHA-256 ${bytesToHex(file.sha256)}`);
+  printer.check("pass", "leaves", `${leaves}, each in its place; the trees have the roots that were certified`);
+  printer.check("pass", "signatures", `${signatures} of records, and those of ${certificates} certificates`);
+  const { version } = scanned.chain.newest.trustRoot;
+  if (isPinned) printer.check("pass", "trust root", `up to version ${version}, from the pin that is held here`);
+  else printer.check("warn", "trust root", `its own, up to version ${version}: no pin to hold it against`);
+  if (scanned.stateHead === null) {
+    describeKeys(liveKeys(scanned, file), printer);
+    printer.verdict(
+      "warn",
+      `NOT SIGNED: the leaves are sound. ${UNSIGNED}: whoever can write the file has chosen them.`,
+    );
+    return;
+  }
+  const by = scanned.stateHead.signers.join(", ");
+  printer.check("pass", "state", `API keys, members, endings, erasures and group ids as ${by} have signed them`);
+  if (isPinned) printer.verdict("pass", "Sound.");
+  else {
+    const how = "give --trust-root, --root-thk or --cluster";
+    printer.verdict("warn", `NOT PINNED: it is sound in itself, and may be of any cluster: ${how}.`);
+  }
 }
 
 /** Opens a backup, and closes it whatever happens. @throws CliError */
@@ -161,10 +202,9 @@ function liveKeys({ apiKeys }: ScannedBackup, { manifest }: BackupFile): readonl
   return apiKeys.filter((key) => isLiveApiKey(key, manifest.lastAcceptedMs));
 }
 
+const UNSIGNED = "No quorum has signed which API keys, members, endings and erasures it holds";
+
 function describeKeys(keys: readonly ApiKey[], printer: Printer): void {
-  const detail =
-    "no signature covers API keys, members and how records ended: whoever can write the file can alter them";
-  printer.check("warn", "state", detail);
   printer.check("warn", "api keys", `${keys.length} would be live after a restore; do you know every one of them?`);
   const rows = keys.map(({ keyId, apiClientId, scopes, createdBy, label }) => [
     `key ${bytesToHex(keyId).slice(0, 16)}`,
@@ -193,6 +233,8 @@ function describe(manifest: BackupManifest, sha256: Uint8Array, printer: Printer
   printer.check("pass", "taken from", `${from} ${clusterName} (${bytesToHex(clusterId).slice(0, 16)})`);
   printer.check("pass", "taken at", new Date(takenAtMs).toISOString());
   printer.check("pass", "state", `${nextSequence} leaves, after log index ${raftIndex} of term ${raftTerm}`);
+  if (manifest.isSigned) printer.check("pass", "signed", "by a quorum: API keys, members, endings and erasures, too");
+  else printer.check("warn", "NOT SIGNED", UNSIGNED);
   const { trustRootVersion, epoch, rootThk } = manifest;
   printer.check("pass", "trust root", `version ${trustRootVersion}, epoch ${epoch}, RootTHK ${bytesToHex(rootThk)}`);
   const rows = manifest.origins.map(({ originFingerprint, status, treeSize, certifiedSize }) => [
@@ -216,6 +258,7 @@ function manifestJson(manifest: BackupManifest): object {
     effect: bytesToHex(manifest.effect),
     next_sequence: manifest.nextSequence,
     last_accepted_ms: manifest.lastAcceptedMs,
+    state_signed: manifest.isSigned,
     trust_root_version: manifest.trustRootVersion,
     epoch: manifest.epoch,
     root_thk: bytesToHex(manifest.rootThk),

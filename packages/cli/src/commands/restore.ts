@@ -35,12 +35,14 @@ export interface RestoreOptions {
   readonly backup: string;
   /** Of the new node, which was prepared and has not run. */
   readonly settings: NodeSettings;
+  /** The operator vouches for what no quorum has signed. */
+  readonly mayBeUnsigned: boolean;
   readonly isJson: boolean;
 }
 
 /** `anchorctl restore node`: a new node of a living cluster begins with the state of a backup. */
 export async function restoreNodeCommand(
-  { backup, settings, isJson }: RestoreOptions,
+  { backup, settings, mayBeUnsigned, isJson }: RestoreOptions,
   printer: Printer,
   progress: Progress,
 ): Promise<ExitCode> {
@@ -48,7 +50,7 @@ export async function restoreNodeCommand(
   const held = await newIdentity(settings);
   return withBackup(backup, async (file) => {
     const judgeChain = (chain: TrustRootChain): void => assertNewTo(held, chain, settings);
-    const restored = await restore(file, settings, progress, { judgeChain, newGroup: null });
+    const restored = await restore(file, settings, progress, { mayBeUnsigned, judgeChain, newGroup: null });
     if (isJson) printer.json({ node_id: nodeId, scope: "node", ...restored });
     else {
       describe(restored, settings, printer);
@@ -61,7 +63,7 @@ export async function restoreNodeCommand(
 
 /** `anchorctl restore cluster`: one node of a new group begins with the state of a backup and the signed versions. */
 export async function restoreClusterCommand(
-  { backup, settings, isJson, trustRoots }: RestoreOptions & { readonly trustRoots: readonly string[] },
+  { backup, settings, mayBeUnsigned, isJson, trustRoots }: RestoreOptions & { readonly trustRoots: readonly string[] },
   printer: Printer,
   progress: Progress,
 ): Promise<ExitCode> {
@@ -81,6 +83,7 @@ export async function restoreClusterCommand(
     const voters = active.map((each) => raftIdOf(next.clusterId, each, sha256));
     const documents = proposals.map(formatProposal);
     const restored = await restore(file, settings, progress, {
+      mayBeUnsigned,
       judgeChain,
       newGroup: { voters, trustRoots: documents },
     });
@@ -98,6 +101,7 @@ export async function restoreClusterCommand(
 }
 
 interface Restored {
+  readonly state_signed: boolean;
   readonly raft_index: number;
   readonly raft_term: number;
   readonly leaves: number;
@@ -108,32 +112,40 @@ async function restore(
   file: BackupFile,
   { databaseUrl, nodeId, clusterId }: NodeSettings,
   progress: Progress,
-  how: Pick<RestoreBackupOptions, "judgeChain" | "newGroup">,
+  how: Pick<RestoreBackupOptions, "judgeChain" | "newGroup"> & Pick<RestoreOptions, "mayBeUnsigned">,
 ): Promise<Restored> {
   const { manifest, sha256 } = file;
   if (bytesToHex(manifest.clusterId) !== clusterId) {
     const message = `the backup is of cluster ${bytesToHex(manifest.clusterId)}, the settings are for ${clusterId}`;
     throw new CliError(EXIT.invalid, "other_cluster", message);
   }
+  const { mayBeUnsigned, ...rest } = how;
+  if (!manifest.isSigned && !mayBeUnsigned) {
+    const message =
+      "no quorum has signed which API keys, members and endings the backup holds. `anchorctl backup verify` lists the " +
+      "keys that would be live; --unsigned takes it on your word";
+    throw new CliError(EXIT.asStated, "unsigned", message);
+  }
   const { point } = await restoreBackup({
-    signers: "unsigned",
+    signers: mayBeUnsigned ? "unsigned" : "quorum",
     url: databaseUrl,
     file,
     nodeId,
-    ...how,
+    ...rest,
     onProgress: (bytes, ofBytes) => progress.say(`${bytes} of ${ofBytes} bytes read`),
   });
   progress.end();
   const leaves = manifest.nextSequence;
-  return { raft_index: point.index, raft_term: point.term, leaves, backup_sha256: bytesToHex(sha256) };
+  const { isSigned: state_signed } = manifest;
+  return { state_signed, raft_index: point.index, raft_term: point.term, leaves, backup_sha256: bytesToHex(sha256) };
 }
 
-function describe({ raft_index: index, raft_term: term, leaves }: Restored, to: NodeSettings, printer: Printer): void {
-  printer.check(
-    "pass",
-    "state",
-    `${leaves} leaves; the log of ${to.nodeId} begins after index ${index} of term ${term}`,
-  );
+function describe(restored: Restored, { nodeId }: NodeSettings, printer: Printer): void {
+  const { raft_index: index, raft_term: term, leaves } = restored;
+  printer.check("pass", "state", `${leaves} leaves; the log of ${nodeId} begins after index ${index} of term ${term}`);
+  if (restored.state_signed)
+    printer.check("pass", "signed", "API keys, members and endings are as a quorum has signed");
+  else printer.check("warn", "NOT SIGNED", "API keys, members and endings are as the file says, on your word");
 }
 
 /** The trust roots that the node was prepared with. A node that has lived has promised what no backup knows of. */

@@ -14,8 +14,12 @@ import {
 import { DecodeError } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "../environment.ts";
 
-/** Answers one request, exactly once. */
-export type LocalHandler = (request: LocalRequest, respond: (response: LocalResponse) => void) => void;
+/** Answers one request, exactly once. @param gone aborted when the connection has ended */
+export type LocalHandler = (
+  request: LocalRequest,
+  respond: (response: LocalResponse) => void,
+  gone: AbortSignal,
+) => void;
 
 export interface LocalLinkOptions {
   /** Unix socket. Who may connect is decided by its folder and by `mode`. */
@@ -94,6 +98,7 @@ export class LocalLink {
     this.#connections.set(socket, connection);
     socket.on("close", () => {
       this.#connections.delete(socket);
+      connection.onClosed();
       this.#onChange();
     });
     socket.on("error", (error) => this.#options.logger.warn("local_link_error", { reason: error.message }));
@@ -112,6 +117,7 @@ class LocalConnection {
   readonly #options: LocalLinkOptions;
   readonly #splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
   readonly #link: LinkState;
+  readonly #gone = new AbortController();
   #outstanding = 0;
   #answers: Uint8Array[] = [];
 
@@ -135,9 +141,13 @@ class LocalConnection {
     }
   }
 
+  onClosed(): void {
+    this.#gone.abort();
+  }
+
   #onRequest(request: LocalRequest): void {
     const { requestId, type } = request;
-    if (this.#link.isRefusing() && (type === "submit" || type === "read")) {
+    if (this.#link.isRefusing() && type !== "status" && type !== "metrics") {
       const detail = "the node is shutting down";
       this.#send({ type: "refused", requestId, code: "unavailable", detail, retryAfterMs: 1000 });
       return;
@@ -148,11 +158,12 @@ class LocalConnection {
       return;
     }
     this.#outstanding += 1;
-    this.#options.handle(request, (response) => {
+    const respond = (response: LocalResponse): void => {
       this.#outstanding -= 1;
       this.#send(response);
       this.#link.onAnswered();
-    });
+    };
+    this.#options.handle(request, respond, this.#gone.signal);
   }
 
   #send(response: LocalResponse): void {

@@ -3,6 +3,7 @@ import type { Command } from "@event-anchoring/ledger";
 import { assertNever } from "@event-anchoring/protocol";
 import type { Span, Tracer } from "@event-anchoring/telemetry";
 import type { Clock, Logger } from "../environment.ts";
+import type { HeldStates, HoldRequest } from "./held-states.ts";
 import type { LocalHandler } from "./local-link.ts";
 import type { ControlPlaneNode } from "../node.ts";
 import { submissionAnswer } from "../proposals/submissions.ts";
@@ -29,26 +30,31 @@ export interface LocalRequestsOptions {
   readonly tracer?: Tracer | null;
   readonly node: ControlPlaneNode;
   readonly metrics: () => Promise<string>;
+  /** Absent: no state is held for backups. */
+  readonly heldStates?: HeldStates;
 }
 
 /** What the api process of this node asks, and how it is answered. */
 export function localRequests(options: LocalRequestsOptions): LocalHandler {
   const answer = trustedRequests(options);
-  return (request, respond) => {
-    if (request.type !== "submit" || CLIENT_COMMANDS.has(request.command.kind)) return answer(request, respond);
+  return (request, respond, gone) => {
+    if (request.type !== "submit" || CLIENT_COMMANDS.has(request.command.kind)) return answer(request, respond, gone);
     respond(refused(request.requestId, "unavailable", `${request.command.kind} is no command of a client`));
   };
 }
 
 /** The same for a caller who may speak for operators, too. */
 export function trustedRequests(options: LocalRequestsOptions): LocalHandler {
-  return (request, respond) => {
+  return (request, respond, gone) => {
     switch (request.type) {
       case "submit":
         submit(options, request, respond);
         break;
       case "read":
         read(options, request, respond);
+        break;
+      case "hold_state":
+        holdState(options, request, respond, gone);
         break;
       case "status":
         respond({ type: "status", requestId: request.requestId, status: options.node.status() });
@@ -149,6 +155,22 @@ function read(
     deadlineMs: clock.monotonicMs() + remainingMs,
     respond: (answer) => respond({ ...answer, requestId }),
   });
+}
+
+function holdState(
+  { node, heldStates }: LocalRequestsOptions,
+  request: HoldRequest,
+  respond: Respond,
+  gone: AbortSignal,
+): void {
+  const { requestId } = request;
+  if (heldStates === undefined || node.session === null) {
+    respond(refused(requestId, notServing(node), "this node is not serving"));
+    return;
+  }
+  heldStates
+    .hold(request, gone)
+    .then(respond, (error: unknown) => respond(refused(requestId, "unavailable", String(error))));
 }
 
 function notServing(node: ControlPlaneNode): RefusalCode {

@@ -19,6 +19,17 @@ const LOOK_MS = 500;
 /** Pins the tables as they are. Opened before the point, so that the next entry does not wait for a connection. */
 export type OpenStateHold = Pick<StateHold, "hold" | "release">;
 
+export interface HoldSignedOptions {
+  /**
+   * Whose signatures are enough. `fewer`: where no quorum can be had, as many as there are after a while; how many are
+   * enough is for the reader to say.
+   */
+  readonly signers: "quorum" | "fewer";
+  readonly withinMs?: number;
+  /** Aborted: nobody waits for it any more. */
+  readonly signal?: AbortSignal;
+}
+
 interface PendingHold {
   readonly hold: OpenStateHold;
   readonly resolve: (held: HeldState) => void;
@@ -105,18 +116,21 @@ export class SessionStates {
   }
 
   /**
-   * Has every node sign the state after an entry, and holds this node's tables as they are there. The signatures are a
-   * quorum's, or fewer where no more can be had: how many are enough is for the reader to say.
-   * @throws StoreError `unavailable`: nobody has signed it in time, or this session has ended
+   * Has every node sign the state after an entry, and holds this node's tables as they are there.
+   * @throws StoreError `unavailable`: too few have signed it in time, or this session has ended
    */
-  async holdSigned(hold: OpenStateHold): Promise<SignedStatePoint & { readonly raftIndex: RaftIndex }> {
+  async holdSigned(
+    hold: OpenStateHold,
+    { signers, withinMs = SIGNED_WITHIN_MS, signal: gone }: HoldSignedOptions,
+  ): Promise<SignedStatePoint & { readonly raftIndex: RaftIndex }> {
     const { clock } = this.#options.environment;
     const late = new AbortController();
-    const timer = clock.startTimer(SIGNED_WITHIN_MS, () => late.abort());
-    const signal = AbortSignal.any([late.signal, this.#ending.signal]);
+    const timer = clock.startTimer(withinMs, () => late.abort());
+    const signal = AbortSignal.any([late.signal, this.#ending.signal, ...(gone === undefined ? [] : [gone])]);
     try {
-      const { databaseSnapshot, raftIndex } = await this.#reached(hold, signal);
-      return { databaseSnapshot, raftIndex, stateHead: await this.#signed(raftIndex, signal) };
+      const { databaseSnapshot, raftIndex } = await this.#reached(hold, signal, withinMs);
+      const stateHead = await this.#signed(raftIndex, signers === "quorum" ? "never" : FEWER_AFTER_MS, signal);
+      return { databaseSnapshot, raftIndex, stateHead };
     } finally {
       timer.cancel();
     }
@@ -127,7 +141,7 @@ export class SessionStates {
     this.#ending.abort();
   }
 
-  #reached(hold: OpenStateHold, signal: AbortSignal): Promise<HeldState> {
+  #reached(hold: OpenStateHold, signal: AbortSignal, withinMs: number): Promise<HeldState> {
     return new Promise<HeldState>((resolve, reject) => {
       const pending: PendingHold = { hold, resolve, reject };
       whenAborted(signal, () => {
@@ -141,7 +155,7 @@ export class SessionStates {
       this.#session.submit({
         command: { kind: "mark_state_point" },
         answer: "committed",
-        deadlineMs: this.#options.environment.clock.monotonicMs() + SIGNED_WITHIN_MS,
+        deadlineMs: clock.monotonicMs() + withinMs,
         respond: (result) => {
           if (result.kind !== "refused" || !this.#holds.delete(pending)) return;
           reject(new StoreError("unavailable", `no state point can be made: ${result.code}: ${result.detail}`));
@@ -150,7 +164,8 @@ export class SessionStates {
     });
   }
 
-  #signed(raftIndex: RaftIndex, signal: AbortSignal): Promise<string> {
+  /** @param fewerAfterMs after this time fewer signatures than a quorum are enough */
+  #signed(raftIndex: RaftIndex, fewerAfterMs: number | "never", signal: AbortSignal): Promise<string> {
     return new Promise<string>((resolve, reject) => {
       const { clock } = this.#options.environment;
       const { quorum } = this.#session.trustRoot();
@@ -161,15 +176,18 @@ export class SessionStates {
         if (note === null) timer = clock.startTimer(LOOK_MS, look);
         else resolve(note);
       };
-      let timer = clock.startTimer(FEWER_AFTER_MS, look);
+      let timer = fewerAfterMs === "never" ? null : clock.startTimer(fewerAfterMs, look);
       const forget = this.heads.whenSigned(raftIndex, (note) => {
-        timer.cancel();
+        timer?.cancel();
         resolve(note);
       });
       whenAborted(signal, () => {
-        timer.cancel();
+        timer?.cancel();
         forget();
-        reject(new StoreError("unavailable", `nobody has signed the state after entry ${raftIndex} in time`));
+        const signers = this.heads.signersOf(raftIndex).join(", ");
+        const who = signers === "" ? "nobody has" : `${signers} alone`;
+        const what = `${who} signed the state after entry ${raftIndex} in time; the quorum is ${quorum}`;
+        reject(new StoreError("unavailable", what));
       });
     });
   }

@@ -139,6 +139,11 @@ export class StateHeads {
     return lines.length < signersMin ? null : formatStateHeadNote(point.head, lines);
   }
 
+  /** Node ids of those whose good signatures over the state after this entry are here. */
+  signersOf(raftIndex: RaftIndex): readonly string[] {
+    return [...(this.#points.get(raftIndex)?.signatures.keys() ?? [])].sort();
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#waiters.clear();

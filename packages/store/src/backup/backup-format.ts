@@ -52,6 +52,8 @@ export interface BackupManifest {
   readonly epoch: number;
   /** Of that version, 32 bytes. */
   readonly rootThk: Uint8Array;
+  /** Whether a state head is in it, which a quorum has signed. */
+  readonly isSigned: boolean;
   /** Ascending by fingerprint. */
   readonly origins: readonly BackupOrigin[];
 }
@@ -80,6 +82,7 @@ export function encodeManifest(manifest: BackupManifest): Uint8Array {
     .u32(manifest.trustRootVersion)
     .u32(manifest.epoch)
     .bytes(manifest.rootThk, 32)
+    .u8(manifest.isSigned ? 1 : 0)
     .u32(manifest.origins.length);
   for (const { originFingerprint, status, treeSize, rootHash, certifiedSize } of manifest.origins) {
     writer.bytes(originFingerprint, 32).u8(ORIGIN_STATUSES.indexOf(status)).u64(treeSize);
@@ -115,12 +118,19 @@ function readManifest(reader: ByteReader): BackupManifest {
     trustRootVersion: reader.u32(),
     epoch: reader.u32(),
     rootThk: reader.bytes(32),
+    isSigned: readFlag(reader),
   };
   const count = reader.u32();
   const origins: BackupOrigin[] = [];
   for (let at = 0; at < count; at++) origins.push(readOrigin(reader));
   reader.finish();
   return { ...manifest, origins };
+}
+
+function readFlag(reader: ByteReader): boolean {
+  const flag = reader.u8();
+  if (flag > 1) throw new DecodeError("value_invalid", `flag ${flag}`);
+  return flag === 1;
 }
 
 function readOrigin(reader: ByteReader): BackupOrigin {

@@ -3,6 +3,7 @@ import type { ConfState, RaftId } from "raft-ts";
 import { migrate } from "../migrate.ts";
 import { installSnapshot } from "../snapshot-install.ts";
 import type { InstalledSnapshot } from "../snapshot-install.ts";
+import { BackupError } from "./backup-error.ts";
 import type { BackupFile } from "./backup-file.ts";
 import { beginRestoration } from "./restoration.ts";
 
@@ -14,7 +15,7 @@ export interface RestoreBackupOptions {
   readonly nodeId: string;
   /** Throwing refuses the backup; the caller gets that very error. Called before any leaf is looked at. */
   readonly judgeChain: (chain: TrustRootChain) => void;
-  /** `unsigned`: a backup that no quorum has signed is taken as well, on the operator's word. */
+  /** `unsigned`: one without a state head is taken as well, on the operator's word. One that differs from its own never. */
   readonly signers: "quorum" | "unsigned";
   /** A new group's voters and the signed trust roots that it applies first; null: the node joins the living group. */
   readonly newGroup: { readonly voters: readonly RaftId[]; readonly trustRoots: readonly string[] } | null;
@@ -28,6 +29,10 @@ export interface RestoreBackupOptions {
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<InstalledSnapshot> {
   const { url, file, nodeId, newGroup, judgeChain } = options;
+  if (options.signers === "quorum" && !file.manifest.isSigned) {
+    const what = "no quorum has signed which API keys, members and endings it holds";
+    throw new BackupError("unsigned", what);
+  }
   const manifest = await file.assertIntact(options.onProgress);
   await migrate(url);
   const { raftIndex: index, raftTerm: term, effect } = manifest;
@@ -35,7 +40,8 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Inst
     url,
     manifest,
     chunks: file.pieces(),
-    signers: options.signers,
+    // Whatever says that it is signed must be.
+    signers: file.manifest.isSigned ? "quorum" : options.signers,
     checks: {
       trustRoots: (chain) => {
         if (chain !== null) judgeChain(chain);

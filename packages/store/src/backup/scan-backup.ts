@@ -1,12 +1,14 @@
 import type { ApiKey } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes, frontierRoot } from "@event-anchoring/protocol";
-import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
+import type { OriginFingerprint, TrustRootChain, VerifiedStateHead } from "@event-anchoring/protocol";
 import { SnapshotRebuild } from "../snapshot-rebuild.ts";
 import type { RebuiltOrigin } from "../snapshot-rebuild.ts";
+import { birthConfState, verifySnapshotState } from "../snapshot-state.ts";
 import { BackupError } from "./backup-error.ts";
 import type { BackupFile } from "./backup-file.ts";
 import type { BackupManifest } from "./backup-format.ts";
+import { DerivedState } from "./derived-state.ts";
 
 /** A tree of an origin whose root is asked for. */
 export interface AskedHead {
@@ -18,8 +20,10 @@ export interface ScannedBackup {
   /** Verified from its own version 1 on; whether that is the cluster's is for the caller to judge. */
   readonly chain: TrustRootChain;
   readonly origins: readonly RebuiltOrigin[];
-  /** As the file says: no leaf proves them. */
+  /** No leaf proves them. */
   readonly apiKeys: readonly ApiKey[];
+  /** What a quorum has signed of all that leaves do not prove, and the file holds; null: nobody has signed it. */
+  readonly stateHead: VerifiedStateHead | null;
   /** Of a tree that was asked for; null: the backup does not reach it. */
   rootOf(head: AskedHead): Uint8Array | null;
 }
@@ -28,7 +32,8 @@ const keyOf = ({ originFingerprint, treeSize }: AskedHead): string => `${bytesTo
 
 /**
  * Goes through all of a backup that is intact as a file: hashes each leaf, rebuilds each tree, verifies the chain of
- * trust roots and the newest certificate of each origin, and holds what the backup says of itself against that.
+ * trust roots and the newest certificate of each origin, derives the state tree, holds all of it against the state head
+ * if there is one, and what the backup says of itself against that.
  * @throws StoreError `snapshot_refused`, BackupError `inconsistent`
  */
 export async function scanBackup(
@@ -42,6 +47,7 @@ export async function scanBackup(
   const asked = new Set(heads.map(keyOf));
   const roots = new Map<string, Uint8Array>();
   const rebuild = new SnapshotRebuild();
+  const state = new DerivedState();
   const apiKeys: ApiKey[] = [];
   let leaves = 0;
   for await (const records of file.batches()) {
@@ -54,8 +60,7 @@ export async function scanBackup(
       const key = keyOf({ originFingerprint, treeSize: frontier.size });
       if (asked.has(key)) roots.set(key, frontierRoot(frontier, nodeCrypto.sha256));
     }
-    // Rows are of no use here.
-    rebuild.take();
+    state.add(rebuild.take());
     onProgress?.(leaves, file.manifest.nextSequence);
   }
   if (!rebuild.isEnded) throw new BackupError("inconsistent", "its records do not end");
@@ -64,13 +69,21 @@ export async function scanBackup(
   const origins = rebuild.origins();
   const fault = differenceOf(file.manifest, rebuild, chain, origins);
   if (fault !== null) throw new BackupError("inconsistent", `what it says of itself is not what it holds: ${fault}`);
-  return { chain, origins, apiKeys, rootOf: (head) => roots.get(keyOf(head)) ?? null };
+  const stateHead = verifiedState(rebuild, state);
+  return { chain, origins, apiKeys, stateHead, rootOf: (head) => roots.get(keyOf(head)) ?? null };
+}
+
+/** @throws StoreError `snapshot_refused`: it holds something else than was signed */
+function verifiedState(rebuild: SnapshotRebuild, state: DerivedState): VerifiedStateHead | null {
+  if (rebuild.stateHead === null) return null;
+  const confState = rebuild.header.confState ?? birthConfState(rebuild.chain);
+  return verifySnapshotState(rebuild, { stateRoot: state.root(), confState }, "quorum");
 }
 
 /** The first thing that a backup says wrongly of itself; null: nothing. */
 function differenceOf(
   told: BackupManifest,
-  { header }: SnapshotRebuild,
+  { header, stateHead }: SnapshotRebuild,
   { newest }: TrustRootChain,
   origins: readonly RebuiltOrigin[],
 ): string | null {
@@ -84,6 +97,7 @@ function differenceOf(
   const isRoot =
     told.trustRootVersion === trustRoot.version && told.epoch === trustRoot.epoch && equalBytes(told.rootThk, rootThk);
   if (!isRoot) return "its trust root";
+  if (told.isSigned !== (stateHead !== null)) return "whether it is signed";
   const other = origins.find(({ originFingerprint, treeSize, rootHash }, at) => {
     const named = told.origins[at];
     const isSame =

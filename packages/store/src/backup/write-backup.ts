@@ -3,17 +3,20 @@ import { existsSync } from "node:fs";
 import { open, rename, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import { LedgerHaltError, restoreLedgerState } from "@event-anchoring/ledger";
+import { LedgerHaltError, restoreLedgerState, stateHeadOf } from "@event-anchoring/ledger";
 import type { LedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ByteWriter } from "@event-anchoring/protocol";
+import { ByteWriter, formatStateHead } from "@event-anchoring/protocol";
 import { Connection } from "../connection.ts";
 import type { Reader } from "../connection.ts";
 import { StoreError } from "../errors.ts";
 import { INDEXED_PLANS } from "../indexed-plans.ts";
+import type { LedgerRow } from "../ledger-codec.ts";
 import { loadLedger } from "../ledger-load.ts";
 import { assertMigrated } from "../migrate.ts";
+import { decodeConfState } from "../raft-codec.ts";
 import { encodeRecord } from "../snapshot-format.ts";
+import { birthConfState, verifiedStateHead } from "../snapshot-state.ts";
 import { snapshotRecords } from "../snapshot-stream.ts";
 import { adoptState } from "../state-point.ts";
 import type { SignedStatePoint } from "../state-point.ts";
@@ -32,6 +35,8 @@ export interface WriteBackupOptions {
   readonly nowMs: number;
   /** What to back up; null: the state as it is, which nobody has signed. */
   readonly point: SignedStatePoint | null;
+  /** The point is being read: it need not be held any longer. */
+  readonly onPointOpened?: () => void;
   readonly onProgress?: (leaves: number, ofLeaves: number) => void;
 }
 
@@ -87,7 +92,8 @@ class HashedFile {
  * Writes the state of one node, as of one log entry, to a file: read in one repeatable-read transaction, so that
  * nothing waits for it and it fits together while the node goes on. The file has its name only when all of it is on the
  * disk.
- * @throws StoreError `unavailable`, `schema`, `corrupt`; BackupError `empty_ledger`; the system's error (`EEXIST`, …)
+ * @throws StoreError `unavailable`: the point is held no more; `snapshot_refused`: no quorum has signed it; `schema`,
+ * `corrupt`; BackupError `empty_ledger`; the system's error (`EEXIST`, …)
  */
 export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
   const { path } = options;
@@ -151,7 +157,10 @@ async function writeTo(file: FileHandle, session: Reader, options: WriteBackupOp
   const { point } = options;
   if (point !== null) await adoptState(session, point.databaseSnapshot);
   const { row, ledger } = await loadLedger(session);
-  const manifest = manifestOf(stateOf(ledger), options);
+  options.onPointOpened?.();
+  const state = stateOf(ledger);
+  const manifest = manifestOf(state, options);
+  if (point !== null) assertSigned(point.stateHead, state, row);
   const out = new HashedFile(file);
   await out.add(BACKUP_MARK);
   let leaves = 0;
@@ -179,11 +188,24 @@ function stateOf(ledger: Parameters<typeof restoreLedgerState>[0]): LedgerState 
   }
 }
 
-function manifestOf(state: LedgerState, { nodeId, nowMs }: WriteBackupOptions): BackupManifest {
+/** What is signed must be what is read: who restores it finds out too late. */
+function assertSigned(note: string, state: LedgerState, { confState, stateRoot }: LedgerRow): void {
+  const chain = state.trustRootChain;
+  const members = confState === null ? birthConfState(chain) : decodeConfState(confState);
+  const head = stateHeadOf(state, { members, stateRoot });
+  if (chain === null || head === null) throw noGenesis();
+  const { head: signed } = verifiedStateHead(note, chain, "quorum");
+  if (formatStateHead(signed) === formatStateHead(head)) return;
+  throw new StoreError("corrupt", `the state after entry ${head.raftIndex} is not the one that was signed`);
+}
+
+function noGenesis(): BackupError {
+  return new BackupError("empty_ledger", "the genesis entry is not applied yet: there is nothing to back up");
+}
+
+function manifestOf(state: LedgerState, { nodeId, nowMs, point }: WriteBackupOptions): BackupManifest {
   const newest = state.trustRootChain?.newest;
-  if (newest === undefined) {
-    throw new BackupError("empty_ledger", "the genesis entry is not applied yet: there is nothing to back up");
-  }
+  if (newest === undefined) throw noGenesis();
   const { clusterName, clusterId, version, epoch } = newest.trustRoot;
   return {
     clusterName,
@@ -198,6 +220,7 @@ function manifestOf(state: LedgerState, { nodeId, nowMs }: WriteBackupOptions): 
     trustRootVersion: version,
     epoch,
     rootThk: newest.rootThk,
+    isSigned: point !== null,
     origins: [...state.origins.values()].map(({ originFingerprint, status, tree, certified }) => ({
       originFingerprint,
       status,

@@ -208,7 +208,7 @@ export class SimulatedMachine {
   ask(request: LocalRequest, respond: (response: LocalResponse) => void): void {
     const running = this.#running;
     if (running === null) return;
-    running.process.turn(() => running.handle(request, respond));
+    running.process.turn(() => running.handle(request, respond, new AbortController().signal));
   }
 
   images(): DiskImages {

@@ -1,0 +1,80 @@
+import {
+  type LocalRequest,
+  type LocalResponse,
+  type RefusalCode,
+  STATE_HELD_MS,
+} from "@event-anchoring/control-contract";
+import { StoreError } from "@event-anchoring/store";
+import type { Clock, Logger } from "../environment.ts";
+import type { Machine } from "../machine.ts";
+import type { OpenStateHold, SessionStates } from "../state-heads/session-states.ts";
+
+/** Each is a connection to the database that holds back what Postgres may clean up. */
+const HELD_MAX = 2;
+const RETRY_AFTER_MS = 5000;
+
+export interface HeldStatesOptions {
+  readonly machine: Pick<Machine, "openStateHold">;
+  readonly session: () => { readonly states: Pick<SessionStates, "holdSigned"> } | null;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export type HoldRequest = Extract<LocalRequest, { type: "hold_state" }>;
+
+/**
+ * Keeps this node's state, as a quorum has signed it, readable for whoever takes a backup on this host: until the asker
+ * has gone, a minute at most, two at a time.
+ */
+export class HeldStates {
+  readonly #options: HeldStatesOptions;
+  #held = 0;
+
+  constructor(options: HeldStatesOptions) {
+    this.#options = options;
+  }
+
+  /** @param gone aborted when the asker has gone, or needs it no longer */
+  async hold({ requestId, remainingMs }: HoldRequest, gone: AbortSignal): Promise<LocalResponse> {
+    const refused = (code: RefusalCode, detail: string): LocalResponse => {
+      return { type: "refused", requestId, code, detail, retryAfterMs: RETRY_AFTER_MS };
+    };
+    const states = this.#options.session()?.states;
+    if (states === undefined) return refused("unavailable", "this node is not serving");
+    if (this.#held >= HELD_MAX) return refused("overloaded", `${HELD_MAX} states are being held for backups`);
+    this.#held += 1;
+    let hold: OpenStateHold | null = null;
+    try {
+      hold = await this.#options.machine.openStateHold();
+      const how = { signers: "quorum", withinMs: remainingMs, signal: gone } as const;
+      const point = await states.holdSigned(hold, how);
+      this.#options.logger.info("state_held", { raftIndex: point.raftIndex });
+      this.#releaseLater(hold, gone);
+      return { type: "state_held", requestId, ...point };
+    } catch (error) {
+      await this.#release(hold);
+      if (!(error instanceof StoreError)) throw error;
+      return refused("unavailable", error.message);
+    }
+  }
+
+  #releaseLater(hold: OpenStateHold, gone: AbortSignal): void {
+    const end = (): void => {
+      timer.cancel();
+      gone.removeEventListener("abort", end);
+      void this.#release(hold);
+    };
+    const timer = this.#options.clock.startTimer(STATE_HELD_MS, end);
+    gone.addEventListener("abort", end);
+    if (gone.aborted) end();
+  }
+
+  async #release(hold: OpenStateHold | null): Promise<void> {
+    this.#held -= 1;
+    try {
+      await hold?.release();
+    } catch (error) {
+      this.#options.logger.warn("state_release_failed", { error });
+    }
+  }
+}
