@@ -48,8 +48,8 @@ Exit codes:
    2  wrong usage, or a file cannot be read or written
    3  the service refused the request (the code says why); of many files, at least one
    4  the service is unavailable, or the outcome is unknown: ask again (anchor: with the same --event-id)
-   5  a bundle is not wrong, and a part of it rests on the word of the service
-   6  verify: nothing is wrong, and no pinned RootTHK says whose trust root it was judged by
+   5  a bundle or a backup is not wrong, and a part of it rests on the word of the service, or nobody has signed it
+   6  verify, backup verify: nothing is wrong, and no pinned RootTHK says whose trust root it was judged by
   70  a fault of this program
 
 Environment:
