@@ -64,7 +64,11 @@ async function take(out: string, stateHead: string): Promise<WrittenBackup> {
   const { databaseSnapshot } = await hold.hold();
   const point = { databaseSnapshot, stateHead };
   const options = { url: node.url, path: out, nodeId: null, nowMs: 0, point, onPointOpened: () => void hold.release() };
-  return writeBackup(options).finally(() => hold.release());
+  try {
+    return await writeBackup(options);
+  } finally {
+    await hold.release();
+  }
 }
 
 async function withFile<T>(file: string, work: (opened: BackupFile) => Promise<T>): Promise<T> {
@@ -95,7 +99,11 @@ function forged(alter: (record: SnapshotRecord) => readonly SnapshotRecord[]): s
   const trees = rebuild.origins();
   return fileOf(altered, {
     ...written.manifest,
-    ...{ raftIndex, raftTerm, effect, nextSequence, lastAcceptedMs },
+    raftIndex,
+    raftTerm,
+    effect,
+    nextSequence,
+    lastAcceptedMs,
     isSigned: rebuild.stateHead !== null,
     origins: written.manifest.origins.map((origin, at) => ({ ...origin, ...trees[at] })),
   });
@@ -142,13 +150,20 @@ async function refusalsOf(file: string, change: Partial<RestoreBackupOptions> = 
   return { verify, restore: result, rows: Number(left?.["rows"]) };
 }
 
-/** What finds out: the head that the quorum has signed, and nothing else. */
-async function expectFound(what: string, alter: (record: SnapshotRecord) => readonly SnapshotRecord[]): Promise<void> {
-  const words = `it differs from the state head that was signed: ${what}`;
+/** The altered file, verified, restored, and restored on an operator's word. */
+async function refused(
+  alter: (record: SnapshotRecord) => readonly SnapshotRecord[],
+): Promise<Refusals & { readonly vouchedFor: string }> {
   const file = forged(alter);
-  expect(await refusalsOf(file)).toEqual({ verify: words, restore: words, rows: 0 });
-  // Nor is it taken on an operator's word: it is not what it was made as.
-  expect(await refusalsOf(file, { signers: "unsigned" })).toMatchObject({ restore: words, rows: 0 });
+  const vouched = await refusalsOf(file, { signers: "unsigned" });
+  const signed = await refusalsOf(file);
+  return { ...signed, vouchedFor: vouched.restore, rows: signed.rows + vouched.rows };
+}
+
+/** The head that the quorum has signed finds it, and nothing else. */
+function differsIn(what: string): Awaited<ReturnType<typeof refused>> {
+  const words = `it differs from the state head that was signed: ${what}`;
+  return { verify: words, restore: words, vouchedFor: words, rows: 0 };
 }
 
 const onKey =
@@ -229,11 +244,13 @@ describe("whoever alters it cannot", () => {
     const keyHash = hash("a key of mine");
     const forge = (key: ApiKey): ApiKey => ({ ...key, keyHash, keyId: keyHash.slice(0, 16), revokedMs: 0 });
     let isFirst = true;
-    await expectFound("records, API keys or erasures", (record) => {
-      if (record.type !== "api_key" || !isFirst) return [record];
-      isFirst = false;
-      return [record, { ...record, apiKey: forge(record.apiKey) }];
-    });
+    expect(
+      await refused((record) => {
+        if (record.type !== "api_key" || !isFirst) return [record];
+        isFirst = false;
+        return [record, { ...record, apiKey: forge(record.apiKey) }];
+      }),
+    ).toEqual(differsIn("records, API keys or erasures"));
   });
 
   test.each<[string, (key: ApiKey) => ApiKey]>([
@@ -241,7 +258,7 @@ describe("whoever alters it cannot", () => {
     ["give a key a scope", (key) => ({ ...key, scopes: ["read", "write", "revoke", "admin"] })],
     ["give a key to another client", (key) => ({ ...key, apiClientId: hash("mine").slice(0, 16) })],
   ])("%s", async (_, alter) => {
-    await expectFound("records, API keys or erasures", onKey(alter));
+    expect(await refused(onKey(alter))).toEqual(differsIn("records, API keys or erasures"));
   });
 
   test.each<[string, string, (header: SnapshotHeader) => Partial<SnapshotHeader>]>([
@@ -253,51 +270,56 @@ describe("whoever alters it cannot", () => {
     ["choose the place in the log", "log entry", ({ raftIndex }) => ({ raftIndex: raftIndex + 1 })],
     ["choose the effect", "effect chain", () => ({ effect: hash("another") })],
   ])("%s", async (_, what, change) => {
-    await expectFound(what, onHeader(change));
+    expect(await refused(onHeader(change))).toEqual(differsIn(what));
   });
 
   test("choose the rules", async () => {
     const raised = records.map((record) =>
       record.type === "header" ? { ...record, rules: record.rules + 1 } : record,
     );
-    const refused = await refusalsOf(fileOf(raised, written.manifest));
-    expect(refused).toMatchObject({ verify: expect.stringContaining("rules"), rows: 0 });
-    expect(refused.restore).toContain("rules");
+    const found = await refusalsOf(fileOf(raised, written.manifest));
+    expect(found).toMatchObject({ verify: expect.stringContaining("rules"), rows: 0 });
+    expect(found.restore).toContain("rules");
   });
 
   test("give an event to another API client, or another id", async () => {
     const apiClientId = hash("mine").slice(0, 16);
-    await expectFound(
-      "client events",
-      once((record) => {
-        if (record.type !== "leaf" || record.clientEvent === null) return record;
-        return { ...record, clientEvent: { ...record.clientEvent, apiClientId } };
-      }),
-    );
+    expect(
+      await refused(
+        once((record) => {
+          if (record.type !== "leaf" || record.clientEvent === null) return record;
+          return { ...record, clientEvent: { ...record.clientEvent, apiClientId } };
+        }),
+      ),
+    ).toEqual(differsIn("client events"));
   });
 
   test("give a claim to another API client", async () => {
     const recordedBy = hash("mine").slice(0, 16);
-    await expectFound(
-      "records, API keys or erasures",
-      once((record) => (record.type === "leaf" && record.recordedBy !== null ? { ...record, recordedBy } : record)),
-    );
+    expect(
+      await refused(
+        once((record) => (record.type === "leaf" && record.recordedBy !== null ? { ...record, recordedBy } : record)),
+      ),
+    ).toEqual(differsIn("records, API keys or erasures"));
   });
 
   test("erase a client's id", async () => {
-    await expectFound(
-      "records, API keys or erasures",
-      once((record) => {
-        if (record.type !== "leaf" || record.clientEvent === null || record.clientEvent.isErased) return record;
-        const { apiClientId } = record.clientEvent;
-        return { ...record, clientEvent: { isErased: true, apiClientId, prefix: new Uint8Array(8) } };
-      }),
-    );
+    expect(
+      await refused(
+        once((record) => {
+          if (record.type !== "leaf" || record.clientEvent === null || record.clientEvent.isErased) return record;
+          const { apiClientId } = record.clientEvent;
+          return { ...record, clientEvent: { isErased: true, apiClientId, prefix: new Uint8Array(8) } };
+        }),
+      ),
+    ).toEqual(differsIn("records, API keys or erasures"));
   });
 
   test("forget a group that was decided", async () => {
     let seen = 0;
-    await expectFound("group ids", (record) => (record.type === "group_ids" && seen++ === 3 ? [] : [record]));
+    expect(await refused((record) => (record.type === "group_ids" && seen++ === 3 ? [] : [record]))).toEqual(
+      differsIn("group ids"),
+    );
   });
 
   test("take the end of a record away, with all that came after it", async () => {
@@ -305,10 +327,12 @@ describe("whoever alters it cannot", () => {
     const cut = leaves.findIndex(({ kind }) => kind === LEAF_KIND.revocation);
     const lastAcceptedMs = leaves[cut - 1]?.acceptedMs ?? 0;
     let seen = 0;
-    await expectFound("leaves", (record) => {
-      if (record.type === "header") return [{ ...record, nextSequence: cut, lastAcceptedMs }];
-      return record.type === "leaf" && seen++ >= cut ? [] : [record];
-    });
+    expect(
+      await refused((record) => {
+        if (record.type === "header") return [{ ...record, nextSequence: cut, lastAcceptedMs }];
+        return record.type === "leaf" && seen++ >= cut ? [] : [record];
+      }),
+    ).toEqual(differsIn("leaves"));
   });
 
   test("put another head into it: of another entry, of too few nodes, or none", async () => {
@@ -329,9 +353,9 @@ describe("whoever alters it cannot", () => {
       if (record.type === "state_head") return [{ ...record, note }];
       return [record.type === "header" ? { ...record, confState: members } : record];
     });
-    const refused = await refusalsOf(file);
-    expect(refused.verify).toContain("is in no trust root");
-    expect(refused.restore).toContain("is in no trust root");
+    const found = await refusalsOf(file);
+    expect(found.verify).toContain("is in no trust root");
+    expect(found.restore).toContain("is in no trust root");
   });
 });
 
@@ -350,8 +374,8 @@ describe("a backup that nobody has signed", () => {
 
   test("and says that somebody has is refused, whoever vouches for it", async () => {
     const headless = records.filter(({ type }) => type !== "state_head");
-    const refused = await refusalsOf(fileOf(headless, written.manifest), { signers: "unsigned" });
-    expect(refused).toEqual({
+    const found = await refusalsOf(fileOf(headless, written.manifest), { signers: "unsigned" });
+    expect(found).toEqual({
       verify: expect.stringContaining("whether it is signed"),
       restore: "nobody has signed the state: there is no state head",
       rows: 0,

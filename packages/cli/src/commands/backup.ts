@@ -122,7 +122,9 @@ function judgedJson({ file, scanned, checked, isPinned }: JudgedBackup): object 
   return {
     valid: true,
     pinned: isPinned,
-    ...{ leaves, signatures, certificates },
+    leaves,
+    signatures,
+    certificates,
     ...manifestJson(file.manifest),
     state_signers: scanned.stateHead?.signers ?? [],
     live_api_keys: liveKeys(scanned, file).map(apiKeyJson),
