@@ -9,7 +9,7 @@ export const EXIT = {
   refused: 3,
   /** The service could not be asked, or did not say what became of it: ask again with the same --event-id. */
   unavailable: 4,
-  /** Nothing is wrong, and not everything is proved: a part rests on the word of the service, or nobody has signed it. */
+  /** Nothing is wrong, and not everything is proved: a part rests on somebody's word. */
   asStated: 5,
   /** Nothing is wrong, and nothing says whose trust root it was judged by: there is no pin. */
   notPinned: 6,

@@ -54,8 +54,8 @@ export type Finality = "certified" | "committed";
  * - `submit`: one command is the whole body of one API request, decided as a unit. `remainingMs` is what is left of
  *   the caller's patience; no response comes later than that and 250 ms.
  * - `read`: asks for a read index, and for the certificate rule for `origins`.
- * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's database
- *   until the connection ends, STATE_HELD_MS at most.
+ * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's
+ *   database until the connection ends, STATE_HELD_MS at most.
  */
 export type LocalRequest =
   | {

@@ -131,7 +131,7 @@ describe("a state that is to be read", () => {
     expect(() => verified(a, stateHead, honestSigners(2))).toThrow(/1 good signatures, 2 are needed/);
   });
 
-  test("is not had with fewer signatures than a quorum's where a quorum is asked for, and who has signed is said", async () => {
+  test("is refused where a quorum is asked for and too few sign, and who has signed is said", async () => {
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
     const held = a.live().states.holdSigned(holdOf(a), { signers: "quorum", withinMs: 9000 });
     const refused = held.catch((error: unknown) => error);

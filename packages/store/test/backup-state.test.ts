@@ -215,7 +215,7 @@ describe("a backup that a quorum has signed", () => {
     await store.close();
   });
 
-  test("is of the point that was held, whatever was written after it, and is made of no point that is gone", async () => {
+  test("is of the point that was held, whatever came after it, and is made of no point that is gone", async () => {
     const { store, state } = await reopened(node.url);
     const hold = await StateHold.open(node.url);
     const { databaseSnapshot } = await hold.hold();

@@ -122,8 +122,8 @@ async function restore(
   const { mayBeUnsigned, ...rest } = how;
   if (!manifest.isSigned && !mayBeUnsigned) {
     const message =
-      "no quorum has signed which API keys, members and endings the backup holds. `anchorctl backup verify` lists the " +
-      "keys that would be live; --unsigned takes it on your word";
+      "no quorum has signed which API keys, members and endings the backup holds. `anchorctl backup verify` lists " +
+      "the keys that would be live; --unsigned takes it on your word";
     throw new CliError(EXIT.asStated, "unsigned", message);
   }
   const { point } = await restoreBackup({
