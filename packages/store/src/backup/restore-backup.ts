@@ -15,7 +15,7 @@ export interface RestoreBackupOptions {
   readonly nodeId: string;
   /** Throwing refuses the backup; the caller gets that very error. Called before any leaf is looked at. */
   readonly judgeChain: (chain: TrustRootChain) => void;
-  /** `unsigned`: one without a state head is taken as well, on the operator's word. What differs from its own never is. */
+  /** `unsigned`: without a state head it is taken as well, on the operator's word. If it differs from one, never. */
   readonly signers: "quorum" | "unsigned";
   /** A new group's voters and the signed trust roots that it applies first; null: the node joins the living group. */
   readonly newGroup: { readonly voters: readonly RaftId[]; readonly trustRoots: readonly string[] } | null;
