@@ -148,7 +148,6 @@ export const GRANT_ROUTES = [
     description: "Now, or as of any earlier position, up to the root of the delegation.",
     scopes: ["read"],
     bodySchema: verifyGrantSchema,
-    isCostly: true,
     answers: { 200: verifiedGrantSchema },
     problems: [...VERIFY_PROBLEMS, "anchor_not_found", "wrong_kind", "origin_lost"],
   }),

@@ -36,8 +36,6 @@ export interface Route {
   readonly isBodyOptional: boolean;
   readonly bodyBytesMax: number;
   readonly timeoutMs: number;
-  /** Whether few are made at a time: the others are `overloaded` at once. */
-  readonly isCostly: boolean;
   /** Whether `Prefer: wait=` and `Prefer: respond-async` are honoured. */
   readonly isPreferring: boolean;
   /** Schemas of the good answers by status; null = not JSON. */
@@ -94,7 +92,6 @@ interface RouteRow extends Pick<Route, "id" | "method" | "path" | "tag" | "summa
   readonly isBodyOptional?: boolean;
   readonly bodyBytesMax?: number;
   readonly timeoutMs?: number;
-  readonly isCostly?: boolean;
   readonly isPreferring?: boolean;
   readonly mediaTypes?: readonly string[];
   readonly problems?: readonly ProblemCode[];
@@ -111,7 +108,6 @@ export function route<const Row extends RouteRow>(row: Row): Route & Pick<Row, "
     isBodyOptional: false,
     bodyBytesMax: row.bodySchema === undefined ? 0 : LIMITS.bodyBytesMax,
     timeoutMs: LIMITS.readTimeoutMs,
-    isCostly: false,
     isPreferring: false,
     mediaTypes: [],
     problems: [],

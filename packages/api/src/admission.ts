@@ -5,7 +5,7 @@ import { RefusedError } from "./ports.ts";
 import type { Caller } from "./ports.ts";
 
 /**
- * Costly reads at a time. One thread makes all answers: more of them only makes each later, and /readyz with them. One
+ * Costly reads at a time. One thread makes them all: more of them only makes each later, and holds more in memory. One
  * waits for the database while the other is made.
  */
 const COSTLY_READS_MAX = 2;

@@ -5,6 +5,8 @@ import { LIMITS, ROUTES, emptyQuerySchema, parsePrefer, parseQuery, routerPath }
 import type { Route, RouteId } from "@event-anchoring/api-contract";
 import type { Admission } from "./admission.ts";
 import { authenticate, readerOf } from "./auth.ts";
+import { costlyRead, isCostly } from "./costly-reads.ts";
+import type { CostlyRead, CostlyRouteId } from "./costly-reads.ts";
 import { createClaimAnchor, getClaimAnchor } from "./claim-anchors.ts";
 import { getConsistency } from "./consistency.ts";
 import { createEventAnchor, createEventAnchors } from "./create-events.ts";
@@ -14,13 +16,17 @@ import type { ExchangeDependencies } from "./exchange.ts";
 import { getDocs, getDocsAsset, getOpenApi } from "./docs-page.ts";
 import { eraseClientEventId } from "./erase-client-event.ts";
 import { createGrantAnchor, getGrantAnchor } from "./grant-anchors.ts";
-import type { HandlerAnswer, HandlerDependencies, HandlerRequest, Handlers } from "./handler.ts";
+import { callerOf } from "./handler.ts";
+import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
 import { getHealth, getReadiness } from "./health.ts";
 import { readJsonText } from "./json-body.ts";
 import type { KeyTable } from "./key-table.ts";
+import { madeAnswer } from "./made-answer.ts";
+import type { MadeAnswer } from "./made-answer.ts";
 import { getLatestEventAnchor } from "./latest.ts";
 import { listEventAnchors } from "./list-events.ts";
 import { parsed } from "./parsed.ts";
+import { RefusedError } from "./ports.ts";
 import type { Caller } from "./ports.ts";
 import { problemError } from "./problem-error.ts";
 import { getLimits } from "./public-routes.ts";
@@ -31,30 +37,27 @@ import { costOf } from "./request-cost.ts";
 import { routedTarget } from "./request-target.ts";
 import { revokeClaimAnchor, revokeGrantAnchor } from "./revoke.ts";
 import { getCheckpoint, getEntries, getTile } from "./tiles.ts";
-import { traceEventAnchor } from "./trace.ts";
 import { getTrustRoot } from "./trust-roots.ts";
-import { verifyClaimAnchor, verifyGrantAnchor } from "./verify-records.ts";
-import { verifyEventAnchor, verifyEventAnchors } from "./verify.ts";
+import { verifyClaimAnchor } from "./verify-records.ts";
+import { verifyEventAnchor } from "./verify.ts";
+import { within } from "./within.ts";
 
-const HANDLERS: Handlers = {
+const HANDLERS: Readonly<Record<Exclude<RouteId, CostlyRouteId>, Handler>> = {
   createEventAnchor,
   createEventAnchors,
   eraseClientEventId,
   verifyEventAnchor,
-  verifyEventAnchors,
   listEventAnchors,
   getLatestEventAnchor,
   getConsistency,
   getEventAnchor,
   getReceipt,
-  traceEventAnchor,
   createClaimAnchor,
   getClaimAnchor,
   verifyClaimAnchor,
   revokeClaimAnchor,
   createGrantAnchor,
   getGrantAnchor,
-  verifyGrantAnchor,
   revokeGrantAnchor,
   getCheckpoint,
   getEntries,
@@ -72,7 +75,12 @@ export interface AppDependencies extends HandlerDependencies, ExchangeDependenci
   readonly keys: KeyTable;
   readonly limiter: RateLimiter;
   readonly admission: Admission;
+  /** Makes a costly read where it holds up nobody else. */
+  readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeAnswer>;
 }
+
+/** A costly read gives up by itself at its time, unless it computes just then. */
+const COSTLY_GRACE_MS = 200;
 
 type NamedRoute = Route & { readonly id: RouteId };
 
@@ -92,13 +100,6 @@ function assertTarget(request: IncomingMessage): void {
   if ((request.url ?? "").length <= LIMITS.targetBytesMax) return;
   const detail = `a request target has at most ${LIMITS.targetBytesMax} bytes`;
   throw problemError("invalid_request", [{ parameter: "path", code: "too_large", detail }]);
-}
-
-/** What an answer is on the wire. */
-function bodyOf(answer: HandlerAnswer): { readonly mediaType: string; readonly body: Uint8Array } {
-  if ("bytes" in answer) return { mediaType: answer.mediaType, body: answer.bytes };
-  if ("text" in answer) return { mediaType: "text/plain; charset=utf-8", body: Buffer.from(answer.text, "utf8") };
-  return { mediaType: "application/json; charset=utf-8", body: Buffer.from(JSON.stringify(answer.json), "utf8") };
 }
 
 /** Routes that take parameters parse them themselves. */
@@ -139,18 +140,28 @@ async function bodyTextOf(
   return text;
 }
 
-/** Makes the answer, if there is room for it, and says what it costs. */
-async function handled(request: HandlerRequest, route: NamedRoute, dependencies: AppDependencies) {
+/**
+ * A costly read, if there is room for it. It keeps its place until it is made, also if it is answered before that: that
+ * it takes too long.
+ */
+async function madeCostly(
+  routeId: CostlyRouteId,
+  request: HandlerRequest,
+  { admission, makeCostlyRead }: AppDependencies,
+): Promise<MadeAnswer> {
+  const made = admission.costly(callerOf(request), () => makeCostlyRead(costlyRead(routeId, request)));
+  const answer = await within(made, request.deadline.remainingMs + COSTLY_GRACE_MS, null);
+  if (answer === null) throw new RefusedError("deadline_exceeded", "a costly read was not made in time");
+  return answer;
+}
+
+/** Makes the answer, and says what it costs. */
+async function handled(request: HandlerRequest, { id }: NamedRoute, dependencies: AppDependencies) {
+  const made = isCostly(id)
+    ? await madeCostly(id, request, dependencies)
+    : madeAnswer(await HANDLERS[id](request, dependencies));
   const { caller } = request;
-  const run = async () => {
-    const answer = await HANDLERS[route.id](request, dependencies);
-    // Large ones are made within the bound, too.
-    return { answer, ...bodyOf(answer) };
-  };
-  const made = await (route.isCostly && caller !== null ? dependencies.admission.costly(caller, run) : run());
-  if (caller !== null) {
-    dependencies.limiter.charge(caller.credential.keyId, costOf(made.answer.work ?? {}, made.body.length));
-  }
+  if (caller !== null) dependencies.limiter.charge(caller.credential.keyId, costOf(made.work, made.body.length));
   return made;
 }
 
@@ -166,9 +177,9 @@ async function answer(
   const waitSeconds = preferences?.waitSeconds ?? null;
   const deadline = new Deadline(dependencies.clock, waitSeconds === null ? route.timeoutMs : waitSeconds * 1000);
   assertTarget(request);
-  const caller = await callerOf(route, request, deadline, dependencies);
+  const caller = await callerAt(route, request, deadline, dependencies);
   exchange.caller = caller;
-  if (route.isCostly && caller !== null) dependencies.admission.assertCostlyRoom(caller);
+  if (isCostly(route.id) && caller !== null) dependencies.admission.assertCostlyRoom(caller);
   const bodyText = await bodyTextOf(route, request, response, { caller, dependencies });
   const search = searchOf(request);
   assertQuery(route, search);
@@ -189,10 +200,10 @@ async function answer(
   if (applied.length > 0) headers["Preference-Applied"] = applied.join(", ");
   const made = await handled(handlerRequest, route, dependencies);
   if (caller !== null) dependencies.admission.count(response, caller, made.body.length);
-  sendBytes(response, made.answer.status, made.mediaType, made.body, { ...headers, ...made.answer.headers });
+  sendBytes(response, made.status, made.mediaType, made.body, { ...headers, ...made.headers });
 }
 
-async function callerOf(
+async function callerAt(
   route: Route,
   request: Request,
   deadline: Deadline,

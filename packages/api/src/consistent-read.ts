@@ -45,7 +45,7 @@ export class ConsistentRead {
    * @throws RefusedError
    */
   static async begin(
-    dependencies: { controlPlane: ControlPlane; reads: AnchorReads },
+    dependencies: { controlPlane: Pick<ControlPlane, "read">; reads: AnchorReads },
     origins: readonly OriginFingerprint[] | "all" | "none",
     deadline: Deadline,
     patienceMs: number = deadline.remainingMs,

@@ -1,5 +1,5 @@
 /** What a handler is: a function of a parsed request to an answer. It sees neither Express nor sockets. */
-import type { LimitSettings, Route, RouteId } from "@event-anchoring/api-contract";
+import type { LimitSettings, Route } from "@event-anchoring/api-contract";
 import type { CallContext } from "@event-anchoring/control-contract";
 import type { Crypto, OriginFingerprint } from "@event-anchoring/protocol";
 import type { Deadline } from "./deadline.ts";
@@ -11,15 +11,20 @@ import type { Work } from "./request-cost.ts";
 import type { TrustRootReader } from "./trust-roots.ts";
 import type { Headers } from "./respond.ts";
 
-/** What all handlers share. */
-export interface HandlerDependencies {
-  readonly controlPlane: ControlPlane;
+/** What a handler needs to read. */
+export interface ReadDependencies {
+  readonly controlPlane: Pick<ControlPlane, "read">;
   readonly reads: AnchorReads;
-  readonly probe: NodeProbe;
-  readonly keys: Pick<KeyTable, "isAtHand">;
   readonly trustRoots: TrustRootReader;
   readonly crypto: Crypto;
   readonly clock: Clock;
+}
+
+/** What all handlers share. */
+export interface HandlerDependencies extends ReadDependencies {
+  readonly controlPlane: ControlPlane;
+  readonly probe: NodeProbe;
+  readonly keys: Pick<KeyTable, "isAtHand">;
   readonly logger: Logger;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly limits: LimitSettings;
@@ -66,7 +71,8 @@ export type HandlerAnswer = {
 
 export type Handler = (request: HandlerRequest, dependencies: HandlerDependencies) => Promise<HandlerAnswer>;
 
-export type Handlers = Readonly<Record<RouteId, Handler>>;
+/** A handler of a costly read, which runs beside the process's own loop. */
+export type ReadHandler = (request: HandlerRequest, dependencies: ReadDependencies) => Promise<HandlerAnswer>;
 
 /** The caller of a route with a scope. */
 export function callerOf(request: HandlerRequest): Caller {

@@ -6,7 +6,7 @@ import type { StoredAnchor } from "@event-anchoring/store";
 import { loadAnchors } from "./anchor-view.ts";
 import { resolveAsOf } from "./as-of.ts";
 import { ConsistentRead } from "./consistent-read.ts";
-import type { HandlerDependencies, HandlerRequest } from "./handler.ts";
+import type { HandlerRequest, ReadDependencies } from "./handler.ts";
 
 /** A read, the position at which it judges, and the anchors that it is about. */
 export interface JudgedRead {
@@ -22,7 +22,7 @@ export interface JudgedRead {
  */
 export async function beginJudgedRead(
   request: HandlerRequest,
-  dependencies: HandlerDependencies,
+  dependencies: ReadDependencies,
   ids: readonly AnchorId[],
   wantedAsOf: WantedAsOf | null,
 ): Promise<JudgedRead> {

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { openLog, startTracing } from "@event-anchoring/telemetry";
 import { ConfigError, loadConfig } from "./config.ts";
 import type { ApiConfig } from "./config.ts";
-import type { Logger } from "./ports.ts";
+import { loggerOf } from "./logger-of.ts";
 import { SERVICE_VERSION } from "./service-version.ts";
 import { startApi } from "./start-api.ts";
 
@@ -29,12 +29,7 @@ function readConfig(): ApiConfig {
 
 const config = readConfig();
 const log = openLog({ level: config.logLevel, node: config.nodeId, process: "api" });
-const logger: Logger = {
-  debug: (fields, message) => log.debug(message, fields),
-  info: (fields, message) => log.info(message, fields),
-  warn: (fields, message) => log.warn(message, fields),
-  error: (fields, message) => log.error(message, fields),
-};
+const logger = loggerOf(log);
 
 // Crash-only: after a fault that nobody expected, the state of this process cannot be trusted.
 process.on("uncaughtException", (error) => {

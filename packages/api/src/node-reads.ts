@@ -17,9 +17,9 @@ function causeOf(error: StoreError): string {
  * The node's tables, which may not be there yet: the control plane makes them when it first starts, and Postgres may
  * come up later than this process.
  *
- * waiting → (they are there and fit this program) open → `close` → closed. While waiting every call fails with the
- * reason of the last attempt, and another attempt follows after a pause that doubles from 50 ms to 1 s. Once open, a
- * database that goes away and comes back is the connection pool's affair.
+ * waiting → (they are there and fit this program) open → `close` → closed. While waiting a call waits for the attempt
+ * that is under way; after one that failed every call fails with its reason, and another attempt follows after a pause
+ * that doubles from 50 ms to 1 s. Once open, a database that goes away and comes back is the connection pool's affair.
  */
 export class NodeReads implements AnchorReads {
   readonly #open: OpenReads;
@@ -73,8 +73,10 @@ export class NodeReads implements AnchorReads {
     }
   }
 
-  #opened(): Promise<AnchorReads> {
-    return this.#reads === null ? Promise.reject(this.#failure) : Promise.resolve(this.#reads);
+  async #opened(): Promise<AnchorReads> {
+    if (this.#reads === null) await this.#attempt;
+    if (this.#reads === null) throw this.#failure;
+    return this.#reads;
   }
 
   /** null: the database cannot be asked now. */

@@ -19,12 +19,14 @@ import { NodeReads } from "./node-reads.ts";
 import { systemClock } from "./ports.ts";
 import type { Logger } from "./ports.ts";
 import { RateLimiter } from "./rate-limiter.ts";
+import type { ReadingSettings } from "./reading-messages.ts";
+import { ReadingThread } from "./reading-thread.ts";
 import { createApiServer } from "./server.ts";
 import { SERVICE_VERSION } from "./service-version.ts";
 import { StoppedNode } from "./stopped-node.ts";
 import { TrustRootReader } from "./trust-roots.ts";
 
-/** Connections to the database. Every request of a batch needs at most three at a time. */
+/** Connections to the database, beside those of the thread that makes costly reads. */
 const READ_CONNECTIONS_MAX = 4;
 /** A pool of its own for what every request and /readyz wait for: costly reads may keep all the others busy. */
 const VITAL_CONNECTIONS_MAX = 1;
@@ -77,6 +79,10 @@ function drain(server: Server, timeoutMs: number): Promise<void> {
   });
 }
 
+function readingSettingsOf({ nodeId, logLevel, databaseUrl, pinnedRootThk }: ApiConfig): ReadingSettings {
+  return { nodeId, logLevel, databaseUrl, pinnedRootThk };
+}
+
 /** What this process is connected to: the control plane of its node, and the tables. */
 function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, tls: ListenerTls | null) {
   const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
@@ -98,6 +104,7 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
     return (await read.select((tables) => tables.apiKeys())).apiKeys;
   };
   const keys = new KeyTable({ load: loadKeys, clock: systemClock, logger, sha256: nodeCrypto.sha256 });
+  const readingThread = new ReadingThread({ settings: readingSettingsOf(config), controlPlane, logger });
   const start = (): void => {
     reads.start();
     vitalReads.start();
@@ -105,9 +112,9 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
   };
   const close = async (): Promise<void> => {
     controlPlane.close();
-    await Promise.all([reads.close(), vitalReads.close()]);
+    await Promise.all([reads.close(), vitalReads.close(), readingThread.close()]);
   };
-  return { reads, controlPlane, metrics, probe, keys, start, close };
+  return { reads, controlPlane, metrics, probe, keys, readingThread, start, close };
 }
 
 /**
@@ -118,7 +125,7 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
   const tls = config.tls === null ? null : new ListenerTls(config.tls, logger);
   const node = connectNode(config, logger, tracer, tls);
-  const { reads, controlPlane, metrics, probe, keys } = node;
+  const { reads, controlPlane, metrics, probe, keys, readingThread } = node;
   let isStopping = false;
   const app = createApp({
     controlPlane,
@@ -134,6 +141,7 @@ export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer
     crypto: nodeCrypto,
     trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
     admission: new Admission(),
+    makeCostlyRead: (read) => readingThread.make(read),
     limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
     limits: { keyRequestsPerSecond: config.keyRequestsPerSecond },
     isStopping: () => isStopping,

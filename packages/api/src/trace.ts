@@ -28,7 +28,7 @@ import { asOfAnswer } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
 import { delegationToJson, hopsOf, recordToJson } from "./delegation-view.ts";
 import { callerOf } from "./handler.ts";
-import type { Handler } from "./handler.ts";
+import type { ReadHandler } from "./handler.ts";
 import { beginJudgedRead } from "./judged-read.ts";
 import type { JudgedRead } from "./judged-read.ts";
 import { foundAmong, loadEvidence, loadRecords, statesAt, trustedClaims } from "./load-records.ts";
@@ -244,7 +244,7 @@ function tracedAnchor({ anchors, asOf }: JudgedRead, anchorId: AnchorId): Stored
 }
 
 /** GET /v1/event-anchors/{anchor_id}/trace */
-export const traceEventAnchor: Handler = async (request, dependencies) => {
+export const traceEventAnchor: ReadHandler = async (request, dependencies) => {
   const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
   const query = parsed(parseQuery(traceQuerySchema, request.search));
   const { trustedRoots } = query;

@@ -16,7 +16,7 @@ import { asOfAnswer } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
 import { delegationToJson, hopsOf, revocationsToJson } from "./delegation-view.ts";
 import { callerOf } from "./handler.ts";
-import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
+import type { Handler, HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
 import { beginJudgedRead } from "./judged-read.ts";
 import type { JudgedRead } from "./judged-read.ts";
 import { foundAmong, loadEvidence, loadRecords, statesAt, trustedClaims } from "./load-records.ts";
@@ -58,7 +58,7 @@ async function loadParent(read: ConsistentRead, anchor: StoredAnchor): Promise<S
 /** @param others whose records are looked at as well */
 async function loadRecordToVerify(
   request: HandlerRequest,
-  dependencies: HandlerDependencies,
+  dependencies: ReadDependencies,
   judged: JudgedRead,
   anchor: StoredAnchor,
   others: readonly StoredAnchor[] = [],
@@ -93,7 +93,7 @@ function verifiedJson(
   record: RecordToVerify,
   { valid, checks }: { readonly valid: boolean; readonly checks: readonly Check[] },
   request: HandlerRequest,
-  { crypto }: HandlerDependencies,
+  { crypto }: ReadDependencies,
 ): VerifiedAnswer & Pick<VerifiedClaimAnswer, "state" | "revocations"> {
   const { read, asOf, proved, evidence, stateOf } = record;
   const { anchor, receipt, certificate } = proved;
@@ -122,7 +122,7 @@ export const verifyClaimAnchor: Handler = async (request, dependencies) => {
 };
 
 /** POST /v1/grant-anchors:verify */
-export const verifyGrantAnchor: Handler = async (request, dependencies) => {
+export const verifyGrantAnchor: ReadHandler = async (request, dependencies) => {
   const { anchorId, asOf, trustedRoots } = parsed(parseBody(verifyGrantSchema, request.bodyText));
   const judged = await beginJudgedRead(request, dependencies, [anchorId, ...(trustedRoots ?? [])], asOf);
   const target = targetOf(judged, anchorId, LEAF_KIND.grant);

@@ -15,8 +15,7 @@ import type { ProvedAnchor } from "./anchor-view.ts";
 import { asOfAnswer } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
 import { callerOf } from "./handler.ts";
-import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
-import { mapInTurns } from "./in-turns.ts";
+import type { Handler, HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
 import { beginJudgedRead } from "./judged-read.ts";
 import { loadRecords, statesAt } from "./load-records.ts";
 import type { StateOf } from "./load-records.ts";
@@ -77,7 +76,7 @@ async function loadRelated(
 /** Any number of anchors in one linearizable read and a handful of statements. */
 async function verifyAnchors(
   request: HandlerRequest,
-  dependencies: HandlerDependencies,
+  dependencies: ReadDependencies,
   wanted: readonly AnchorToVerify[],
   wantedAsOf: WantedAsOf | null,
 ): Promise<VerifiedAnchors> {
@@ -102,7 +101,7 @@ async function verifyAnchors(
     const proved = await assertProved(read, anchor, provedAnchors[at]);
     byId.set(bytesToHex(proved.anchor.anchorId), proved);
   }
-  const verified = await mapInTurns(wanted, ({ anchorId, eventHash }) => {
+  const verified = wanted.map(({ anchorId, eventHash }) => {
     const name = bytesToHex(anchorId);
     const proved = byId.get(name);
     const named = related.get(name);
@@ -159,10 +158,10 @@ function notFound(anchorId: string, index: number): BatchResult {
 }
 
 /** POST /v1/event-anchors:batchVerify */
-export const verifyEventAnchors: Handler = async (request, dependencies) => {
+export const verifyEventAnchors: ReadHandler = async (request, dependencies) => {
   const body = parsed(parseBody(verifyBatchSchema, request.bodyText));
   const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, body.anchors, body.asOf);
-  const results = await mapInTurns(anchors, (verified, index): BatchResult => {
+  const results = anchors.map((verified, index): BatchResult => {
     const anchorId = bytesToHex(body.anchors[index]?.anchorId ?? new Uint8Array());
     if (verified === null) return notFound(anchorId, index);
     return { anchor_id: anchorId, ...verifiedJson(verified, stateOf, request) };

@@ -28,6 +28,7 @@ import {
   createApiServer,
   createApp,
   createMetricsServer,
+  makeCostlyRead,
 } from "@event-anchoring/api";
 import type { AccessLog, Clock, ConnectionRules, ControlPlane, Logger, TlsFiles } from "@event-anchoring/api";
 import type { Tracer } from "@event-anchoring/telemetry";
@@ -174,18 +175,17 @@ interface AppDoubles {
 
 function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
   const { node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping, tracer, accessLog } = doubles;
+  const trustRoots = new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk);
+  const reading = { controlPlane, reads: node.reads, trustRoots, crypto: nodeCrypto, clock };
   return createApp({
-    controlPlane,
-    reads: node.reads,
+    ...reading,
+    makeCostlyRead: (read) => makeCostlyRead(read, reading),
     metrics,
     logger,
     tracer,
     accessLog,
-    clock,
     randomBytes: (count) => new Uint8Array(count).fill(7),
-    crypto: nodeCrypto,
     probe: new NodeProbe({ controlPlane, reads: node.reads, clock, stoppedReason: () => node.stopped }),
-    trustRoots: new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk),
     keys: new KeyTable({
       load: async () => {
         node.onKeysRead();

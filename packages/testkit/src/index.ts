@@ -1,6 +1,8 @@
 export { startTestPostgres } from "./test-postgres.ts";
 export type { TestDatabase, TestPostgres, TestPostgresOptions } from "./test-postgres.ts";
 export { BENCH_HELP, benchCommand } from "./bench/bench.ts";
+export { readCpu } from "./bench/process-usage.ts";
+export type { CpuReading } from "./bench/process-usage.ts";
 export { trustRootsOf, verifySamples } from "./bench/verify-samples.ts";
 export { differencesAt, headsAt, receiptFailures } from "./acknowledged.ts";
 export { ClusterLoad } from "./cluster-load.ts";
@@ -70,6 +72,8 @@ export { PLANTED_BUGS } from "./simulator/planted-bugs.ts";
 export type { PlantedBug } from "./simulator/planted-bugs.ts";
 export { HOLD_MS_MAX, holdMs, hostileBodies } from "./hostile-bodies.ts";
 export type { HostileBody } from "./hostile-bodies.ts";
+export { checkReadiness, othersShare, storm } from "./overload.ts";
+export type { Check, Storm } from "./overload.ts";
 export { Lies, NoLie } from "./simulator/lies/lie.ts";
 export type { Heard, LiarSelf, Lie, Said } from "./simulator/lies/lie.ts";
 export { OtherBytes, cosignedBy } from "./simulator/lies/other-bytes.ts";

@@ -1,0 +1,42 @@
+/** Reads that take so long that the process's own loop does not make them: it would answer nobody else meanwhile. */
+import { ROUTES } from "@event-anchoring/api-contract";
+import type { RouteId } from "@event-anchoring/api-contract";
+import { Deadline } from "./deadline.ts";
+import type { HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
+import { madeAnswer } from "./made-answer.ts";
+import type { MadeAnswer } from "./made-answer.ts";
+import { traceEventAnchor } from "./trace.ts";
+import { verifyGrantAnchor } from "./verify-records.ts";
+import { verifyEventAnchors } from "./verify.ts";
+
+export type CostlyRouteId = "traceEventAnchor" | "verifyEventAnchors" | "verifyGrantAnchor";
+
+const COSTLY_HANDLERS: Readonly<Record<CostlyRouteId, ReadHandler>> = {
+  traceEventAnchor,
+  verifyEventAnchors,
+  verifyGrantAnchor,
+};
+
+export function isCostly(id: RouteId): id is CostlyRouteId {
+  return Object.hasOwn(COSTLY_HANDLERS, id);
+}
+
+/** A request for a costly read: nothing but data, which can change threads. */
+export interface CostlyRead extends Omit<HandlerRequest, "route" | "deadline"> {
+  readonly routeId: CostlyRouteId;
+  readonly remainingMs: number;
+}
+
+export function costlyRead(routeId: CostlyRouteId, request: HandlerRequest): CostlyRead {
+  const { route: _route, deadline, ...data } = request;
+  return { ...data, routeId, remainingMs: deadline.remainingMs };
+}
+
+/** @throws whatever its handler throws */
+export async function makeCostlyRead(read: CostlyRead, dependencies: ReadDependencies): Promise<MadeAnswer> {
+  const { routeId, remainingMs, ...data } = read;
+  const route = ROUTES.find(({ id }) => id === routeId);
+  if (route === undefined) throw new Error(`there is no route ${routeId}`);
+  const deadline = new Deadline(dependencies.clock, remainingMs);
+  return madeAnswer(await COSTLY_HANDLERS[routeId]({ ...data, route, deadline }, dependencies));
+}

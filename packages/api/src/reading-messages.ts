@@ -1,0 +1,34 @@
+/** What the process's own thread and the one that makes costly reads tell each other. */
+import type { Problem } from "@event-anchoring/api-contract";
+import type { ApiConfig } from "./config.ts";
+import type { CostlyRead } from "./costly-reads.ts";
+import type { MadeAnswer } from "./made-answer.ts";
+import type { ControlPlane, ReadyToRead, UnservedCode } from "./ports.ts";
+
+/** What the reading thread is started with. */
+export type ReadingSettings = Pick<ApiConfig, "nodeId" | "logLevel" | "databaseUrl" | "pinnedRootThk">;
+
+export type ToReader =
+  | { readonly kind: "make"; readonly id: number; readonly read: CostlyRead }
+  /** The answer of the control plane. */
+  | { readonly kind: "ready"; readonly id: number; readonly ready: ReadyToRead }
+  | { readonly kind: "refused"; readonly id: number; readonly refusal: Refusal };
+
+export type FromReader =
+  | { readonly kind: "made"; readonly id: number; readonly answer: MadeAnswer }
+  /** `cause` is what was thrown, for the log; a copy has lost its class. */
+  | {
+      readonly kind: "failed";
+      readonly id: number;
+      readonly problem: Problem;
+      readonly extension: object | null;
+      readonly cause: unknown;
+    }
+  /** A question to the control plane: its connection is the other thread's. */
+  | { readonly kind: "ask"; readonly id: number; readonly question: Parameters<ControlPlane["read"]> };
+
+export interface Refusal {
+  readonly code: UnservedCode;
+  readonly detail: string;
+  readonly retryAfterMs: number | null;
+}

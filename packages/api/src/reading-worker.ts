@@ -1,0 +1,77 @@
+/** The thread of costly reads: takes one after the other, asks the other thread for read indices, and answers. */
+import { parentPort, workerData } from "node:worker_threads";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { openLog } from "@event-anchoring/telemetry";
+import { makeCostlyRead } from "./costly-reads.ts";
+import type { CostlyRead } from "./costly-reads.ts";
+import type { ReadDependencies } from "./handler.ts";
+import { loggerOf } from "./logger-of.ts";
+import { NodeReads } from "./node-reads.ts";
+import { RefusedError, systemClock } from "./ports.ts";
+import type { ReadyToRead } from "./ports.ts";
+import type { FromReader, ReadingSettings, ToReader } from "./reading-messages.ts";
+import { problemOf } from "./respond.ts";
+import { TrustRootReader } from "./trust-roots.ts";
+
+/** One for each read under way, and as many for the statements that a read makes at a time. */
+const READ_CONNECTIONS_MAX = 4;
+
+if (parentPort === null) throw new Error("this program is a thread of the api process");
+const port = parentPort;
+const { nodeId, logLevel, databaseUrl, pinnedRootThk } = workerData as ReadingSettings;
+const logger = loggerOf(openLog({ level: logLevel, node: nodeId, process: "api" }));
+const onError = (cause: Error): void => logger.warn({ err: cause }, "lost an idle database connection");
+const reads = NodeReads.of({ url: databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
+
+interface Asker {
+  readonly resolve: (ready: ReadyToRead) => void;
+  readonly reject: (error: RefusedError) => void;
+}
+
+const askers = new Map<number, Asker>();
+let lastQuestion = 0;
+
+function tell(message: FromReader, transferred: readonly ArrayBuffer[] = []): void {
+  port.postMessage(message, [...transferred]);
+}
+
+const dependencies: ReadDependencies = {
+  controlPlane: {
+    read: (...question) =>
+      new Promise((resolve, reject) => {
+        const id = ++lastQuestion;
+        askers.set(id, { resolve, reject });
+        tell({ kind: "ask", id, question });
+      }),
+  },
+  reads,
+  trustRoots: new TrustRootReader(nodeCrypto, pinnedRootThk),
+  crypto: nodeCrypto,
+  clock: systemClock,
+};
+
+async function make(id: number, read: CostlyRead): Promise<void> {
+  try {
+    const answer = await makeCostlyRead(read, dependencies);
+    const { buffer } = answer.body;
+    tell({ kind: "made", id, answer }, buffer instanceof ArrayBuffer ? [buffer] : []);
+  } catch (cause) {
+    tell({ kind: "failed", id, ...problemOf(cause), cause });
+  }
+}
+
+function takeAnswer(message: Exclude<ToReader, { kind: "make" }>): void {
+  const asker = askers.get(message.id);
+  askers.delete(message.id);
+  if (message.kind === "ready") asker?.resolve(message.ready);
+  else {
+    const { code, detail, retryAfterMs } = message.refusal;
+    asker?.reject(new RefusedError(code, detail, retryAfterMs));
+  }
+}
+
+port.on("message", (message: ToReader) => {
+  if (message.kind === "make") void make(message.id, message.read);
+  else takeAnswer(message);
+});
+reads.start();
