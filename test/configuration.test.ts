@@ -239,6 +239,7 @@ describe("the settings of one process only", () => {
     ["a folder without a pin", API, { identity_dir: "/nowhere" }, "/nowhere/root-thk.txt"],
     ["no private listener", API, { metrics: null }, "metrics: "],
     ["a rate of nothing", API, { limits: { key_requests_per_second: 0 } }, "limits.key_requests_per_second: "],
+    ["a part of a token", API, { limits: { key_requests_per_second: 0.5 } }, "limits.key_requests_per_second: "],
     ["a limit that is none", API, { limits: { body_bytes: 1 } }, "limits: "],
     ["a socket's path that is too long", API, { control_socket: "x".repeat(108) }, "control_socket: "],
   ])("are refused by name: %s", (_what, { load, good }, change, named) => {

@@ -1,5 +1,6 @@
 /** What the routes answer that are about the node and the API themselves. */
 import { z } from "zod";
+import { LIMITS } from "./limits.ts";
 import { count, hex32, rfc3339 } from "./wire.ts";
 
 const trustRootVersion = z
@@ -137,7 +138,9 @@ export const limitsSchema = z
     attribute_type_max: count,
     delegation_depth_max: count,
     key_requests_per_second: z
-      .number()
+      .int()
+      .min(1)
+      .max(LIMITS.unsigned32Max)
       .nullable()
       .describe("Tokens a second, at each node, of a key that has no rate of its own; null: no limit."),
   })

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULT_LIMIT_SETTINGS } from "@event-anchoring/api-contract";
+import { DEFAULT_LIMIT_SETTINGS, LIMITS } from "@event-anchoring/api-contract";
 import { SettingsError, readSettings } from "@event-anchoring/control-contract";
 import { hexToBytes, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
@@ -41,7 +41,7 @@ const configSchema = z.strictObject({
   proxies: z.array(network).default([]),
   limits: z
     .strictObject({
-      key_requests_per_second: z.number().positive().nullable().default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
+      key_requests_per_second: z.int().min(1).max(LIMITS.unsigned32Max).nullable().default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
       address_connections: z.number().int().min(1).default(DEFAULT_CONNECTION_RULES.perAddressMax),
     })
     .default({

@@ -84,6 +84,16 @@ def test_no_claims_of_lineages(given: Any) -> None:
         decode(models.Trace, {**body, "lineage_claims": given})
 
 
+@pytest.mark.parametrize(("rate", "is_one"), [(1, True), (2**32 - 1, True), (None, True), (0.5, False), ("1", False)])
+def test_a_rate_is_a_whole_number(rate: Any, is_one: bool) -> None:
+    body = {**example("/v1/limits"), "key_requests_per_second": rate}
+    if is_one:
+        assert decode(models.Limits, body).key_requests_per_second == rate
+    else:
+        with pytest.raises(UnexpectedAnswer):
+            decode(models.Limits, body)
+
+
 @pytest.mark.parametrize("path", CREATED)
 @pytest.mark.parametrize("status", [200, 201, 202])
 def test_created(path: str, status: int) -> None:

@@ -390,4 +390,4 @@ def test_hops_without_an_end_are_no_answer() -> None:
     used, fake = client(answer({**whole, "delegation_next_cursor": "1.1.1"}))
     with pytest.raises(UnexpectedAnswer, match="no end"):
         used.trace(whole["anchor"]["anchor_id"])
-    assert len(fake.sent) == 101
+    assert len(fake.sent) == 100

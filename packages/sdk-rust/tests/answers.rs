@@ -7,7 +7,7 @@ mod common;
 use common::{answer, example, examples, open_api, Script};
 use event_anchoring::*;
 use serde::{de::DeserializeOwned, Serialize};
-use serde_json::Value;
+use serde_json::{json, Value};
 
 /// Absent and null are the same in answers.
 fn without_nulls(value: Value) -> Value {
@@ -81,6 +81,20 @@ fn every_answer_is_read_and_nothing_is_lost() {
     round_trip::<Health>(&open_api, "getHealth", "200");
     round_trip::<Ready>(&open_api, "getReadiness", "200");
     round_trip::<Ready>(&open_api, "getReadiness", "503");
+}
+
+#[test]
+fn a_rate_is_a_whole_number() {
+    let Some(open_api) = open_api() else { return };
+    let read = |rate: Value| {
+        let mut body = example(&open_api, "getLimits", "200");
+        body["key_requests_per_second"] = rate;
+        serde_json::from_value::<Limits>(body).map(|limits| limits.key_requests_per_second)
+    };
+    assert_eq!(read(json!(4_294_967_295_u32)).unwrap(), Some(u32::MAX));
+    assert_eq!(read(Value::Null).unwrap(), None);
+    assert!(read(json!(0.5)).is_err());
+    assert!(read(json!("1")).is_err());
 }
 
 #[test]

@@ -136,7 +136,7 @@ export interface Limits {
   readonly integerMax: number;
   readonly attributeTypeMax: number;
   readonly delegationDepthMax: number;
-  /** Of a key that has no rate of its own; null: none. */
+  /** Tokens a second at each node, of a key that has no rate of its own; null: no limit. */
   readonly keyRequestsPerSecond: number | null;
 }
 
@@ -236,7 +236,7 @@ export const readLimits = record<Limits>({
   integerMax: readCount,
   attributeTypeMax: readCount,
   delegationDepthMax: readCount,
-  keyRequestsPerSecond: nullable(readNumber),
+  keyRequestsPerSecond: nullable(readCount),
 });
 
 /** The document as it is: what it holds is the OpenAPI specification's matter. */

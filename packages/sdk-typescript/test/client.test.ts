@@ -211,6 +211,18 @@ describe("problems", () => {
     expect(error.members["anchor_id"]).toBe(HASH);
   });
 
+  test.each([1, 2 ** 32 - 1, null])("a rate of tokens a second is read: %p", async (rate) => {
+    const json = { ...(exampleOf("GET /v1/limits", 200) as object), key_requests_per_second: rate };
+    expect((await clientOf(new FakeTransport({ status: 200, json })).client.limits()).keyRequestsPerSecond).toBe(rate);
+  });
+
+  test.each([0.5, "1"])("a rate that is no whole number is no answer: %p", async (rate) => {
+    const json = { ...(exampleOf("GET /v1/limits", 200) as object), key_requests_per_second: rate };
+    expect((await errorOf(clientOf(new FakeTransport({ status: 200, json })).client.limits())).code).toBe(
+      "answer_malformed",
+    );
+  });
+
   test.each([301, 302, 307])("a redirect (%d) is no answer", async (status) => {
     const transport = new FakeTransport({ status, text: "", headers: { location: "https://evil.example" } });
     expect((await errorOf(clientOf(transport).client.limits())).code).toBe("answer_malformed");

@@ -197,7 +197,7 @@ pub struct ReadyCheck {
 }
 
 /// What `GET /v1/limits` answers. Maxima are inclusive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
     /// Body of any request that is no batch.
@@ -222,8 +222,8 @@ pub struct Limits {
     pub trace_parents_max: u64,
     /// Claims that a request names as trusted roots.
     pub trusted_roots_max: u64,
-    /// Of a key that has no rate of its own; `None`: none.
-    pub key_requests_per_second: Option<f64>,
+    /// Tokens a second at each node, of a key that has no rate of its own; `None`: no limit.
+    pub key_requests_per_second: Option<u32>,
     /// What else there is.
     #[serde(flatten)]
     pub others: std::collections::BTreeMap<String, Value>,

@@ -257,8 +257,11 @@ impl Client {
         hold_id(&trace.anchor, &anchor_id)?;
         self.check_receipt(&trace.receipt, &trace.anchor.anchor_id).await?;
         query.push(("delegation_cursor", None));
-        for _ in 0..TRACE_PAGES_MAX {
+        for pages in 1..=TRACE_PAGES_MAX {
             let Some(cursor) = trace.delegation_next_cursor.take() else { return Ok(trace) };
+            if pages == TRACE_PAGES_MAX {
+                break;
+            }
             if let Some((_, value)) = query.last_mut() {
                 *value = Some(cursor);
             }

@@ -119,7 +119,7 @@ def trace(
     yield from hold_receipt(session, found.anchor.anchor_id, found.receipt)
     hops = list(found.delegation)
     page = found
-    for _ in range(_TRACE_PAGES_MAX):
+    for pages in range(1, _TRACE_PAGES_MAX + 1):
         if page.delegation_next_cursor is None:
             return replace(
                 found,
@@ -127,6 +127,8 @@ def trace(
                 delegation_omitted=page.delegation_omitted,
                 delegation_next_cursor=None,
             )
+        if pages == _TRACE_PAGES_MAX:
+            break
         more = (*query, ("delegation_cursor", page.delegation_next_cursor))
         page = yield from get(session, models.Trace, path, more)
         hold_id(page.anchor, own)

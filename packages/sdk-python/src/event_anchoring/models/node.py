@@ -192,4 +192,4 @@ class Limits:
     integer_max: int
     attribute_type_max: int
     delegation_depth_max: int
-    key_requests_per_second: Optional[float] = None
+    key_requests_per_second: Optional[int] = None
