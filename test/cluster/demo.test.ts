@@ -267,6 +267,10 @@ describe("anchorctl keys on a real cluster", () => {
   }, 240_000);
 
   test("hold a key to its rate", async () => {
+    const usual = await answerOf<MadeKey>("keys", "create");
+    expect(await listed(usual.key_id)).toMatchObject({ requests_per_second: 500 });
+    const unbound = await answerOf<MadeKey>("keys", "create", "--rate", "node");
+    expect(await listed(unbound.key_id)).toMatchObject({ requests_per_second: null });
     const made = await answerOf<MadeKey>("keys", "create", "--rate", "1");
     const [node] = setup.cluster.file.nodes;
     await until(

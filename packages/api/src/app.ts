@@ -6,7 +6,7 @@ import type { Route, RouteId } from "@event-anchoring/api-contract";
 import type { Admission } from "./admission.ts";
 import { authenticate, readerOf } from "./auth.ts";
 import { costlyRead, isCostly } from "./costly-reads.ts";
-import type { CostlyRead, CostlyRouteId } from "./costly-reads.ts";
+import type { CostlyRead, CostlyRouteId, MadeRead } from "./costly-reads.ts";
 import { createClaimAnchor, getClaimAnchor } from "./claim-anchors.ts";
 import { getConsistency } from "./consistency.ts";
 import { createEventAnchor, createEventAnchors } from "./create-events.ts";
@@ -76,7 +76,7 @@ export interface AppDependencies extends HandlerDependencies, ExchangeDependenci
   readonly limiter: RateLimiter;
   readonly admission: Admission;
   /** Makes a costly read where it holds up nobody else. */
-  readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeAnswer>;
+  readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeRead>;
 }
 
 /** A costly read gives up by itself at its time, unless it computes just then. */
@@ -122,11 +122,10 @@ async function bodyTextOf(
   route: Route,
   request: Request,
   response: Response,
-  { caller, dependencies }: { readonly caller: Caller | null; readonly dependencies: AppDependencies },
+  { caller, admission, spend }: Pick<AppDependencies, "admission"> & Pick<HandlerRequest, "caller" | "spend">,
 ): Promise<string> {
   const { bodySchema, bodyBytesMax: bytesMax, isBodyOptional: isOptional } = route;
   if (bodySchema === null) return "";
-  const { admission, limiter } = dependencies;
   const isLarge = bytesMax > LIMITS.bodyBytesMax;
   let bytes = 0;
   const onBytes = (count: number): void => {
@@ -136,7 +135,7 @@ async function bodyTextOf(
     admission.count(response, caller, count);
   };
   const text = await readJsonText(request, response, { bytesMax, isOptional, onBytes });
-  if (caller !== null) limiter.charge(caller.credential.keyId, costOf({}, bytes));
+  spend({ bodyBytes: bytes });
   return text;
 }
 
@@ -150,18 +149,21 @@ async function madeCostly(
   { admission, makeCostlyRead }: AppDependencies,
 ): Promise<MadeAnswer> {
   const made = admission.costly(callerOf(request), () => makeCostlyRead(costlyRead(routeId, request)));
-  const answer = await within(made, request.deadline.remainingMs + COSTLY_GRACE_MS, null);
-  if (answer === null) throw new RefusedError("deadline_exceeded", "a costly read was not made in time");
-  return answer;
+  const read = await within(made, request.deadline.remainingMs + COSTLY_GRACE_MS, null);
+  if (read === null) throw new RefusedError("deadline_exceeded", "a costly read was not made in time");
+  for (const work of read.spent) request.spend(work);
+  return read.answer;
 }
 
-/** Makes the answer, and says what it costs. */
-async function handled(request: HandlerRequest, { id }: NamedRoute, dependencies: AppDependencies) {
+async function handled(
+  request: HandlerRequest,
+  { id }: NamedRoute,
+  dependencies: AppDependencies,
+): Promise<MadeAnswer> {
   const made = isCostly(id)
     ? await madeCostly(id, request, dependencies)
     : madeAnswer(await HANDLERS[id](request, dependencies));
-  const { caller } = request;
-  if (caller !== null) dependencies.limiter.charge(caller.credential.keyId, costOf(made.work, made.body.length));
+  request.spend({ answerBytes: made.body.length });
   return made;
 }
 
@@ -180,7 +182,8 @@ async function answer(
   const caller = await callerAt(route, request, deadline, dependencies);
   exchange.caller = caller;
   if (isCostly(route.id) && caller !== null) dependencies.admission.assertCostlyRoom(caller);
-  const bodyText = await bodyTextOf(route, request, response, { caller, dependencies });
+  const spend = spenderOf(caller, dependencies);
+  const bodyText = await bodyTextOf(route, request, response, { caller, spend, admission: dependencies.admission });
   const search = searchOf(request);
   assertQuery(route, search);
   const isAsync = preferences?.respondAsync ?? false;
@@ -194,6 +197,7 @@ async function answer(
     bodyText,
     isAsync,
     prefersText: prefersText(request),
+    spend,
   };
   const applied = [...(isAsync ? ["respond-async"] : []), ...(waitSeconds === null ? [] : [`wait=${waitSeconds}`])];
   const headers: Record<string, string> = {};
@@ -201,6 +205,13 @@ async function answer(
   const made = await handled(handlerRequest, route, dependencies);
   if (caller !== null) dependencies.admission.count(response, caller, made.body.length);
   sendBytes(response, made.status, made.mediaType, made.body, { ...headers, ...made.headers });
+}
+
+/** What is spent is the key's. */
+function spenderOf(caller: Caller | null, { limiter }: AppDependencies): HandlerRequest["spend"] {
+  return (work) => {
+    if (caller !== null) limiter.charge(caller.credential.keyId, costOf(work));
+  };
 }
 
 async function callerAt(

@@ -41,7 +41,12 @@ const configSchema = z.strictObject({
   proxies: z.array(network).default([]),
   limits: z
     .strictObject({
-      key_requests_per_second: z.int().min(1).max(LIMITS.unsigned32Max).nullable().default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
+      key_requests_per_second: z
+        .int()
+        .min(1)
+        .max(LIMITS.unsigned32Max)
+        .nullable()
+        .default(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond),
       address_connections: z.number().int().min(1).default(DEFAULT_CONNECTION_RULES.perAddressMax),
     })
     .default({

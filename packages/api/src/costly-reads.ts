@@ -5,6 +5,7 @@ import { Deadline } from "./deadline.ts";
 import type { HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
 import { madeAnswer } from "./made-answer.ts";
 import type { MadeAnswer } from "./made-answer.ts";
+import type { Work } from "./request-cost.ts";
 import { traceEventAnchor } from "./trace.ts";
 import { verifyGrantAnchor } from "./verify-records.ts";
 import { verifyEventAnchors } from "./verify.ts";
@@ -22,21 +23,29 @@ export function isCostly(id: RouteId): id is CostlyRouteId {
 }
 
 /** A request for a costly read: nothing but data, which can change threads. */
-export interface CostlyRead extends Omit<HandlerRequest, "route" | "deadline"> {
+export interface CostlyRead extends Omit<HandlerRequest, "route" | "deadline" | "spend"> {
   readonly routeId: CostlyRouteId;
   readonly remainingMs: number;
 }
 
 export function costlyRead(routeId: CostlyRouteId, request: HandlerRequest): CostlyRead {
-  const { route: _route, deadline, ...data } = request;
+  const { route: _route, spend: _spend, deadline, ...data } = request;
   return { ...data, routeId, remainingMs: deadline.remainingMs };
 }
 
+/** An answer, and what it took. */
+export interface MadeRead {
+  readonly answer: MadeAnswer;
+  readonly spent: readonly Work[];
+}
+
 /** @throws whatever its handler throws */
-export async function makeCostlyRead(read: CostlyRead, dependencies: ReadDependencies): Promise<MadeAnswer> {
+export async function makeCostlyRead(read: CostlyRead, dependencies: ReadDependencies): Promise<MadeRead> {
   const { routeId, remainingMs, ...data } = read;
   const route = ROUTES.find(({ id }) => id === routeId);
   if (route === undefined) throw new Error(`there is no route ${routeId}`);
   const deadline = new Deadline(dependencies.clock, remainingMs);
-  return madeAnswer(await COSTLY_HANDLERS[routeId]({ ...data, route, deadline }, dependencies));
+  const spent: Work[] = [];
+  const request = { ...data, route, deadline, spend: (work: Work) => void spent.push(work) };
+  return { answer: madeAnswer(await COSTLY_HANDLERS[routeId](request, dependencies)), spent };
 }

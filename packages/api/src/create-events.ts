@@ -79,5 +79,5 @@ export const createEventAnchors: Handler = async (request, dependencies) => {
   const results = recorded.results.map(itemJson);
   const json: CreatedBatchAnswer = { results, summary: summaryOf(results) };
   if (recorded.isRefused) throw new ProblemError({ code: "batch_refused" }, { extension: json });
-  return { status: 200, json, work: { items: results.length } };
+  return { status: 200, json };
 };

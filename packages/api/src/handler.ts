@@ -56,13 +56,13 @@ export interface HandlerRequest {
   readonly isAsync: boolean;
   /** Whether the client would rather have text/plain than JSON. */
   readonly prefersText: boolean;
+  /** Says what the request costs its key, once that is known: also if nothing comes of it. */
+  readonly spend: (work: Work) => void;
 }
 
 export type HandlerAnswer = {
   readonly status: number;
   readonly headers?: Headers;
-  /** For the rate of the key. Absent: one small thing. */
-  readonly work?: Work;
 } & (
   | { readonly json: object }
   | { readonly text: string }

@@ -25,6 +25,8 @@ export type { StoppedReason } from "./stopped-node.ts";
 export { ListenerTls, loadTls } from "./listener-tls.ts";
 export type { TlsFiles, TlsMaterial } from "./listener-tls.ts";
 export { ReadingThread } from "./reading-thread.ts";
+export { costOf } from "./request-cost.ts";
+export type { Work } from "./request-cost.ts";
 export { createApiServer } from "./server.ts";
 export type { ApiServer } from "./server.ts";
 export { startApi } from "./start-api.ts";

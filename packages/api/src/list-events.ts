@@ -125,5 +125,6 @@ export const listEventAnchors: Handler = async (request, dependencies) => {
     next_cursor: last === undefined ? null : formatListCursor(text, last.sequence, sha256),
     certified: certifiedSizes(read, origins),
   };
-  return { status: 200, json, work: { items: page.length } };
+  request.spend({ listed: page.length });
+  return { status: 200, json };
 };

@@ -10,8 +10,8 @@ interface Bucket {
 
 /**
  * One token bucket per API key, refilled at its rate; it holds one second of it. A request costs one token when it
- * comes. What it costs beyond that is known when it is done, and is taken then, also from a bucket that has no more:
- * the requests that follow wait until it is paid.
+ * comes. What it costs beyond that is taken when it is known, also from a bucket that has no more: the requests that
+ * follow wait until it is paid.
  */
 export class RateLimiter {
   readonly #defaultPerSecond: number | null;

@@ -1,8 +1,7 @@
 /** What the process's own thread and the one that makes costly reads tell each other. */
 import type { Problem } from "@event-anchoring/api-contract";
 import type { ApiConfig } from "./config.ts";
-import type { CostlyRead } from "./costly-reads.ts";
-import type { MadeAnswer } from "./made-answer.ts";
+import type { CostlyRead, MadeRead } from "./costly-reads.ts";
 import type { ControlPlane, ReadyToRead, UnservedCode } from "./ports.ts";
 
 /** What the reading thread is started with. */
@@ -15,7 +14,7 @@ export type ToReader =
   | { readonly kind: "refused"; readonly id: number; readonly refusal: Refusal };
 
 export type FromReader =
-  | { readonly kind: "made"; readonly id: number; readonly answer: MadeAnswer }
+  | { readonly kind: "made"; readonly id: number; readonly made: MadeRead }
   /** `cause` is what was thrown, for the log; a copy has lost its class. */
   | {
       readonly kind: "failed";

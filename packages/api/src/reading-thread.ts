@@ -1,6 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { CostlyRead } from "./costly-reads.ts";
-import type { MadeAnswer } from "./made-answer.ts";
+import type { CostlyRead, MadeRead } from "./costly-reads.ts";
 import { RefusedError } from "./ports.ts";
 import type { ControlPlane, Logger } from "./ports.ts";
 import { ProblemError } from "./problem-error.ts";
@@ -23,7 +22,7 @@ export interface ReadingThreadOptions {
 
 interface Waiter {
   readonly timer: NodeJS.Timeout;
-  readonly resolve: (answer: MadeAnswer) => void;
+  readonly resolve: (made: MadeRead) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -46,7 +45,7 @@ export class ReadingThread {
   }
 
   /** @throws ProblemError as the handler ended; RefusedError `unavailable` if the thread does */
-  make(read: CostlyRead): Promise<MadeAnswer> {
+  make(read: CostlyRead): Promise<MadeRead> {
     if (this.#isClosed) return Promise.reject(this.#unavailable("the process is stopping"));
     const worker = (this.#worker ??= this.#start());
     const id = ++this.#lastId;
@@ -115,7 +114,7 @@ export class ReadingThread {
     if (waiter === undefined) return;
     this.#waiters.delete(message.id);
     clearTimeout(waiter.timer);
-    if (message.kind === "made") waiter.resolve(message.answer);
+    if (message.kind === "made") waiter.resolve(message.made);
     else waiter.reject(failureOf(message));
   }
 

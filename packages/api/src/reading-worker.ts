@@ -52,9 +52,9 @@ const dependencies: ReadDependencies = {
 
 async function make(id: number, read: CostlyRead): Promise<void> {
   try {
-    const answer = await makeCostlyRead(read, dependencies);
-    const { buffer } = answer.body;
-    tell({ kind: "made", id, answer }, buffer instanceof ArrayBuffer ? [buffer] : []);
+    const made = await makeCostlyRead(read, dependencies);
+    const { buffer } = made.answer.body;
+    tell({ kind: "made", id, made }, buffer instanceof ArrayBuffer ? [buffer] : []);
   } catch (cause) {
     tell({ kind: "failed", id, ...problemOf(cause), cause });
   }

@@ -14,6 +14,7 @@ import { receiptAnswer } from "./anchor-view.ts";
 import type { HandlerAnswer, HandlerDependencies, HandlerRequest } from "./handler.ts";
 import { ProblemError } from "./problem-error.ts";
 import { readCommittedAnchors } from "./read-anchors.ts";
+import type { Work } from "./request-cost.ts";
 import { rejectionProblem } from "./respond.ts";
 
 /** A command that appends leaves. */
@@ -45,6 +46,24 @@ function clientEventIdsOf(command: RecordCommand): (string | null)[] {
   }
 }
 
+/** An event by itself is one small thing; a claim and a grant carry two signatures each. */
+function workOf(command: RecordCommand): Work {
+  switch (command.kind) {
+    case "record_events": {
+      const { events } = command;
+      const signatures = events.filter(({ actor }) => actor !== null).length;
+      return { items: events.length === 1 ? 0 : events.length, signatures };
+    }
+    case "record_claim":
+    case "record_grant":
+      return { signatures: 2 };
+    case "record_revocation":
+      return { signatures: command.revocation.signer === null ? 0 : 1 };
+    default:
+      return assertNever(command);
+  }
+}
+
 /**
  * Submits a command and makes an answer for each of its records: of those that are new at once, of replays as they
  * are now.
@@ -58,6 +77,7 @@ export async function record(
   itemPointer: (index: number) => string = () => "",
 ): Promise<Recorded> {
   const clientEventIds = clientEventIdsOf(command);
+  request.spend(workOf(command));
   const outcome = await dependencies.controlPlane.submit(command, {
     remainingMs: request.deadline.remainingMs,
     answer: request.isAsync ? "committed" : "certified",

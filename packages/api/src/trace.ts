@@ -276,5 +276,6 @@ export const traceEventAnchor: ReadHandler = async (request, dependencies) => {
     as_of: asOfAnswer(asOf),
     receipt: receiptAnswer(proved.receipt, proved.certificate, crypto.sha256),
   };
-  return { status: 200, json, work: { hops: hopsOf(trace.delegation) } };
+  request.spend({ hops: hopsOf(trace.delegation) });
+  return { status: 200, json };
 };

@@ -142,5 +142,6 @@ export const verifyGrantAnchor: ReadHandler = async (request, dependencies) => {
     delegation,
     delegation_omitted,
   };
-  return { status: 200, json, work: { hops: hopsOf(result.delegation) } };
+  request.spend({ hops: hopsOf(result.delegation) });
+  return { status: 200, json };
 };

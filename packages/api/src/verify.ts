@@ -160,6 +160,7 @@ function notFound(anchorId: string, index: number): BatchResult {
 /** POST /v1/event-anchors:batchVerify */
 export const verifyEventAnchors: ReadHandler = async (request, dependencies) => {
   const body = parsed(parseBody(verifyBatchSchema, request.bodyText));
+  request.spend({ items: body.anchors.length });
   const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, body.anchors, body.asOf);
   const results = anchors.map((verified, index): BatchResult => {
     const anchorId = bytesToHex(body.anchors[index]?.anchorId ?? new Uint8Array());
@@ -170,5 +171,5 @@ export const verifyEventAnchors: ReadHandler = async (request, dependencies) => 
   const missing = anchors.filter((verified) => verified === null).length;
   const summary = { total: results.length, valid, invalid: results.length - valid - missing, not_found: missing };
   const json: VerifiedBatchAnswer = { as_of: asOfAnswer(asOf), results, summary };
-  return { status: 200, json, work: { items: results.length } };
+  return { status: 200, json };
 };

@@ -1,11 +1,13 @@
 import { EventEmitter, once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { describe, expect, test } from "@jest/globals";
-import { Admission, RateLimiter, RefusedError } from "@event-anchoring/api";
-import type { Caller, ControlPlane } from "@event-anchoring/api";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Admission, RateLimiter, RefusedError, costOf } from "@event-anchoring/api";
+import type { Caller, ControlPlane, Work } from "@event-anchoring/api";
 import { FakeClock, startHarness } from "./api-harness.ts";
-import type { Harness } from "./api-harness.ts";
+import type { Answer, Harness } from "./api-harness.ts";
 import type { FakeNode } from "./fake-node.ts";
+import { claimAbout, postClaim, signedEvent } from "./records.ts";
+import type { Service } from "./records.ts";
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, "0").repeat(32);
 const MIB = 1024 * 1024;
@@ -185,6 +187,67 @@ describe("what a request costs", () => {
     limiter.take(key);
     limiter.charge(key.keyId, 1e9);
     expect(() => limiter.take(key)).not.toThrow();
+  });
+
+  test.each<[string, Work, number]>([
+    ["nothing more", {}, 0],
+    ["a batch of 1,000", { items: 1000 }, 100],
+    ["a page of 100", { listed: 100 }, 2],
+    ["a chain of 10,000 hops", { hops: 10_000 }, 1000],
+    ["a claim", { signatures: 2 }, 1],
+    ["a small body and its answer", { bodyBytes: 32 * 1024 - 1, answerBytes: 256 * 1024 - 1 }, 0],
+    ["a body of 2 MiB", { bodyBytes: 2 * MIB }, 64],
+    ["an answer of 3 MiB", { answerBytes: 3 * MIB }, 12],
+  ])("%s, in tokens beyond the first", (_what, work, tokens) => {
+    expect(costOf(work)).toBeCloseTo(tokens);
+  });
+
+  describe("of a key with a token a second", () => {
+    let own: Harness;
+    beforeAll(async () => {
+      own = await startHarness();
+    });
+    afterAll(() => own.close());
+
+    /** The tokens that the key is to wait for after a request. */
+    async function owedAfter(label: string, ask: (service: Service) => Promise<Answer>): Promise<number> {
+      const headers = { "x-api-key": own.keyWith(label, ["read", "write"], { requestsPerSecond: 1 }) };
+      await ask({ origin: own.origin, send: (method, path, body) => own.send(method, path, body, headers) });
+      const next = await own.send("GET", "/v1/event-anchors/latest", undefined, headers);
+      return Number(next.headers["retry-after"]);
+    }
+    const event = (service: Service) => ({ origin_fingerprint: service.origin, event_hash: hex(1) });
+
+    test("an event is one small thing", async () => {
+      const post = (service: Service) => service.send("POST", "/v1/event-anchors", event(service));
+      expect(await owedAfter("events", post)).toBe(1);
+    });
+
+    test("a signed event costs its signature, a claim both of its", async () => {
+      const signed = (service: Service) => service.send("POST", "/v1/event-anchors", signedEvent(service, "alice"));
+      expect(await owedAfter("signed", signed)).toBe(2);
+      expect(await owedAfter("claims", (service) => postClaim(service, claimAbout(service, "bob")))).toBe(2);
+    });
+
+    test("a batch that is refused has cost its items", async () => {
+      const refused = (service: Service) => {
+        const unknown = { event_hash: hex(1), semantic_anchor: { iris_ref: hex(9) } };
+        const events = [...Array.from({ length: 99 }, () => ({ event_hash: hex(1) })), unknown];
+        const body = { origin_fingerprint: service.origin, atomic: true, events };
+        return service.send("POST", "/v1/event-anchors/batch", body);
+      };
+      expect(await owedAfter("batches", refused)).toBe(11);
+    });
+
+    test("a page costs the items that it shows", async () => {
+      const body = {
+        origin_fingerprint: own.origin,
+        events: Array.from({ length: 100 }, () => ({ event_hash: hex(7) })),
+      };
+      expect((await own.send("POST", "/v1/event-anchors/batch", body)).status).toBe(200);
+      const list = (service: Service) => service.send("GET", `/v1/event-anchors?event_hash=${hex(7)}&limit=100`);
+      expect(await owedAfter("lists", list)).toBe(3);
+    });
   });
 
   test("a batch costs its key by its items, a small request one token", async () => {

@@ -208,8 +208,28 @@ async function weather(asked: Pick<Storm, "path" | "body">): Promise<Weathered> 
   return { counts, checks, holdMs, othersShare: othersShare(before, after) };
 }
 
-function longest(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), 0);
+interface Judged {
+  /** What a check took, where it says something. */
+  readonly tookMs: readonly number[];
+  readonly unready: readonly Check[];
+  /** How many costly reads must have been made. */
+  readonly servedMin: number;
+}
+
+/**
+ * On a machine that is the storm's alone, every check counts, by the clock, and somebody is served. Where other programs
+ * have the processors, too, the clock tells what they do: the time in which the threads of an answer were ready to run and
+ * did not is theirs. A check that had to wait so for longer than it may take says nothing about this process, nor does
+ * a costly read that could not be made in time. The loop's hold and the memory are the same on any machine.
+ */
+function judge({ checks, othersShare: share }: Weathered): Judged {
+  const isAlone = share <= OTHERS_SHARE_MAX;
+  const telling = checks.filter(({ queuedMs }) => isAlone || queuedMs < READY_MS_MAX);
+  return {
+    tookMs: telling.map(({ tookMs, queuedMs }) => (isAlone ? tookMs : tookMs - queuedMs)),
+    unready: telling.filter(({ status }) => status !== 200),
+    servedMin: isAlone ? 1 : 0,
+  };
 }
 
 describe(`${ASKERS} at once`, () => {
@@ -235,16 +255,17 @@ describe(`${ASKERS} at once`, () => {
         },
         120_000,
       );
-      const { counts, checks, holdMs, othersShare: share } = await weather({ path, body: bodyText });
+      const weathered = await weather({ path, body: bodyText });
+      const { counts, holdMs } = weathered;
+      const { tookMs, unready, servedMin } = judge(weathered);
       expect(Object.keys(counts).filter((status) => status !== "200" && status !== "503")).toEqual([]);
-      expect(counts["200"] ?? 0).toBeGreaterThan(0);
-      expect(checks.filter(({ status }) => status !== 200)).toEqual([]);
+      expect(counts["200"] ?? 0).toBeGreaterThanOrEqual(servedMin);
+      expect(unready).toEqual([]);
+      expect(tookMs.length).toBeGreaterThan(0);
+      expect(tookMs.reduce((most, value) => Math.max(most, value), 0)).toBeLessThan(READY_MS_MAX);
       expect(holdMs).toBeLessThan(HOLD_MS_MAX);
-      // Where other programs have the processors, too, the time in which the threads waited for one is theirs.
-      const ownMs = checks.map(({ tookMs, queuedMs }) => (share > OTHERS_SHARE_MAX ? tookMs - queuedMs : tookMs));
-      expect(longest(ownMs)).toBeLessThan(READY_MS_MAX);
       expect(peakMb()).toBeLessThan(MEMORY_MB_MAX);
     },
-    180_000,
+    300_000,
   );
 });

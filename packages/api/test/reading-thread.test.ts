@@ -32,7 +32,8 @@ const PROGRAM = `
   const waiting = new Map();
   const made = (id, text) => {
     const body = new TextEncoder().encode(text);
-    parentPort.postMessage({ kind: "made", id, answer: { status: 200, headers: {}, mediaType: "t", body, work: {} } });
+    const answer = { status: 200, headers: {}, mediaType: "t", body };
+    parentPort.postMessage({ kind: "made", id, made: { answer, spent: [] } });
   };
   parentPort.on("message", (message) => {
     if (message.kind !== "make") return made(waiting.get(message.id), JSON.stringify(message.ready ?? message.refusal));
@@ -66,7 +67,7 @@ function threadWith(read: ControlPlane["read"] = () => Promise.resolve(READY), s
 }
 
 async function textOf(thread: ReadingThread, search: string): Promise<string> {
-  return Buffer.from((await thread.make(readOf(search))).body).toString("utf8");
+  return Buffer.from((await thread.make(readOf(search))).answer.body).toString("utf8");
 }
 
 describe("the thread of costly reads", () => {

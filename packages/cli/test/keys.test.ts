@@ -2,7 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { DEFAULT_LIMIT_SETTINGS } from "@event-anchoring/api-contract";
 import { createCluster, issueOperatorCertificate } from "@event-anchoring/provision";
+import { RATE_DEFAULT } from "../src/commands/keys.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 const ID = "0123456789abcdef".repeat(2);
@@ -44,6 +46,10 @@ function given(): readonly string[] {
   return [...certificate, ...cluster, "--trust-root", join(folder, "trust-root.txt")];
 }
 
+test("a new key has the rate that nodes give keys without one", () => {
+  expect(RATE_DEFAULT).toBe(DEFAULT_LIMIT_SETTINGS.keyRequestsPerSecond);
+});
+
 describe("anchorctl keys", () => {
   test.each([
     [["create", "--label", ""], "label_invalid"],
@@ -64,6 +70,7 @@ describe("anchorctl keys", () => {
     [["create", "--rate", "0"], "rate_invalid"],
     [["create", "--rate", "1.5"], "rate_invalid"],
     [["create", "--rate", "4294967296"], "rate_invalid"],
+    [["create", "--rate", "none"], "rate_invalid"],
     [["revoke", "mine"], "id_invalid"],
     [["rotate", ID, "--overlap", "1 day"], "duration_invalid"],
     [["rotate", ID, "--expires", "tomorrow"], "expiry_invalid"],

@@ -14,7 +14,7 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
-  /** Requests per second it may make at each node; 0 = as the node is configured. */
+  /** Tokens a second that it may use up at each node, one for a small request; 0 = as the node is configured. */
   readonly requestsPerSecond: number;
   /** Accepted time of the entry that made it, Unix milliseconds. */
   readonly createdMs: number;

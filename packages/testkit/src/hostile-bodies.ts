@@ -1,5 +1,6 @@
 /** Bodies of a given size that cost a parser as much as they can: one of each shape. */
 
+import { execFileSync } from "node:child_process";
 import { createBatchSchema, parseBody, verifyBatchSchema } from "@event-anchoring/api-contract";
 
 /** Milliseconds that one body may keep a process from everything else. */
@@ -114,16 +115,47 @@ export function hostileBodies(bytes: number): readonly HostileBody[] {
   ];
 }
 
+/** Of this process, in milliseconds. */
+function workedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** What the slower of the two routes with bodies of this size takes to parse one, or to refuse it. */
-export function holdMs({ text }: HostileBody, nowMs: () => number): number {
+function holdMs({ text }: HostileBody): number {
   const schemas = [createBatchSchema, verifyBatchSchema] as const;
   const slowest = schemas.map((schema) => {
     const runs = Array.from({ length: RUNS }, () => {
-      const startMs = nowMs();
+      const startMs = workedMs();
       parseBody<unknown>(schema, text);
-      return nowMs() - startMs;
+      return workedMs() - startMs;
     });
     return Math.min(...runs);
   });
   return Math.max(...slowest);
+}
+
+/** How long one body of a shape keeps the loop, in milliseconds of processor time. */
+export interface HostileHold {
+  readonly shape: string;
+  readonly ms: number;
+}
+
+/** In this process, which must have one thread: what others of it do would count, too. */
+export function holdsHere(bytes: number): readonly HostileHold[] {
+  return hostileBodies(bytes).map((body) => ({ shape: body.shape, ms: holdMs(body) }));
+}
+
+const BUILT = new URL("../dist/hostile-bodies.js", import.meta.url).href;
+
+/**
+ * Of all shapes, measured in a process of its own with the built code. Processor time of its one thread is how long the
+ * loop is held, also while others use the machine.
+ */
+export function hostileHolds(bytes: number): readonly HostileHold[] {
+  const program = `
+    import { holdsHere } from ${JSON.stringify(BUILT)};
+    process.stdout.write(JSON.stringify(holdsHere(${bytes})));`;
+  const args = ["--single-threaded", "--input-type=module", "-e", program];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as readonly HostileHold[];
 }

@@ -144,7 +144,7 @@ describe("a report", () => {
     ]);
     expect(markdown).toContain("| api | 150 | ≤ 200 MB ✓ | single writes |");
     expect(markdown).toContain("| control plane | 320 | ≤ 300 MB ✗ | single writes |");
-    expect(markdown).toContain("| leader kill: gap | 0.50 | 0.90 | 3 |  |");
+    expect(markdown).toContain("| leader kill: gap | 0.50 s | 0.90 s | 3 |  |");
     expect(markdown).toContain("| one at a time | 1,000 | 2,000 | 0.50 | 2.05 |");
   });
 

@@ -1,6 +1,7 @@
 /** Command lines of operators: API keys. */
 import type { Command } from "commander";
 import {
+  RATE_DEFAULT,
   createKeyCommand,
   listKeysCommand,
   parseId,
@@ -29,7 +30,7 @@ interface CreateFlags extends ActFlags {
   readonly scopes: string;
   readonly client?: string;
   readonly expires: string;
-  readonly rate?: string;
+  readonly rate: string;
 }
 
 interface RotateFlags extends ActFlags {
@@ -82,14 +83,14 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option("--scopes <list>", "some of read,write,revoke,admin", "read,write,revoke")
     .option("--client <id>", "API client, 32 hex digits (default: a new one)")
     .option("--expires <when>", "never, a duration such as 30d, or an RFC 3339 time", "90d")
-    .option("--rate <requests>", "requests per second at each node (default: as the nodes are configured)");
+    .option("--rate <tokens>", "tokens a second at each node, or node: as each is configured", String(RATE_DEFAULT));
   withSigner(command).action(async (flags: CreateFlags) => {
     const key = {
       label: parseLabel(flags.label),
       scopes: parseScopes(flags.scopes),
       apiClientId: flags.client === undefined ? null : parseId("--client", flags.client),
       expiresMs: parseExpiry("--expires", flags.expires, Date.now()),
-      requestsPerSecond: flags.rate === undefined ? 0 : parseRate(flags.rate),
+      requestsPerSecond: parseRate(flags.rate),
     };
     context.done(await createKeyCommand(key, await actOptions(flags, context)));
   });

@@ -33,7 +33,7 @@ export interface NewKeyOptions {
   readonly apiClientId: Uint8Array | null;
   /** Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
-  /** At each node; 0 = as the nodes are configured. */
+  /** Tokens a second at each node; 0 = as the nodes are configured. */
   readonly requestsPerSecond: number;
 }
 
@@ -50,6 +50,10 @@ const KEY_ID_BYTES = 16;
 /** The latest time that a Date can be. */
 const LATEST_MS = 8_640_000_000_000_000;
 const RATE_MAX = 0xffff_ffff;
+/** Tokens a second of a new key, at each node: half of what a node of 2 vCPU has. docs/API.md, "Rates". */
+export const RATE_DEFAULT = 500;
+/** For --rate: none of its own. */
+const RATE_OF_NODE = "node";
 const LABEL = /^[\x20-\x7e]{1,128}$/u;
 
 /** @throws CliError `usage` unless it is 32 hex digits */
@@ -71,11 +75,13 @@ export function parseScopes(text: string): readonly Scope[] {
   throw new CliError(EXIT.usage, "scopes_invalid", message);
 }
 
-/** @throws CliError `usage` */
+/** @returns 0 for the rate that each node is configured with. @throws CliError `usage` */
 export function parseRate(text: string): number {
+  if (text === RATE_OF_NODE) return 0;
   const rate = Number(text);
   if (/^\d+$/u.test(text) && rate >= 1 && rate <= RATE_MAX) return rate;
-  throw new CliError(EXIT.usage, "rate_invalid", "--rate takes a whole number of requests per second, at least 1");
+  const message = `--rate takes a whole number of tokens a second, at least 1, or ${RATE_OF_NODE}`;
+  throw new CliError(EXIT.usage, "rate_invalid", message);
 }
 
 /** @throws CliError `usage` */
@@ -112,7 +118,7 @@ export async function listKeysCommand(options: KeysOptions): Promise<ExitCode> {
     timeText(key.createdMs),
     key.expiresMs === 0 ? "never" : timeText(key.expiresMs),
     stateOf(key, options.nowMs),
-    rateText(key.requestsPerSecond),
+    key.requestsPerSecond === 0 ? RATE_OF_NODE : `${key.requestsPerSecond}/s`,
     actText(key.createdBy),
     actText(key.endedBy),
   ]);
@@ -236,7 +242,7 @@ function stateOf(key: ListedApiKey, nowMs: number): "live" | "revoked" | "expire
 }
 
 function rateText(requestsPerSecond: number): string {
-  return requestsPerSecond === 0 ? "default" : `${requestsPerSecond}/s`;
+  return requestsPerSecond === 0 ? "as each node is configured" : `${requestsPerSecond} tokens/s at each node`;
 }
 
 /** RFC 3339, or the number where the calendar ends. */

@@ -55,18 +55,22 @@ export function loadCells(row: LoadRow): readonly string[] {
 
 export const TIMES_COLUMNS: readonly Column[] = [
   { title: "what", width: 82, isText: true },
-  { title: "median s", width: 9 },
-  { title: "longest s", width: 9 },
+  { title: "median", width: 9 },
+  { title: "longest", width: 9 },
   { title: "times", width: 5 },
   { title: "goal", width: 14, isText: true },
 ];
 
+/** As in `78 ms`, `0.37 s`. */
+function durationText(ms: number): string {
+  return ms < 100 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+}
+
 export function timesCells({ scenario, measure, ms, goals }: TimesRow): readonly string[] {
-  const seconds = (value: number): string => (value / 1000).toFixed(2);
   return [
     `${scenario}: ${measure}`,
-    seconds(median(ms)),
-    seconds(Math.max(...ms)),
+    durationText(median(ms)),
+    durationText(Math.max(...ms)),
     String(ms.length),
     goalsText(goals),
   ];

@@ -1,26 +1,27 @@
-import type { ClusterScenario } from "../scenario.ts";
 import { LIMITS } from "@event-anchoring/api-contract";
-import { HOLD_MS_MAX, holdMs, hostileBodies } from "../../hostile-bodies.ts";
+import { HOLD_MS_MAX, hostileHolds } from "../../hostile-bodies.ts";
 import type { Row } from "../rows.ts";
+import type { ClusterScenario } from "../scenario.ts";
 
-/** How long the api process would do nothing else for the worst bodies there are. They are parsed here, not sent. */
+/** How long the loop of an api process is held by one body, whatever is in it. They are parsed here, not sent. */
 export const HOSTILE_BODIES: ClusterScenario = {
   kind: "cluster",
   name: "hostile bodies of 2 MiB, parsed",
   needsOwn: false,
   isOptIn: false,
   run: async (_cluster, stage): Promise<readonly Row[]> => {
-    const bodies = hostileBodies(LIMITS.batchBodyBytesMax);
-    const ms = await stage.progress.reporter.step(`parsing ${bodies.length} bodies`, async () =>
-      bodies.map((body) => holdMs(body, () => performance.now())),
+    const holds = await stage.progress.reporter.step("parsing a body of each shape", async () =>
+      hostileHolds(LIMITS.batchBodyBytesMax),
     );
-    const goal = { text: `each ≤ ${HOLD_MS_MAX} ms`, isMet: Math.max(...ms) <= HOLD_MS_MAX };
+    const ms = holds.map((hold) => hold.ms);
+    const longestMs = Math.max(...ms);
+    const worst = holds.find((hold) => hold.ms === longestMs)?.shape ?? "";
     const row: Row = {
       type: "times",
       scenario: "hostile bodies of 2 MiB, parsed",
-      measure: "one body of each shape",
+      measure: `processor time that the loop is held, one of each shape; the worst: ${worst}`,
       ms,
-      goals: [goal],
+      goals: [{ text: `each ≤ ${HOLD_MS_MAX} ms`, isMet: longestMs <= HOLD_MS_MAX }],
     };
     return [row];
   },
