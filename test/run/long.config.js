@@ -8,6 +8,7 @@ export default {
   testMatch: [
     ...those(LONG),
     ...those(["test/cluster/{hard-times,races}.test.ts", "test/responsibility/*.test.ts", "test/simulation/*.test.ts"]),
+    ...those(["packages/api/test/overload.test.ts"]),
   ],
   testTimeout: 600_000,
   reporters: ["default", "<rootDir>/test/run/summary.js"],

@@ -67,5 +67,5 @@ export interface LimitSettings {
   readonly keyRequestsPerSecond: number | null;
 }
 
-/** Half of what a node of 2 vCPU has: one key alone cannot take it all. `anchorctl keys create` gives new keys as much. */
+/** Half of what a node of 2 vCPU has: one key alone cannot take it all. `anchorctl keys create` gives as much. */
 export const DEFAULT_LIMIT_SETTINGS: LimitSettings = { keyRequestsPerSecond: 500 };

@@ -79,7 +79,7 @@ export interface AppDependencies extends HandlerDependencies, ExchangeDependenci
   readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeRead>;
 }
 
-/** A costly read gives up by itself at its time, unless it computes just then. */
+/** A costly read gives up by itself at its time, unless it computes then. */
 const COSTLY_GRACE_MS = 200;
 
 type NamedRoute = Route & { readonly id: RouteId };

@@ -29,8 +29,8 @@ export interface CostlyRead extends Omit<HandlerRequest, "route" | "deadline" | 
 }
 
 export function costlyRead(routeId: CostlyRouteId, request: HandlerRequest): CostlyRead {
-  const { route: _route, spend: _spend, deadline, ...data } = request;
-  return { ...data, routeId, remainingMs: deadline.remainingMs };
+  const { route: _route, spend: _spend, deadline, ...asked } = request;
+  return { ...asked, routeId, remainingMs: deadline.remainingMs };
 }
 
 /** An answer, and what it took. */
@@ -41,11 +41,11 @@ export interface MadeRead {
 
 /** @throws whatever its handler throws */
 export async function makeCostlyRead(read: CostlyRead, dependencies: ReadDependencies): Promise<MadeRead> {
-  const { routeId, remainingMs, ...data } = read;
+  const { routeId, remainingMs, ...asked } = read;
   const route = ROUTES.find(({ id }) => id === routeId);
   if (route === undefined) throw new Error(`there is no route ${routeId}`);
   const deadline = new Deadline(dependencies.clock, remainingMs);
   const spent: Work[] = [];
-  const request = { ...data, route, deadline, spend: (work: Work) => void spent.push(work) };
+  const request = { ...asked, route, deadline, spend: (work: Work) => void spent.push(work) };
   return { answer: madeAnswer(await COSTLY_HANDLERS[routeId](request, dependencies)), spent };
 }

@@ -37,7 +37,7 @@ const NODE_FLAGS = ["--max-semi-space-size=64"];
 const READY_MS_MAX = 500;
 /** Above this share of the processors, other programs are what a time on the clock is about. */
 const OTHERS_SHARE_MAX = 0.05;
-const STORM_MS = Number(process.env["STORM_MS"] ?? 5000);
+const STORM_MS = 5000;
 /** Grants of the chain. `LINKS=10000` makes the longest that there can be. */
 const LINKS = Number(process.env["LINKS"] ?? 1200);
 const PER_ENTRY = 500;
@@ -217,10 +217,11 @@ interface Judged {
 }
 
 /**
- * On a machine that is the storm's alone, every check counts, by the clock, and somebody is served. Where other programs
- * have the processors, too, the clock tells what they do: the time in which the threads of an answer were ready to run and
- * did not is theirs. A check that had to wait so for longer than it may take says nothing about this process, nor does
- * a costly read that could not be made in time. The loop's hold and the memory are the same on any machine.
+ * On a machine that is the storm's alone, every check counts, by the clock, and somebody is served. Where other
+ * programs have the processors, too, the clock tells what they do: the time in which the threads of an answer were
+ * ready to run and did not is theirs. A check that had to wait so for longer than it may take says nothing about this
+ * process, nor does a costly read that could not be made in time. The loop's hold and the memory are the same on any
+ * machine.
  */
 function judge({ checks, othersShare: share }: Weathered): Judged {
   const isAlone = share <= OTHERS_SHARE_MAX;

@@ -40,7 +40,8 @@ const PROGRAM = `
     const { id, read } = message;
     if (read.search === "answer") made(id, "pong");
     if (read.search === "refuse") {
-      parentPort.postMessage({ kind: "failed", id, problem: { code: "anchor_not_found" }, extension: { a: 1 }, cause: new Error("none") });
+      const failure = { problem: { code: "anchor_not_found" }, extension: { a: 1 }, cause: new Error("none") };
+      parentPort.postMessage({ kind: "failed", id, ...failure });
     }
     if (read.search === "ask") {
       waiting.set(++asked, id);
