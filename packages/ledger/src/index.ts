@@ -193,6 +193,7 @@ export {
   erasureEntry,
   grantEntry,
   lineageEntry,
+  operatorEntry,
   stateEntriesOf,
   stateLeafOf,
 } from "./state-entries.ts";

@@ -116,7 +116,7 @@ export function continuesLineage(newest: ClaimRecord | null): newest is ClaimRec
 }
 
 /** Who recorded it, where records are kept: only a book of leaves alone does not know. */
-export function recorderOf({ recordedBy, sequence }: ClaimRecord | GrantRecord): Uint8Array {
+export function recorderOf({ recordedBy, sequence }: Pick<ClaimRecord, "recordedBy" | "sequence">): Uint8Array {
   if (recordedBy === null) throw new RangeError(`nobody knows who recorded what has sequence ${sequence}`);
   return recordedBy;
 }

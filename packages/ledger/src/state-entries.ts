@@ -31,6 +31,14 @@ export interface StateEntry {
   readonly value: Uint8Array;
 }
 
+/** What the tree says of a claim. */
+export type StatedClaim = RecordEnds & Pick<ClaimRecord, "anchorId" | "recordedBy" | "sequence" | "lineage">;
+
+/** What the tree says of a grant. */
+export type StatedGrant = RecordEnds &
+  Pick<GrantRecord, "anchorId" | "recordedBy" | "sequence" | "grantorLineage" | "granteeLineage"> &
+  Pick<GrantRecord, "parent" | "links" | "notBefore" | "expiresAt">;
+
 function u64(value: number): Uint8Array {
   return new ByteWriter(8).u64(value).finish();
 }
@@ -41,14 +49,14 @@ function writeEnds(writer: ByteWriter, { supersededAt, revokedAt }: RecordEnds):
 }
 
 /** sequence u64 ‖ API client id 16 ‖ lineage u64 ‖ superseded at u64 ‖ revoked at u64. The rest is in the leaf. */
-export function claimEntry(claim: ClaimRecord): StateEntry {
+export function claimEntry(claim: StatedClaim): StateEntry {
   const writer = new ByteWriter(48).u64(claim.sequence).bytes(recorderOf(claim), 16).u64(claim.lineage);
   writeEnds(writer, claim);
   return { kind: STATE_KIND.claim, id: claim.anchorId, value: writer.finish() };
 }
 
 /** The lineage's newest claim: sequence u64 ‖ anchor id 32. */
-export function lineageEntry(newest: ClaimRecord): StateEntry {
+export function lineageEntry(newest: StatedClaim): StateEntry {
   const value = concatBytes(u64(newest.sequence), newest.anchorId);
   return { kind: STATE_KIND.lineage, id: u64(newest.lineage), value };
 }
@@ -57,7 +65,7 @@ export function lineageEntry(newest: ClaimRecord): StateEntry {
  * sequence u64 ‖ API client id 16 ‖ lineages of grantor and grantee u64 each ‖ sequence of the parent u64, 0 = none ‖
  * links u32 ‖ bounds with what is inherited, not before and expires at, u64 each ‖ superseded at u64 ‖ revoked at u64.
  */
-export function grantEntry(grant: GrantRecord): StateEntry {
+export function grantEntry(grant: StatedGrant): StateEntry {
   const writer = new ByteWriter(84)
     .u64(grant.sequence)
     .bytes(recorderOf(grant), 16)

@@ -1,6 +1,9 @@
 /** The scrub walks tables that change between its steps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { erasureEntry } from "@event-anchoring/ledger";
 import { ScrubWalk, describeDifference } from "../src/index.ts";
+import { changeStateTree, forgetGroups } from "./support/state-tables.ts";
+import { flipped } from "./support/planted.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, terminate } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";
 import { makeSoundNode } from "./support/sound-node.ts";
@@ -45,12 +48,21 @@ async function pass(rowsMax: number, between: (step: number) => Promise<void> = 
 /** What is in the log beyond what is applied, to be taken away and put back. */
 const TAIL = "CREATE TABLE IF NOT EXISTS public.tail AS SELECT * FROM node.raft_log WHERE index >";
 
+/** As an entry erases them: rows, state tree and ledger in one transaction. */
+async function erased({ url }: TestDatabase, sequences: readonly number[]): Promise<void> {
+  await changeStateTree(url, sequences.map(erasureEntry), [
+    `UPDATE state.anchors SET client_event_id = NULL, salt = NULL WHERE sequence IN (${sequences.join(", ")})`,
+  ]);
+}
+
 describe("a pass", () => {
   test("ends, and the next one walks the same rows again", async () => {
     const first = await pass(100);
     const second = await pass(60);
     expect(first.told).toBeNull();
-    expect(first.rows).toBe(node.nextSequence + 5 + 3 + node.appliedIndex + 2);
+    const kept = "(SELECT count(*) FROM state.tree_pages) + (SELECT count(*) FROM state.group_ids)";
+    const [counted] = await sql(database.url, `SELECT (${kept})::int AS rows`);
+    expect(first.rows).toBe(node.nextSequence + 5 + 3 + node.appliedIndex + 2 + Number(counted?.["rows"]));
     expect(second).toEqual(first);
     await walk.close();
   });
@@ -74,11 +86,7 @@ describe("a pass", () => {
 
   test("is not led astray by ids that are erased", async () => {
     const { told } = await pass(100, async (step) => {
-      if (step !== 3) return;
-      await sql(
-        database.url,
-        "UPDATE state.anchors SET client_event_id = NULL, salt = NULL WHERE sequence IN (9, 350)",
-      );
+      if (step === 3) await erased(database, [9, 350]);
     });
     expect(told).toBeNull();
     await walk.close();
@@ -102,6 +110,32 @@ describe("a pass", () => {
     expect(first.told).toBeNull();
     expect((await pass(50)).told).toBe("state.anchors, sequence 40, kind: is 6, should be 1");
     await sql(database.url, "UPDATE state.anchors SET kind = 1 WHERE sequence = 40");
+    await walk.close();
+  });
+
+  test("finds a page of the state tree that was damaged, and is not led astray by a tree that grows", async () => {
+    const flip = `UPDATE state.tree_pages SET ${flipped("slots", 40)} WHERE prefix = ''`;
+    const whole = await pass(10, async (step) => {
+      if (step % 7 === 0 && step < 70) await erased(database, [20 + step]);
+    });
+    expect(whole.told).toBeNull();
+    const found = await pass(100, async (step) => {
+      if (step === 2) await sql(database.url, flip);
+    });
+    expect(found.told).toContain("state.tree_pages");
+    await sql(database.url, flip);
+    await walk.close();
+  });
+
+  test("is not led astray by groups that are forgotten", async () => {
+    let steps = 0;
+    await pass(1, async (step) => void (steps = step));
+    const [newest] = await sql(database.url, "SELECT max(index)::int AS index FROM state.group_ids");
+    const { told } = await pass(1, async (step) => {
+      // The groups come last, row by row.
+      if (step === steps - 5) await forgetGroups(database.url, Number(newest?.["index"]));
+    });
+    expect(told).toBeNull();
     await walk.close();
   });
 

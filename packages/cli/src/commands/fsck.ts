@@ -62,9 +62,10 @@ class Rate {
 
 function describeReport(report: FsckReport, { pinnedRootThk, findsAll }: FsckCommandOptions, printer: Printer): void {
   const { checked, differences, differenceCount, trustRoot, origins } = report;
-  const { leaves, tiles, claims, grants, certificates, signatures, logRows } = checked;
+  const { leaves, tiles, claims, grants, statePages, certificates, signatures, logRows } = checked;
   printer.check("skip", "looked at", `${leaves} leaves, ${tiles} tiles, ${claims} claims, ${grants} grants`);
   printer.check("skip", "", `${certificates} certificates, ${signatures} signatures, ${logRows} log entries`);
+  printer.check("skip", "", `${statePages} pages of the state tree`);
   if (trustRoot !== null) {
     const pin = pinnedRootThk === null ? ", held against no pin" : "";
     const mark = pinnedRootThk === null ? "warn" : "skip";
@@ -102,6 +103,7 @@ function reportJson(report: FsckReport, { database, pinnedRootThk }: FsckCommand
       grants: checked.grants,
       certificates: checked.certificates,
       signatures: checked.signatures,
+      state_pages: checked.statePages,
       log_entries: checked.logRows,
     },
     trust_root: trustRoot === null ? null : { version: trustRoot.version, root_thk: bytesToHex(trustRoot.rootThk) },

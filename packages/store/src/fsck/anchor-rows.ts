@@ -1,6 +1,7 @@
 /** Rows of state.anchors, and of the tables that repeat what their leaves say. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { claimPairHash, clientEventLookup, grantPartiesHash } from "@event-anchoring/ledger";
+import type { ClientEventMark } from "@event-anchoring/ledger";
 import { LEAF_KIND, anchorIdOf, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/protocol";
 import { bigintArray, byteaArray, prefixArray } from "../binary-array.ts";
@@ -97,13 +98,30 @@ function clientEventOf(
   return { isErased: false, apiClientId, clientEventId, salt };
 }
 
-/** @param origin its number here; null: it has none */
+/** An event with a client event id, as the running hash covers it. */
+export interface MarkedEvent extends ClientEventMark {
+  readonly isErased: boolean;
+}
+
+function markOf(sequence: number, event: SnapshotClientEvent | null): MarkedEvent | null {
+  if (event === null) return null;
+  const { apiClientId, isErased } = event;
+  const prefix = isErased
+    ? event.prefix
+    : clientEventLookup(apiClientId, event.clientEventId, sha256).subarray(0, PREFIX_BYTES);
+  return { sequence, apiClientId, prefix, isErased };
+}
+
+/**
+ * @param origin its number here; null: it has none
+ * @returns what client event the row has; `unknown`: it is damaged
+ */
 export function judgeAnchorRow(
   row: AnchorRow,
   { leaf, anchorId }: WalkedLeaf,
   origin: number | null,
   { named, findings }: { readonly named: NamedLeaves; readonly findings: Findings },
-): void {
+): MarkedEvent | null | "unknown" {
   const name = anchorRow(row.sequence);
   const { depth, kind, accepted_ms, anchor_prefix, anchor_id, content_hash } = row;
   const stated = { origin: row.origin, depth, kind, accepted_ms, anchor_prefix, anchor_id, content_hash };
@@ -118,10 +136,12 @@ export function judgeAnchorRow(
     anchor_id: anchorId,
     ...(isUnknown ? {} : { content_hash: contentHash }),
   });
-  if (!isClientEventShaped(row, name, findings)) return;
+  if (!isClientEventShaped(row, name, findings)) return "unknown";
   const [recordedBy, ofEvent] = namesRecorder(leaf.kind) ? [row.api_client_id, null] : [null, row.api_client_id];
   judgeRecorder(leaf, recordedBy, name, findings);
-  judgeClientEvent(leaf, clientEventOf(row, ofEvent, name, findings), name, findings);
+  const clientEvent = clientEventOf(row, ofEvent, name, findings);
+  judgeClientEvent(leaf, clientEvent, name, findings);
+  return markOf(row.sequence, clientEvent);
 }
 
 /** Leaves in the tables of the snapshot that the session is in. */

@@ -1,5 +1,7 @@
 /** A node's tables, a batch at a time. Each batch is judged within one snapshot; what is carried on never changes. */
-import { DecodeError, InvalidBytesError, bytesToHex } from "@event-anchoring/protocol";
+import { erasureEntry, nextClientEventsHash } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { DecodeError, InvalidBytesError, ZERO_32, bytesToHex } from "@event-anchoring/protocol";
 import type { Reader } from "../connection.ts";
 import { StoreError } from "../errors.ts";
 import { decodeCosignatures } from "../ledger-codec.ts";
@@ -11,10 +13,11 @@ import {
   loadCertificateRows,
   vouchedId,
 } from "./anchor-rows.ts";
-import type { AnchorRow, CertificateRow, SizeRange } from "./anchor-rows.ts";
+import type { AnchorRow, CertificateRow, MarkedEvent, SizeRange, WalkedRange } from "./anchor-rows.ts";
 import { CertificateChecks } from "./certificates.ts";
 import type { StatedCertificate } from "./certificates.ts";
 import type { Findings } from "./findings.ts";
+import { GroupWalk } from "./group-hashes.ts";
 import { LeafWalk, anchorRow } from "./leaf-walk.ts";
 import type { WalkedLeaf, WalkedOrigin } from "./leaf-walk.ts";
 import { LogWalk } from "./log-rows.ts";
@@ -22,6 +25,7 @@ import type { StepBounds } from "./log-rows.ts";
 import { NamedLeaves, judgeNested } from "./named-leaves.ts";
 import type { FsckProgress } from "./options.ts";
 import { judgeClaims, judgeGrants } from "./record-relations.ts";
+import type { RecordsJudged } from "./record-relations.ts";
 import { SignatureChecks } from "./signature-checks.ts";
 import {
   judgeApiKeys,
@@ -37,23 +41,27 @@ import {
   loadTrustRootCount,
 } from "./small-tables.ts";
 import type { LedgerEnds, OriginRows } from "./small-tables.ts";
+import { StateWalk } from "./state-tree-rows.ts";
+import type { DerivedEntry } from "./state-tree-rows.ts";
 import { judgeStrays } from "./strays.ts";
 import { judgeTiles } from "./tile-rows.ts";
 import type { DerivedTile } from "./tile-rows.ts";
 import { judgedChain } from "./trust-roots.ts";
 
 /**
- * leaves: every leaf with what repeats it, then the tables of few rows; records: what claims and grants are to each
- * other; log: the raft log. Then it is done.
+ * leaves: every leaf with what repeats it, then the tables of few rows; claims, grants: what they are to each other;
+ * tree: the pages of the state tree; log: the raft log; groups: their running hash. Then it is done.
  */
-type Phase = "leaves" | "claims" | "grants" | "log" | "done";
+type Phase = "leaves" | "claims" | "grants" | "tree" | "log" | "groups" | "done";
 
 /** What a phase reads most of. */
 const TABLE_OF: Readonly<Record<Phase, string>> = {
   leaves: "state.anchors",
   claims: "state.claims",
   grants: "state.grants",
+  tree: "state.tree_pages",
   log: "node.raft_log",
+  groups: "state.group_ids",
   done: "node.raft_log",
 };
 
@@ -67,12 +75,16 @@ export class DatabaseWalk {
   readonly #pinnedRootThk: Uint8Array | null;
   readonly #signatures: SignatureChecks;
   readonly #certificates: CertificateChecks;
+  readonly #state: StateWalk;
+  readonly #groups: GroupWalk;
   readonly #log: LogWalk;
   readonly walk: LeafWalk;
   #phase: Phase = "leaves";
   #trustRoots = -1;
   /** Where the claims or grants go on. */
   #nextRecord = 0;
+  /** Running hash over the client events; null: one of them is damaged. */
+  #clientEvents: Uint8Array | null = ZERO_32;
 
   constructor({ findings, pinnedRootThk }: DatabaseWalkOptions) {
     this.#findings = findings;
@@ -80,6 +92,8 @@ export class DatabaseWalk {
     this.walk = new LeafWalk(findings, null);
     this.#signatures = new SignatureChecks(findings);
     this.#certificates = new CertificateChecks(findings, this.#signatures, this.walk);
+    this.#state = new StateWalk(findings);
+    this.#groups = new GroupWalk(findings);
     this.#log = new LogWalk(findings);
   }
 
@@ -116,19 +130,35 @@ export class DatabaseWalk {
         await this.#stepLeaves(session, rowsMax, ends);
         return { phase: "leaves", done: this.walk.nextSequence, total: ends.nextSequence };
       }
-      case "claims":
-        return this.#stepRecords(await judgeClaims(session, this.#nextRecord, rowsMax, this.#findings), "grants", ends);
-      case "grants":
-        return this.#stepRecords(await judgeGrants(session, this.#nextRecord, rowsMax, this.#findings), "log", ends);
+      case "claims": {
+        const judged = await judgeClaims(session, this.#nextRecord, rowsMax, this.#findings);
+        return this.#stepRecords(session, judged, "grants", ends);
+      }
+      case "grants": {
+        const judged = await judgeGrants(session, this.#nextRecord, rowsMax, this.#findings);
+        return this.#stepRecords(session, judged, "tree", ends);
+      }
+      case "tree":
+        if (await this.#state.step(session, rowsMax, ends.stateRoot)) this.#phase = "log";
+        return { phase: "records", done: ends.nextSequence, total: ends.nextSequence };
       case "log":
-        if (await this.#log.step(session, bounds, ends)) this.#phase = "done";
+        if (await this.#log.step(session, bounds, ends)) this.#phase = "groups";
+        return { phase: "log", done: this.#log.next, total: ends.appliedIndex };
+      case "groups":
+        if (await this.#groups.step(session, rowsMax, ends)) this.#phase = "done";
         return { phase: "log", done: this.#log.next, total: ends.appliedIndex };
       case "done":
         return { phase: "log", done: this.#log.next, total: ends.appliedIndex };
     }
   }
 
-  #stepRecords(next: number | null, after: Phase, { nextSequence: total }: LedgerEnds): FsckProgress {
+  async #stepRecords(
+    session: Reader,
+    { next, entries }: RecordsJudged,
+    after: Phase,
+    { nextSequence: total, stateRoot }: LedgerEnds,
+  ): Promise<FsckProgress> {
+    await this.#state.judge(session, entries, stateRoot);
     const done = next ?? total;
     this.#nextRecord = next ?? 0;
     if (next === null) this.#phase = after;
@@ -140,7 +170,7 @@ export class DatabaseWalk {
     await this.#followTrustRoots(session, origins);
     const from = this.walk.nextSequence;
     const past = Math.min(from + rowsMax, ends.nextSequence);
-    if (from < past) await this.#judgeRange(session, from, past, origins);
+    if (from < past) await this.#judgeRange(session, { from, past }, origins, ends);
     if (this.walk.nextSequence < ends.nextSequence) return;
     await this.#judgeSmallTables(session, origins, ends);
     this.#phase = "claims";
@@ -157,7 +187,12 @@ export class DatabaseWalk {
     await judgeIdentity(session, this.walk.chain, this.#findings);
   }
 
-  async #judgeRange(session: Reader, from: number, past: number, origins: OriginRows): Promise<void> {
+  async #judgeRange(
+    session: Reader,
+    { from, past }: { readonly from: number; readonly past: number },
+    origins: OriginRows,
+    ends: LedgerEnds,
+  ): Promise<void> {
     const rows = await loadAnchorRows(session, from, past);
     const certificates = await this.#loadCertificates(session, past - from, origins);
     const leaves = new Map<number, WalkedLeaf>();
@@ -177,7 +212,8 @@ export class DatabaseWalk {
       this.#judgeCertificate(walked.origin, sequence, certificates, origins);
     }
     await judgeTiles(session, tiles, this.#findings);
-    await this.#judgeNamed(session, { from, past, leaves }, bySequence, origins);
+    const erased = await this.#judgeNamed(session, { from, past, leaves }, bySequence, origins);
+    await this.#state.judge(session, erased, ends.stateRoot);
     await this.#signatures.settle();
   }
 
@@ -225,30 +261,43 @@ export class DatabaseWalk {
     if (row !== undefined) this.#certificates.judge({ certificate: statedCertificate(row), origin, at });
   }
 
+  /** @returns what erased client event ids make of the state tree */
   async #judgeNamed(
     session: Reader,
-    range: { readonly from: number; readonly past: number; readonly leaves: ReadonlyMap<number, WalkedLeaf> },
+    range: WalkedRange,
     rows: ReadonlyMap<number, AnchorRow>,
     origins: OriginRows,
-  ): Promise<void> {
+  ): Promise<DerivedEntry[]> {
     const findings = this.#findings;
     const leaves = [...range.leaves.values()].map(({ leaf }) => leaf);
     const named = await NamedLeaves.load(leaves, new LeavesInTables(session));
+    const erased: DerivedEntry[] = [];
+    if (range.leaves.size < range.past - range.from) this.#clientEvents = null;
     for (const [sequence, walked] of range.leaves) {
       const row = rows.get(sequence);
       const number = origins.numbers.get(bytesToHex(walked.leaf.originFingerprint)) ?? null;
-      if (row !== undefined) judgeAnchorRow(row, walked, number, { named, findings });
+      const event = row === undefined ? "unknown" : judgeAnchorRow(row, walked, number, { named, findings });
+      this.#follow(event);
+      const isErased = event !== null && event !== "unknown" && event.isErased;
+      if (isErased) erased.push({ entry: erasureEntry(sequence), name: anchorRow(sequence) });
       judgeNested(walked.leaf, named, { findings, signatures: this.#signatures });
     }
     await judgeRepeatingRows(session, range, { named, findings });
+    return erased;
+  }
+
+  #follow(event: MarkedEvent | null | "unknown"): void {
+    if (event === "unknown") this.#clientEvents = null;
+    if (this.#clientEvents === null || event === null || event === "unknown") return;
+    this.#clientEvents = nextClientEventsHash(this.#clientEvents, event, nodeCrypto.sha256);
   }
 
   async #judgeSmallTables(session: Reader, origins: OriginRows, ends: LedgerEnds): Promise<void> {
     const findings = this.#findings;
-    judgeLedgerEnds(ends, this.walk, findings);
+    judgeLedgerEnds(ends, this.walk, this.#clientEvents, findings);
     await judgeTrustRootRows(session, this.walk, findings);
     await judgePositions(session, this.walk, origins, findings);
-    await judgeApiKeys(session, findings);
+    await this.#state.judge(session, await judgeApiKeys(session, findings), ends.stateRoot);
     await judgeGroupIdRows(session, ends, findings);
     await judgeStrays(session, ends.nextSequence, findings);
   }

@@ -27,7 +27,11 @@ export interface Checked {
   readonly tiles: number;
   readonly claims: number;
   readonly grants: number;
+  /** Pages of the state tree. */
+  readonly statePages: number;
   readonly logRows: number;
+  /** Entries whose groups are kept. */
+  readonly groupRows: number;
 }
 
 export type CheckCounts = { -readonly [Name in keyof Checked]: number };
@@ -72,7 +76,9 @@ export class Findings {
     tiles: 0,
     claims: 0,
     grants: 0,
+    statePages: 0,
     logRows: 0,
+    groupRows: 0,
   };
   readonly #options: FindingsOptions;
   readonly #settled: Difference[] = [];
@@ -90,6 +96,11 @@ export class Findings {
   /** All that were found, the unnamed ones as well. */
   get count(): number {
     return this.#count;
+  }
+
+  /** True: something was found, in this batch or before. */
+  get hasAny(): boolean {
+    return this.#count + this.#pending.length > 0;
   }
 
   /** True: nobody wants to know more. */

@@ -13,7 +13,7 @@ export interface ScrubWalkOptions {
 }
 
 export interface ScrubStep {
-  /** Leaves, claims, grants and log entries that were judged. */
+  /** Leaves, claims, grants, pages of the state tree, log entries and decided groups that were judged. */
   readonly rows: number;
   /** True: with this step all tables have been walked once; the next one begins again. */
   readonly isPassDone: boolean;
@@ -71,8 +71,8 @@ export class ScrubWalk {
   }
 
   #rows(): number {
-    const { leaves, claims, grants, logRows } = this.#findings.checked;
-    return leaves + claims + grants + logRows;
+    const { leaves, claims, grants, statePages, logRows, groupRows } = this.#findings.checked;
+    return leaves + claims + grants + statePages + logRows + groupRows;
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 /** Tables of few rows: trust roots, origins, positions, API keys, group ids, the ledger's own row, the identity. */
+import { apiKeyEntry, operatorEntry } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes, raftIdOf } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
@@ -7,8 +8,9 @@ import { StoreError } from "../errors.ts";
 import { loadLedgerRow } from "../ledger-load.ts";
 import { raftIdFromSigned } from "../raft-codec.ts";
 import type { Findings, RowName } from "./findings.ts";
-import { judgeApiKey, judgeOperatorAct } from "./key-table.ts";
+import { apiKeyOf, apiKeyRow, judgeApiKey, judgeOperatorAct, operatorRow } from "./key-table.ts";
 import type { LeafWalk } from "./leaf-walk.ts";
+import type { DerivedEntry } from "./state-tree-rows.ts";
 import { trustRootRow } from "./trust-roots.ts";
 
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
@@ -119,10 +121,12 @@ export async function judgePositions(
   }
 }
 
-export async function judgeApiKeys(session: Reader, findings: Findings): Promise<void> {
+/** @returns what keys and operators make of the state tree; damaged ones, which are told, make nothing */
+export async function judgeApiKeys(session: Reader, findings: Findings): Promise<DerivedEntry[]> {
   const rows = await session.read<{
     key_id: Uint8Array;
     key_hash: Uint8Array;
+    api_client_id: Uint8Array;
     label: string;
     scopes: number;
     expires_ms: string;
@@ -135,20 +139,28 @@ export async function judgeApiKeys(session: Reader, findings: Findings): Promise
     ended_counter: string;
   }>({
     name: "fsck_api_keys",
-    text: `SELECT key_id, key_hash, label, scopes, expires_ms::text AS expires_ms,
+    text: `SELECT key_id, key_hash, api_client_id, label, scopes, expires_ms::text AS expires_ms,
         requests_per_second::text AS requests_per_second, created_ms::text AS created_ms,
         revoked_ms::text AS revoked_ms, created_by, created_counter::text AS created_counter, ended_by,
         ended_counter::text AS ended_counter FROM state.api_keys ORDER BY key_id`,
   });
+  const entries: DerivedEntry[] = [];
   for (const row of rows) {
     const { key_id: keyId, key_hash: keyHash, label, scopes, created_by: createdBy, ended_by: endedBy } = row;
-    judgeApiKey({ keyId, keyHash, label, createdBy, endedBy, scopes, numbers: row }, findings);
+    const stated = { keyId, keyHash, label, createdBy, endedBy, scopes, numbers: row };
+    if (!judgeApiKey(stated, findings)) continue;
+    entries.push({ entry: apiKeyEntry(apiKeyOf(stated, row.api_client_id)), name: apiKeyRow(keyId) });
   }
   const acts = await session.read<{ operator: string; counter: string }>({
     name: "fsck_operators",
     text: "SELECT operator, counter::text AS counter FROM state.operators ORDER BY operator",
   });
-  for (const { operator, counter } of acts) judgeOperatorAct(operator, counter, findings);
+  for (const { operator, counter } of acts) {
+    const act = { operator, counter: Number(counter) };
+    if (!judgeOperatorAct(operator, counter, findings)) continue;
+    entries.push({ entry: operatorEntry(act), name: operatorRow(operator) });
+  }
+  return entries;
 }
 
 /** How far the ledger is, as far as the walk needs it. */
@@ -158,6 +170,10 @@ export interface LedgerEnds {
   readonly appliedTerm: number;
   readonly lastAcceptedMs: number;
   readonly groupIdsFrom: number;
+  /** 32 bytes each. */
+  readonly stateRoot: Uint8Array;
+  readonly groupIdsHash: Uint8Array;
+  readonly clientEventsHash: Uint8Array;
 }
 
 const LEDGER_ROW: RowName = { table: "state.ledger", key: "the only row", at: -1 };
@@ -165,8 +181,7 @@ const LEDGER_ROW: RowName = { table: "state.ledger", key: "the only row", at: -1
 /** @returns null: there is no row to go by */
 export async function judgeLedgerRow(session: Reader, findings: Findings): Promise<LedgerEnds | null> {
   try {
-    const { nextSequence, appliedIndex, appliedTerm, lastAcceptedMs, groupIdsFrom } = await loadLedgerRow(session);
-    return { nextSequence, appliedIndex, appliedTerm, lastAcceptedMs, groupIdsFrom };
+    return await loadLedgerRow(session);
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== "corrupt") throw error;
     findings.add(LEDGER_ROW, "checksum", error.message, "that of the other columns");
@@ -174,12 +189,18 @@ export async function judgeLedgerRow(session: Reader, findings: Findings): Promi
   }
 }
 
-/** At the end of the leaves of one snapshot. */
-export function judgeLedgerEnds(ends: LedgerEnds, walk: LeafWalk, findings: Findings): void {
+/** At the end of the leaves of one snapshot. @param clientEvents running hash over them; null: not known */
+export function judgeLedgerEnds(
+  ends: LedgerEnds,
+  walk: LeafWalk,
+  clientEvents: Uint8Array | null,
+  findings: Findings,
+): void {
   const name = { ...LEDGER_ROW, at: AFTER_ALL };
-  const { nextSequence: next_sequence, lastAcceptedMs: last_accepted_ms } = ends;
+  const { nextSequence: next_sequence, lastAcceptedMs: last_accepted_ms, clientEventsHash: client_events_hash } = ends;
   const derived = { next_sequence: walk.nextSequence, last_accepted_ms: walk.lastAcceptedMs };
   findings.compare(name, { next_sequence, last_accepted_ms }, derived);
+  if (clientEvents !== null) findings.compare(name, { client_events_hash }, { client_events_hash: clientEvents });
 }
 
 export async function judgeGroupIdRows(session: Reader, ends: LedgerEnds, findings: Findings): Promise<void> {

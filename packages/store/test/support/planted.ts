@@ -1,7 +1,8 @@
 /** Damage that is done to a node's tables for as long as one look at them takes. */
 import { Connection } from "../../src/connection.ts";
 import { fsckSession } from "../../src/fsck/fsck-database.ts";
-import type { FsckOptions, FsckReport } from "../../src/index.ts";
+import type { FsckSessionOptions } from "../../src/fsck/fsck-database.ts";
+import type { FsckReport } from "../../src/index.ts";
 import { INDEXED_PLANS } from "../../src/indexed-plans.ts";
 import { rootThkOfGenesis } from "./cluster.ts";
 import type { SoundNode } from "./sound-node.ts";
@@ -34,7 +35,7 @@ export class PlantedTables {
   }
 
   /** What fsck says of them as the statements leave them. Nothing of it stays. */
-  async reportAfter(sql: string | readonly string[], options: Partial<FsckOptions> = {}): Promise<FsckReport> {
+  async reportAfter(sql: string | readonly string[], options: Partial<FsckSessionOptions> = {}): Promise<FsckReport> {
     const found: { report: FsckReport | null } = { report: null };
     try {
       await this.#connection.transaction(async (session) => {
