@@ -208,7 +208,12 @@ describe("anchorctl keys on a real cluster", () => {
   test("list the first key, which an operator's call has made like any other", async () => {
     const { keys } = await answerOf<{ keys: readonly ListedKey[] }>("keys", "list");
     const first = keys.find(({ label }) => label === "embedded default");
-    expect(first).toMatchObject({ created_by: { operator: "operator" }, state: "live", expires_at: null });
+    expect(first).toMatchObject({
+      created_by: { operator: "operator" },
+      state: "live",
+      expires_at: null,
+      requests_per_second: null,
+    });
     const { status, stdout } = await anchorctl("keys", "list");
     expect([status, stdout]).toEqual([
       0,

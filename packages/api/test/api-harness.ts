@@ -45,11 +45,19 @@ export const silentLogger: Logger = {
 
 export class FakeClock implements Clock {
   offsetMs = 0;
+  #stoppedAtMs: number | null = null;
+  /** From now on no time passes by itself: buckets do not fill, however slow the machine is. */
+  stop(): void {
+    this.#stoppedAtMs = performance.now();
+  }
+  go(): void {
+    this.#stoppedAtMs = null;
+  }
   nowMs(): number {
     return START_MS + 100_000 + this.offsetMs;
   }
   monotonicMs(): number {
-    return performance.now() + this.offsetMs;
+    return (this.#stoppedAtMs ?? performance.now()) + this.offsetMs;
   }
 }
 

@@ -13,8 +13,8 @@ export interface SubtreesOfOrigin {
 
 /**
  * The parts of tiles that some proofs need. Interior hashes are computed as they are asked for, each once: a proof from
- * a tile that no other proof has used costs some 250 hashes a tile (0.3 ms), so whoever makes many lets others run
- * in between.
+ * a tile that no other proof has used costs some 250 hashes a tile (0.3 ms), so whoever makes many does it where
+ * nobody else waits.
  */
 export interface ProofHashes {
   readonly appliedIndex: number;
