@@ -67,7 +67,7 @@ describeWithDocker(`backup and restore with Compose${missing === null ? "" : ` (
       const id = await anchor("before the backup");
       const [backup = "", ...otherBackups] = commandsOf("docs/operating/backup.md", "## With Compose");
       expect(otherBackups).toEqual([]);
-      expect(type(backup)).toContain("sound");
+      expect(type(backup)).toContain("Sound.");
       const restore = commandsOf("docs/operating/restore.md", "### With Compose");
       expect(restore).toHaveLength(4);
       const [lose = "", prepare = "", plan = "", start = ""] = restore;

@@ -223,7 +223,10 @@ describe("a backup that a quorum has signed", () => {
     await store.close();
     const point = { databaseSnapshot, stateHead: signStateHead(head, ["b", "c"]) };
     const options = { url: node.url, nodeId: null, nowMs: 0, point };
-    const earlier = await writeBackup({ ...options, path: join(folder, "earlier") });
+    // By the role of the api process, which may only read: the point is the owner's.
+    const url = new URL(node.url);
+    url.username = server.readOnlyRole;
+    const earlier = await writeBackup({ ...options, url: url.href, path: join(folder, "earlier") });
     expect(earlier.manifest.raftIndex).toBe(head.raftIndex);
     await hold.release();
     await expect(writeBackup({ ...options, path: join(folder, "gone") })).rejects.toMatchObject({

@@ -46,7 +46,7 @@ export function addBackup(program: Command, context: CommandContext): void {
   const backup = program.command("backup").description("the state of a cluster in one file: take, show and verify it");
   backup
     .command("create")
-    .description("write the state of one node, which every node has alike, while it runs or when it is stopped")
+    .description("write the state of one node, which every node has alike, as a quorum of the cluster signs it")
     .requiredOption("--database <address or settings file>", "the node's database")
     .requiredOption("--out <file>", "where the backup goes; never overwritten")
     .option("--unsigned", "do not have the cluster sign it: nobody will vouch for its API keys, members and endings")

@@ -48,7 +48,7 @@ export async function createBackupCommand(
   if (isJson) printer.json({ file: out, bytes, sha256: bytesToHex(sha256), ...manifestJson(manifest) });
   else {
     printer.check("pass", "backup", `${out}, ${bytes} bytes`);
-    describe(manifest, sha256, printer);
+    describe(manifest, sha256, "pass", printer);
   }
   return EXIT.ok;
 }
@@ -59,7 +59,7 @@ export async function showBackupCommand(path: string, isJson: boolean, printer: 
   if (isJson) printer.json({ file: path, bytes, sha256: bytesToHex(sha256), ...manifestJson(manifest) });
   else {
     printer.heading(`${path}, ${bytes} bytes`);
-    describe(manifest, sha256, printer);
+    describe(manifest, sha256, "skip", printer);
     const verify = printer.next("backup", "verify", path);
     printer.check("skip", "verified", `nothing: this is what the file says. ${verify}`);
   }
@@ -229,13 +229,14 @@ function apiKeyJson({ keyId, apiClientId, scopes, createdBy, label, expiresMs }:
   };
 }
 
-function describe(manifest: BackupManifest, sha256: Uint8Array, printer: Printer): void {
+/** @param signed what it says of signatures was verified, or not */
+function describe(manifest: BackupManifest, sha256: Uint8Array, signed: "pass" | "skip", printer: Printer): void {
   const { clusterName, clusterId, nodeId, takenAtMs, raftIndex, raftTerm, nextSequence } = manifest;
   const from = nodeId === null ? "a node of" : `${nodeId} of`;
   printer.check("pass", "taken from", `${from} ${clusterName} (${bytesToHex(clusterId).slice(0, 16)})`);
   printer.check("pass", "taken at", new Date(takenAtMs).toISOString());
   printer.check("pass", "state", `${nextSequence} leaves, after log index ${raftIndex} of term ${raftTerm}`);
-  if (manifest.isSigned) printer.check("pass", "signed", "by a quorum: API keys, members, endings and erasures, too");
+  if (manifest.isSigned) printer.check(signed, "signed", "by a quorum: API keys, members, endings and erasures, too");
   else printer.check("warn", "NOT SIGNED", UNSIGNED);
   const { trustRootVersion, epoch, rootThk } = manifest;
   printer.check("pass", "trust root", `version ${trustRootVersion}, epoch ${epoch}, RootTHK ${bytesToHex(rootThk)}`);
