@@ -40,8 +40,8 @@ beforeEach(() => {
   });
 });
 
-const hold = (gone = new AbortController().signal): ReturnType<HeldStates["hold"]> =>
-  states.hold({ type: "hold_state", requestId: 7, remainingMs: 9000 }, gone);
+const hold = (gone = new AbortController().signal, remainingMs = 9000): ReturnType<HeldStates["hold"]> =>
+  states.hold({ type: "hold_state", requestId: 7, remainingMs }, gone);
 
 test("a state is held as a quorum has signed it, until the asker has gone; one line says so", async () => {
   const asker = new AbortController();
@@ -90,6 +90,11 @@ test("what no quorum signs is refused with the reason, and nothing stays open", 
     expect(open).toBe(0);
   }
   expect(lines).toEqual([]);
+});
+
+test("nobody waits for signatures for ever, whatever the asker says", async () => {
+  await hold(new AbortController().signal, 0xffff_ffff);
+  expect(asked).toEqual([{ signers: "quorum", withinMs: 30_000 }]);
 });
 
 test("an asker who went while it was signed leaves nothing behind", async () => {

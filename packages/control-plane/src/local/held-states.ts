@@ -11,6 +11,8 @@ import type { OpenStateHold, SessionStates } from "../state-heads/session-states
 
 /** Each is a connection to the database that holds back what Postgres may clean up. */
 const HELD_MAX = 2;
+/** However long the asker would wait. */
+const SIGNED_WITHIN_MS_MAX = 30_000;
 const RETRY_AFTER_MS = 5000;
 
 export interface HeldStatesOptions {
@@ -46,7 +48,8 @@ export class HeldStates {
     let hold: OpenStateHold | null = null;
     try {
       hold = await this.#options.machine.openStateHold();
-      const how = { signers: "quorum", withinMs: remainingMs, signal: gone } as const;
+      const withinMs = Math.min(remainingMs, SIGNED_WITHIN_MS_MAX);
+      const how = { signers: "quorum", withinMs, signal: gone } as const;
       const point = await states.holdSigned(hold, how);
       this.#options.logger.info("state_held", { raftIndex: point.raftIndex });
       this.#releaseLater(hold, gone);
