@@ -102,6 +102,7 @@ export {
   encodeOperatorAct,
   encodeOperatorResult,
   operatorResultStatus,
+  usedCounterOf,
 } from "./operator-calls.ts";
 export type {
   ActSigner,

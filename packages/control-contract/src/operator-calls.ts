@@ -1,6 +1,13 @@
 /** What an operator may do to a running cluster. A call that is not in this list does not exist. */
 import { DecodeError, bytesToHex, compareBytes, hexToBytes } from "@event-anchoring/protocol";
-import { LIMITS, SCOPES, decodeCommand, encodeCommand, operatorActMessage } from "@event-anchoring/ledger";
+import {
+  LIMITS,
+  SCOPES,
+  decodeCommand,
+  encodeCommand,
+  operatorActMessage,
+  usedCounterIn,
+} from "@event-anchoring/ledger";
 import type { ApiKey, OperatorActCommand, OperatorCommand, Scope } from "@event-anchoring/ledger";
 import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
@@ -116,6 +123,12 @@ export type ApiKeyList =
       readonly omitted: number;
     }
   | z.infer<typeof refusedSchema>;
+
+/** The counter of the operator's newest act, if an act was refused for it; else null. */
+export function usedCounterOf(result: OperatorResult): number | null {
+  const isUsed = result.outcome === "rejected" && result.code === "operator_counter_used";
+  return isUsed ? usedCounterIn(result.detail) : null;
+}
 
 export function operatorResultStatus(result: OperatorResult): number {
   switch (result.outcome) {

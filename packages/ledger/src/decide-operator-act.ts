@@ -5,7 +5,7 @@ import { decideCreateApiKey, decideRevokeApiKey, decideRotateApiKey } from "./de
 import { judgeSignatures, refused } from "./decide-checks.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
-import { operatorActSignature } from "./operator-act.ts";
+import { operatorActSignature, usedCounterText } from "./operator-act.ts";
 import { reject } from "./rejection.ts";
 
 /** An operator's command that nobody has signed. */
@@ -28,7 +28,7 @@ export function decideOperatorAct(act: OperatorActCommand, draft: DecisionDraft)
   if (unproven !== null) return refused(unproven);
   const last = draft.operatorCounter(operator);
   if (counter <= last) {
-    return refused(reject("operator_counter_used", `the newest act of ${operator} has counter ${last}`, "/counter"));
+    return refused(reject("operator_counter_used", usedCounterText({ operator, counter: last }), "/counter"));
   }
   draft.useOperatorCounter({ operator, counter });
   switch (command.kind) {

@@ -87,7 +87,7 @@ export type {
   RecordSource,
   Records,
 } from "./records.ts";
-export { operatorActMessage } from "./operator-act.ts";
+export { operatorActMessage, usedCounterIn, usedCounterText } from "./operator-act.ts";
 export type { ActPlace } from "./operator-act.ts";
 export { signaturesOf } from "./signatures.ts";
 export { authorityOverClaim, authorityOverGrant } from "./revocation-authority.ts";

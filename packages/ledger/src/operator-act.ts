@@ -24,6 +24,17 @@ export function operatorActMessage(
     .finish();
 }
 
+/** What an operator is told whose counter is used up. `usedCounterIn` reads the number back. */
+export function usedCounterText({ operator, counter }: OperatorAct): string {
+  return `the newest act of ${operator} has counter ${counter}`;
+}
+
+/** The counter that such a text names; null: it is another text. */
+export function usedCounterIn(text: string): number | null {
+  const [, digits] = / has counter (\d{1,15})$/u.exec(text) ?? [];
+  return digits === undefined ? null : Number(digits);
+}
+
 /** The signature of an act, by the key that the trust root has for its operator; null: it lists no such operator. */
 export function operatorActSignature(act: OperatorActCommand, trustRoot: TrustRoot): SignatureToVerify | null {
   const operator = trustRoot.operators.find(({ name }) => name === act.operator);

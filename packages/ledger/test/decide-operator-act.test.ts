@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { VKEY_TYPE, bytesToHex, makeVkey, operatorKeyName } from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import { TestActs } from "@event-anchoring/testkit";
-import { operatorActMessage, restoreLedgerState } from "../src/index.ts";
+import { operatorActMessage, restoreLedgerState, usedCounterIn } from "../src/index.ts";
 import type { Command, OperatorCommand } from "../src/index.ts";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -77,6 +77,16 @@ describe("an act is refused", () => {
     expect(decided(ledger, used)).toEqual(["api_key_unknown"]);
     expect(decided(ledger, used)).toEqual(["operator_counter_used"]);
     expect(decided(ledger, { ...used, signature: new Uint8Array(64) })).toEqual(["signature_invalid"]);
+  });
+
+  test("with the counter that is used up, for whoever signs the next one", () => {
+    const ledger = LedgerHarness.started();
+    const used = ledger.acts.act(UNKNOWN);
+    ledger.run(used);
+    const outcome = ledger.run(used);
+    const detail = outcome?.kind === "rejected" ? outcome.rejection.detail : JSON.stringify(outcome);
+    expect(usedCounterIn(detail)).toBe(used.counter);
+    expect(usedCounterIn("the trust root lists no operator with counter x")).toBeNull();
   });
 
   test.each<[string, Partial<typeof HERE>]>([

@@ -5,6 +5,7 @@ import {
   decodeApiKeyList,
   decodeOperatorResult,
   encodeOperatorAct,
+  usedCounterOf,
 } from "@event-anchoring/control-contract";
 import type { ActSigner, ApiKeyList, OperatorCall, OperatorResult } from "@event-anchoring/control-contract";
 import { createSigner } from "@event-anchoring/node-crypto";
@@ -39,6 +40,12 @@ export async function loadFirstOperator(outDir: string): Promise<ActSigner> {
 
 let newestCounter = 0;
 
+/**
+ * A clock that once ran ahead by more than this is no reason to go on from there: a node that lies about a counter
+ * could have an operator use up all that are left.
+ */
+const AHEAD_MS_MAX = 24 * 60 * 60_000;
+
 /** Unix milliseconds, and never the same twice: so nobody has to ask the cluster for an operator's newest act. */
 function nextCounter(): number {
   newestCounter = Math.max(Date.now(), newestCounter + 1);
@@ -52,9 +59,20 @@ function nextCounter(): number {
 export async function act(
   options: CallOptions & { readonly signer: ActSigner; readonly call: OperatorCall },
 ): Promise<OperatorResult> {
-  const body = encodeOperatorAct(options.signer, nextCounter(), options.call);
-  const answer = await callOperator(options, UNARY_CALLS.operator_act, body);
-  return decoded(() => decodeOperatorResult(answer));
+  return withNextCounter(async (counter) => {
+    const body = encodeOperatorAct(options.signer, counter, options.call);
+    const answer = await callOperator(options, UNARY_CALLS.operator_act, body);
+    return decoded(() => decodeOperatorResult(answer));
+  });
+}
+
+/** Sends with a counter of this clock, and once more after the one that the cluster names, if it knows a later one. */
+export async function withNextCounter(send: (counter: number) => Promise<OperatorResult>): Promise<OperatorResult> {
+  const result = await send(nextCounter());
+  const used = usedCounterOf(result);
+  if (used === null || used > Date.now() + AHEAD_MS_MAX) return result;
+  newestCounter = Math.max(newestCounter, used);
+  return send(nextCounter());
 }
 
 /** Every key that the cluster knew when it was asked, the newest first; no secrets. @throws OperatorCallError */
