@@ -124,6 +124,55 @@ const SERVE = `import { LocalLink } from "${CHECKOUT}packages/control-plane/dist
 const CONNECT = `import { connect } from "node:net";
   connect(process.argv[1], () => process.exit(0)).on("error", () => process.exit(1));`;
 
+/** Leaves why it stopped, as the control plane does beside its socket. */
+const STOP = `import { writeStopped } from "${CHECKOUT}packages/control-plane/dist/stopped-file.js";
+  process.umask(0o077);
+  const stop = { exitCode: 79, reason: "halted", code: "diverged", detail: "another tree" };
+  writeStopped(process.argv[1], stop, { nowMs: 0, isForGroup: process.argv[2] === "0660" });`;
+const READ = `import { readFileSync } from "node:fs";
+  import { join } from "node:path";
+  JSON.parse(readFileSync(join(process.argv[1], "stopped.json"), "utf8"));`;
+
+describeAsRoot(`what a control plane leaves when it stops${NOT_ROOT}`, () => {
+  test("is read by the api process's account, which is in the group, and by nobody else; it outlives the unit", () => {
+    const { api_socket_mode: mode } = JSON.parse(read("deploy/systemd/control-plane.json")) as {
+      api_socket_mode: string;
+    };
+    const run = join(folder, "stopped");
+    mkdirSync(run);
+    chownSync(run, CONTROL_ID, CONTROL_ID);
+    chmodSync(run, Number.parseInt(unitValue("control-plane", "RuntimeDirectoryMode"), 8));
+    chmodSync(folder, 0o755);
+    const ends = (id: number, groups: string, script: string, ...args: string[]): number | null =>
+      spawnSync(
+        "setpriv",
+        [
+          "--reuid",
+          String(id),
+          "--regid",
+          String(id),
+          ...groups.split(" "),
+          process.execPath,
+          "--input-type=module",
+          "--eval",
+          script,
+          run,
+          ...args,
+        ],
+        { cwd: CHECKOUT },
+      ).status;
+    expect(ends(CONTROL_ID, "--clear-groups", STOP, mode)).toBe(0);
+    expect(ends(API_ID, `--groups ${CONTROL_ID}`, READ)).toBe(0);
+    expect(ends(API_ID, "--clear-groups", READ)).toBe(1);
+    expect(ends(STRANGER_ID, "--clear-groups", READ)).toBe(1);
+    // Without this the folder goes with the process, and the reason with it.
+    expect(unitValue("control-plane", "RuntimeDirectoryPreserve")).toBe("yes");
+    expect(JSON.parse(read("deploy/systemd/api.json"))).toMatchObject({
+      control_socket: "/run/anchoring/control.sock",
+    });
+  });
+});
+
 describeAsRoot(`the control plane's socket${NOT_ROOT}`, () => {
   let child: ChildProcess | null = null;
 

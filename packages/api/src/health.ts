@@ -136,7 +136,7 @@ function contradictionsCheck({ contradictions, origins }: NodeStatus): ReadyChec
     ...stopped.map((origin) => `origin ${origin} has stopped: two certificates contradict each other`),
     ...named.map((nodeId) => `${nodeId} has signed two roots of one size`),
     ...(withheld.length === 0 ? [] : ["writes wait while the nodes exchange what they have signed"]),
-    ...(differing.length === 0 ? [] : [`${differing.join(", ")} has another tree or other effects`]),
+    ...(differing.length === 0 ? [] : [`another tree or other effects: ${differing.join(", ")}`]),
     ...(evidenceFiles === 0 ? [] : [`files of evidence: ${evidenceFiles}`]),
   ];
   if (says.length > 0) return { check: "contradictions", result: "warn", detail: says.join("; ") };

@@ -268,7 +268,8 @@ describe("anchorctl status", () => {
     const { exitCode, stdout } = await runAnchorctl(home, ["status"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/✓ n1/);
-    expect(stdout).toContain(`! ${" ".repeat(15)}contradictions: ${detail}`);
+    expect(stdout).toContain(`! ${" ".repeat(15)}contradictions: origin ${"ab".repeat(32)} has stopped\n`);
+    expect(stdout).toContain(`! ${" ".repeat(15)}n3 has signed two roots of one size\n`);
     expect(stdout).toContain("cut off: n3 for 12 s more (impossible_message 3)");
     const json: unknown = JSON.parse((await runAnchorctl(home, ["status", "--json"])).stdout);
     expect(json).toMatchObject({ ready: true, nodes: [{ warnings: [`contradictions: ${detail}`], health }] });

@@ -115,6 +115,25 @@ describe("a leader of three that gives one follower other bytes", () => {
     for (const node of [honest, victim]) expect(namedBy(node)).toEqual([liar.nodeId]);
   });
 
+  test("is told of by the log, too: who has the other tree stops the origin, keeps both, and goes on", async () => {
+    const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
+    const [honest] = told as [MemoryNode];
+    const deceivable = [honest, victim].map(({ nodeId }) => nodeId);
+    // The two never hear what the other one has signed.
+    cluster.link = ({ from, to, frame }) =>
+      deceivable.includes(from) && deceivable.includes(to) && ["lines", "cosignatures"].includes(frame.type) ? [] : [1];
+    const sizeAt = ({ session }: MemoryNode): number => session?.certifier.heldOf(origin)?.treeSize ?? 0;
+    void cluster.submit(honest, eventCommand(origin, 1));
+    await cluster.until(() => [honest, victim].every((node) => sizeAt(node) > 1), "two certificates");
+    cluster.crash(liar);
+    const parted = (): readonly MemoryNode[] => [honest, victim].filter((node) => viewOf(node).contradicted.length > 0);
+    expect(parted()).toEqual([]);
+    await cluster.until(() => parted().length > 0, "one of them has recorded its own");
+    expect(parted()[0]?.evidence.size).toBe(1);
+    await cluster.time.advance(2000);
+    expect([honest.end, victim.end]).toEqual([null, null]);
+  });
+
   test("counts no more after a restart, until its evidence is taken away", async () => {
     const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
     const [honest] = told as [MemoryNode];
@@ -221,6 +240,8 @@ describe("an origin that has stopped", () => {
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).not.toContain(liar.nodeId);
     expect(trustRootsOf(honest.live().state)).toHaveLength(2);
     expect(viewOf(honest).named).toEqual([liar.nodeId]);
+    // Two differ from it by now. Its vote was needed until one of them had taken its place.
+    expect(victim.end).not.toMatchObject({ kind: "halted" });
   });
 
   test("names nobody any more who is not to be believed", async () => {

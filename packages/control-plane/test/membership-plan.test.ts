@@ -99,6 +99,16 @@ describe("the next step of the group", () => {
         kind: "transfer",
       },
     ],
+    [
+      "a transfer, before a leader that is to go takes anybody in",
+      view("a:retired b:distrusted c:active d:active", conf([A, B, C])),
+      { kind: "transfer" },
+    ],
+    [
+      "no transfer to anybody who is silent",
+      view("a:retired b:active c:active", conf([A, B], [C]), { ...NEVER, isAlive: (id) => id !== B }),
+      { kind: "wait" },
+    ],
   ])("%s", (_what, group, step) => {
     expect(planMembership(group)).toMatchObject(step);
   });

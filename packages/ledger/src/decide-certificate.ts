@@ -1,4 +1,4 @@
-/** Recording quorum certificates. A bogus one must stop nobody; a valid one over another root stops this node. */
+/** Recording quorum certificates. A bogus one stops nobody; a valid one over another root is handed on. */
 import {
   bytesToHex,
   checkpointOrigin,
@@ -10,7 +10,6 @@ import type { SignedTrustRoot, TrustRoot } from "@event-anchoring/protocol";
 import type { Certificate, Cosignature } from "./command.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CertificateWrite } from "./decision.ts";
-import { LedgerHaltError } from "./halt.ts";
 import { trustRootVersionAt, trustRootsOf } from "./state.ts";
 import type { OriginState } from "./state.ts";
 
@@ -58,7 +57,8 @@ function recordedSize(origin: OriginState, draft: DecisionDraft): number {
  * Records a certificate if recorded size < its size ≤ own size and a quorum of distinct active keys of the version that
  * judges this size has signed it. Judged before the groups of the entry: own size is that of the entry before. Of a
  * lost origin nothing more is recorded: the certificate that the log holds when it is lost is its last one everywhere.
- * @throws LedgerHaltError `certificate_contradicts` if such a quorum signed another root than our own
+ * Where such a quorum has signed another root than our own, the origin is forked or this tree is wrong: the certificate
+ * is handed on, and whoever compares roots says what stops.
  */
 export function decideCertificate(certificate: Certificate, draft: DecisionDraft): void {
   const { originFingerprint, treeSize, rootHash } = certificate;
@@ -70,11 +70,9 @@ export function decideCertificate(certificate: Certificate, draft: DecisionDraft
   const { quorum, version } = judge.trustRoot;
   const cosignatures = validCosignatures(certificate, judge.trustRoot, draft);
   if (cosignatures.length < quorum) return;
-  const ownRoot = origin.tree.rootAt(treeSize);
-  if (!equalBytes(ownRoot, rootHash)) {
-    const name = `origin ${bytesToHex(originFingerprint)} at size ${treeSize}`;
-    const detail = `${name}: own root ${bytesToHex(ownRoot)}, a quorum signed ${bytesToHex(rootHash)}`;
-    throw new LedgerHaltError("certificate_contradicts", detail);
+  if (!equalBytes(origin.tree.rootAt(treeSize), rootHash)) {
+    draft.contradictions.push({ ...certificate, cosignatures });
+    return;
   }
   const write: CertificateWrite = {
     originFingerprint: origin.originFingerprint,

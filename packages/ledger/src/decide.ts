@@ -78,7 +78,7 @@ function decideGroup(group: ProposalGroup, isAlone: boolean, draft: DecisionDraf
  * An entry of the consensus engine itself is decided as one without certificates and groups.
  * @param facts what factsNeeded(entry) asks for, as of the entry before
  * @param crypto its ed25519Verify may be a memo of verdicts, each this node's own
- * @throws LedgerHaltError `index_out_of_order`, `certificate_contradicts`, `rules_unknown`
+ * @throws LedgerHaltError `index_out_of_order`, `rules_unknown`
  */
 export function decideEntry(
   state: LedgerState,
@@ -103,6 +103,7 @@ export function decideEntry(
     acceptedMs: entry.acceptedMs,
     outcomes,
     writes,
+    contradictions: draft.contradictions,
     isToBeForgotten: writes.erasures.length > 0 || [...facts.clientEvents.values()].some(({ isErased }) => isErased),
     trustRootChain: draft.trustRootChain,
     effect: nextEffect(state.effect, { index, term, rules, stampMs }, writes, crypto.sha256),

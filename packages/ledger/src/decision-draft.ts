@@ -19,7 +19,7 @@ import type {
 } from "@event-anchoring/protocol";
 import { keyIdHex } from "./api-key.ts";
 import type { ApiKey } from "./api-key.ts";
-import type { GroupId, OperatorAct } from "./command.ts";
+import type { Certificate, GroupId, OperatorAct } from "./command.ts";
 import type {
   CertificateWrite,
   ClientEventWrite,
@@ -75,6 +75,8 @@ export class DecisionDraft {
   /** Claims and grants, as this entry leaves them so far. */
   readonly records: RecordBook;
   readonly certificates: CertificateWrite[] = [];
+  /** Over another root than the own tree has. */
+  readonly contradictions: Certificate[] = [];
   trustRootChain: TrustRootChain | null = null;
   /** Those of the next entry; this one is decided by the state's. */
   rulesAfter: number;

@@ -1,7 +1,7 @@
 /** What deciding an entry yields: an answer for each proposer, and the writes that every replica makes. */
 import type { AnchorId, LeafKind, OriginFingerprint, OriginStatus, TrustRootChain } from "@event-anchoring/protocol";
 import type { ApiKey } from "./api-key.ts";
-import type { Cosignature, GroupId, OperatorAct } from "./command.ts";
+import type { Certificate, Cosignature, GroupId, OperatorAct } from "./command.ts";
 import type { ContentFact } from "./facts.ts";
 import type { ClaimRecord, GrantRecord } from "./records.ts";
 import type { Rejection } from "./rejection.ts";
@@ -163,6 +163,8 @@ export interface EntryDecision {
   /** Parallel to the groups of the entry. */
   readonly outcomes: readonly GroupOutcome[];
   readonly writes: EntryWrites;
+  /** Certificates of the entry over another root than this node's tree has, with a quorum's good lines. None counts. */
+  readonly contradictions: readonly Certificate[];
   /** The log may not keep this entry: it erases a client event id, or names one that was erased before. */
   readonly isToBeForgotten: boolean;
   /** The chain as this entry leaves it; null if it does not touch it. */

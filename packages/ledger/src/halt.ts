@@ -5,8 +5,6 @@ export type HaltCode =
   | "rules_unknown"
   /** Committed bytes that are no entry: a leader packed what it could not have decoded. */
   | "entry_malformed"
-  /** A valid quorum signed another root than the one this node computed. */
-  | "certificate_contradicts"
   /** The entry is not the one after the newest applied. */
   | "index_out_of_order"
   /** Loaded parts of the state do not fit together. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "@jest/globals";
-import { LedgerHaltError } from "../src/index.ts";
 import type { Certificate, EntryDecision } from "../src/index.ts";
 import { ABC, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, successor } from "./cluster.ts";
 import { LedgerHarness, event } from "./ledger-harness.ts";
@@ -96,10 +95,10 @@ describe("a lost origin", () => {
     expect(ledger.origin(ORIGIN).certified?.treeSize).toBe(3);
   });
 
-  test("halts no node that has the other tree of it", () => {
+  test("is not contradicted any more", () => {
     const ledger = lostAfter(3);
     const other = certify({ ...ledger.head(ORIGIN, 4), rootHash: hash("another root") }, [first, second]);
-    expect(decide(ledger, other).writes.certificates).toEqual([]);
+    expect(decide(ledger, other)).toMatchObject({ contradictions: [], writes: { certificates: [] } });
   });
 });
 
@@ -217,12 +216,32 @@ describe("the version that judges a size", () => {
   });
 });
 
-test("a valid quorum over another root halts", () => {
-  const ledger = ledgerOf(4);
-  const certificate = certify({ ...ledger.head(ORIGIN), rootHash: hash("another root") }, [
-    [NODE_A, 1],
-    [NODE_C, 1],
-  ]);
-  expect(() => decide(ledger, certificate)).toThrow(LedgerHaltError);
-  expect(() => decide(ledger, certificate)).toThrow(expect.objectContaining({ code: "certificate_contradicts" }));
+describe("a valid quorum over another root", () => {
+  test("is handed on, and not recorded; what else the entry holds is decided", () => {
+    const ledger = ledgerOf(4);
+    const other = { ...ledger.head(ORIGIN), rootHash: hash("another root") };
+    const certificate = certify(other, [
+      [NODE_A, 1],
+      [NODE_C, 1],
+    ]);
+    const good = certify(ledger.head(NODE_B.originFingerprint), [
+      [NODE_A, 1],
+      [NODE_C, 1],
+    ]);
+    const { writes, contradictions } = ledger.apply(ledger.entry([], [certificate, good]));
+    expect(contradictions).toMatchObject([{ ...other, cosignatures: [{ nodeId: "a" }, { nodeId: "c" }] }]);
+    expect(writes.certificates.map(({ originFingerprint }) => originFingerprint)).toEqual([NODE_B.originFingerprint]);
+    expect(ledger.origin(ORIGIN).certified).toBeNull();
+  });
+
+  test("has another effect than on a node that records it: the two notice that they differ", () => {
+    const [ledger, other] = [ledgerOf(4), ledgerOf(4)];
+    const lines = [
+      [NODE_A, 1],
+      [NODE_C, 1],
+    ] as const;
+    const forked = certify({ ...ledger.head(ORIGIN), rootHash: hash("another root") }, lines);
+    const own = certify(other.head(ORIGIN), lines);
+    expect(decide(ledger, forked).effect).not.toEqual(decide(other, own).effect);
+  });
 });

@@ -156,7 +156,7 @@ function printNode(printer: Printer, node: NodeState, cluster: ClusterState, now
   printer.check(isReady ? "pass" : "fail", name, health === null ? apiUrl : `${apiUrl}  ${raftText}${rootSync}`);
   // One that has ended for good waits for a person; whatever else fails may pass.
   for (const reason of failing) printer.check(/^(?:fenced|halted): /u.test(reason) ? "fail" : "warn", "", reason);
-  for (const warning of node.warnings) printer.check("warn", "", warning);
+  for (const warning of node.warnings.flatMap((text) => text.split("; "))) printer.check("warn", "", warning);
   for (const peer of recordsOf(health?.peers_cut_off)) printCutOff(printer, peer);
   printRules(printer, sectionOf(node, "versions"));
   if (certificateExpiresMs !== null) printExpiry(printer, "certificate", certificateExpiresMs, nowMs);

@@ -148,6 +148,8 @@ export class Comparison {
     const head = this.#headAt(originFingerprint, treeSize);
     if (head === undefined) return;
     const lines = cosignatures.map((cosignature) => ({ ...cosignature, originFingerprint, treeSize, rootHash }));
+    const own = lines.find(({ nodeId }) => nodeId === this.#options.nodeId);
+    if (own !== undefined && !head.isOwnRoot(own)) return this.#forgot(own);
     const isNews = lines.some((line) => head.contradicts(line));
     for (const line of lines) if (!head.hasGood(line)) head.add(line, true);
     if (isNews) this.#judge(head);
@@ -203,11 +205,15 @@ export class Comparison {
       return;
     }
     if (line.nodeId === this.#options.nodeId) {
-      this.#options.onForgotten(`this node's key has signed another root of size ${line.treeSize}`);
+      this.#forgot(line);
       return;
     }
     head.add(line, true);
     this.#judge(head);
+  }
+
+  #forgot({ treeSize }: HeadLine): void {
+    this.#options.onForgotten(`this node's key has signed another root of size ${treeSize}`);
   }
 
   /** The own head of a size that this node has reached, and whose root it still knows. */

@@ -55,6 +55,11 @@ export function planMembership(view: GroupView): MembershipStep {
   const { self, confState, nodes } = view;
   if (isJoint(confState)) return { kind: "wait", reason: "a joint change is on its way" };
   const members = nodes.filter(({ raftId }) => isMember(confState, raftId));
+  const own = members.find(({ raftId }) => raftId === self);
+  // What it holds is no beginning for a newcomer: it may go because it was deceived.
+  if (own !== undefined && !isWanted(own) && members.some((node) => mayLeadInstead(node, view))) {
+    return { kind: "transfer", reason: `${own.nodeId} leads and is about to leave` };
+  }
   const joining = nodes.find((node) => isWanted(node) && !members.includes(node));
   const promoting = members.filter(({ raftId, status }) => status === "active" && isLearner(confState, raftId));
   const ready = promoting.find(({ raftId }) => view.hasCaughtUp(raftId));
@@ -68,6 +73,11 @@ export function planMembership(view: GroupView): MembershipStep {
   ];
   if (changes.length > 0) return { kind: "change", changes, reason: reasonOf(goes, ready, joining) };
   return waitFor(promoting, leaving);
+}
+
+function mayLeadInstead(node: ListedNode, { self, confState, isAlive }: GroupView): boolean {
+  const { raftId } = node;
+  return raftId !== self && isWanted(node) && isVoter(confState, raftId) && isAlive(raftId);
 }
 
 /** Somebody is on the way to vote: who leaves alive waits for that. */

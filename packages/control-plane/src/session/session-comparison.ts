@@ -28,12 +28,14 @@ export class SessionComparison {
   readonly divergence: Divergence;
   readonly #effects = new Effects();
   readonly #options: SessionOptions;
+  readonly #session: Session;
   readonly #end: (end: SessionEnd) => void;
   #isLooking = false;
 
   constructor(options: SessionOptions, session: Session, end: (end: SessionEnd) => void) {
     const { environment, identity, state, signatures, evidence, network } = options;
     this.#options = options;
+    this.#session = session;
     this.#end = end;
     this.comparison = new Comparison({
       clock: environment.clock,
@@ -97,8 +99,15 @@ export class SessionComparison {
   }
 
   #haltIfAlone(nodeId: string, raftIndex: number, detail: string): void {
-    if (!this.#isAlone(nodeId, `${raftIndex}`, detail)) return;
+    if (!this.#isAlone(nodeId, `${raftIndex}`, detail) || this.#isAskedToGo()) return;
     this.#end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
+  }
+
+  /** Nothing that it signs counts any more, and until others have taken its place its vote is needed. */
+  #isAskedToGo(): boolean {
+    const { nodeId } = this.#options.identity;
+    const line = this.#session.trustRoot().nodes.find((node) => node.nodeId === nodeId);
+    return line?.status === "retired" || line?.status === "distrusted";
   }
 
   /** A peer has signed another state head after the same entry: its effects, keys or members are not this node's. */

@@ -315,6 +315,7 @@ export class Session {
       applyConfChange: (payload) => this.membership.applyConfChange(payload),
       beforeAdvance: (decision) => {
         for (const certificate of decision.writes.certificates) this.#onRecorded(certificate);
+        for (const certificate of decision.contradictions) this.truth.comparison.onCertificate(certificate);
       },
       beforeForgetting: ({ index }) => promises.promiseToForget(index),
       onAdvanced: (decision) => this.#onAdvanced(decision),
