@@ -33,6 +33,15 @@ describe.each(SHAPES)("beside one liar of %i nodes with a quorum of %i", (nodes,
   );
 });
 
+test("a forked origin is given up by the root keys, and the others go on", async () => {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    // A write or two are forked.
+    const options = { seed, nodes: 3, quorum: 2, lie: "other_bytes", lieMs: 200, givesUp: true } as const;
+    const life = await liveBesideALiar(options);
+    expect(life.broken === null ? null : [life.broken, ...life.newestLines]).toBeNull();
+  }
+}, 600_000);
+
 test("a life beside a liar is a function of its seed", async () => {
   const options = { seed: 7, nodes: 4, quorum: 3, lie: "other_bytes", lieMs: 3000 } as const;
   const [first, second] = [await liveBesideALiar(options), await liveBesideALiar(options)];

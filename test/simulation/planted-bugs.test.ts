@@ -58,13 +58,20 @@ const LIE_OF: Partial<Record<PlantedBug, LieName>> = {
   covered_roots_not_compared: "late_second_tree",
   lines_not_exchanged: "two_trees",
   lines_not_verified: "forged_lines",
+  lost_origin_stays_stopped: "other_bytes",
   silent_leader_followed: "silent_leader",
 };
+
+/** These show when a forked origin is given up. */
+const GIVES_UP: ReadonlySet<PlantedBug> = new Set(["lost_origin_stays_stopped"]);
 
 /** The first life in which a sentence is broken. */
 async function firstBroken(bug: PlantedBug): Promise<Pick<LifeResult, "seed" | "broken"> | null> {
   const lie = LIE_OF[bug];
-  if (lie !== undefined) return liveBesideALiar({ seed: 1, nodes: 3, quorum: 2, lie, bugs: new Set([bug]) });
+  if (lie !== undefined) {
+    const more = GIVES_UP.has(bug) ? ({ givesUp: true, lieMs: 200 } as const) : {};
+    return liveBesideALiar({ seed: 1, nodes: 3, quorum: 2, lie, bugs: new Set([bug]), ...more });
+  }
   for (let seed = 1; seed <= SEEDS_MAX; seed++) {
     const [faults, grows] = [FAULTS_OF[bug], GROWTH_OF[bug]];
     const result = await liveOneLife({

@@ -12,6 +12,7 @@ import {
   verifyContradiction,
 } from "@event-anchoring/protocol";
 import { RaftEngine } from "raft-ts";
+import { GIVING_UP_SENTENCES, GivingUp } from "./giving-up.ts";
 import { CREATE_FIRST_KEY, KeyRing } from "./key-ring.ts";
 import { AnotherTree, ForgedLines, LateSecondTree, OtherEffects, SilentLeader, TwoTrees } from "./lies/other-lies.ts";
 import { type LiarSelf, type Lie } from "./lies/lie.ts";
@@ -19,7 +20,7 @@ import { OtherBytes } from "./lies/other-bytes.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
 import { Seeded } from "./seeded.ts";
 import { SimulatedActs } from "./simulated-operator.ts";
-import { simulatedIdentities, simulatedTrustRoot } from "./simulated-ceremony.ts";
+import { simulatedIdentities, simulatedTrustRoot, trustRootThatLoses } from "./simulated-ceremony.ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
 import { SimulatedMachine } from "./simulated-machine.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
@@ -53,6 +54,8 @@ export interface LiarLifeOptions {
   readonly bugs?: Bugs;
   /** How long it lies, in simulated ms. Default 15,000. */
   readonly lieMs?: number;
+  /** After that the liar is gone for good, and the holders of the root keys give a forked origin up. */
+  readonly givesUp?: true;
   readonly onLine?: (line: TraceLine) => void;
 }
 
@@ -99,6 +102,7 @@ const SENTENCES: ReadonlySet<string> = new Set([
   "aContradictionIsInEvidence",
   "evidenceNamesTheLiarAlone",
   "aSilentLeaderIsAbandoned",
+  ...GIVING_UP_SENTENCES,
 ]);
 
 /** What is true of honest nodes alone is not asked where one lies to another. */
@@ -194,6 +198,22 @@ class LiarLife {
     this.#isOver = true;
     await this.#runFor(WRITE_PATIENCE_MS);
     this.#nothingAcknowledgedIsLost();
+    if (this.#options.givesUp === true && this.witness.broken === null) await this.#giveUp();
+  }
+
+  async #giveUp(): Promise<void> {
+    const machine = this.#honest.find((honest) => honest !== this.#victim);
+    if (machine === undefined) throw new Error("somebody was told the truth");
+    this.#liar?.kill();
+    const { nodes, quorum } = this.#options;
+    const givingUp = new GivingUp({
+      witness: this.witness,
+      machine,
+      documentOf: (lost) => trustRootThatLoses({ founders: nodes, nodes, isGivenUp: false, quorum }, lost),
+      eventFor: (origin, name) => eventOf(origin, name, new KeyRing(this.#random).first),
+      until: (condition, limitMs) => this.#isMet(condition, limitMs),
+    });
+    await givingUp.run();
   }
 
   close(): void {
@@ -247,9 +267,14 @@ class LiarLife {
   }
 
   async #until(condition: () => boolean): Promise<void> {
-    const untilMs = this.#world.nowMs + BIRTH_MAX_MS;
-    while (!condition() && this.#world.nowMs < untilMs) await this.#runFor(50);
-    if (!condition()) this.witness.fail("theClusterIsBorn", `not within ${BIRTH_MAX_MS} simulated ms`);
+    if (await this.#isMet(condition, BIRTH_MAX_MS)) return;
+    this.witness.fail("theClusterIsBorn", `not within ${BIRTH_MAX_MS} simulated ms`);
+  }
+
+  async #isMet(condition: () => boolean, limitMs: number): Promise<boolean> {
+    const untilMs = this.#world.nowMs + limitMs;
+    while (!condition() && this.#world.nowMs < untilMs && this.witness.broken === null) await this.#runFor(50);
+    return condition();
   }
 
   /** Clients of honest nodes, one event after the other. */

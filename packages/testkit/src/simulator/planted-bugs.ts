@@ -66,6 +66,7 @@ export const PLANTED_BUGS = {
   covered_roots_not_compared: "what a peer signs is compared while a certificate needs it, and not later",
   lines_not_exchanged: "what a peer holds of others' signatures is not looked at",
   lines_not_verified: "a signature is good whoever made it",
+  lost_origin_stays_stopped: "an origin that was given up is refused like one that waits for a decision",
   silent_leader_followed: "a leader that takes no writes keeps its followers",
 } as const;
 

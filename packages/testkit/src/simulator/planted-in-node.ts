@@ -1,5 +1,6 @@
 import type { ControlPlaneNode } from "@event-anchoring/control-plane";
 import { LIMITS } from "@event-anchoring/ledger";
+import { bytesToHex } from "@event-anchoring/protocol";
 import type { Bugs } from "./planted-bugs.ts";
 
 type Session = NonNullable<ControlPlaneNode["session"]>;
@@ -10,6 +11,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (session === null || bugs.size === 0) return;
   const { certifier, clockGuard, failover, proposals, state, truth, upkeep } = session;
   if (bugs.has("lines_not_exchanged")) truth.comparison.onLines = () => {};
+  if (bugs.has("lost_origin_stays_stopped")) stayStopped(session);
   if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
   if (bugs.has("covered_roots_not_compared")) compareUncoveredOnly(session);
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
@@ -38,6 +40,15 @@ function compareUncoveredOnly({ certifier, truth: { comparison } }: Session): vo
   const onPeer = comparison.onPeer.bind(comparison);
   comparison.onPeer = (from, item) => {
     if (item.treeSize > (certifier.heldOf(item.originFingerprint)?.treeSize ?? 0)) onPeer(from, item);
+  };
+}
+
+function stayStopped({ truth: { comparison } }: Session): void {
+  const isStopped = comparison.isStopped.bind(comparison);
+  const stopped = new Set<string>();
+  comparison.isStopped = (origin) => {
+    if (isStopped(origin)) stopped.add(bytesToHex(origin));
+    return stopped.has(bytesToHex(origin));
   };
 }
 

@@ -9,6 +9,7 @@ import {
   checkpointOrigin,
   compareBytes,
   cosignerName,
+  equalBytes,
   formatNote,
   formatTrustRootText,
   makeVkey,
@@ -130,6 +131,17 @@ function nextDocument(plan: ClusterPlan, before: string): string {
   if (isGrowing(plan) && signed.trustRoot.version === 1) return grownDocument(plan, signed);
   if (plan.isGivenUp && signed.trustRoot.version === 2) return givenUpDocument(plan, signed);
   return laterDocument(plan, signed);
+}
+
+/** Version 2 of a cluster whose first version is in force: the same, but for an origin that is given up. */
+export function trustRootThatLoses(plan: ClusterPlan, lost: OriginFingerprint): string {
+  const { trustRoot, rootThk } = parseSignedTrustRoot(simulatedTrustRoot(plan, 1), sha256);
+  const origins = trustRoot.origins.map((origin) =>
+    equalBytes(origin.originFingerprint, lost) ? { ...origin, status: "lost" as const } : origin,
+  );
+  const { issuedS, expiresS } = trustRoot;
+  const times = { issuedS: issuedS + 1, expiresS: expiresS + 1 };
+  return signedDocument({ ...trustRoot, ...times, origins, version: 2, previous: rootThk });
 }
 
 function laterDocument(plan: ClusterPlan, { trustRoot, rootThk }: ReturnType<typeof parseSignedTrustRoot>): string {
