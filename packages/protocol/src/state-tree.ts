@@ -71,24 +71,47 @@ export function stateKeyBit(key: Uint8Array, at: number): 0 | 1 {
   return ((key[at >> 3] ?? 0) >> (7 - (at & 7))) & 1 ? 1 : 0;
 }
 
-function subtreeOf(leaves: readonly StateLeaf[], bit: number, sha256: Sha256): StateSubtree | null {
-  const [first] = leaves;
-  if (first === undefined) return null;
-  if (leaves.length === 1) return { hash: stateLeafHash(first, sha256), isLeaf: true };
-  if (bit === STATE_KEY_BITS) throw new RangeError("a key stands twice among the leaves of a state tree");
-  const right = leaves.findIndex(({ key }) => stateKeyBit(key, bit) === 1);
-  const split = right < 0 ? leaves.length : right;
-  return joinStateSubtrees(
-    subtreeOf(leaves.slice(0, split), bit + 1, sha256),
-    subtreeOf(leaves.slice(split), bit + 1, sha256),
-    sha256,
-  );
+/** Leaves in the order of their keys; a subtree has those of a range, which share their first bits. */
+class AscendingLeaves {
+  readonly #leaves: readonly StateLeaf[];
+  readonly #sha256: Sha256;
+
+  constructor(leaves: Iterable<StateLeaf>, sha256: Sha256) {
+    this.#leaves = [...leaves].sort((a, b) => compareBytes(a.key, b.key));
+    this.#sha256 = sha256;
+  }
+
+  get count(): number {
+    return this.#leaves.length;
+  }
+
+  /** @param bits how many first bits the keys of the range share */
+  subtree(from: number, past: number, bits: number): StateSubtree | null {
+    const first = this.#leaves[from];
+    if (first === undefined || from === past) return null;
+    if (past - from === 1) return { hash: stateLeafHash(first, this.#sha256), isLeaf: true };
+    if (bits === STATE_KEY_BITS) throw new RangeError("a key is twice among the leaves of a state tree");
+    const split = this.#split(from, past, bits);
+    return joinStateSubtrees(this.subtree(from, split, bits + 1), this.subtree(split, past, bits + 1), this.#sha256);
+  }
+
+  /** Where the keys begin that go right. */
+  #split(from: number, past: number, bit: number): number {
+    let [low, high] = [from, past];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const leaf = this.#leaves[middle];
+      if (leaf !== undefined && stateKeyBit(leaf.key, bit) === 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }
 
 /** Root hash of the tree with these leaves, made all at once. @param leaves in any order, no key twice */
 export function stateRootOfLeaves(leaves: Iterable<StateLeaf>, sha256: Sha256): Uint8Array {
-  const ascending = [...leaves].sort((a, b) => compareBytes(a.key, b.key));
-  return subtreeOf(ascending, 0, sha256)?.hash ?? EMPTY_STATE_ROOT;
+  const ascending = new AscendingLeaves(leaves, sha256);
+  return ascending.subtree(0, ascending.count, 0)?.hash ?? EMPTY_STATE_ROOT;
 }
 
 function sharesPath(key: Uint8Array, other: Uint8Array, bits: number): boolean {
