@@ -19,7 +19,7 @@ const NOTHING: StateWrites = {
   erasures: [],
 };
 
-/** Some 1,000 bytes of memory a claim or grant, 200 an API key or erasure. */
+/** Some 3,500 bytes of memory a claim or grant. */
 export class DerivedState {
   readonly #book = new RecordBook(sha256);
   /** By the hex of the key. */
