@@ -4,6 +4,7 @@
  */
 import { base64ToBytes } from "@event-anchoring/protocol";
 import { UnexpectedAnswer } from "./errors.ts";
+import { wireName } from "./wire-names.ts";
 
 /** @throws UnexpectedAnswer naming the path */
 export type Reader<Value> = (value: unknown, path: string) => Value;
@@ -80,11 +81,6 @@ export function readObject(value: unknown, path: string): Readonly<Record<string
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** `eventDataHash` stands as `event_data_hash` in JSON. */
-export function wireName(name: string): string {
-  return name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
-}
-
 /** An object with these members. */
 export function record<Shape extends object>(readers: {
   readonly [Name in keyof Shape]: Reader<Shape[Name]>;
@@ -97,3 +93,24 @@ export function record<Shape extends object>(readers: {
     return shape as Shape;
   };
 }
+
+/**
+ * Readers for the answers of `client.request`: each takes a value and its path, and refuses what is of another form by
+ * an UnexpectedAnswer that names the path. `record` reads the members that it is given, by this language's names.
+ *
+ *     const { anchor } = answer.read(readers.record({ anchor: readers.record({ anchorId: readers.hex32 }) }));
+ */
+export const readers = Object.freeze({
+  text: readText,
+  flag: readFlag,
+  count: readCount,
+  hex32: readHex32,
+  base64: readBase64,
+  object: readObject,
+  nullable,
+  optional,
+  listOf,
+  listOrNone,
+  oneOf,
+  record,
+});

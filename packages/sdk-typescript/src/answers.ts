@@ -183,6 +183,11 @@ export const readReceiptAnswer: Reader<Receipt> = (value, path) => {
   }
 };
 
+/** A receipt that is the whole answer. */
+export const readBareReceipt: Reader<{ readonly receipt: Receipt }> = (value, path) => ({
+  receipt: readReceiptAnswer(value, path),
+});
+
 function createdReader<Kind extends Anchor>(read: Reader<Kind>): Reader<Created<Kind>> {
   return record<Created<Kind>>({ anchor: read, receipt: nullable(readReceiptAnswer), replayed: readFlag });
 }

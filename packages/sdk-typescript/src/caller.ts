@@ -6,6 +6,8 @@ import { InvalidInput, UnexpectedAnswer } from "./errors.ts";
 import { Exchange, answerJson, outcomeUnknown, requestIdOf } from "./exchange.ts";
 import type { Call } from "./exchange.ts";
 import type { JsonBody } from "./json-body.ts";
+import { RawAnswer, readAnswer } from "./raw-request.ts";
+import type { RawRequest } from "./raw-request.ts";
 
 /** One operation, as it differs from the others. */
 export interface Operation {
@@ -24,8 +26,11 @@ export interface Operation {
   readonly isPublic?: boolean | undefined;
   /** It is public, and a key is told more: it is sent if there is one. */
   readonly isKeyWelcome?: boolean | undefined;
-  readonly alsoAnswers?: readonly number[] | undefined;
+  /** Default: 200, 201 and 202. */
+  readonly isAnswer?: ((status: number) => boolean) | undefined;
 }
+
+const isSuccess = (status: number): boolean => [200, 201, 202].includes(status);
 
 /** In a query percent-encoding is the only encoding: a plus is a plus. */
 function queryOf(query: Operation["query"]): string {
@@ -58,12 +63,12 @@ export class Caller {
     const requestId = requestIdOf(response, call.requestId);
     try {
       return Object.assign(
-        withRequestId(requestId, () => read(answerJson(response), "the body")),
+        readAnswer(response, requestId, () => read(answerJson(response), "the body")),
         { requestId },
       );
     } catch (error) {
       if (!call.isWrite || !(error instanceof UnexpectedAnswer)) throw error;
-      throw outcomeUnknown(call, `, for ${error.message}`, { requestId, cause: error });
+      throw outcomeUnknown(call, `, for ${error.message}`, { requestId, endpoint: response.endpoint, cause: error });
     }
   }
 
@@ -75,7 +80,16 @@ export class Caller {
   ): Promise<Result> {
     const call = this.#callOf(operation, options);
     const response = await this.#exchange.send(call);
-    return withRequestId(requestIdOf(response, call.requestId), () => read(response.body));
+    return readAnswer(response, requestIdOf(response, call.requestId), () => read(response.body));
+  }
+
+  /** An answer of which nothing is read. @throws AnchoringError */
+  async request(request: RawRequest, options: WriteOptions): Promise<RawAnswer> {
+    const isRead = request.method !== "POST";
+    const { isWrite = !isRead, isRepeatable = isRead } = request;
+    const call = this.#callOf({ ...request, isWrite, isRepeatable, isPublic: true, isKeyWelcome: true }, options);
+    const response = await this.#exchange.send(call);
+    return new RawAnswer(response, requestIdOf(response, call.requestId));
   }
 
   #callOf(operation: Operation, options: WriteOptions): Call {
@@ -96,17 +110,7 @@ export class Caller {
       prefer: preferOf(options),
       timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, usual),
       signal: options.signal ?? null,
-      alsoAnswers: operation.alsoAnswers ?? [],
+      isAnswer: operation.isAnswer ?? isSuccess,
     };
-  }
-}
-
-/** Readers do not know which request they read the answer of. */
-function withRequestId<Result>(requestId: string, read: () => Result): Result {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof UnexpectedAnswer)) throw error;
-    throw new UnexpectedAnswer(error.message, { requestId, cause: error });
   }
 }

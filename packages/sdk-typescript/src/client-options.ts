@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
-import type { Surroundings } from "./exchange.ts";
+import type { FailedTry, Surroundings } from "./exchange.ts";
 import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
-import { retryPolicy } from "./retry.ts";
-import type { RetryPolicy } from "./retry.ts";
+import { retryRule } from "./retry.ts";
+import type { RetryPolicy, RetryRule } from "./retry.ts";
 import { fetchTransport } from "./transport.ts";
 import type { Transport } from "./transport.ts";
 
@@ -23,11 +23,16 @@ export interface ClientOptions {
   readonly originFingerprint?: Bytes32 | undefined;
   /** From `verifyTrustRoot`. Given, every receipt of an answer is verified before you see it. */
   readonly trustRoot?: TrustRootChain | undefined;
-  readonly retry?: Partial<RetryPolicy> | undefined;
+  /** Bounds for when to ask again; or a rule of your own, which may begin with `delayBeforeRetry`. */
+  readonly retry?: Partial<RetryPolicy> | RetryRule | undefined;
+  /** Told of every failed try that another one follows, before the pause between them. */
+  readonly onRetry?: ((failed: FailedTry) => void) | undefined;
   /** How long one try of a call may take. Default: 10,000 ms; a longer `wait` adds to it. */
   readonly timeoutMs?: number | undefined;
   /** The same for batches. Default: 30,000 ms. */
   readonly batchTimeoutMs?: number | undefined;
+  /** How long a call may take with all its tries and pauses, in ms. Default: no bound but those of `retry`. */
+  readonly deadlineMs?: number | undefined;
   /** Default: `fetchTransport()`. */
   readonly transport?: Transport | undefined;
   /** Clock, chance and waiting. For tests. */
@@ -58,9 +63,11 @@ export interface ClientSettings {
   readonly apiKey: string | null;
   readonly originFingerprint: string | null;
   readonly trustRoot: TrustRootChain | null;
-  readonly retry: RetryPolicy;
+  readonly retry: RetryRule;
+  readonly onRetry: (failed: FailedTry) => void;
   readonly timeoutMs: number;
   readonly batchTimeoutMs: number;
+  readonly deadlineMs: number;
   readonly transport: Transport;
   readonly surroundings: Surroundings;
 }
@@ -138,9 +145,11 @@ export function clientSettings(options: ClientOptions): ClientSettings {
     apiKey: apiKey ?? null,
     originFingerprint: originFingerprint === undefined ? null : hex32("originFingerprint", originFingerprint),
     trustRoot: options.trustRoot ?? null,
-    retry: retryPolicy(options.retry),
+    retry: retryRule(options.retry),
+    onRetry: options.onRetry ?? (() => undefined),
     timeoutMs: timeoutOf("timeoutMs", options.timeoutMs, 10_000),
     batchTimeoutMs: timeoutOf("batchTimeoutMs", options.batchTimeoutMs, 30_000),
+    deadlineMs: timeoutOf("deadlineMs", options.deadlineMs, Number.POSITIVE_INFINITY),
     transport: options.transport ?? fetchTransport(),
     surroundings: { ...REAL, ...options.surroundings },
   };

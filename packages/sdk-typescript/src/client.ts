@@ -12,8 +12,8 @@ import {
   readErased,
   readEventList,
   readFoundAnchor,
+  readBareReceipt,
   readLatest,
-  readReceiptAnswer,
   readRevoked,
 } from "./answers.ts";
 import type {
@@ -46,10 +46,11 @@ import { holdConsistency, holdContent, holdId, holdLatest, holdList, holdOrigin,
 import { attributeType, count, hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import type { JsonBody } from "./json-body.ts";
-import { readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
+import { isReadiness, readHealth, readLimits, readOpenApi, readReadiness, readTrustRoot } from "./node-answers.ts";
 import type { Health, Limits, Readiness, TrustRootAnswer } from "./node-answers.ts";
 import { wholeTrace } from "./whole-trace.ts";
-import { asOfBody, asOfQuery, filterOf, hexList } from "./query-inputs.ts";
+import { anchorPath, asOfBody, asOfQuery, filterOf, hexList } from "./query-inputs.ts";
+import type { RawAnswer, RawRequest } from "./raw-request.ts";
 import type {
   AnchorToVerify,
   AsOfQuestion,
@@ -127,7 +128,7 @@ export class Client {
 
   /** Whether the node serves, and which checks fail. Answers also if it is not ready. Needs no key. */
   readyz(options: CallOptions = {}): Promise<Answered<Readiness>> {
-    return this.#caller.ask({ path: "/readyz", isPublic: true, alsoAnswers: [503] }, readReadiness, options);
+    return this.#caller.ask({ path: "/readyz", isPublic: true, isAnswer: isReadiness }, readReadiness, options);
   }
 
   /** Every number that bounds a request. Needs no key. */
@@ -276,11 +277,7 @@ export class Client {
   /** The receipt of an anchor, of now. */
   async getReceipt(anchorId: Bytes32, options: CallOptions = {}): Promise<Receipt> {
     const path = `${anchorPath(anchorId)}/receipt`;
-    const { receipt } = await this.#caller.ask(
-      { path },
-      (value, place) => ({ receipt: readReceiptAnswer(value, place) }),
-      options,
-    );
+    const { receipt } = await this.#caller.ask({ path }, readBareReceipt, options);
     await this.#guard.check(receipt, anchorId);
     return receipt;
   }
@@ -419,6 +416,14 @@ export class Client {
     return found;
   }
 
+  /**
+   * Asks any route, with the retries of every call and the API key if there is one; of the answer nothing is checked.
+   * @throws AnchoringError
+   */
+  request(request: RawRequest, options: WriteOptions = {}): Promise<RawAnswer> {
+    return this.#caller.request(request, options);
+  }
+
   /** Erases the clear text of an event's client event id. Needs the scope `admin`. */
   async eraseClientEventId(anchorId: Bytes32, options: CallOptions = {}): Promise<Answered<Erased>> {
     const path = `${anchorPath(anchorId)}/erase-client-event-id`;
@@ -492,8 +497,4 @@ export class Client {
     await this.#guard.check(result.receipt, result.anchor.anchorId);
     return result;
   }
-}
-
-function anchorPath(anchorId: Bytes32): string {
-  return `/v1/event-anchors/${hex32("anchorId", anchorId)}`;
 }

@@ -3,7 +3,6 @@
  * the wire names of docs/API.md. It is no part of the published package.
  */
 import { bytesToHex } from "@event-anchoring/protocol";
-import { wireName } from "./answer-reader.ts";
 import { verifySignature } from "./crypto.ts";
 import { AnchoringError, InvalidInput } from "./errors.ts";
 import { bytes32, bytes64 } from "./inputs.ts";
@@ -18,18 +17,9 @@ import { readReceipt } from "./receipt.ts";
 import { inspectBundle } from "./verify-bundle.ts";
 import { inspectReceipt } from "./verify-receipt.ts";
 import { verifyTrustRoot } from "./verify-trust-root.ts";
+import { fromWireNames, wireName } from "./wire-names.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** Wire names in this language's casing, at every depth. */
-function inCamelCase(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const renamed = Object.entries(value).map(([name, member]): [string, unknown] => [
-    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-    inCamelCase(member),
-  ]);
-  return Object.fromEntries(renamed);
-}
 
 function shown({ role, hex, digest }: PayloadToSign): Fields {
   return { [`${role}_payload`]: hex, [`${role}_digest`]: digest };
@@ -37,7 +27,7 @@ function shown({ role, hex, digest }: PayloadToSign): Fields {
 
 /** Whatever the types say, a line may hold anything: the prepare functions have to refuse it. */
 function contentOf(request: Fields): never {
-  return inCamelCase(request["input"]) as never;
+  return fromWireNames(request["input"]) as never;
 }
 
 function signatureIn(request: Fields, name: string): Uint8Array | null {
@@ -106,7 +96,7 @@ interface Expected {
 
 function judgeReceipt(request: Fields): Fields {
   const receipt = readReceipt(request["receipt"]);
-  const { eventHash, anchorId, payload } = (inCamelCase(request["expect"]) ?? {}) as Expected;
+  const { eventHash, anchorId, payload } = (fromWireNames(request["expect"]) ?? {}) as Expected;
   const documents = request["trust_roots"] as string[];
   const trustRoot = verifyTrustRoot({ documents, pinnedRootThk: request["pinned_root_thk"] as string });
   const check = {
@@ -132,10 +122,10 @@ interface Seen {
 
 function judgeBundle(request: Fields): Fields {
   const { bundle } = request;
-  const { eventHash, anchorId } = (inCamelCase(request["expect"]) ?? {}) as Expected;
+  const { eventHash, anchorId } = (fromWireNames(request["expect"]) ?? {}) as Expected;
   const check = {
     pinnedRootThk: request["pinned_root_thk"] as string,
-    highestSeen: inCamelCase(request["highest_seen"]) as Seen | undefined,
+    highestSeen: fromWireNames(request["highest_seen"]) as Seen | undefined,
     eventHash,
     anchorId,
   };

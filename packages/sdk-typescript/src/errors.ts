@@ -29,6 +29,7 @@ export interface ErrorContext {
   readonly requestId?: string | undefined;
   /** Seconds. */
   readonly retryAfter?: number | undefined;
+  readonly endpoint?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -40,12 +41,15 @@ export class AnchoringError extends Error {
   readonly requestId: string | null;
   /** Seconds after which asking again makes sense; null: it does not, or nothing was said. */
   readonly retryAfter: number | null;
+  /** Base address of the node that was asked last; null if nothing was asked. */
+  readonly endpoint: string | null;
 
   constructor(code: string, message: string, context: ErrorContext = {}) {
     super(message, "cause" in context ? { cause: context.cause } : undefined);
     this.code = code;
     this.requestId = context.requestId ?? null;
     this.retryAfter = context.retryAfter ?? null;
+    this.endpoint = context.endpoint ?? null;
   }
 
   override get name(): string {

@@ -3,8 +3,8 @@ import { InvalidBytesError, bytesToUtf8 } from "@event-anchoring/protocol";
 import { Cancelled, ConnectionFailed, OutcomeUnknown, TimedOut, UnexpectedAnswer, makeProblem } from "./errors.ts";
 import type { AnchoringError, ApiProblem, ErrorContext, ProblemItem } from "./errors.ts";
 import type { JsonBody } from "./json-body.ts";
-import { delayBeforeRetry, leavesDoubt } from "./retry.ts";
-import type { Outcome, RetryPolicy } from "./retry.ts";
+import { leavesDoubt } from "./retry.ts";
+import type { Outcome, RetryRule } from "./retry.ts";
 import { TransportFailure } from "./transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
@@ -40,15 +40,33 @@ export interface Call {
   readonly prefer: string | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | null;
-  /** Statuses besides 200, 201 and 202 that are answers. */
-  readonly alsoAnswers: readonly number[];
+  /** Whether what has this status is an answer. */
+  readonly isAnswer: (status: number) => boolean;
+}
+
+/** A try that failed, and that the call goes on after. */
+export interface FailedTry {
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** What would be thrown if there were no further try; its `endpoint` says who was asked. */
+  readonly error: AnchoringError;
+  /** How long is waited before the next one. */
+  readonly delayMs: number;
 }
 
 export interface ExchangeOptions {
   readonly endpoints: readonly string[];
-  readonly retry: RetryPolicy;
+  readonly retry: RetryRule;
+  /** For a call with all its tries and pauses; Infinity: no bound but those of `retry`. */
+  readonly deadlineMs: number;
+  readonly onRetry: (failed: FailedTry) => void;
   readonly transport: Transport;
   readonly surroundings: Surroundings;
+}
+
+/** What was answered, and by whom. */
+export interface EndpointResponse extends TransportResponse {
+  readonly endpoint: string;
 }
 
 /** A try: its response, or why there is none. */
@@ -67,32 +85,33 @@ export class Exchange {
    * Sends a call until there is an answer to it, or no more sense in asking.
    * @throws AnchoringError
    */
-  async send(call: Call): Promise<TransportResponse> {
-    const { retry, surroundings } = this.#options;
+  async send(call: Call): Promise<EndpointResponse> {
+    const { retry, surroundings, deadlineMs, onRetry } = this.#options;
     const startedMs = surroundings.now();
     let inDoubt = false;
     for (let attempt = 1; ; attempt++) {
       const place = this.#current;
-      const result = await this.#try(call, this.#options.endpoints[place] ?? "");
+      const endpoint = this.#options.endpoints[place] ?? "";
+      const result = await this.#try(call, endpoint, startedMs + deadlineMs);
       const outcome = outcomeOf(result, call, surroundings.wallClock());
-      if (!(result instanceof TransportFailure) && isAnswer(result.status, call)) return result;
+      if (!(result instanceof TransportFailure) && call.isAnswer(result.status)) return { ...result, endpoint };
       inDoubt ||= leavesDoubt(outcome, codeOf(result));
-      const situation = {
-        attempt,
-        isRepeatable: call.isRepeatable,
-        elapsedMs: surroundings.now() - startedMs,
-        chance: surroundings.chance(),
-      };
+      const elapsedMs = surroundings.now() - startedMs;
+      const situation = { attempt, isRepeatable: call.isRepeatable, elapsedMs, chance: surroundings.chance() };
       if (isAboutEndpoint(outcome)) this.#moveOn(place);
-      const delay = delayBeforeRetry(retry, outcome, situation);
-      if (delay === null) throw failureOf({ call, result, inDoubt, attempt, wallClockMs: surroundings.wallClock() });
-      await surroundings.wait(delay, call.signal);
+      const delayMs = retry(outcome, situation);
+      const error = failureOf({ call, endpoint, result, inDoubt, attempt, wallClockMs: surroundings.wallClock() });
+      if (delayMs === null || elapsedMs + delayMs > deadlineMs) throw error;
+      onRetry({ attempt, error, delayMs });
+      await surroundings.wait(delayMs, call.signal);
     }
   }
 
-  async #try(call: Call, endpoint: string): Promise<Try> {
+  async #try(call: Call, endpoint: string, deadline: number): Promise<Try> {
+    const leftMs = Math.max(1, deadline - this.#options.surroundings.now());
+    const bounded = { ...call, timeoutMs: Math.min(call.timeoutMs, leftMs) };
     try {
-      return await this.#options.transport(this.#request(call, endpoint));
+      return await this.#options.transport(this.#request(bounded, endpoint));
     } catch (error) {
       if (error instanceof TransportFailure) return error;
       // A transport of the caller's own may throw anything: whether the request left is then not known.
@@ -114,10 +133,6 @@ export class Exchange {
   #moveOn(place: number): void {
     if (this.#current === place) this.#current = (place + 1) % this.#options.endpoints.length;
   }
-}
-
-function isAnswer(status: number, call: Call): boolean {
-  return [200, 201, 202, ...call.alsoAnswers].includes(status);
 }
 
 /** Whether another endpoint may do better. 429 is about the API key, any other 4xx about the request. */
@@ -157,6 +172,7 @@ function codeOf(result: Try): string | null {
 
 interface Failure {
   readonly call: Call;
+  readonly endpoint: string;
   readonly result: Try;
   /** Some try may have had an effect. */
   readonly inDoubt: boolean;
@@ -164,26 +180,26 @@ interface Failure {
   readonly wallClockMs: number;
 }
 
-function failureOf({ call, result, inDoubt, attempt, wallClockMs }: Failure): AnchoringError {
+function failureOf({ call, endpoint, result, inDoubt, attempt, wallClockMs }: Failure): AnchoringError {
   const tries = attempt === 1 ? "one try" : `${attempt} tries`;
   const waitMs = result instanceof TransportFailure ? null : retryAfterMs(result, wallClockMs);
-  const asked = { apiKey: call.apiKey, requestId: call.requestId, waitMs };
+  const asked = { apiKey: call.apiKey, endpoint, requestId: call.requestId, waitMs };
   const problem = result instanceof TransportFailure ? null : problemOf(result, asked);
   const cause = result instanceof TransportFailure ? result : problem;
-  const { requestId } = call;
+  const context = { requestId: call.requestId, endpoint, cause };
   if (call.isWrite && inDoubt && !isDecisive(result)) {
     const retryAfter = waitMs === null ? undefined : waitMs / 1000;
-    return outcomeUnknown(call, ` after ${tries}`, { requestId, retryAfter, cause });
+    return outcomeUnknown(call, ` after ${tries}`, { ...context, retryAfter });
   }
   if (problem !== null && problem.status >= 400) return problem;
   if (!(result instanceof TransportFailure)) {
-    return new UnexpectedAnswer(`status ${result.status} is no answer of the API`, { requestId });
+    return new UnexpectedAnswer(`status ${result.status} is no answer of the API`, context);
   }
   const { kind, message } = result;
-  if (kind === "cancelled") return new Cancelled(`${tries}: ${message}`, { requestId, cause });
-  if (kind === "timeout") return new TimedOut(`no answer in ${tries}`, { requestId, cause });
-  if (kind === "too_large") return new UnexpectedAnswer(message, { requestId, cause });
-  return new ConnectionFailed(`no endpoint answered in ${tries}: ${message}`, { requestId, cause });
+  if (kind === "cancelled") return new Cancelled(`${tries}: ${message}`, context);
+  if (kind === "timeout") return new TimedOut(`no answer in ${tries}`, context);
+  if (kind === "too_large") return new UnexpectedAnswer(message, context);
+  return new ConnectionFailed(`no endpoint answered in ${tries}: ${message}`, context);
 }
 
 /** @param after what has led to it */
@@ -256,14 +272,15 @@ function itemsOf(errors: unknown): ProblemItem[] {
 /** Who has asked, and what there is to say about asking again. */
 interface Asked {
   readonly apiKey: string | null;
+  readonly endpoint: string | undefined;
   readonly requestId: string;
   readonly waitMs: number | null;
 }
 
-const NOBODY: Asked = { apiKey: null, requestId: "", waitMs: null };
+const NOBODY: Asked = { apiKey: null, endpoint: undefined, requestId: "", waitMs: null };
 
 /** The problem that a refusal is, also where something in between has answered for the service. */
-function problemOf(response: TransportResponse, { apiKey, requestId, waitMs }: Asked): ApiProblem {
+function problemOf(response: TransportResponse, { apiKey, endpoint, requestId, waitMs }: Asked): ApiProblem {
   const { status, body } = response;
   const parsed = jsonOf(body);
   const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
@@ -275,6 +292,7 @@ function problemOf(response: TransportResponse, { apiKey, requestId, waitMs }: A
     errors: itemsOf(members["errors"]),
     members,
     requestId: requestIdOf(response, requestId),
+    endpoint,
     retryAfter: waitMs === null ? undefined : waitMs / 1000,
   };
   const code = text(members["code"]);

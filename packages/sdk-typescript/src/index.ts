@@ -1,7 +1,11 @@
 /** Client and offline verifier of the event anchoring service. */
 export { Client } from "./client.ts";
 export type { CallOptions, ClientOptions, WriteOptions } from "./client-options.ts";
-export type { Surroundings } from "./exchange.ts";
+export type { FailedTry, Surroundings } from "./exchange.ts";
+export { readers } from "./answer-reader.ts";
+export type { Reader } from "./answer-reader.ts";
+export { RawAnswer } from "./raw-request.ts";
+export type { RawRequest } from "./raw-request.ts";
 export {
   AnchoringError,
   ApiProblem,
@@ -53,6 +57,8 @@ export { PreparedEventAnchor, prepareEventAnchor } from "./prepare-event.ts";
 export type { EventAnchorContent, EventFields, SemanticAnchorInput } from "./prepare-event.ts";
 export { PreparedRevocation, prepareRevocation } from "./prepare-revocation.ts";
 export type { RevocationContent, RevocationFields } from "./prepare-revocation.ts";
+export type { PreparedRequest } from "./prepared-request.ts";
+export { fromWireNames, wireName } from "./wire-names.ts";
 export { PayloadToSign } from "./payload-to-sign.ts";
 export type { SignerRole } from "./payload-to-sign.ts";
 export { signerOf } from "./signing.ts";
@@ -70,14 +76,22 @@ export { extendTrustRoot, verifyTrustRoot } from "./verify-trust-root.ts";
 export type { HighestSeen, TrustRootDocument, TrustRootInput } from "./verify-trust-root.ts";
 export { assertCanaries, sha256, verifySignature } from "./crypto.ts";
 export { Monitor } from "./monitor.ts";
-export type { MonitorOptions, MonitoredService, ObservedOrigin } from "./monitor.ts";
+export type {
+  KnownOrigin,
+  MonitorLook,
+  MonitorOptions,
+  MonitoredService,
+  ObservedOrigin,
+  WatchedLatest,
+} from "./monitor.ts";
+export type { Alarm, AlarmCode } from "./monitor-alarm.ts";
 export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
 export type { MonitorState, MonitorStore } from "./monitor-store.ts";
 export type { BundleCheckCode, BundleOutcome, BundleVerification } from "@event-anchoring/ledger";
 export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain } from "@event-anchoring/protocol";
 
-export { DEFAULT_RETRY, delayBeforeRetry } from "./retry.ts";
-export type { Outcome, RetryPolicy, RetrySituation } from "./retry.ts";
+export { DEFAULT_RETRY, delayBeforeRetry, isPassing } from "./retry.ts";
+export type { Outcome, RetryPolicy, RetryRule, RetrySituation } from "./retry.ts";
 export { TransportFailure, fetchTransport } from "./transport.ts";
 export type { Transport, TransportFailureKind, TransportRequest, TransportResponse } from "./transport.ts";
 

@@ -1,24 +1,61 @@
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
-import type { ConsistencyAnswer, LatestAnchor } from "./answers.ts";
-import type { Client } from "./client.ts";
-import { ApiProblem, NotFound, Rollback, SplitView, VerificationError } from "./errors.ts";
+import type { Checkpoint, TrustRootChain } from "@event-anchoring/protocol";
+import type { ConsistencyWithPin, LatestAnchor } from "./answers.ts";
+import {
+  AnchoringError,
+  ApiProblem,
+  ConnectionFailed,
+  InvalidInput,
+  RateLimited,
+  Rollback,
+  SplitView,
+  TimedOut,
+  Unavailable,
+  UnexpectedAnswer,
+  VerificationError,
+} from "./errors.ts";
 import { bytes32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
+import { checkpointAlarm, rollbackAlarm, splitViewAlarm, trustRootAlarm } from "./monitor-alarm.ts";
+import type { Alarm, Shown } from "./monitor-alarm.ts";
 import type { MonitorState, MonitorStore } from "./monitor-store.ts";
 import { checkpointIn } from "./signed-note.ts";
 import { verifyCheckpoint, verifyConsistency } from "./verify-checkpoint.ts";
 import type { VerifiedCheckpoint } from "./verify-checkpoint.ts";
-import { verifyTrustRoot } from "./verify-trust-root.ts";
+import { extendTrustRoot, refuseOlderThan, verifyTrustRoot } from "./verify-trust-root.ts";
+import type { TrustRootDocument } from "./verify-trust-root.ts";
+
+/** Of an EEA, what is watched. */
+export type WatchedLatest = Pick<LatestAnchor, "originFingerprint" | "checkpoint" | "consistency">;
 
 /** What a Monitor asks. A Client is one. */
-export type MonitoredService = Pick<Client, "trustRoot" | "latest" | "consistency">;
+export interface MonitoredService {
+  trustRoot(): Promise<{ readonly chain: readonly TrustRootDocument[] }>;
+  /** @throws ApiProblem `no_anchor_yet`, `from_size_ahead` */
+  latest(question: {
+    readonly originFingerprint: string;
+    readonly fromSize?: number | undefined;
+  }): Promise<WatchedLatest>;
+  consistency(question: {
+    readonly originFingerprint: string;
+    readonly fromSize: number;
+    readonly toSize: number;
+  }): Promise<Pick<ConsistencyWithPin, "proof">>;
+  /** A signed note. */
+  getCheckpoint(originFingerprint: string): Promise<string>;
+}
 
+/** How a monitor is made. One of `pinnedRootThk` and `trustRoot`. */
 export interface MonitorOptions {
-  readonly client: MonitoredService;
+  /** One that asks whoever answers; or one for each node, which are then held against one another as well. */
+  readonly client: MonitoredService | readonly MonitoredService[];
   readonly store: MonitorStore;
   /** RootTHK of any version, learnt by other means than from the service. */
-  readonly pinnedRootThk: Bytes32;
+  readonly pinnedRootThk?: Bytes32 | undefined;
+  /** From `verifyTrustRoot`: what the service shows has to continue it. */
+  readonly trustRoot?: TrustRootChain | undefined;
+  /** Whether to watch origins that the trust root marks `lost`, too. Default: false. */
+  readonly watchesLost?: boolean | undefined;
 }
 
 /** What a run has seen of one origin. */
@@ -30,148 +67,278 @@ export interface ObservedOrigin {
   readonly previousTreeSize: number | null;
 }
 
+/** What is known of one origin after a look. */
+export interface KnownOrigin {
+  readonly originFingerprint: string;
+  /** Leaves in the largest tree that was seen. */
+  readonly treeSize: number;
+  /** The same before the look; null: this is the first. */
+  readonly previousTreeSize: number | null;
+}
+
+/** What one look at all nodes has shown. */
+export interface MonitorLook {
+  /** Empty: every tree continues the one that was seen before. */
+  readonly alarms: readonly Alarm[];
+  /** Nodes that could not be asked: their places among the clients, and why. */
+  readonly unanswered: readonly { readonly node: number; readonly error: AnchoringError }[];
+  readonly origins: readonly KnownOrigin[];
+  /** The highest that was seen; null: none yet. */
+  readonly trustRootVersion: number | null;
+}
+
+/** A look that goes on: what is known, from any node. */
+interface Sight {
+  trustRoot: MonitorState["trustRoot"] | null;
+  clusterId: string | null;
+  readonly checkpoints: Map<string, string>;
+  readonly observed: Map<string, VerifiedCheckpoint>;
+  readonly alarms: Alarm[];
+}
+
 /**
  * Watches the logs of a cluster from outside: keeps the newest checkpoint of each origin and the highest trust root,
- * and throws when a later one does not go together with it. Call `update` from time to time.
+ * and raises an alarm when a later one does not go together with it. Call `update` or `look` from time to time.
  *
  * A single client can be shown a history of its own as long as nobody compares: run monitors in several places, or
  * compare what they keep.
  */
 export class Monitor {
-  readonly #client: MonitoredService;
+  readonly #nodes: readonly [MonitoredService, ...MonitoredService[]];
   readonly #store: MonitorStore;
-  readonly #pin: Uint8Array;
+  readonly #verify: (documents: readonly TrustRootDocument[]) => TrustRootChain;
+  readonly #watchesLost: boolean;
 
   /** @throws InvalidInput */
-  constructor(options: MonitorOptions) {
-    this.#client = options.client;
-    this.#store = options.store;
-    this.#pin = bytes32("pinnedRootThk", options.pinnedRootThk);
-  }
-
-  /**
-   * Asks for the trust root and for the newest checkpoint of every origin that is not lost.
-   * @throws Rollback a log or the trust root is older than what was seen; SplitView two states that exclude each other,
-   *   with both as evidence in `result`; VerificationError; whatever the client throws. What was seen before stays kept
-   */
-  async update(): Promise<readonly ObservedOrigin[]> {
-    const state = await this.#store.load();
-    const trustRoot = await this.#trustRoot(state);
-    const observed: ObservedOrigin[] = [];
-    const checkpoints: Record<string, string> = { ...state?.checkpoints };
-    for (const origin of trustRoot.newest.trustRoot.origins) {
-      if (origin.status === "lost") continue;
-      const seen = await this.#observe(bytesToHex(origin.originFingerprint), trustRoot, checkpoints);
-      if (seen !== null) observed.push(seen);
+  constructor({ client, store, pinnedRootThk, trustRoot, watchesLost = false }: MonitorOptions) {
+    const [first, ...others] = [client].flat();
+    if (first === undefined) throw new InvalidInput("client", "expected at least one");
+    this.#nodes = [first, ...others];
+    this.#store = store;
+    this.#watchesLost = watchesLost;
+    if ((pinnedRootThk === undefined) === (trustRoot === undefined)) {
+      throw new InvalidInput("pinnedRootThk", "give it or trustRoot");
     }
-    await this.#store.save({ trustRoot: highestOf(trustRoot), checkpoints });
-    return observed;
-  }
-
-  /** Holds an EEA that came some other way against what was seen, and keeps it if it is newer. @throws as `update` */
-  async observe(latest: LatestAnchor): Promise<ObservedOrigin> {
-    const state = await this.#store.load();
-    const trustRoot = await this.#trustRoot(state);
-    const checkpoints: Record<string, string> = { ...state?.checkpoints };
-    const observed = await this.#judge(latest, trustRoot, checkpoints);
-    await this.#store.save({ trustRoot: highestOf(trustRoot), checkpoints });
-    return observed;
-  }
-
-  async #trustRoot(state: MonitorState | null): Promise<TrustRootChain> {
-    const { chain } = await this.#client.trustRoot();
-    return verifyTrustRoot({ documents: chain, pinnedRootThk: this.#pin, highestSeen: state?.trustRoot });
-  }
-
-  /** null: the origin has no anchor yet. */
-  async #observe(
-    originFingerprint: string,
-    trustRoot: TrustRootChain,
-    checkpoints: Record<string, string>,
-  ): Promise<ObservedOrigin | null> {
-    const held = checkpoints[originFingerprint];
-    const fromSize = held === undefined ? undefined : headOf(held).treeSize;
-    const latest = await this.#latest(originFingerprint, fromSize, held);
-    if (latest === null) return null;
-    return this.#judge(latest, trustRoot, checkpoints, originFingerprint);
-  }
-
-  async #latest(
-    originFingerprint: string,
-    fromSize: number | undefined,
-    held: string | undefined,
-  ): Promise<LatestAnchor | null> {
-    try {
-      return await this.#client.latest({ originFingerprint, fromSize });
-    } catch (error) {
-      const result = { originFingerprint, held };
-      if (error instanceof ApiProblem && error.code === "from_size_ahead") {
-        throw new Rollback("rollback", `origin ${originFingerprint} has less than the ${fromSize} leaves seen`, {
-          result,
-        });
-      }
-      if (!(error instanceof NotFound) || error.code !== "no_anchor_yet") throw error;
-      if (held === undefined) return null;
-      throw new Rollback("rollback", `origin ${originFingerprint} is empty, ${fromSize} leaves were seen`, { result });
-    }
-  }
-
-  async #judge(
-    latest: LatestAnchor,
-    trustRoot: TrustRootChain,
-    checkpoints: Record<string, string>,
-    wanted: string = latest.originFingerprint,
-  ): Promise<ObservedOrigin> {
-    const checkpoint = verifyCheckpoint(latest.checkpoint, trustRoot);
-    if (checkpoint.originFingerprint !== wanted) {
-      throw new VerificationError("origin_differs", `the checkpoint is not of origin ${wanted}`, { result: latest });
-    }
-    const held = checkpoints[wanted];
-    if (held !== undefined) await this.#compare(wanted, held, latest, checkpoint);
-    checkpoints[wanted] = latest.checkpoint;
-    return {
-      originFingerprint: wanted,
-      checkpoint,
-      previousTreeSize: held === undefined ? null : headOf(held).treeSize,
+    const pin = pinnedRootThk === undefined ? null : bytes32("pinnedRootThk", pinnedRootThk);
+    this.#verify = (documents) => {
+      if (trustRoot !== undefined) return extendTrustRoot(trustRoot, documents);
+      return verifyTrustRoot({ documents, pinnedRootThk: pin ?? "" });
     };
   }
 
-  /** What is kept was verified when it was new, so only the two trees are compared. */
-  async #compare(wanted: string, held: string, latest: LatestAnchor, checkpoint: VerifiedCheckpoint): Promise<void> {
-    const from = headOf(held);
-    const result = { originFingerprint: wanted, held, latest: latest.checkpoint };
-    if (checkpoint.treeSize < from.treeSize) {
-      const message = `origin ${wanted} has ${checkpoint.treeSize} leaves, ${from.treeSize} were seen`;
-      throw new Rollback("rollback", message, { result });
+  /**
+   * Asks for the trust root and for the newest checkpoint of every origin, and throws at the first alarm.
+   * @throws Rollback a log or the trust root is older than what was seen; SplitView two states that exclude each other,
+   *   with both as evidence in `result`; VerificationError; whatever a client throws if no node could be asked. What
+   *   was seen before stays kept
+   */
+  async update(): Promise<readonly ObservedOrigin[]> {
+    const { before, sight, unanswered } = await this.#look();
+    const [alarm] = sight.alarms;
+    if (alarm !== undefined) throw alarm.error;
+    const [silence] = unanswered;
+    if (silence !== undefined && unanswered.length === this.#nodes.length) throw silence.error;
+    return [...sight.observed].map(([originFingerprint, checkpoint]) => {
+      return { originFingerprint, checkpoint, previousTreeSize: sizeIn(before, originFingerprint) };
+    });
+  }
+
+  /**
+   * The same, with everything that there is to say: goes on after an alarm and after a node that cannot be asked. With
+   * an alarm, what was seen before stays as it was, and the store is given the evidence.
+   * @throws VerificationError for trust roots that are not of this cluster, or a memory that is not; whatever a client
+   *   throws if it was refused
+   */
+  async look(): Promise<MonitorLook> {
+    const { before, sight, unanswered } = await this.#look();
+    const origins = [...sight.checkpoints].map(([originFingerprint, note]) => {
+      const previousTreeSize = sizeIn(before, originFingerprint);
+      return { originFingerprint, treeSize: headOf(note).treeSize, previousTreeSize };
+    });
+    return { alarms: sight.alarms, unanswered, origins, trustRootVersion: sight.trustRoot?.version ?? null };
+  }
+
+  /** Holds an EEA that came some other way against what was seen, and keeps it if it is newer. @throws as `update` */
+  async observe(latest: WatchedLatest): Promise<ObservedOrigin> {
+    const before = await this.#store.load();
+    const sight = sightOf(before);
+    const { originFingerprint } = latest;
+    const [service] = this.#nodes;
+    const chain = await this.#trustRoot(service, 0, sight);
+    if (chain !== null) await this.#judge({ service, node: 0, originFingerprint, chain, sight }, latest);
+    const [alarm] = sight.alarms;
+    if (alarm !== undefined) throw alarm.error;
+    await this.#save(sight);
+    const checkpoint = sight.observed.get(originFingerprint);
+    if (checkpoint === undefined) throw new RangeError("what raised no alarm was observed");
+    return { originFingerprint, checkpoint, previousTreeSize: sizeIn(before, originFingerprint) };
+  }
+
+  async #look() {
+    const before = await this.#store.load();
+    const sight = sightOf(before);
+    const unanswered: { readonly node: number; readonly error: AnchoringError }[] = [];
+    for (const [node, service] of this.#nodes.entries()) {
+      try {
+        await this.#lookThrough(service, node, sight);
+      } catch (error) {
+        if (!isSilence(error)) throw error;
+        unanswered.push({ node, error });
+      }
     }
-    try {
-      verifyConsistency(from, checkpoint, await this.#proof(from.treeSize, latest, checkpoint));
-    } catch (error) {
-      if (!(error instanceof VerificationError)) throw error;
-      throw new SplitView("split_view", `origin ${wanted}: ${error.message}`, { result, cause: error });
+    if (sight.alarms.length === 0) await this.#save(sight);
+    const evidence = sight.alarms.flatMap((alarm) => alarm.evidence);
+    if (evidence.length > 0) await this.#store.saveEvidence?.(evidence);
+    return { before, sight, unanswered };
+  }
+
+  async #save({ clusterId, trustRoot, checkpoints }: Sight): Promise<void> {
+    if (clusterId === null || trustRoot === null) return;
+    await this.#store.save({ clusterId, trustRoot, checkpoints: Object.fromEntries(checkpoints) });
+  }
+
+  async #lookThrough(service: MonitoredService, node: number, sight: Sight): Promise<void> {
+    const chain = await this.#trustRoot(service, node, sight);
+    for (const origin of chain?.newest.trustRoot.origins ?? []) {
+      if (chain === null || (origin.status === "lost" && !this.#watchesLost)) continue;
+      const originFingerprint = bytesToHex(origin.originFingerprint);
+      await this.#lookAt({ service, node, originFingerprint, chain, sight });
     }
   }
 
-  async #proof(fromSize: number, latest: LatestAnchor, checkpoint: VerifiedCheckpoint): Promise<readonly Uint8Array[]> {
-    if (fromSize === checkpoint.treeSize) return [];
-    const { consistency, originFingerprint } = latest;
-    if (consistency !== null && consistency.fromSize === fromSize) return consistency.proof;
-    const answer: ConsistencyAnswer = await this.#client.consistency({
-      originFingerprint,
-      fromSize,
-      toSize: checkpoint.treeSize,
-    });
-    return answer.proof;
+  /** null: it raises an alarm. @throws VerificationError */
+  async #trustRoot(service: MonitoredService, node: number, sight: Sight): Promise<TrustRootChain | null> {
+    const chain = this.#verify((await service.trustRoot()).chain);
+    const { trustRoot, rootThk } = chain.newest;
+    const clusterId = bytesToHex(trustRoot.clusterId);
+    if (sight.clusterId !== null && sight.clusterId !== clusterId) {
+      const message = `what was seen is of cluster ${sight.clusterId}, and the trust root is that of ${clusterId}`;
+      throw new VerificationError("monitor_state_of_another_cluster", message);
+    }
+    try {
+      if (sight.trustRoot !== null) refuseOlderThan(chain, sight.trustRoot);
+    } catch (error) {
+      if (!(error instanceof Rollback || error instanceof SplitView)) throw error;
+      sight.alarms.push(trustRootAlarm(node, trustRoot.version, error));
+      return null;
+    }
+    sight.clusterId = clusterId;
+    sight.trustRoot = { version: trustRoot.version, rootThk: bytesToHex(rootThk) };
+    return chain;
   }
+
+  async #lookAt(place: Place): Promise<void> {
+    const { service, originFingerprint, sight } = place;
+    const from = headIn(sight.checkpoints, originFingerprint);
+    try {
+      await this.#judge(place, await service.latest({ originFingerprint, fromSize: from?.treeSize }));
+    } catch (error) {
+      if (!(error instanceof ApiProblem) || !SMALLER.has(error.code)) throw error;
+      if (from === null && error.code === "no_anchor_yet") return;
+      if (from === null) throw error;
+      const note = await checkpointOf(service, originFingerprint);
+      const now = note === null ? null : (checkpointIn(note)?.treeSize ?? null);
+      sight.alarms.push(rollbackAlarm(shownAt(place, note), from.treeSize, now));
+    }
+  }
+
+  /** Keeps what is shown, or raises an alarm. */
+  async #judge(place: Place, latest: WatchedLatest): Promise<void> {
+    const { originFingerprint, chain, sight } = place;
+    const shown = shownAt(place, latest.checkpoint);
+    const from = headIn(sight.checkpoints, originFingerprint);
+    try {
+      const to = verifyCheckpoint(latest.checkpoint, chain);
+      if (to.originFingerprint !== originFingerprint) {
+        const context = { result: latest };
+        throw new VerificationError("origin_differs", "the checkpoint is of another origin", context);
+      }
+      const alarm = from === null ? null : await this.#compare(place.service, shown, from, to, latest);
+      if (alarm !== null) {
+        sight.alarms.push(alarm);
+        return;
+      }
+      sight.checkpoints.set(originFingerprint, latest.checkpoint);
+      sight.observed.set(originFingerprint, to);
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error;
+      sight.alarms.push(checkpointAlarm(shown, error));
+    }
+  }
+
+  /** What is kept was verified when it was new, so only the two trees are compared. null: they go together. */
+  async #compare(
+    service: MonitoredService,
+    shown: Shown,
+    from: Checkpoint,
+    to: VerifiedCheckpoint,
+    { consistency }: WatchedLatest,
+  ): Promise<Alarm | null> {
+    const [fromSize, toSize] = [from.treeSize, to.treeSize];
+    if (toSize < fromSize) return rollbackAlarm(shown, fromSize, toSize);
+    try {
+      const { originFingerprint } = shown;
+      let proof: readonly Uint8Array[] = [];
+      if (consistency?.fromSize === fromSize) ({ proof } = consistency);
+      else if (fromSize < toSize) ({ proof } = await service.consistency({ originFingerprint, fromSize, toSize }));
+      verifyConsistency(from, to, proof);
+      return null;
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error;
+      return splitViewAlarm(shown, from, to, error);
+    }
+  }
+}
+
+/** One origin as one node shows it. */
+interface Place {
+  readonly service: MonitoredService;
+  readonly node: number;
+  readonly originFingerprint: string;
+  readonly chain: TrustRootChain;
+  readonly sight: Sight;
+}
+
+/** Answers of a service that has less than was seen, or nothing yet. */
+const SMALLER: ReadonlySet<string> = new Set(["from_size_ahead", "no_anchor_yet"]);
+
+/** Who cannot be asked says nothing for or against its logs. */
+function isSilence(error: unknown): error is AnchoringError {
+  return [ConnectionFailed, TimedOut, RateLimited, Unavailable, UnexpectedAnswer].some((kind) => error instanceof kind);
+}
+
+function sightOf(before: MonitorState | null): Sight {
+  const checkpoints = new Map(Object.entries(before?.checkpoints ?? {}));
+  const { trustRoot = null, clusterId = null } = before ?? {};
+  return { trustRoot, clusterId, checkpoints, observed: new Map(), alarms: [] };
+}
+
+function shownAt({ node, originFingerprint, sight }: Place, latest: string | null): Shown {
+  return { node, originFingerprint, held: sight.checkpoints.get(originFingerprint), latest };
+}
+
+/** What the node says is the newest tree, as evidence; null if it says nothing. */
+async function checkpointOf(service: MonitoredService, originFingerprint: string): Promise<string | null> {
+  try {
+    return await service.getCheckpoint(originFingerprint);
+  } catch (error) {
+    if (error instanceof AnchoringError) return null;
+    throw error;
+  }
+}
+
+function headIn(checkpoints: ReadonlyMap<string, string>, originFingerprint: string): Checkpoint | null {
+  const note = checkpoints.get(originFingerprint);
+  return note === undefined ? null : headOf(note);
+}
+
+function sizeIn(state: MonitorState | null, originFingerprint: string): number | null {
+  return headIn(new Map(Object.entries(state?.checkpoints ?? {})), originFingerprint)?.treeSize ?? null;
 }
 
 /** @throws VerificationError `monitor_state_malformed`: a damaged memory is never taken for an empty one */
-function headOf(note: string): { readonly treeSize: number; readonly rootHash: Uint8Array } {
+function headOf(note: string): Checkpoint {
   const checkpoint = checkpointIn(note);
   if (checkpoint !== null) return checkpoint;
   throw new VerificationError("monitor_state_malformed", "a checkpoint that was kept is none");
-}
-
-function highestOf({ newest }: TrustRootChain): MonitorState["trustRoot"] {
-  return { version: newest.trustRoot.version, rootThk: bytesToHex(newest.rootThk) };
 }

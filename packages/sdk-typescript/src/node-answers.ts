@@ -195,6 +195,9 @@ export const readHealth = record<Health>({
   }),
 });
 
+/** A node that does not serve answers 503, with its checks. */
+export const isReadiness = (status: number): boolean => status === 200 || status === 503;
+
 export const readReadiness = record<Readiness>({
   ready: readFlag,
   checks: listOf(

@@ -1,4 +1,4 @@
-import { claimIssuerPayload, claimPayload, toOriginFingerprint } from "@event-anchoring/protocol";
+import { bytesToHex, claimIssuerPayload, claimPayload, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ClaimContent } from "@event-anchoring/protocol";
 import { sha256 } from "./crypto.ts";
 import { attributeType, bytes32, bytes64, members, onlyKnown, timeMs } from "./inputs.ts";
@@ -6,6 +6,7 @@ import type { Bytes32, Bytes64 } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
 import { PayloadToSign } from "./payload-to-sign.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
 /** What a ClaimAnchor says, without its signatures. */
@@ -40,7 +41,7 @@ const FIELDS = [
 ] as const;
 
 /** A claim that nobody has signed yet. The subject signs first; the issuer signs that signature as well. */
-export class PreparedClaimAnchor {
+export class PreparedClaimAnchor implements PreparedRequest {
   readonly signingOrder = ["subject", "issuer"] as const;
   /** As it was read. Spread it into `createClaimAnchor`, with the two signatures. */
   readonly fields: ClaimContent;
@@ -50,6 +51,30 @@ export class PreparedClaimAnchor {
   constructor(fields: ClaimContent) {
     this.fields = Object.freeze(fields);
     this.subjectPayload = new PayloadToSign("subject", fields.subjectPublicKey, claimPayload(fields));
+  }
+
+  /** The body without its signatures. */
+  get unsigned(): JsonBody {
+    const { fields } = this;
+    return jsonBody(
+      {
+        origin_fingerprint: fields.originFingerprint,
+        entity_fingerprint: fields.entityFingerprint,
+        attribute_type: fields.attributeType,
+        attribute_hash: fields.attributeHash,
+        issued_at: fields.issuedAt,
+        expires_at: fields.expiresAt,
+        subject_public_key: fields.subjectPublicKey,
+        issuer_public_key: fields.issuerPublicKey,
+      },
+      ["issued_at", "expires_at"],
+    );
+  }
+
+  /** What is signed after these signatures; null: both have signed. @throws InvalidInput */
+  nextPayload([first, second]: readonly Bytes64[]): PayloadToSign | null {
+    if (first === undefined) return this.subjectPayload;
+    return second === undefined ? this.issuerPayload(first) : null;
   }
 
   /** What the issuer signs, once the subject has: 130 bytes. @throws InvalidInput */
@@ -65,22 +90,7 @@ export class PreparedClaimAnchor {
     const second = bytes64("issuerSignature", issuerSignature);
     checkSignature(this.subjectPayload, first);
     checkSignature(this.issuerPayload(first), second);
-    const { fields } = this;
-    return jsonBody(
-      {
-        origin_fingerprint: fields.originFingerprint,
-        entity_fingerprint: fields.entityFingerprint,
-        attribute_type: fields.attributeType,
-        attribute_hash: fields.attributeHash,
-        subject_public_key: fields.subjectPublicKey,
-        subject_signature: first,
-        issuer_public_key: fields.issuerPublicKey,
-        issuer_signature: second,
-        issued_at: fields.issuedAt,
-        expires_at: fields.expiresAt,
-      },
-      ["issued_at", "expires_at"],
-    );
+    return { ...this.unsigned, subject_signature: bytesToHex(first), issuer_signature: bytesToHex(second) };
   }
 }
 

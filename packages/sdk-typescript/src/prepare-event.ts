@@ -1,4 +1,4 @@
-import { eventActorPayload, isEmptySemanticAnchor, toOriginFingerprint } from "@event-anchoring/protocol";
+import { bytesToHex, eventActorPayload, isEmptySemanticAnchor, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
 import { bytes32, bytes64, clientEventId, members, onlyKnown, reference } from "./inputs.ts";
@@ -6,6 +6,7 @@ import type { Bytes32, Bytes64, Reference } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
 import { PayloadToSign } from "./payload-to-sign.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
 /** What an event refers to. What is absent, null, "" or zeros is empty. */
@@ -50,7 +51,7 @@ export interface EventFields {
 }
 
 /** An event, to be signed by its actor or to be sent as it is. */
-export class PreparedEventAnchor {
+export class PreparedEventAnchor implements PreparedRequest {
   readonly signingOrder = ["actor"] as const;
   readonly fields: EventFields;
   /** What the actor signs: 289 bytes. The `clientEventId` is no part of it. */
@@ -61,23 +62,33 @@ export class PreparedEventAnchor {
     this.actorPayload = new PayloadToSign("actor", fields.actorPublicKey, eventActorPayload(fields));
   }
 
-  /** The body to POST. @throws InvalidInput if signature and key are not together; SigningFailed if it is not good */
-  request(actorSignature?: Bytes64 | null): JsonBody {
+  /** The body without its signature. */
+  get unsigned(): JsonBody {
     const { fields } = this;
-    const signature =
-      actorSignature === undefined || actorSignature === null ? null : bytes64("actorSignature", actorSignature);
-    if ((signature === null) !== (fields.actorPublicKey === null)) {
-      throw new InvalidInput("actorSignature", "goes with actorPublicKey, or not at all");
-    }
-    if (signature !== null) checkSignature(this.actorPayload, signature);
     return jsonBody({
       origin_fingerprint: fields.originFingerprint,
       event_hash: fields.eventHash,
       semantic_anchor: semanticBody(fields.semanticAnchor),
       client_event_id: fields.clientEventId,
       actor_public_key: fields.actorPublicKey,
-      actor_signature: signature,
     });
+  }
+
+  /** What is signed after these signatures; null: the actor has signed, or there is none. */
+  nextPayload(signatures: readonly Bytes64[]): PayloadToSign | null {
+    return this.fields.actorPublicKey === null || signatures.length > 0 ? null : this.actorPayload;
+  }
+
+  /** The body to POST. @throws InvalidInput if signature and key are not together; SigningFailed if it is not good */
+  request(actorSignature?: Bytes64 | null): JsonBody {
+    const signature =
+      actorSignature === undefined || actorSignature === null ? null : bytes64("actorSignature", actorSignature);
+    if ((signature === null) !== (this.fields.actorPublicKey === null)) {
+      throw new InvalidInput("actorSignature", "goes with actorPublicKey, or not at all");
+    }
+    if (signature === null) return this.unsigned;
+    checkSignature(this.actorPayload, signature);
+    return { ...this.unsigned, actor_signature: bytesToHex(signature) };
   }
 }
 

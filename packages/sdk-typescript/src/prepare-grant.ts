@@ -1,4 +1,4 @@
-import { grantPayload, grantWitnessPayload, toOriginFingerprint } from "@event-anchoring/protocol";
+import { bytesToHex, grantPayload, grantWitnessPayload, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { GrantContent } from "@event-anchoring/protocol";
 import { sha256 } from "./crypto.ts";
 import { bytes32, bytes64, members, onlyKnown, reference, timeMs, u32 } from "./inputs.ts";
@@ -6,6 +6,7 @@ import type { Bytes32, Bytes64, Reference } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
 import { PayloadToSign } from "./payload-to-sign.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
 /** What a GrantAnchor says, without its signatures. */
@@ -48,7 +49,7 @@ const FIELDS = [
 ] as const;
 
 /** A grant that nobody has signed yet. The grantor signs first; the witness signs that signature as well. */
-export class PreparedGrantAnchor {
+export class PreparedGrantAnchor implements PreparedRequest {
   readonly signingOrder = ["grantor", "witness"] as const;
   /** As it was read. Spread it into `createGrantAnchor`, with the two signatures. */
   readonly fields: GrantContent;
@@ -58,6 +59,33 @@ export class PreparedGrantAnchor {
   constructor(fields: GrantContent) {
     this.fields = Object.freeze(fields);
     this.grantorPayload = new PayloadToSign("grantor", fields.grantorPublicKey, grantPayload(fields));
+  }
+
+  /** The body without its signatures. */
+  get unsigned(): JsonBody {
+    const { fields } = this;
+    return jsonBody(
+      {
+        origin_fingerprint: fields.originFingerprint,
+        grantor_claim_ref: fields.grantorClaimRef,
+        grantee_claim_ref: fields.granteeClaimRef,
+        parent_grant_ref: fields.parentGrantRef,
+        scope_hash: fields.scopeHash,
+        delegation_depth: fields.delegationDepth,
+        issued_at: fields.issuedAt,
+        not_before: fields.notBefore,
+        expires_at: fields.expiresAt,
+        grantor_public_key: fields.grantorPublicKey,
+        witness_public_key: fields.witnessPublicKey,
+      },
+      ["parent_grant_ref", "issued_at", "not_before", "expires_at"],
+    );
+  }
+
+  /** What is signed after these signatures; null: both have signed. @throws InvalidInput */
+  nextPayload([first, second]: readonly Bytes64[]): PayloadToSign | null {
+    if (first === undefined) return this.grantorPayload;
+    return second === undefined ? this.witnessPayload(first) : null;
   }
 
   /** What the witness signs, once the grantor has: 131 bytes. @throws InvalidInput */
@@ -73,25 +101,7 @@ export class PreparedGrantAnchor {
     const second = bytes64("witnessSignature", witnessSignature);
     checkSignature(this.grantorPayload, first);
     checkSignature(this.witnessPayload(first), second);
-    const { fields } = this;
-    return jsonBody(
-      {
-        origin_fingerprint: fields.originFingerprint,
-        grantor_claim_ref: fields.grantorClaimRef,
-        grantee_claim_ref: fields.granteeClaimRef,
-        parent_grant_ref: fields.parentGrantRef,
-        scope_hash: fields.scopeHash,
-        delegation_depth: fields.delegationDepth,
-        grantor_public_key: fields.grantorPublicKey,
-        grantor_signature: first,
-        witness_public_key: fields.witnessPublicKey,
-        witness_signature: second,
-        issued_at: fields.issuedAt,
-        not_before: fields.notBefore,
-        expires_at: fields.expiresAt,
-      },
-      ["parent_grant_ref", "issued_at", "not_before", "expires_at"],
-    );
+    return { ...this.unsigned, grantor_signature: bytesToHex(first), witness_signature: bytesToHex(second) };
   }
 }
 

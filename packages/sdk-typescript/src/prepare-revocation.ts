@@ -1,4 +1,10 @@
-import { REVOCATION_REASONS, revocationPayload, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import {
+  REVOCATION_REASONS,
+  bytesToHex,
+  revocationPayload,
+  toAnchorId,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
 import { bytes32, bytes64, members, onlyKnown, reasonNumber, timeMs } from "./inputs.ts";
@@ -6,6 +12,7 @@ import type { Bytes32, Bytes64, RevocationReason } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
 import { PayloadToSign } from "./payload-to-sign.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { checkSignature } from "./signing.ts";
 
 /** What a revocation of a claim or a grant says, without its signature. */
@@ -43,7 +50,7 @@ export interface RevocationFields {
 }
 
 /** A revocation, to be signed by a party of the target, or to be sent by an operator as it is. */
-export class PreparedRevocation {
+export class PreparedRevocation implements PreparedRequest {
   readonly signingOrder = ["revoker"] as const;
   readonly fields: RevocationFields;
   /** What the revoker signs: 113 bytes. */
@@ -61,27 +68,37 @@ export class PreparedRevocation {
     this.revokerPayload = new PayloadToSign("revoker", fields.revokerPublicKey, bytes);
   }
 
-  /** The body to POST to the target's path. @throws InvalidInput; SigningFailed if the signature is not good */
-  request(revokerSignature?: Bytes64 | null): JsonBody {
+  /** The body without its signature; what is revoked stands in the path. */
+  get unsigned(): JsonBody {
     const { fields } = this;
-    const signature =
-      revokerSignature === undefined || revokerSignature === null
-        ? null
-        : bytes64("revokerSignature", revokerSignature);
-    if ((signature === null) !== (fields.revokerPublicKey === null)) {
-      throw new InvalidInput("revokerSignature", "goes with revokerPublicKey, or not at all");
-    }
-    if (signature !== null) checkSignature(this.revokerPayload, signature);
     return jsonBody(
       {
         reason: fields.reason === "unspecified" ? null : fields.reason,
         suspect_since: fields.suspectSince,
         issued_at: fields.issuedAt,
         revoker_public_key: fields.revokerPublicKey,
-        revoker_signature: signature,
       },
       ["suspect_since", "issued_at"],
     );
+  }
+
+  /** What is signed after these signatures; null: the revoker has signed, or an operator revokes. */
+  nextPayload(signatures: readonly Bytes64[]): PayloadToSign | null {
+    return this.fields.revokerPublicKey === null || signatures.length > 0 ? null : this.revokerPayload;
+  }
+
+  /** The body to POST to the target's path. @throws InvalidInput; SigningFailed if the signature is not good */
+  request(revokerSignature?: Bytes64 | null): JsonBody {
+    const signature =
+      revokerSignature === undefined || revokerSignature === null
+        ? null
+        : bytes64("revokerSignature", revokerSignature);
+    if ((signature === null) !== (this.fields.revokerPublicKey === null)) {
+      throw new InvalidInput("revokerSignature", "goes with revokerPublicKey, or not at all");
+    }
+    if (signature === null) return this.unsigned;
+    checkSignature(this.revokerPayload, signature);
+    return { ...this.unsigned, revoker_signature: bytesToHex(signature) };
   }
 }
 

@@ -102,3 +102,8 @@ export function filterOf(filter: EventFilter): Readonly<Record<string, string>> 
   const [name, wire] = only;
   return { [wire]: name === "clientEventId" ? clientEventId(name, given[name]) : hex32(name, given[name]) };
 }
+
+/** Of one anchor. @throws InvalidInput */
+export function anchorPath(anchorId: Bytes32): string {
+  return `/v1/event-anchors/${hex32("anchorId", anchorId)}`;
+}

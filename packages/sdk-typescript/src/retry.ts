@@ -14,8 +14,17 @@ export interface RetryPolicy {
 
 export const DEFAULT_RETRY: RetryPolicy = { attemptsMax: 5, totalMs: 30_000, backoffMs: 100, backoffMaxMs: 5_000 };
 
-/** @throws InvalidInput */
-export function retryPolicy(given: Partial<RetryPolicy> | undefined): RetryPolicy {
+/** What decides whether to ask again. @returns how long to wait, in ms; null: do not ask again */
+export type RetryRule = (outcome: Outcome, situation: RetrySituation) => number | null;
+
+/** The rule of a policy; one of the caller's own is taken as it is. @throws InvalidInput */
+export function retryRule(given: Partial<RetryPolicy> | RetryRule | undefined): RetryRule {
+  if (typeof given === "function") return given;
+  const policy = retryPolicy(given);
+  return (outcome, situation) => delayBeforeRetry(policy, outcome, situation);
+}
+
+function retryPolicy(given: Partial<RetryPolicy> | undefined): RetryPolicy {
   const policy = { ...DEFAULT_RETRY, ...given };
   for (const [name, value] of Object.entries(policy)) {
     const min = name === "attemptsMax" ? 1 : 0;
@@ -68,9 +77,13 @@ export function delayBeforeRetry(policy: RetryPolicy, outcome: Outcome, situatio
 
 const WORTH_ANOTHER_TRY: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
-/** Whether the outcome may be another one next time. */
-export function isWorthAnotherTry(outcome: Outcome): boolean {
-  return outcome.kind === "answered" ? WORTH_ANOTHER_TRY.has(outcome.status) : !outcome.isFinal;
+/** Whether the answer may be another one next time: 429, and what a node or a proxy says while it cannot serve. */
+export function isPassing(status: number): boolean {
+  return WORTH_ANOTHER_TRY.has(status);
+}
+
+function isWorthAnotherTry(outcome: Outcome): boolean {
+  return outcome.kind === "answered" ? isPassing(outcome.status) : !outcome.isFinal;
 }
 
 /** Whether what was sent may have had an effect: of such a write nobody knows the outcome. */

@@ -57,7 +57,7 @@ function chainOf(verification: TrustRootVerification): TrustRootChain {
 }
 
 /** @throws Rollback, SplitView */
-function refuseOlderThan(chain: TrustRootChain, { version, rootThk: seen }: HighestSeen): void {
+export function refuseOlderThan(chain: TrustRootChain, { version, rootThk: seen }: HighestSeen): void {
   const thk = bytes32("highestSeen.rootThk", seen);
   const difference = compareWithHighestSeen(chain, { version: count("highestSeen.version", version), rootThk: thk });
   if (difference === null) return;

@@ -9,16 +9,20 @@ import {
   OutcomeUnknown,
   SigningFailed,
   VerificationError,
+  delayBeforeRetry,
+  isPassing,
+  readers,
   signerOf,
   verifyTrustRoot,
 } from "../src/index.ts";
-import type { ClientOptions, Signer } from "../src/index.ts";
+import type { ClientOptions, FailedTry, RetryRule, Signer } from "../src/index.ts";
 import { FakeTransport, ORIGIN, clientOf } from "./fake-transport.ts";
 import type { Reaction } from "./fake-transport.ts";
 import { recorded } from "./fake-ledger.ts";
 import { exampleOf } from "./openapi-examples.ts";
 
 const HASH = "2c".repeat(32);
+const ID = "1b".repeat(32);
 const CREATED: Reaction = recorded;
 const LIMITS: Reaction = { status: 200, json: exampleOf("GET /v1/limits", 200) };
 const UNREACHABLE: Reaction = { fails: "unreachable", wasSent: false };
@@ -99,6 +103,28 @@ describe("asking again", () => {
     const error = await errorOf(clientOf(transport).client.limits());
     expect(error).toMatchObject({ code: "no_leader", retryAfter: 31 });
     expect(transport.requests).toHaveLength(1);
+  });
+
+  test("a deadline bounds every try, and the call with all of them", async () => {
+    const transport = new FakeTransport(problem(503, "no_leader"));
+    const { client, surroundings } = clientOf(transport, { deadlineMs: 350, retry: { attemptsMax: 9 } });
+    expect(await errorOf(client.limits())).toMatchObject({ code: "no_leader" });
+    expect(surroundings.waits).toEqual([100, 200]);
+    expect(transport.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([350, 250, 50]);
+  });
+
+  test("a rule of the caller's own decides, and every failed try that another follows is told", async () => {
+    const transport = new FakeTransport(UNREACHABLE, problem(503, "no_leader"), LIMITS);
+    const policy = { attemptsMax: 3, totalMs: 1000, backoffMs: 10, backoffMaxMs: 10 };
+    const atOnce: RetryRule = (outcome, it) => (it.attempt === 1 ? 0 : delayBeforeRetry(policy, outcome, it));
+    const failed: FailedTry[] = [];
+    const { client, surroundings } = clientOf(transport, { retry: atOnce, onRetry: (it) => void failed.push(it) });
+    await client.limits();
+    expect(surroundings.waits).toEqual([0, 10]);
+    expect(failed).toMatchObject([
+      { attempt: 1, delayMs: 0, error: { code: "connection_failed", endpoint: "https://a.example" } },
+      { attempt: 2, delayMs: 10, error: { code: "no_leader", endpoint: "https://b.example/base" } },
+    ]);
   });
 
   test("an event without an id is sent once, unless it certainly did not leave", async () => {
@@ -227,6 +253,64 @@ describe("problems", () => {
     const transport = new FakeTransport({ status, text: "", headers: { location: "https://evil.example" } });
     expect((await errorOf(clientOf(transport).client.limits())).code).toBe("answer_malformed");
     expect(transport.requests).toHaveLength(1);
+  });
+});
+
+describe("a request by its path", () => {
+  test("has the API key, the retries, and an answer as it came", async () => {
+    const transport = new FakeTransport(problem(503, "no_leader"), { status: 200, json: { some_id: ID, more: [1] } });
+    const { client } = clientOf(transport);
+    const answer = await client.request({ path: "/v1/new", query: { a: 1, b: "x y", c: null } });
+    expect(transport.requests[0]?.url).toBe("https://a.example/v1/new?a=1&b=x%20y");
+    expect(transport.requests[0]?.headers["authorization"]).toBe("Bearer ea_key");
+    expect(answer).toMatchObject({ status: 200, endpoint: "https://b.example/base" });
+    expect(answer.requestId).toBe(transport.requests[1]?.headers["x-request-id"]);
+    expect(answer.json()).toEqual({ some_id: ID, more: [1] });
+    expect(answer.read(readers.record({ someId: readers.hex32 }))).toEqual({ someId: ID });
+  });
+
+  test("needs no API key", async () => {
+    const transport = new FakeTransport({ status: 200, json: {} });
+    await clientOf(transport, { apiKey: undefined }).client.request({ path: "/healthz" });
+    expect(transport.requests[0]?.headers["authorization"]).toBeUndefined();
+  });
+
+  test.each([
+    ["no JSON", { status: 200, text: "<html>" }, "the answer is no JSON"],
+    ["no object", { status: 200, json: [1] }, "the body of the answer is not an object"],
+    [
+      "another form",
+      { status: 200, json: { items: [{ n: -1 }] } },
+      "the body.items[0].n of the answer is not a number",
+    ],
+  ] as [string, Reaction, string][])(
+    "is read as %s only to be refused, with its place",
+    async (_, reaction, message) => {
+      const { client } = clientOf(new FakeTransport(reaction));
+      const answer = await client.request({ path: "/v1/new" });
+      const reader = readers.record({ items: readers.listOf(readers.record({ n: readers.count })) });
+      const refused = { code: "answer_malformed", message, endpoint: "https://a.example", requestId: answer.requestId };
+      expect(() => answer.read(reader)).toThrow(expect.objectContaining(refused));
+    },
+  );
+
+  test("is refused as every other call is, unless its status is wanted", async () => {
+    const { client } = clientOf(new FakeTransport(problem(404, "no_active_claim")));
+    const path = "/v1/claim-anchors";
+    expect(await errorOf(client.request({ path }))).toMatchObject({ name: "NotFound", endpoint: "https://a.example" });
+    const answer = await client.request({ path, isAnswer: (status) => !isPassing(status) });
+    expect([answer.status, answer.json()["code"]]).toEqual([404, "no_active_claim"]);
+  });
+
+  test("that writes is not sent twice, and leaves a doubt, unless it is said to be known", async () => {
+    const write = { method: "POST", path: "/v1/new", body: { a: 1 } } as const;
+    const once = new FakeTransport(LOST, LIMITS);
+    expect((await errorOf(clientOf(once).client.request(write))).name).toBe("OutcomeUnknown");
+    expect(once.requests).toHaveLength(1);
+    const again = new FakeTransport(LOST, LIMITS);
+    expect((await clientOf(again).client.request({ ...write, isRepeatable: true })).status).toBe(200);
+    const read = clientOf(new FakeTransport(LOST)).client.request({ ...write, isWrite: false });
+    expect((await errorOf(read)).name).toBe("ConnectionFailed");
   });
 });
 

@@ -2,7 +2,7 @@
 import { anchorIdOf, bytesToHex, clientEventCommit, encodeLeaf, hexToBytes } from "@event-anchoring/protocol";
 import { sha256 } from "../src/index.ts";
 import type { Anchor, KnownAnchor } from "../src/index.ts";
-import { wireName } from "../src/answer-reader.ts";
+import { wireName } from "../src/wire-names.ts";
 import { leafOf } from "../src/shown-leaf.ts";
 import type { Reaction } from "./fake-transport.ts";
 

@@ -1,17 +1,20 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
 import {
   Conflict,
+  ConnectionFailed,
   FileMonitorStore,
   MemoryMonitorStore,
   Monitor,
   NotFound,
   Rollback,
   SplitView,
+  Unauthorized,
   VerificationError,
+  verifyTrustRoot,
 } from "../src/index.ts";
 import type { LatestAnchor, MonitorStore, MonitoredService } from "../src/index.ts";
 import { ORIGIN_HEX, ceremony, checkpointOf, leafHashes, proofOf, strangers } from "./fake-log.ts";
@@ -25,14 +28,17 @@ class FakeService {
   proof: readonly Uint8Array[] | null = null;
   proofInLatest = true;
   isRollbackAdmitted = false;
+  /** Instead of any answer. */
+  fails: Error | null = null;
 
   get monitored(): MonitoredService {
     return {
       trustRoot: () => {
+        if (this.fails !== null) return Promise.reject(this.fails);
         const chain = this.documents.map((document) => ({ version: 1, rootThk: "00".repeat(32), document }));
         return Promise.resolve({ version: 1, rootThk: "00".repeat(32), document: "", chain, requestId: "r" });
       },
-      latest: (question) => this.#latest(String(question?.originFingerprint), question?.fromSize),
+      latest: (question) => this.#latest(question.originFingerprint, question.fromSize),
       consistency: ({ fromSize }) =>
         Promise.resolve({
           originFingerprint: ORIGIN_HEX,
@@ -41,6 +47,7 @@ class FakeService {
           proof: this.proof ?? proofOf(this.hashes, fromSize),
           requestId: "r",
         }),
+      getCheckpoint: () => Promise.resolve(checkpointOf(this.hashes)),
     };
   }
 
@@ -156,9 +163,11 @@ describe("a monitor", () => {
   test("raises when the trust root that it saw is gone", async () => {
     const store = new MemoryMonitorStore();
     const { monitor } = setup(store);
-    await store.save({ trustRoot: { version: 2, rootThk: "77".repeat(32) }, checkpoints: {} });
+    const clusterId = bytesToHex(ceremony.clusterId);
+    await store.save({ clusterId, trustRoot: { version: 2, rootThk: "77".repeat(32) }, checkpoints: {} });
     expect(await errorOf(monitor.update())).toBeInstanceOf(Rollback);
-    await store.save({ trustRoot: { version: 1, rootThk: "77".repeat(32) }, checkpoints: {} });
+    expect((await monitor.look()).alarms).toMatchObject([{ code: "trust_root_rollback", originFingerprint: null }]);
+    await store.save({ clusterId, trustRoot: { version: 1, rootThk: "77".repeat(32) }, checkpoints: {} });
     expect(await errorOf(monitor.update())).toBeInstanceOf(SplitView);
   });
 
@@ -171,6 +180,85 @@ describe("a monitor", () => {
     service.hashes = leafHashes(6);
     const older = await service.monitored.latest({ originFingerprint: ORIGIN_HEX });
     expect(await errorOf(monitor.observe(older))).toBeInstanceOf(Rollback);
+  });
+});
+
+describe("a look at several nodes", () => {
+  function several(count: number, store: MonitorStore = new MemoryMonitorStore()) {
+    const nodes = Array.from({ length: count }, () => {
+      const node = new FakeService();
+      node.hashes = leafHashes(5);
+      return node;
+    });
+    const trustRoot = verifyTrustRoot({ documents: [ceremony.document], pinnedRootThk: ceremony.rootThk });
+    const monitor = new Monitor({ client: nodes.map(({ monitored }) => monitored), store, trustRoot });
+    return { nodes, monitor, store };
+  }
+
+  test("holds each against what any has shown, and says who contradicts", async () => {
+    const { nodes, monitor, store } = several(3);
+    const grown = { originFingerprint: ORIGIN_HEX, treeSize: 5, previousTreeSize: null };
+    expect(await monitor.look()).toEqual({ alarms: [], unanswered: [], origins: [grown], trustRootVersion: 1 });
+    const before = await store.load();
+    nodes.forEach((node, at) => (node.hashes = at === 1 ? leafHashes(8, "other", 6) : leafHashes(8)));
+    const look = await monitor.look();
+    expect(look.alarms).toMatchObject([{ code: "split_view", node: 1, originFingerprint: ORIGIN_HEX }]);
+    expect(look.alarms[0]?.evidence).toEqual([checkpointOf(leafHashes(8)), checkpointOf(nodes[1]?.hashes ?? [])]);
+    expect(look.alarms[0]?.error).toBeInstanceOf(SplitView);
+    expect(await store.load()).toEqual(before);
+  });
+
+  test.each([
+    ["rollback", (node: FakeService) => (node.hashes = leafHashes(4))],
+    ["inconsistent", (node: FakeService) => (node.hashes = leafHashes(9, "other", 3))],
+    ["checkpoint_invalid", (node: FakeService) => (node.cosigners = 1)],
+  ] as [string, (node: FakeService) => void][])("calls it %s, and goes on", async (code, betray) => {
+    const { nodes, monitor } = several(2);
+    await monitor.look();
+    betray(nodes[0] ?? new FakeService());
+    const { alarms, origins } = await monitor.look();
+    expect(alarms).toMatchObject([{ code, node: 0 }]);
+    expect(alarms[0]?.evidence).toHaveLength(2);
+    expect(origins).toMatchObject([{ treeSize: 5, previousTreeSize: 5 }]);
+  });
+
+  test("a node that cannot be asked is named, and the others are watched", async () => {
+    const { nodes, monitor } = several(2);
+    const error = new ConnectionFailed("no endpoint answered");
+    for (const node of nodes.slice(0, 1)) node.fails = error;
+    expect(await monitor.look()).toMatchObject({ unanswered: [{ node: 0, error }], origins: [{ treeSize: 5 }] });
+    expect(await monitor.update()).toHaveLength(1);
+    for (const node of nodes) node.fails = error;
+    await expect(monitor.update()).rejects.toBe(error);
+  });
+
+  test("a refusal is no silence", async () => {
+    const { nodes, monitor } = several(2);
+    for (const node of nodes) node.fails = new Unauthorized("api_key_invalid", "", { status: 401 });
+    await expect(monitor.look()).rejects.toMatchObject({ code: "api_key_invalid" });
+  });
+
+  test("what was seen of another cluster is never compared", async () => {
+    const store = new MemoryMonitorStore();
+    await store.save({
+      clusterId: "77".repeat(32),
+      trustRoot: { version: 1, rootThk: "77".repeat(32) },
+      checkpoints: {},
+    });
+    const { monitor } = several(1, store);
+    expect((await errorOf(monitor.look())).code).toBe("monitor_state_of_another_cluster");
+  });
+
+  test("the trust root that is held decides whose the nodes are", async () => {
+    const { nodes, monitor } = several(1);
+    for (const node of nodes) node.documents = [strangers.document];
+    expect((await errorOf(monitor.look())).code).toBe("pin_mismatch");
+  });
+
+  test("without a node, or without a trust root, there is no monitor", () => {
+    const [store, client] = [new MemoryMonitorStore(), new FakeService().monitored];
+    expect(() => new Monitor({ client: [], store, pinnedRootThk: ceremony.rootThk })).toThrow("client");
+    expect(() => new Monitor({ client, store })).toThrow("pinnedRootThk");
   });
 });
 
@@ -198,6 +286,18 @@ describe("a file store", () => {
       expect((await errorOf(setup(new FileMonitorStore(path)).monitor.update())).code).toBe("monitor_state_malformed");
     },
   );
+
+  test("keeps evidence beside the state, which stays as it was", async () => {
+    const store = new FileMonitorStore(join(folder, "new", "watched.json"));
+    const { service, monitor } = setup(store);
+    await monitor.update();
+    const before = await store.load();
+    service.hashes = leafHashes(5, "other", 3);
+    await monitor.look();
+    const notes = [checkpointOf(leafHashes(5)), checkpointOf(service.hashes)];
+    expect(readFileSync(store.evidencePath, "utf8")).toBe(notes.join("\n"));
+    expect(await store.load()).toEqual(before);
+  });
 
   test("nothing was seen yet", async () => {
     const path = join(folder, "none.json");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { LocalKey, Receipt, UnexpectedAnswer } from "../src/index.ts";
 import type { ClaimAnchorInput, Client, EventToCreate, GrantAnchorInput, RevocationInput } from "../src/index.ts";
-import { wireName } from "../src/answer-reader.ts";
+import { wireName } from "../src/wire-names.ts";
 import { recorded } from "./fake-ledger.ts";
 import { FakeTransport, ORIGIN, clientOf } from "./fake-transport.ts";
 import { OPERATIONS, exampleOf, examplesOf } from "./openapi-examples.ts";

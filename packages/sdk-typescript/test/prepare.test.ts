@@ -5,12 +5,13 @@ import {
   InvalidInput,
   LocalKey,
   SigningFailed,
+  fromWireNames,
   prepareClaimAnchor,
   prepareEventAnchor,
   prepareGrantAnchor,
   prepareRevocation,
 } from "../src/index.ts";
-import type { ClaimAnchorContent } from "../src/index.ts";
+import type { ClaimAnchorContent, PreparedRequest } from "../src/index.ts";
 import { vectors } from "./vectors.ts";
 
 interface GoodCase {
@@ -33,10 +34,10 @@ interface Family {
 }
 
 const FAMILIES = [
-  { family: "claims", op: "prepare_claim", roles: ["subject", "issuer"] },
-  { family: "grants", op: "prepare_grant", roles: ["grantor", "witness"] },
-  { family: "events", op: "prepare_event", roles: ["actor"] },
-  { family: "revocations", op: "prepare_revocation", roles: ["revoker"] },
+  { family: "claims", op: "prepare_claim", roles: ["subject", "issuer"], prepare: prepareClaimAnchor },
+  { family: "grants", op: "prepare_grant", roles: ["grantor", "witness"], prepare: prepareGrantAnchor },
+  { family: "events", op: "prepare_event", roles: ["actor"], prepare: prepareEventAnchor },
+  { family: "revocations", op: "prepare_revocation", roles: ["revoker"], prepare: prepareRevocation },
 ] as const;
 
 const all = vectors("prepare") as Record<(typeof FAMILIES)[number]["family"], Family>;
@@ -45,7 +46,7 @@ function answer(request: object): { ok?: Record<string, unknown>; error?: Record
   return JSON.parse(crosscheck(JSON.stringify(request))) as { ok?: Record<string, unknown> };
 }
 
-describe.each(FAMILIES)("$family of the shared vectors", ({ family, op, roles }) => {
+describe.each(FAMILIES)("$family of the shared vectors", ({ family, op, roles, prepare }) => {
   test.each(all[family].good)("$name", (vector) => {
     const signatures: Record<string, unknown> = {};
     for (const role of roles) {
@@ -58,6 +59,20 @@ describe.each(FAMILIES)("$family of the shared vectors", ({ family, op, roles })
       signatures[`${role}_signature`] = signed?.["signature"];
     }
     expect(answer({ op, input: vector.input, ...signatures }).ok?.["request"]).toEqual(vector.request);
+  });
+
+  test.each(all[family].good)("$name, signed step by step from its JSON", (vector) => {
+    const prepared: PreparedRequest = prepare(fromWireNames(vector.input) as never);
+    const signatures: string[] = [];
+    for (let next = prepared.nextPayload(signatures); next !== null; next = prepared.nextPayload(signatures)) {
+      expect(next.hex).toBe(vector[`${next.role}_payload`]);
+      expect(next.role).toBe(prepared.signingOrder[signatures.length]);
+      signatures.push(String(vector[`${next.role}_signature`]));
+    }
+    const request = prepared.request(...signatures);
+    expect(request).toEqual(vector.request);
+    const names = Object.keys(request).filter((name) => !name.endsWith("_signature"));
+    expect(prepared.unsigned).toEqual(Object.fromEntries(names.map((name) => [name, request[name]])));
   });
 
   test.each(all[family].bad)("refused: $name", ({ input, error, field }) => {
@@ -104,6 +119,12 @@ describe("inputs", () => {
     expect(() => prepareClaimAnchor(given)).toThrow("expires_at: unknown");
     const event = { originFingerprint: "01".repeat(32), eventHash: "02".repeat(32), semanticAnchor: { iris_ref: "" } };
     expect(() => prepareEventAnchor(event as never)).toThrow("semanticAnchor.iris_ref: unknown");
+  });
+
+  test("names of JSON are not taken in this language's casing, under which they would pass for others", () => {
+    expect(() => fromWireNames({ eventHash: "" })).toThrow(InvalidInput);
+    expect(() => fromWireNames({ semantic_anchor: { irisRef: "" } })).toThrow("irisRef: unknown");
+    expect(fromWireNames({ semantic_anchor: { iris_ref: [1] } })).toEqual({ semanticAnchor: { irisRef: [1] } });
   });
 
   test("a message never repeats the value", () => {
