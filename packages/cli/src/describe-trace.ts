@@ -1,6 +1,7 @@
 /** A trace as a tree in the terminal: the root of the delegation on top, the act at the end. */
+import type { Trace, TraceReason, Verdict } from "@event-anchoring/sdk";
 import type { Mark, Printer } from "./printer.ts";
-import type { ShownBoundary, ShownHop, ShownReason, ShownRecord, ShownTrace, Verdict } from "./trace-answer.ts";
+import type { ShownHop, ShownRecord, ShownTrace } from "./trace-answer.ts";
 
 /** Names for anchor ids, where somebody knows them. */
 export type Names = ReadonlyMap<string, string>;
@@ -38,7 +39,7 @@ const REASON_TEXTS: Readonly<Record<string, string>> = {
 };
 
 /** `the grant is revoked: 3f9a0c11e2d4…, sequence 19 (grant_revoked)` */
-export function reasonText({ code, anchorId, sequence }: ShownReason, names: Names = NO_NAMES): string {
+export function reasonText({ code, anchorId, sequence }: TraceReason, names: Names = NO_NAMES): string {
   const where = [
     ...(anchorId === null ? [] : [named(anchorId, names)]),
     ...(sequence === null ? [] : [`sequence ${sequence}`]),
@@ -92,14 +93,15 @@ export function printTree(printer: Printer, trace: ShownTrace, names: Names = NO
     printer.leaf(level, stateMark(shown.granteeClaim.state), claimText(shown.granteeClaim, names));
   }
   const grantee = trace.delegation[0]?.granteeClaim.anchorId ?? null;
-  if (trace.actor !== null && trace.actor.anchorId !== grantee) {
+  const { claim, state } = trace.actor;
+  if (claim !== null && claim.anchorId !== grantee) {
     level += level === 0 && root === undefined ? 0 : 1;
-    printer.leaf(level, stateMark(trace.actor.state), `${claimText(trace.actor, names)}, the actor`);
+    printer.leaf(level, stateMark(state), `${claimText({ ...claim, state }, names)}, the actor`);
   }
   // A grant that is itself traced stands in the tree already.
   if (trace.delegation[0]?.grant.anchorId === trace.anchor.anchorId) return;
-  const isAlone = root === undefined && trace.actor === null && trace.delegationOmitted === 0;
-  const { mark } = shownVerdict(trace.authorisedAtAction, trace.isActorProven);
+  const isAlone = root === undefined && claim === null && trace.delegationOmitted === 0;
+  const { mark } = shownVerdict(trace.authorisedAtAction, trace.actorProven);
   printer.leaf(isAlone ? 0 : level + 1, mark, actText(trace, names));
 }
 
@@ -114,13 +116,14 @@ function claimText(claim: ShownRecord, names: Names): string {
   return `${named(claim.anchorId, names, "claim")}  ${claim.state ?? ""}`.trimEnd();
 }
 
-function grantText({ grant, delegationDepth, witnessPublicKey, isWitnessGrantee }: ShownHop, names: Names): string {
+function grantText({ grant, witnessPublicKey, witnessIsGrantee }: ShownHop, names: Names): string {
+  const { delegationDepth } = grant;
   const further = delegationDepth === 0 ? "no further hop" : `${delegationDepth} further hops`;
-  const witness = isWitnessGrantee ? "witnessed by the grantee" : `witness ${short(witnessPublicKey)}`;
+  const witness = witnessIsGrantee ? "witnessed by the grantee" : `witness ${short(witnessPublicKey)}`;
   return `${named(grant.anchorId, names, "grant")}  ${grant.state ?? ""}, ${further}, ${witness}`;
 }
 
-const SIGNATURE_TEXTS: Readonly<Record<ShownTrace["actorSignature"], string>> = {
+const SIGNATURE_TEXTS: Readonly<Record<Trace["actor"]["actorSignature"], string>> = {
   pass: "signed by the actor",
   fail: "the actor's signature does not hold",
   not_checked: "not signed",
@@ -132,8 +135,8 @@ function isAct({ anchor }: ShownTrace): boolean {
 }
 
 function actText(trace: ShownTrace, names: Names): string {
-  const { anchor, actorSignature } = trace;
-  const signed = isAct(trace) ? `, ${SIGNATURE_TEXTS[actorSignature]}` : "";
+  const { anchor, actor } = trace;
+  const signed = isAct(trace) ? `, ${SIGNATURE_TEXTS[actor.actorSignature]}` : "";
   const kind = anchor.kind === "signed_event" ? "event" : anchor.kind.replace("_", " ");
   return `${named(anchor.anchorId, names, kind)}  ${anchor.acceptedAt}, sequence ${anchor.sequence}${signed}`;
 }
@@ -141,7 +144,7 @@ function actText(trace: ShownTrace, names: Names): string {
 /** The verdicts with their reasons, the boundary, and all that speaks against the record. */
 export function printFindings(printer: Printer, trace: ShownTrace, names: Names = NO_NAMES): void {
   if (isAct(trace)) {
-    printer.check(trace.isActorProven ? "pass" : "warn", "actor", actorText(trace));
+    printer.check(trace.actorProven ? "pass" : "warn", "actor", actorText(trace));
     printVerdict(printer, "at action", trace, "at_action", names);
     printVerdict(printer, "now", trace, "now", names);
   }
@@ -152,21 +155,23 @@ export function printFindings(printer: Printer, trace: ShownTrace, names: Names 
     printer.check(isTrusted ? "pass" : "fail", "root", text);
   }
   for (const revocation of trace.revocations) {
-    const { targetAnchorId, reason, authority, acceptedAt, sequence, isBeforeAction } = revocation;
-    const when = `${isBeforeAction ? "before" : "after"} ${isAct(trace) ? "the act" : "it"}`;
+    const { anchor, targetAnchorId, beforeAction } = revocation;
+    const { reason, authority, acceptedAt, sequence } = anchor;
+    const when = `${beforeAction ? "before" : "after"} ${isAct(trace) ? "the act" : "it"}`;
     const text = `${named(targetAnchorId, names)} by ${authority}, ${reason}, ${acceptedAt}, sequence ${sequence}`;
     printer.check("warn", "revoked", `${text}, ${when}`);
   }
-  if (trace.isSuspect) printer.check("warn", "suspect", "a revocation says that acts of that time are suspect");
+  if (trace.suspect) printer.check("warn", "suspect", "a revocation says that acts of that time are suspect");
   for (const { code, anchorId, detail } of trace.violations) {
     printer.check("fail", "violation", `${named(anchorId, names)}: ${detail} (${code})`);
   }
 }
 
-function actorText({ isActorProven, actorSignature, actor }: ShownTrace): string {
-  if (isActorProven) return "proven: signed with the key of the actor's claim";
+function actorText({ actorProven, actor }: ShownTrace): string {
+  const { actorSignature, claim } = actor;
+  if (actorProven) return "proven: signed with the key of the actor's claim";
   if (actorSignature === "fail") return "not proven: the signature is not the actor's";
-  if (actor === null && actorSignature === "pass") return "not proven: signed, and no claim says whose key that is";
+  if (claim === null && actorSignature === "pass") return "not proven: signed, and no claim says whose key that is";
   return "not proven: nobody has signed, so who acted is the word of whoever recorded it";
 }
 
@@ -178,15 +183,15 @@ function printVerdict(
   names: Names,
 ): void {
   const value = verdict === "at_action" ? trace.authorisedAtAction : trace.authorisedNow;
-  const { mark, text } = shownVerdict(value, trace.isActorProven);
+  const { mark, text } = shownVerdict(value, trace.actorProven);
   const reasons = trace.reasons.filter((reason) => reason.verdict === verdict).map((it) => reasonText(it, names));
   printer.check(mark, label, `${text}${reasons[0] === undefined ? "" : `, ${reasons[0]}`}`);
   for (const reason of reasons.slice(1)) printer.check(mark, "", reason);
 }
 
-function boundaryText({ scopeHash, granted, used, left, notBefore, expiresAt }: ShownBoundary): string {
+function boundaryText({ scopeHash, depth, window: { notBefore, expiresAt } }: NonNullable<Trace["boundary"]>): string {
   const from = notBefore === 0 ? "" : ` from ${new Date(notBefore).toISOString()}`;
   const until = expiresAt === 0 ? "" : ` until ${new Date(expiresAt).toISOString()}`;
   const window = from === "" && until === "" ? "at any time" : `${from}${until}`.trimStart();
-  return `scope ${short(scopeHash)}, ${window}, hops: ${granted} granted, ${used} used, ${left} left`;
+  return `scope ${short(scopeHash)}, ${window}, hops: ${depth.granted} granted, ${depth.used} used, ${depth.left} left`;
 }

@@ -1,27 +1,28 @@
 /** What an event says beside its hash: on what authority it is done, and whose signature it bears. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
-import { EMPTY_SEMANTIC_ANCHOR, LEAF_KIND, bytesToHex, eventActorPayload } from "@event-anchoring/protocol";
-import type { Leaf } from "@event-anchoring/protocol";
-import type { Fields } from "./answer-fields.ts";
+import { LEAF_KIND, bytesToHex, eventActorPayload } from "@event-anchoring/protocol";
+import type { Leaf, SemanticAnchor } from "@event-anchoring/protocol";
+import type { JsonBody } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "./cli-error.ts";
-import { draftOf, requestOf } from "./drafts/draft.ts";
-import { readDraftFields } from "./drafts/draft-fields.ts";
-import { semanticAnchorOf } from "./drafts/payload-of.ts";
-import { signedBy } from "./drafts/signed-by.ts";
+import { draftOf, prepare, requestOf, signedBy } from "./drafts/draft.ts";
 
 export interface Act {
   /** Wire fields, checked; null: no references. */
-  readonly semanticAnchor: Fields | null;
+  readonly references: JsonBody | null;
+  /** What they are in a leaf. */
+  readonly semanticAnchor: SemanticAnchor;
   /** Null: nobody signs. */
   readonly actor: Signer | null;
 }
 
 /** @param references wire fields as they were given @throws CliError `invalid_input` naming the field */
-export function actOf(references: Fields, actor: Signer | null): Act {
-  const asked = { origin_fingerprint: "0".repeat(64), event_hash: "0".repeat(64), semantic_anchor: references };
-  const { semantic_anchor: semanticAnchor } = readDraftFields("event", asked);
-  return { semanticAnchor: (semanticAnchor ?? null) as Fields | null, actor };
+export function actOf(references: Readonly<Record<string, unknown>>, actor: Signer | null): Act {
+  const zeros = "0".repeat(64);
+  const asked = { origin_fingerprint: zeros, event_hash: zeros, semantic_anchor: references };
+  const { fields, unsigned } = prepare("event", asked);
+  const { semanticAnchor } = fields;
+  return { references: (unsigned["semantic_anchor"] ?? null) as JsonBody | null, semanticAnchor, actor };
 }
 
 export interface EventToAnchor {
@@ -32,11 +33,11 @@ export interface EventToAnchor {
 }
 
 /** The body that is sent, signed if somebody signs. */
-export function eventBody({ semanticAnchor, actor }: Act, event: EventToAnchor): Fields {
+export function eventBody({ references, actor }: Act, event: EventToAnchor): JsonBody {
   const draft = draftOf("event", {
     origin_fingerprint: event.originFingerprint,
     event_hash: event.eventHash,
-    semantic_anchor: semanticAnchor,
+    semantic_anchor: references,
     client_event_id: event.clientEventId,
     ...(actor === null ? {} : { actor_public_key: bytesToHex(actor.publicKey) }),
   });
@@ -51,9 +52,8 @@ export function eventBody({ semanticAnchor, actor }: Act, event: EventToAnchor):
 export function assertRecorded({ semanticAnchor, actor }: Act, leaf: Leaf | null): void {
   if (leaf === null || (leaf.kind !== LEAF_KIND.event && leaf.kind !== LEAF_KIND.signedEvent))
     throw differs("an event");
-  const wanted = semanticAnchor === null ? EMPTY_SEMANTIC_ANCHOR : semanticAnchorOf(semanticAnchor);
   const isSame = (["irisRef", "scrollRef", "grantRef", "bondRef", "yieldRef", "eventDataHash"] as const).every(
-    (name) => bytesToHex(leaf.semanticAnchor[name]) === bytesToHex(wanted[name]),
+    (name) => bytesToHex(leaf.semanticAnchor[name]) === bytesToHex(semanticAnchor[name]),
   );
   if (!isSame) throw differs("with these references");
   if (actor === null) return;
@@ -70,9 +70,9 @@ function differs(what: string): CliError {
 }
 
 /** For --json and reports. */
-export function actJson({ semanticAnchor, actor }: Act): {
-  readonly semantic_anchor: Fields | null;
+export function actJson({ references, actor }: Act): {
+  readonly semantic_anchor: JsonBody | null;
   readonly actor_public_key: string | null;
 } {
-  return { semantic_anchor: semanticAnchor, actor_public_key: actor === null ? null : bytesToHex(actor.publicKey) };
+  return { semantic_anchor: references, actor_public_key: actor === null ? null : bytesToHex(actor.publicKey) };
 }

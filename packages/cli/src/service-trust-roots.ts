@@ -1,47 +1,25 @@
-import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex, verifyTrustRootChain } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
-import { countAt, listAt, textAt } from "./answer-fields.ts";
+import { VerificationError, extendTrustRoot, readers } from "@event-anchoring/sdk";
+import type { TrustRootChain } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "./cli-error.ts";
-import { expectStatus } from "./service.ts";
 import type { Service } from "./service.ts";
 
-export interface ServiceTrustRoots {
-  /** From the pin that is held to the newest version of the service. */
-  readonly chain: TrustRootChain;
-  /** Signed documents, oldest first. */
-  readonly documents: readonly string[];
-}
+const readDocuments = readers.record({ chain: readers.listOf(readers.record({ document: readers.text })) });
 
 /**
  * The service's trust roots, held against the one that is trusted here: they begin with it and may go on.
+ * @returns from the pin that is held to the newest version of the service
  * @throws CliError `invalid`: they are of another cluster, or older than what is held
  */
-export async function fetchTrustRoots(service: Service, held: TrustRootChain): Promise<ServiceTrustRoots> {
-  const { body } = expectStatus(await service.ask({ method: "GET", path: "/v1/trust-root" }), 200);
-  const versions = listAt(body, "chain", (item) => ({
-    version: countAt(item, "version"),
-    document: textAt(item, "document"),
-  }));
-  const [first] = held.versions;
-  const pinnedRootThk = first?.rootThk ?? held.newest.rootThk;
-  const start = first?.trustRoot.version ?? 1;
-  const documents = versions.filter(({ version }) => version >= start).map(({ document }) => document);
-  const verification = verifyTrustRootChain({ documents, pinnedRootThk }, nodeCrypto);
-  if (verification.result === "refused") {
-    const message = `the service's trust roots do not follow from the one held here: ${verification.detail}`;
-    throw new CliError(EXIT.invalid, verification.code, `${message} (${verification.code})`);
+export async function fetchTrustRoots(service: Service, held: TrustRootChain): Promise<TrustRootChain> {
+  const { chain } = await service.read({ path: "/v1/trust-root" }, readDocuments);
+  try {
+    return extendTrustRoot(held, chain);
+  } catch (error) {
+    throw error instanceof VerificationError ? foreignTrustRoots(error) : error;
   }
-  const { chain } = verification;
-  const heldVersion = held.newest.trustRoot.version;
-  const same = chain.versions.find(({ trustRoot }) => trustRoot.version === heldVersion);
-  if (same === undefined) throw new CliError(EXIT.invalid, "rollback", `the service has no trust root ${heldVersion}`);
-  if (bytesToHex(same.rootThk) !== bytesToHex(held.newest.rootThk)) {
-    throw new CliError(
-      EXIT.invalid,
-      "fork",
-      `the service has another trust root ${heldVersion} than the one held here`,
-    );
-  }
-  return { chain, documents };
+}
+
+export function foreignTrustRoots({ code, message }: VerificationError): CliError {
+  const text = `the service's trust roots do not follow from the one held here: ${message} (${code})`;
+  return new CliError(EXIT.invalid, code, text);
 }

@@ -3,19 +3,26 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { bytesToHex, formatProof, hexToBytes } from "@event-anchoring/protocol";
 import type { ReceiptExpectation, StatedReceipt } from "@event-anchoring/protocol";
-import { countAt, fieldsAt, hashAt } from "./answer-fields.ts";
+import { PreparedClaimAnchor, PreparedGrantAnchor, PreparedRevocation, readers } from "@event-anchoring/sdk";
+import type { JsonBody } from "@event-anchoring/sdk";
 import { checkReceipt, isProved, parseStated } from "./check-receipt.ts";
 import type { CheckedReceipt, TrustOptions } from "./check-receipt.ts";
 import { CliError, EXIT } from "./cli-error.ts";
 import { isoMs, printSteps } from "./describe-receipt.ts";
-import { formatDraft, requestOf } from "./drafts/draft.ts";
+import { fieldsOf, formatDraft, requestOf } from "./drafts/draft.ts";
 import type { Draft } from "./drafts/draft.ts";
-import { payloadOf } from "./drafts/payload-of.ts";
-import { isRecord } from "./nearest-cluster.ts";
 import type { Printer } from "./printer.ts";
 import { assertWritable, writeWhole } from "./read-input.ts";
 import { expectStatus } from "./service.ts";
 import type { Answer, Service } from "./service.ts";
+
+const { count, flag, hex32, object, optional, record } = readers;
+/** An answer to a write; the receipt is judged by what verifies it. */
+const readRecorded = record({
+  anchor: record({ anchorId: hex32, sequence: count }),
+  receipt: optional(object),
+  replayed: optional(flag),
+});
 
 export interface Submitted {
   readonly anchorId: string;
@@ -44,34 +51,34 @@ const AGAIN: Readonly<Record<Draft["kind"], string>> = {
 };
 
 /** What the receipt's leaf must hold: the event hash, or the bytes that its first party has signed. */
-function expectationOf(draft: Draft): ReceiptExpectation {
-  const { kind, fields } = draft;
-  if (kind === "claim") return { payload: payloadOf(draft, "subject") };
-  if (kind === "grant") return { payload: payloadOf(draft, "grantor") };
-  if (kind === "revocation") return { payload: payloadOf(draft, "revoker") };
-  if (fields["actor_signature"] !== undefined) return { payload: payloadOf(draft, "actor") };
-  return { eventHash: hexToBytes(hashAt(fields, "event_hash"), 32) };
+function expectationOf({ prepared }: Draft): ReceiptExpectation {
+  if (prepared instanceof PreparedClaimAnchor) return { payload: prepared.subjectPayload.bytes };
+  if (prepared instanceof PreparedGrantAnchor) return { payload: prepared.grantorPayload.bytes };
+  if (prepared instanceof PreparedRevocation) return { payload: prepared.revokerPayload.bytes };
+  const { actorPublicKey, eventHash } = prepared.fields;
+  return actorPublicKey === null ? { eventHash } : { payload: prepared.actorPayload.bytes };
 }
 
 /** @throws CliError `refused`, `outcome_unknown`, or `invalid` for a receipt that does not verify */
 export async function submitDraft(draft: Draft, service: Service, trust: TrustOptions): Promise<Submitted> {
   const { path, body } = requestOf(draft);
   const answer = await write(service, path, body, AGAIN[draft.kind]);
-  const anchor = fieldsAt(answer.body, "anchor");
-  const anchorId = hashAt(anchor, "anchor_id");
-  const stated = await receiptOf(service, answer, anchorId);
+  const { anchor, receipt, replayed } = answer.read(readRecorded);
+  const { anchorId, sequence } = anchor;
+  // While the record is committed and not yet certified, its receipt is made later.
+  const stated = receipt === null ? await fetchReceipt(service, anchorId) : parseStated(receipt);
   const expect = { ...expectationOf(draft), anchorId: hexToBytes(anchorId, 32) };
   return {
     anchorId,
-    sequence: countAt(anchor, "sequence"),
-    isReplayed: answer.body.replayed === true,
+    sequence,
+    isReplayed: replayed === true,
     apiUrl: answer.apiUrl,
     stated,
     checked: checkReceipt(stated, expect, trust),
   };
 }
 
-async function write(service: Service, path: string, body: object, again: string): Promise<Answer> {
+async function write(service: Service, path: string, body: JsonBody, again: string): Promise<Answer> {
   try {
     return expectStatus(await service.ask({ method: "POST", path, body }), 200, 201, 202);
   } catch (error) {
@@ -81,18 +88,10 @@ async function write(service: Service, path: string, body: object, again: string
   }
 }
 
-/** The receipt in the answer or, while the record is committed and not yet certified, the one that is made later. */
-async function receiptOf(service: Service, answer: Answer, anchorId: string): Promise<StatedReceipt> {
-  const { receipt } = answer.body;
-  if (isRecord(receipt)) return parseStated(receipt);
-  return fetchReceipt(service, anchorId);
-}
-
 /** The receipt of now. @throws CliError `not_certified_yet` while there is none */
 export async function fetchReceipt(service: Service, anchorId: string): Promise<StatedReceipt> {
   try {
-    const path = `/v1/event-anchors/${anchorId}/receipt`;
-    return parseStated(expectStatus(await service.ask({ method: "GET", path }), 200).body);
+    return parseStated(await service.read({ path: `/v1/event-anchors/${anchorId}/receipt` }, object));
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
     const message = `${error.message}\nNo receipt of ${anchorId} could be had: it may not be certified yet. Ask again.`;
@@ -124,9 +123,10 @@ export async function submitAndPrint(
 }
 
 /** What the leaf was compared with. */
-function contentOf({ kind, fields }: Draft): string {
-  const isHashAlone = kind === "event" && fields["actor_signature"] === undefined;
-  return isHashAlone ? "the event hash of this request" : "what this request says, as it was signed";
+function contentOf(draft: Draft): string {
+  return "eventHash" in expectationOf(draft)
+    ? "the event hash of this request"
+    : "what this request says, as it was signed";
 }
 
 /** A request whose outcome is unknown is kept, so that exactly the same one can be sent again. */
@@ -151,7 +151,10 @@ async function submitOrKeep(
 
 /** Where a signed request is kept that has no file of its own. */
 export function draftPathOf(draft: Draft, workingDir: string): string {
-  const digest = createHash("sha256").update(JSON.stringify(draft.fields)).digest("hex").slice(0, 12);
+  const digest = createHash("sha256")
+    .update(JSON.stringify(fieldsOf(draft)))
+    .digest("hex")
+    .slice(0, 12);
   return join(workingDir, `anchorctl-${draft.kind}-${digest}.json`);
 }
 

@@ -1,175 +1,113 @@
 /** The parts of GET /v1/event-anchors/{anchor_id}/trace that are shown to a person. docs/PROTOCOL.md, "Tracing". */
-import {
-  countAt,
-  countOrNullAt,
-  fieldsAt,
-  fieldsOrNullAt,
-  flagAt,
-  listAt,
-  textAt,
-  textOrNullAt,
-  wordAt,
-} from "./answer-fields.ts";
-import type { Fields } from "./answer-fields.ts";
-import { CliError, EXIT } from "./cli-error.ts";
+import { readers } from "@event-anchoring/sdk";
+import type {
+  AnchorHeader,
+  AsOfAnswer,
+  DelegationHop,
+  Reader,
+  Trace,
+  TraceReason,
+  Verdict,
+} from "@event-anchoring/sdk";
 
-export type Verdict = boolean | "unknown";
+const { count, flag, hex32, listOf, nullable, oneOf, optional, record, text } = readers;
 
-/** A record as the trace shows it; hex in lower case. */
-export interface ShownRecord {
-  readonly anchorId: string;
+/** A record as the trace shows it. */
+export interface ShownRecord extends Pick<AnchorHeader, "anchorId" | "sequence" | "acceptedAt"> {
   readonly kind: string;
-  readonly sequence: number;
-  readonly acceptedAt: string;
   /** Of claims and grants. */
   readonly state: string | null;
 }
 
-export interface ShownHop {
-  readonly grant: ShownRecord;
-  /** How many further hops the grant allowed below itself. */
-  readonly delegationDepth: number;
+export interface ShownHop extends Pick<DelegationHop, "witnessPublicKey" | "witnessIsGrantee"> {
+  readonly grant: ShownRecord & { readonly delegationDepth: number };
   readonly grantorClaim: ShownRecord;
   readonly granteeClaim: ShownRecord;
-  readonly witnessPublicKey: string;
-  readonly isWitnessGrantee: boolean;
 }
 
-export interface ShownReason {
-  readonly verdict: "at_action" | "now";
-  readonly code: string;
-  readonly anchorId: string | null;
-  readonly sequence: number | null;
-}
+type Boundary = NonNullable<Trace["boundary"]>;
 
-export interface ShownBoundary {
-  readonly scopeHash: string;
-  readonly granted: number;
-  readonly used: number;
-  readonly left: number;
-  /** Unix milliseconds, 0 = not bounded. */
-  readonly notBefore: number;
-  readonly expiresAt: number;
-}
-
-export interface ShownRevocation {
-  readonly sequence: number;
-  readonly acceptedAt: string;
+interface ShownRevocation {
+  readonly anchor: Omit<ShownRecord, "kind" | "state"> & { readonly reason: string; readonly authority: string };
   readonly targetAnchorId: string;
-  readonly reason: string;
-  readonly authority: string;
-  readonly isBeforeAction: boolean;
+  readonly beforeAction: boolean;
 }
 
-export interface ShownTrace {
+export interface ShownTrace extends Pick<
+  Trace,
+  | "actorProven"
+  | "authorisedAtAction"
+  | "authorisedNow"
+  | "suspect"
+  | "reasons"
+  | "delegationOmitted"
+  | "boundary"
+  | "rootAuthority"
+  | "violations"
+> {
   readonly anchor: ShownRecord;
-  /** The subject of the actor's claim has signed. */
-  readonly isActorProven: boolean;
-  readonly authorisedAtAction: Verdict;
-  readonly authorisedNow: Verdict;
-  readonly isSuspect: boolean;
-  readonly reasons: readonly ShownReason[];
-  readonly actor: ShownRecord | null;
-  readonly actorSignature: "pass" | "fail" | "not_checked";
+  readonly actor: Pick<Trace["actor"], "actorSignature"> & {
+    readonly claim: ShownRecord | null;
+    readonly state: string | null;
+  };
   /** From the grant that the event names to the root grant. */
   readonly delegation: readonly ShownHop[];
-  /** Hops towards the root that the answer leaves out. */
-  readonly delegationOmitted: number;
-  readonly boundary: ShownBoundary | null;
-  readonly rootAuthority: string;
   readonly revocations: readonly ShownRevocation[];
-  readonly violations: readonly { readonly code: string; readonly anchorId: string; readonly detail: string }[];
-  /** Position that `now` means. */
-  readonly asOf: { readonly sequence: number | null; readonly time: string };
+  readonly asOf: Pick<AsOfAnswer, "sequence" | "time">;
 }
 
-/** @throws CliError `answer_malformed` */
-export function readTrace(body: Fields): ShownTrace {
-  const actor = fieldsAt(body, "actor");
-  const claim = fieldsOrNullAt(actor, "claim");
-  const asOf = fieldsAt(body, "as_of");
-  return {
-    anchor: readRecord(fieldsAt(body, "anchor")),
-    isActorProven: flagAt(body, "actor_proven"),
-    authorisedAtAction: verdictAt(body, "authorised_at_action"),
-    authorisedNow: verdictAt(body, "authorised_now"),
-    isSuspect: flagAt(body, "suspect"),
-    reasons: listAt(body, "reasons", readReason),
-    actor: claim === null ? null : { ...readRecord(claim), state: textOrNullAt(actor, "state") },
-    actorSignature: wordAt(actor, "actor_signature", ["pass", "fail", "not_checked"]),
-    delegation: listAt(body, "delegation", readHop),
-    delegationOmitted: countAt(body, "delegation_omitted"),
-    boundary: readBoundary(fieldsOrNullAt(body, "boundary")),
-    rootAuthority: textAt(body, "root_authority"),
-    revocations: listAt(body, "revocations", readRevocation),
-    violations: listAt(body, "violations", (item) => ({
-      code: textAt(item, "code"),
-      anchorId: textAt(item, "anchor_id"),
-      detail: textAt(item, "detail"),
-    })),
-    asOf: { sequence: countOrNullAt(asOf, "sequence"), time: textAt(asOf, "time") },
-  };
-}
+const PLACE = { anchorId: hex32, sequence: count, acceptedAt: text } as const;
+const RECORD = { ...PLACE, kind: text, state: optional(text) } as const;
 
-function verdictAt(body: Fields, name: string): Verdict {
-  const value = body[name];
-  if (value === true || value === false || value === "unknown") return value;
-  throw new CliError(EXIT.unavailable, "answer_malformed", `the service's answer has no verdict at ${name}`);
-}
+const readRecord = record<ShownRecord>(RECORD);
+const readVerdict: Reader<Verdict> = (value, path) => (value === "unknown" ? value : flag(value, path));
+const readResult = oneOf(["pass", "fail", "not_checked"]);
 
-function readRecord(anchor: Fields): ShownRecord {
-  return {
-    anchorId: textAt(anchor, "anchor_id"),
-    kind: textAt(anchor, "kind"),
-    sequence: countAt(anchor, "sequence"),
-    acceptedAt: textAt(anchor, "accepted_at"),
-    state: textOrNullAt(anchor, "state"),
-  };
-}
-
-function readReason(reason: Fields): ShownReason {
-  return {
-    verdict: wordAt(reason, "verdict", ["at_action", "now"]),
-    code: textAt(reason, "code"),
-    anchorId: textOrNullAt(reason, "anchor_id"),
-    sequence: countOrNullAt(reason, "sequence"),
-  };
-}
-
-function readHop(hop: Fields): ShownHop {
-  const grant = fieldsAt(hop, "grant");
-  return {
-    grant: readRecord(grant),
-    delegationDepth: countAt(grant, "delegation_depth"),
-    grantorClaim: readRecord(fieldsAt(hop, "grantor_claim")),
-    granteeClaim: readRecord(fieldsAt(hop, "grantee_claim")),
-    witnessPublicKey: textAt(hop, "witness_public_key"),
-    isWitnessGrantee: flagAt(hop, "witness_is_grantee"),
-  };
-}
-
-function readBoundary(boundary: Fields | null): ShownBoundary | null {
-  if (boundary === null) return null;
-  const depth = fieldsAt(boundary, "depth");
-  const window = fieldsAt(boundary, "window");
-  return {
-    scopeHash: textAt(boundary, "scope_hash"),
-    granted: countAt(depth, "granted"),
-    used: countAt(depth, "used"),
-    left: countAt(depth, "left"),
-    notBefore: countAt(window, "not_before"),
-    expiresAt: countAt(window, "expires_at"),
-  };
-}
-
-function readRevocation(item: Fields): ShownRevocation {
-  const anchor = fieldsAt(item, "anchor");
-  return {
-    sequence: countAt(anchor, "sequence"),
-    acceptedAt: textAt(anchor, "accepted_at"),
-    targetAnchorId: textAt(item, "target_anchor_id"),
-    reason: textAt(anchor, "reason"),
-    authority: textAt(anchor, "authority"),
-    isBeforeAction: flagAt(item, "before_action"),
-  };
-}
+/** Of the whole answer. @throws UnexpectedAnswer */
+export const readTrace = record<ShownTrace>({
+  anchor: readRecord,
+  actorProven: flag,
+  authorisedAtAction: readVerdict,
+  authorisedNow: readVerdict,
+  suspect: flag,
+  reasons: listOf(
+    record<TraceReason>({
+      verdict: oneOf(["at_action", "now"]),
+      code: text,
+      anchorId: optional(hex32),
+      sequence: optional(count),
+    }),
+  ),
+  actor: record<ShownTrace["actor"]>({
+    claim: optional(readRecord),
+    state: optional(text),
+    actorSignature: readResult,
+  }),
+  delegation: listOf(
+    record<ShownHop>({
+      grant: record<ShownHop["grant"]>({ ...RECORD, delegationDepth: count }),
+      grantorClaim: readRecord,
+      granteeClaim: readRecord,
+      witnessPublicKey: hex32,
+      witnessIsGrantee: flag,
+    }),
+  ),
+  delegationOmitted: count,
+  boundary: nullable(
+    record<Boundary>({
+      scopeHash: hex32,
+      depth: record<Boundary["depth"]>({ granted: count, used: count, left: count }),
+      window: record<Boundary["window"]>({ notBefore: count, expiresAt: count }),
+    }),
+  ),
+  rootAuthority: readResult,
+  revocations: listOf(
+    record<ShownRevocation>({
+      anchor: record<ShownRevocation["anchor"]>({ ...PLACE, reason: text, authority: text }),
+      targetAnchorId: hex32,
+      beforeAction: flag,
+    }),
+  ),
+  violations: listOf(record<Trace["violations"][number]>({ code: text, anchorId: hex32, detail: text })),
+  asOf: record<ShownTrace["asOf"]>({ sequence: optional(count), time: text }),
+});

@@ -1,12 +1,17 @@
 /** A trace comes in pages of hops; people and bundles want the whole chain. */
-import { textOrNullAt } from "./answer-fields.ts";
-import type { Fields } from "./answer-fields.ts";
+import { readers } from "@event-anchoring/sdk";
+import type { RawRequest } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "./cli-error.ts";
 import { expectStatus } from "./service.ts";
-import type { Service } from "./service.ts";
+import type { Answer, Service } from "./service.ts";
 
 /** Ten are enough for all that a service shows. */
 const PAGES_MAX = 100;
+
+const readPage = readers.record({
+  delegation: readers.listOf<unknown>((hop) => hop),
+  delegationNextCursor: readers.optional(readers.text),
+});
 
 /**
  * The answer to a trace with the hops of all its pages, as if it were one.
@@ -15,19 +20,17 @@ const PAGES_MAX = 100;
 export async function askWholeTrace(
   service: Service,
   anchorId: string,
-  query = new URLSearchParams(),
-): Promise<Fields> {
+  query: NonNullable<RawRequest["query"]> = {},
+): Promise<Answer> {
   const path = `/v1/event-anchors/${anchorId}/trace`;
   const hops: unknown[] = [];
-  const asked = new URLSearchParams(query);
+  let cursor: string | null = null;
   for (let page = 0; page < PAGES_MAX; page++) {
-    const suffix = asked.size === 0 ? "" : `?${asked.toString()}`;
-    const { body } = expectStatus(await service.ask({ method: "GET", path: path + suffix }), 200);
-    if (!Array.isArray(body["delegation"])) break;
-    hops.push(...(body["delegation"] as readonly unknown[]));
-    const next = textOrNullAt(body, "delegation_next_cursor");
-    if (next === null) return { ...body, delegation: hops, delegation_next_cursor: null };
-    asked.set("delegation_cursor", next);
+    const answer = expectStatus(await service.ask({ path, query: { ...query, delegation_cursor: cursor } }), 200);
+    const { delegation, delegationNextCursor } = answer.read(readPage);
+    hops.push(...delegation);
+    if (delegationNextCursor === null) return answer.with({ delegation: hops, delegation_next_cursor: null });
+    cursor = delegationNextCursor;
   }
   throw new CliError(EXIT.unavailable, "answer_malformed", "the service's answer has no end of its delegation");
 }

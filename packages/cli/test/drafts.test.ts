@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { draftOf, formatDraft, nextSignature, parseDraft, requestOf, withSignature } from "../src/drafts/draft.ts";
-import type { DraftKind } from "../src/drafts/draft-fields.ts";
+import type { DraftKind } from "../src/drafts/draft.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -4,13 +4,13 @@ import type { Bundle, BundleJson, OriginPart } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { countAt, fieldsAt, hashAt, textOrNullAt } from "../answer-fields.ts";
-import type { Fields } from "../answer-fields.ts";
+import { readers } from "@event-anchoring/sdk";
+import type { Reader } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { Progress } from "../progress.ts";
 import { fetchTrustRoots } from "../service-trust-roots.ts";
 import { expectStatus } from "../service.ts";
-import type { Service } from "../service.ts";
+import type { Answer, Service } from "../service.ts";
 import { askWholeTrace } from "../whole-trace.ts";
 import { LogReader } from "./log-reader.ts";
 import { readWanted } from "./read-wanted.ts";
@@ -24,6 +24,27 @@ export interface CollectOptions {
   readonly held: TrustRootChain;
 }
 
+const { count, hex32, listOf, optional, record } = readers;
+const readPosition = record({ asOf: record({ sequence: count, timeMs: count }) });
+const readHops = record({
+  delegation: listOf(record({ grant: record({ parentGrantRef: optional(hex32) }) })),
+  delegationOmitted: count,
+});
+const readPlace = record({ originFingerprint: hex32, depth: count });
+
+/** A hop that the trace leaves out. */
+interface Omitted {
+  readonly parentGrantRef: string | null;
+  readonly grantorClaimRef: string;
+  readonly granteeClaimRef: string;
+}
+
+const readOmitted = record<Omitted>({
+  parentGrantRef: optional(hex32),
+  grantorClaimRef: hex32,
+  granteeClaimRef: hex32,
+});
+
 /** What is fetched of one origin. */
 interface Part {
   readonly reader: LogReader;
@@ -35,61 +56,61 @@ interface Part {
 export async function collectBundle(options: CollectOptions, service: Service, progress: Progress): Promise<Bundle> {
   const { anchorId, held } = options;
   const first = await traceOf(service, anchorId, null);
-  const wanted = readWanted(first);
+  const wanted = first.read(readWanted);
   const ids = new Set([...wanted.anchorIds, ...(await omittedOf(service, first))]);
   for (const { entityFingerprint, attributeType } of wanted.pairs) {
     const newest = await newestClaimOf(service, entityFingerprint, attributeType);
     if (newest !== null) ids.add(newest);
   }
-  const { chain } = await fetchTrustRoots(service, held);
+  const chain = await fetchTrustRoots(service, held);
   const origins = chain.newest.trustRoot.origins.map(({ originFingerprint }) => bytesToHex(originFingerprint));
   const parts = await partsOf(options, service, origins, wanted.after, progress);
   for (const id of ids) await addSingle(service, parts, id);
   const stated = await statedAt(service, anchorId, first, wanted.after, parts);
-  const asOf = fieldsAt(stated, "as_of");
+  const { asOf } = stated.read(readPosition);
   // Last, so that no version is missing that a leaf names.
-  const { documents } = await fetchTrustRoots(service, held);
+  const { versions } = await fetchTrustRoots(service, held);
   return assembleBundle(
     {
       subject: toAnchorId(hexToBytes(anchorId, 32)),
-      asOf: { sequence: countAt(asOf, "sequence"), timeMs: countAt(asOf, "time_ms") },
-      trustRoots: documents,
+      asOf,
+      trustRoots: versions.map(({ note }) => note),
       origins: await Promise.all(parts.map(originPartOf)),
       // It came out of JSON.parse.
-      stated: stated as BundleJson,
+      stated: stated.body as BundleJson,
     },
     nodeCrypto.sha256,
   );
 }
 
-async function traceOf(service: Service, anchorId: string, asOf: number | null): Promise<Fields> {
-  return askWholeTrace(service, anchorId, new URLSearchParams(asOf === null ? {} : { as_of: String(asOf) }));
+async function traceOf(service: Service, anchorId: string, asOf: number | null): Promise<Answer> {
+  return askWholeTrace(service, anchorId, { as_of: asOf });
 }
 
 /** Ids of the hops that a long delegation leaves out, and of their claims. */
-async function omittedOf(service: Service, trace: Fields): Promise<readonly string[]> {
-  const hops: readonly unknown[] = Array.isArray(trace["delegation"]) ? trace["delegation"] : [];
-  if (countAt(trace, "delegation_omitted") === 0) return [];
+async function omittedOf(service: Service, trace: Answer): Promise<readonly string[]> {
+  const { delegation, delegationOmitted } = trace.read(readHops);
+  if (delegationOmitted === 0) return [];
   const ids: string[] = [];
-  let parent = textOrNullAt(fieldsAt(fieldsAt({ last: hops.at(-1) }, "last"), "grant"), "parent_grant_ref");
+  let parent = delegation.at(-1)?.grant.parentGrantRef ?? null;
   while (parent !== null) {
-    const grant = await anchorOf(service, parent);
-    ids.push(parent, hashAt(grant, "grantor_claim_ref"), hashAt(grant, "grantee_claim_ref"));
-    parent = textOrNullAt(grant, "parent_grant_ref");
+    const grant: Omitted = await anchorOf(service, parent, readOmitted);
+    ids.push(parent, grant.grantorClaimRef, grant.granteeClaimRef);
+    parent = grant.parentGrantRef;
   }
   return ids;
 }
 
-async function anchorOf(service: Service, anchorId: string): Promise<Fields> {
+async function anchorOf<Anchor>(service: Service, anchorId: string, reader: Reader<Anchor>): Promise<Anchor> {
   const path = `/v1/event-anchors/${anchorId}`;
-  return fieldsAt(expectStatus(await service.ask({ method: "GET", path }), 200).body, "anchor");
+  return (await service.read({ path }, record<{ readonly anchor: Anchor }>({ anchor: reader }))).anchor;
 }
 
 async function newestClaimOf(service: Service, entity: string, attributeType: number): Promise<string | null> {
-  const query = new URLSearchParams({ entity_fingerprint: entity, attribute_type: String(attributeType) });
-  const answer = await service.ask({ method: "GET", path: `/v1/claim-anchors?${query.toString()}` });
-  if (answer.status === 404) return textOrNullAt(answer.body, "anchor_id");
-  return hashAt(fieldsAt(expectStatus(answer, 200).body, "anchor"), "anchor_id");
+  const query = { entity_fingerprint: entity, attribute_type: attributeType };
+  const answer = await service.ask({ path: "/v1/claim-anchors", query });
+  if (answer.status === 404) return answer.read(record({ anchorId: optional(hex32) })).anchorId;
+  return expectStatus(answer, 200).read(record({ anchor: record({ anchorId: hex32 }) })).anchor.anchorId;
 }
 
 async function partsOf(
@@ -125,10 +146,8 @@ async function partsOf(
 
 /** A leaf that no range holds. */
 async function addSingle(service: Service, parts: readonly Part[], anchorId: string): Promise<void> {
-  const anchor = await anchorOf(service, anchorId);
-  const origin = hashAt(anchor, "origin_fingerprint");
-  const depth = countAt(anchor, "depth");
-  const part = parts.find(({ reader }) => reader.originFingerprint === origin);
+  const { originFingerprint, depth } = await anchorOf(service, anchorId, readPlace);
+  const part = parts.find(({ reader }) => reader.originFingerprint === originFingerprint);
   if (part === undefined || depth >= part.reader.treeSize) {
     const message = `${anchorId} is not certified yet, or in an origin without a checkpoint: ask again`;
     throw new CliError(EXIT.unavailable, "not_certified_yet", message);
@@ -141,15 +160,15 @@ async function addSingle(service: Service, parts: readonly Part[], anchorId: str
 async function statedAt(
   service: Service,
   anchorId: string,
-  first: Fields,
+  first: Answer,
   after: number | null,
   parts: readonly Part[],
-): Promise<Fields> {
+): Promise<Answer> {
   if (after === null || parts.every(({ range }) => range === null)) return first;
   const leaves = parts.flatMap(({ range, singles }) => [...(range?.leaves ?? []), ...singles.values()]);
   const sequence = completeUpTo(after, leaves);
-  const subject = countAt(fieldsAt(first, "anchor"), "sequence");
-  return sequence < subject ? first : traceOf(service, anchorId, sequence);
+  const { anchor } = first.read(record({ anchor: record({ sequence: count }) }));
+  return sequence < anchor.sequence ? first : traceOf(service, anchorId, sequence);
 }
 
 async function originPartOf({ reader, range, singles }: Part): Promise<OriginPart> {

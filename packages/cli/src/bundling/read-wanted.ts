@@ -1,42 +1,47 @@
 /** What a bundle has to hold, from the service's trace: the pure half is the ledger's. */
 import { wantedOfTrace } from "@event-anchoring/ledger";
 import type { TracedAnchor, WantedOfTrace } from "@event-anchoring/ledger";
-import { countAt, fieldsAt, fieldsOrNullAt, flagAt, hashAt, listAt, textAt } from "../answer-fields.ts";
-import type { Fields } from "../answer-fields.ts";
+import { readers } from "@event-anchoring/sdk";
+import type { Reader } from "@event-anchoring/sdk";
 
-/** @throws CliError `answer_malformed` */
-export function readWanted(trace: Fields): WantedOfTrace {
-  const claim = fieldsOrNullAt(fieldsAt(trace, "actor"), "claim");
+const { count, flag, hex32, listOf, listOrNone, nullable, record, text } = readers;
+
+const readPlace = record({ anchorId: hex32, kind: text, sequence: count });
+const readClaim = record({ entityFingerprint: hex32, attributeType: count });
+const readRevocation = record({ targetAnchorId: hex32 });
+
+/** By its wire names, as the ledger takes it. */
+const tracedAnchor: Reader<TracedAnchor> = (value, path) => {
+  const { anchorId, kind, sequence } = readPlace(value, path);
+  const place = { anchor_id: anchorId, kind, sequence };
+  if (kind === "claim") {
+    const { entityFingerprint, attributeType } = readClaim(value, path);
+    return { ...place, entity_fingerprint: entityFingerprint, attribute_type: attributeType };
+  }
+  if (kind === "revocation") return { ...place, target_anchor_id: readRevocation(value, path).targetAnchorId };
+  return place;
+};
+
+const readTrace = record({
+  anchor: tracedAnchor,
+  actor: record({ claim: nullable(tracedAnchor) }),
+  delegation: listOf(record({ grant: tracedAnchor, grantorClaim: tracedAnchor, granteeClaim: tracedAnchor })),
+  revocations: listOf(record({ anchor: tracedAnchor })),
+  references: listOf(record({ field: text, anchorId: hex32, exists: flag })),
+  lineageClaims: listOrNone(tracedAnchor),
+});
+
+/** @throws UnexpectedAnswer */
+export const readWanted: Reader<WantedOfTrace> = (value, path) => {
+  const { delegation, references, lineageClaims, ...trace } = readTrace(value, path);
   const wanted = wantedOfTrace({
-    anchor: tracedAnchor(fieldsAt(trace, "anchor")),
-    actor: { claim: claim === null ? null : tracedAnchor(claim) },
-    delegation: listAt(trace, "delegation", (hop) => ({
-      grant: tracedAnchor(fieldsAt(hop, "grant")),
-      grantor_claim: tracedAnchor(fieldsAt(hop, "grantor_claim")),
-      grantee_claim: tracedAnchor(fieldsAt(hop, "grantee_claim")),
-    })),
-    revocations: listAt(trace, "revocations", (item) => ({ anchor: tracedAnchor(fieldsAt(item, "anchor")) })),
-    references: listAt(trace, "references", (item) => ({
-      field: textAt(item, "field"),
-      anchor_id: hashAt(item, "anchor_id"),
-      exists: flagAt(item, "exists"),
-    })),
+    ...trace,
+    delegation: delegation.map(({ grant, grantorClaim, granteeClaim }) => {
+      return { grant, grantor_claim: grantorClaim, grantee_claim: granteeClaim };
+    }),
+    references: references.map(({ field, anchorId, exists }) => ({ field, anchor_id: anchorId, exists })),
   });
   // The newest claims of lineages that went on: the service has judged by them, and so will whoever verifies.
-  const judged = trace["lineage_claims"] === undefined ? [] : listAt(trace, "lineage_claims", tracedAnchor);
-  const anchorIds = [...new Set([...wanted.anchorIds, ...judged.map(({ anchor_id: id }) => id)])];
+  const anchorIds = [...new Set([...wanted.anchorIds, ...lineageClaims.map(({ anchor_id: id }) => id)])];
   return { ...wanted, anchorIds };
-}
-
-function tracedAnchor(anchor: Fields): TracedAnchor {
-  const kind = textAt(anchor, "kind");
-  return {
-    anchor_id: hashAt(anchor, "anchor_id"),
-    kind,
-    sequence: countAt(anchor, "sequence"),
-    ...(kind === "claim"
-      ? { entity_fingerprint: hashAt(anchor, "entity_fingerprint"), attribute_type: countAt(anchor, "attribute_type") }
-      : {}),
-    ...(kind === "revocation" ? { target_anchor_id: hashAt(anchor, "target_anchor_id") } : {}),
-  };
-}
+};

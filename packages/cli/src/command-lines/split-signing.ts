@@ -7,7 +7,7 @@ import { prepareCommand } from "../commands/prepare.ts";
 import { signCommand } from "../commands/sign.ts";
 import { submitCommand } from "../commands/submit.ts";
 import { draftOf } from "../drafts/draft.ts";
-import type { DraftKind } from "../drafts/draft-fields.ts";
+import type { DraftKind } from "../drafts/draft.ts";
 import { readPublicKey } from "../key-files.ts";
 import { originToWrite } from "../origin.ts";
 import { hashFile } from "../read-input.ts";

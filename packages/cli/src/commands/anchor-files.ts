@@ -4,8 +4,7 @@ import { rememberVerdicts } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { formatProof, hexToBytes } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
-import { countAt, fieldsAt, hashAt, listAt, textOrNullAt } from "../answer-fields.ts";
-import type { Fields } from "../answer-fields.ts";
+import { isPassing, readers } from "@event-anchoring/sdk";
 import { BatchReport } from "../batch-report.ts";
 import type { ReportLine } from "../batch-report.ts";
 import { heldTrustRootsOf, judgeReceipt, parseStated } from "../check-receipt.ts";
@@ -14,12 +13,11 @@ import { printPin } from "../describe-pin.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { actJson, assertRecorded, eventBody } from "../event-act.ts";
 import type { Act } from "../event-act.ts";
-import { isRecord } from "../nearest-cluster.ts";
 import { originToWrite } from "../origin.ts";
 import type { Printer } from "../printer.ts";
 import type { Progress } from "../progress.ts";
 import { hashFile, writeWhole } from "../read-input.ts";
-import { BATCH_TRY_TIMEOUT_MS, Service, expectStatus } from "../service.ts";
+import { BATCH_TRY_TIMEOUT_MS, Service } from "../service.ts";
 import { fetchReceipt } from "../submit-draft.ts";
 import { counted } from "../words.ts";
 import { apiKeyOf } from "../target.ts";
@@ -41,8 +39,27 @@ export interface AnchorFilesOptions {
 
 const BATCH_MAX = 1000;
 const SIGNED_BATCH_MAX = 256;
-/** From this status on an item may be tried again. */
-const NOT_NOW_STATUSES: readonly number[] = [429, 500, 502, 503, 504];
+
+interface BatchResult {
+  readonly status: number;
+  readonly anchor: { readonly anchorId: string } | null;
+  readonly receipt: Readonly<Record<string, unknown>> | null;
+  readonly replayed: boolean | null;
+  readonly problem: { readonly code: string | null; readonly detail: string | null } | null;
+}
+
+const { count, flag, hex32, listOf, object, optional, record, text } = readers;
+const readResults = record({
+  results: listOf(
+    record<BatchResult>({
+      status: count,
+      anchor: optional(record({ anchorId: hex32 })),
+      receipt: optional(object),
+      replayed: optional(flag),
+      problem: optional(record({ code: optional(text), detail: optional(text) })),
+    }),
+  ),
+});
 
 interface HashedFile {
   readonly file: string;
@@ -154,33 +171,38 @@ async function anchorBatch(run: Run, files: readonly HashedFile[]): Promise<void
     body,
     tryTimeoutMs: BATCH_TRY_TIMEOUT_MS,
   } as const;
-  const answer = expectStatus(await service.ask(question), 200);
-  const results = listAt(answer.body, "results", (result) => result);
-  if (results.length !== files.length) {
-    throw new CliError(EXIT.unavailable, "answer_malformed", "the service answered another number of results");
+  const { results } = await service.read(question, readResults);
+  if (results.length !== files.length) throw malformed("the service answered another number of results");
+  for (const [at, result] of results.entries()) {
+    const file = files[at];
+    if (file !== undefined) report.add([await lineOf(run, file, result)]);
   }
-  for (const [at, file] of files.entries()) report.add([await lineOf(run, file, results[at] ?? {})]);
 }
 
-async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result: Fields): Promise<ReportLine> {
+function malformed(message: string): CliError {
+  return new CliError(EXIT.unavailable, "answer_malformed", message);
+}
+
+async function lineOf(run: Run, { file, eventHash, eventId }: HashedFile, result: BatchResult): Promise<ReportLine> {
   const { options, service, held, crypto, totals } = run;
-  const status = countAt(result, "status");
+  const { status, anchor, receipt: sent, replayed, problem } = result;
   const asked = { file, event_hash: eventHash, client_event_id: eventId };
   if (status >= 300) {
-    const problem = isRecord(result["problem"]) ? result["problem"] : {};
-    const isNotNow = NOT_NOW_STATUSES.includes(status);
+    // What is refused for now may be tried again.
+    const isNotNow = isPassing(status);
     totals[isNotNow ? "unavailable" : "refused"] += 1;
-    const said = { code: textOrNullAt(problem, "code"), detail: textOrNullAt(problem, "detail") };
+    const said = { code: problem?.code ?? null, detail: problem?.detail ?? null };
     return { ...asked, status: isNotNow ? "unavailable" : "refused", anchor_id: null, receipt: null, ...said };
   }
-  const anchorId = hashAt(fieldsAt(result, "anchor"), "anchor_id");
-  const stated = isRecord(result["receipt"]) ? parseStated(result["receipt"]) : await fetchReceipt(service, anchorId);
+  if (anchor === null) throw malformed("the service answered a result without its anchor");
+  const { anchorId } = anchor;
+  const stated = sent === null ? await fetchReceipt(service, anchorId) : parseStated(sent);
   const expect = { eventHash: hexToBytes(eventHash, 32), anchorId: hexToBytes(anchorId, 32) };
   if (held !== null) assertRecorded(options.act, judgeReceipt(stated, expect, held.chain, crypto).leaf);
   const receipt = `${resolve(options.workingDir, file)}.tlog-proof`;
   writeWhole(receipt, formatProof(stated.receipt));
   totals.anchored += 1;
-  if (result["replayed"] === true) totals.replayed += 1;
+  if (replayed === true) totals.replayed += 1;
   return { ...asked, status: "anchored", anchor_id: anchorId, receipt, code: null, detail: null };
 }
 

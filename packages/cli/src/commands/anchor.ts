@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
 import type { Leaf, StatedReceipt } from "@event-anchoring/protocol";
+import { readers } from "@event-anchoring/sdk";
+import type { JsonBody } from "@event-anchoring/sdk";
 import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
 import type { CheckedReceipt } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
@@ -8,7 +10,6 @@ import type { ExitCode } from "../cli-error.ts";
 import { actJson, assertRecorded, eventBody } from "../event-act.ts";
 import type { Act } from "../event-act.ts";
 import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
-import { isRecord } from "../nearest-cluster.ts";
 import { originToWrite } from "../origin.ts";
 import type { Printer } from "../printer.ts";
 import type { Progress } from "../progress.ts";
@@ -80,8 +81,10 @@ interface Result {
   readonly checked: CheckedReceipt | null;
 }
 
+const readAnchored = readers.record({ anchor: readers.record({ anchorId: readers.hex32 }) });
+
 /** The body stays the same over all repetitions. */
-async function ask(service: Service, body: object, eventId: string): Promise<Answer> {
+async function ask(service: Service, body: JsonBody, eventId: string): Promise<Answer> {
   try {
     return expectStatus(await service.ask({ method: "POST", path: "/v1/event-anchors", body }), 200, 201, 202);
   } catch (error) {
@@ -93,15 +96,11 @@ async function ask(service: Service, body: object, eventId: string): Promise<Ans
 
 /** The receipt in the answer or, while the anchor is committed and not yet certified, the one that is made later. */
 async function receiptOf(service: Service, answer: Answer, eventId: string): Promise<StatedReceipt> {
-  const { anchor, receipt } = answer.body;
+  const { receipt } = answer.body;
   if (receipt !== null && receipt !== undefined) return parseStated(receipt);
-  const anchorId = isRecord(anchor) ? anchor.anchor_id : null;
-  if (typeof anchorId !== "string" || !/^[0-9a-f]{64}$/u.test(anchorId)) {
-    throw new CliError(EXIT.unavailable, "answer_malformed", `${answer.apiUrl} answered without anchor and receipt`);
-  }
+  const { anchorId } = answer.read(readAnchored).anchor;
   try {
-    const path = `/v1/event-anchors/${anchorId}/receipt`;
-    return parseStated(expectStatus(await service.ask({ method: "GET", path }), 200).body);
+    return parseStated(await service.read({ path: `/v1/event-anchors/${anchorId}/receipt` }, readers.object));
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
     const again = `The anchor ${anchorId} is committed and not yet certified. Ask again with --event-id ${eventId}.`;
@@ -134,7 +133,7 @@ function print(printer: Printer, result: Result): void {
 function printAct(printer: Printer, act: Act): void {
   const { semantic_anchor: references, actor_public_key: actor } = actJson(act);
   for (const [name, value] of Object.entries(references ?? {})) {
-    printer.check("skip", name.replaceAll("_", " "), String(value));
+    if (typeof value === "string") printer.check("skip", name.replaceAll("_", " "), value);
   }
   if (actor !== null) printer.check("pass", "signed", `by the actor, key ${actor}`);
 }

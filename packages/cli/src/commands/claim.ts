@@ -2,8 +2,7 @@ import type { Signer } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
-import { draftOf } from "../drafts/draft.ts";
-import { signedBy } from "../drafts/signed-by.ts";
+import { draftOf, signedBy } from "../drafts/draft.ts";
 import type { RecordRun } from "../record-run.ts";
 import { draftPathOf, submitAndPrint } from "../submit-draft.ts";
 

@@ -1,16 +1,15 @@
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
-import type { Fields } from "../answer-fields.ts";
 import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
 import type { CheckedReceipt, TrustOptions } from "../check-receipt.ts";
 import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
-import { Play } from "../demo/play.ts";
+import { Play, hashOf } from "../demo/play.ts";
 import type { Current, Recorded, Verified } from "../demo/play.ts";
-import { hashOf } from "../demo/requests.ts";
 import { certifiedAtS, cosignersOf, isoSeconds, printSteps } from "../describe-receipt.ts";
 import { printFindings, printTree, reasonText, short, shownVerdict } from "../describe-trace.ts";
 import { Printer } from "../printer.ts";
 import { Service } from "../service.ts";
+import type { Fields } from "../service.ts";
 import { alignColumns } from "../table.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
@@ -159,7 +158,7 @@ class Stage {
 
   showReceipt({ receipt, firstAct }: Shown, trust: TrustOptions): CheckedReceipt | null {
     this.#begin("One receipt, checked offline", "the first act's, against the trust root; nobody is asked");
-    const expect = { eventHash: hashOf(FIRST_ACT), anchorId: hexToBytes(firstAct.anchorId, 32) };
+    const expect = { eventHash: hexToBytes(hashOf(FIRST_ACT), 32), anchorId: hexToBytes(firstAct.anchorId, 32) };
     const checked = checkReceipt(parseStated(receipt), expect, trust);
     if (checked === null) {
       this.#printer.check("warn", "receipt", "not checked: there is no trust root here (--trust-root)");
@@ -222,8 +221,8 @@ class Stage {
   }
 
   #compare({ first, second }: Shown["traces"]): void {
-    const cell = (verdict: ShownTrace["authorisedNow"], { isActorProven }: ShownTrace): string => {
-      const { mark, word } = shownVerdict(verdict, isActorProven);
+    const cell = (verdict: ShownTrace["authorisedNow"], { actorProven }: ShownTrace): string => {
+      const { mark, word } = shownVerdict(verdict, actorProven);
       return `${this.#printer.sign(mark)} ${word}`;
     };
     const row = (name: string, trace: ShownTrace): string[] => {
@@ -251,7 +250,7 @@ function surprisesIn(shown: Shown): readonly string[] {
     ["the first act is not authorised now", traces.first.authorisedNow === false],
     ["the second act was not authorised", traces.second.authorisedAtAction === false],
     ["the second act is not authorised now", traces.second.authorisedNow === false],
-    ["both acts are proven to be the agent's", [traces.first, traces.second].every((it) => it.isActorProven)],
+    ["both acts are proven to be the agent's", [traces.first, traces.second].every((it) => it.actorProven)],
     ["no trace shows a violation", [traces.first, traces.second].every((it) => it.violations.length === 0)],
   ];
   return expected.flatMap(([what, isMet]) => (isMet ? [] : [`not so: ${what}`]));
@@ -285,12 +284,12 @@ function asJson(shown: Shown, checked: CheckedReceipt | null, surprises: readonl
   };
 }
 
-function verdicts({ isActorProven, authorisedAtAction, authorisedNow, actorSignature, reasons }: ShownTrace): object {
+function verdicts({ actorProven, authorisedAtAction, authorisedNow, actor, reasons }: ShownTrace): object {
   return {
-    actor_proven: isActorProven,
+    actor_proven: actorProven,
     authorised_at_action: authorisedAtAction,
     authorised_now: authorisedNow,
-    actor_signature: actorSignature,
+    actor_signature: actor.actorSignature,
     reasons: reasons.map(({ verdict, code, anchorId, sequence }) => ({
       verdict,
       code,

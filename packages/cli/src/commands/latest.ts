@@ -1,5 +1,5 @@
 import { hexToBytes } from "@event-anchoring/protocol";
-import { countAt, fieldsAt, hashAt, textAt } from "../answer-fields.ts";
+import { readers } from "@event-anchoring/sdk";
 import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
 import type { TrustOptions } from "../check-receipt.ts";
 import { EXIT } from "../cli-error.ts";
@@ -9,6 +9,15 @@ import type { Printer } from "../printer.ts";
 import { leaves } from "../words.ts";
 import { expectStatus } from "../service.ts";
 import type { Service } from "../service.ts";
+
+const { count, hex32, record, text } = readers;
+const readLatest = record({
+  originFingerprint: hex32,
+  treeSize: count,
+  anchor: record({ anchorId: hex32, kind: text, sequence: count }),
+  certifiedAt: text,
+  rootHash: hex32,
+});
 
 export interface LatestOptions {
   /** 64 hex digits; null: that of the node that answers. */
@@ -20,21 +29,19 @@ export interface LatestOptions {
 /** `anchorctl latest`: the latest certified anchor of an origin (its EEA), its receipt verified. */
 export async function latestCommand(options: LatestOptions, service: Service, printer: Printer): Promise<ExitCode> {
   const { originFingerprint, trust, isJson } = options;
-  const query = originFingerprint === null ? "" : `?origin_fingerprint=${originFingerprint}`;
-  const answer = await service.ask({ method: "GET", path: `/v1/event-anchors/latest${query}` });
-  const { body } = expectStatus(answer, 200);
-  const anchor = fieldsAt(body, "anchor");
-  const anchorId = hashAt(anchor, "anchor_id");
-  const stated = parseStated(fieldsAt(body, "receipt"));
-  const checked = checkReceipt(stated, { anchorId: hexToBytes(anchorId, 32) }, trust);
+  const query = { origin_fingerprint: originFingerprint };
+  const answer = expectStatus(await service.ask({ path: "/v1/event-anchors/latest", query }), 200);
+  const { anchor, ...latest } = answer.read(readLatest);
+  const stated = parseStated(answer.body["receipt"]);
+  const checked = checkReceipt(stated, { anchorId: hexToBytes(anchor.anchorId, 32) }, trust);
   if (isJson) {
-    printer.json({ ...body, receipt_verified: isProved(checked) });
+    printer.json({ ...answer.body, receipt_verified: isProved(checked) });
     return EXIT.ok;
   }
-  printer.line(`${hashAt(body, "origin_fingerprint")}  ${leaves(countAt(body, "tree_size"))}`);
-  printer.check("pass", textAt(anchor, "kind"), `${anchorId}, sequence ${countAt(anchor, "sequence")}`);
+  printer.line(`${latest.originFingerprint}  ${leaves(latest.treeSize)}`);
+  printer.check("pass", anchor.kind, `${anchor.anchorId}, sequence ${anchor.sequence}`);
   if (checked === null) printer.check("warn", "receipt", "not verified: there is no trust root here (--trust-root)");
   else printSteps(printer, checked.verification, checked.held);
-  printer.verdict("pass", `Certified at ${textAt(body, "certified_at")}, root ${hashAt(body, "root_hash")}.`);
+  printer.verdict("pass", `Certified at ${latest.certifiedAt}, root ${latest.rootHash}.`);
   return EXIT.ok;
 }

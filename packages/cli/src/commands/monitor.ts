@@ -1,19 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { bytesToHex, compareWithHighestSeen } from "@event-anchoring/protocol";
-import type { TrustRootChain } from "@event-anchoring/protocol";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { ApiProblem, FileMonitorStore, Monitor, VerificationError } from "@event-anchoring/sdk";
+import type { MonitorLook } from "@event-anchoring/sdk";
 import { heldTrustRootsOf } from "../check-receipt.ts";
 import type { TrustOptions } from "../check-receipt.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
-import { readMonitorState, writeMonitorState } from "../monitoring/monitor-state.ts";
-import type { MonitorState, SeenHead } from "../monitoring/monitor-state.ts";
-import { observeOrigin } from "../monitoring/observe-origin.ts";
-import type { Alarm } from "../monitoring/observe-origin.ts";
 import { pinJson, printPin } from "../describe-pin.ts";
+import { monitoredNode } from "../monitored-node.ts";
 import type { Printer } from "../printer.ts";
-import { writeWhole } from "../read-input.ts";
-import { fetchTrustRoots } from "../service-trust-roots.ts";
-import { Service } from "../service.ts";
+import { asCliError } from "../read-input.ts";
+import { foreignTrustRoots } from "../service-trust-roots.ts";
+import { Service, refusedBy, unavailable } from "../service.ts";
 import { leaves } from "../words.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
@@ -31,18 +29,6 @@ export interface MonitorOptions {
   readonly signal: AbortSignal | null;
 }
 
-interface Look {
-  readonly state: MonitorState;
-  readonly alarms: readonly Alarm[];
-  /** Nodes that could not be asked, with the reason. */
-  readonly silent: readonly string[];
-  readonly origins: readonly {
-    readonly originFingerprint: string;
-    readonly treeSize: number;
-    readonly grownBy: number;
-  }[];
-}
-
 /**
  * `anchorctl monitor`: asks every node for the newest tree of every origin, and for the proof that it continues the
  * one that was seen before, on whichever node. Exit `invalid` at the first rollback or split view; the notes that
@@ -51,15 +37,20 @@ interface Look {
 export async function monitorCommand(options: MonitorOptions, target: Target, printer: Printer): Promise<ExitCode> {
   const held = heldTrustRootsOf(options.trust);
   if (held === null) throw new CliError(EXIT.usage, "trust_root_missing", "no trust root: give --trust-root");
-  const clusterId = bytesToHex(held.chain.newest.trustRoot.clusterId);
-  const statePath = options.statePathOf(clusterId);
+  const statePath = options.statePathOf(bytesToHex(held.chain.newest.trustRoot.clusterId));
+  const store = new FileMonitorStore(statePath);
+  const { timeoutMs, isJson } = options;
+  const services = target.apiUrls.map((apiUrl) => {
+    return new Service({ apiUrls: [apiUrl], apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait });
+  });
+  const client = services.map((service) => monitoredNode(service.client));
+  const monitor = new Monitor({ client, store, trustRoot: held.chain, watchesLost: true });
+  const watch = { held, isJson, apiUrls: target.apiUrls, evidencePath: store.evidencePath };
   for (;;) {
-    const state = readMonitorState(statePath, clusterId);
-    const look = await lookAround(state, held.chain, options, target);
-    report(look, { statePath, held, isJson: options.isJson }, printer);
+    const look = await lookAround(monitor, statePath);
+    report(look, watch, printer);
     if (look.alarms.length > 0) return EXIT.invalid;
-    writeMonitorState(statePath, clusterId, look.state);
-    if (options.intervalMs === null) return look.silent.length > 0 ? EXIT.unavailable : EXIT.ok;
+    if (options.intervalMs === null) return look.unanswered.length > 0 ? EXIT.unavailable : EXIT.ok;
     try {
       await delay(options.intervalMs, undefined, options.signal === null ? {} : { signal: options.signal });
     } catch (error) {
@@ -69,74 +60,38 @@ export async function monitorCommand(options: MonitorOptions, target: Target, pr
   }
 }
 
-async function lookAround(
-  state: MonitorState,
-  held: TrustRootChain,
-  { timeoutMs }: MonitorOptions,
-  target: Target,
-): Promise<Look> {
-  const heads = new Map(state.heads);
-  const alarms: Alarm[] = [];
-  const silent: string[] = [];
-  let { trustRoot } = state;
-  for (const apiUrl of target.apiUrls) {
-    const service = new Service({ apiUrls: [apiUrl], apiKey: apiKeyOf(target), timeoutMs, onWait: target.onWait });
-    try {
-      const { chain } = await fetchTrustRoots(service, held);
-      const change = trustRoot === null ? null : compareWithHighestSeen(chain, trustRoot);
-      if (change !== null) {
-        alarms.push(trustRootAlarm(change, apiUrl, chain));
-        continue;
-      }
-      trustRoot = { version: chain.newest.trustRoot.version, rootThk: chain.newest.rootThk };
-      alarms.push(...(await lookAtNode(service, chain, heads)));
-    } catch (error) {
-      if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
-      silent.push(error.message);
+/** @throws CliError */
+async function lookAround(monitor: Monitor, statePath: string): Promise<MonitorLook> {
+  try {
+    return await monitor.look();
+  } catch (error) {
+    if (error instanceof ApiProblem) throw refusedBy(error);
+    if (!(error instanceof VerificationError)) throw asCliError(statePath, "write", error);
+    if (error.code === "monitor_state_malformed") {
+      throw new CliError(EXIT.usage, "state_malformed", `${statePath} is no state of anchorctl monitor`);
     }
+    if (error.code === "monitor_state_of_another_cluster") {
+      const message = `${statePath}: ${error.message}: give another --state`;
+      throw new CliError(EXIT.usage, "state_of_another_cluster", message);
+    }
+    throw foreignTrustRoots(error);
   }
-  const origins = [...heads].map(([originFingerprint, { treeSize }]) => ({
-    originFingerprint,
-    treeSize,
-    grownBy: treeSize - (state.heads.get(originFingerprint)?.treeSize ?? 0),
-  }));
-  return { state: { heads, trustRoot }, alarms, silent, origins };
-}
-
-/** @param heads what is known of each origin, from any node; it is brought up to date */
-async function lookAtNode(
-  service: Service,
-  chain: TrustRootChain,
-  heads: Map<string, SeenHead>,
-): Promise<readonly Alarm[]> {
-  const alarms: Alarm[] = [];
-  for (const { originFingerprint } of chain.newest.trustRoot.origins) {
-    const origin = bytesToHex(originFingerprint);
-    const observation = await observeOrigin(service, origin, heads.get(origin) ?? null, chain);
-    if (observation.outcome === "alarm") alarms.push(observation.alarm);
-    else if (observation.outcome !== "empty") heads.set(origin, observation.head);
-  }
-  return alarms;
-}
-
-function trustRootAlarm(change: "rollback" | "fork", apiUrl: string, chain: TrustRootChain): Alarm {
-  const { version } = chain.newest.trustRoot;
-  const detail =
-    change === "rollback"
-      ? `the service's newest trust root is version ${version}, and a higher one was seen`
-      : `the service has another trust root than the one seen, its newest is version ${version}`;
-  return { code: `trust_root_${change}`, originFingerprint: null, apiUrl, detail, evidence: [] };
 }
 
 interface Watch {
-  readonly statePath: string;
   readonly held: HeldTrustRoots;
   readonly isJson: boolean;
+  readonly apiUrls: readonly string[];
+  readonly evidencePath: string;
 }
 
-function report({ alarms, silent, origins, state }: Look, { statePath, held, isJson }: Watch, printer: Printer): void {
-  const evidencePath = alarms.some(({ evidence }) => evidence.length > 0) ? `${statePath}.alarm` : null;
-  if (evidencePath !== null) writeWhole(evidencePath, alarms.flatMap(({ evidence }) => evidence).join("\n"));
+function report(look: MonitorLook, { held, isJson, apiUrls, evidencePath: path }: Watch, printer: Printer): void {
+  const { alarms, trustRootVersion } = look;
+  const evidencePath = alarms.some(({ evidence }) => evidence.length > 0) ? path : null;
+  const silent = look.unanswered.map(({ error }) => unavailable(error).message);
+  const origins = look.origins.map(({ originFingerprint, treeSize, previousTreeSize }) => {
+    return { originFingerprint, treeSize, grownBy: treeSize - (previousTreeSize ?? 0) };
+  });
   if (isJson) {
     printer.jsonLine({
       time: new Date().toISOString(),
@@ -146,12 +101,12 @@ function report({ alarms, silent, origins, state }: Look, { statePath, held, isJ
         tree_size: treeSize,
         grown_by: grownBy,
       })),
-      trust_root_version: state.trustRoot?.version ?? null,
+      trust_root_version: trustRootVersion,
       pin: pinJson(held),
-      alarms: alarms.map(({ code, originFingerprint, apiUrl, detail }) => ({
+      alarms: alarms.map(({ code, originFingerprint, node, detail }) => ({
         code,
         origin_fingerprint: originFingerprint,
-        api_url: apiUrl,
+        api_url: apiUrls[node],
         detail,
       })),
       evidence: evidencePath,
@@ -165,8 +120,9 @@ function report({ alarms, silent, origins, state }: Look, { statePath, held, isJ
     printer.check("pass", "consistent", `${originFingerprint}  ${leaves(treeSize)}, ${grown}`);
   }
   for (const reason of silent) printer.check("warn", "not asked", reason);
-  for (const { code, originFingerprint, apiUrl, detail } of alarms) {
-    printer.check("fail", code.replaceAll("_", " "), `${originFingerprint ?? "trust root"} at ${apiUrl}: ${detail}`);
+  for (const { code, originFingerprint, node, detail } of alarms) {
+    const where = `${originFingerprint ?? "trust root"} at ${apiUrls[node] ?? ""}`;
+    printer.check("fail", code.replaceAll("_", " "), `${where}: ${detail}`);
   }
   const at = new Date().toISOString();
   if (alarms.length > 0) {

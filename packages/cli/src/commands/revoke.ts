@@ -1,13 +1,15 @@
 import type { Signer } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { fieldsAt, hashAt, textAt } from "../answer-fields.ts";
+import { readers } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
-import { draftOf } from "../drafts/draft.ts";
-import { signedBy } from "../drafts/signed-by.ts";
+import { draftOf, signedBy } from "../drafts/draft.ts";
 import type { RecordRun } from "../record-run.ts";
-import { expectStatus } from "../service.ts";
 import { draftPathOf, submitAndPrint } from "../submit-draft.ts";
+
+const readTarget = readers.record({
+  anchor: readers.record({ kind: readers.text, originFingerprint: readers.hex32 }),
+});
 
 /**
  * `anchorctl revoke`: the service is asked what the target is and where it stands, and that goes into the signed bytes.
@@ -19,9 +21,8 @@ export async function revokeCommand(
   revoker: Signer | null,
   run: RecordRun,
 ): Promise<ExitCode> {
-  const path = `/v1/event-anchors/${anchorId}`;
-  const anchor = fieldsAt(expectStatus(await run.service.ask({ method: "GET", path }), 200).body, "anchor");
-  const kind = textAt(anchor, "kind");
+  const { anchor } = await run.service.read({ path: `/v1/event-anchors/${anchorId}` }, readTarget);
+  const { kind, originFingerprint } = anchor;
   if (kind !== "claim" && kind !== "grant") {
     throw new CliError(EXIT.usage, "wrong_kind", `${anchorId} is a ${kind}: claims and grants are revoked`);
   }
@@ -29,7 +30,7 @@ export async function revokeCommand(
     ...fields,
     target_kind: kind,
     target_anchor_id: anchorId,
-    target_origin_fingerprint: hashAt(anchor, "origin_fingerprint"),
+    target_origin_fingerprint: originFingerprint,
     ...(revoker === null ? {} : { revoker_public_key: bytesToHex(revoker.publicKey) }),
   });
   const signed = signedBy(draft, revoker === null ? [] : [revoker]);

@@ -36,14 +36,11 @@ export async function traceCommand(options: TraceOptions, target: Target, printe
   for (const root of options.trustedRoots) assertAnchorId("--trusted-root", root);
   const { apiUrls, onWait } = target;
   const service = new Service({ apiUrls, apiKey: apiKeyOf(target), timeoutMs: options.timeoutMs, onWait });
-  const query = new URLSearchParams({
-    ...(options.asOf === null ? {} : { as_of: options.asOf }),
-    ...(options.trustedRoots.length === 0 ? {} : { trusted_roots: options.trustedRoots.join(",") }),
-  });
-  const body = await askWholeTrace(service, options.anchorId.toLowerCase(), query);
-  const trace = readTrace(body);
+  const query = { as_of: options.asOf, trusted_roots: options.trustedRoots.join(",") || null };
+  const answer = await askWholeTrace(service, options.anchorId.toLowerCase(), query);
+  const trace = answer.read(readTrace);
   if (options.isJson) {
-    printer.json(body);
+    printer.json(answer.body);
   } else {
     printTree(printer, trace);
     printer.line();
