@@ -1,4 +1,7 @@
-/** Requests as they are: nothing in a path is tidied up, and any header may be sent or left out. */
+/**
+ * Requests as they are: nothing in a path is tidied up, and any header may be sent or left out. Neither the SDK nor the
+ * testkit's client is used, on purpose: a fault of theirs would hide here what it hides there.
+ */
 import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 

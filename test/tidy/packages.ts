@@ -18,7 +18,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "sdk-typescript": ["protocol", "ledger", "api-contract"],
   cli: ["protocol", "node-crypto", "ledger", "store", "control-contract", "provision", "sdk-typescript"],
   "dev-cluster": ["protocol", "node-crypto", "control-contract", "provision", "api", "control-plane"],
-  testkit: [...ALL, "control-plane", "api", "provision", "cli", "dev-cluster"],
+  testkit: [...ALL, "control-plane", "api", "provision", "sdk-typescript", "cli", "dev-cluster"],
 };
 
 /** Imports of which only the types may be used. */

@@ -1,7 +1,7 @@
 import { LoadClient } from "./load-client.ts";
 import type { LoadAnswer } from "./load-client.ts";
 import { until } from "./until.ts";
-import type { JsonBody } from "./request-bodies.ts";
+import type { JsonBody } from "./signed-records.ts";
 
 /** Shapes of answers as the interface's documents state them, written without the service's own schemas. */
 export interface WireAnchor {
@@ -109,7 +109,11 @@ export type Answer<Body> =
 export type RecordKind = "claim" | "grant";
 export type QueryFields = Readonly<Record<string, string | number | undefined>>;
 
-/** One node's whole API, one method for each route; answers are parsed and not judged. */
+/**
+ * One node's whole API, one method for each route; answers are parsed and not judged. It is independent of the SDK on
+ * purpose: what the service answers is held against the interface's documents, and not against what our own client
+ * takes it to be.
+ */
 export class AnchoringClient {
   readonly load: LoadClient;
 

@@ -53,10 +53,18 @@ export type {
   WireVerified,
   WireVerifiedBatch,
 } from "./anchoring-client.ts";
-export { partyOf, signClaim, signEvent, signGrant, signRevocation } from "./party.ts";
-export type { Party } from "./party.ts";
-export { claimBody, eventBody, grantBody, revocationBody } from "./request-bodies.ts";
-export type { JsonBody } from "./request-bodies.ts";
+export {
+  claimBody,
+  eventBody,
+  grantBody,
+  partyOf,
+  revocationBody,
+  signClaim,
+  signEvent,
+  signGrant,
+  signRevocation,
+} from "./signed-records.ts";
+export type { JsonBody, Party } from "./signed-records.ts";
 export { TestActs } from "./test-acts.ts";
 export { TestOperator } from "./test-operator.ts";
 export type { NewKeyOptions } from "./test-operator.ts";

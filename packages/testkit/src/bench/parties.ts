@@ -5,10 +5,8 @@ import { hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/pr
 import type { AnchorId } from "@event-anchoring/protocol";
 import { AnchoringClient, expectOk } from "../anchoring-client.ts";
 import type { Answer } from "../anchoring-client.ts";
-import { partyOf, signClaim, signGrant } from "../party.ts";
-import type { Party } from "../party.ts";
-import { claimBody, grantBody } from "../request-bodies.ts";
-import type { JsonBody } from "../request-bodies.ts";
+import { claimBody, grantBody, partyOf, signClaim, signGrant } from "../signed-records.ts";
+import type { JsonBody, Party } from "../signed-records.ts";
 import type { HttpRequest } from "./http-connection.ts";
 import type { Stock, Workload } from "./load-generator.ts";
 import type { MeasuredCluster, Origins } from "./measured-cluster.ts";

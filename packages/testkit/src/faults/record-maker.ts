@@ -8,9 +8,18 @@ import {
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
 import type { OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
-import { partyOf, signClaim, signEvent, signGrant, signRevocation } from "../party.ts";
-import { claimBody, eventBody, grantBody, revocationBody } from "../request-bodies.ts";
-import type { JsonBody } from "../request-bodies.ts";
+import {
+  claimBody,
+  eventBody,
+  grantBody,
+  partyOf,
+  revocationBody,
+  signClaim,
+  signEvent,
+  signGrant,
+  signRevocation,
+} from "../signed-records.ts";
+import type { JsonBody } from "../signed-records.ts";
 import type { AnchoredKind, AnchoredRecord } from "./recorder.ts";
 
 /** One thing to record. */

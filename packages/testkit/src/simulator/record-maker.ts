@@ -10,7 +10,7 @@ import {
   toAnchorId,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
-import { type Party, signClaim, signEvent, signGrant, signRevocation } from "../party.ts";
+import { type Party, signClaim, signEvent, signGrant, signRevocation } from "../signed-records.ts";
 import { KeyRing } from "./key-ring.ts";
 import type { Seeded } from "./seeded.ts";
 import { simulatedSigner } from "./simulated-crypto.ts";

@@ -1,4 +1,4 @@
-import { partyOf } from "../../party.ts";
+import { partyOf } from "../../signed-records.ts";
 import { newClaimBody, newParty, signedInAdvance } from "../parties.ts";
 import { rateAtLeast } from "../scenario.ts";
 import type { LoadScenario } from "../scenario.ts";

@@ -1,4 +1,4 @@
-import { partyOf } from "../../party.ts";
+import { partyOf } from "../../signed-records.ts";
 import { NO_GRANT, newGrantBody, register, signedInAdvance } from "../parties.ts";
 import type { Registered } from "../parties.ts";
 import { rateAtLeast } from "../scenario.ts";

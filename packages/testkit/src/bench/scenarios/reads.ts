@@ -1,7 +1,7 @@
 /** Linearizable reads, and what the service verifies and traces when it is asked. */
 import { randomBytes } from "node:crypto";
 import { bytesToHex, hexToBytes, toAnchorId } from "@event-anchoring/protocol";
-import { partyOf } from "../../party.ts";
+import { partyOf } from "../../signed-records.ts";
 import type { HttpRequest } from "../http-connection.ts";
 import type { Workload } from "../load-generator.ts";
 import type { MeasuredCluster, Place } from "../measured-cluster.ts";
