@@ -13,6 +13,7 @@ import { prepareEventAnchor } from "./prepare-event.ts";
 import { prepareGrantAnchor } from "./prepare-grant.ts";
 import { prepareRevocation } from "./prepare-revocation.ts";
 import type { PayloadToSign } from "./payload-to-sign.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { readReceipt } from "./receipt.ts";
 import { inspectBundle } from "./verify-bundle.ts";
 import { inspectReceipt } from "./verify-receipt.ts";
@@ -30,43 +31,24 @@ function contentOf(request: Fields): never {
   return fromWireNames(request["input"]) as never;
 }
 
+/** What each party signs as far as the signatures of the line lead, and the request once there are all. */
+function prepare(request: Fields, prepared: PreparedRequest): Fields {
+  const given = prepared.signingOrder.map((role) => signatureIn(request, `${role}_signature`));
+  const signatures: Uint8Array[] = [];
+  let answer: Fields = {};
+  for (const signature of [...given, null]) {
+    const next = prepared.nextPayload(signatures);
+    if (next === null) return { ...answer, request: prepared.request(...given.filter((bytes) => bytes !== null)) };
+    answer = { ...answer, ...shown(next) };
+    if (signature === null) break;
+    signatures.push(signature);
+  }
+  return answer;
+}
+
 function signatureIn(request: Fields, name: string): Uint8Array | null {
   const given = request[name];
   return given === undefined || given === null ? null : bytes64(name, given);
-}
-
-function prepareClaim(request: Fields): Fields {
-  const prepared = prepareClaimAnchor(contentOf(request));
-  const [first, second] = [signatureIn(request, "subject_signature"), signatureIn(request, "issuer_signature")];
-  return {
-    ...shown(prepared.subjectPayload),
-    ...(first === null ? {} : shown(prepared.issuerPayload(first))),
-    ...(first === null || second === null ? {} : { request: prepared.request(first, second) }),
-  };
-}
-
-function prepareGrant(request: Fields): Fields {
-  const prepared = prepareGrantAnchor(contentOf(request));
-  const [first, second] = [signatureIn(request, "grantor_signature"), signatureIn(request, "witness_signature")];
-  return {
-    ...shown(prepared.grantorPayload),
-    ...(first === null ? {} : shown(prepared.witnessPayload(first))),
-    ...(first === null || second === null ? {} : { request: prepared.request(first, second) }),
-  };
-}
-
-function prepareEvent(request: Fields): Fields {
-  const prepared = prepareEventAnchor(contentOf(request));
-  const signature = signatureIn(request, "actor_signature");
-  if (prepared.fields.actorPublicKey === null) return { request: prepared.request(signature) };
-  return { ...shown(prepared.actorPayload), ...(signature === null ? {} : { request: prepared.request(signature) }) };
-}
-
-function prepareRevoke(request: Fields): Fields {
-  const prepared = prepareRevocation(contentOf(request));
-  const signature = signatureIn(request, "revoker_signature");
-  if (prepared.fields.revokerPublicKey === null) return { request: prepared.request(signature) };
-  return { ...shown(prepared.revokerPayload), ...(signature === null ? {} : { request: prepared.request(signature) }) };
 }
 
 function hexField(request: Fields, name: string): Uint8Array {
@@ -142,10 +124,10 @@ function judgeBundle(request: Fields): Fields {
 }
 
 const OPERATIONS: ReadonlyMap<unknown, (request: Fields) => Fields> = new Map<unknown, (request: Fields) => Fields>([
-  ["prepare_claim", prepareClaim],
-  ["prepare_grant", prepareGrant],
-  ["prepare_event", prepareEvent],
-  ["prepare_revocation", prepareRevoke],
+  ["prepare_claim", (request) => prepare(request, prepareClaimAnchor(contentOf(request)))],
+  ["prepare_grant", (request) => prepare(request, prepareGrantAnchor(contentOf(request)))],
+  ["prepare_event", (request) => prepare(request, prepareEventAnchor(contentOf(request)))],
+  ["prepare_revocation", (request) => prepare(request, prepareRevocation(contentOf(request)))],
   ["sign", sign],
   ["verify_signature", judgeSignature],
   ["verify_receipt", judgeReceipt],

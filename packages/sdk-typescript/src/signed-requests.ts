@@ -10,16 +10,19 @@ import {
 } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
 import type { Bytes32, Bytes64, Reference, RevocationReason } from "./inputs.ts";
-import { bytes32, bytes64, clientEventId, hex32, members, onlyKnown } from "./inputs.ts";
+import { bytes32, bytes64, clientEventId, hex32, members } from "./inputs.ts";
 import { InvalidInput } from "./errors.ts";
 import type { LeafExpectation } from "./held.ts";
 import type { JsonBody } from "./json-body.ts";
 import { prepareClaimAnchor } from "./prepare-claim.ts";
+import type { ClaimAnchorContent } from "./prepare-claim.ts";
 import { prepareEventAnchor } from "./prepare-event.ts";
 import type { SemanticAnchorInput } from "./prepare-event.ts";
 import { prepareGrantAnchor } from "./prepare-grant.ts";
+import type { GrantAnchorContent } from "./prepare-grant.ts";
 import { prepareRevocation } from "./prepare-revocation.ts";
 import type { PayloadToSign, SignerRole } from "./payload-to-sign.ts";
+import type { PreparedRequest } from "./prepared-request.ts";
 import { signWith } from "./signing.ts";
 import type { Signer } from "./signing.ts";
 
@@ -136,101 +139,59 @@ function signingParty(value: unknown, role: SignerRole, publicKey: unknown): Par
   return { publicKey: key, sign: (payload) => signWith(signer, payload) };
 }
 
-function neededParty(given: Readonly<Record<string, unknown>>, role: SignerRole): Party {
-  const party = partyOf(given, role);
-  if (party !== null) return party;
-  throw new InvalidInput(`${role}PublicKey`, `expected it with ${role}Signature, or ${role}Signer`);
+/** An input taken apart: who signs, and what is signed. */
+interface Parted {
+  /** In the order of the roles; null: not there at all. */
+  readonly parties: readonly (Party | null)[];
+  /** As the prepare functions take it: they refuse whatever they do not know. */
+  readonly content: Readonly<Record<string, unknown>>;
 }
 
-const CLAIM_FIELDS = [
-  "originFingerprint",
-  "entityFingerprint",
-  "attributeType",
-  "attributeHash",
-  "issuedAt",
-  "expiresAt",
-  ...fieldsOf("subject"),
-  ...fieldsOf("issuer"),
-];
-const GRANT_FIELDS = [
-  "originFingerprint",
-  "grantorClaimRef",
-  "granteeClaimRef",
-  "scopeHash",
-  "delegationDepth",
-  "parentGrantRef",
-  "issuedAt",
-  "notBefore",
-  "expiresAt",
-  ...fieldsOf("grantor"),
-  ...fieldsOf("witness"),
-];
-const EVENT_FIELDS = ["originFingerprint", "eventHash", "semanticAnchor", "clientEventId", ...fieldsOf("actor")];
-const REVOCATION_FIELDS = [
-  "reason",
-  "suspectSince",
-  "issuedAt",
-  "targetOriginFingerprint",
-  "targetAnchorId",
-  "originFingerprint",
-  ...fieldsOf("revoker"),
-];
-
-function fieldsOf(role: SignerRole): string[] {
-  return [`${role}Signer`, `${role}PublicKey`, `${role}Signature`];
-}
-
-function fieldsGiven(name: string, input: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+function parted(name: string, input: unknown, roles: readonly SignerRole[]): Parted {
   const given = members(name, input);
-  onlyKnown("", given, known);
-  return given;
+  const parties = roles.map((role) => partyOf(given, role));
+  const ofParties = roles.flatMap((role) => [`${role}Signer`, `${role}PublicKey`, `${role}Signature`]);
+  const said = Object.entries(given).filter(([field]) => !ofParties.includes(field));
+  const keys = roles.map((role, at) => [`${role}PublicKey`, parties[at]?.publicKey] as const);
+  return { parties, content: Object.fromEntries<unknown>([...said, ...keys]) };
+}
+
+/** The same where both have to sign. */
+function partedInTwo(input: unknown, roles: readonly [SignerRole, SignerRole]): Parted {
+  const found = parted("input", input, roles);
+  const missing = roles.find((_, at) => found.parties[at] === null);
+  if (missing === undefined) return found;
+  throw new InvalidInput(`${missing}PublicKey`, `expected it with ${missing}Signature, or ${missing}Signer`);
+}
+
+/** @throws SigningFailed */
+async function signedBody(prepared: PreparedRequest, parties: readonly (Party | null)[]): Promise<JsonBody> {
+  const signatures: Uint8Array[] = [];
+  for (const party of parties) {
+    const next = prepared.nextPayload(signatures);
+    if (party !== null && next !== null) signatures.push(await party.sign(next));
+  }
+  return prepared.request(...signatures);
 }
 
 /** @throws InvalidInput, SigningFailed */
 export async function claimRequest(input: ClaimAnchorInput, origin: Bytes32): Promise<SignedRequest> {
-  const given = fieldsGiven("input", input, CLAIM_FIELDS);
-  const [subject, issuer] = [neededParty(given, "subject"), neededParty(given, "issuer")];
-  const prepared = prepareClaimAnchor({
-    originFingerprint: origin,
-    entityFingerprint: input.entityFingerprint,
-    attributeType: input.attributeType,
-    attributeHash: input.attributeHash,
-    subjectPublicKey: subject.publicKey,
-    issuerPublicKey: issuer.publicKey,
-    issuedAt: input.issuedAt,
-    expiresAt: input.expiresAt,
-  });
-  const first = await subject.sign(prepared.subjectPayload);
-  const second = await issuer.sign(prepared.issuerPayload(first));
+  const { parties, content } = partedInTwo(input, ["subject", "issuer"]);
+  const prepared = prepareClaimAnchor({ ...content, originFingerprint: origin } as unknown as ClaimAnchorContent);
   const { bytes } = prepared.subjectPayload;
   return {
-    body: prepared.request(first, second),
+    body: await signedBody(prepared, parties),
     isRecordedBy: (leaf) => leaf.kind === LEAF_KIND.claim && equalBytes(claimPayload(leaf), bytes),
   };
 }
 
 /** @throws InvalidInput, SigningFailed */
 export async function grantRequest(input: GrantAnchorInput, origin: Bytes32): Promise<SignedRequest> {
-  const given = fieldsGiven("input", input, GRANT_FIELDS);
-  const [grantor, witness] = [neededParty(given, "grantor"), neededParty(given, "witness")];
-  const prepared = prepareGrantAnchor({
-    originFingerprint: origin,
-    grantorClaimRef: input.grantorClaimRef,
-    granteeClaimRef: input.granteeClaimRef,
-    parentGrantRef: input.parentGrantRef,
-    scopeHash: input.scopeHash,
-    delegationDepth: input.delegationDepth,
-    grantorPublicKey: grantor.publicKey,
-    witnessPublicKey: witness.publicKey,
-    issuedAt: input.issuedAt,
-    notBefore: input.notBefore,
-    expiresAt: input.expiresAt,
-  });
-  const first = await grantor.sign(prepared.grantorPayload);
-  const second = await witness.sign(prepared.witnessPayload(first));
+  const { parties, content } = partedInTwo(input, ["grantor", "witness"]);
+  const prepared = prepareGrantAnchor({ ...content, originFingerprint: origin } as unknown as GrantAnchorContent);
   const { bytes } = prepared.grantorPayload;
   return {
-    body: prepared.request(first, second),
+    body: await signedBody(prepared, parties),
     isRecordedBy: (leaf) => leaf.kind === LEAF_KIND.grant && equalBytes(grantPayload(leaf), bytes),
   };
 }
@@ -245,22 +206,16 @@ export async function eventRequest(
   origin: Bytes32,
   chosenId: string | null,
 ): Promise<SignedRequest> {
-  const given = fieldsGiven("event", input, EVENT_FIELDS);
-  const actor = partyOf(given, "actor");
-  const prepared = prepareEventAnchor({
-    originFingerprint: origin,
-    eventHash,
-    semanticAnchor: input.semanticAnchor,
-    clientEventId: chosenId,
-    actorPublicKey: actor?.publicKey,
-  });
-  const signature = actor === null ? null : await actor.sign(prepared.actorPayload);
+  const { parties, content } = parted("event", input, ["actor"]);
+  const prepared = prepareEventAnchor({ ...content, originFingerprint: origin, eventHash, clientEventId: chosenId });
   // A replay may be in another origin, under an earlier signature: neither is content of an event.
-  const { originFingerprint } = prepared.fields;
+  const { originFingerprint, actorPublicKey } = prepared.fields;
+  const kind = actorPublicKey === null ? LEAF_KIND.event : LEAF_KIND.signedEvent;
   const isRecordedBy = (leaf: Leaf): boolean =>
-    leaf.kind === (actor === null ? 1 : 6) &&
+    (leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent) &&
+    leaf.kind === kind &&
     equalBytes(eventActorPayload({ ...leaf, originFingerprint }), prepared.actorPayload.bytes);
-  return { body: prepared.request(signature), isRecordedBy };
+  return { body: await signedBody(prepared, parties), isRecordedBy };
 }
 
 /**
@@ -272,32 +227,24 @@ export async function revocationRequest(
   input: RevocationInput,
   targetOrigin: () => Promise<Bytes32>,
 ): Promise<SignedRequest> {
-  const given = fieldsGiven("revocation", input, REVOCATION_FIELDS);
+  const { parties, content } = parted("revocation", input, ["revoker"]);
+  const { originFingerprint, ...said } = content;
   const target = bytes32("anchorId", targetAnchorId);
-  const { targetAnchorId: named, originFingerprint } = input;
+  const { targetAnchorId: named, targetOriginFingerprint: known } = input;
   if (named !== undefined && !equalBytes(target, bytes32("targetAnchorId", named))) {
     throw new InvalidInput("targetAnchorId", "is not the anchor that the call names");
   }
-  const revoker = partyOf(given, "revoker");
-  const origin = revoker === null ? new Uint8Array(32) : (input.targetOriginFingerprint ?? (await targetOrigin()));
-  const prepared = prepareRevocation({
-    targetOriginFingerprint: origin,
-    targetAnchorId: target,
-    reason: input.reason,
-    suspectSince: input.suspectSince,
-    issuedAt: input.issuedAt,
-    revokerPublicKey: revoker?.publicKey,
-  });
-  const signature = revoker === null ? null : await revoker.sign(prepared.revokerPayload);
-  const body = prepared.request(signature);
+  const isByOperator = parties[0] === null;
+  const targetOriginFingerprint = isByOperator ? new Uint8Array(32) : (known ?? (await targetOrigin()));
+  const prepared = prepareRevocation({ ...said, targetAnchorId: target, targetOriginFingerprint });
   const writesTo =
     originFingerprint === undefined ? {} : { origin_fingerprint: hex32("originFingerprint", originFingerprint) };
   const { bytes } = prepared.revokerPayload;
   const isRecordedBy = (leaf: Leaf): boolean =>
     leaf.kind === LEAF_KIND.revocation &&
-    (leaf.authority === 0) === (revoker === null) &&
+    (leaf.authority === 0) === isByOperator &&
     equalBytes(revocationPayload({ ...leaf, originFingerprint: prepared.fields.targetOriginFingerprint }), bytes);
-  return { body: { ...body, ...writesTo }, isRecordedBy };
+  return { body: { ...(await signedBody(prepared, parties)), ...writesTo }, isRecordedBy };
 }
 
 /** A new id unless one is given; null if the caller wants none. @throws InvalidInput */
