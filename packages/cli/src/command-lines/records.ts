@@ -1,9 +1,8 @@
 /** Command lines that record claims, grants and revocations with keys that are here. */
 import type { Command } from "commander";
 import { CliError, EXIT } from "../cli-error.ts";
-import { claimCommand } from "../commands/claim.ts";
-import { grantCommand } from "../commands/grant.ts";
 import { keygenCommand } from "../commands/keygen.ts";
+import { recordCommand } from "../commands/record.ts";
 import { revokeCommand } from "../commands/revoke.ts";
 import { assertAnchorId } from "../commands/trace.ts";
 import { readSigner } from "../key-files.ts";
@@ -69,7 +68,7 @@ export function addClaim(program: Command, context: CommandContext): void {
       const parties = { subject: readSigner(flags.subjectKey), issuer: readSigner(flags.issuerKey) };
       const { run, target } = recordRunOf(flags, context);
       const fields = await claimFields(flags, await originToWrite(run.service, target));
-      context.done(await claimCommand(fields, parties, run));
+      context.done(await recordCommand("claim", fields, parties, run));
     });
 }
 
@@ -87,7 +86,7 @@ export function addGrant(program: Command, context: CommandContext): void {
       const parties = { grantor: readSigner(flags.grantorKey), witness: readSigner(flags.witnessKey) };
       const { run, target } = recordRunOf(flags, context);
       const fields = await grantFields(flags, await originToWrite(run.service, target));
-      context.done(await grantCommand(fields, parties, run));
+      context.done(await recordCommand("grant", fields, parties, run));
     });
 }
 

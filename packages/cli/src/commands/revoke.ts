@@ -1,11 +1,9 @@
 import type { Signer } from "@event-anchoring/node-crypto";
-import { bytesToHex } from "@event-anchoring/protocol";
 import { readers } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
-import { draftOf, signedBy } from "../drafts/draft.ts";
 import type { RecordRun } from "../record-run.ts";
-import { draftPathOf, submitAndPrint } from "../submit-draft.ts";
+import { recordCommand } from "./record.ts";
 
 const readTarget = readers.record({
   anchor: readers.record({ kind: readers.text, originFingerprint: readers.hex32 }),
@@ -26,14 +24,6 @@ export async function revokeCommand(
   if (kind !== "claim" && kind !== "grant") {
     throw new CliError(EXIT.usage, "wrong_kind", `${anchorId} is a ${kind}: claims and grants are revoked`);
   }
-  const draft = draftOf("revocation", {
-    ...fields,
-    target_kind: kind,
-    target_anchor_id: anchorId,
-    target_origin_fingerprint: originFingerprint,
-    ...(revoker === null ? {} : { revoker_public_key: bytesToHex(revoker.publicKey) }),
-  });
-  const signed = signedBy(draft, revoker === null ? [] : [revoker]);
-  await submitAndPrint(signed, run.service, { ...run, draftPath: draftPathOf(signed, run.workingDir) }, run.printer);
-  return EXIT.ok;
+  const target = { target_kind: kind, target_anchor_id: anchorId, target_origin_fingerprint: originFingerprint };
+  return recordCommand("revocation", { ...fields, ...target }, revoker === null ? {} : { revoker }, run);
 }

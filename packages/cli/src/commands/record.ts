@@ -1,0 +1,27 @@
+import type { Signer } from "@event-anchoring/node-crypto";
+import { bytesToHex } from "@event-anchoring/protocol";
+import type { SignerRole } from "@event-anchoring/sdk";
+import { EXIT } from "../cli-error.ts";
+import type { ExitCode } from "../cli-error.ts";
+import { draftOf, signedBy } from "../drafts/draft.ts";
+import type { DraftKind } from "../drafts/draft.ts";
+import type { RecordRun } from "../record-run.ts";
+import { draftPathOf, submitAndPrint } from "../submit-draft.ts";
+
+/**
+ * `anchorctl claim`, `grant` and `revoke`: the parties' keys are here. Where they are not, prepare, sign and submit do
+ * the same.
+ * @param fields by their wire names, without the parties
+ * @param signers in signing order
+ */
+export async function recordCommand(
+  kind: DraftKind,
+  fields: Readonly<Record<string, unknown>>,
+  signers: Readonly<Partial<Record<SignerRole, Signer>>>,
+  run: RecordRun,
+): Promise<ExitCode> {
+  const keys = Object.entries(signers).map(([role, { publicKey }]) => [`${role}_public_key`, bytesToHex(publicKey)]);
+  const draft = signedBy(draftOf(kind, { ...fields, ...Object.fromEntries(keys) }), Object.values(signers));
+  await submitAndPrint(draft, run.service, { ...run, draftPath: draftPathOf(draft, run.workingDir) }, run.printer);
+  return EXIT.ok;
+}
