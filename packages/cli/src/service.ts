@@ -149,17 +149,15 @@ function clientOf({ apiUrls, apiKey, timeoutMs, onWait }: ServiceOptions, retry:
   }
 }
 
-/** Every node is asked once before any is waited for. 429 is about the API key: no other node is asked. */
+/** Every node is asked once before any is waited for. */
 function inTurn({ apiUrls, timeoutMs }: ServiceOptions): RetryRule {
   const policy = { attemptsMax: Number.MAX_SAFE_INTEGER, totalMs: timeoutMs, ...BACKOFF };
   return (outcome, situation) => {
-    const isRoundOver = situation.attempt % apiUrls.length === 0;
-    const isAnswered = outcome.kind === "answered";
     const attempt = Math.ceil(situation.attempt / apiUrls.length);
-    if (isRoundOver || (isAnswered && outcome.status === 429)) {
+    if (situation.attempt % apiUrls.length === 0) {
       return delayBeforeRetry(policy, outcome, { ...situation, attempt });
     }
-    const unhinted = isAnswered ? { ...outcome, retryAfterMs: null } : outcome;
+    const unhinted = outcome.kind === "answered" ? { ...outcome, retryAfterMs: null } : outcome;
     return delayBeforeRetry(policy, unhinted, { ...situation, attempt }) === null ? null : 0;
   };
 }

@@ -47,6 +47,26 @@ describe("a question", () => {
     expect(reasons).toEqual([]);
   });
 
+  test("is put to every node once before any is waited for, also if the first asks to be left alone", async () => {
+    const hosts: string[] = [];
+    const reasons: string[] = [];
+    const made = createServer((request, response) => {
+      hosts.push(request.headers.host?.split(":")[0] ?? "");
+      const isGood = hosts.length === 4;
+      const headers = { "retry-after": hosts.length === 1 ? "60" : "0" };
+      response.writeHead(isGood ? 200 : hosts.length === 1 ? 429 : 503, headers).end(isGood ? GOOD.body : BUSY.body);
+    });
+    server = made;
+    await new Promise<void>((resolve) => made.listen(0, "0.0.0.0", resolve));
+    const { port } = made.address() as AddressInfo;
+    const apiUrls = ["127.0.0.1", "127.0.0.2", "127.0.0.3"].map((host) => `http://${host}:${port}`);
+    const onWait = (reason: string): void => void reasons.push(reason);
+    const service = new Service({ apiUrls, apiKey: null, timeoutMs: 60_000, onWait });
+    expect((await service.ask({ path: "/" })).apiUrl).toBe(apiUrls[0]);
+    expect(hosts).toEqual(["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.1"]);
+    expect(reasons).toHaveLength(1);
+  });
+
   test("for bytes takes any, and for JSON only an object", async () => {
     const { service } = await serviceOf({ status: 200, body: "[1]" });
     expect(Buffer.from(await service.askBytes("/")).toString()).toBe("[1]");

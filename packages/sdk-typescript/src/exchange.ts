@@ -98,8 +98,9 @@ export class Exchange {
       inDoubt ||= leavesDoubt(outcome, codeOf(result));
       const elapsedMs = surroundings.now() - startedMs;
       const situation = { attempt, isRepeatable: call.isRepeatable, elapsedMs, chance: surroundings.chance() };
-      if (isAboutEndpoint(outcome)) this.#moveOn(place);
       const delayMs = retry(outcome, situation);
+      // Without a pause the same endpoint would say the same.
+      if (isAboutEndpoint(outcome) || delayMs === 0) this.#moveOn(place);
       const error = failureOf({ call, endpoint, result, inDoubt, attempt, wallClockMs: surroundings.wallClock() });
       if (delayMs === null || elapsedMs + delayMs > deadlineMs) throw error;
       onRetry({ attempt, error, delayMs });

@@ -68,12 +68,11 @@ export interface ObservedOrigin {
 }
 
 /** What is known of one origin after a look. */
-export interface KnownOrigin {
-  readonly originFingerprint: string;
+export interface KnownOrigin extends Pick<ObservedOrigin, "originFingerprint" | "previousTreeSize"> {
   /** Leaves in the largest tree that was seen. */
   readonly treeSize: number;
-  /** The same before the look; null: this is the first. */
-  readonly previousTreeSize: number | null;
+  /** null: no node has shown one that goes together with what was seen. */
+  readonly checkpoint: VerifiedCheckpoint | null;
 }
 
 /** What one look at all nodes has shown. */
@@ -133,14 +132,11 @@ export class Monitor {
    *   was seen before stays kept
    */
   async update(): Promise<readonly ObservedOrigin[]> {
-    const { before, sight, unanswered } = await this.#look();
-    const [alarm] = sight.alarms;
-    if (alarm !== undefined) throw alarm.error;
-    const [silence] = unanswered;
-    if (silence !== undefined && unanswered.length === this.#nodes.length) throw silence.error;
-    return [...sight.observed].map(([originFingerprint, checkpoint]) => {
-      return { originFingerprint, checkpoint, previousTreeSize: sizeIn(before, originFingerprint) };
-    });
+    const { alarms, unanswered, origins } = await this.look();
+    const isAnswered = unanswered.length < this.#nodes.length;
+    const failure = alarms[0] ?? (isAnswered ? undefined : unanswered[0]);
+    if (failure !== undefined) throw failure.error;
+    return origins.flatMap(({ checkpoint, ...origin }) => (checkpoint === null ? [] : [{ ...origin, checkpoint }]));
   }
 
   /**
@@ -150,12 +146,28 @@ export class Monitor {
    *   throws if it was refused
    */
   async look(): Promise<MonitorLook> {
-    const { before, sight, unanswered } = await this.#look();
-    const origins = [...sight.checkpoints].map(([originFingerprint, note]) => {
-      const previousTreeSize = sizeIn(before, originFingerprint);
-      return { originFingerprint, treeSize: headOf(note).treeSize, previousTreeSize };
-    });
-    return { alarms: sight.alarms, unanswered, origins, trustRootVersion: sight.trustRoot?.version ?? null };
+    const before = await this.#store.load();
+    const sight = sightOf(before);
+    const unanswered: { readonly node: number; readonly error: AnchoringError }[] = [];
+    for (const [node, service] of this.#nodes.entries()) {
+      try {
+        await this.#lookThrough(service, node, sight);
+      } catch (error) {
+        if (!isSilence(error)) throw error;
+        unanswered.push({ node, error });
+      }
+    }
+    const { alarms, checkpoints, observed, trustRoot } = sight;
+    if (alarms.length === 0) await this.#save(sight);
+    const evidence = alarms.flatMap((alarm) => alarm.evidence);
+    if (evidence.length > 0) await this.#store.saveEvidence?.(evidence);
+    const origins = [...checkpoints].map(([originFingerprint, note]) => ({
+      originFingerprint,
+      treeSize: headOf(note).treeSize,
+      checkpoint: observed.get(originFingerprint) ?? null,
+      previousTreeSize: sizeIn(before, originFingerprint),
+    }));
+    return { alarms, unanswered, origins, trustRootVersion: trustRoot?.version ?? null };
   }
 
   /** Holds an EEA that came some other way against what was seen, and keeps it if it is newer. @throws as `update` */
@@ -172,24 +184,6 @@ export class Monitor {
     const checkpoint = sight.observed.get(originFingerprint);
     if (checkpoint === undefined) throw new RangeError("what raised no alarm was observed");
     return { originFingerprint, checkpoint, previousTreeSize: sizeIn(before, originFingerprint) };
-  }
-
-  async #look() {
-    const before = await this.#store.load();
-    const sight = sightOf(before);
-    const unanswered: { readonly node: number; readonly error: AnchoringError }[] = [];
-    for (const [node, service] of this.#nodes.entries()) {
-      try {
-        await this.#lookThrough(service, node, sight);
-      } catch (error) {
-        if (!isSilence(error)) throw error;
-        unanswered.push({ node, error });
-      }
-    }
-    if (sight.alarms.length === 0) await this.#save(sight);
-    const evidence = sight.alarms.flatMap((alarm) => alarm.evidence);
-    if (evidence.length > 0) await this.#store.saveEvidence?.(evidence);
-    return { before, sight, unanswered };
   }
 
   async #save({ clusterId, trustRoot, checkpoints }: Sight): Promise<void> {
@@ -233,13 +227,20 @@ export class Monitor {
     try {
       await this.#judge(place, await service.latest({ originFingerprint, fromSize: from?.treeSize }));
     } catch (error) {
-      if (!(error instanceof ApiProblem) || !SMALLER.has(error.code)) throw error;
-      if (from === null && error.code === "no_anchor_yet") return;
-      if (from === null) throw error;
-      const note = await checkpointOf(service, originFingerprint);
-      const now = note === null ? null : (checkpointIn(note)?.treeSize ?? null);
-      sight.alarms.push(rollbackAlarm(shownAt(place, note), from.treeSize, now));
+      const alarm = await this.#alarmOf(error, place, from);
+      if (alarm !== null) sight.alarms.push(alarm);
     }
+  }
+
+  /** Of a question about the newest tree. null: there is none yet, and none was seen. @throws what is no alarm */
+  async #alarmOf(error: unknown, place: Place, from: Checkpoint | null): Promise<Alarm | null> {
+    if (error instanceof VerificationError) return checkpointAlarm(shownAt(place, null), error);
+    if (!(error instanceof ApiProblem) || !SMALLER.has(error.code)) throw error;
+    if (from === null && error.code === "no_anchor_yet") return null;
+    if (from === null) throw error;
+    const note = await checkpointOf(place.service, place.originFingerprint);
+    const now = note === null ? null : (checkpointIn(note)?.treeSize ?? null);
+    return rollbackAlarm(shownAt(place, note), from.treeSize, now);
   }
 
   /** Keeps what is shown, or raises an alarm. */

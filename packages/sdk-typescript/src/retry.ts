@@ -14,7 +14,7 @@ export interface RetryPolicy {
 
 export const DEFAULT_RETRY: RetryPolicy = { attemptsMax: 5, totalMs: 30_000, backoffMs: 100, backoffMaxMs: 5_000 };
 
-/** What decides whether to ask again. @returns how long to wait, in ms; null: do not ask again */
+/** What decides whether to ask again. @returns how long to wait, in ms, 0: the next endpoint; null: do not ask again */
 export type RetryRule = (outcome: Outcome, situation: RetrySituation) => number | null;
 
 /** The rule of a policy; one of the caller's own is taken as it is. @throws InvalidInput */

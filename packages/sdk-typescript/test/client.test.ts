@@ -114,7 +114,7 @@ describe("asking again", () => {
   });
 
   test("a rule of the caller's own decides, and every failed try that another follows is told", async () => {
-    const transport = new FakeTransport(UNREACHABLE, problem(503, "no_leader"), LIMITS);
+    const transport = new FakeTransport(problem(429, "rate_limited"), problem(503, "no_leader"), LIMITS);
     const policy = { attemptsMax: 3, totalMs: 1000, backoffMs: 10, backoffMaxMs: 10 };
     const atOnce: RetryRule = (outcome, it) => (it.attempt === 1 ? 0 : delayBeforeRetry(policy, outcome, it));
     const failed: FailedTry[] = [];
@@ -122,7 +122,7 @@ describe("asking again", () => {
     await client.limits();
     expect(surroundings.waits).toEqual([0, 10]);
     expect(failed).toMatchObject([
-      { attempt: 1, delayMs: 0, error: { code: "connection_failed", endpoint: "https://a.example" } },
+      { attempt: 1, delayMs: 0, error: { code: "rate_limited", endpoint: "https://a.example" } },
       { attempt: 2, delayMs: 10, error: { code: "no_leader", endpoint: "https://b.example/base" } },
     ]);
   });

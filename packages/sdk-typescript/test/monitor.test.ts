@@ -30,6 +30,8 @@ class FakeService {
   isRollbackAdmitted = false;
   /** Instead of any answer. */
   fails: Error | null = null;
+  /** Instead of the newest checkpoint. */
+  contradicts: Error | null = null;
 
   get monitored(): MonitoredService {
     return {
@@ -53,6 +55,7 @@ class FakeService {
 
   async #latest(originFingerprint: string, fromSize: number | undefined) {
     await Promise.resolve();
+    if (this.contradicts !== null && originFingerprint === ORIGIN_HEX) throw this.contradicts;
     const context = { status: 404 };
     if (originFingerprint !== ORIGIN_HEX || this.hashes.length < 2) throw new NotFound("no_anchor_yet", "", context);
     const treeSize = this.hashes.length;
@@ -198,7 +201,7 @@ describe("a look at several nodes", () => {
   test("holds each against what any has shown, and says who contradicts", async () => {
     const { nodes, monitor, store } = several(3);
     const grown = { originFingerprint: ORIGIN_HEX, treeSize: 5, previousTreeSize: null };
-    expect(await monitor.look()).toEqual({ alarms: [], unanswered: [], origins: [grown], trustRootVersion: 1 });
+    expect(await monitor.look()).toMatchObject({ alarms: [], unanswered: [], origins: [grown], trustRootVersion: 1 });
     const before = await store.load();
     nodes.forEach((node, at) => (node.hashes = at === 1 ? leafHashes(8, "other", 6) : leafHashes(8)));
     const look = await monitor.look();
@@ -230,6 +233,16 @@ describe("a look at several nodes", () => {
     expect(await monitor.update()).toHaveLength(1);
     for (const node of nodes) node.fails = error;
     await expect(monitor.update()).rejects.toBe(error);
+  });
+
+  test("an answer that its client does not believe raises an alarm, and the others are watched", async () => {
+    const { nodes, monitor } = several(2);
+    const error = new VerificationError("origin_differs", "the answer is about another origin");
+    for (const node of nodes.slice(0, 1)) node.contradicts = error;
+    expect(await monitor.look()).toMatchObject({
+      alarms: [{ code: "checkpoint_invalid", node: 0, evidence: [], error }],
+      origins: [{ treeSize: 5 }],
+    });
   });
 
   test("a refusal is no silence", async () => {
