@@ -20,7 +20,9 @@ export async function recordCommand(
   signers: Readonly<Partial<Record<SignerRole, Signer>>>,
   run: RecordRun,
 ): Promise<ExitCode> {
-  const keys = Object.entries(signers).map(([role, { publicKey }]) => [`${role}_public_key`, bytesToHex(publicKey)]);
+  const keys = Object.entries(signers).map(([role, { publicKey }]) => {
+    return [`${role}_public_key`, bytesToHex(publicKey)] as const;
+  });
   const draft = signedBy(draftOf(kind, { ...fields, ...Object.fromEntries(keys) }), Object.values(signers));
   await submitAndPrint(draft, run.service, { ...run, draftPath: draftPathOf(draft, run.workingDir) }, run.printer);
   return EXIT.ok;
