@@ -62,7 +62,8 @@ function expectationOf({ prepared }: Draft): ReceiptExpectation {
 /** @throws CliError `refused`, `outcome_unknown`, or `invalid` for a receipt that does not verify */
 export async function submitDraft(draft: Draft, service: Service, trust: TrustOptions): Promise<Submitted> {
   const { path, body } = requestOf(draft);
-  const answer = await write(service, path, body, AGAIN[draft.kind]);
+  const doubt = `It may or may not be recorded. Ask again: ${AGAIN[draft.kind]}.`;
+  const answer = await writeOnce(service, path, body, doubt);
   const { anchor, receipt, replayed } = answer.read(readRecorded);
   const { anchorId, sequence } = anchor;
   // While the record is committed and not yet certified, its receipt is made later.
@@ -78,24 +79,27 @@ export async function submitDraft(draft: Draft, service: Service, trust: TrustOp
   };
 }
 
-async function write(service: Service, path: string, body: JsonBody, again: string): Promise<Answer> {
+/** @param doubt what a person does if nobody says what became of it @throws CliError `refused`, `outcome_unknown` */
+export async function writeOnce(service: Service, path: string, body: JsonBody, doubt: string): Promise<Answer> {
   try {
     return expectStatus(await service.ask({ method: "POST", path, body }), 200, 201, 202);
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
-    const message = `${error.message}\nIt may or may not be recorded. Ask again: ${again}.`;
-    throw new CliError(EXIT.unavailable, "outcome_unknown", message);
+    throw new CliError(EXIT.unavailable, "outcome_unknown", `${error.message}\n${doubt}`);
   }
 }
 
 /** The receipt of now. @throws CliError `not_certified_yet` while there is none */
-export async function fetchReceipt(service: Service, anchorId: string): Promise<StatedReceipt> {
+export async function fetchReceipt(
+  service: Service,
+  anchorId: string,
+  hint = `No receipt of ${anchorId} could be had: it may not be certified yet. Ask again.`,
+): Promise<StatedReceipt> {
   try {
     return parseStated(await service.read({ path: `/v1/event-anchors/${anchorId}/receipt` }, object));
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
-    const message = `${error.message}\nNo receipt of ${anchorId} could be had: it may not be certified yet. Ask again.`;
-    throw new CliError(EXIT.unavailable, "not_certified_yet", message);
+    throw new CliError(EXIT.unavailable, "not_certified_yet", `${error.message}\n${hint}`);
   }
 }
 

@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
 import type { Leaf, StatedReceipt } from "@event-anchoring/protocol";
 import { readers } from "@event-anchoring/sdk";
-import type { JsonBody } from "@event-anchoring/sdk";
 import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
 import type { CheckedReceipt } from "../check-receipt.ts";
-import { CliError, EXIT } from "../cli-error.ts";
+import { EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import { actJson, assertRecorded, eventBody } from "../event-act.ts";
 import type { Act } from "../event-act.ts";
@@ -14,8 +13,9 @@ import { originToWrite } from "../origin.ts";
 import type { Printer } from "../printer.ts";
 import type { Progress } from "../progress.ts";
 import { assertWritable, hashFile, writeWhole } from "../read-input.ts";
-import { Service, expectStatus } from "../service.ts";
+import { Service } from "../service.ts";
 import type { Answer } from "../service.ts";
+import { fetchReceipt, writeOnce } from "../submit-draft.ts";
 import { apiKeyOf } from "../target.ts";
 import type { Target } from "../target.ts";
 import type { GivenPin } from "../trust-roots.ts";
@@ -56,7 +56,8 @@ export async function anchorCommand(
     eventHash: bytesToHex(eventHash),
     clientEventId: eventId,
   });
-  const answer = await ask(service, body, eventId);
+  const doubt = `It may or may not be anchored. Ask again with --event-id ${eventId}: it is anchored once at most.`;
+  const answer = await writeOnce(service, "/v1/event-anchors", body, doubt);
   const isReplayed = answer.body.replayed === true;
   const stated = await receiptOf(service, answer, eventId);
   const expect = { eventHash, anchorId: stated.anchorId };
@@ -83,29 +84,13 @@ interface Result {
 
 const readAnchored = readers.record({ anchor: readers.record({ anchorId: readers.hex32 }) });
 
-/** The body stays the same over all repetitions. */
-async function ask(service: Service, body: JsonBody, eventId: string): Promise<Answer> {
-  try {
-    return expectStatus(await service.ask({ method: "POST", path: "/v1/event-anchors", body }), 200, 201, 202);
-  } catch (error) {
-    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
-    const again = `It may or may not be anchored. Ask again with --event-id ${eventId}: it is anchored once at most.`;
-    throw new CliError(EXIT.unavailable, "outcome_unknown", `${error.message}\n${again}`);
-  }
-}
-
 /** The receipt in the answer or, while the anchor is committed and not yet certified, the one that is made later. */
 async function receiptOf(service: Service, answer: Answer, eventId: string): Promise<StatedReceipt> {
   const { receipt } = answer.body;
   if (receipt !== null && receipt !== undefined) return parseStated(receipt);
   const { anchorId } = answer.read(readAnchored).anchor;
-  try {
-    return parseStated(await service.read({ path: `/v1/event-anchors/${anchorId}/receipt` }, readers.object));
-  } catch (error) {
-    if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
-    const again = `The anchor ${anchorId} is committed and not yet certified. Ask again with --event-id ${eventId}.`;
-    throw new CliError(EXIT.unavailable, "not_certified_yet", `${error.message}\n${again}`);
-  }
+  const hint = `The anchor ${anchorId} is committed and not yet certified. Ask again with --event-id ${eventId}.`;
+  return fetchReceipt(service, anchorId, hint);
 }
 
 function print(printer: Printer, result: Result): void {
