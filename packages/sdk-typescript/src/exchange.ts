@@ -89,10 +89,12 @@ export class Exchange {
     const { retry, surroundings, deadlineMs, onRetry } = this.#options;
     const startedMs = surroundings.now();
     let inDoubt = false;
+    let told: Pick<Failure, "endpoint" | "result"> | null = null;
     for (let attempt = 1; ; attempt++) {
       const place = this.#current;
       const endpoint = this.#options.endpoints[place] ?? "";
-      const result = await this.#try(call, endpoint, startedMs + deadlineMs);
+      const leftMs = Math.max(1, startedMs + deadlineMs - surroundings.now());
+      const result = await this.#try({ ...call, timeoutMs: Math.min(call.timeoutMs, leftMs) }, endpoint);
       const outcome = outcomeOf(result, call, surroundings.wallClock());
       if (!(result instanceof TransportFailure) && call.isAnswer(result.status)) return { ...result, endpoint };
       inDoubt ||= leavesDoubt(outcome, codeOf(result));
@@ -101,18 +103,18 @@ export class Exchange {
       const delayMs = retry(outcome, situation);
       // Without a pause the same endpoint would say the same.
       if (isAboutEndpoint(outcome) || delayMs === 0) this.#moveOn(place);
-      const error = failureOf({ call, endpoint, result, inDoubt, attempt, wallClockMs: surroundings.wallClock() });
+      // Of a try that the deadline has cut short, what was told before says more.
+      if (told === null || leftMs >= call.timeoutMs || !isTimeout(result)) told = { endpoint, result };
+      const error = failureOf({ call, ...told, inDoubt, attempt, wallClockMs: surroundings.wallClock() });
       if (delayMs === null || elapsedMs + delayMs > deadlineMs) throw error;
       onRetry({ attempt, error, delayMs });
       await surroundings.wait(delayMs, call.signal);
     }
   }
 
-  async #try(call: Call, endpoint: string, deadline: number): Promise<Try> {
-    const leftMs = Math.max(1, deadline - this.#options.surroundings.now());
-    const bounded = { ...call, timeoutMs: Math.min(call.timeoutMs, leftMs) };
+  async #try(call: Call, endpoint: string): Promise<Try> {
     try {
-      return await this.#options.transport(this.#request(bounded, endpoint));
+      return await this.#options.transport(this.#request(call, endpoint));
     } catch (error) {
       if (error instanceof TransportFailure) return error;
       // A transport of the caller's own may throw anything: whether the request left is then not known.
@@ -165,6 +167,10 @@ function retryAfterMs({ headers }: TransportResponse, wallClockMs: number): numb
   if (/^[0-9]{1,9}$/.test(value)) return Number(value) * 1000;
   const at = Date.parse(value);
   return Number.isNaN(at) ? null : Math.max(0, at - wallClockMs);
+}
+
+function isTimeout(result: Try): boolean {
+  return result instanceof TransportFailure && result.kind === "timeout";
 }
 
 function codeOf(result: Try): string | null {

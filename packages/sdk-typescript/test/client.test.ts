@@ -113,6 +113,16 @@ describe("asking again", () => {
     expect(transport.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([350, 250, 50]);
   });
 
+  test("a try that the deadline cuts short does not hide what was said before, and still leaves a doubt", async () => {
+    const options = { deadlineMs: 350, retry: { attemptsMax: 2 } };
+    const read = clientOf(new FakeTransport(problem(503, "no_leader"), TIMEOUT), options).client;
+    expect(await errorOf(read.limits())).toMatchObject({ code: "no_leader", endpoint: "https://a.example" });
+    const write = clientOf(new FakeTransport(problem(503, "no_leader"), TIMEOUT), options).client;
+    expect((await errorOf(write.createEventAnchor(HASH))).name).toBe("OutcomeUnknown");
+    const first = clientOf(new FakeTransport(TIMEOUT), { ...options, retry: { attemptsMax: 1 } }).client;
+    expect((await errorOf(first.limits())).name).toBe("TimedOut");
+  });
+
   test("a rule of the caller's own decides, and every failed try that another follows is told", async () => {
     const transport = new FakeTransport(problem(429, "rate_limited"), problem(503, "no_leader"), LIMITS);
     const policy = { attemptsMax: 3, totalMs: 1000, backoffMs: 10, backoffMaxMs: 10 };
