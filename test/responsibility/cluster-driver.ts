@@ -12,7 +12,7 @@ import {
   revocationBody,
 } from "@event-anchoring/testkit";
 import type { Answer, Party, TestCluster, WireAnchor, WireCreated } from "@event-anchoring/testkit";
-import type { Operation, Proposer } from "./operations.ts";
+import type { Proposer, RecordOperation } from "./operations.ts";
 import { bytesOf, claimInputOf, eventInputOf, grantInputOf, originNamed, revocationInputOf } from "./signed-input.ts";
 import type { Names } from "./signed-input.ts";
 
@@ -88,7 +88,7 @@ export class ClusterDriver implements Names {
     return this.anchors;
   }
 
-  propose(operation: Operation, nodeId: string): Promise<Answer<WireCreated>> {
+  propose(operation: RecordOperation, nodeId: string): Promise<Answer<WireCreated>> {
     const client = this.client(nodeId, operation.by.key);
     switch (operation.kind) {
       case "claim":

@@ -39,7 +39,12 @@ export class ClusterHistory {
     this.#driver = driver;
     this.model = new Model(origins);
     this.#judge = new Judge(this.model);
-    this.#operations = new RandomOperations(this.model, { origins, proposers: CLUSTER_PROPOSERS, spanMs: SPAN_MS });
+    this.#operations = new RandomOperations(this.model, {
+      origins,
+      proposers: CLUSTER_PROPOSERS,
+      spanMs: SPAN_MS,
+      operators: [],
+    });
   }
 
   static async on(driver: ClusterDriver): Promise<ClusterHistory> {
@@ -52,6 +57,7 @@ export class ClusterHistory {
   async step(dice: Dice): Promise<void> {
     const before = Date.now();
     const operation = this.#operations.next(dice, Math.max(before, this.model.lastMs));
+    if (operation.kind === "erasure") throw new Error("without operators there are no erasures");
     const nodeId = pick(dice, this.#driver.nodeIds);
     const answer = await this.#driver.propose(operation, nodeId);
     // The entry was stamped in between: what may have been decided at either end is right.
@@ -79,6 +85,7 @@ export class ClusterHistory {
   #describe(verdict: Verdict): string {
     if (verdict.result === "refused") return verdict.code;
     if (verdict.result === "replayed") return `replayed ${verdict.sequence}`;
+    if (verdict.result !== "accepted") return verdict.result;
     return `accepted ${this.model.recorded.length} in ${verdict.origin}`;
   }
 

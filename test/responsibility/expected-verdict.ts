@@ -3,12 +3,15 @@ import { NEVER } from "./model.ts";
 import type { Claim, Grant, Model } from "./model.ts";
 import { NOWHERE } from "./operations.ts";
 import type {
+  Act,
   ClaimOperation,
+  ErasureOperation,
   EventOperation,
   GrantOperation,
   Operation,
   Position,
   Proposer,
+  RecordOperation,
   Reference,
   RevocationOperation,
   Verdict,
@@ -35,7 +38,27 @@ export class Judge {
         return this.#decideRevocation(operation, at);
       case "event":
         return this.#decideEvent(operation);
+      case "erasure":
+        return this.#decideErasure(operation);
     }
+  }
+
+  #judgeAct({ operator, isForged, counter }: Act): Verdict | null {
+    const newest = this.#model.operators.get(operator);
+    if (newest === undefined) return refuse("operator_unknown", "/operator");
+    if (isForged) return refuse("signature_invalid", "/signature");
+    return counter > newest ? null : refuse("operator_counter_used", "/counter");
+  }
+
+  #decideErasure({ by, act, target }: ErasureOperation): Verdict {
+    const refused = act === null ? judgeKey(by, ["admin"]) : this.#judgeAct(act);
+    const event = this.#model.recorded.find(({ sequence }) => sequence === target);
+    if (refused !== null) return refused;
+    if (event === undefined) return refuse("reference_not_found", "/anchor_id");
+    if (event.kind !== "event") return refuse("reference_wrong_kind", "/anchor_id");
+    if (event.clientEventId === null) return { result: "unchanged" };
+    if (act === null && event.by.client !== by.client) return refuse("not_own_record", "/anchor_id");
+    return { result: this.#model.erased.has(target) ? "unchanged" : "applied" };
   }
 
   #decideClaim(claim: ClaimOperation, at: Position): Verdict {
@@ -105,8 +128,9 @@ export class Judge {
   }
 
   #decideRevocation(operation: RevocationOperation, at: Position): Verdict {
-    const { by, revoker, target: sequence, targetKind, origin, isForged, issuedAt } = operation;
-    const refused = judgeKey(by, revoker === null ? ["revoke"] : ["write", "revoke"]);
+    const { by, act, revoker, target: sequence, targetKind, origin, isForged, issuedAt } = operation;
+    const enough = revoker === null ? ["revoke"] : ["write", "revoke"];
+    const refused = act === null ? judgeKey(by, enough) : this.#judgeAct(act);
     const target = this.#model.recorded.find((one) => one.sequence === sequence);
     if (refused !== null) return refused;
     if (target === undefined) return refuse("reference_not_found", "/anchor_id");
@@ -118,6 +142,8 @@ export class Judge {
     if (revoker !== null && !partiesOf(target).includes(revoker))
       return refuse("signature_invalid", "/revoker_public_key");
     if (isForged) return refuse("signature_invalid", "/revoker_signature");
+    const isAnothers = target.by.client !== by.client;
+    if (revoker === null && act === null && isAnothers) return refuse("not_own_record", "/anchor_id");
     const replay = this.#replay(operation, contentOfRevocation);
     if (replay !== null) return replay;
     if (isLost && (origin === null || this.#model.origins.get(origin) !== "active"))
@@ -157,7 +183,7 @@ export class Judge {
     return kind === null || found.kind === kind ? null : refuse("reference_wrong_kind", pointer);
   }
 
-  #replay<Op extends Operation>(operation: Op, contentOf: (operation: Op) => unknown[]): Verdict | null {
+  #replay<Op extends RecordOperation>(operation: Op, contentOf: (operation: Op) => unknown[]): Verdict | null {
     const wanted = JSON.stringify(contentOf(operation));
     const same = this.#model.recorded.find(
       (one) => one.kind === operation.kind && JSON.stringify(contentOf(one as unknown as Op)) === wanted,
@@ -214,7 +240,7 @@ function contentOfGrant(one: GrantOperation): unknown[] {
 }
 
 function contentOfRevocation(one: RevocationOperation): unknown[] {
-  const revoker = one.revoker ?? `operator ${one.by.client}`;
+  const revoker = one.revoker ?? (one.act === null ? `client ${one.by.client}` : `operator ${one.act.operator}`);
   return [one.target, one.reason, one.suspectSince, one.issuedAt, one.revoker === null, revoker];
 }
 

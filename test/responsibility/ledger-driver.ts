@@ -11,6 +11,7 @@ import {
   encodeEntry,
   factsNeeded,
   needsCertifyPoint,
+  operatorActMessage,
 } from "@event-anchoring/ledger";
 import type {
   ClaimRecord,
@@ -25,6 +26,7 @@ import type {
   FoundAnchor,
   GrantRecord,
   LeafWrite,
+  OperatorCommand,
   RecordOutcome,
   Scope,
 } from "@event-anchoring/ledger";
@@ -43,8 +45,17 @@ import {
   OPERATOR_SIGNER,
   successor,
 } from "../../packages/ledger/test/cluster.ts";
-import type { Operation, Proposer } from "./operations.ts";
-import { bytesOf, claimInputOf, eventInputOf, grantInputOf, originNamed, revocationInputOf } from "./signed-input.ts";
+import type { Act, Operation, Proposer } from "./operations.ts";
+import {
+  bytesOf,
+  claimInputOf,
+  eventInputOf,
+  forge,
+  grantInputOf,
+  idOf,
+  originNamed,
+  revocationInputOf,
+} from "./signed-input.ts";
 import type { Names } from "./signed-input.ts";
 
 const { sha256 } = nodeCrypto;
@@ -54,6 +65,9 @@ export const LEDGER_ORIGINS: ReadonlyMap<string, OriginFingerprint> = new Map([
   ["b", NODE_B.originFingerprint],
   ["c", NODE_C.originFingerprint],
 ]);
+
+/** Whom the trust root lists. */
+export const LEDGER_OPERATOR = OPERATOR;
 
 const CLOSED = successor([{ node: NODE_A }, { node: NODE_B }, { node: NODE_C, origin: "closed" }]);
 const LOST = successor([{ node: NODE_A }, { node: NODE_B }, { node: NODE_C, origin: "lost" }], CLOSED, 3);
@@ -104,6 +118,9 @@ export const HASH_CRYPTO: Crypto = {
       : nodeCrypto.ed25519Verify(publicKey, message, signature),
 };
 
+/** Of an erasure: done, or there was nothing to do. */
+export type Answered = RecordOutcome | { readonly status: "applied" | "unchanged" };
+
 export class LedgerDriver implements Names {
   readonly #state = emptyLedgerState(sha256);
   readonly leaves: LeafWrite[] = [];
@@ -143,14 +160,20 @@ export class LedgerDriver implements Names {
   }
 
   /** All of them in one entry. */
-  runEntry(operations: readonly Operation[], stampMs: number): RecordOutcome[] {
+  runEntry(operations: readonly Operation[], stampMs: number): Answered[] {
     const commands = operations.map((operation) => this.#commandOf(operation));
-    return this.#run(stampMs, ...commands).map((outcome): RecordOutcome => {
+    return this.#run(stampMs, ...commands).map((outcome): Answered => {
       if (outcome.kind === "rejected") return { status: "rejected", rejection: outcome.rejection };
-      const first = outcome.kind === "records" ? outcome.records[0] : undefined;
-      if (first === undefined) throw new Error(`a command that records is ${outcome.kind}`);
+      if (outcome.kind !== "records") return { status: outcome.kind };
+      const [first] = outcome.records;
+      if (first === undefined) throw new Error("a command that records has recorded nothing");
       return first;
     });
+  }
+
+  /** Counter of the act that made the last API key. */
+  get counter(): number {
+    return this.#acts.counter;
   }
 
   origin(name: string): OriginFingerprint {
@@ -183,8 +206,18 @@ export class LedgerDriver implements Names {
         return { kind: "record_claim", credential, claim: claimInputOf(operation, this) };
       case "grant":
         return { kind: "record_grant", credential, grant: grantInputOf(operation, this) };
-      case "revocation":
-        return { kind: "record_revocation", credential, revocation: revocationInputOf(operation, this) };
+      case "revocation": {
+        const { act } = operation;
+        const revocation = revocationInputOf(operation, this);
+        if (act === null) return { kind: "record_revocation", credential, revocation };
+        return actOf(act, { kind: "record_revocation", credential: null, revocation });
+      }
+      case "erasure": {
+        const anchorId = idOf(operation.target, this);
+        const { act } = operation;
+        if (act === null) return { kind: "erase_client_event", credential, anchorId };
+        return actOf(act, { kind: "erase_client_event", credential: null, anchorId });
+      }
       case "event":
         return { kind: "record_events", credential, atomic: false, events: [eventInputOf(operation, this)] };
     }
@@ -199,7 +232,7 @@ export class LedgerDriver implements Names {
     const bytes = encodeEntry({ version: 1, certify, acceptedMs, certificates: [], groups: [group] });
     const entry = decodeEntry(bytes);
     const committed = { index: appliedIndex + 1, term: 1, entry };
-    const decision = decideEntry(this.#state, committed, this.#facts(factsNeeded(entry, sha256)), HASH_CRYPTO);
+    const decision = decideEntry(this.#state, committed, this.#facts(factsNeeded(entry, this.#state)), HASH_CRYPTO);
     advance(this.#state, decision);
     this.#write(decision.writes);
     const [outcome] = decision.outcomes;
@@ -210,15 +243,29 @@ export class LedgerDriver implements Names {
   #write(writes: EntryWrites): void {
     for (const leaf of writes.leaves) {
       this.leaves.push(leaf);
-      this.#anchors.set(bytesToHex(leaf.anchorId), { ...leaf, hasClientEventId: false });
+      this.#anchors.set(bytesToHex(leaf.anchorId), { ...leaf, clientEvent: null });
     }
-    for (const write of writes.clientEvents)
-      this.#clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), { ...write, isErased: false });
+    for (const write of writes.clientEvents) {
+      const { apiClientId, clientEventId } = write;
+      this.#clientEvents.set(clientEventKey(apiClientId, clientEventId), { ...write, isErased: false });
+      this.#setClientEvent(write.anchorId, { apiClientId, isErased: false });
+    }
+    for (const { anchorId } of writes.erasures) {
+      const event = this.#anchors.get(bytesToHex(anchorId))?.clientEvent ?? null;
+      this.#setClientEvent(anchorId, event && { ...event, isErased: true });
+      for (const [key, fact] of this.#clientEvents)
+        if (equalBytes(fact.anchorId, anchorId)) this.#clientEvents.set(key, { ...fact, isErased: true });
+    }
     for (const write of writes.contents) this.#contents.set(bytesToHex(write.contentHash), write);
     for (const claim of writes.claims) this.claims.set(claim.sequence, claim);
     for (const grant of writes.grants) this.grants.set(grant.sequence, grant);
     for (const claim of writes.endedClaims) this.claims.set(claim.sequence, claim);
     for (const grant of writes.endedGrants) this.grants.set(grant.sequence, grant);
+  }
+
+  #setClientEvent(anchorId: AnchorId, clientEvent: FoundAnchor["clientEvent"]): void {
+    const anchor = this.#anchors.get(bytesToHex(anchorId));
+    if (anchor !== undefined) this.#anchors.set(bytesToHex(anchorId), { ...anchor, clientEvent });
   }
 
   /** What is asked for, and nothing else. */
@@ -265,6 +312,13 @@ export class LedgerDriver implements Names {
     });
     return new LoadedRecords([...claims], [...grants], new Map(pairs));
   }
+}
+
+/** As the operator signs it; or, if it is forged, with one bit changed. */
+function actOf({ operator, counter, isForged }: Act, command: OperatorCommand): Command {
+  const message = operatorActMessage({ clusterId: CLUSTER_ID, epoch: 0 }, { operator, counter }, command);
+  const signature = OPERATOR_SIGNER.sign(message);
+  return { kind: "operator_act", operator, counter, signature: isForged ? forge(signature) : signature, command };
 }
 
 function chosen<Value>(from: ReadonlyMap<string, Value>, keys: readonly string[]): Map<string, Value> {

@@ -1,13 +1,13 @@
 /** One random life of the ledger beside the model: every answer is compared as it comes. */
 import { LoadedRecords, claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
-import type { RecordOutcome } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { chance, pick } from "./dice.ts";
 import type { Dice } from "./dice.ts";
 import { Judge } from "./expected-verdict.ts";
 import { meetTrace, meetVerification } from "./situations.ts";
 import { traceEvent, verifyClaim, verifyEvent, verifyGrant } from "./expected-answers.ts";
-import { LEDGER_ORIGINS, LEDGER_PROPOSERS, LedgerDriver } from "./ledger-driver.ts";
+import { LEDGER_OPERATOR, LEDGER_ORIGINS, LEDGER_PROPOSERS, LedgerDriver } from "./ledger-driver.ts";
+import type { Answered } from "./ledger-driver.ts";
 import { LedgerQuestions } from "./ledger-questions.ts";
 import { Model } from "./model.ts";
 import type { Grant } from "./model.ts";
@@ -22,7 +22,7 @@ const ENTRY_OPERATIONS_MAX = 4;
 
 export class LedgerHistory {
   readonly driver = new LedgerDriver();
-  readonly model = new Model([...LEDGER_ORIGINS.keys()]);
+  readonly model = new Model([...LEDGER_ORIGINS.keys()], new Map([[LEDGER_OPERATOR, this.driver.counter]]));
   /** What was answered otherwise than expected: empty is what a test wants. */
   readonly differences: string[] = [];
   /** How often each answer was given, by its code. */
@@ -40,7 +40,8 @@ export class LedgerHistory {
   constructor() {
     for (const { acceptedMs } of this.driver.leaves) this.model.addOther(acceptedMs);
     this.#nowMs = this.model.lastMs;
-    const world = { origins: [...LEDGER_ORIGINS.keys()], proposers: LEDGER_PROPOSERS, spanMs: SPAN_MS };
+    const operators = [LEDGER_OPERATOR, "mallory"];
+    const world = { origins: [...LEDGER_ORIGINS.keys()], proposers: LEDGER_PROPOSERS, spanMs: SPAN_MS, operators };
     this.#operations = new RandomOperations(this.model, world);
   }
 
@@ -77,7 +78,7 @@ export class LedgerHistory {
     this.model.origins.set("c", next);
   }
 
-  #compare(operation: Operation, outcome: RecordOutcome): void {
+  #compare(operation: Operation, outcome: Answered): void {
     const expected = this.#judge.decide(operation, this.#nowMs);
     const code = expected.result === "refused" ? expected.code : `${operation.kind} ${expected.result}`;
     this.answers.set(code, (this.answers.get(code) ?? 0) + 1);
@@ -85,12 +86,21 @@ export class LedgerHistory {
     const found = this.#found(outcome, expected);
     if (wanted !== found)
       this.differences.push(`${JSON.stringify(operation)}\n  expected ${wanted}\n  answered ${found}`);
-    if (outcome.status !== "accepted" || expected.result !== "accepted") return;
-    this.model.add(operation, expected.origin, outcome.leaf.acceptedMs);
+    this.#note(operation, expected, outcome);
+  }
+
+  #note(operation: Operation, expected: Verdict, outcome: Answered): void {
+    const isAct = operation.kind === "revocation" || operation.kind === "erasure";
+    if (isAct && operation.act !== null) this.model.noteAct(operation.act);
+    if (operation.kind === "erasure") {
+      if (expected.result === "applied") this.model.erased.add(operation.target);
+    } else if (outcome.status === "accepted" && expected.result === "accepted") {
+      this.model.add(operation, expected.origin, outcome.leaf.acceptedMs);
+    }
   }
 
   /** Where the rules name no place, any place is right. */
-  #found(outcome: RecordOutcome, expected: Verdict): string {
+  #found(outcome: Answered, expected: Verdict): string {
     const isPlaceOpen = expected.result === "refused" && expected.pointer === null;
     if (isPlaceOpen && outcome.status === "rejected") return `${outcome.rejection.code} `;
     return describeOutcome(outcome);
@@ -105,6 +115,9 @@ export class LedgerHistory {
       }
       case "replayed":
         return `replayed ${verdict.sequence}`;
+      case "applied":
+      case "unchanged":
+        return verdict.result;
       case "refused":
         return `${verdict.code} ${verdict.pointer ?? ""}`;
     }
@@ -188,7 +201,7 @@ export class LedgerHistory {
   }
 }
 
-function describeOutcome(outcome: RecordOutcome): string {
+function describeOutcome(outcome: Answered): string {
   switch (outcome.status) {
     case "accepted": {
       const { sequence, originFingerprint, acceptedMs } = outcome.leaf;
@@ -196,6 +209,9 @@ function describeOutcome(outcome: RecordOutcome): string {
     }
     case "replayed":
       return `replayed ${outcome.sequence}`;
+    case "applied":
+    case "unchanged":
+      return outcome.status;
     case "rejected":
       return `${outcome.rejection.code} ${outcome.rejection.pointer ?? ""}`;
   }

@@ -3,11 +3,12 @@
  * that was recorded, from its beginning and by the shortest way. It shares no code with the service.
  */
 import type {
+  Act,
   ClaimOperation,
   EventOperation,
   GrantOperation,
-  Operation,
   Position,
+  RecordOperation,
   RevocationOperation,
 } from "./operations.ts";
 
@@ -28,9 +29,20 @@ const STATES: readonly State[] = ["revoked", "superseded", "expired"];
 export class Model {
   readonly recorded: Recorded[] = [];
   readonly origins: Map<string, "active" | "closed" | "lost">;
+  /** Counter of each operator's newest act: whoever is not listed is no operator. */
+  readonly operators: Map<string, number>;
+  /** Events whose client event id is forgotten. */
+  readonly erased = new Set<number>();
 
-  constructor(origins: readonly string[]) {
+  constructor(origins: readonly string[], operators: ReadonlyMap<string, number> = new Map()) {
     this.origins = new Map(origins.map((origin) => [origin, "active"]));
+    this.operators = new Map(operators);
+  }
+
+  /** An operator has signed it: its counter is used, whatever it has come to. */
+  noteAct({ operator, counter, isForged }: Act): void {
+    const newest = this.operators.get(operator);
+    if (newest !== undefined && !isForged && counter > newest) this.operators.set(operator, counter);
   }
 
   /** Time of the newest leaf. */
@@ -43,7 +55,7 @@ export class Model {
   }
 
   /** Records what was accepted. */
-  add(operation: Operation, placedIn: string, acceptedMs: number): void {
+  add(operation: RecordOperation, placedIn: string, acceptedMs: number): void {
     this.recorded.push({ ...operation, sequence: this.recorded.length, acceptedMs, placedIn });
   }
 

@@ -14,6 +14,15 @@ export interface Proposer {
   readonly isLive: boolean;
 }
 
+/** An operator's signed act, in which something is asked for instead of with an API key. */
+export interface Act {
+  /** Whom the ledger may or may not know as an operator. */
+  readonly operator: string;
+  /** Numbers an operator's acts, upwards. */
+  readonly counter: number;
+  readonly isForged: boolean;
+}
+
 interface Proposed {
   readonly by: Proposer;
   readonly origin: string;
@@ -55,9 +64,19 @@ export interface RevocationOperation extends Omit<Proposed, "origin"> {
   readonly origin: string | null;
   readonly reason: number;
   readonly suspectSince: number;
-  /** null: by the API client, as operator. */
+  /** Which party has signed; null: none. */
   readonly revoker: string | null;
   readonly isForged: boolean;
+  /** null: with the API key. In an act no party signs. */
+  readonly act: Act | null;
+}
+
+/** That the client event id of an event is forgotten. */
+export interface ErasureOperation {
+  readonly kind: "erasure";
+  readonly by: Proposer;
+  readonly act: Act | null;
+  readonly target: number;
 }
 
 export interface EventOperation extends Omit<Proposed, "issuedAt"> {
@@ -76,12 +95,17 @@ export interface EventOperation extends Omit<Proposed, "issuedAt"> {
   readonly isForged: boolean;
 }
 
-export type Operation = ClaimOperation | GrantOperation | RevocationOperation | EventOperation;
+/** What becomes a record. */
+export type RecordOperation = ClaimOperation | GrantOperation | RevocationOperation | EventOperation;
+
+export type Operation = RecordOperation | ErasureOperation;
 
 /** What an operation is answered with. */
 export type Verdict =
   | { readonly result: "accepted"; readonly origin: string }
   | { readonly result: "replayed"; readonly sequence: number }
+  /** Of an erasure: done, or there was nothing to do. */
+  | { readonly result: "applied" | "unchanged" }
   | { readonly result: "refused"; readonly code: string; readonly pointer: string | null };
 
 /** A sequence number and the time that goes with it. */

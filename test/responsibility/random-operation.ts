@@ -5,7 +5,9 @@ import { NEVER } from "./model.ts";
 import type { Claim, Grant, Model } from "./model.ts";
 import { NOWHERE } from "./operations.ts";
 import type {
+  Act,
   ClaimOperation,
+  ErasureOperation,
   EventOperation,
   GrantOperation,
   Operation,
@@ -20,6 +22,8 @@ export interface World {
   readonly proposers: readonly Proposer[];
   /** How far ahead short windows and expiries end, milliseconds. */
   readonly spanMs: number;
+  /** Who may sign acts, and somebody who may not; empty: there are none, and no erasures. */
+  readonly operators: readonly string[];
 }
 
 export const ENTITIES = ["deployer", "agent", "tool"];
@@ -32,8 +36,10 @@ const ISSUED_AHEAD_MS = 300_000;
 export class RandomOperations {
   readonly #model: Model;
   readonly #world: World;
-  /** By sequence, what was accepted: to be proposed again. */
+  /** What was proposed: to be proposed again. */
   readonly #earlier: Operation[] = [];
+  /** Of the newest act. */
+  #counter = 0;
 
   constructor(model: Model, world: World) {
     this.#model = model;
@@ -57,12 +63,30 @@ export class RandomOperations {
     const kind = dice.below(100);
     if (this.#model.claims().length < 2 || kind < 28) return this.#claim(dice, nowMs);
     if (kind < 64) return this.#grant(dice, nowMs);
-    return kind < 76 ? this.#revocation(dice, nowMs) : this.#event(dice, nowMs);
+    if (kind < 76) return this.#revocation(dice, nowMs);
+    return kind < 82 && this.#world.operators.length > 0 ? this.#erasure(dice) : this.#event(dice, nowMs);
   }
 
   #by(dice: Dice): Proposer {
     const [usual] = this.#world.proposers;
     return usual !== undefined && chance(dice, 88) ? usual : pick(dice, this.#world.proposers);
+  }
+
+  /** Whoever it is: what is another's is asked for as often as one's own. */
+  #anybody(dice: Dice): Proposer {
+    return pick(dice, this.#world.proposers);
+  }
+
+  /** null: with the API key. */
+  #act(dice: Dice): Act | null {
+    const { operators } = this.#world;
+    if (operators.length === 0 || chance(dice, 50)) return null;
+    const newest = Math.max(this.#counter, ...this.#model.operators.values());
+    const counter = chance(dice, 8) ? newest - dice.below(2) : newest + 1 + dice.below(3);
+    this.#counter = Math.max(newest, counter);
+    const [usual] = operators;
+    const operator = usual !== undefined && chance(dice, 92) ? usual : pick(dice, operators);
+    return { operator, counter, isForged: chance(dice, 6) };
   }
 
   #origin(dice: Dice): string {
@@ -186,7 +210,8 @@ export class RandomOperations {
     const named = record !== undefined && chance(dice, 70) ? record.placedIn : this.#origin(dice);
     return {
       kind: "revocation",
-      by: this.#by(dice),
+      by: revoker === null && chance(dice, 30) ? this.#anybody(dice) : this.#by(dice),
+      act: revoker === null ? this.#act(dice) : null,
       origin: chance(dice, 65) ? null : named,
       issuedAt: this.#issuedAt(dice, nowMs),
       target,
@@ -202,6 +227,14 @@ export class RandomOperations {
     if (record === undefined || chance(dice, 10)) return pick(dice, [...SUBJECTS, ...ISSUERS]);
     const parties = record.kind === "claim" ? [record.subject, record.issuer] : [record.grantorKey, record.witnessKey];
     return pick(dice, parties);
+  }
+
+  #erasure(dice: Dice): ErasureOperation {
+    const events = this.#model.recorded.filter((one) => one.kind === "event" && one.clientEventId !== null);
+    const target = events.length > 0 && chance(dice, 85) ? pick(dice, events).sequence : this.#any(dice);
+    const admins = this.#world.proposers.filter(({ scopes }) => scopes.includes("admin"));
+    const by = chance(dice, 90) ? pick(dice, admins) : this.#anybody(dice);
+    return { kind: "erasure", by, act: this.#act(dice), target: chance(dice, 4) ? NOWHERE : target };
   }
 
   #event(dice: Dice, nowMs: number): EventOperation {

@@ -25,13 +25,13 @@ export function bytesOf(name: string): Uint8Array {
 
 const EMPTY = new Uint8Array(32);
 
-function idOf(reference: Reference, names: Names): AnchorId {
+export function idOf(reference: Reference, names: Names): AnchorId {
   if (reference === null) return toAnchorId(EMPTY);
   return reference === NOWHERE ? toAnchorId(bytesOf("nowhere")) : names.anchorId(reference);
 }
 
 /** Good in its shape, and made by nobody. */
-function forge(signature: Uint8Array): Uint8Array {
+export function forge(signature: Uint8Array): Uint8Array {
   return signature.map((byte, at) => (at === 40 ? byte ^ 1 : byte));
 }
 

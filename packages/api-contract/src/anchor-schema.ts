@@ -106,7 +106,7 @@ const revocationAnchor = z
     suspect_since: timeMsOr("none"),
     issued_at: timeMsOr("not stated"),
     authority: z.enum(REVOCATION_AUTHORITIES).describe("By whose authority it was revoked."),
-    revoker: hex32.describe("The revoker's public key; of an operator, a hash of its API client."),
+    revoker: hex32.describe("The revoker's public key; if no party has signed, a hash of the API client or operator."),
     signature: hex64.nullable().describe("null if and only if the authority is operator."),
   })
   .meta({ id: "RevocationAnchor", description: "The record of a revocation, kept for ever." });

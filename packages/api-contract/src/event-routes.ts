@@ -79,14 +79,14 @@ export const EVENT_WRITES = [
     summary: "Erase the clear text of a client_event_id",
     description:
       "Takes `client_event_id` and its salt out of every node. The anchor and its commitment stay, and the " +
-      "id stays taken. Sending it again changes nothing.",
+      "id stays taken. Sending it again changes nothing. An API client erases the ids of its own events.",
     scopes: ["admin"],
     pathSchema: anchorPathSchema,
     bodySchema: emptyBodySchema,
     isBodyOptional: true,
     timeoutMs: LIMITS.writeTimeoutMs,
     answers: { 200: erasedSchema },
-    problems: [...WRITE_PROBLEMS, "anchor_not_found", "wrong_kind"],
+    problems: [...WRITE_PROBLEMS, "anchor_not_found", "wrong_kind", "not_own_record"],
   }),
 ] as const;
 

@@ -189,6 +189,12 @@ const REJECTION_PROBLEMS = {
     detail: "A signature does not verify; `errors` says which.",
     when: "A signature is wrong, or its key is not acceptable.",
   },
+  not_own_record: {
+    status: 403,
+    title: "Recorded by another API client",
+    detail: "Another API client has recorded this. Have a party sign the revocation, or ask an operator.",
+    when: "What is to be revoked without a party's signature, or erased, was recorded by another API client.",
+  },
   client_event_id_conflict: {
     status: 409,
     title: "client_event_id was used for another event",

@@ -103,7 +103,7 @@ export interface RevokeRequest {
   readonly suspectSince: number;
   /** Unix milliseconds, 0 = not stated. */
   readonly issuedAt: number;
-  /** null: the API client revokes, as operator. */
+  /** null: no party has signed. */
   readonly signer: Signer | null;
 }
 
@@ -123,7 +123,7 @@ export const revokeSchema = z
       .nullish()
       .describe(
         "Key of the issuer or subject (grants: grantor or witness); with revoker_signature or not at all. " +
-          "Absent: the API client revokes as operator, which needs the scope revoke.",
+          "Absent: the API client revokes what it has recorded itself, which needs the scope revoke.",
       ),
     revoker_signature: signatureField.nullish().describe("Over the revocation payload."),
   })

@@ -21,6 +21,7 @@ const REVOKE_PROBLEMS: readonly ProblemCode[] = [
   "origin_unknown",
   "origin_mismatch",
   "signature_invalid",
+  "not_own_record",
   "origin_closed",
   "issued_in_future",
 ];
@@ -81,9 +82,10 @@ export const CLAIM_ROUTES = [
     tag: "claims",
     summary: "Write a revocation record for a ClaimAnchor",
     description:
-      "Irreversible, and kept as evidence. Signed by the claim's subject or issuer, which needs the scope " +
-      "`write` or `revoke`; or by the API client as operator, which needs `revoke`, and no body. Grants that " +
-      "name the claim end with it; what was done before stays authorised at action.",
+      "Irreversible, and kept as evidence. Signed by the claim's subject or issuer, whoever recorded it, which " +
+      "needs the scope `write` or `revoke`. Unsigned, with no body, by the API client that recorded it, which needs " +
+      "`revoke`; any other API client gets `not_own_record`. Grants that name the claim end with it; what was done " +
+      "before stays authorised at action.",
     scopes: ["write", "revoke"],
     pathSchema: anchorPathSchema,
     bodySchema: revokeSchema,
@@ -158,8 +160,8 @@ export const GRANT_ROUTES = [
     tag: "grants",
     summary: "Write a revocation record for a GrantAnchor",
     description:
-      "As for claims; signed by the grantor or the witness, or by the API client as operator. Grants below " +
-      "it end with it.",
+      "As for claims; signed by the grantor or the witness, or unsigned by the API client that recorded it. " +
+      "Grants below it end with it.",
     scopes: ["write", "revoke"],
     pathSchema: anchorPathSchema,
     bodySchema: revokeSchema,

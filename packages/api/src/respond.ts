@@ -116,6 +116,7 @@ const REJECTION_PROBLEMS: Readonly<Record<RejectionCode, ProblemCode>> = {
   origin_unknown: "origin_unknown",
   origin_mismatch: "origin_mismatch",
   signature_invalid: "signature_invalid",
+  not_own_record: "not_own_record",
   client_event_id_conflict: "client_event_id_conflict",
   origin_closed: "origin_closed",
   reference_not_found: "reference_not_found",

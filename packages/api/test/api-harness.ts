@@ -88,7 +88,7 @@ export interface Answer {
   readonly json: AnswerBody;
 }
 
-type KeyLimits = Pick<ApiKey, "expiresMs" | "requestsPerSecond">;
+type KeyFields = Pick<ApiKey, "apiClientId" | "expiresMs" | "requestsPerSecond">;
 
 export interface Harness {
   readonly node: FakeNode;
@@ -100,7 +100,7 @@ export interface Harness {
   readonly logged: readonly LoggedLine[];
   stopping: boolean;
   /** A new live key. */
-  keyWith(label: string, scopes: readonly Scope[], limits?: Partial<KeyLimits>): string;
+  keyWith(label: string, scopes: readonly Scope[], fields?: Partial<KeyFields>): string;
   /** Whatever comes back is held against the row of the route. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   raw(bytes: string): Promise<string>;
@@ -218,12 +218,17 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
 }
 
 /** Makes a live key at the node and returns it as a client sends it. */
-function createKey(node: FakeNode, label: string, scopes: readonly Scope[], limits: Partial<KeyLimits>): string {
+function createKey(node: FakeNode, label: string, scopes: readonly Scope[], fields: Partial<KeyFields>): string {
   const secret = seedOf(`api key ${label}`);
   const { keyHash } = apiKeyIdentity(secret, nodeCrypto.sha256);
-  const apiClientId = seedOf(`client ${label}`).slice(0, 16);
-  node.createApiKey({ keyHash, apiClientId, label, scopes, expiresMs: 0, requestsPerSecond: 0, ...limits });
+  const apiClientId = clientIdOf(label);
+  node.createApiKey({ keyHash, apiClientId, label, scopes, expiresMs: 0, requestsPerSecond: 0, ...fields });
   return formatApiKey(secret);
+}
+
+/** The API client whose key `keyWith` made, unless it was told another one. */
+export function clientIdOf(label: string): Uint8Array {
+  return seedOf(`client ${label}`).slice(0, 16);
 }
 
 /** Names the key of a label, as `keyWith` made it. */
@@ -296,8 +301,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   });
   const metricsServer = createMetricsServer(metrics, controlPlane, logger);
   const [port, metricsPort] = await Promise.all([listening(server, options.host), listening(metricsServer)]);
-  const keyWith = (label: string, scopes: readonly Scope[], limits: Partial<KeyLimits> = {}): string =>
-    createKey(node, label, scopes, limits);
+  const keyWith = (label: string, scopes: readonly Scope[], fields: Partial<KeyFields> = {}): string =>
+    createKey(node, label, scopes, fields);
   const key = keyWith("default", ["read", "write", "revoke"]);
   return {
     node,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { anchorAnswerSchema, createdSchema, erasedSchema } from "@event-anchoring/api-contract";
 import type { AnchorJson } from "@event-anchoring/api-contract";
 import { RefusedError } from "@event-anchoring/api";
-import { startHarness } from "./api-harness.ts";
+import { clientIdOf, startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { claimed, hex } from "./records.ts";
 import { verdictOf } from "./verdict.ts";
@@ -11,7 +11,7 @@ let harness: Harness;
 let admin: string;
 beforeAll(async () => {
   harness = await startHarness();
-  admin = harness.keyWith("admin", ["read", "admin"]);
+  admin = harness.keyWith("admin", ["read", "admin"], { apiClientId: clientIdOf("default") });
 });
 afterAll(() => harness.close());
 
@@ -79,10 +79,12 @@ describe("erasing a client_event_id", () => {
     expect(json.anchor).not.toHaveProperty("client_event_id");
   });
 
-  test("needs the scope admin, whose event it is does not matter", async () => {
+  test("needs the scope admin, and to be one's own event", async () => {
     const { anchor_id } = await created({ client_event_id: "mine" });
-    const { status, json } = await erase(anchor_id, undefined, harness.key);
-    expect([status, json.code]).toEqual([403, "scope_missing"]);
+    const powerless = await erase(anchor_id, undefined, harness.key);
+    const stranger = await erase(anchor_id, undefined, harness.keyWith("another's admin", ["read", "admin"]));
+    expect([powerless.status, powerless.json.code]).toEqual([403, "scope_missing"]);
+    expect([stranger.status, stranger.json.code]).toEqual([403, "not_own_record"]);
   });
 
   test.each<[string, () => Promise<string>, unknown, number, string]>([

@@ -113,7 +113,7 @@ export class FakeNode implements ControlPlane {
       certificates: [],
       groups: [{ id: { node: 1n, incarnation: 1, counter: index }, notAfter: index + 50_000, commands: signed }],
     };
-    const facts = this.tables.facts(factsNeeded(entry, sha256));
+    const facts = this.tables.facts(factsNeeded(entry, this.state));
     const decision = decideEntry(this.state, { index, term: 1, entry }, facts, nodeCrypto);
     advance(this.state, decision);
     this.decisions.push(decision);

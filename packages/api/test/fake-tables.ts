@@ -59,8 +59,11 @@ export class FakeTables {
     for (const anchorId of [...query.anchors, ...query.records]) {
       const leaf = this.#find(anchorId);
       const name = bytesToHex(anchorId);
-      const hasClientEventId = (this.#clientEventOf.get(name)?.clientEventId ?? null) !== null;
-      if (leaf !== undefined) anchors.set(name, { ...leaf, hasClientEventId });
+      if (leaf === undefined) continue;
+      const event = this.#clientEventOf.get(name);
+      const { apiClientId } = event ?? {};
+      const clientEvent = apiClientId === undefined ? null : { apiClientId, isErased: event?.clientEventId === null };
+      anchors.set(name, { ...leaf, clientEvent });
     }
     return { clientEvents, anchors, contents: this.#contents, records: this.#records };
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { revokedSchema } from "@event-anchoring/api-contract";
 import type { AnchorJson } from "@event-anchoring/api-contract";
-import { bytesToHex, operatorRevoker } from "@event-anchoring/protocol";
+import { bytesToHex, clientRevoker } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { RefusedError } from "@event-anchoring/api";
 import { partyOf } from "@event-anchoring/testkit";
@@ -40,7 +40,7 @@ async function aGrant(): Promise<AnchorJson> {
   return granted(harness, { grantorClaim: claim.anchor_id, granteeClaim: grantee.anchor_id, grantor: subject });
 }
 
-describe("revoking as operator", () => {
+describe("revoking one's own unsigned", () => {
   test.each<[string, unknown, Record<string, string>]>([
     ["without a body", undefined, {}],
     ["with a type and no body", undefined, { "content-type": "application/json" }],
@@ -58,7 +58,7 @@ describe("revoking as operator", () => {
       target_anchor_id: claim.anchor_id,
       origin_fingerprint: claim.origin_fingerprint,
       authority: "operator",
-      revoker: bytesToHex(operatorRevoker(apiClientId, nodeCrypto.sha256)),
+      revoker: bytesToHex(clientRevoker(apiClientId, nodeCrypto.sha256)),
       reason: "unspecified",
       signature: null,
     });
@@ -145,14 +145,22 @@ describe("who may revoke", () => {
   test.each([
     ["read", [403, "scope_missing"], [403, "scope_missing"]],
     ["write", [201, undefined], [403, "scope_missing"]],
-    ["revoke", [201, undefined], [201, undefined]],
+    ["revoke", [201, undefined], [403, "not_own_record"]],
     ["admin", [403, "scope_missing"], [403, "scope_missing"]],
-  ] as const)("a key with %s alone: signed %j, as operator %j", async (scope, signed, asOperator) => {
+  ] as const)("another client's key with %s alone: signed %j, unsigned %j", async (scope, signed, unsigned) => {
     const key = harness.keyWith(`only ${scope} ${round}`, [scope]);
     const bySignature = await revoke(claim, revocationOf(claim, { revoker: "issuer", reason: 1 }), withKey(key));
     const byItself = await revoke(claim, { reason: "cessation" }, withKey(key));
     expect([bySignature.status, bySignature.json.code]).toEqual(signed);
-    expect([byItself.status, byItself.json.code]).toEqual(asOperator);
+    expect([byItself.status, byItself.json.code]).toEqual(unsigned);
+  });
+
+  test("no set of scopes lets another client revoke unsigned, a claim or a grant", async () => {
+    const key = harness.keyWith(`every scope ${round}`, ["read", "write", "revoke", "admin"]);
+    for (const target of [claim, await aGrant()]) {
+      const { status, json } = await revoke(target, {}, withKey(key));
+      expect([status, json.code, json.errors[0]?.pointer]).toEqual([403, "not_own_record", "/anchor_id"]);
+    }
   });
 
   test("the early answer is the one that the ledger gives", () => {

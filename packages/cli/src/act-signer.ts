@@ -1,10 +1,11 @@
 /** The key with which an operator signs: a file that is given, or the one that a ceremony in one place has made. */
-import type { ActSigner } from "@event-anchoring/control-contract";
-import { actSignerOf, operatorKeyPath, readSealedKey } from "@event-anchoring/provision";
+import type { ActSigner, OperatorCall } from "@event-anchoring/control-contract";
+import { act, actSignerOf, operatorKeyPath, readSealedKey } from "@event-anchoring/provision";
 import { CliError, EXIT } from "./cli-error.ts";
 import type { Surroundings } from "./command-lines/context.ts";
 import { asUsage, existingPassphrase } from "./commands/root-key.ts";
-import type { Operators } from "./operators.ts";
+import { write } from "./operators.ts";
+import type { Done, Operators } from "./operators.ts";
 
 export interface SignKey {
   /** null: that of the cluster folder. */
@@ -26,4 +27,17 @@ export async function openActSigner(
   if (found !== null) return found;
   const message = `version ${trustRoot.version} of the trust root lists no operator with the key in ${path}`;
   throw new CliError(EXIT.usage, "operator_unknown", message);
+}
+
+/** Who signs, and whom to hand it to. */
+export interface Acting {
+  readonly operators: Operators;
+  readonly signer: ActSigner;
+  /** Over all nodes. */
+  readonly timeoutMs: number;
+}
+
+/** Signed anew for each node that is asked: what one of them has decided no other takes again. @throws CliError */
+export function actDone(call: OperatorCall, { operators, signer, timeoutMs }: Acting): Promise<Done> {
+  return write(operators, timeoutMs, (to) => act({ ...to, signer, call }));
 }

@@ -10,7 +10,7 @@ import { addEvidence } from "./command-lines/evidence.ts";
 import { addFsck } from "./command-lines/fsck.ts";
 import { addCompletion } from "./command-lines/completion.ts";
 import { addKeys } from "./command-lines/keys.ts";
-import { addOperator } from "./command-lines/key-init.ts";
+import { addOperator } from "./command-lines/operator.ts";
 import { addBundle, addLatest, addMonitor, addPolicy, addReceipt } from "./command-lines/receipts.ts";
 import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/records.ts";
 import { addMember } from "./command-lines/member.ts";

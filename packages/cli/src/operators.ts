@@ -203,15 +203,18 @@ export async function askNodes<Result>(
   throw new CliError(EXIT.unavailable, "outcome_unknown", `no node has answered in ${timeoutMs} ms (${reason})`);
 }
 
+/** What a call that writes has come to, unless the cluster refused it. */
+export type Done = Extract<OperatorResult, { readonly outcome: "applied" | "unchanged" | "recorded" }>;
+
 /** A call that writes. @throws CliError `refused` with the code of the rule that refuses it */
 export async function write(
   operators: Operators,
   timeoutMs: number,
   call: (options: CallOptions) => Promise<OperatorResult>,
-): Promise<"applied" | "unchanged"> {
+): Promise<Done> {
   const result = await askNodes(operators, timeoutMs, call, (given) =>
     given.outcome === "refused" ? `${given.code}: ${given.detail}` : null,
   );
-  if (result.outcome === "applied" || result.outcome === "unchanged") return result.outcome;
+  if (result.outcome !== "rejected" && result.outcome !== "refused") return result;
   throw new CliError(EXIT.refused, result.code, `the cluster refused: ${result.detail} (${result.code})`);
 }

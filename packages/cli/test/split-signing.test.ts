@@ -210,8 +210,8 @@ describe("claim, grant, revoke", () => {
 
   test.each([
     ["no key", ["revoke", HASH], "revoker_missing"],
-    ["a key and an operator", ["revoke", HASH, "--key", "x", "--operator"], "revoker_missing"],
-    ["an id that is none", ["revoke", "claim", "--operator"], "anchor_id_invalid"],
+    ["a key and no signature", ["revoke", HASH, "--key", "x", "--own"], "revoker_missing"],
+    ["an id that is none", ["revoke", "claim", "--own"], "anchor_id_invalid"],
     [
       "both a hash and a file",
       ["claim", "--entity", HASH, "--attribute-type", "1", "--attribute-hash", HASH, "--attribute-file", "x"],

@@ -8,7 +8,14 @@ import {
   operatorActMessage,
   usedCounterIn,
 } from "@event-anchoring/ledger";
-import type { ApiKey, OperatorActCommand, OperatorCommand, Scope } from "@event-anchoring/ledger";
+import type {
+  ApiKey,
+  EraseClientEventCommand,
+  OperatorActCommand,
+  OperatorCommand,
+  RecordRevocationCommand,
+  Scope,
+} from "@event-anchoring/ledger";
 import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
 import { REFUSAL_CODES } from "./refusal-code.ts";
@@ -72,6 +79,12 @@ const refusedSchema = z.strictObject({
 const operatorResultSchema = z.discriminatedUnion("outcome", [
   z.strictObject({ outcome: z.literal("applied"), finality: z.enum(["certified", "committed"]) }),
   z.strictObject({ outcome: z.literal("unchanged") }),
+  z.strictObject({
+    outcome: z.literal("recorded"),
+    anchorId: z.string().regex(/^[0-9a-f]{64}$/),
+    replayed: z.boolean(),
+    finality: z.enum(["certified", "committed"]),
+  }),
   z.strictObject({ outcome: z.literal("rejected"), code: z.string().max(64), detail: z.string().max(1000) }),
   refusedSchema,
 ]);
@@ -101,9 +114,10 @@ const apiKeyListSchema = z.discriminatedUnion("outcome", [
 ]);
 
 /**
- * What became of a call that writes. `applied` and `unchanged` (it was so already): HTTP 200. `rejected`, by a rule of
- * the ledger: 409. `refused`, not now: 503. What is applied is in force either way; its finality says whether every
- * leaf that there was by then had a certificate in time.
+ * What became of a call that writes. `applied`, `unchanged` (it was so already), and `recorded`, of a revocation, with
+ * the anchor id of its record and whether that was there before: HTTP 200. `rejected`, by a rule of the ledger: 409.
+ * `refused`, not now: 503. What is applied or recorded is in force either way; its finality says whether every leaf
+ * that there was by then had a certificate in time.
  */
 export type OperatorResult = z.infer<typeof operatorResultSchema>;
 
@@ -134,6 +148,7 @@ export function operatorResultStatus(result: OperatorResult): number {
   switch (result.outcome) {
     case "applied":
     case "unchanged":
+    case "recorded":
       return 200;
     case "rejected":
       return 409;
@@ -146,7 +161,9 @@ export function operatorResultStatus(result: OperatorResult): number {
 export type OperatorCall =
   | ({ readonly kind: "create_api_key" } & CreateApiKey)
   | ({ readonly kind: "revoke_api_key" } & RevokeApiKey)
-  | ({ readonly kind: "rotate_api_key" } & RotateApiKey);
+  | ({ readonly kind: "rotate_api_key" } & RotateApiKey)
+  | RecordRevocationCommand<null>
+  | EraseClientEventCommand<null>;
 
 /** Who signs, and for which cluster. */
 export interface ActSigner {

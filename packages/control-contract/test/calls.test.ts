@@ -1,7 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import { encodeCommand, operatorActMessage } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
-import { DecodeError, apiKeyHash, bytesToHex, utf8ToBytes } from "@event-anchoring/protocol";
+import {
+  DecodeError,
+  apiKeyHash,
+  bytesToHex,
+  toAnchorId,
+  toOriginFingerprint,
+  utf8ToBytes,
+} from "@event-anchoring/protocol";
 import {
   LISTED_API_KEYS_MAX,
   UNARY_CALLS,
@@ -108,6 +115,21 @@ const ROTATE: OperatorCall = {
   overlapMs: 3_600_000,
   expiresMs: 1,
 };
+const REVOKE_RECORD: OperatorCall = {
+  kind: "record_revocation",
+  credential: null,
+  revocation: {
+    targetKind: "grant",
+    targetAnchorId: toAnchorId(hash("target")),
+    targetOriginFingerprint: toOriginFingerprint(hash("origin")),
+    originFingerprint: null,
+    reason: 4,
+    suspectSince: 1,
+    issuedAt: 2,
+    signer: null,
+  },
+};
+const ERASE: OperatorCall = { kind: "erase_client_event", credential: null, anchorId: toAnchorId(hash("event")) };
 const SIGNER: ActSigner = {
   operator: "alice",
   clusterId: hash("cluster"),
@@ -119,13 +141,14 @@ const results: readonly OperatorResult[] = [
   { outcome: "applied", finality: "certified" },
   { outcome: "applied", finality: "committed" },
   { outcome: "unchanged" },
+  { outcome: "recorded", anchorId: bytesToHex(hash("revocation")), replayed: true, finality: "committed" },
   { outcome: "rejected", code: "api_key_limit", detail: "two live keys" },
   { outcome: "refused", code: "no_leader", detail: "", retryAfterMs: 200 },
 ];
 
 describe("operator calls", () => {
   test("come back as they were", () => {
-    for (const call of [CREATE, REVOKE, ROTATE]) {
+    for (const call of [CREATE, REVOKE, ROTATE, REVOKE_RECORD, ERASE]) {
       const { signature, ...act } = decodeOperatorAct(encodeOperatorAct(SIGNER, 2 ** 53 - 1, call));
       const { kind, ...key } = call;
       const command = kind === "create_api_key" ? { kind, key } : call;
@@ -133,7 +156,7 @@ describe("operator calls", () => {
       expect(signature).toEqual(SIGNER.sign(operatorActMessage(SIGNER, act, act.command)));
     }
     expect(results.map((result) => decodeOperatorResult(encodeOperatorResult(result)))).toEqual(results);
-    expect(results.map(operatorResultStatus)).toEqual([200, 200, 200, 409, 503]);
+    expect(results.map(operatorResultStatus)).toEqual([200, 200, 200, 200, 409, 503]);
   });
 
   test.each<[string, (body: Uint8Array) => Uint8Array]>([

@@ -5,8 +5,8 @@ import {
   encodeOperatorResult,
   operatorResultStatus,
 } from "@event-anchoring/control-contract";
-import type { Command } from "@event-anchoring/ledger";
-import { assertNever } from "@event-anchoring/protocol";
+import type { Command, RecordOutcome } from "@event-anchoring/ledger";
+import { assertNever, bytesToHex } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "./environment.ts";
 import type { NodeIdentity } from "./identity.ts";
 import type { SubmissionResult } from "./proposals/proposals.ts";
@@ -107,10 +107,24 @@ async function operatorResult(
     case "rejected":
       return { outcome: "rejected", code: outcome.rejection.code, detail: outcome.rejection.detail };
     case "records":
-      throw new Error("an operator's command appends nothing");
+      return recordedResult(outcome.records, finality);
     default:
       return assertNever(outcome);
   }
+}
+
+/** An operator's command records one thing: a revocation. */
+async function recordedResult(
+  [record]: readonly RecordOutcome[],
+  finality: () => Promise<"certified" | "committed">,
+): Promise<OperatorResult> {
+  if (record === undefined) throw new Error("an operator's command has recorded nothing");
+  if (record.status === "rejected") {
+    return { outcome: "rejected", code: record.rejection.code, detail: record.rejection.detail };
+  }
+  const replayed = record.status === "replayed";
+  const { anchorId } = record.status === "replayed" ? record : record.leaf;
+  return { outcome: "recorded", anchorId: bytesToHex(anchorId), replayed, finality: await finality() };
 }
 
 export function answer(result: OperatorResult): UnaryAnswer {

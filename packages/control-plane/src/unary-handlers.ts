@@ -9,8 +9,8 @@ import {
   encodePrimeRootThk,
   encodeTrustRootChain,
 } from "@event-anchoring/control-contract";
-import { trustRootsOf } from "@event-anchoring/ledger";
-import { DecodeError } from "@event-anchoring/protocol";
+import { type OperatorCommand, apiKeyIdOf, keyIdHex, trustRootsOf } from "@event-anchoring/ledger";
+import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol";
 import { membership, proposeTrustRoot, trustRootReadiness } from "./membership/trust-root-handlers.ts";
 import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "./transport/network-types.ts";
 import {
@@ -72,7 +72,28 @@ async function operatorAct(view: UnaryView, request: UnaryRequest): Promise<Unar
   const command = parsed(() => decodeOperatorAct(request.body));
   if (command === null) return MALFORMED;
   if (session === null) return answer(NOT_SERVING);
-  return answer(await submitted(session, view.clock, command));
+  const result = await submitted(session, view.clock, command);
+  const { operator, counter } = command;
+  const done = { operator, counter, command: command.command.kind, about: aboutOf(command.command) };
+  view.logger.info("operator_act", { ...done, outcome: result.outcome, certificate: request.from.operatorId });
+  return answer(result);
+}
+
+/** Hex of the key id, or of the anchor id. */
+function aboutOf(command: OperatorCommand): string {
+  switch (command.kind) {
+    case "create_api_key":
+      return keyIdHex(apiKeyIdOf(command.key.keyHash));
+    case "revoke_api_key":
+    case "rotate_api_key":
+      return keyIdHex(command.keyId);
+    case "record_revocation":
+      return bytesToHex(command.revocation.targetAnchorId);
+    case "erase_client_event":
+      return bytesToHex(command.anchorId);
+    default:
+      return assertNever(command);
+  }
 }
 
 function parsed<T>(decode: () => T): T | null {

@@ -13,14 +13,24 @@ import {
 } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { encodeCommand } from "@event-anchoring/ledger";
+import type { Command } from "@event-anchoring/ledger";
 import { createSigner, generateSeed } from "@event-anchoring/node-crypto";
 import { drawApiKey, drawReplacementApiKey } from "@event-anchoring/provision";
 import type { Ceremony } from "@event-anchoring/provision";
 import type { SnapshotExporter } from "../src/snapshot-exporter.ts";
 import type { UnaryAnswer, UnaryIdentity } from "../src/transport/network-types.ts";
 import { unaryHandlers } from "../src/unary-handlers.ts";
-import { made } from "./cluster-steps.ts";
-import { MemoryCluster, type MemoryNode, START_MS, ceremonyOf, operatorOf } from "./memory-cluster.ts";
+import { decided, made, recorded } from "./cluster-steps.ts";
+import {
+  CREDENTIAL,
+  MemoryCluster,
+  type MemoryNode,
+  START_MS,
+  ceremonyOf,
+  eventCommand,
+  operatorOf,
+} from "./memory-cluster.ts";
+import { claimOf, recordClaim, recordRevocation, revocationOf } from "./signed-records.ts";
 
 const OPERATOR: UnaryIdentity = { kind: "operator", operatorId: "setup" };
 const NO_BODY = new Uint8Array();
@@ -160,6 +170,53 @@ describe("an API key", () => {
   ])("that nobody knows is not there to %s", async (_, given) => {
     expect((await answered(a, "operator_act", signed(given))).status).toBe(409);
     expect(await written(b, given)).toMatchObject({ outcome: "rejected", code: "api_key_unknown" });
+  });
+});
+
+describe("what an API client has recorded", () => {
+  const stranger = drawApiKey({ label: "stranger", scopes: ["read", "write", "revoke", "admin"] });
+  const asStranger = { keyId: stranger.keyId, apiClientId: stranger.apiClientId };
+
+  test("is revoked by an operator through any node, with a leaf that says so; once", async () => {
+    await written(a, stranger.call);
+    const { originFingerprint } = a.identity;
+    const { anchorId } = await recorded(cluster, a, recordClaim(CREDENTIAL, claimOf(originFingerprint, "alice")));
+    const revocation = revocationOf({ anchorId, kind: "claim", originFingerprint }, null);
+    expect(await decided(cluster, b, recordRevocation(asStranger, revocation))).toMatchObject({
+      records: [{ status: "rejected", rejection: { code: "not_own_record" } }],
+    });
+    const call = { kind: "record_revocation", credential: null, revocation } as const;
+    const first = await written(b, call);
+    expect(first).toMatchObject({ outcome: "recorded", replayed: false, finality: "certified" });
+    expect(await written(c, call)).toEqual({ ...first, replayed: true });
+    expect(await written(a, { ...call, revocation: { ...revocation, issuedAt: 2 ** 53 - 1 } })).toMatchObject({
+      outcome: "rejected",
+      code: "issued_in_future",
+    });
+  });
+
+  test("is erased by an operator through any node, and by no other client", async () => {
+    await written(a, stranger.call);
+    const { anchorId } = await recorded(cluster, a, eventCommand(a.identity.originFingerprint, 1, "an id"));
+    expect(await decided(cluster, b, { kind: "erase_client_event", credential: asStranger, anchorId })).toMatchObject({
+      rejection: { code: "not_own_record" },
+    });
+    const call = { kind: "erase_client_event", credential: null, anchorId } as const;
+    expect(await written(c, call)).toEqual({ outcome: "applied", finality: "certified" });
+    expect(await written(b, call)).toEqual({ outcome: "unchanged" });
+  });
+
+  test("is out of reach of a node that says the bare command", async () => {
+    const { anchorId } = await recorded(cluster, a, eventCommand(a.identity.originFingerprint, 1, "an id"));
+    const { originFingerprint } = a.identity;
+    const revocation = revocationOf({ anchorId, kind: "claim", originFingerprint }, null);
+    const bare: Command[] = [
+      { kind: "erase_client_event", credential: null, anchorId },
+      { kind: "record_revocation", credential: null, revocation },
+    ];
+    for (const command of bare) {
+      expect(await decided(cluster, b, command)).toMatchObject({ rejection: { code: "operator_signature_missing" } });
+    }
   });
 });
 

@@ -99,7 +99,7 @@ export function grantOf(plan: GrantPlan): GrantInput {
   return { ...content, grantorSignature, witnessSignature };
 }
 
-/** @param signer null: by the API client, as operator */
+/** @param signer null: no party */
 export function revocationOf(
   target: { anchorId: AnchorId; kind: "claim" | "grant"; originFingerprint: OriginFingerprint },
   signer: string | null,

@@ -32,7 +32,7 @@ export async function makeFirstApiKey(options: FirstApiKeyOptions): Promise<stri
     if (node === undefined) break;
     try {
       const result = await act({ credential, signer, node, call: key.call, timeoutMs: CALL_TIMEOUT_MS });
-      if (result.outcome === "applied" || result.outcome === "unchanged") return key.apiKey;
+      if (result.outcome !== "rejected" && result.outcome !== "refused") return key.apiKey;
       newestRefusal = `${node.nodeId}: ${result.code}: ${result.detail}`;
     } catch (error) {
       if (!(error instanceof OperatorCallError)) throw error;

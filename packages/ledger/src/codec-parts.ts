@@ -54,6 +54,16 @@ export function readCredential(reader: ByteReader): Credential {
   return { apiClientId: reader.bytes(16), keyId: reader.bytes(16) };
 }
 
+/** @param credential null: there is none, since an operator asks */
+export function writeOptionalCredential(writer: ByteWriter, credential: Credential | null): void {
+  writeFlag(writer, credential !== null);
+  if (credential !== null) writeCredential(writer, credential);
+}
+
+export function readOptionalCredential(reader: ByteReader): Credential | null {
+  return readFlag(reader) ? readCredential(reader) : null;
+}
+
 export function writeSigner(writer: ByteWriter, signer: Signer): void {
   writer.bytes(signer.publicKey, 32).bytes(signer.signature, 64);
 }

@@ -72,9 +72,29 @@ function readDocument(reader: ByteReader): string {
   }
 }
 
+/** True if only an operator's act may hold it: the key table, and what no API key asks for. */
 export function isOperatorCommand(command: Command): command is OperatorCommand {
-  const { kind } = command;
-  return kind === "create_api_key" || kind === "revoke_api_key" || kind === "rotate_api_key";
+  switch (command.kind) {
+    case "create_api_key":
+    case "revoke_api_key":
+    case "rotate_api_key":
+      return true;
+    case "record_revocation":
+    case "erase_client_event":
+      return command.credential === null;
+    case "genesis":
+    case "trust_root":
+    case "record_events":
+    case "record_claim":
+    case "record_grant":
+    case "operator_act":
+    case "mark_certify_point":
+    case "mark_state_point":
+    case "raise_rules":
+      return false;
+    default:
+      return assertNever(command);
+  }
 }
 
 function writeOperatorAct(writer: ByteWriter, { operator, counter, signature, command }: OperatorActCommand): void {

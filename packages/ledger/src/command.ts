@@ -56,7 +56,7 @@ export interface RevocationInput extends Pick<
   readonly targetOriginFingerprint: OriginFingerprint;
   /** The origin that the request names; null: none. It counts when the target's origin is lost, and must agree else. */
   readonly originFingerprint: OriginFingerprint | null;
-  /** null: by the API client, as operator. */
+  /** null: none of the target's parties has signed. */
   readonly signer: Signer | null;
 }
 
@@ -99,17 +99,23 @@ export interface RecordGrantCommand {
   readonly grant: GrantInput;
 }
 
-/** One revocation of a claim or a grant. */
-export interface RecordRevocationCommand {
+/**
+ * One revocation of a claim or a grant. Without a party's signature an API client revokes what it has recorded itself,
+ * and an operator (credential null) whatever there is.
+ */
+export interface RecordRevocationCommand<By extends Credential | null = Credential> {
   readonly kind: "record_revocation";
-  readonly credential: Credential;
+  readonly credential: By;
   readonly revocation: RevocationInput;
 }
 
-/** Takes the clear text of a client event id and its salt out of the ledger; the leaf stays. Needs the scope admin. */
-export interface EraseClientEventCommand {
+/**
+ * Takes the clear text of a client event id and its salt out of the ledger; the leaf stays. An API client needs the
+ * scope admin and asks for its own events, an operator (credential null) for any.
+ */
+export interface EraseClientEventCommand<By extends Credential | null = Credential> {
   readonly kind: "erase_client_event";
-  readonly credential: Credential;
+  readonly credential: By;
   /** Of the event: what is to be erased does not itself go through the log once more. */
   readonly anchorId: AnchorId;
 }
@@ -153,7 +159,12 @@ export interface RotateApiKeyCommand {
 }
 
 /** What only operators do. Outside of an act that one of them has signed it is refused. */
-export type OperatorCommand = CreateApiKeyCommand | RevokeApiKeyCommand | RotateApiKeyCommand;
+export type OperatorCommand =
+  | CreateApiKeyCommand
+  | RevokeApiKeyCommand
+  | RotateApiKeyCommand
+  | RecordRevocationCommand<null>
+  | EraseClientEventCommand<null>;
 
 /** Who does something, and which of that operator's acts it is. */
 export interface OperatorAct {
@@ -196,9 +207,7 @@ export type Command =
   | RecordGrantCommand
   | RecordRevocationCommand
   | EraseClientEventCommand
-  | CreateApiKeyCommand
-  | RevokeApiKeyCommand
-  | RotateApiKeyCommand
+  | OperatorCommand
   | OperatorActCommand
   | MarkCertifyPointCommand
   | MarkStatePointCommand

@@ -6,6 +6,7 @@ import {
   ByteWriter,
   LEAF_KIND,
   claimPayload,
+  clientRevoker,
   grantPayload,
   operatorRevoker,
   revocationPayload,
@@ -22,7 +23,7 @@ import type {
   Sha256,
   SignedEventLeaf,
 } from "@event-anchoring/protocol";
-import type { EventInput, RecordRevocationCommand } from "./command.ts";
+import type { EventInput, RevocationInput } from "./command.ts";
 
 const HASH_BYTES = 32;
 
@@ -75,15 +76,20 @@ export function grantContentHash(grant: GrantContent, sha256: Sha256): Uint8Arra
   return sha256(grantPayload(grant));
 }
 
-/** By whom a revocation is: an operator's is another record than a signed one. */
+/** By whom a revocation is: one that no party has signed is another record than one that a party has. */
 export interface Revoker {
   readonly isSigned: boolean;
-  /** The revoker's public key, or operatorRevoker(...). */
+  /** The revoker's public key, clientRevoker(...) or operatorRevoker(...). */
   readonly revoker: Uint8Array;
 }
 
+/** Who asks for a revocation or an erasure: an API client by its key, or an operator by an act. */
+export type Asker =
+  | { readonly kind: "client"; /** 16 bytes. */ readonly apiClientId: Uint8Array }
+  | { readonly kind: "operator"; /** 32 bytes. */ readonly publicKey: Uint8Array };
+
 /**
- * H(revocation payload ‖ u8 (0 operator, 1 signed) ‖ revoker).
+ * H(revocation payload ‖ u8 (0 unsigned, 1 signed) ‖ revoker).
  * @param revocation names the origin of its target, as what a revoker signs does
  */
 export function revocationContentHash(
@@ -101,18 +107,18 @@ export function revocationContentHash(
   );
 }
 
-/** By whom a command revokes. */
-export function revokerOf({ revocation, credential }: RecordRevocationCommand, sha256: Sha256): Revoker {
-  const { signer } = revocation;
+/** By whom it is revoked: by the party that has signed, else by whoever asks. */
+export function revokerOf({ signer }: Pick<RevocationInput, "signer">, asker: Asker, sha256: Sha256): Revoker {
   if (signer !== null) return { isSigned: true, revoker: signer.publicKey };
-  return { isSigned: false, revoker: operatorRevoker(credential.apiClientId, sha256) };
+  const revoker =
+    asker.kind === "client" ? clientRevoker(asker.apiClientId, sha256) : operatorRevoker(asker.publicKey, sha256);
+  return { isSigned: false, revoker };
 }
 
-/** The content hash of what a command asks to revoke, by the origin that it says its target is in. */
-export function revocationContentHashOf(command: RecordRevocationCommand, sha256: Sha256): Uint8Array {
-  const { revocation } = command;
+/** The content hash of what is asked to be revoked, by the origin that the asker says its target is in. */
+export function revocationContentHashOf(revocation: RevocationInput, asker: Asker, sha256: Sha256): Uint8Array {
   const content = { ...revocation, originFingerprint: revocation.targetOriginFingerprint };
-  return revocationContentHash(content, revokerOf(command, sha256), sha256);
+  return revocationContentHash(content, revokerOf(revocation, asker, sha256), sha256);
 }
 
 /** Looks up the claim or grant that a revocation names, by its anchor id. */

@@ -4,7 +4,7 @@
  *
  *   1  the API key is live, with a scope that suffices, at this position of the log
  *   2  the origin is known (of a revocation: the target is, and so is where it belongs)
- *   3  signatures
+ *   3  signatures; of what is another's and nobody has signed, whose it is
  *   4  idempotency: what is there already is answered, whatever has changed since
  *   5  the origin takes new records
  *   6  references, in field order: each exists, and is of its kind
@@ -15,6 +15,7 @@ import { equalBytes } from "@event-anchoring/protocol";
 import type { LeafKind, OriginFingerprint } from "@event-anchoring/protocol";
 import { isLiveApiKey } from "./api-key.ts";
 import type { Credential, Scope } from "./command.ts";
+import type { Asker } from "./content-hash.ts";
 import type { DecisionDraft, OriginDraft } from "./decision-draft.ts";
 import type { CommandOutcome, LeafWrite, RecordOutcome } from "./decision.ts";
 import type { AnchorFact, ContentFact } from "./facts.ts";
@@ -51,6 +52,19 @@ export function judgeSignatures(signatures: readonly SignatureToVerify[], draft:
     ({ publicKey, message, signature }) => !draft.crypto.ed25519Verify(publicKey, message, signature),
   );
   return bad === undefined ? null : reject("signature_invalid", "the signature is not good", bad.pointer);
+}
+
+/**
+ * Check 3, of what no party has signed: an API client asks for what is its own, an operator for whatever there is.
+ * @param recordedBy 16 bytes: the API client that recorded it
+ */
+export function isAskers(asker: Asker, recordedBy: Uint8Array | null): boolean {
+  return asker.kind === "operator" || (recordedBy !== null && equalBytes(recordedBy, asker.apiClientId));
+}
+
+/** @param what of another API client, with its article */
+export function notOwnRecord(what: string): Rejection {
+  return reject("not_own_record", `another API client has recorded ${what}`, "/anchor_id");
 }
 
 /** Check 5. */

@@ -3,6 +3,8 @@ import { assertNever } from "@event-anchoring/protocol";
 import type { OperatorActCommand } from "./command.ts";
 import { decideCreateApiKey, decideRevokeApiKey, decideRotateApiKey } from "./decide-api-key.ts";
 import { judgeSignatures, refused } from "./decide-checks.ts";
+import { decideErasure } from "./decide-erasure.ts";
+import { decideRevocation } from "./decide-revocation.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
 import { operatorActSignature, usedCounterText } from "./operator-act.ts";
@@ -38,6 +40,10 @@ export function decideOperatorAct(act: OperatorActCommand, draft: DecisionDraft)
       return decideRevokeApiKey(command, act, draft);
     case "rotate_api_key":
       return decideRotateApiKey(command, act, draft);
+    case "record_revocation":
+      return decideRevocation(command.revocation, { kind: "operator", publicKey: signature.publicKey }, draft);
+    case "erase_client_event":
+      return decideErasure(command.anchorId, { kind: "operator", publicKey: signature.publicKey }, draft);
     default:
       return assertNever(command);
   }

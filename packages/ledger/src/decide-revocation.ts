@@ -8,14 +8,17 @@ import {
 } from "@event-anchoring/protocol";
 import type { RecordRevocationCommand, RevocationInput } from "./command.ts";
 import { revocationContentHashOf, revokerOf } from "./content-hash.ts";
+import type { Asker } from "./content-hash.ts";
 import {
   acceptedRecord,
+  isAskers,
   judgeCredential,
   judgeIssuedAt,
   judgeOrigin,
   judgeReference,
   judgeSignatures,
   knownOrigin,
+  notOwnRecord,
   recorded,
   refused,
   rejectedRecord,
@@ -30,7 +33,7 @@ import { authorityOverClaim, authorityOverGrant } from "./revocation-authority.t
 import type { RevocationAuthority } from "./revocation-authority.ts";
 import { revocationSignatures } from "./signatures.ts";
 
-/** What an operator's revocation has for a signature. */
+/** What a revocation has for a signature that no party has signed. */
 const NO_SIGNATURE = concatBytes(ZERO_32, ZERO_32);
 
 /** A claim or a grant that is to be revoked. */
@@ -61,8 +64,8 @@ function judgeNamedOrigin(revocation: RevocationInput, target: Target, draft: De
 }
 
 /** By whose right it is revoked; null: by none. */
-function authorityOf({ signer }: RevocationInput, { kind, record }: Target): RevocationAuthority | null {
-  if (signer === null) return "operator";
+function authorityOf({ signer }: RevocationInput, { kind, record }: Target, asker: Asker): RevocationAuthority | null {
+  if (signer === null) return isAskers(asker, record.recordedBy) ? "operator" : null;
   switch (kind) {
     case "claim":
       return authorityOverClaim(record, signer.publicKey);
@@ -73,8 +76,9 @@ function authorityOf({ signer }: RevocationInput, { kind, record }: Target): Rev
   }
 }
 
-/** Check 3: the signer is none of the two whom the target names. */
-function notEntitled({ kind }: Target): Rejection {
+/** Check 3: the signer is none of the two whom the target names; or nobody has signed, and the record is another's. */
+function notEntitled({ signer }: RevocationInput, { kind }: Target): Rejection {
+  if (signer === null) return notOwnRecord(`the ${kind}`);
   return reject("signature_invalid", `the key is none of the two of the ${kind}`, "/revoker_public_key");
 }
 
@@ -97,23 +101,34 @@ function judgeDestination(revocation: RevocationInput, target: Target, draft: De
   return reject("origin_closed", detail, "/origin_fingerprint");
 }
 
-/** A revocation ends a claim or a grant for good, from its own place on. */
-export function decideRecordRevocation(command: RecordRevocationCommand, draft: DecisionDraft): CommandOutcome {
-  const { credential, revocation } = command;
+/** A revocation that an API client asks for. */
+export function decideRecordRevocation(
+  { credential, revocation }: RecordRevocationCommand,
+  draft: DecisionDraft,
+): CommandOutcome {
+  const scopes = revocation.signer === null ? (["revoke"] as const) : (["write", "revoke"] as const);
+  const powerless = judgeCredential(credential, scopes, draft); // 1
+  if (powerless !== null) return refused(powerless);
+  return decideRevocation(revocation, { kind: "client", apiClientId: credential.apiClientId }, draft);
+}
+
+/**
+ * A revocation ends a claim or a grant for good, from its own place on.
+ * @param asker whose API key has passed, or whose act is verified
+ */
+export function decideRevocation(revocation: RevocationInput, asker: Asker, draft: DecisionDraft): CommandOutcome {
   const { signer, targetAnchorId, reason, suspectSince, issuedAt } = revocation;
   const { sha256 } = draft.crypto;
-  const powerless = judgeCredential(credential, signer === null ? ["revoke"] : ["write", "revoke"], draft); // 1
-  if (powerless !== null) return refused(powerless);
   const missing = judgeTarget(revocation, draft); // 2
   if (missing !== null) return rejectedRecord(missing);
   const target = targetOf(revocation, draft);
   const misplaced = judgeNamedOrigin(revocation, target, draft);
   if (misplaced !== null) return rejectedRecord(misplaced);
-  const authority = authorityOf(revocation, target); // 3
-  if (authority === null) return rejectedRecord(notEntitled(target));
+  const authority = authorityOf(revocation, target, asker); // 3
+  if (authority === null) return rejectedRecord(notEntitled(revocation, target));
   const unproven = judgeSignatures(revocationSignatures(revocation), draft);
   if (unproven !== null) return rejectedRecord(unproven);
-  const contentHash = revocationContentHashOf(command, sha256);
+  const contentHash = revocationContentHashOf(revocation, asker, sha256);
   const first = draft.content(contentHash); // 4
   if (first !== null) return recorded(replayOf(first));
   const rejection =
@@ -128,7 +143,7 @@ export function decideRecordRevocation(command: RecordRevocationCommand, draft: 
     suspectSince,
     issuedAt,
     authority: REVOCATION_AUTHORITIES.indexOf(authority),
-    revoker: revokerOf(command, sha256).revoker,
+    revoker: revokerOf(revocation, asker, sha256).revoker,
     signature: signer?.signature ?? NO_SIGNATURE,
   }));
   draft.addContent(contentHash, write);

@@ -1,6 +1,7 @@
 /** (state, entry, facts) to what every replica writes and answers. Pure: time comes from the entry, rows from facts. */
 import { assertNever } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
+import { isOperatorCommand } from "./command-codec.ts";
 import type { Command, Entry, ProposalGroup } from "./command.ts";
 import { decideCertificate } from "./decide-certificate.ts";
 import { decideRecordClaim } from "./decide-claim.ts";
@@ -36,6 +37,7 @@ function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft)
   if (command.kind === "genesis") return decideGenesis(command, isAlone, draft);
   if (!draft.isInitialised)
     return { kind: "rejected", rejection: reject("not_initialised", "no genesis is applied yet") };
+  if (isOperatorCommand(command)) return decideUnsigned();
   switch (command.kind) {
     case "trust_root":
       return decideTrustRoot(command, isAlone, draft);
@@ -51,10 +53,6 @@ function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft)
       return decideEraseClientEvent(command, draft);
     case "operator_act":
       return decideOperatorAct(command, draft);
-    case "create_api_key":
-    case "revoke_api_key":
-    case "rotate_api_key":
-      return decideUnsigned();
     case "mark_certify_point":
     case "mark_state_point":
       return { kind: "applied" };

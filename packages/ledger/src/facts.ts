@@ -1,11 +1,29 @@
 /** The rows that an entry must see before it is decided: asked for in bulk, loaded by the store in one round. */
 import { EMPTY_SEMANTIC_ANCHOR, LEAF_KIND, assertNever, bytesToHex, isZero } from "@event-anchoring/protocol";
-import type { AnchorId, LeafKind, OriginFingerprint, SemanticAnchor, Sha256 } from "@event-anchoring/protocol";
-import type { ClaimInput, Command, Entry, GrantInput, RecordEventsCommand } from "./command.ts";
+import type {
+  AnchorId,
+  LeafKind,
+  OriginFingerprint,
+  SemanticAnchor,
+  Sha256,
+  TrustRoot,
+} from "@event-anchoring/protocol";
+import type {
+  ClaimInput,
+  Command,
+  Entry,
+  EraseClientEventCommand,
+  GrantInput,
+  OperatorActCommand,
+  RecordEventsCommand,
+  RecordRevocationCommand,
+} from "./command.ts";
 import { claimContentHash, grantContentHash, revocationContentHashOf } from "./content-hash.ts";
+import type { Asker } from "./content-hash.ts";
 import { LoadedRecords } from "./loaded-records.ts";
 import { claimPairHash } from "./records.ts";
 import type { RecordIndex } from "./records.ts";
+import type { LedgerState } from "./state.ts";
 
 export interface ClientEventQuery {
   /** 16 bytes. */
@@ -63,8 +81,16 @@ export interface AnchorFact {
 
 /** An anchor that was asked for. */
 export interface FoundAnchor extends AnchorFact {
-  /** True while its client event id is kept in clear: it has one, and nobody has had it erased. */
-  readonly hasClientEventId: boolean;
+  /** null: it is no event, or one without a client event id. */
+  readonly clientEvent: FoundClientEvent | null;
+}
+
+/** Whose an event is, as it is known after its client event id was erased, too. */
+export interface FoundClientEvent {
+  /** 16 bytes. */
+  readonly apiClientId: Uint8Array;
+  /** The clear text is gone from the tables. */
+  readonly isErased: boolean;
 }
 
 /** What was found, as of the entry before the one to be decided. What is not in a map does not exist. */
@@ -120,9 +146,20 @@ export const REFERENCE_RULES: readonly ReferenceRule[] = [
   { field: "yieldRef", pointer: "/semantic_anchor/yield_ref", kind: null },
 ];
 
+/** What the state says of the questions themselves: an operator's revocation is looked up by the operator's key. */
+export type FactsGround = Pick<LedgerState, "sha256" | "trustRootChain">;
+
+/** What an API client asks for by its key, and an operator by an act. */
+type Asked =
+  | RecordRevocationCommand
+  | RecordRevocationCommand<null>
+  | EraseClientEventCommand
+  | EraseClientEventCommand<null>;
+
 /** Gathers what an entry asks for, each thing once. */
 class FactsGatherer {
   readonly #sha256: Sha256;
+  readonly #trustRoot: TrustRoot | null;
   readonly #clientEvents = new Map<string, ClientEventQuery>();
   readonly #anchors = new Map<string, AnchorId>();
   readonly #contents = new Map<string, Uint8Array>();
@@ -130,8 +167,9 @@ class FactsGatherer {
   readonly #records = new Map<string, AnchorId>();
   readonly #grantParties = new Map<string, GrantPartiesQuery>();
 
-  constructor(sha256: Sha256) {
+  constructor({ sha256, trustRootChain }: FactsGround) {
     this.#sha256 = sha256;
+    this.#trustRoot = trustRootChain?.newest.trustRoot ?? null;
   }
 
   addCommand(command: Command): void {
@@ -143,18 +181,18 @@ class FactsGatherer {
       case "record_grant":
         return this.#addGrant(command.grant);
       case "record_revocation":
-        this.#addContent(revocationContentHashOf(command, this.#sha256));
-        this.#addRecord(command.revocation.targetAnchorId);
+      case "erase_client_event": {
+        const { credential } = command;
+        if (credential !== null) this.#addAsked(command, { kind: "client", apiClientId: credential.apiClientId });
         return;
-      case "erase_client_event":
-        this.#anchors.set(bytesToHex(command.anchorId), command.anchorId);
-        return;
+      }
+      case "operator_act":
+        return this.#addAct(command);
       case "genesis":
       case "trust_root":
       case "create_api_key":
       case "revoke_api_key":
       case "rotate_api_key":
-      case "operator_act":
       case "mark_certify_point":
       case "mark_state_point":
       case "raise_rules":
@@ -162,6 +200,23 @@ class FactsGatherer {
       default:
         assertNever(command);
     }
+  }
+
+  /** What nobody has signed, or somebody who is no operator, asks for nothing. */
+  #addAct({ operator: name, command }: OperatorActCommand): void {
+    const operator = this.#trustRoot?.operators.find((listed) => listed.name === name);
+    if (operator === undefined) return;
+    if (command.kind !== "record_revocation" && command.kind !== "erase_client_event") return;
+    this.#addAsked(command, { kind: "operator", publicKey: operator.vkey.publicKey });
+  }
+
+  #addAsked(command: Asked, asker: Asker): void {
+    if (command.kind === "erase_client_event") {
+      this.#anchors.set(bytesToHex(command.anchorId), command.anchorId);
+      return;
+    }
+    this.#addContent(revocationContentHashOf(command.revocation, asker, this.#sha256));
+    this.#addRecord(command.revocation.targetAnchorId);
   }
 
   #addEvents({ credential, events }: RecordEventsCommand): void {
@@ -219,9 +274,9 @@ class FactsGatherer {
   }
 }
 
-/** Which rows have to be loaded before the entry is decided. */
-export function factsNeeded(entry: Entry, sha256: Sha256): FactsQuery {
-  const gatherer = new FactsGatherer(sha256);
+/** Which rows have to be loaded before the entry is decided. @param ground the state before it */
+export function factsNeeded(entry: Entry, ground: FactsGround): FactsQuery {
+  const gatherer = new FactsGatherer(ground);
   for (const group of entry.groups) for (const command of group.commands) gatherer.addCommand(command);
   return gatherer.query();
 }

@@ -32,7 +32,7 @@ export type {
   Signer,
   TrustRootCommand,
 } from "./command.ts";
-export { decodeCommand, encodeCommand } from "./command-codec.ts";
+export { decodeCommand, encodeCommand, isOperatorCommand } from "./command-codec.ts";
 export { scopesFromBits, scopesToBits } from "./api-key-codec.ts";
 export { decodeEntry, decodeGroup, decodeGroupId, encodeEntry, encodeGroup, encodeGroupId } from "./entry-codec.ts";
 export type { EntryToEncode } from "./entry-codec.ts";
@@ -73,7 +73,7 @@ export {
   grantContentHash,
   revocationContentHash,
 } from "./content-hash.ts";
-export type { Revoker, TargetOrigins } from "./content-hash.ts";
+export type { Asker, Revoker, TargetOrigins } from "./content-hash.ts";
 export { LoadedRecords } from "./loaded-records.ts";
 export { RecordBook, claimPairHash, grantPartiesHash, recorderOf } from "./records.ts";
 export type {

@@ -62,11 +62,12 @@ export function mayAppendLeaf(command: Command): boolean {
     case "create_api_key":
     case "revoke_api_key":
     case "rotate_api_key":
-    case "operator_act":
     case "mark_certify_point":
     case "mark_state_point":
     case "raise_rules":
       return false;
+    case "operator_act":
+      return mayAppendLeaf(command.command);
     default:
       return assertNever(command);
   }
@@ -81,14 +82,14 @@ function mustBeAlone(command: Command): boolean {
   return command.kind === "genesis" || command.kind === "trust_root";
 }
 
-function touchesKeyTable({ kind }: Command): boolean {
+function isOperatorAct({ kind }: Command): boolean {
   return kind === "operator_act";
 }
 
 /**
  * Who wants a command decided, the first to be held back first:
  * - `client`: it makes leaves for a client;
- * - `operator`: a key, or an erasure;
+ * - `operator`: what an operator has signed, or an erasure;
  * - `group`: what the group itself lives by. Genesis, trust roots, rules and certify points.
  */
 export type Purpose = "client" | "operator" | "group";
@@ -131,8 +132,8 @@ export interface WaitingGroup {
   readonly purpose: Purpose;
   /** Holds genesis or a trust-root version: nothing else may stand in its entry. */
   readonly isAlone: boolean;
-  /** Holds a key-table command: goes before the others of its entry. */
-  readonly isKeyTable: boolean;
+  /** Holds an operator's act: goes before the others of its entry, in the order of the operator's counters. */
+  readonly isOperatorAct: boolean;
   readonly needsCertifyPoint: boolean;
 }
 
@@ -149,7 +150,7 @@ export function waitingGroupOf(group: ProposalGroup, encodedBytes: number): Wait
     weight: { commands, signedCommands, bytes: encodedBytes },
     purpose: PURPOSES.find((purpose) => group.commands.some((command) => purposeOf(command) === purpose)) ?? "client",
     isAlone: group.commands.some(mustBeAlone),
-    isKeyTable: group.commands.some(touchesKeyTable),
+    isOperatorAct: group.commands.some(isOperatorAct),
     needsCertifyPoint: group.commands.some(needsCertifyPoint),
   };
 }
@@ -180,7 +181,7 @@ export function fitsEntry(weight: Weight): boolean {
 
 /**
  * Chooses from the front of the queue what fits into one entry: first in, first out, never splitting a group, nobody
- * overtaken by a later group of another entry. Inside the entry key-table groups come first.
+ * overtaken by a later group of another entry. Inside the entry operators' acts come first.
  * @param queue groups that each pass fitsEntry, oldest first
  * @param certificateBytes what certificates already take of the entry
  */
@@ -188,7 +189,7 @@ export function packEntry(queue: readonly WaitingGroup[], certificateBytes = 0):
   const first = queue[0];
   if (first === undefined) return { take: [], certify: false };
   if (first.isAlone) return { take: [0], certify: true };
-  const keyTable: number[] = [];
+  const acts: number[] = [];
   const others: number[] = [];
   let commands = 0;
   let signedCommands = 0;
@@ -200,8 +201,8 @@ export function packEntry(queue: readonly WaitingGroup[], certificateBytes = 0):
     signedCommands += group.weight.signedCommands;
     bytes += group.weight.bytes + GROUP_PREFIX_BYTES;
     if (!isWithinBounds(commands, signedCommands, bytes)) break;
-    (group.isKeyTable ? keyTable : others).push(position);
+    (group.isOperatorAct ? acts : others).push(position);
     certify ||= group.needsCertifyPoint;
   }
-  return { take: [...keyTable, ...others], certify };
+  return { take: [...acts, ...others], certify };
 }

@@ -1,7 +1,15 @@
 /** Commands about claims, grants, their revocations, and what is to be forgotten of an event, as bytes. */
 import { DecodeError, REVOCATION_REASONS, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ByteReader, ByteWriter } from "@event-anchoring/protocol";
-import { readCredential, readFlags, readSigner, writeCredential, writeSigner } from "./codec-parts.ts";
+import {
+  readCredential,
+  readFlags,
+  readOptionalCredential,
+  readSigner,
+  writeCredential,
+  writeOptionalCredential,
+  writeSigner,
+} from "./codec-parts.ts";
 import type {
   EraseClientEventCommand,
   RecordClaimCommand,
@@ -86,11 +94,17 @@ const REVOCATION_NAMES_ORIGIN = 2;
 const REVOCATION_IS_SIGNED = 4;
 const REVOCATION_FLAGS = REVOKES_GRANT | REVOCATION_NAMES_ORIGIN | REVOCATION_IS_SIGNED;
 
-export function writeRecordRevocation(writer: ByteWriter, command: RecordRevocationCommand): void {
-  const { revocation } = command;
+const SIGNED_TWICE = "an operator's revocation is signed by its act alone";
+
+export function writeRecordRevocation(
+  writer: ByteWriter,
+  command: RecordRevocationCommand | RecordRevocationCommand<null>,
+): void {
+  const { revocation, credential } = command;
   const { originFingerprint, signer, reason } = revocation;
   if (reason >= REVOCATION_REASONS.length) throw new RangeError(`no revocation reason has the number ${reason}`);
-  writeCredential(writer, command.credential);
+  if (credential === null && signer !== null) throw new RangeError(SIGNED_TWICE);
+  writeOptionalCredential(writer, credential);
   writer
     .u8(
       (revocation.targetKind === "grant" ? REVOKES_GRANT : 0) |
@@ -112,8 +126,8 @@ function readReason(reader: ByteReader): number {
   return reason;
 }
 
-export function readRecordRevocation(reader: ByteReader): RecordRevocationCommand {
-  const credential = readCredential(reader);
+export function readRecordRevocation(reader: ByteReader): RecordRevocationCommand | RecordRevocationCommand<null> {
+  const credential = readOptionalCredential(reader);
   const flags = readFlags(reader, REVOCATION_FLAGS);
   const revocation = {
     targetKind: (flags & REVOKES_GRANT) === 0 ? ("claim" as const) : ("grant" as const),
@@ -125,18 +139,22 @@ export function readRecordRevocation(reader: ByteReader): RecordRevocationComman
     originFingerprint: (flags & REVOCATION_NAMES_ORIGIN) === 0 ? null : toOriginFingerprint(reader.bytes(32)),
     signer: (flags & REVOCATION_IS_SIGNED) === 0 ? null : readSigner(reader),
   };
+  if (credential !== null) return { kind: "record_revocation", credential, revocation };
+  if (revocation.signer !== null) throw new DecodeError("value_invalid", SIGNED_TWICE);
   return { kind: "record_revocation", credential, revocation };
 }
 
-export function writeEraseClientEvent(writer: ByteWriter, command: EraseClientEventCommand): void {
-  writeCredential(writer, command.credential);
+export function writeEraseClientEvent(
+  writer: ByteWriter,
+  command: EraseClientEventCommand | EraseClientEventCommand<null>,
+): void {
+  writeOptionalCredential(writer, command.credential);
   writer.bytes(command.anchorId, 32);
 }
 
-export function readEraseClientEvent(reader: ByteReader): EraseClientEventCommand {
-  return {
-    kind: "erase_client_event",
-    credential: readCredential(reader),
-    anchorId: toAnchorId(reader.bytes(32)),
-  };
+export function readEraseClientEvent(reader: ByteReader): EraseClientEventCommand | EraseClientEventCommand<null> {
+  const credential = readOptionalCredential(reader);
+  const anchorId = toAnchorId(reader.bytes(32));
+  if (credential === null) return { kind: "erase_client_event", credential, anchorId };
+  return { kind: "erase_client_event", credential, anchorId };
 }

@@ -17,6 +17,8 @@ export const REJECTION_CODES = [
   "origin_mismatch",
   // 3. Signatures.
   "signature_invalid",
+  /** Another API client has recorded it, and no party of it has signed. */
+  "not_own_record",
   // 4. Idempotency.
   "client_event_id_conflict",
   // 5. The origin takes no new records.

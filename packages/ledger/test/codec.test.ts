@@ -15,10 +15,10 @@ import {
   scopesFromBits,
   scopesToBits,
 } from "../src/index.ts";
-import type { Command, Entry, EventInput, OperatorCommand, ProposalGroup } from "../src/index.ts";
+import type { Command, Entry, EventInput, OperatorActCommand, OperatorCommand, ProposalGroup } from "../src/index.ts";
 import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, successor } from "./cluster.ts";
 import { CREATE_KEY, CREDENTIAL, event, record } from "./ledger-harness.ts";
-import { claim, grant, revocation, signedEvent } from "./records.ts";
+import { claim, grant, operatorRevocation, revocation, signedEvent } from "./records.ts";
 
 const anchored = event("anchored", {
   semanticAnchor: { ...event("x").semanticAnchor, bondRef: hash("bond"), eventDataHash: hash("d") },
@@ -46,7 +46,13 @@ const ROTATE: OperatorCommand = {
   overlapMs: 60_000,
   expiresMs: 7,
 };
-const ACT: Command = {
+const OPERATORS_REVOCATION = operatorRevocation("claim", TARGET, { reason: 1, issuedAt: 3 });
+const OPERATORS_ERASURE: OperatorCommand = {
+  kind: "erase_client_event",
+  credential: null,
+  anchorId: TARGET.anchorId,
+};
+const ACT: OperatorActCommand = {
   kind: "operator_act",
   operator: "alice",
   counter: 2 ** 53 - 1,
@@ -66,7 +72,11 @@ const COMMANDS: readonly (readonly [string, Command])[] = [
   ["claim", CLAIM],
   ["grant", GRANT],
   ["revocation by a party", REVOCATION],
-  ["revocation by an operator", revocation("claim", TARGET, { originFingerprint: NODE_A.originFingerprint })],
+  ["revocation by an operator", OPERATORS_REVOCATION],
+  ["an operator's act of revoking", { ...ACT, command: OPERATORS_REVOCATION }],
+  ["erasure by an operator", OPERATORS_ERASURE],
+  ["an operator's act of erasing", { ...ACT, command: OPERATORS_ERASURE }],
+  ["revocation that nobody signs", revocation("claim", TARGET, { originFingerprint: NODE_A.originFingerprint })],
   ["erasure", { kind: "erase_client_event", credential: CREDENTIAL, anchorId: TARGET.anchorId }],
   ["end of a key", { kind: "revoke_api_key", keyId: CREDENTIAL.keyId }],
   ["rotation of a key", ROTATE],
@@ -169,8 +179,8 @@ describe("hostile bytes", () => {
   const NAME_AT = FLAGS_AT + 1 + 32 + 32;
   const key = encodeCommand(CREATE_KEY);
   const act = encodeCommand(ACT);
-  /** Version, tag, client, key: then the flags. */
-  const REVOCATION_FLAGS_AT = 1 + 1 + 16 + 16;
+  /** Version, tag, whether an API client asks, client, key: then the flags. */
+  const REVOCATION_FLAGS_AT = 1 + 1 + 1 + 16 + 16;
   const UNSIGNED = revocation("claim", TARGET);
 
   test.each<[string, Uint8Array]>([
@@ -198,6 +208,11 @@ describe("hostile bytes", () => {
     ["an act with a counter above 2^53 - 1", patched(act, 9, 0x00, 0x20)],
     ["an act without what is done", act.slice(0, ACT_COMMAND_AT)],
     ["an act inside an act", concatBytes(act.slice(0, ACT_COMMAND_AT), act)],
+    [
+      "an API client's revocation as an act",
+      concatBytes(act.slice(0, ACT_COMMAND_AT), encodeCommand(revocation("claim", TARGET))),
+    ],
+    ["a revocation by an operator that a party has signed", signedByBoth()],
     ["an event as an act", concatBytes(act.slice(0, ACT_COMMAND_AT), encodeCommand(record(EVENTS)))],
     ["a key without a rate", key.slice(0, -4)],
     ["a key of a later version", patched(key, 0, 2)],
@@ -211,6 +226,12 @@ describe("hostile bytes", () => {
   ])("%s", (_, bytes) => {
     expect(() => decodeCommand(bytes)).toThrow(DecodeError);
   });
+
+  /** Without the API client and its key. */
+  function signedByBoth(): Uint8Array {
+    const signed = encodeCommand(REVOCATION);
+    return concatBytes(signed.slice(0, 2), Uint8Array.of(0), signed.slice(REVOCATION_FLAGS_AT));
+  }
 
   function repeatedOrigin(): Uint8Array {
     const pair = encodeCommand(record([event("one"), event("two", { originFingerprint: NODE_B.originFingerprint })]));

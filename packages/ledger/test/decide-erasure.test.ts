@@ -1,12 +1,24 @@
 import { describe, expect, test } from "@jest/globals";
 import { toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
+import { SCOPES } from "../src/index.ts";
 import type { Command, Credential, EraseClientEventCommand } from "../src/index.ts";
 import { hash } from "./cluster.ts";
-import { CREDENTIAL, LedgerHarness, codeOf, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
+import {
+  CLIENT_ID,
+  CREDENTIAL,
+  LedgerHarness,
+  codeOf,
+  credentialOf,
+  event,
+  keyCommand,
+  record,
+} from "./ledger-harness.ts";
 import { claim, signedEvent } from "./records.ts";
 
-const ADMIN = credentialOf("admin");
+/** A key of the API client that has recorded the events. */
+const ADMIN = { apiClientId: CLIENT_ID, keyId: credentialOf("admin").keyId };
+const STRANGER = credentialOf("stranger");
 
 function erase(anchorId: AnchorId, credential: Credential = ADMIN): EraseClientEventCommand {
   return { kind: "erase_client_event", credential, anchorId };
@@ -14,7 +26,8 @@ function erase(anchorId: AnchorId, credential: Credential = ADMIN): EraseClientE
 
 function started(): LedgerHarness {
   const ledger = LedgerHarness.started();
-  ledger.run(keyCommand("admin", ["admin"]));
+  ledger.run(keyCommand("admin", ["admin"], { apiClientId: CLIENT_ID }));
+  ledger.run(keyCommand("stranger", SCOPES));
   return ledger;
 }
 
@@ -28,6 +41,12 @@ describe("checks, in order of precedence", () => {
       "a genesis leaf",
       (l) => erase(l.tables.leaves[0]?.anchorId ?? toAnchorId(hash("x"))),
       "reference_wrong_kind",
+      "/anchor_id",
+    ],
+    [
+      "another client's event",
+      (l) => erase(l.accept(event("x", { clientEventId: "id" })).anchorId, STRANGER),
+      "not_own_record",
       "/anchor_id",
     ],
   ])("%s", (_, commandOf, code, pointer) => {
@@ -73,6 +92,14 @@ describe("erasing", () => {
     expect(ledger.runTogether(erase(named), erase(named)).map(codeOf)).toEqual(["applied", "unchanged"]);
     expect(ledger.run(erase(named))).toEqual({ kind: "unchanged" });
     expect(ledger.run(erase(nameless))).toEqual({ kind: "unchanged" });
+  });
+
+  test("leaves it known whose event it is: another client is refused as before", () => {
+    const ledger = started();
+    const { anchorId } = ledger.accept(event("x", { clientEventId: "id" }));
+    ledger.run(erase(anchorId));
+    expect(codeOf(ledger.run(erase(anchorId, STRANGER)))).toBe("not_own_record");
+    expect(codeOf(ledger.run(erase(anchorId)))).toBe("unchanged");
   });
 
   test("leaves the id taken: the same content replays, other content conflicts", () => {

@@ -1,10 +1,20 @@
 /** What operators do: whose signature counts, in which order it is judged, and that nothing is done twice. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import { VKEY_TYPE, bytesToHex, makeVkey, operatorKeyName } from "@event-anchoring/protocol";
+import {
+  LEAF_KIND,
+  VKEY_TYPE,
+  bytesToHex,
+  decodeLeaf,
+  makeVkey,
+  operatorKeyName,
+  operatorRevoker,
+  toAnchorId,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import { TestActs } from "@event-anchoring/testkit";
-import { operatorActMessage, restoreLedgerState, usedCounterIn } from "../src/index.ts";
+import { mayAppendLeaf, operatorActMessage, restoreLedgerState, usedCounterIn } from "../src/index.ts";
 import type { Command, OperatorCommand } from "../src/index.ts";
 import { createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -20,6 +30,7 @@ import {
   thkOf,
 } from "./cluster.ts";
 import { LedgerHarness, codeOf, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
+import { claim, operatorRevocation } from "./records.ts";
 
 const HERE = { clusterId: CLUSTER_ID, epoch: 0 };
 const UNKNOWN: OperatorCommand = { kind: "revoke_api_key", keyId: new Uint8Array(16) };
@@ -54,6 +65,84 @@ test.each<[string, OperatorCommand]>([
   const before = [...ledger.state.apiKeys.values()];
   expect(decided(ledger, command, UNKNOWN)).toEqual(["operator_signature_missing", "operator_signature_missing"]);
   expect([...ledger.state.apiKeys.values()]).toEqual(before);
+});
+
+describe("what another API client has recorded", () => {
+  function recorded(ledger: LedgerHarness) {
+    return {
+      claim: ledger.acceptRecord(claim("alice")),
+      event: ledger.accept(event("x", { clientEventId: "id" })),
+    };
+  }
+
+  test("is revoked and erased by an operator's act, which needs no API key", () => {
+    const ledger = LedgerHarness.started();
+    const { claim: target, event: named } = recorded(ledger);
+    for (const key of ledger.state.apiKeys.values()) ledger.run({ kind: "revoke_api_key", keyId: key.keyId });
+    const leaf = decodeLeaf(ledger.acceptRecord(operatorRevocation("claim", target, { reason: 1 })).bytes);
+    if (leaf.kind !== LEAF_KIND.revocation) throw new Error("no revocation");
+    expect(leaf).toMatchObject({ targetAnchorId: target.anchorId, reason: 1, authority: 0 });
+    expect(leaf.revoker).toEqual(operatorRevoker(OPERATOR_SIGNER.publicKey, sha256));
+    expect(leaf.signature).toEqual(new Uint8Array(64));
+    expect(ledger.tables.records.claims.get(target.sequence)?.revokedAt).toBe(leaf.sequence);
+    const erasure = { kind: "erase_client_event", credential: null, anchorId: named.anchorId } as const;
+    expect([ledger.run(erasure), ledger.run(erasure)].map(codeOf)).toEqual(["applied", "unchanged"]);
+  });
+
+  test("is so by no command of its own, whatever it names", () => {
+    const ledger = LedgerHarness.started();
+    const { claim: target, event: named } = recorded(ledger);
+    const erasure = { kind: "erase_client_event", credential: null, anchorId: named.anchorId } as const;
+    const missing = operatorRevocation("claim", { ...target, anchorId: toAnchorId(hash("missing")) });
+    const commands = [operatorRevocation("claim", target), missing, erasure];
+    expect(decided(ledger, ...commands)).toEqual(commands.map(() => "operator_signature_missing"));
+    expect(ledger.tables.records.claims.get(target.sequence)?.revokedAt).toBeNull();
+  });
+
+  test("is so once: the same revocation by the same operator is a replay, by another one it is another record", () => {
+    const ledger = LedgerHarness.started();
+    const { claim: target } = recorded(ledger);
+    const command = operatorRevocation("claim", target, { issuedAt: 5 });
+    const { sequence } = ledger.acceptRecord(command);
+    expect(ledger.run(command)).toMatchObject({ records: [{ status: "replayed", sequence }] });
+    const document = withOperators(GENESIS_DOCUMENT, [lineOf("bob", "bob")]);
+    expect(decided(ledger, { kind: "trust_root", document })).toEqual(["applied"]);
+    const bob = new TestActs(HERE, "bob", createSigner(hash("bob")).sign);
+    expect(decided(ledger, bob.act(command))).toEqual(["accepted"]);
+    expect(decided(ledger, bob.act(command))).toEqual(["replayed"]);
+  });
+
+  test("is judged as any revocation and erasure, after the act, and its counter is used up all the same", () => {
+    const ledger = LedgerHarness.started();
+    const { claim: target, event: named } = recorded(ledger);
+    const nowhere = toOriginFingerprint(hash("nowhere"));
+    const missing = { ...target, anchorId: toAnchorId(hash("missing")) };
+    const refused: [OperatorCommand, string][] = [
+      [operatorRevocation("claim", missing), "reference_not_found"],
+      [operatorRevocation("claim", named), "reference_wrong_kind"],
+      [operatorRevocation("claim", target, { originFingerprint: nowhere }), "origin_unknown"],
+      [operatorRevocation("claim", target, { targetOriginFingerprint: nowhere }), "origin_mismatch"],
+      [operatorRevocation("claim", target, { issuedAt: 2 ** 53 - 1 }), "issued_in_future"],
+      [{ kind: "erase_client_event", credential: null, anchorId: missing.anchorId }, "reference_not_found"],
+      [{ kind: "erase_client_event", credential: null, anchorId: target.anchorId }, "reference_wrong_kind"],
+    ];
+    for (const [command, code] of refused) {
+      const before = ledger.state.nextSequence;
+      const act = ledger.acts.act(command);
+      expect(decided(ledger, act)).toEqual([code]);
+      expect(decided(ledger, act)).toEqual(["operator_counter_used"]);
+      expect(decided(ledger, { ...act, counter: act.counter + 1 })).toEqual(["signature_invalid"]);
+      expect(ledger.state.nextSequence).toBe(before);
+    }
+  });
+
+  test("is in an entry with a certify point, as whatever makes a leaf", () => {
+    const ledger = LedgerHarness.started();
+    const { claim: target, event: named } = recorded(ledger);
+    const erasure = { kind: "erase_client_event", credential: null, anchorId: named.anchorId } as const;
+    const acts = [operatorRevocation("claim", target), erasure, UNKNOWN].map((command) => ledger.acts.act(command));
+    expect(acts.map(mayAppendLeaf)).toEqual([true, false, false]);
+  });
 });
 
 test("what an operator signs is what PROTOCOL.md says, byte for byte", () => {

@@ -5,23 +5,26 @@ import {
   REVOCATION_REASONS,
   concatBytes,
   decodeLeaf,
-  operatorRevoker,
+  clientRevoker,
   revocationPayload,
   toAnchorId,
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
 import type { OriginStatus } from "@event-anchoring/protocol";
-import { contentHashOfRecord } from "../src/index.ts";
-import type { LeafWrite, RecordRevocationCommand } from "../src/index.ts";
+import { SCOPES, contentHashOfRecord } from "../src/index.ts";
+import type { Credential, LeafWrite, RecordRevocationCommand } from "../src/index.ts";
 import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
 import { GrantWorld } from "./grant-world.ts";
-import { CREDENTIAL, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
+import { CLIENT_ID, CREDENTIAL, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
 import { flipped, rowsOf } from "./precedence.ts";
 import type { Defect } from "./precedence.ts";
 import { claim, person, revocation } from "./records.ts";
 import type { RevocationOptions } from "./records.ts";
 
-const OPERATOR = credentialOf("operator");
+/** A key of the API client that has recorded everything, for revoking. */
+const OWN = { apiClientId: CLIENT_ID, keyId: credentialOf("own").keyId };
+/** A key of another API client that may do whatever a key may do. */
+const STRANGER = credentialOf("stranger");
 const onA = NODE_A.originFingerprint;
 const onB = NODE_B.originFingerprint;
 const onC = NODE_C.originFingerprint;
@@ -35,7 +38,8 @@ class World extends GrantWorld {
   constructor(statusOfC: OriginStatus = "active") {
     super();
     const { ledger } = this;
-    ledger.run(keyCommand("operator", ["revoke"]));
+    ledger.run(keyCommand("own", ["revoke"], { apiClientId: CLIENT_ID }));
+    ledger.run(keyCommand("stranger", SCOPES));
     ledger.run(keyCommand("reader", ["read", "admin"]));
     this.given = this.accept(this.alice, this.bob);
     this.event = ledger.accept(event("an event"));
@@ -101,6 +105,34 @@ describe("checks of a revocation, in order of precedence", () => {
     expect(ledger.state.nextSequence).toBe(before);
   });
 
+  /** As a client that no party helps: what is in the place of signatures is whose record it is. */
+  function unsignedDefects(world: World): readonly RevocationDefect[] {
+    return [
+      ...defects(world).slice(0, 6),
+      { code: "not_own_record", pointer: "/anchor_id", options: { credential: STRANGER } },
+      ...defects(world).slice(8),
+    ];
+  }
+
+  test.each(rowsOf(unsignedDefects(new World("lost"))))("unsigned, %s", (_, { code, pointer, options, spoil }) => {
+    const { ledger, onC: target } = new World("lost");
+    const before = ledger.state.nextSequence;
+    const good = { credential: OWN, originFingerprint: onA };
+    const outcome = ledger.run(spoil(revocation("claim", target, { ...good, ...options })));
+    expect(codeOf(outcome)).toBe(code);
+    const rejection = outcome.kind === "records" ? outcome.records[0] : outcome;
+    expect(rejection).toMatchObject(pointer === undefined ? {} : { rejection: { pointer } });
+    expect(ledger.state.nextSequence).toBe(before);
+  });
+
+  test("a stranger is refused before it is said that the same was revoked already", () => {
+    const { ledger, alice } = new World();
+    const first = revocation("claim", alice.claim, { credential: OWN });
+    expect(codeOf(ledger.run(first))).toBe("accepted");
+    expect(codeOf(ledger.run(first))).toBe("replayed");
+    expect(codeOf(ledger.run({ ...first, credential: STRANGER }))).toBe("not_own_record");
+  });
+
   test("without a defect it is accepted", () => {
     const { ledger, onC: target } = new World("lost");
     expect(codeOf(ledger.run(revocation("claim", target, { by: "carl", originFingerprint: onA })))).toBe("accepted");
@@ -108,14 +140,15 @@ describe("checks of a revocation, in order of precedence", () => {
 });
 
 describe("who may revoke", () => {
-  test.each<[string, "claim" | "grant", string | undefined, typeof OPERATOR, string]>([
+  test.each<[string, "claim" | "grant", string | undefined, Credential, string]>([
     ["the issuer", "claim", "issuer", CREDENTIAL, "issuer"],
     ["the subject", "claim", "alice", CREDENTIAL, "subject"],
     ["the grantor", "grant", "alice", CREDENTIAL, "grantor"],
     ["the witness", "grant", "witness", CREDENTIAL, "witness"],
-    ["a key with the scope revoke", "claim", undefined, OPERATOR, "operator"],
-    ["a key with the scope revoke, a grant", "grant", undefined, OPERATOR, "operator"],
-    ["a party by a key that may only revoke", "grant", "alice", OPERATOR, "grantor"],
+    ["the API client that recorded it", "claim", undefined, OWN, "operator"],
+    ["the API client that recorded it, a grant", "grant", undefined, OWN, "operator"],
+    ["a party by a key that may only revoke", "grant", "alice", OWN, "grantor"],
+    ["a party by a key of another API client", "claim", "alice", STRANGER, "subject"],
   ])("%s", (_, kind, by, credential, authority) => {
     const world = new World();
     const target = kind === "claim" ? world.alice.claim : world.given;
@@ -124,20 +157,22 @@ describe("who may revoke", () => {
     if (leaf.kind !== LEAF_KIND.revocation) throw new Error("no revocation");
     expect(REVOCATION_AUTHORITIES[leaf.authority]).toBe(authority);
     const { apiClientId } = credential;
-    expect(leaf.revoker).toEqual(by === undefined ? operatorRevoker(apiClientId, sha256) : person(by).publicKey);
+    expect(leaf.revoker).toEqual(by === undefined ? clientRevoker(apiClientId, sha256) : person(by).publicKey);
     expect(leaf.signature.some((byte) => byte !== 0)).toBe(by !== undefined);
   });
 
   test.each<[string, "claim" | "grant", RevocationOptions, string]>([
     ["a key without the scope revoke, unsigned", "claim", {}, "scope_missing"],
+    ["another API client with every scope, unsigned", "claim", { credential: STRANGER }, "not_own_record"],
+    ["another API client with every scope, unsigned, a grant", "grant", { credential: STRANGER }, "not_own_record"],
     ["a stranger", "claim", { by: "mallory" }, "signature_invalid"],
     ["the grantee of a grant", "grant", { by: "bob" }, "signature_invalid"],
     ["the issuer of the grantor's claim", "grant", { by: "issuer" }, "signature_invalid"],
     ["the witness of a grant by the claim that it stands on", "claim", { by: "witness" }, "signature_invalid"],
     [
-      "an operator's key with a stranger's signature",
+      "the API client that recorded it with a stranger's signature",
       "claim",
-      { by: "mallory", credential: OPERATOR },
+      { by: "mallory", credential: OWN },
       "signature_invalid",
     ],
   ])("not %s", (_, kind, options, code) => {
@@ -302,22 +337,21 @@ describe("idempotency", () => {
     ["another suspect_since", { by: "alice", suspectSince: 2 }],
     ["another issued_at", { by: "alice", issuedAt: 2 }],
     ["another signer", { by: "issuer" }],
-    ["an operator", { credential: OPERATOR }],
+    ["no signer", { credential: OWN }],
   ])("%s is another record", (_, options) => {
     const world = new World();
     world.ledger.acceptRecord(revocation("claim", world.alice.claim, { by: "alice" }));
     expect(world.revocationCode("claim", world.alice.claim, options)).toBe("accepted");
   });
 
-  test("an operator is the API client, not its key; another client is another operator", () => {
+  test("who revokes unsigned is the API client, not its key", () => {
     const world = new World();
     const { ledger, alice } = world;
-    ledger.run(keyCommand("second", ["revoke"], { apiClientId: OPERATOR.apiClientId }));
-    ledger.run(keyCommand("stranger", ["revoke"]));
-    ledger.acceptRecord(revocation("claim", alice.claim, { credential: OPERATOR }));
-    const second = { ...OPERATOR, keyId: credentialOf("second").keyId };
+    ledger.run({ kind: "revoke_api_key", keyId: CREDENTIAL.keyId });
+    ledger.run(keyCommand("second", ["revoke"], { apiClientId: CLIENT_ID }));
+    ledger.acceptRecord(revocation("claim", alice.claim, { credential: OWN }));
+    const second = { ...OWN, keyId: credentialOf("second").keyId };
     expect(world.revocationCode("claim", alice.claim, { credential: second })).toBe("replayed");
-    expect(world.revocationCode("claim", alice.claim, { credential: credentialOf("stranger") })).toBe("accepted");
   });
 
   test("its content hash is made of what the leaf and its target say", () => {

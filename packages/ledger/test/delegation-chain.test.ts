@@ -67,7 +67,7 @@ const GRANTS = Array.from({ length: LONGEST }, (_, at) => grantAt(at, CLAIMS));
 
 function foundOf(record: ClaimRecord | GrantRecord, kind: 2 | 3): [string, FoundAnchor] {
   const { sequence, anchorId } = record;
-  return [bytesToHex(anchorId), { kind, sequence, originFingerprint, depth: sequence, hasClientEventId: false }];
+  return [bytesToHex(anchorId), { kind, sequence, originFingerprint, depth: sequence, clientEvent: null }];
 }
 
 function party(at: number): Party {

@@ -1,7 +1,7 @@
 import { claimStateAt, grantForceAt, grantStateOf } from "../src/index.ts";
 import type { AsOf, ClaimRecord, GrantRecord, LeafWrite, RecordState } from "../src/index.ts";
-import { LedgerHarness, codeOf, credentialOf, keyCommand } from "./ledger-harness.ts";
-import { claim, grant, parties, revocation } from "./records.ts";
+import { LedgerHarness, codeOf } from "./ledger-harness.ts";
+import { claim, grant, operatorRevocation, parties } from "./records.ts";
 import type { GrantOptions, Party } from "./records.ts";
 
 /** Alice, Bob, Carol and Dave have claims. */
@@ -54,10 +54,9 @@ export class GrantWorld {
     return claimStateAt(this.claimRecord(write), at);
   }
 
-  /** Revokes as operator. */
+  /** By an operator's act. */
   revoke(kind: "claim" | "grant", target: LeafWrite): LeafWrite {
-    this.ledger.run(keyCommand("operator", ["revoke"]));
-    return this.ledger.acceptRecord(revocation(kind, target, { credential: credentialOf("operator") }));
+    return this.ledger.acceptRecord(operatorRevocation(kind, target));
   }
 
   /** A newer claim of somebody. */

@@ -19,7 +19,7 @@ import {
   isZero,
   noteMessage,
   noteSignatureLine,
-  operatorRevoker,
+  clientRevoker,
 } from "@event-anchoring/protocol";
 import type { AnchorId, Leaf, LeafHeader, Receipt, TrustRootChain } from "@event-anchoring/protocol";
 import { LoadedRecords, RecordBook, leavesInView, recordsInView, targetsInView } from "../src/index.ts";
@@ -148,7 +148,7 @@ export class History {
       suspectSince,
       issuedAt: 0,
       authority: 0,
-      revoker: operatorRevoker(CLIENT_ID, sha256),
+      revoker: clientRevoker(CLIENT_ID, sha256),
       signature: new Uint8Array(64),
     }));
     const kind = target.kind === LEAF_KIND.claim ? "claim" : "grant";

@@ -195,7 +195,7 @@ export class LedgerHarness {
 
   /** What is found of what the entry asks for, and nothing else. */
   facts(entry: Entry): Facts {
-    const query = factsNeeded(entry, sha256);
+    const query = factsNeeded(entry, this.state);
     const { tables } = this;
     const clientEvents = new Map<string, ClientEventFact>();
     for (const { apiClientId, clientEventId } of query.clientEvents) {
@@ -280,8 +280,9 @@ export class LedgerHarness {
     for (const leaf of writes.leaves) {
       tables.leaves.push(leaf);
       const { kind, sequence, originFingerprint, depth } = leaf;
-      const hasClientEventId = writes.clientEvents.some((write) => write.sequence === sequence);
-      tables.anchors.set(bytesToHex(leaf.anchorId), { kind, sequence, originFingerprint, depth, hasClientEventId });
+      const event = writes.clientEvents.find((write) => write.sequence === sequence);
+      const clientEvent = event === undefined ? null : { apiClientId: event.apiClientId, isErased: false };
+      tables.anchors.set(bytesToHex(leaf.anchorId), { kind, sequence, originFingerprint, depth, clientEvent });
     }
     for (const write of writes.clientEvents) {
       const fact = { ...write, isErased: false };
@@ -289,7 +290,8 @@ export class LedgerHarness {
     }
     for (const { anchorId } of writes.erasures) {
       const anchor = tables.anchors.get(bytesToHex(anchorId));
-      if (anchor !== undefined) tables.anchors.set(bytesToHex(anchorId), { ...anchor, hasClientEventId: false });
+      const clientEvent = anchor?.clientEvent && { ...anchor.clientEvent, isErased: true };
+      if (anchor && clientEvent) tables.anchors.set(bytesToHex(anchorId), { ...anchor, clientEvent });
       for (const [key, fact] of tables.clientEvents) {
         if (equalBytes(fact.anchorId, anchorId)) tables.clientEvents.set(key, { ...fact, isErased: true });
       }

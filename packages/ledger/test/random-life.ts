@@ -4,7 +4,7 @@ import type { Certificate, Command, Entry, EventInput, LeafWrite, ProposalGroup,
 import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, successor } from "./cluster.ts";
 import { NEXT_RULES, CREATE_KEY, CREDENTIAL, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
 import type { LedgerHarness } from "./ledger-harness.ts";
-import { claim, grant, person, revocation, signedEvent } from "./records.ts";
+import { claim, grant, operatorRevocation, person, revocation, signedEvent } from "./records.ts";
 import type { Party } from "./records.ts";
 
 type Random = (below: number) => number;
@@ -147,8 +147,10 @@ export class RandomLife {
     const target = this.#leafOf(kind === "claim" ? claims : grants);
     if (target === null) return this.#claim();
     const by = this.#pick([...NAMES, "issuer", "witness"]);
+    const reason = this.#random(3);
+    if (this.#rarely(3)) return operatorRevocation(kind, target, { reason });
     return revocation(kind, target, {
-      reason: this.#random(3),
+      reason,
       ...(this.#rarely(2) ? { by } : { credential: credentialOf("admin") }),
     });
   }
@@ -173,8 +175,9 @@ export class RandomLife {
   }
 
   #erasure(): Command {
-    const { leaves } = this.#ledger.tables;
-    return { kind: "erase_client_event", credential: credentialOf("admin"), anchorId: this.#pick(leaves).anchorId };
+    const { anchorId } = this.#pick(this.#ledger.tables.leaves);
+    if (this.#rarely(2)) return { kind: "erase_client_event", credential: null, anchorId };
+    return { kind: "erase_client_event", credential: credentialOf("admin"), anchorId };
   }
 
   command(): Command {

@@ -103,7 +103,7 @@ export function grant(grantor: Party, grantee: Party, options: GrantOptions = {}
 
 export interface RevocationOptions extends Partial<Omit<RevocationInput, "signer" | "targetAnchorId">> {
   readonly credential?: Credential;
-  /** Who signs; nobody: by the API client, as operator. */
+  /** Which party signs; absent: none. */
   readonly by?: string;
   /** The origin that is signed, if not the target's. */
   readonly signedOrigin?: OriginFingerprint;
@@ -128,6 +128,15 @@ export function revocation(
   const message = revocationPayload({ ...content, originFingerprint: signedOrigin });
   const signer = by === undefined ? null : { publicKey: person(by).publicKey, signature: person(by).sign(message) };
   return { kind: "record_revocation", credential, revocation: { ...content, signer } };
+}
+
+/** What an operator's act revokes: `ledger.run` has the operator sign it. */
+export function operatorRevocation(
+  targetKind: "claim" | "grant",
+  target: Pick<LeafWrite, "anchorId" | "originFingerprint">,
+  options: Omit<RevocationOptions, "credential" | "by"> = {},
+): RecordRevocationCommand<null> {
+  return { ...revocation(targetKind, target, options), credential: null };
 }
 
 /** An event that its actor has signed. */

@@ -25,6 +25,7 @@ export {
   apiKeyHash,
   clientEventCommit,
   logKeySeed,
+  clientRevoker,
   operatorRevoker,
   originFingerprintOf,
   raftIdOf,

@@ -120,7 +120,7 @@ export interface RevocationBody {
   readonly issuedAt: number;
   /** Index into REVOCATION_AUTHORITIES. */
   readonly authority: number;
-  /** The revoker's public key; operatorRevoker(...) when authority is 0. */
+  /** The revoker's public key; when authority is 0, clientRevoker(...) or operatorRevoker(...). */
   readonly revoker: Uint8Array;
   /** 64 zero bytes if and only if authority is 0. */
   readonly signature: Uint8Array;

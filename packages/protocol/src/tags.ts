@@ -51,9 +51,14 @@ export function apiKeyHash(secret: Uint8Array, sha256: Sha256): Uint8Array {
   return sha256(concatBytes(tag("api-key"), part(secret, 32, "api key secret")));
 }
 
-/** H(tag "operator" ‖ API client id): the `revoker` of a revocation that an operator made. */
-export function operatorRevoker(apiClientId: Uint8Array, sha256: Sha256): Uint8Array {
+/** H(tag "operator" ‖ API client id): the `revoker` of a revocation by an API client that no party has signed. */
+export function clientRevoker(apiClientId: Uint8Array, sha256: Sha256): Uint8Array {
   return sha256(concatBytes(tag("operator"), part(apiClientId, 16, "api client id")));
+}
+
+/** H(tag "operator" ‖ the operator's public key): the `revoker` of a revocation by an operator's act. */
+export function operatorRevoker(publicKey: Uint8Array, sha256: Sha256): Uint8Array {
+  return sha256(concatBytes(tag("operator"), part(publicKey, 32, "operator public key")));
 }
 
 /** H(tag "log-key" ‖ log seed ‖ origin fingerprint): the Ed25519 seed of an origin's log key. Secret. */

@@ -14,6 +14,7 @@ import {
   hexToBytes,
   isEmptySemanticAnchor,
   logKeySeed,
+  clientRevoker,
   operatorRevoker,
   originFingerprintOf,
   raftIdOf,
@@ -129,7 +130,8 @@ describe("tags", () => {
     origin_fingerprint: { cluster_id: string; cosigner_public_key: string; result: string };
     client_event_commit: { salt: string; client_event_id: string; result: string };
     api_key_hash: { secret: string; result: string };
-    operator_revoker: { api_client_id: string; result: string };
+    client_revoker: { api_client_id: string; result: string };
+    operator_revoker: { public_key: string; result: string };
     log_key_seed: { log_seed: string; origin_fingerprint: string; result: string };
     raft_id: { cluster_id: string; node_id: string; result: string };
   };
@@ -144,13 +146,14 @@ describe("tags", () => {
 
   test.each(CRYPTOS)("derives the same hashes with %s", (_, { sha256 }) => {
     const { origin_fingerprint: origin, client_event_commit: commit, log_key_seed: seed } = vectors;
-    const { api_key_hash: apiKey, operator_revoker: operator, raft_id: raftId } = vectors;
+    const { api_key_hash: apiKey, client_revoker: client, operator_revoker: operator, raft_id: raftId } = vectors;
     const own = originFingerprintOf(hexToBytes(origin.cluster_id), hexToBytes(origin.cosigner_public_key), sha256);
     const fingerprint = toOriginFingerprint(hexToBytes(seed.origin_fingerprint));
     expect(bytesToHex(own)).toBe(origin.result);
     expect(bytesToHex(clientEventCommit(hexToBytes(commit.salt), commit.client_event_id, sha256))).toBe(commit.result);
     expect(bytesToHex(apiKeyHash(hexToBytes(apiKey.secret), sha256))).toBe(apiKey.result);
-    expect(bytesToHex(operatorRevoker(hexToBytes(operator.api_client_id), sha256))).toBe(operator.result);
+    expect(bytesToHex(clientRevoker(hexToBytes(client.api_client_id), sha256))).toBe(client.result);
+    expect(bytesToHex(operatorRevoker(hexToBytes(operator.public_key), sha256))).toBe(operator.result);
     expect(bytesToHex(logKeySeed(hexToBytes(seed.log_seed), fingerprint, sha256))).toBe(seed.result);
     expect(raftIdOf(hexToBytes(raftId.cluster_id), raftId.node_id, sha256)).toBe(BigInt(raftId.result));
   });
@@ -160,6 +163,7 @@ describe("tags", () => {
     const short = new Uint8Array(31);
     expect(codeOf(() => apiKeyHash(short, sha256))).toBe("length_invalid");
     expect(codeOf(() => clientEventCommit(short, "a", sha256))).toBe("length_invalid");
+    expect(codeOf(() => clientRevoker(short, sha256))).toBe("length_invalid");
     expect(codeOf(() => operatorRevoker(short, sha256))).toBe("length_invalid");
     expect(codeOf(() => originFingerprintOf(short, new Uint8Array(32), sha256))).toBe("length_invalid");
     expect(codeOf(() => clientEventCommit(new Uint8Array(32), "ä", sha256))).toBe("text_invalid");

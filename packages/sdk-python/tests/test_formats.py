@@ -76,8 +76,10 @@ def test_derived_values() -> None:
     commit = TAGS["client_event_commit"]
     made = _tags.client_event_commit(bytes.fromhex(commit["salt"]), commit["client_event_id"])
     assert made.hex() == commit["result"]
+    client = TAGS["client_revoker"]
+    assert _tags.client_revoker(bytes.fromhex(client["api_client_id"])).hex() == client["result"]
     operator = TAGS["operator_revoker"]
-    assert _tags.operator_revoker(bytes.fromhex(operator["api_client_id"])).hex() == operator["result"]
+    assert _tags.operator_revoker(bytes.fromhex(operator["public_key"])).hex() == operator["result"]
 
 
 def fields_of(decoded: leaf.Leaf) -> Dict[str, Any]:

@@ -9,7 +9,7 @@ from event_anchoring import prepare_claim_anchor as claim
 from event_anchoring import prepare_event_anchor as event
 from event_anchoring import prepare_grant_anchor as grant
 from event_anchoring import prepare_revocation as revocation
-from event_anchoring._tags import client_event_commit, operator_revoker
+from event_anchoring._tags import client_event_commit, client_revoker
 
 from .vectors import load
 
@@ -125,7 +125,7 @@ def test_good_revocation(case: Any) -> None:
     assert made.request(signature) == case["request"]
     revoker = made.revoker_public_key
     if signature is None:
-        revoker = operator_revoker(bytes.fromhex(case["api_client_id"]))
+        revoker = client_revoker(bytes.fromhex(case["api_client_id"]))
     authority = leaf.REVOCATION_AUTHORITIES.index(case["authority"])
     about = (made.target_anchor_id, made.reason, made.suspect_since, made.issued_at, authority)
     place = (made.target_origin_fingerprint, *header())

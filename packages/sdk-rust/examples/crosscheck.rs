@@ -122,7 +122,7 @@ fn prepare_revoke(question: &Value) -> Result<Value> {
     let mut shown = Map::new();
     match (prepared.revoker_payload(), given(question, "revoker_signature")) {
         (None, _) => {
-            shown.insert("request".into(), prepared.by_operator()?.to_json());
+            shown.insert("request".into(), prepared.by_client()?.to_json());
         }
         (Some(payload), signature) => {
             show(payload, &mut shown);

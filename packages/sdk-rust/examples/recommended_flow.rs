@@ -78,7 +78,7 @@ pub async fn run(client: &Client, run: &str) -> Result<()> {
     println!("authorised when it was done: {:?}, now: {:?}", trace.authorised_at_action, trace.authorised_now);
 
     // The deployer takes the grant back. What was done under it stays authorised when it was done.
-    let revocation = Revocation::by_operator(grant, RevocationReason::PrivilegeWithdrawn)?;
+    let revocation = Revocation::by_client(grant, RevocationReason::PrivilegeWithdrawn)?;
     client.revoke_grant_anchor(&revocation).await?;
     let trace = client.trace(act.anchor.anchor_id, &TraceOptions::default()).await?;
     println!("authorised when it was done: {:?}, now: {:?}", trace.authorised_at_action, trace.authorised_now);

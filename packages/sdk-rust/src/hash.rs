@@ -200,6 +200,6 @@ impl Hash {
 }
 
 impl Signature {
-    /// 64 zero bytes: what stands for the signature of an operator, who does not sign.
+    /// 64 zero bytes: what a revocation has for a signature that no party has signed.
     pub const ZERO: Self = Self([0; 64]);
 }

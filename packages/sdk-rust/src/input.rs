@@ -114,8 +114,8 @@ pub struct RevocationInput {
     pub suspect_since: Option<u64>,
     /// Unix milliseconds.
     pub issued_at: Option<u64>,
-    /// Who will sign: issuer or subject of a claim, grantor or witness of a grant. `None`: the API client revokes as
-    /// operator, and nobody signs.
+    /// Who will sign: issuer or subject of a claim, grantor or witness of a grant. `None`: the API client revokes
+    /// what it has recorded itself, and nobody signs.
     pub revoker_public_key: Option<PublicKey>,
 }
 

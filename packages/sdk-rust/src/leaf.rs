@@ -161,9 +161,9 @@ pub struct RevocationBody {
     pub issued_at: u64,
     /// By whose authority.
     pub authority: RevocationAuthority,
-    /// The revoker's public key, or what names the operator's API client.
+    /// The revoker's public key, or what names the API client, or the operator, that has revoked unsigned.
     pub revoker: Hash,
-    /// Over the revocation payload; zeros if and only if an operator has revoked.
+    /// Over the revocation payload; zeros if and only if no party has signed.
     pub signature: Signature,
 }
 

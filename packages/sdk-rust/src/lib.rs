@@ -61,7 +61,7 @@ pub use prepare::{
 };
 pub use receipt::Receipt;
 pub use signer::{signer_fn, BoxFuture, LocalKey, Signer};
-pub use tags::{client_event_commit, operator_revoker, origin_fingerprint_of};
+pub use tags::{client_event_commit, client_revoker, operator_revoker, origin_fingerprint_of};
 pub use trust_root::SignedTrustRoot;
 pub use trust_root_chain::TrustRootChain;
 pub use trust_root_text::{

@@ -22,7 +22,12 @@ pub fn client_event_commit(salt: &Hash, client_event_id: &str) -> Hash {
     Hash::of_parts(&[&tag("client-event-id"), salt.as_bytes(), client_event_id.as_bytes()])
 }
 
-/// The `revoker` of a revocation by an operator: H(tag `operator` ‖ API client id).
-pub fn operator_revoker(api_client_id: &[u8; 16]) -> Hash {
+/// The `revoker` of a revocation by an API client that no party has signed: H(tag `operator` ‖ API client id).
+pub fn client_revoker(api_client_id: &[u8; 16]) -> Hash {
     Hash::of_parts(&[&tag("operator"), api_client_id])
+}
+
+/// The `revoker` of a revocation by an operator's act: H(tag `operator` ‖ the operator's public key).
+pub fn operator_revoker(public_key: &PublicKey) -> Hash {
+    Hash::of_parts(&[&tag("operator"), public_key.as_bytes()])
 }

@@ -143,8 +143,8 @@ async fn claims_and_grants_come_stand_and_end() {
     let gone = client.get_grant_anchor(grantor.entity, grantee.entity).await.unwrap_err();
     assert_eq!((gone.code(), gone.is_not_found()), ("no_active_grant", true));
     assert_eq!(gone.problem().unwrap().extensions["state"], "revoked");
-    let by_operator = Revocation::by_operator(grantee.claim.anchor.anchor_id, RevocationReason::Cessation).unwrap();
-    client.revoke_claim_anchor(&by_operator).await.unwrap();
+    let by_client = Revocation::by_client(grantee.claim.anchor.anchor_id, RevocationReason::Cessation).unwrap();
+    client.revoke_claim_anchor(&by_client).await.unwrap();
     let verified = client.verify_claim_anchor(grantee.claim.anchor.anchor_id, &VerifyOptions::default()).await.unwrap();
     assert_eq!((verified.verified.valid, verified.state), (false, RecordState::Revoked));
     let before = VerifyOptions { as_of: Some(Position::Sequence(created.anchor.sequence)), ..VerifyOptions::default() };

@@ -142,7 +142,7 @@ async fn what_is_recorded_is_what_was_sent() {
 async fn a_revocation_of_something_else() {
     let Some(open_api) = open_api() else { return };
     let revoked = example(&open_api, "revokeClaimAnchor", "201");
-    let revocation = Revocation::by_operator(OTHER, RevocationReason::KeyCompromise).unwrap();
+    let revocation = Revocation::by_client(OTHER, RevocationReason::KeyCompromise).unwrap();
     let error = client(answer(201, &revoked)).revoke_claim_anchor(&revocation).await.unwrap_err();
     assert_eq!(error.code(), "content_differs");
 }

@@ -126,7 +126,7 @@ export interface RevocationAnchor extends AnchorHeader {
   readonly issuedAt: number;
   /** By whose authority it was revoked. */
   readonly authority: (typeof REVOCATION_AUTHORITIES)[number];
-  /** The revoker's public key; of an operator, a hash of its API client. */
+  /** The revoker's public key; if no party has signed, a hash of the API client, or of the operator's key. */
   readonly revoker: string;
   /** null if and only if the authority is `operator`. */
   readonly signature: string | null;

@@ -26,7 +26,7 @@ export interface RevocationContent {
   readonly suspectSince?: number | null | undefined;
   /** Unix milliseconds; absent or 0: not stated. */
   readonly issuedAt?: number | null | undefined;
-  /** Issuer or subject of a claim, grantor or witness of a grant, who will sign; absent: an operator. */
+  /** Issuer or subject of a claim, grantor or witness of a grant, who will sign; absent: nobody. */
   readonly revokerPublicKey?: Bytes32 | null | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface RevocationFields {
   readonly revokerPublicKey: Uint8Array | null;
 }
 
-/** A revocation, to be signed by a party of the target, or to be sent by an operator as it is. */
+/** A revocation, to be signed by a party of the target, or sent as it is by the API client that recorded that. */
 export class PreparedRevocation implements PreparedRequest {
   readonly signingOrder = ["revoker"] as const;
   readonly fields: RevocationFields;

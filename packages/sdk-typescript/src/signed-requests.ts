@@ -86,7 +86,7 @@ export interface EventToCreate extends EventInput {
   readonly eventHash: Bytes32;
 }
 
-/** A revocation of the claim or grant that the call names. Without a revoker it is an operator's. */
+/** A revocation of the claim or grant that the call names. Unsigned it is of what the API client has recorded. */
 export interface RevocationInput {
   readonly reason?: RevocationReason | null | undefined;
   /** Unix milliseconds from which earlier acts are shown as suspect; absent or 0: none. */

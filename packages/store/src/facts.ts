@@ -38,7 +38,9 @@ interface AnchorRow {
   readonly origin: number;
   readonly depth: number;
   readonly kind: number;
-  readonly has_client_event_id: boolean;
+  /** Of an event with a client event id. */
+  readonly api_client_id: Uint8Array | null;
+  readonly is_erased: boolean;
 }
 
 interface ClientEventRow {
@@ -112,7 +114,8 @@ const PARTS = {
           ...PLACE,
           depth: "a.depth",
           kind: "a.kind",
-          has_client_event_id: "a.client_event_id IS NOT NULL",
+          api_client_id: "CASE WHEN a.kind IN (1, 6) THEN a.api_client_id END",
+          is_erased: "a.client_event_id IS NULL",
         },
         from: `FROM unnest(?::bigint[], ?::bytea[]) AS u (prefix, id) ${BY_ID}`,
       },
@@ -262,10 +265,11 @@ class FoundFacts {
   add(row: FactRow): void {
     switch (row.what) {
       case "anchor": {
-        const { sequence, depth, has_client_event_id: hasClientEventId } = row;
+        const { sequence, depth, api_client_id: apiClientId, is_erased: isErased } = row;
+        const clientEvent = apiClientId === null ? null : { apiClientId, isErased };
         const originFingerprint = this.#numbers.fingerprintOf(row.origin);
         const kind = row.kind as LeafKind;
-        this.#anchors.set(bytesToHex(row.anchor_id), { kind, sequence, originFingerprint, depth, hasClientEventId });
+        this.#anchors.set(bytesToHex(row.anchor_id), { kind, sequence, originFingerprint, depth, clientEvent });
         return;
       }
       case "client_event":

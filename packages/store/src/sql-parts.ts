@@ -45,7 +45,6 @@ const TYPES: Readonly<Record<string, string>> = {
   client_event_id: "text",
   content_hash: "bytea",
   depth: "bigint",
-  has_client_event_id: "boolean",
   is_erased: "boolean",
   kind: "smallint",
   origin: "smallint",

@@ -71,7 +71,7 @@ function positionOf({ sequence, acceptedMs }: LeafWrite): AsOf {
 describe("a chain of a thousand grants", () => {
   test("is loaded to its root with the facts of the next link, which is accepted", async () => {
     const entry = ledger.entry([nextLink(LINKS)]);
-    const facts = await ledger.store.loadFacts(factsNeeded(entry, nodeCrypto.sha256));
+    const facts = await ledger.store.loadFacts(factsNeeded(entry, ledger.state));
     const lowest = facts.records.grant(leafAt(grants, -1).sequence);
     if (lowest === null) throw new Error("the lowest grant was due");
     const force = grantForceAt(lowest, positionOf(leafAt(grants, -1)), facts.records);

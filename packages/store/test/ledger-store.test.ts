@@ -213,8 +213,8 @@ describe("facts", () => {
     });
     expect([...facts.anchors]).toEqual(
       expect.arrayContaining([
-        [bytesToHex(ofB.anchorId), factOf(ofB, true)],
-        [bytesToHex(bare.anchorId), factOf(bare, false)],
+        [bytesToHex(ofB.anchorId), factOf(ofB, { apiClientId: CLIENT_ID, isErased: false })],
+        [bytesToHex(bare.anchorId), factOf(bare, null)],
       ]),
     );
     expect(facts.anchors.size).toBe(2);
@@ -254,13 +254,16 @@ describe("facts", () => {
     const { url } = await migratedDatabase(server);
     const harness = await StoredLedgerHarness.started(url);
     await harness.store.close();
-    const facts = await harness.store.loadFacts(factsNeeded(harness.entry([]), nodeCrypto.sha256));
+    const facts = await harness.store.loadFacts(factsNeeded(harness.entry([]), harness.state));
     expect(facts.anchors.size + facts.clientEvents.size).toBe(0);
   });
 });
 
-function factOf({ kind, sequence, originFingerprint, depth }: LeafWrite, hasClientEventId: boolean): FoundAnchor {
-  return { kind, sequence, originFingerprint, depth, hasClientEventId };
+function factOf(
+  { kind, sequence, originFingerprint, depth }: LeafWrite,
+  clientEvent: FoundAnchor["clientEvent"],
+): FoundAnchor {
+  return { kind, sequence, originFingerprint, depth, clientEvent };
 }
 
 describe("trees", () => {

@@ -1,4 +1,4 @@
-import { operatorActMessage } from "@event-anchoring/ledger";
+import { isOperatorCommand, operatorActMessage } from "@event-anchoring/ledger";
 import type { ActPlace, Command, OperatorActCommand, OperatorCommand } from "@event-anchoring/ledger";
 
 /** An operator who signs whatever only operators may do. */
@@ -22,9 +22,7 @@ export class TestActs {
 
   /** What operators do becomes an act with a counter of its own; everything else stays as it is. */
   signed(command: Command): Command {
-    const { kind } = command;
-    const isOperators = kind === "create_api_key" || kind === "revoke_api_key" || kind === "rotate_api_key";
-    return isOperators ? this.act(command) : command;
+    return isOperatorCommand(command) ? this.act(command) : command;
   }
 
   /** @param place where the act is to count, if it is another one */

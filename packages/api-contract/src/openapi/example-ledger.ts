@@ -31,7 +31,7 @@ import {
   nobleCrypto,
   noteMessage,
   noteSignatureLine,
-  operatorRevoker,
+  clientRevoker,
   originFingerprintOf,
   proveConsistency,
   proveInclusion,
@@ -329,7 +329,7 @@ function appendChain(leaves: ExampleLeaves, sign: ExampleSigner): { agent: Ancho
   return { agent: claims.agent, grant };
 }
 
-/** Both that the chain hangs on are revoked: the claim by its subject, the grant by an operator. */
+/** Both that the chain hangs on are revoked: the claim by its subject, the grant by the API client that recorded it. */
 function appendRevocations(
   leaves: ExampleLeaves,
   { agent, grant }: { readonly agent: AnchorId; readonly grant: AnchorId },
@@ -352,7 +352,7 @@ function appendRevocations(
     suspectSince: 0,
     issuedAt: 0,
     authority: 0,
-    revoker: operatorRevoker(named("api client").subarray(0, 16), sha256),
+    revoker: clientRevoker(named("api client").subarray(0, 16), sha256),
     signature: new Uint8Array(64),
   });
   return revoker;

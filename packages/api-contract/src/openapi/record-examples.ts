@@ -107,7 +107,7 @@ export function ofRecords(shown: Shown): Partial<Record<RouteId, RouteExamples>>
       parameters: { anchor_id: shown.id("agent") },
       requests: {
         signed: { summary: "By the claim's subject", value: signedRevocation },
-        operator: { summary: "By the API client, as operator", value: {} },
+        own: { summary: "Unsigned, by the API client that has recorded it", value: {} },
       },
       answers: shown.statuses("revocation", { revoked_anchor_id: shown.id("agent") }),
     },
@@ -132,7 +132,7 @@ export function ofRecords(shown: Shown): Partial<Record<RouteId, RouteExamples>>
     },
     revokeGrantAnchor: {
       parameters: { anchor_id: shown.id("grant") },
-      requests: one("operator", "By the API client, as operator", { reason: "privilege_withdrawn" }),
+      requests: one("own", "Unsigned, by the API client that has recorded it", { reason: "privilege_withdrawn" }),
       answers: shown.statuses("grantRevocation", { revoked_anchor_id: shown.id("grant") }),
     },
   };

@@ -27,6 +27,12 @@ export const ROOT_INIT: KeyInit = {
   label: "whose key it is: a–z, 0–9 and hyphens",
 };
 
+export const OPERATOR_INIT: KeyInit = {
+  role: "operator",
+  description: "draw an operator's key; the trust root must name it before it counts",
+  label: "the operator's name: a–z, 0–9 and hyphens, a letter first",
+};
+
 export function addInit(group: Command, { role, description, label }: KeyInit, context: CommandContext): void {
   const command = group
     .command("init <file>")
@@ -50,15 +56,4 @@ export function addInit(group: Command, { role, description, label }: KeyInit, c
       };
       context.done(await initKeyCommand(options, context.surroundings, context.printer));
     });
-}
-
-/** `anchorctl operator`. */
-export function addOperator(program: Command, context: CommandContext): void {
-  const operator = program.command("operator").description("operators: whose signature makes and revokes API keys");
-  const init: KeyInit = {
-    role: "operator",
-    description: "draw an operator's key; the trust root must name it before it counts",
-    label: "the operator's name: a–z, 0–9 and hyphens, a letter first",
-  };
-  addInit(operator, init, context);
 }

@@ -12,18 +12,11 @@ import {
   rotateKeyCommand,
 } from "../commands/keys.ts";
 import type { ActOptions, KeysOptions } from "../commands/keys.ts";
-import { openActSigner } from "../act-signer.ts";
 import { parseDuration, parseExpiry } from "../time-options.ts";
 import { timeoutMsOf } from "./context.ts";
 import type { CommandContext } from "./context.ts";
-import { OPERATOR_TIMEOUT_S, operatorsOf, withOperator } from "./operator-flags.ts";
-import type { OperatorFlags } from "./operator-flags.ts";
-
-/** Flags of the commands that an operator signs. */
-interface ActFlags extends OperatorFlags {
-  readonly signKey?: string;
-  readonly passphraseFile?: string;
-}
+import { OPERATOR_TIMEOUT_S, actingOf, operatorsOf, withOperator, withSigner } from "./operator-flags.ts";
+import type { ActFlags, OperatorFlags } from "./operator-flags.ts";
 
 interface CreateFlags extends ActFlags {
   readonly label: string;
@@ -46,33 +39,29 @@ export function addKeys(program: Command, context: CommandContext): void {
   addRotate(keys, context);
 }
 
-async function keysOptions(flags: OperatorFlags, context: CommandContext): Promise<KeysOptions> {
-  const { surroundings, printer } = context;
-  const { stdout } = surroundings;
+function optionsOf(
+  called: Pick<KeysOptions, "operators" | "timeoutMs">,
+  flags: OperatorFlags,
+  { surroundings, printer, aside }: CommandContext,
+): KeysOptions {
   return {
-    operators: await operatorsOf(flags, context),
-    timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S),
+    ...called,
     isJson: flags.json === true,
     nowMs: Date.now(),
     printer,
     // A script that reads the secret from stdout reads nothing else there.
-    aside: stdout.isTTY ? printer : context.aside,
+    aside: surroundings.stdout.isTTY ? printer : aside,
   };
 }
 
-/** As keysOptions, with who signs. */
-async function actOptions(flags: ActFlags, context: CommandContext): Promise<ActOptions> {
-  const options = await keysOptions(flags, context);
-  const key = { path: flags.signKey ?? null, passphraseFile: flags.passphraseFile ?? null };
-  return { ...options, signer: await openActSigner(key, options.operators, context.surroundings) };
+async function listOptions(flags: OperatorFlags, context: CommandContext): Promise<KeysOptions> {
+  const operators = await operatorsOf(flags, context);
+  return optionsOf({ operators, timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S) }, flags, context);
 }
 
-function withSigner(command: Command): Command {
-  return withOperator(
-    command
-      .option("--sign-key <file>", "key of an operator whom the trust root lists (default: that of the cluster folder)")
-      .option("--passphrase-file <file>", "its passphrase is the first line of a file (default: ask)"),
-  );
+async function actOptions(flags: ActFlags, context: CommandContext): Promise<ActOptions> {
+  const acting = await actingOf(flags, context);
+  return { ...optionsOf(acting, flags, context), ...acting };
 }
 
 function addCreate(keys: Command, context: CommandContext): void {
@@ -99,7 +88,7 @@ function addCreate(keys: Command, context: CommandContext): void {
 function addList(keys: Command, context: CommandContext): void {
   const command = keys.command("list").description("show every key, live or not; never a secret");
   withOperator(command).action(async (flags: OperatorFlags) => {
-    context.done(await listKeysCommand(await keysOptions(flags, context)));
+    context.done(await listKeysCommand(await listOptions(flags, context)));
   });
 }
 

@@ -1,8 +1,10 @@
 /** What the command lines of operators share: whom they call, and with which credential. */
 import type { Command } from "commander";
+import { openActSigner } from "../act-signer.ts";
+import type { Acting } from "../act-signer.ts";
 import { openOperators } from "../operators.ts";
 import type { Operators } from "../operators.ts";
-import { HELP, repeatable, trustOf, withTrustRoot } from "./context.ts";
+import { HELP, repeatable, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 
 export interface OperatorFlags extends CommonFlags, TrustFlags, TimeoutFlags {
@@ -32,6 +34,28 @@ export function withOperator(command: Command): Command {
       .option("--timeout <seconds>", `how long to try, over all nodes (default: ${OPERATOR_TIMEOUT_S})`)
       .option("--json", "print one JSON object"),
   ).addHelpText("after", OPERATOR_HELP + HELP);
+}
+
+/** Flags of the commands that an operator signs. */
+export interface ActFlags extends OperatorFlags {
+  readonly signKey?: string;
+  readonly passphraseFile?: string;
+}
+
+export function withSigner(command: Command): Command {
+  return withOperator(
+    command
+      .option("--sign-key <file>", "key of an operator whom the trust root lists (default: that of the cluster folder)")
+      .option("--passphrase-file <file>", "its passphrase is the first line of a file (default: ask)"),
+  );
+}
+
+/** @throws CliError */
+export async function actingOf(flags: ActFlags, context: CommandContext): Promise<Acting> {
+  const operators = await operatorsOf(flags, context);
+  const key = { path: flags.signKey ?? null, passphraseFile: flags.passphraseFile ?? null };
+  const signer = await openActSigner(key, operators, context.surroundings);
+  return { operators, signer, timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S) };
 }
 
 /** @throws CliError */

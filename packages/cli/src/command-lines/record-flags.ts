@@ -137,7 +137,14 @@ export function semanticAnchorFields(flags: ReferenceFlags): Readonly<Record<str
   };
 }
 
-export function revocationFields(flags: RevocationFlags): Readonly<Record<string, unknown>> {
+/** What the options say of a revocation. Times are Unix milliseconds. */
+export interface RevocationFields {
+  readonly reason: string | undefined;
+  readonly suspect_since: number;
+  readonly issued_at: number;
+}
+
+export function revocationFields(flags: RevocationFlags): RevocationFields {
   return {
     reason: flags.reason,
     suspect_since: timeOr0("--suspect-since", flags.suspectSince),

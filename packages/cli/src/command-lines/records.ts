@@ -90,20 +90,20 @@ export function addGrant(program: Command, context: CommandContext): void {
     });
 }
 
-type RevokeCommandFlags = WritingFlags & RevocationFlags & { readonly key?: string; readonly operator?: true };
+type RevokeCommandFlags = WritingFlags & RevocationFlags & { readonly key?: string; readonly own?: true };
 
 export function addRevoke(program: Command, context: CommandContext): void {
   const command = program
     .command("revoke <anchor_id>")
     .description("record that a claim or grant is revoked; it cannot be taken back")
     .option("--key <file>", "private key of the claim's issuer or subject, or the grant's grantor or witness")
-    .option("--operator", "instead: revoke as operator, whom no signature shows");
+    .option("--own", "instead: unsigned, what this API key's client has recorded itself");
   withWriting(withRevocationFields(command))
     .addHelpText("after", KEY_HELP + HELP)
     .action(async (anchorId: string, flags: RevokeCommandFlags) => {
       assertAnchorId("an anchor id", anchorId);
-      if ((flags.key === undefined) !== (flags.operator === true)) {
-        throw new CliError(EXIT.usage, "revoker_missing", "give one of --key and --operator");
+      if ((flags.key === undefined) !== (flags.own === true)) {
+        throw new CliError(EXIT.usage, "revoker_missing", "give one of --key and --own");
       }
       const revoker = flags.key === undefined ? null : readSigner(flags.key);
       const { run } = recordRunOf(flags, context);

@@ -1,11 +1,13 @@
 import { SCOPES } from "@event-anchoring/ledger";
 import type { Scope } from "@event-anchoring/ledger";
 import { InvalidBytesError, bytesToHex, hexToBytes } from "@event-anchoring/protocol";
-import { act, drawApiKey, drawReplacementApiKey, listApiKeys } from "@event-anchoring/provision";
-import type { ActSigner, ApiKeyList, ListedApiKey, OperatorCall } from "@event-anchoring/control-contract";
+import { drawApiKey, drawReplacementApiKey, listApiKeys } from "@event-anchoring/provision";
+import type { ApiKeyList, ListedApiKey, OperatorCall } from "@event-anchoring/control-contract";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
-import { askNodes, write } from "../operators.ts";
+import { actDone } from "../act-signer.ts";
+import type { Acting } from "../act-signer.ts";
+import { askNodes } from "../operators.ts";
 import type { Operators } from "../operators.ts";
 import type { Printer } from "../printer.ts";
 import { alignColumns } from "../table.ts";
@@ -22,9 +24,7 @@ export interface KeysOptions {
 }
 
 /** For what is written: an operator signs it. */
-export interface ActOptions extends KeysOptions {
-  readonly signer: ActSigner;
-}
+export interface ActOptions extends KeysOptions, Acting {}
 
 export interface NewKeyOptions {
   readonly label: string;
@@ -130,7 +130,7 @@ export async function listKeysCommand(options: KeysOptions): Promise<ExitCode> {
 /** `anchorctl keys revoke`: powerless on every node from its place in the log on. */
 export async function revokeKeyCommand(keyId: Uint8Array, options: ActOptions): Promise<ExitCode> {
   const { printer, isJson } = options;
-  const outcome = await done({ kind: "revoke_api_key", keyId }, options);
+  const { outcome } = await actDone({ kind: "revoke_api_key", keyId }, options);
   const id = bytesToHex(keyId);
   if (isJson) printer.json({ key_id: id, revoked: true, changed: outcome === "applied" });
   else printer.verdict("pass", outcome === "applied" ? `Key ${id} is revoked.` : `Key ${id} was revoked before.`);
@@ -162,15 +162,10 @@ async function readKeys({ operators, timeoutMs }: KeysOptions): Promise<ListedAp
   throw new CliError(EXIT.unavailable, result.code, result.detail);
 }
 
-/** Signed anew for each node that is asked: what one of them has decided no other takes again. */
-function done(call: OperatorCall, { operators, signer, timeoutMs }: ActOptions): Promise<"applied" | "unchanged"> {
-  return write(operators, timeoutMs, (to) => act({ ...to, signer, call }));
-}
-
 /** While nobody knows whether the key exists its secret is shown to nobody. */
 async function writeNew(keyId: Uint8Array, options: ActOptions, call: OperatorCall): Promise<void> {
   try {
-    await done(call, options);
+    await actDone(call, options);
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unavailable) throw error;
     const next = `If anchorctl keys list shows ${bytesToHex(keyId)}, revoke it: its secret is gone. Then try again.`;

@@ -3,15 +3,28 @@ import { readers } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { RecordRun } from "../record-run.ts";
+import type { Service } from "../service.ts";
 import { recordCommand } from "./record.ts";
 
-const readTarget = readers.record({
+const readAnswer = readers.record({
   anchor: readers.record({ kind: readers.text, originFingerprint: readers.hex32 }),
 });
 
+/** What a record is, and in which origin it stands. */
+export interface Target {
+  readonly kind: string;
+  /** 64 hex digits. */
+  readonly originFingerprint: string;
+}
+
+/** @throws CliError what the service answers instead */
+export async function readTarget(service: Service, anchorId: string): Promise<Target> {
+  return (await service.read({ path: `/v1/event-anchors/${anchorId}` }, readAnswer)).anchor;
+}
+
 /**
  * `anchorctl revoke`: the service is asked what the target is and where it stands, and that goes into the signed bytes.
- * @param revoker null: as an operator, whom no signature shows
+ * @param revoker null: nobody signs, since the API client has recorded the target itself
  */
 export async function revokeCommand(
   anchorId: string,
@@ -19,8 +32,7 @@ export async function revokeCommand(
   revoker: Signer | null,
   run: RecordRun,
 ): Promise<ExitCode> {
-  const { anchor } = await run.service.read({ path: `/v1/event-anchors/${anchorId}` }, readTarget);
-  const { kind, originFingerprint } = anchor;
+  const { kind, originFingerprint } = await readTarget(run.service, anchorId);
   if (kind !== "claim" && kind !== "grant") {
     throw new CliError(EXIT.usage, "wrong_kind", `${anchorId} is a ${kind}: claims and grants are revoked`);
   }

@@ -41,12 +41,9 @@ export async function submitRootCommand(
   const proposal = completeProposal(chain, paths);
   const operators = withKeysOf(options.operators, proposal.trustRoot);
   const document = formatProposal(proposal);
-  let finality: "certified" | "committed" | null = null;
-  const outcome = await write(operators, timeoutMs, async (call) => {
-    const result = await proposeTrustRoot({ ...call, document });
-    finality = result.outcome === "applied" ? result.finality : null;
-    return result;
-  });
+  const done = await write(operators, timeoutMs, (call) => proposeTrustRoot({ ...call, document }));
+  const isChanged = done.outcome === "applied";
+  const finality = done.outcome === "applied" ? done.finality : null;
   const { version } = proposal.trustRoot;
   const extended = verifyTrustRootChain(
     { documents: [...chain.versions.map(({ note }) => note), document], pinnedRootThk: pinOf(chain) },
@@ -54,9 +51,9 @@ export async function submitRootCommand(
   );
   if (extended.result === "refused") throw new Error(`what the cluster took is refused here: ${extended.code}`);
   if (folder !== null) await writeTrustRoots(folder, extended.chain);
-  const said = { version, root_thk: bytesToHex(proposal.rootThk), changed: outcome === "applied", finality };
+  const said = { version, root_thk: bytesToHex(proposal.rootThk), changed: isChanged, finality };
   if (!isJson) {
-    const word = outcome === "applied" ? "is in force" : "was in force before";
+    const word = isChanged ? "is in force" : "was in force before";
     printer.verdict("pass", `Version ${version} ${word}, RootTHK ${said.root_thk}`);
     if (finality === "committed")
       printer.verdict("warn", "It is committed, and not certified yet: too few nodes have cosigned it");

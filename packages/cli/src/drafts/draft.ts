@@ -109,7 +109,7 @@ function splitRevocation(fields: Fields): { readonly target: RevocationTarget; r
   return { target, content };
 }
 
-/** Null if all who sign have signed. An event without an actor, and an operator's revocation, need nobody. */
+/** Null if all who sign have signed. An event without an actor, and an unsigned revocation, need nobody. */
 export function nextSignature({ prepared, signatures }: Draft): NextSignature | null {
   const next = prepared.nextPayload(signatures);
   const publicKey = next?.publicKey ?? null;

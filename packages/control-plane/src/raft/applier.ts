@@ -133,7 +133,7 @@ export class Applier {
   /** Asked for while signatures are verified. */
   async #factsFor(entry: LedgerEntry): Promise<Facts> {
     const { state, target } = this.#options;
-    const query = factsNeeded(entry, state.sha256);
+    const query = factsNeeded(entry, state);
     return asksNothing(query) ? NO_FACTS : target.loadFacts(query);
   }
 }

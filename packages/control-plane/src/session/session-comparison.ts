@@ -142,7 +142,7 @@ export class SessionComparison {
   }
 }
 
-/** Of what a client has asked for. A revocation goes to its target's origin, unless that is lost. */
+/** Of what a client or an operator has asked for. A revocation goes to its target's origin, unless that is lost. */
 function originsGrownBy(command: Command): readonly OriginFingerprint[] {
   switch (command.kind) {
     case "record_events":
@@ -153,6 +153,8 @@ function originsGrownBy(command: Command): readonly OriginFingerprint[] {
       return [command.grant.originFingerprint];
     case "record_revocation":
       return [command.revocation.targetOriginFingerprint];
+    case "operator_act":
+      return originsGrownBy(command.command);
     default:
       return [];
   }

@@ -17,7 +17,7 @@ import {
   grantPayload,
   grantWitnessPayload,
   interiorHash,
-  operatorRevoker,
+  clientRevoker,
   revocationPayload,
   toAnchorId,
 } from "@event-anchoring/protocol";
@@ -261,7 +261,7 @@ export class BundleWorld {
       ...header,
       ...content,
       authority,
-      revoker: by === undefined ? operatorRevoker(fill(0xac, 16), sha256) : person(by).publicKey,
+      revoker: by === undefined ? clientRevoker(fill(0xac, 16), sha256) : person(by).publicKey,
       signature: signed ?? fill(0, 64),
       ...spoil,
     }));

@@ -13,7 +13,7 @@ import {
   grantPayload,
   grantWitnessPayload,
   hexToBytes,
-  operatorRevoker,
+  clientRevoker,
   originFingerprintOf,
   revocationPayload,
   toAnchorId,
@@ -247,7 +247,7 @@ function revocationCase(name: string, authority: string, input: Input): Json {
   });
   const [number, key] = REVOKERS[authority] ?? [0, null];
   const signature = key === null ? fill(0, 64) : key.sign(payload);
-  const revoker = key === null ? operatorRevoker(API_CLIENT, sha256) : key.publicKey;
+  const revoker = key === null ? clientRevoker(API_CLIENT, sha256) : key.publicKey;
   return {
     name,
     input,

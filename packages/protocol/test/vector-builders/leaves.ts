@@ -12,7 +12,7 @@ import {
   eventActorPayload,
   grantPayload,
   grantWitnessPayload,
-  operatorRevoker,
+  clientRevoker,
   revocationPayload,
   toAnchorId,
 } from "@event-anchoring/protocol";
@@ -134,7 +134,7 @@ append({
   suspectSince: 0,
   issuedAt: 0,
   authority: 0,
-  revoker: operatorRevoker(fill(0xac, 16), sha256),
+  revoker: clientRevoker(fill(0xac, 16), sha256),
   signature: fill(0, 64),
 });
 append({ kind: 5, version: 2, rootThk: hashOf("some later trust root") });

@@ -12,6 +12,7 @@ import {
   hexToBytes,
   interiorHash,
   logKeySeed,
+  clientRevoker,
   operatorRevoker,
   originFingerprintOf,
   proveConsistency,
@@ -229,9 +230,13 @@ export function tagVectors(): Json {
       result: bytesToHex(clientEventCommit(fill(0x5a), "order-42", sha256)),
     },
     api_key_hash: { secret: bytesToHex(fill(0xa1)), result: bytesToHex(apiKeyHash(fill(0xa1), sha256)) },
-    operator_revoker: {
+    client_revoker: {
       api_client_id: bytesToHex(fill(0xac, 16)),
-      result: bytesToHex(operatorRevoker(fill(0xac, 16), sha256)),
+      result: bytesToHex(clientRevoker(fill(0xac, 16), sha256)),
+    },
+    operator_revoker: {
+      public_key: bytesToHex(first),
+      result: bytesToHex(operatorRevoker(first, sha256)),
     },
     log_key_seed: {
       log_seed: bytesToHex(logSeed),

@@ -31,6 +31,11 @@ def client_event_commit(salt: bytes, client_event_id: str) -> bytes:
     return sha256(tag("client-event-id") + salt + client_event_id.encode("ascii"))
 
 
-def operator_revoker(api_client_id: bytes) -> bytes:
-    """The `revoker` of a revocation by an operator."""
+def client_revoker(api_client_id: bytes) -> bytes:
+    """The `revoker` of a revocation by an API client that no party has signed."""
     return sha256(tag("operator") + api_client_id)
+
+
+def operator_revoker(public_key: bytes) -> bytes:
+    """The `revoker` of a revocation by an operator's act."""
+    return sha256(tag("operator") + public_key)

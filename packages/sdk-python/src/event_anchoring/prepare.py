@@ -194,7 +194,7 @@ class PreparedEventAnchor:
 
 @dataclass(frozen=True)
 class PreparedRevocation:
-    """A revocation of a claim or a grant, to be signed by a party of it, or sent by an operator as it is.
+    """A revocation of a claim or a grant, to be signed by a party of it, or sent as it is by the client that recorded it.
 
     `reason` is the number of the reason, `target_origin_fingerprint` the origin of what is revoked.
     """
@@ -371,8 +371,8 @@ def prepare_revocation(
         reason: `unspecified`, `key_compromise`, `superseded`, `cessation`, `privilege_withdrawn`, `issued_in_error`.
         suspect_since: Unix milliseconds from which earlier acts are shown as suspect; None or 0: none.
         issued_at: Unix milliseconds; None or 0: not stated.
-        revoker_public_key: issuer or subject of a claim, grantor or witness of a grant, who will sign; None: an
-            operator, whom no signature shows.
+        revoker_public_key: issuer or subject of a claim, grantor or witness of a grant, who will sign; None:
+            the API client revokes what it has recorded itself, and nobody signs.
 
     Raises:
         InvalidInput: `field` names the argument.

@@ -1,4 +1,4 @@
-//! Revocations: signed by who revokes, or an operator's.
+//! Revocations: signed by a party, or the API client's own.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::payloads::revocation_payload;
 use crate::signer::Signer;
 use crate::words::RevocationReason;
 
-/// A revocation that somebody is to sign, or an operator's, which nobody signs.
+/// A revocation that a party is to sign, or the API client's own, which nobody signs.
 #[derive(Clone, Debug)]
 pub struct PreparedRevocation {
     input: RevocationInput,
@@ -33,7 +33,7 @@ pub fn prepare_revocation(input: &RevocationInput) -> Result<PreparedRevocation>
 }
 
 impl PreparedRevocation {
-    /// What the revoker signs: 113 bytes; `None` if an operator revokes.
+    /// What the revoker signs: 113 bytes; `None` if the API client revokes.
     pub fn revoker_payload(&self) -> Option<&Payload> {
         self.revoker_payload.as_ref()
     }
@@ -41,7 +41,7 @@ impl PreparedRevocation {
     fn payload(&self) -> Result<&Payload> {
         self.revoker_payload
             .as_ref()
-            .ok_or_else(|| Error::invalid_input("revoker_public_key", "an operator's revocation is not signed"))
+            .ok_or_else(|| Error::invalid_input("revoker_public_key", "an API client's revocation is not signed"))
     }
 
     fn unsigned(&self) -> Revocation {
@@ -71,11 +71,11 @@ impl PreparedRevocation {
         self.with_signature(self.payload()?.sign_with(revoker).await?)
     }
 
-    /// The revocation as an operator's.
+    /// The revocation as the API client's, which has recorded the target.
     ///
     /// # Errors
     /// `invalid_input` if a revoker is named, who has to sign.
-    pub fn by_operator(&self) -> Result<Revocation> {
+    pub fn by_client(&self) -> Result<Revocation> {
         if self.revoker_payload.is_some() {
             return Err(Error::invalid_input("revoker_signature", "a revoker is named, and has not signed"));
         }
@@ -94,11 +94,12 @@ pub struct Revocation {
 }
 
 impl Revocation {
-    /// The API client revokes as operator: its key needs the scope `revoke`, and nobody signs.
+    /// The API client revokes what it has recorded itself: its key needs the scope `revoke`, and nobody signs. Of what
+    /// another client has recorded the service answers `not_own_record`.
     ///
     /// # Errors
     /// `invalid_input` if it is no anchor id.
-    pub fn by_operator<H>(target_anchor_id: H, reason: RevocationReason) -> Result<Self>
+    pub fn by_client<H>(target_anchor_id: H, reason: RevocationReason) -> Result<Self>
     where
         H: TryInto<Hash>,
         Error: From<H::Error>,
@@ -107,8 +108,8 @@ impl Revocation {
         Ok(Self { target_anchor_id, reason, suspect_since: None, issued_at: None, signer: None })
     }
 
-    /// Earlier acts accepted from then on (Unix milliseconds) are shown as suspect. For operators: otherwise it is
-    /// signed.
+    /// Earlier acts accepted from then on (Unix milliseconds) are shown as suspect. Unsigned alone: otherwise it
+    /// is signed.
     ///
     /// # Errors
     /// `invalid_input` if it is too large, or the revocation is signed.
@@ -121,7 +122,7 @@ impl Revocation {
         Ok(self)
     }
 
-    /// Whether a leaf records it; of an operator's it does not say whose.
+    /// Whether a leaf records it; of an unsigned one it does not say whose.
     #[cfg(feature = "client")]
     pub(crate) fn is_content_of(&self, body: &crate::leaf::RevocationBody) -> bool {
         let is_same_revoker = match &self.signer {

@@ -1,6 +1,6 @@
 use super::{hash, hex, list, text, vectors};
 use crate::bytes::{from_base64, from_hex, parse_decimal, to_base64, to_hex, Reader};
-use crate::{client_event_commit, operator_revoker, origin_fingerprint_of, PublicKey};
+use crate::{client_event_commit, client_revoker, operator_revoker, origin_fingerprint_of, PublicKey};
 
 #[test]
 fn hex_and_base64() {
@@ -51,7 +51,10 @@ fn tags_and_what_is_derived_under_them() {
     assert_eq!(origin_fingerprint_of(&hash(case, "cluster_id"), &key), hash(case, "result"));
     let case = &file["client_event_commit"];
     assert_eq!(client_event_commit(&hash(case, "salt"), text(case, "client_event_id")), hash(case, "result"));
-    let case = &file["operator_revoker"];
+    let case = &file["client_revoker"];
     let api_client_id: [u8; 16] = hex(case, "api_client_id").try_into().unwrap();
-    assert_eq!(operator_revoker(&api_client_id), hash(case, "result"));
+    assert_eq!(client_revoker(&api_client_id), hash(case, "result"));
+    let case = &file["operator_revoker"];
+    let key = PublicKey::from_hex(text(case, "public_key")).unwrap();
+    assert_eq!(operator_revoker(&key), hash(case, "result"));
 }

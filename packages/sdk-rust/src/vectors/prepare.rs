@@ -69,10 +69,10 @@ fn revocations() {
     for case in list(&file, "/revocations/good") {
         let prepared = prepare_revocation(&RevocationInput::from_json(&case["input"]).unwrap()).unwrap();
         let revocation = match prepared.revoker_payload() {
-            None => prepared.by_operator().unwrap(),
+            None => prepared.by_client().unwrap(),
             Some(payload) => {
                 assert_eq!(payload.role(), SignerRole::Revoker);
-                assert!(prepared.by_operator().unwrap_err().is_invalid_input());
+                assert!(prepared.by_client().unwrap_err().is_invalid_input());
                 prepared.with_signature(sign(case, payload)).unwrap()
             }
         };

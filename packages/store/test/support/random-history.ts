@@ -55,21 +55,25 @@ export class FullKnowledge {
     for (const write of writes.leaves) this.#learnLeaf(write, recorders.get(write.sequence) ?? null);
     for (const event of writes.clientEvents) {
       this.clientEvents.set(clientEventKey(event.apiClientId, event.clientEventId), { ...event, isErased: false });
-      this.#setHasId(bytesToHex(event.anchorId), true);
+      this.#setClientEvent(bytesToHex(event.anchorId), { apiClientId: event.apiClientId, isErased: false });
     }
-    for (const { anchorId } of writes.erasures) this.#setHasId(bytesToHex(anchorId), false);
+    for (const { anchorId } of writes.erasures) {
+      const key = bytesToHex(anchorId);
+      const clientEvent = this.anchors.get(key)?.clientEvent ?? null;
+      this.#setClientEvent(key, clientEvent && { ...clientEvent, isErased: true });
+    }
   }
 
-  #setHasId(key: string, hasClientEventId: boolean): void {
+  #setClientEvent(key: string, clientEvent: FoundAnchor["clientEvent"]): void {
     const anchor = this.anchors.get(key);
     if (anchor === undefined) throw new Error(`no anchor ${key}`);
-    this.anchors.set(key, { ...anchor, hasClientEventId });
+    this.anchors.set(key, { ...anchor, clientEvent });
   }
 
   #learnLeaf(write: LeafWrite, recordedBy: Uint8Array | null): void {
     const { anchorId, originFingerprint, sequence, kind, depth } = write;
     this.leaves.push(write);
-    this.anchors.set(bytesToHex(anchorId), { kind, sequence, originFingerprint, depth, hasClientEventId: false });
+    this.anchors.set(bytesToHex(anchorId), { kind, sequence, originFingerprint, depth, clientEvent: null });
     const leaf = decodeLeaf(write.bytes);
     const added = this.book.append(leaf, { anchorId, recordedBy });
     if (added.kind === "dangling") throw new Error(`leaf ${sequence} names what is not there`);

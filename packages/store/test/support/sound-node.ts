@@ -43,7 +43,7 @@ export class LoggedLedger extends StoredLedgerHarness {
   }
 
   override async apply(entry: Entry): Promise<EntryDecision> {
-    const facts = await this.store.loadFacts(factsNeeded(entry, nodeCrypto.sha256));
+    const facts = await this.store.loadFacts(factsNeeded(entry, this.state));
     const committed = { index: this.state.appliedIndex + 1, term: TERM, entry };
     const decision = decideEntry(this.state, committed, facts, this.crypto);
     await this.store.apply({ decision, confState: null });

@@ -118,7 +118,7 @@ export class StoredLedgerHarness {
   }
 
   async decide(entry: Entry): Promise<EntryDecision> {
-    const facts = await this.store.loadFacts(factsNeeded(entry, nodeCrypto.sha256));
+    const facts = await this.store.loadFacts(factsNeeded(entry, this.state));
     return decideEntry(this.state, { index: this.state.appliedIndex + 1, term: 3, entry }, facts, nodeCrypto);
   }
 

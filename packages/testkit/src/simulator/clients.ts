@@ -4,7 +4,7 @@ import type {
   SubmittedOutcome,
   SubmittedRecord,
 } from "@event-anchoring/control-contract";
-import type { Command } from "@event-anchoring/ledger";
+import { type Command, isOperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex, decodeLeaf, verifyInclusion } from "@event-anchoring/protocol";
 import type { Bugs } from "./planted-bugs.ts";
@@ -186,9 +186,7 @@ export class Clients {
 
   /** An operator signs each try anew; whoever is none does what it can. */
   #asSent({ command, forbidden }: Operation): Command {
-    if (command.kind !== "create_api_key" && command.kind !== "revoke_api_key" && command.kind !== "rotate_api_key") {
-      return command;
-    }
+    if (!isOperatorCommand(command)) return command;
     if (forbidden === null) return this.#acts.signed(command);
     return this.#acts.forged(command, this.#options.random.pick(FORGERIES));
   }

@@ -22,6 +22,8 @@ export interface DrawnCredential {
 /** The key that every life begins with. It is never touched again. */
 const FIRST = keyOf("first", "first");
 export const CREATE_FIRST_KEY = createKey(FIRST);
+/** Whose key it is. */
+export const FIRST_CLIENT = FIRST.credential.apiClientId;
 
 /** API keys of a life: made, rotated, revoked, and used before and after that. */
 export class KeyRing {

@@ -46,6 +46,7 @@ export const PLANTED_BUGS = {
   group_decided_twice: "ids of decided groups are not looked up",
   not_after_ignored: "a group may be decided however late it comes",
   revoked_key_still_good: "the revocation of an API key is not looked at",
+  recorder_not_looked_up: "whatever was recorded is taken for the first API client's",
   operator_signature_not_verified: "whatever is signed in an operator's name counts",
   erasure_stays_in_the_log: "what was erased is not cut from the log",
   stale_membership_change_applied: "a membership change that follows from an older trust root is put into force",

@@ -1,4 +1,4 @@
-import type { Command, Credential, EventInput } from "@event-anchoring/ledger";
+import type { Command, Credential, EventInput, OperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   type AnchorId,
@@ -7,6 +7,7 @@ import {
   type SemanticAnchor,
   ZERO_32,
   bytesToHex,
+  equalBytes,
   toAnchorId,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
@@ -22,6 +23,8 @@ interface KnownRecord {
   readonly originFingerprint: OriginFingerprint;
   /** Who is its subject, or its grantor. */
   readonly holder: string;
+  /** Who recorded it. */
+  readonly credential: Credential;
   /** A revocation of it was acknowledged. */
   isRevoked: boolean;
 }
@@ -39,6 +42,7 @@ export type Forbidden =
   | "whatIsRevokedStaysRevoked"
   | "aRevokedKeyIsPowerless"
   | "anotherBodyUnderAKnownIdIsRefused"
+  | "whatIsAnothersIsLeftAlone"
   | "whatNoOperatorSignedIsRefused";
 
 export interface MadeCommand {
@@ -132,7 +136,8 @@ export class RecordMaker {
     if (command.kind === "record_claim") {
       const { originFingerprint, subjectPublicKey } = command.claim;
       const holder = nameOf(subjectPublicKey);
-      this.#records.push({ kind: "claim", anchorId, originFingerprint, holder, isRevoked: false });
+      const { credential } = command;
+      this.#records.push({ kind: "claim", anchorId, originFingerprint, holder, credential, isRevoked: false });
     } else if (command.kind === "record_revocation") {
       const target = bytesToHex(command.revocation.targetAnchorId);
       for (const record of this.#records) if (bytesToHex(record.anchorId) === target) record.isRevoked = true;
@@ -155,9 +160,12 @@ export class RecordMaker {
   }
 
   #keyCommand(name: string): MadeCommand {
-    if (this.#random.chance(0.8)) return commandOf(this.#keys.command(name));
-    const made = commandOf(this.#keys.foreign(name));
-    return { ...made, forbidden: "whatNoOperatorSignedIsRefused" };
+    return this.#random.chance(0.8) ? commandOf(this.#keys.command(name)) : unsignedOf(this.#keys.foreign(name));
+  }
+
+  /** What an operator asks for; or, now and then, somebody else in an operator's name. */
+  #operators(command: OperatorCommand): MadeCommand {
+    return this.#random.chance(0.8) ? commandOf(command) : unsignedOf(command);
   }
 
   /** What an earlier event was, under the same id, with another content. */
@@ -174,8 +182,18 @@ export class RecordMaker {
     const kept = this.#events.filter(({ isErased }) => !isErased);
     if (!this.#options.erases || kept.length === 0) return null;
     const event = this.#random.pick(kept);
-    event.isErased = true;
     const { anchorId } = event;
+    const { credential } = this.#keys.draw();
+    if (!isSameClient(credential, event.credential) && this.#random.chance(0.5)) {
+      return { ...commandOf({ kind: "erase_client_event", credential, anchorId }), forbidden: OTHERS };
+    }
+    const isFirsts = isSameClient(this.#keys.first, event.credential);
+    if (!isFirsts || this.#random.chance(0.3)) {
+      const made = this.#operators({ kind: "erase_client_event", credential: null, anchorId });
+      event.isErased = made.forbidden === null;
+      return made;
+    }
+    event.isErased = true;
     return commandOf({ kind: "erase_client_event", credential: this.#keys.first, anchorId });
   }
 
@@ -269,8 +287,9 @@ export class RecordMaker {
       issuedAt: 0,
     };
     const { originFingerprint } = target;
-    const bySubject = this.#random.chance(0.5);
-    const signer = bySubject ? signRevocation({ ...content, originFingerprint }, partyNamed(target.holder)) : null;
+    const by = this.#random.pick(["subject", "subject", "operator", "client"] as const);
+    const signed = { ...content, originFingerprint };
+    const signer = by === "subject" ? signRevocation(signed, partyNamed(target.holder)) : null;
     const revocation = {
       ...content,
       targetKind: target.kind,
@@ -278,7 +297,9 @@ export class RecordMaker {
       originFingerprint: null,
       signer,
     };
-    return commandOf({ kind: "record_revocation", credential, revocation });
+    if (by === "operator") return this.#operators({ kind: "record_revocation", credential: null, revocation });
+    const made = commandOf({ kind: "record_revocation", credential, revocation });
+    return by === "client" && !isSameClient(credential, target.credential) ? { ...made, forbidden: OTHERS } : made;
   }
 }
 
@@ -286,6 +307,17 @@ export class RecordMaker {
 function commandOf(command: Command): MadeCommand {
   return { command, isIdempotent: true, forbidden: null, contents: [] };
 }
+
+/** Sent as if an operator had asked for it, in some way that no operator has signed. */
+function unsignedOf(command: OperatorCommand): MadeCommand {
+  return { ...commandOf(command), forbidden: "whatNoOperatorSignedIsRefused" };
+}
+
+function isSameClient(one: Credential, other: Credential): boolean {
+  return equalBytes(one.apiClientId, other.apiClientId);
+}
+
+const OTHERS: Forbidden = "whatIsAnothersIsLeftAlone";
 
 const NAMES = new Map<string, string>();
 

@@ -214,7 +214,7 @@ export class SimulatedDatabase {
   }
 
   #newTables(): SimulatedTables {
-    return new SimulatedTables(this.#options.bugs.has("revocation_leaves_no_mark"));
+    return new SimulatedTables(this.#options.bugs);
   }
 
   #setApplied(applied: AppliedRow[]): void {

@@ -20,6 +20,10 @@ import {
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { EMPTY_STATE_ROOT, bytesToHex } from "@event-anchoring/protocol";
+import { FIRST_CLIENT } from "./key-ring.ts";
+import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
+
+type ClientEvent = FoundAnchor["clientEvent"];
 
 export class SimulatedTables implements RecordIndex {
   /** By clientEventKey. */
@@ -33,13 +37,12 @@ export class SimulatedTables implements RecordIndex {
   readonly #lineages = new Map<number, number[]>();
   readonly #between = new Map<string, number>();
   readonly #pages = new Map<string, StatePage>([["", EMPTY_STATE_PAGE]]);
-  readonly #forgetsEndings: boolean;
+  readonly #bugs: Bugs;
   /** Of the state tree. */
   stateRoot: Uint8Array = EMPTY_STATE_ROOT;
 
-  /** @param forgetsEndings a planted bug: revocations leave no mark on what they revoke */
-  constructor(forgetsEndings = false) {
-    this.#forgetsEndings = forgetsEndings;
+  constructor(bugs: Bugs = NO_BUGS) {
+    this.#bugs = bugs;
   }
 
   facts(query: FactsQuery): Facts {
@@ -47,23 +50,31 @@ export class SimulatedTables implements RecordIndex {
     for (const { apiClientId, clientEventId } of query.clientEvents) {
       const key = clientEventKey(apiClientId, clientEventId);
       const found = this.clientEvents.get(key);
-      const isErased = found !== undefined && this.#anchors.get(bytesToHex(found.anchorId))?.hasClientEventId !== true;
-      if (found !== undefined) clientEvents.set(key, { ...found, isErased });
+      if (found === undefined) continue;
+      const isErased = this.#anchors.get(bytesToHex(found.anchorId))?.clientEvent?.isErased !== false;
+      clientEvents.set(key, { ...found, isErased });
     }
     return { clientEvents, anchors: this.#anchors, contents: this.#contents, records: this };
+  }
+
+  /** By whom a record was recorded, as it is looked up. */
+  #withRecorder<Found extends ClaimRecord | GrantRecord>(record: Found | undefined): Found | null {
+    if (record === undefined) return null;
+    return this.#bugs.has("recorder_not_looked_up") ? { ...record, recordedBy: FIRST_CLIENT } : record;
   }
 
   apply(decision: EntryDecision): void {
     const { leaves, clientEvents, contents, erasures } = decision.writes;
     for (const { anchorId, ...leaf } of leaves) {
-      this.#anchors.set(bytesToHex(anchorId), { ...leaf, hasClientEventId: false });
+      this.#anchors.set(bytesToHex(anchorId), { ...leaf, clientEvent: null });
     }
     for (const write of clientEvents) {
       this.clientEvents.set(clientEventKey(write.apiClientId, write.clientEventId), write);
-      this.#setHasClientEventId(write.anchorId, true);
+      this.#setClientEvent(write.anchorId, () => ({ apiClientId: write.apiClientId, isErased: false }));
     }
     for (const write of contents) this.#contents.set(bytesToHex(write.contentHash), write);
-    for (const { anchorId } of erasures) this.#setHasClientEventId(anchorId, false);
+    for (const { anchorId } of erasures)
+      this.#setClientEvent(anchorId, (found) => found && { ...found, isErased: true });
     this.#applyRecords(decision);
     this.#growStateTree(decision);
   }
@@ -77,11 +88,11 @@ export class SimulatedTables implements RecordIndex {
   }
 
   claim(sequence: number): ClaimRecord | null {
-    return this.#claims.get(sequence) ?? null;
+    return this.#withRecorder(this.#claims.get(sequence));
   }
 
   grant(sequence: number): GrantRecord | null {
-    return this.#grants.get(sequence) ?? null;
+    return this.#withRecorder(this.#grants.get(sequence));
   }
 
   newestClaimOf(lineage: number, upTo: number): ClaimRecord | null {
@@ -114,13 +125,13 @@ export class SimulatedTables implements RecordIndex {
   }
 
   #asKept<Ended extends ClaimRecord | GrantRecord>(record: Ended): Ended {
-    return this.#forgetsEndings ? { ...record, revokedAt: null } : record;
+    return this.#bugs.has("revocation_leaves_no_mark") ? { ...record, revokedAt: null } : record;
   }
 
-  #setHasClientEventId(anchorId: Uint8Array, hasClientEventId: boolean): void {
+  #setClientEvent(anchorId: Uint8Array, after: (before: ClientEvent) => ClientEvent): void {
     const key = bytesToHex(anchorId);
     const anchor = this.#anchors.get(key);
     if (anchor === undefined) throw new Error(`no anchor ${key}`);
-    this.#anchors.set(key, { ...anchor, hasClientEventId });
+    this.#anchors.set(key, { ...anchor, clientEvent: after(anchor.clientEvent) });
   }
 }
