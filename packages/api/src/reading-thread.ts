@@ -30,8 +30,9 @@ interface Waiter {
  * The thread that makes costly reads. However long one of them computes, the process's own loop goes on: it takes
  * requests, writes, and answers /readyz.
  *
- * none → (the first read) running → it fails, or is ended → none. What it had under way is then answered `unavailable`,
- * and the next read starts another. It shares nothing with the process, so whatever happened in it is gone with it.
+ * none → (`start`, or a read) running → it fails, or is ended → none. What it had under way is then answered
+ * `unavailable`, and the next read starts another. It shares nothing with the process, so whatever happened in it is
+ * gone with it.
  */
 export class ReadingThread {
   readonly #options: ReadingThreadOptions;
@@ -44,10 +45,15 @@ export class ReadingThread {
     this.#options = options;
   }
 
+  /** Before anybody asks: a thread takes its time to load its program. */
+  start(): void {
+    this.#worker ??= this.#begin();
+  }
+
   /** @throws ProblemError as the handler ended; RefusedError `unavailable` if the thread does */
   make(read: CostlyRead): Promise<MadeRead> {
     if (this.#isClosed) return Promise.reject(this.#unavailable("the process is stopping"));
-    const worker = (this.#worker ??= this.#start());
+    const worker = (this.#worker ??= this.#begin());
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       const end = (): void => {
@@ -72,7 +78,7 @@ export class ReadingThread {
     return new RefusedError("unavailable", `costly reads: ${why}`, RETRY_AFTER_MS);
   }
 
-  #start(): Worker {
+  #begin(): Worker {
     const { settings, logger, program = new URL("./reading-worker.js", import.meta.url) } = this.#options;
     const worker = new Worker(program, {
       name: "costly reads",

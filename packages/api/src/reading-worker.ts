@@ -70,8 +70,15 @@ function takeAnswer(message: Exclude<ToReader, { kind: "make" }>): void {
   }
 }
 
+let isAsked = false;
+
 port.on("message", (message: ToReader) => {
-  if (message.kind === "make") void make(message.id, message.read);
-  else takeAnswer(message);
+  if (message.kind !== "make") {
+    takeAnswer(message);
+    return;
+  }
+  // By the time of the first read the tables are there, and it waits for the attempt that finds them.
+  if (!isAsked) reads.start();
+  isAsked = true;
+  void make(message.id, message.read);
 });
-reads.start();

@@ -109,6 +109,7 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
     reads.start();
     vitalReads.start();
     controlPlane.start();
+    readingThread.start();
   };
   const close = async (): Promise<void> => {
     controlPlane.close();

@@ -20,7 +20,7 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { LedgerStore, migrate } from "@event-anchoring/store";
-import { startTestPostgres, until } from "@event-anchoring/testkit";
+import { readCpu, startTestPostgres, until } from "@event-anchoring/testkit";
 import type { TestDatabase, TestPostgres } from "@event-anchoring/testkit";
 import { sendTo } from "./api-harness.ts";
 import type { Answer } from "./api-harness.ts";
@@ -82,6 +82,11 @@ async function start(overrides: object = {}): Promise<Started> {
   const child = run(["--config", writeConfig("config.json", overrides)], "ipc");
   const [message] = (await once(child, "message")) as [{ port: number; metricsPort: number }];
   return { child, ...message };
+}
+
+/** Processor time of a process so far: the same however busy the machine is. */
+function workedMs({ pid = 0 }: ChildProcess): number {
+  return readCpu([{ kind: "api", pids: [pid], hasChildren: false }])?.ms["api"] ?? Number.NaN;
 }
 
 async function exitOf(child: ChildProcess): Promise<{ code: number | null; stderr: string }> {
@@ -212,12 +217,12 @@ describe("a running process", () => {
       anchor_id: result.anchor?.anchor_id,
       event_hash: hex(index % 256),
     }));
-    const startedMs = performance.now();
+    const beforeMs = workedMs(api.child);
     const verified = await send("POST", "/v1/event-anchors:batchVerify", { anchors });
-    const durationMs = performance.now() - startedMs;
+    const tookMs = workedMs(api.child) - beforeMs;
     expect(verifiedBatchSchema.parse(verified.json).summary).toMatchObject({ total: 1000, valid: 1000 });
     // A statement or a signature verification per anchor would take seconds.
-    expect(durationMs).toBeLessThan(3000);
+    expect(tookMs).toBeLessThan(3000);
   });
 
   test("serves the reference and its page, as it is built", async () => {
