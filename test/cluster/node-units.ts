@@ -28,11 +28,37 @@ import { runProcess } from "./process.js";
 runProcess(NEXT_RULES);
 `;
 
-/**
- * What an upgrade puts into place, in a folder of its own: this checkout's build under another version, whose control
- * plane starts with one rule more.
- */
-export function nextRelease(version: string, folder: string): Release {
+/** The true control plane behind a lie, which begins at SIGUSR2: whom it deceives is in the file `victim`. */
+const LYING_MAIN = `
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { RELEASE_RULES } from "@event-anchoring/ledger";
+import { OtherBytes, lyingNetwork } from "@event-anchoring/testkit";
+import { loadIdentity } from "./identity.js";
+import { systemMachine } from "./machine.js";
+import { runProcess } from "./process.js";
+
+runProcess(RELEASE_RULES, (config) => {
+  const machine = systemMachine(config);
+  const { nodeId, cosigner, trustRoot } = loadIdentity(config.identity_dir, config.node_id);
+  const others = trustRoot.nodes.map((node) => node.nodeId).filter((other) => other !== nodeId);
+  let lie = null;
+  process.on("SIGUSR2", () => {
+    const victim = readFileSync(join(config.run_dir, "victim"), "utf8");
+    lie = new OtherBytes({ nodeId, cosigner, trustRoot, others }, victim);
+  });
+  return { ...machine, createNetwork: (options) => lyingNetwork(options, () => lie, machine.createNetwork) };
+});
+`;
+
+/** This checkout's build, with keys of its own node and a lie in front of its network. */
+export function lyingRelease(folder: string): Release {
+  copyBuild(folder);
+  writeFileSync(join(folder, "packages/control-plane/dist/main.js"), LYING_MAIN);
+  return { folder, version: "4.2.0", rules: 1 };
+}
+
+function copyBuild(folder: string): void {
   for (const unit of UNITS) {
     const copy = join(folder, "packages", unit);
     mkdirSync(copy, { recursive: true });
@@ -40,6 +66,14 @@ export function nextRelease(version: string, folder: string): Release {
     cpSync(join(CHECKOUT, "packages", unit, "dist"), join(copy, "dist"), { recursive: true });
   }
   symlinkSync(join(CHECKOUT, "node_modules"), join(folder, "node_modules"));
+}
+
+/**
+ * What an upgrade puts into place, in a folder of its own: this checkout's build under another version, whose control
+ * plane starts with one rule more.
+ */
+export function nextRelease(version: string, folder: string): Release {
+  copyBuild(folder);
   const file = join(folder, "packages/api/dist/service-version.js");
   const text = readFileSync(file, "utf8");
   const renamed = text.replace(/SERVICE_VERSION = "[^"]*"/u, `SERVICE_VERSION = "${version}"`);
@@ -82,6 +116,15 @@ export class NodeUnits {
     const settings = join(root, "nodes", nodeId, `${unit}.json`);
     const child = spawn(process.execPath, [main, "--config", settings], { stdio: ["ignore", log, log] });
     this.#children.set(`${nodeId} ${unit}`, child);
+  }
+
+  signal(nodeId: string, unit: Unit, signal: NodeJS.Signals): void {
+    this.#children.get(`${nodeId} ${unit}`)?.kill(signal);
+  }
+
+  /** SIGKILL to both; resolves when they have ended. */
+  async kill(nodeId: string): Promise<void> {
+    await Promise.all(UNITS.map((unit) => this.#end(nodeId, unit, (child) => child.kill("SIGKILL"))));
   }
 
   /** SIGTERM; resolves with the exit code when the process has ended. */

@@ -7,10 +7,10 @@ import { IdentityError, loadIdentity } from "./identity.ts";
 import { HeldStates } from "./local/held-states.ts";
 import { LocalLink } from "./local/local-link.ts";
 import { localRequests } from "./local/local-requests.ts";
-import { systemMachine } from "./machine.ts";
+import { type Machine, systemMachine } from "./machine.ts";
 import { createMetrics, listenForScrapes } from "./metrics.ts";
 import { PeerWatch } from "./membership/watch-peers.ts";
-import { ControlPlaneNode } from "./node.ts";
+import { ControlPlaneNode, type NodeOptions } from "./node.ts";
 import { type StopReason, forgetStopped, writeStopped } from "./stopped-file.ts";
 import { systemEnvironment } from "./system-environment.ts";
 import { VERSIONS } from "./status.ts";
@@ -25,7 +25,9 @@ const EXIT_CONFIG = 2;
  */
 const DRAIN = { serveMs: 3000, answerMs: 15_000 } as const;
 
-async function main(ruleTable: RuleTable): Promise<void> {
+type MachineOf = (config: ControlPlaneConfig) => Machine;
+
+async function main(ruleTable: RuleTable, machineOf: MachineOf): Promise<void> {
   const { values } = parseArgs({ options: { config: { type: "string" } } });
   if (values.config === undefined) throw new ConfigError("--config <file> is missing");
   const config = loadConfig(values.config, process.env);
@@ -33,15 +35,14 @@ async function main(ruleTable: RuleTable): Promise<void> {
   if (bytesToHex(identity.clusterId) !== config.cluster_id) {
     throw new ConfigError("cluster_id is not that of the trust root");
   }
-  await serve(values.config, config, identity, ruleTable);
+  await serve(values.config, { config, identity, machine: machineOf(config), ruleTable });
 }
 
 async function serve(
   configPath: string,
-  config: ControlPlaneConfig,
-  identity: ReturnType<typeof loadIdentity>,
-  ruleTable: RuleTable,
+  parts: Pick<NodeOptions, "config" | "identity" | "machine" | "ruleTable">,
 ): Promise<void> {
+  const { config, machine } = parts;
   const system = systemEnvironment(config.log_level, config.node_id);
   const tracer = await startTracing(process.env, {
     service: "anchoring-control-plane",
@@ -54,13 +55,9 @@ async function serve(
   chmodSync(config.run_dir, 0o700);
   forgetStopped(dirname(config.api_socket));
   let stopped = null as StopReason | null;
-  const machine = systemMachine(config);
   const node = new ControlPlaneNode({
+    ...parts,
     environment,
-    config,
-    identity,
-    machine,
-    ruleTable,
     onStopped: (stop) => (stopped = stop),
   });
   const registry = createMetrics(node, {
@@ -122,9 +119,12 @@ function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
   process.stderr.write(`${stop.reason}: ${stop.code}: ${stop.detail}\n`);
 }
 
-/** @param ruleTable what this program can decide by */
-export function runProcess(ruleTable: RuleTable): void {
-  main(ruleTable).catch((error: unknown) => {
+/**
+ * @param ruleTable what this program can decide by
+ * @param machineOf another machine than the system's, for tests of what a node does that is not what it says
+ */
+export function runProcess(ruleTable: RuleTable, machineOf: MachineOf = systemMachine): void {
+  main(ruleTable, machineOf).catch((error: unknown) => {
     if (error instanceof ConfigError || error instanceof IdentityError) {
       const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
       process.stderr.write(`${error.message}${cause}\n`);

@@ -84,6 +84,7 @@ export { checkReadiness, othersShare, storm } from "./overload.ts";
 export type { Check, Storm } from "./overload.ts";
 export { Lies, NoLie } from "./simulator/lies/lie.ts";
 export type { Heard, LiarSelf, Lie, Said } from "./simulator/lies/lie.ts";
+export { lyingNetwork } from "./simulator/lies/lying-network.ts";
 export { OtherBytes, cosignedBy } from "./simulator/lies/other-bytes.ts";
 export { LIES, liveBesideALiar } from "./simulator/liar-life.ts";
 export type { LiarLifeOptions, LiarLifeResult, LieName } from "./simulator/liar-life.ts";
