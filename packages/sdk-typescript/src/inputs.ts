@@ -107,9 +107,33 @@ export function members(field: string, value: unknown): Readonly<Record<string, 
   throw new InvalidInput(field, `expected an object, got ${kindOf(value)}`);
 }
 
-/** A misspelt name would leave out what was meant. @throws InvalidInput naming the first unknown member */
-export function onlyKnown(field: string, value: Readonly<Record<string, unknown>>, known: readonly string[]): void {
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new InvalidInput(field === "" ? unknown : `${field}.${unknown}`, `unknown; known are ${known.join(", ")}`);
+/** Reads a value of the caller. @throws InvalidInput naming the field */
+export type Door<Value> = (field: string, value: unknown) => Value;
+
+/** Null for what is not there. */
+export function absentOr<Value>(door: Door<Value>): Door<Value | null> {
+  return (field, value) => (value === undefined || value === null ? null : door(field, value));
+}
+
+/**
+ * An object of these members and no others, each through its door.
+ * @param name of a member that is an object itself; its own members are `name.member`
+ * @throws InvalidInput
+ */
+export function contentOf<Shape extends object>(
+  value: unknown,
+  doors: { readonly [Name in keyof Shape]: Door<Shape[Name]> },
+  name = "",
+): Shape {
+  const given = members(name === "" ? "content" : name, value);
+  const fieldOf = (member: string): string => (name === "" ? member : `${name}.${member}`);
+  // A misspelt name would leave out what was meant.
+  const unknown = Object.keys(given).find((member) => !Object.hasOwn(doors, member));
+  if (unknown !== undefined) {
+    throw new InvalidInput(fieldOf(unknown), `unknown; known are ${Object.keys(doors).join(", ")}`);
+  }
+  const read = Object.entries<Door<unknown>>(doors).map(([member, door]) => {
+    return [member, door(fieldOf(member), given[member])] as const;
+  });
+  return Object.fromEntries(read) as Shape;
 }

@@ -1,7 +1,7 @@
 import { bytesToHex, claimIssuerPayload, claimPayload, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ClaimContent } from "@event-anchoring/protocol";
 import { sha256 } from "./crypto.ts";
-import { attributeType, bytes32, bytes64, members, onlyKnown, timeMs } from "./inputs.ts";
+import { attributeType, bytes32, bytes64, contentOf, timeMs } from "./inputs.ts";
 import type { Bytes32, Bytes64 } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
@@ -28,17 +28,6 @@ export interface ClaimAnchorContent {
   /** Unix milliseconds; absent or 0: never. */
   readonly expiresAt?: number | null | undefined;
 }
-
-const FIELDS = [
-  "originFingerprint",
-  "entityFingerprint",
-  "attributeType",
-  "attributeHash",
-  "subjectPublicKey",
-  "issuerPublicKey",
-  "issuedAt",
-  "expiresAt",
-] as const;
 
 /** A claim that nobody has signed yet. The subject signs first; the issuer signs that signature as well. */
 export class PreparedClaimAnchor implements PreparedRequest {
@@ -99,15 +88,15 @@ export class PreparedClaimAnchor implements PreparedRequest {
  * @throws InvalidInput `field` names the member
  */
 export function prepareClaimAnchor(content: ClaimAnchorContent): PreparedClaimAnchor {
-  onlyKnown("", members("content", content), FIELDS);
-  return new PreparedClaimAnchor({
-    originFingerprint: toOriginFingerprint(bytes32("originFingerprint", content.originFingerprint)),
-    entityFingerprint: bytes32("entityFingerprint", content.entityFingerprint),
-    attributeType: attributeType("attributeType", content.attributeType),
-    attributeHash: bytes32("attributeHash", content.attributeHash),
-    subjectPublicKey: bytes32("subjectPublicKey", content.subjectPublicKey),
-    issuerPublicKey: bytes32("issuerPublicKey", content.issuerPublicKey),
-    issuedAt: timeMs("issuedAt", content.issuedAt),
-    expiresAt: timeMs("expiresAt", content.expiresAt),
+  const fields = contentOf<ClaimContent>(content, {
+    originFingerprint: (field, value) => toOriginFingerprint(bytes32(field, value)),
+    entityFingerprint: bytes32,
+    attributeType,
+    attributeHash: bytes32,
+    subjectPublicKey: bytes32,
+    issuerPublicKey: bytes32,
+    issuedAt: timeMs,
+    expiresAt: timeMs,
   });
+  return new PreparedClaimAnchor(fields);
 }

@@ -1,8 +1,8 @@
 import { bytesToHex, eventActorPayload, isEmptySemanticAnchor, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
-import { bytes32, bytes64, clientEventId, members, onlyKnown, reference } from "./inputs.ts";
-import type { Bytes32, Bytes64, Reference } from "./inputs.ts";
+import { absentOr, bytes32, bytes64, clientEventId, contentOf, reference } from "./inputs.ts";
+import type { Bytes32, Bytes64, Door, Reference } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
 import { PayloadToSign } from "./payload-to-sign.ts";
@@ -37,9 +37,6 @@ export interface EventAnchorContent {
   /** Who acts and will sign; absent: an event that nobody has signed. */
   readonly actorPublicKey?: Bytes32 | null | undefined;
 }
-
-const SEMANTIC_FIELDS = ["irisRef", "scrollRef", "grantRef", "bondRef", "yieldRef", "eventDataHash"] as const;
-const FIELDS = ["originFingerprint", "eventHash", "semanticAnchor", "clientEventId", "actorPublicKey"] as const;
 
 /** An event as it was read. */
 export interface EventFields {
@@ -105,32 +102,29 @@ function semanticBody(anchor: SemanticAnchor): JsonBody | null {
   return jsonBody(refs, Object.keys(refs));
 }
 
-function readSemanticAnchor(value: unknown): SemanticAnchor {
-  const given = value === undefined || value === null ? {} : members("semanticAnchor", value);
-  onlyKnown("semanticAnchor", given, SEMANTIC_FIELDS);
-  const ref = (name: (typeof SEMANTIC_FIELDS)[number]): Uint8Array => reference(`semanticAnchor.${name}`, given[name]);
-  return {
-    irisRef: ref("irisRef"),
-    scrollRef: ref("scrollRef"),
-    grantRef: ref("grantRef"),
-    bondRef: ref("bondRef"),
-    yieldRef: ref("yieldRef"),
-    eventDataHash: ref("eventDataHash"),
+const readSemanticAnchor: Door<SemanticAnchor> = (field, value) => {
+  const doors = {
+    irisRef: reference,
+    scrollRef: reference,
+    grantRef: reference,
+    bondRef: reference,
+    yieldRef: reference,
+    eventDataHash: reference,
   };
-}
+  return contentOf<SemanticAnchor>(value ?? {}, doors, field);
+};
 
 /**
  * Prepares an event anchor, offline: the exact bytes that its actor signs, and the body to send.
  * @throws InvalidInput `field` names the member, such as `semanticAnchor.irisRef`
  */
 export function prepareEventAnchor(content: EventAnchorContent): PreparedEventAnchor {
-  onlyKnown("", members("content", content), FIELDS);
-  const { clientEventId: id, actorPublicKey: actor } = content;
-  return new PreparedEventAnchor({
-    originFingerprint: toOriginFingerprint(bytes32("originFingerprint", content.originFingerprint)),
-    eventHash: bytes32("eventHash", content.eventHash),
-    semanticAnchor: readSemanticAnchor(content.semanticAnchor),
-    clientEventId: id === undefined || id === null ? null : clientEventId("clientEventId", id),
-    actorPublicKey: actor === undefined || actor === null ? null : bytes32("actorPublicKey", actor),
+  const fields = contentOf<EventFields>(content, {
+    originFingerprint: (field, value) => toOriginFingerprint(bytes32(field, value)),
+    eventHash: bytes32,
+    semanticAnchor: readSemanticAnchor,
+    clientEventId: absentOr(clientEventId),
+    actorPublicKey: absentOr(bytes32),
   });
+  return new PreparedEventAnchor(fields);
 }

@@ -1,7 +1,7 @@
 import { bytesToHex, grantPayload, grantWitnessPayload, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { GrantContent } from "@event-anchoring/protocol";
 import { sha256 } from "./crypto.ts";
-import { bytes32, bytes64, members, onlyKnown, reference, timeMs, u32 } from "./inputs.ts";
+import { bytes32, bytes64, contentOf, reference, timeMs, u32 } from "./inputs.ts";
 import type { Bytes32, Bytes64, Reference } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
@@ -33,20 +33,6 @@ export interface GrantAnchorContent {
   readonly notBefore?: number | null | undefined;
   readonly expiresAt?: number | null | undefined;
 }
-
-const FIELDS = [
-  "originFingerprint",
-  "grantorClaimRef",
-  "granteeClaimRef",
-  "scopeHash",
-  "delegationDepth",
-  "grantorPublicKey",
-  "witnessPublicKey",
-  "parentGrantRef",
-  "issuedAt",
-  "notBefore",
-  "expiresAt",
-] as const;
 
 /** A grant that nobody has signed yet. The grantor signs first; the witness signs that signature as well. */
 export class PreparedGrantAnchor implements PreparedRequest {
@@ -110,18 +96,18 @@ export class PreparedGrantAnchor implements PreparedRequest {
  * @throws InvalidInput `field` names the member
  */
 export function prepareGrantAnchor(content: GrantAnchorContent): PreparedGrantAnchor {
-  onlyKnown("", members("content", content), FIELDS);
-  return new PreparedGrantAnchor({
-    originFingerprint: toOriginFingerprint(bytes32("originFingerprint", content.originFingerprint)),
-    grantorClaimRef: bytes32("grantorClaimRef", content.grantorClaimRef),
-    granteeClaimRef: bytes32("granteeClaimRef", content.granteeClaimRef),
-    parentGrantRef: reference("parentGrantRef", content.parentGrantRef),
-    scopeHash: bytes32("scopeHash", content.scopeHash),
-    delegationDepth: u32("delegationDepth", content.delegationDepth),
-    grantorPublicKey: bytes32("grantorPublicKey", content.grantorPublicKey),
-    witnessPublicKey: bytes32("witnessPublicKey", content.witnessPublicKey),
-    issuedAt: timeMs("issuedAt", content.issuedAt),
-    notBefore: timeMs("notBefore", content.notBefore),
-    expiresAt: timeMs("expiresAt", content.expiresAt),
+  const fields = contentOf<GrantContent>(content, {
+    originFingerprint: (field, value) => toOriginFingerprint(bytes32(field, value)),
+    grantorClaimRef: bytes32,
+    granteeClaimRef: bytes32,
+    parentGrantRef: reference,
+    scopeHash: bytes32,
+    delegationDepth: u32,
+    grantorPublicKey: bytes32,
+    witnessPublicKey: bytes32,
+    issuedAt: timeMs,
+    notBefore: timeMs,
+    expiresAt: timeMs,
   });
+  return new PreparedGrantAnchor(fields);
 }

@@ -7,7 +7,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
-import { bytes32, bytes64, members, onlyKnown, reasonNumber, timeMs } from "./inputs.ts";
+import { absentOr, bytes32, bytes64, contentOf, reasonNumber, timeMs } from "./inputs.ts";
 import type { Bytes32, Bytes64, RevocationReason } from "./inputs.ts";
 import { jsonBody } from "./json-body.ts";
 import type { JsonBody } from "./json-body.ts";
@@ -29,15 +29,6 @@ export interface RevocationContent {
   /** Issuer or subject of a claim, grantor or witness of a grant, who will sign; absent: nobody. */
   readonly revokerPublicKey?: Bytes32 | null | undefined;
 }
-
-const FIELDS = [
-  "targetOriginFingerprint",
-  "targetAnchorId",
-  "reason",
-  "suspectSince",
-  "issuedAt",
-  "revokerPublicKey",
-] as const;
 
 /** A revocation as it was read. */
 export interface RevocationFields {
@@ -107,14 +98,13 @@ export class PreparedRevocation implements PreparedRequest {
  * @throws InvalidInput `field` names the member
  */
 export function prepareRevocation(content: RevocationContent): PreparedRevocation {
-  onlyKnown("", members("content", content), FIELDS);
-  const { revokerPublicKey: revoker } = content;
-  return new PreparedRevocation({
-    targetOriginFingerprint: toOriginFingerprint(bytes32("targetOriginFingerprint", content.targetOriginFingerprint)),
-    targetAnchorId: toAnchorId(bytes32("targetAnchorId", content.targetAnchorId)),
-    reason: REVOCATION_REASONS[reasonNumber("reason", content.reason)] ?? "unspecified",
-    suspectSince: timeMs("suspectSince", content.suspectSince),
-    issuedAt: timeMs("issuedAt", content.issuedAt),
-    revokerPublicKey: revoker === undefined || revoker === null ? null : bytes32("revokerPublicKey", revoker),
+  const fields = contentOf<RevocationFields>(content, {
+    targetOriginFingerprint: (field, value) => toOriginFingerprint(bytes32(field, value)),
+    targetAnchorId: (field, value) => toAnchorId(bytes32(field, value)),
+    reason: (field, value) => REVOCATION_REASONS[reasonNumber(field, value)] ?? "unspecified",
+    suspectSince: timeMs,
+    issuedAt: timeMs,
+    revokerPublicKey: absentOr(bytes32),
   });
+  return new PreparedRevocation(fields);
 }
