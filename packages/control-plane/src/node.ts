@@ -419,8 +419,6 @@ export class ControlPlaneNode {
   ): Promise<LifeEnd> {
     const { environment, identity, machine } = this.#options;
     this.#serving = { state: "unavailable", failing: [{ check: "catching_up", detail: "fetching a peer's state" }] };
-    const leader = session.leaderNodeId();
-    const peers = this.#peers.map(({ nodeId }) => nodeId);
     await session.drained();
     await storage.close();
     if (isBefore(behind.snapshot, promises.current.lastAppend)) await promises.promiseRetreat(behind.snapshot);
@@ -428,9 +426,11 @@ export class ControlPlaneNode {
       identity,
       promises: promises.current,
       network,
-      peers: [...peers].sort((left, right) => Number(right === leader) - Number(left === leader)),
+      peers: this.#peers.map(({ nodeId }) => nodeId),
       installSnapshot: (snapshot) => machine.installSnapshot({ ...snapshot, ruleTable: this.ruleTable }),
       atLeast: behind.snapshot,
+      announcedBy: behind.leader,
+      onFalse: (peer, detail) => this.offences.note(peer, "false_state", detail),
       clock: environment.clock,
       logger: environment.logger,
     });

@@ -29,11 +29,15 @@ export interface InstallOptions {
   readonly identity: NodeIdentity;
   readonly promises: Promises;
   readonly network: PeerNetwork;
-  /** Nodes to ask, the most promising first. */
+  /** Nodes to ask. */
   readonly peers: readonly string[];
   readonly installSnapshot: Machine["installSnapshot"];
   /** The group's log begins after this entry: an older state would not connect to it. */
   readonly atLeast: EntryId;
+  /** The leader that said so, which is asked first; null: it is not known. */
+  readonly announcedBy: string | null;
+  /** That leader has not applied what it announced. */
+  readonly onFalse: (peer: string, detail: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -57,17 +61,25 @@ async function signersInReach({ peers, network, clock, logger }: InstallOptions)
 /**
  * Takes over the state of the first peer whose export stands up to every check. Nothing of this node's own state is
  * touched before; log and ledger must be closed.
- * @throws FencedError if a newer state lacks what this node has signed; StoreError; otherwise the last peer's error
+ * @throws FencedError if a newer state lacks what this node has signed; FalseStateError if the leader has less than it
+ *   announced; StoreError; otherwise the last peer's error
  */
 export async function installFromPeers(options: InstallOptions): Promise<InstalledSnapshot> {
   let failure: unknown = new Error("there is no peer to ask");
+  const { peers, announcedBy } = options;
   const signers = await signersInReach(options);
-  for (const peer of options.peers) {
+  const isLeader = (peer: string): number => Number(peer === announcedBy);
+  for (const peer of [...peers].sort((left, right) => isLeader(right) - isLeader(left))) {
     try {
       return await installFrom(peer, signers, options);
     } catch (error) {
       if (error instanceof FencedError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof FalseStateError) {
+        // Nobody else need have it either: every peer would make an export for nothing.
+        options.onFalse(peer, reason);
+        throw error;
+      }
       options.logger.warn("snapshot_not_installed", { peer, reason });
       failure = error;
     }
@@ -85,7 +97,8 @@ async function installFrom(
   if (answer.status !== 200) throw new Error(`${peer} answered ${answer.status} for its manifest`);
   const manifest = decodeSnapshotManifest(answer.body);
   if (manifest.raftIndex < atLeast.index) {
-    throw new Error(`${peer} has applied ${manifest.raftIndex}, the group's log begins after ${atLeast.index}`);
+    const detail = `${peer} has applied ${manifest.raftIndex}, the group's log begins after ${atLeast.index}`;
+    throw peer === options.announcedBy ? new FalseStateError(detail) : new Error(detail);
   }
   logger.info("snapshot_fetching", { peer, raftIndex: manifest.raftIndex, totalBytes: manifest.totalBytes });
   const installed = await options.installSnapshot({
@@ -112,6 +125,11 @@ async function askForManifest(peer: string, { network, clock }: InstallOptions):
   lookAgain();
   const options = { timeoutMs: MANIFEST_TIMEOUT_MS, signal: lost.signal };
   return network.call(peer, UNARY_CALLS.snapshot_manifest.path, null, options).finally(() => look.cancel());
+}
+
+/** A leader has not applied what it says that its log begins after. */
+class FalseStateError extends Error {
+  override readonly name = "FalseStateError";
 }
 
 /** A chunk that does not arrive is asked for again: the export stays open under its id. */

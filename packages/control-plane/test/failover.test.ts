@@ -5,6 +5,7 @@ import { StepClock, quietLogger } from "./doubles.ts";
 let clock: StepClock;
 let leader: string | null;
 let isCaughtUp: boolean;
+let wouldRefuse: boolean;
 let campaigns: number;
 let failover: Failover;
 
@@ -12,11 +13,13 @@ beforeEach(() => {
   clock = new StepClock();
   leader = "b";
   isCaughtUp = true;
+  wouldRefuse = false;
   campaigns = 0;
   failover = new Failover({
     environment: { clock, random: { fill: (bytes) => bytes.fill(128) }, logger: quietLogger },
     leader: () => leader,
     isCaughtUp: () => isCaughtUp,
+    wouldRefuse: () => wouldRefuse,
     forgetLeader: () => (leader = null),
     campaign: () => (campaigns += 1),
   });
@@ -24,6 +27,12 @@ beforeEach(() => {
 
 function forward(writes: number): void {
   for (let write = 0; write < writes; write++) failover.onForwarded("b");
+}
+
+function refuse(isUnderstood: boolean, isUnderstoodLater = isUnderstood): void {
+  wouldRefuse = isUnderstood;
+  failover.onRefused("b", [{ purpose: "client", commands: [] }]);
+  wouldRefuse = isUnderstoodLater;
 }
 
 test("a leader whose port refuses is left at once", () => {
@@ -62,7 +71,9 @@ test("the pause grows each time", () => {
 });
 
 test.each([
-  ["a write was decided, or refused by name", () => failover.onAnswered()],
+  ["a write was decided", () => failover.onDecided()],
+  ["it refused one that this node would refuse as well", () => refuse(true)],
+  ["it refused one, and this node learns why", () => refuse(false, true)],
   ["another node leads by then", () => (leader = "c")],
 ])("a leader is kept if %s", (_what, happens) => {
   forward(3);
@@ -71,6 +82,24 @@ test.each([
   const before = leader;
   clock.advance(10_000);
   expect([leader, failover.isShunned("b")]).toEqual([before, false]);
+});
+
+test("a leader that refuses what this node would not refuse is left", () => {
+  for (let tenth = 0; tenth < 50; tenth++) {
+    forward(1);
+    refuse(false);
+    clock.advance(100);
+  }
+  expect([leader, failover.isShunned("b")]).toEqual([null, true]);
+});
+
+test("what another node refuses, or nobody sent, answers for nothing", () => {
+  forward(3);
+  wouldRefuse = true;
+  failover.onRefused("c", [{ purpose: "client", commands: [] }]);
+  failover.onRefused("b", []);
+  clock.advance(5000);
+  expect(leader).toBeNull();
 });
 
 test("one lost write costs no leader, and a node that lags itself blames nobody", () => {

@@ -33,17 +33,9 @@ async function lied(nodeIds: readonly string[]): Promise<Lied> {
   const liar = cluster.leader() as MemoryNode;
   const others = cluster.nodes.filter((node) => node !== liar);
   const [victim] = others as [MemoryNode];
-  cluster.liar = { nodeId: liar.nodeId, lie: new OtherBytes(selfOf(liar, others), victim.nodeId) };
+  cluster.liar = { nodeId: liar.nodeId, lie: new OtherBytes(liar.identity, victim.nodeId) };
   const origin = (others[1] as MemoryNode).identity.originFingerprint;
   return { cluster, liar, victim, told: others.filter((node) => node !== victim), origin, ceremony };
-}
-
-function selfOf(
-  { nodeId, identity }: MemoryNode,
-  others: readonly MemoryNode[],
-): ConstructorParameters<typeof OtherBytes>[0] {
-  const { cosigner, trustRoot } = identity;
-  return { nodeId, cosigner, trustRoot, others: others.map((other) => other.nodeId) };
 }
 
 /** What the files on this node prove to somebody who has nothing else. */

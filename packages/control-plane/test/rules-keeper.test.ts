@@ -131,3 +131,25 @@ describe("raising the rules", () => {
     expect(proposedBy(rules)).toHaveLength(0);
   });
 });
+
+describe("a program that the group has outgrown", () => {
+  const MORE = NEXT_RULES.max + 1;
+
+  test("is one that knows less than every other node that is connected, the leader aside", () => {
+    const rules = keeper();
+    expect(rules.isOutgrown("b")).toBeNull();
+    say(rules, "b", MORE);
+    expect(rules.isOutgrown("b")).toBeNull();
+    say(rules, "c", NEXT_RULES.max);
+    expect(rules.isOutgrown("b")).toBe(false);
+    say(rules, "c", MORE);
+    expect(rules.isOutgrown("b")).toBe(true);
+    connected.delete("c");
+    expect(rules.isOutgrown("b")).toBeNull();
+  });
+
+  test("takes a leader's word where there is nobody else", () => {
+    nodes = nodes.filter(({ nodeId }) => nodeId !== "c");
+    expect(keeper().isOutgrown("b")).toBe(true);
+  });
+});

@@ -26,6 +26,9 @@ let calls: { readonly to: string; readonly path: string; wasGivenUp: boolean }[]
 let origin: Pick<SnapshotOrigin, "treeSize"> & { readonly root: Uint8Array };
 let signed: { readonly treeSize: number; readonly raftIndex: number } | null;
 let received: Uint8Array[];
+let leader: string | null;
+/** Who sent what cannot be. */
+let liars: string[];
 
 beforeEach(() => {
   clock = new StepClock();
@@ -35,6 +38,8 @@ beforeEach(() => {
   origin = { treeSize: 5, root: ROOT };
   signed = null;
   received = [];
+  leader = null;
+  liars = [];
 });
 
 function manifestAt(raftIndex: number): CallAnswer {
@@ -104,6 +109,8 @@ async function taken(limitMs = 60_000): Promise<InstalledSnapshot> {
     peers: [...peers.keys()],
     installSnapshot: install,
     atLeast: { index: 40, term: 2 },
+    announcedBy: leader,
+    onFalse: (peer) => liars.push(peer),
     clock,
     logger: quietLogger,
   };
@@ -174,6 +181,22 @@ describe("a node that has fallen behind the log", () => {
     add("b", exporting(39));
     add("c", exporting(40));
     expect(await taken()).toMatchObject({ point: { index: 40 } });
+  });
+
+  test("asks the leader first", async () => {
+    add("b", exporting(50));
+    add("c", exporting(60));
+    leader = "c";
+    expect(await taken()).toMatchObject({ point: { index: 60 } });
+    expect(liars).toEqual([]);
+  });
+
+  test("asks nobody to make an export if the leader has less than it announced", async () => {
+    add("b", exporting(50));
+    add("c", exporting(39));
+    leader = "c";
+    await expect(taken()).rejects.toThrow("c has applied 39, the group's log begins after 40");
+    expect([liars, calls.map(({ to }) => to)]).toEqual([["c"], ["c"]]);
   });
 
   test("asks again for a chunk that did not come, and gives up after the fifth time", async () => {

@@ -11,6 +11,7 @@ import {
   decodeMessage,
   encodeMessage,
 } from "raft-ts";
+import type { EntryFault } from "../src/raft/entry-guard.ts";
 import { type StepGuardView, judgeStep } from "../src/raft/step-guard.ts";
 import { seededRandom } from "./doubles.ts";
 
@@ -36,8 +37,21 @@ const STATUS: BasicStatus = {
   lastIndex: 12,
 };
 
+/** By the first byte of a payload. */
+const FAULTS = new Map<number, EntryFault>([
+  [7, { kind: "offence", code: "entry_malformed", detail: "bytes" }],
+  [8, { kind: "outgrown", code: "rules_unknown", detail: "rules 2" }],
+  [9, { kind: "unexplained", code: "entry_from_the_future", detail: "stamp" }],
+]);
+
 function view(changes: Partial<BasicStatus> = {}, confState = MEMBERS): StepGuardView {
-  return { status: { ...STATUS, ...changes }, confState, termMax: 1000, termAt: (index) => (index <= 12 ? 4 : null) };
+  return {
+    status: { ...STATUS, ...changes },
+    confState,
+    termMax: 1000,
+    termAt: (index) => (index <= 12 ? 4 : null),
+    faultOf: (offered) => FAULTS.get(offered.payload[0] ?? 0) ?? null,
+  };
 }
 
 function message(type: MessageType, changes: Partial<InboundMessage> = {}): InboundMessage {
@@ -59,8 +73,8 @@ function message(type: MessageType, changes: Partial<InboundMessage> = {}): Inbo
   };
 }
 
-function entry(index: number, term: number): Entry {
-  return { index, term, type: "normal", payload: Uint8Array.of(1) };
+function entry(index: number, term: number, content = 1): Entry {
+  return { index, term, type: "normal", payload: Uint8Array.of(content) };
 }
 
 const leading = { role: "leader", lead: SELF } as const;
@@ -131,6 +145,38 @@ describe("the step guard", () => {
     ["an acknowledgement of what was never sent", message("MsgAppResp", { index: 13 }), view(leading)],
   ])("drops %s", (_what, given, state) => {
     expect(judgeStep(given, PEER, state)).toMatchObject({ kind: "offence", offence: "impossible_message" });
+  });
+});
+
+describe("an entry that could not be decided", () => {
+  const append = (...entries: Entry[]): InboundMessage =>
+    message("MsgApp", { index: (entries[0]?.index ?? 1) - 1, entries });
+
+  test("is dropped, and its sender answers for it", () => {
+    expect(judgeStep(append(entry(13, 5), entry(14, 5, 7)), PEER, view())).toMatchObject({
+      kind: "offence",
+      offence: "unreadable_entry",
+      code: "entry_malformed",
+    });
+  });
+
+  test("halts a program that the group has outgrown, before it is acknowledged", () => {
+    expect(judgeStep(append(entry(13, 5, 8)), PEER, view())).toMatchObject({ kind: "halt", code: "rules_unknown" });
+  });
+
+  test("is left alone where nobody can say who is wrong", () => {
+    expect(judgeStep(append(entry(13, 5, 9)), PEER, view()).kind).toBe("refuse");
+  });
+
+  test("is not looked at where this log holds it, or the message is late", () => {
+    expect(judgeStep(append(entry(11, 4, 7), entry(12, 4, 7)), PEER, view()).kind).toBe("step");
+    expect(judgeStep(append(entry(9, 4, 7)), PEER, view()).kind).toBe("step");
+    const late = message("MsgApp", { term: 4, index: 12, entries: [entry(13, 4, 7)] });
+    expect(judgeStep(late, PEER, view()).kind).toBe("step");
+  });
+
+  test("is looked at behind one that this log lacks, whatever term it has here", () => {
+    expect(judgeStep(append(entry(11, 5), entry(12, 4, 7)), PEER, view()).kind).toBe("offence");
   });
 });
 
@@ -218,7 +264,8 @@ describe("whatever the step guard lets through", () => {
           // One liar among three: the messages of node 3 are bent now and then.
           const given = real.from === 3n && pick() % 4 === 0 ? bent(real, pick) : real;
           const termAt = (at: number): number | null => node.termAt(at);
-          const state = { status: node.basicStatus(), confState: MEMBERS, termMax: 2 ** 20, termAt };
+          const status = node.basicStatus();
+          const state = { status, confState: MEMBERS, termMax: 2 ** 20, termAt, faultOf: () => null };
           if (!isWellFormed(given) || judgeStep(given, given.from, state).kind !== "step") continue;
           node.step(given);
           stepped += 1;

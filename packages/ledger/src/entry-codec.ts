@@ -1,4 +1,7 @@
-/** Groups and entries as bytes. A leader decodes every group it packs, so that a committed entry always decodes. */
+/**
+ * Groups and entries as bytes. A leader decodes every group that it packs, and a follower every entry that it takes: a
+ * committed one always decodes.
+ */
 import {
   ByteReader,
   ByteWriter,

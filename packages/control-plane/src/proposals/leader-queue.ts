@@ -201,7 +201,7 @@ export class LeaderQueue {
     const gate = this.#options.gate();
     if (gate !== null) {
       const groups = this.#groups;
-      this.#remove(new Set(groups.filter((group) => isRefused(group, gate)).map(({ id }) => groupKey(id))));
+      this.#remove(new Set(groups.filter((group) => isHeld(group.purpose, gate)).map(({ id }) => groupKey(id))));
       this.#refuseHeld(groups, gate);
       // Nothing is stamped then, and no certificate recorded.
       if (gate.holds.has("group")) return false;
@@ -235,9 +235,9 @@ export class LeaderQueue {
 
   /** Returns those that the gate does not refuse. */
   #refuseHeld<Group extends QueuedGroup>(groups: readonly Group[], gate: Gate): readonly Group[] {
-    const held = groups.filter((group) => isRefused(group, gate));
+    const held = groups.filter((group) => isHeld(group.purpose, gate));
     if (held.length > 0) this.#options.refuse(held, gate.code, gate.detail);
-    return groups.filter((group) => !isRefused(group, gate));
+    return groups.filter((group) => !isHeld(group.purpose, gate));
   }
 
   #dropExpired(): void {
@@ -281,8 +281,8 @@ export class LeaderQueue {
   }
 }
 
-/** By what the group holds, not by who sent it: a follower's group is judged like one of this node's own. */
-function isRefused({ purpose }: QueuedGroup, { holds }: Gate): boolean {
+/** By what a group is for, not by who sent it: a follower's group is judged like one of this node's own. */
+export function isHeld(purpose: Purpose, { holds }: Gate): boolean {
   return purpose !== "group" && holds.has(purpose);
 }
 

@@ -4,7 +4,7 @@ import type { Term } from "raft-ts";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
 import type { ClockGuard } from "../session/clock-guard.ts";
 import type { Environment } from "../environment.ts";
-import type { Gate } from "./leader-queue.ts";
+import { type Gate, isHeld } from "./leader-queue.ts";
 import type { Submission } from "./proposals.ts";
 import type { PendingTrustRoot } from "../membership/restored-group.ts";
 
@@ -123,6 +123,12 @@ export class Leadership {
       return { code: "certification_stalled", detail, holds: RECORDS };
     }
     return null;
+  }
+
+  /** Whether commands of that purpose would be refused if this node led now. */
+  refuses(purpose: Purpose): boolean {
+    const gate = this.gate();
+    return gate !== null && isHeld(purpose, gate);
   }
 
   /** The newest certificate of each origin that the log does not record yet. */

@@ -6,6 +6,7 @@ import {
   type GroupId,
   type LeafWrite,
   type ProposalGroup,
+  type Purpose,
   type Weight,
   LIMITS,
   encodeGroup,
@@ -24,6 +25,8 @@ import { groupKey } from "./leader-queue.ts";
 
 /** A group's own header, and room for certificates in its entry. */
 const GROUP_OVERHEAD_BYTES = 64 * 1024;
+/** A group that came too late for its clients still shows that its leader proposes what it is sent. */
+const REMEMBERED_MS = 5000;
 /** Groups above this size, together, leave in several frames. */
 const BATCH_BYTES_MAX = LIMITS.entryBytesMax;
 
@@ -78,6 +81,12 @@ interface LocalGroup extends QueuedGroup {
   readonly submissions: OpenSubmission[];
   /** The leaders that may have it, once for each time it left. After a second time a refusal says nothing definite. */
   readonly sentTo: string[];
+}
+
+/** What a leader was sent, as far as a refusal of it can be judged. */
+export interface SentGroup {
+  readonly purpose: Purpose;
+  readonly commands: readonly Command[];
 }
 
 interface OpenSubmission extends Submission {
@@ -139,14 +148,28 @@ export class Proposals {
     }
   }
 
-  /** An entry was decided here: those of its groups that are this node's have their outcome. */
-  onDecided(entry: LedgerEntry, decision: EntryDecision): void {
+  /** What of these that node was sent. */
+  sentTo(leader: string, ids: readonly GroupId[]): readonly SentGroup[] {
+    return ids.flatMap((id) => {
+      const group = this.#groups.get(groupKey(id));
+      if (group === undefined || !group.sentTo.includes(leader)) return [];
+      return { purpose: group.purpose, commands: group.submissions.map(({ command }) => command) };
+    });
+  }
+
+  /**
+   * An entry was decided here: those of its groups that are this node's have their outcome.
+   * @returns whether one of them is as this node has sent it
+   */
+  onDecided(entry: LedgerEntry, decision: EntryDecision): boolean {
+    let isAnySent = false;
     decision.outcomes.forEach((outcome, at) => {
       const id = entry.groups[at]?.id;
       if (id === undefined || id.node !== this.#options.self.node) return;
       const group = this.#groups.get(groupKey(id));
       if (group === undefined || id.incarnation !== this.#options.self.incarnation) return;
       if (!this.isAsSent(entry.groups[at], group)) return this.#onOtherDecided(group);
+      isAnySent = true;
       if (outcome.status === "duplicate") return;
       this.#groups.delete(groupKey(id));
       group.submissions.forEach((submission, position) => {
@@ -155,6 +178,7 @@ export class Proposals {
         else this.#onOutcome(submission, decided);
       });
     });
+    return isAnySent;
   }
 
   /** The log is what the leader has made of it: a group with an id of this node's need not be the one it has sent. */
@@ -186,8 +210,8 @@ export class Proposals {
     }
     const waiting: LocalGroup[] = [];
     for (const [key, group] of this.#groups) {
-      if (group.deadlineMs <= now) this.#groups.delete(key);
-      else if (group.sentTo.length === 0) waiting.push(group);
+      if (group.deadlineMs + REMEMBERED_MS <= now) this.#groups.delete(key);
+      else if (group.deadlineMs > now && group.sentTo.length === 0) waiting.push(group);
     }
     // The outbox was full, or the leader was not one yet: nothing else would call for these again.
     if (waiting.length > 0) this.#send(waiting);

@@ -1,11 +1,18 @@
-import type { BasicStatus, ConfState, InboundMessage, RaftId, RaftIndex, Term } from "raft-ts";
+import type { BasicStatus, ConfState, Entry, InboundMessage, RaftId, RaftIndex, Term } from "raft-ts";
 import { isPeerMessage } from "raft-ts";
+import type { EntryFault } from "./entry-guard.ts";
 
-/** What a message shows: fit to step, not for this node, or what no node sends that keeps its promises. */
+/**
+ * What a message shows: fit to step, not for this node, what no node sends that keeps its promises, or that this
+ * program is too old for the group. `code`: why the node halts, if two members send the like.
+ */
 export type StepVerdict =
   | { readonly kind: "step" }
   | { readonly kind: "refuse"; readonly detail: string }
-  | { readonly kind: "offence"; readonly offence: "impossible_message" | "term_too_high"; readonly detail: string };
+  | { readonly kind: "offence"; readonly offence: StepOffence; readonly code: string; readonly detail: string }
+  | { readonly kind: "halt"; readonly code: string; readonly detail: string };
+
+type StepOffence = "impossible_message" | "term_too_high" | "unreadable_entry";
 
 export interface StepGuardView {
   /** As it is after everything that waits in the append lane. */
@@ -14,6 +21,8 @@ export interface StepGuardView {
   /** The highest term that a peer is believed. */
   readonly termMax: Term;
   termAt(index: RaftIndex): Term | null;
+  /** Why that entry must not be appended; null: it may be. */
+  faultOf(entry: Entry): EntryFault | null;
 }
 
 const STEP: StepVerdict = { kind: "step" };
@@ -33,7 +42,7 @@ export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuard
   if (message.term !== 0 && message.term < status.term) return STEP;
   if (message.term > Math.max(view.termMax, status.term)) {
     const detail = `${message.type} of term ${message.term}, explained is ${view.termMax}`;
-    return { kind: "offence", offence: "term_too_high", detail };
+    return { kind: "offence", offence: "term_too_high", code: "term_too_high", detail };
   }
   if (!isMember(message.from, view.confState) && !isFromFutureMember(message)) return refuse("sender is no member");
   switch (message.type) {
@@ -58,16 +67,28 @@ export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuard
 function judgeAppend(message: InboundMessage, view: StepGuardView): StepVerdict {
   const { commit } = view.status;
   let expected = message.index + 1;
+  // From the first entry on that this log lacks, the engine takes all of them.
+  let isHeld = true;
   for (const entry of message.entries) {
     if (entry.index !== expected) return refuse(`entry ${entry.index} where ${expected} follows`);
     expected += 1;
-    if (entry.index > commit) continue;
     const own = view.termAt(entry.index);
-    if (own !== null && own !== entry.term) {
+    isHeld &&= own === entry.term;
+    if (isHeld) continue;
+    if (entry.index > commit) {
+      const fault = view.faultOf(entry);
+      if (fault !== null) return verdictOf(fault, entry);
+    } else if (own !== null && own !== entry.term) {
       return impossible(`entry ${entry.index} is committed with term ${own}, offered with term ${entry.term}`);
     }
   }
   return STEP;
+}
+
+function verdictOf({ kind, code, detail }: EntryFault, { index, term }: Entry): StepVerdict {
+  const told = `entry ${index} of term ${term}: ${detail}`;
+  if (kind === "outgrown") return { kind: "halt", code, detail: told };
+  return kind === "offence" ? { kind, offence: "unreadable_entry", code, detail: told } : refuse(told);
 }
 
 /** The message answers something that this leader sent in its present term. */
@@ -89,5 +110,5 @@ function refuse(detail: string): StepVerdict {
 }
 
 function impossible(detail: string): StepVerdict {
-  return { kind: "offence", offence: "impossible_message", detail };
+  return { kind: "offence", offence: "impossible_message", code: "impossible_message", detail };
 }

@@ -1,8 +1,9 @@
 import type { Environment, Timer } from "../environment.ts";
+import type { SentGroup } from "../proposals/proposals.ts";
 
 const RANDOM_DELAY_MAX_MS = 150;
 /** A leader under whom nothing that was forwarded is decided for so long is abandoned. */
-const PATIENCE_MS = 5000;
+export const PATIENCE_MS = 5000;
 /** One write may have been lost on its way. */
 const UNANSWERED_MIN = 3;
 /** For how long it is not followed then: twice as long each time. */
@@ -14,6 +15,8 @@ export interface FailoverOptions {
   readonly leader: () => string | null;
   /** All that is known to be committed is applied here: what was decided would have been seen. */
   readonly isCaughtUp: () => boolean;
+  /** Whether this node, if it led, would refuse all of these now. */
+  readonly wouldRefuse: (groups: readonly SentGroup[]) => boolean;
   readonly forgetLeader: () => void;
   readonly campaign: () => void;
 }
@@ -22,6 +25,8 @@ interface Wait {
   readonly leader: string;
   readonly sinceMs: number;
   unanswered: number;
+  /** What the leader refused last. */
+  refused: readonly SentGroup[];
 }
 
 interface Shunned {
@@ -33,9 +38,10 @@ interface Shunned {
  * When a follower looks for another leader before its election timeout says so.
  *
  * A leader whose connections are closed and whose port refuses is dead, not slow: waiting would only cost time. One
- * that keeps its office and takes no writes is broken, or lies: it is not followed for a while. In either case the
- * follower forgets it, waits a random moment so that two rarely collide, and campaigns with PreVote, which disturbs
- * nobody if it is wrong.
+ * that keeps its office and takes no writes is broken, or lies: it is not followed for a while. A refusal answers for
+ * a write only if this node would refuse it as well, by its own ledger, certificates and clock. In either case the
+ * follower forgets the leader, waits a random moment so that two rarely collide, and campaigns with PreVote, which
+ * disturbs nobody if it is wrong.
  */
 export class Failover {
   readonly #options: FailoverOptions;
@@ -56,14 +62,21 @@ export class Failover {
   /** Writes of this node's clients have left for the leader. */
   onForwarded(leader: string): void {
     const nowMs = this.#nowMs();
-    if (this.#wait?.leader !== leader) this.#wait = { leader, sinceMs: nowMs, unanswered: 0 };
+    if (this.#wait?.leader !== leader) this.#wait = { leader, sinceMs: nowMs, unanswered: 0, refused: [] };
     this.#wait.unanswered += 1;
     this.#patience ??= this.#options.environment.clock.startTimer(PATIENCE_MS, () => this.#lose());
   }
 
-  /** The log holds a write of this node's clients, or the leader has said why it does not. */
-  onAnswered(): void {
+  /** The log holds a write of this node's clients, as it was forwarded. */
+  onDecided(): void {
     this.#wait = null;
+  }
+
+  /** The leader has said that it does not propose these. */
+  onRefused(leader: string, groups: readonly SentGroup[]): void {
+    if (this.#wait?.leader !== leader || groups.length === 0) return;
+    if (this.#options.wouldRefuse(groups)) this.#wait = null;
+    else this.#wait.refused = groups;
   }
 
   /** What this node says as leader is not heard. */
@@ -77,7 +90,7 @@ export class Failover {
   }
 
   #lose(): void {
-    const { environment, leader, isCaughtUp } = this.#options;
+    const { environment, leader, isCaughtUp, wouldRefuse } = this.#options;
     this.#patience = null;
     const wait = this.#wait;
     if (wait === null) return;
@@ -88,6 +101,8 @@ export class Failover {
     }
     this.#wait = null;
     if (leader() !== wait.leader) return;
+    // This node may have learnt since why they were refused.
+    if (wait.refused.length > 0 && wouldRefuse(wait.refused)) return;
     const before = this.#shunned.get(wait.leader)?.pauseMs ?? PAUSE_MIN_MS / 2;
     const pauseMs = Math.min(before * 2, PAUSE_MAX_MS);
     this.#shunned.set(wait.leader, { untilMs: this.#nowMs() + pauseMs, pauseMs });

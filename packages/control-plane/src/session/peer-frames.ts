@@ -37,7 +37,8 @@ export interface PeerFramesOptions {
   readonly proposals: Proposals;
   readonly leaderQueue: LeaderQueue;
   readonly selfNodeId: string;
-  readonly view: () => StepGuardView;
+  /** What that peer's message is judged by. */
+  readonly view: (from: string) => StepGuardView;
   readonly step: (message: InboundMessage) => void;
   /** A peer names the span of an entry; on a node that does not trace it means nothing. */
   readonly onEntryTrace: (from: string, frame: Extract<PeerFrame, { type: "entry_trace" }>) => void;
@@ -111,7 +112,7 @@ export class PeerFrames {
         this.#onProposals(from, frame);
         break;
       case "proposals_refused":
-        this.#options.failover.onAnswered();
+        this.#options.failover.onRefused(from, this.#options.proposals.sentTo(from, frame.ids));
         this.#options.proposals.onRefused(from, frame.ids, frame.code, frame.detail);
         break;
       case "clock":
@@ -129,10 +130,24 @@ export class PeerFrames {
     const sender = this.#options.members.raftIdOf(from);
     if (sender === null) return;
     if (LEADERS_MESSAGES.has(message.type) && this.#options.failover.isShunned(from)) return;
-    const verdict = judgeStep(message, sender, this.#options.view());
-    if (verdict.kind === "step") this.#options.step(message);
-    else if (verdict.kind === "offence") this.#options.peers.words.onOffence(from, verdict.offence, verdict.detail);
-    else this.#options.logger.warn("message_refused", { peer: from, type: message.type, detail: verdict.detail });
+    const { peers, view, step, logger } = this.#options;
+    const verdict = judgeStep(message, sender, view(from));
+    switch (verdict.kind) {
+      case "step":
+        step(message);
+        break;
+      case "refuse":
+        logger.warn("message_refused", { peer: from, type: message.type, detail: verdict.detail });
+        break;
+      case "offence":
+        peers.words.onOffence(from, verdict.offence, verdict.detail, verdict.code);
+        break;
+      case "halt":
+        peers.words.onOutgrown(from, verdict.code, verdict.detail);
+        break;
+      default:
+        assertNever(verdict);
+    }
   }
 
   #onCosignatures(from: string, items: readonly PeerCosignature[]): void {

@@ -5,10 +5,19 @@ import type { Clock, Logger } from "../environment.ts";
  * What a peer did that no node does which keeps its promises, and which says nothing of *this* node.
  * - `impossible_message`: a consensus message that this node's log excludes.
  * - `term_too_high`: a term that elections and time do not explain.
+ * - `unreadable_entry`: it adds to the log what no leader writes and no node could decide.
+ * - `false_state`: it led, said that its log begins after an entry, and has not applied that entry.
  * - `invalid_frame`: bytes that do not decode, or contradict themselves.
  * - `unproven_accusation`: it says that this node forgot a promise, and shows nothing that this node has signed.
  */
-export const PEER_OFFENCES = ["impossible_message", "term_too_high", "invalid_frame", "unproven_accusation"] as const;
+export const PEER_OFFENCES = [
+  "impossible_message",
+  "term_too_high",
+  "unreadable_entry",
+  "false_state",
+  "invalid_frame",
+  "unproven_accusation",
+] as const;
 
 export type PeerOffence = (typeof PEER_OFFENCES)[number];
 

@@ -8,6 +8,8 @@ import type { SessionNetwork } from "./session-options.ts";
 
 /** So many distinct members are believed without a proof: at least one of them does not lie. */
 const WORDS_NEEDED = 2;
+/** What one of these brings would be part of the log, if it did not lie. */
+const AGAINST_THE_LOG: ReadonlySet<PeerOffence> = new Set(["impossible_message", "unreadable_entry"]);
 
 export interface PeerWordsOptions {
   readonly offences: PeerOffences;
@@ -30,6 +32,7 @@ export interface PeerWordsOptions {
  * - A *proof*, which is something that this node has signed and does not know any more, fences it.
  * - A *word* costs whoever says it: the peer is cut off. When two members say in one session that this node forgot, it
  *   is fenced; when two send what its log excludes, it halts, because one of them is right and nobody has shown it.
+ *   So it does when two send entries that it cannot decide: one of them has such an entry in its log.
  */
 export class PeerWords {
   readonly #options: PeerWordsOptions;
@@ -47,15 +50,20 @@ export class PeerWords {
     return { accepted: false, code: "cut_off", detail: `not listened to for another ${Math.ceil(pauseMs / 1000)} s` };
   }
 
-  /** The message was dropped; the sender is cut off. */
-  onOffence(peer: string, offence: PeerOffence, detail: string): void {
+  /** The message was dropped; the sender is cut off. @param code why this node halts, if it must */
+  onOffence(peer: string, offence: PeerOffence, detail: string, code: string = offence): void {
     const { offences, network, isMember, onHalted } = this.#options;
     offences.note(peer, offence, detail);
     network.disconnect(peer, offence);
-    if (offence !== "impossible_message" || !isMember(peer)) return;
+    if (!AGAINST_THE_LOG.has(offence) || !isMember(peer)) return;
     this.#contradictors.add(peer);
     if (this.#contradictors.size < WORDS_NEEDED) return;
-    onHalted("impossible_message", `${namesOf(this.#contradictors)} send what this log excludes: ${peer}: ${detail}`);
+    onHalted(code, `${namesOf(this.#contradictors)} send what this log excludes: ${peer}: ${detail}`);
+  }
+
+  /** The others say that they know more than this program, and one of them brings what it cannot decide. */
+  onOutgrown(peer: string, code: string, detail: string): void {
+    this.#options.onHalted(code, `${peer} leads a group that knows more than this program: ${detail}`);
   }
 
   /** A peer refused this node's hello: it says that this node forgot. */

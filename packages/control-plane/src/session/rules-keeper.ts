@@ -71,6 +71,22 @@ export class RulesKeeper {
       .filter(({ rulesMax }) => rulesMax === null || rulesMax < this.known);
   }
 
+  /**
+   * Whether this program knows less than the group: every other node that is connected says that it knows higher rules.
+   * @param leader whose word alone is not enough, as long as there is anybody else
+   * @returns null: nobody else is connected
+   */
+  isOutgrown(leader: string): boolean | null {
+    const { trustRoot, selfNodeId } = this.#options;
+    const others = (trustRoot()?.nodes ?? []).filter(
+      ({ nodeId, status }) =>
+        (status === "active" || status === "learner") && nodeId !== selfNodeId && nodeId !== leader,
+    );
+    const said = others.flatMap(({ nodeId }) => this.#allowedBy(nodeId) ?? []);
+    if (said.length === 0) return others.length === 0 ? true : null;
+    return said.every((rulesMax) => rulesMax > this.known);
+  }
+
   /** Called every little while on the leader. */
   look(): void {
     const { state, trustRoot, environment } = this.#options;

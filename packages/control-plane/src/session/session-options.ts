@@ -28,7 +28,8 @@ export type SessionEnd =
   /** This node forgot a promise, or shows evidence of it. */
   | { readonly kind: "fenced"; readonly code: FenceCode; readonly detail: string }
   /** The group's log starts after this node's ends: its state must be fetched. */
-  | { readonly kind: "behind"; readonly snapshot: SnapshotMeta };
+  /** A leader, if its id is known here, says that its log begins after that entry. */
+  | { readonly kind: "behind"; readonly snapshot: SnapshotMeta; readonly leader: string | null };
 
 /** The network as a session sees it. */
 export interface SessionNetwork {

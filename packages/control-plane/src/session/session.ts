@@ -14,18 +14,20 @@ import { ClockGuard } from "./clock-guard.ts";
 import { createDriver } from "../raft/create-driver.ts";
 import type { Driver } from "../raft/driver.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
+import type { EntryGuard } from "../raft/entry-guard.ts";
 import { verifyGroup } from "../signatures/verify-group.ts";
 import type { FenceCode } from "../promises/fencing.ts";
 import { endOfError } from "./end-of-error.ts";
 import { Failover } from "./failover.ts";
+import { entryGuardOf, framesOf } from "./frames-of.ts";
 import { LeaderQueue, type LeaderQueueOptions } from "../proposals/leader-queue.ts";
 import { Leadership } from "../proposals/leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
 import { Members } from "./members.ts";
-import { PeerFrames } from "./peer-frames.ts";
+import type { PeerFrames } from "./peer-frames.ts";
 import { Periodics } from "./periodics.ts";
 import { PERIOD_MS } from "./periods.ts";
-import { Proposals, type Submission } from "../proposals/proposals.ts";
+import { Proposals, type SentGroup, type Submission } from "../proposals/proposals.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import { contradictionOf } from "../membership/known-trust-root.ts";
 import { membershipOf } from "./membership-of.ts";
@@ -57,6 +59,7 @@ export class Session {
   readonly states: SessionStates;
   readonly #options: SessionOptions;
   readonly #arrivals: EntryArrivals;
+  readonly entryGuard: EntryGuard;
   readonly #driver: Driver;
   readonly #frames: PeerFrames;
   readonly #rounds: ReadRounds;
@@ -107,6 +110,7 @@ export class Session {
     this.#arrivals = new EntryArrivals(options.signatures, options.state.ruleTable, () => this.trustRoot());
     this.#driver = this.#makeDriver();
     this.upkeep = new SessionUpkeep(options, this, (error) => this.#fail(error));
+    this.entryGuard = entryGuardOf(options, this, (payload) => this.#arrivals.read(payload));
     const { lifeId } = this.peers;
     this.#rounds = new ReadRounds({ clock, lifeId, readIndex: (id) => this.#driver.readIndex(id) });
     this.#reads = new LinearizableReads({
@@ -120,10 +124,11 @@ export class Session {
       environment: options.environment,
       leader: () => this.leaderNodeId(),
       isCaughtUp: () => this.#driver.node.basicStatus().commit === this.state.appliedIndex,
+      wouldRefuse: (groups) => groups.every((group) => this.#wouldRefuse(group)),
       forgetLeader: () => this.#driver.forgetLeader(),
       campaign: () => this.#driver.campaign(),
     });
-    this.#frames = this.#makeFrames();
+    this.#frames = framesOf(options, this, (message) => this.#driver.step(message));
   }
 
   /** Ticks begin, and what was promised before is said again. */
@@ -163,6 +168,11 @@ export class Session {
     const refusal = this.truth.refusalOf(submission.command);
     if (refusal === null) this.proposals.submit(submission);
     else submission.respond({ kind: "refused", ...refusal });
+  }
+
+  /** Whether this node would refuse it if it led. */
+  #wouldRefuse({ purpose, commands }: SentGroup): boolean {
+    return this.#leadership.refuses(purpose) || commands.some((command) => this.truth.refusalOf(command) !== null);
   }
 
   read(request: ReadRequest): void {
@@ -296,7 +306,7 @@ export class Session {
         this.upkeep.compaction.onArrived(entries);
       },
       onDurable: () => this.peers.onDurable(),
-      onSnapshot: (snapshot) => this.#end({ kind: "behind", snapshot }),
+      onSnapshot: (snapshot) => this.#end({ kind: "behind", snapshot, leader: this.leaderNodeId() }),
       onSoftState: (soft) => this.#onSoftState(soft),
       onReadState: (read) => this.#rounds.onReadState(read),
       onFailure: (error) => this.#fail(error),
@@ -339,8 +349,7 @@ export class Session {
     this.#options.decisions.note(decision);
     if (this.#isEnded) return;
     if (decision.isToBeForgotten) this.upkeep.compaction.owe(decision.index);
-    if (entry.groups.some(({ id }) => id.node === this.#options.identity.raftId)) this.failover.onAnswered();
-    this.proposals.onDecided(entry, decision);
+    if (this.proposals.onDecided(entry, decision)) this.failover.onDecided();
     this.upkeep.judgeStamp(entry, decision.index);
     this.#reads.onApplied();
   }
@@ -396,34 +405,6 @@ export class Session {
       refuse: (groups, code, detail) => this.#frames.refuse(groups, code, detail),
     };
     return new LeaderQueue(this.#options.observer?.queue(options) ?? options);
-  }
-
-  #makeFrames(): PeerFrames {
-    const { environment, identity, network, node } = this.#options;
-    return new PeerFrames({
-      clock: environment.clock,
-      logger: environment.logger,
-      network,
-      peers: this.peers,
-      members: this.members,
-      state: this.state,
-      certifier: this.certifier,
-      truth: this.truth,
-      failover: this.failover,
-      states: this.states,
-      clockGuard: this.clockGuard,
-      proposals: this.proposals,
-      leaderQueue: this.leaderQueue,
-      selfNodeId: identity.nodeId,
-      view: () => ({
-        status: node.basicStatus(),
-        confState: this.membership.confState,
-        termMax: this.peers.termMax(),
-        termAt: (index) => node.termAt(index),
-      }),
-      step: (message) => this.#driver.step(message),
-      onEntryTrace: (from, frame) => this.#options.observer?.onEntryTrace(from, frame),
-    });
   }
 
   #onSoftState(soft: SoftState): void {

@@ -33,6 +33,8 @@ export class EntryArrivals {
   readonly #ruleTable: RuleTable;
   readonly #trustRoot: () => TrustRoot | null;
   readonly #arrived = new Map<RaftIndex, Arrived>();
+  /** By payload: read when a leader offered them, and on their way through the engine. */
+  readonly #offered = new WeakMap<Uint8Array, LedgerEntry>();
   #bytes = 0;
 
   /** @param trustRoot the one in force now. An operator's act under another one is verified when it is decided */
@@ -40,6 +42,16 @@ export class EntryArrivals {
     this.#verifier = verifier;
     this.#ruleTable = ruleTable;
     this.#trustRoot = trustRoot;
+  }
+
+  /**
+   * Reads what a leader offers. It is not read again when the engine hands it on.
+   * @throws LedgerHaltError if it cannot be read
+   */
+  read(payload: Uint8Array): LedgerEntry {
+    const entry = decodeEntry(payload, this.#ruleTable);
+    this.#offered.set(payload, entry);
+    return entry;
   }
 
   /** Takes entries as they come: from a leader, of this leader, or out of the log. */
@@ -67,7 +79,8 @@ export class EntryArrivals {
   }
 
   #open(payload: Uint8Array): OpenedEntry {
-    const entry = decodeEntry(payload, this.#ruleTable);
+    const entry = this.#offered.get(payload) ?? decodeEntry(payload, this.#ruleTable);
+    this.#offered.delete(payload);
     const { sha256 } = this.#verifier.crypto;
     const commands = entry.groups.flatMap((group) => group.commands);
     const trustRoot = this.#trustRoot();

@@ -39,10 +39,10 @@ export const FAULTS = [
   "giant_term",
 ] as const;
 
-/** What a node does that lies. No life draws these; they are asked for. */
-export const LIES = ["altered_proposals"] as const;
+/** A node that lies, and disks that rot or are set back by a little. No life draws these; they are asked for. */
+export const ASKED_FOR = ["altered_proposals", "rotten_slot", "heads_set_back"] as const;
 
-export type Fault = (typeof FAULTS)[number] | (typeof LIES)[number];
+export type Fault = (typeof FAULTS)[number] | (typeof ASKED_FOR)[number];
 
 /** These spend an identity: at most as many machines as the cluster can do without. */
 export const SPENDING: ReadonlySet<Fault> = new Set([

@@ -108,6 +108,16 @@ function keyOf(name: string, client: string): RingKey {
   return { keyHash, credential: { apiClientId, keyId: keyIdOf(keyHash) }, state: "asked_for" };
 }
 
+/** A key that no life makes by itself. */
+export function keyNamed(name: string): { readonly keyId: Uint8Array; readonly keyHash: Uint8Array } {
+  const { keyHash, credential } = keyOf(name, name);
+  return { keyId: credential.keyId, keyHash };
+}
+
+export function createKeyNamed(name: string): OperatorCommand {
+  return createKey(keyOf(name, name));
+}
+
 function createKey({ keyHash, credential }: RingKey): OperatorCommand {
   const { apiClientId } = credential;
   const scopes = ["read", "write", "revoke", "admin"] as const;

@@ -2,21 +2,18 @@ import type { PeerFrame } from "@event-anchoring/control-contract";
 import { type Command, LIMITS } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
-  ContradictionError,
   EMPTY_SEMANTIC_ANCHOR,
   type OriginFingerprint,
   bytesToHex,
-  decodeLeaf,
   parseSignedTrustRoot,
   utf8ToBytes,
-  verifyContradiction,
 } from "@event-anchoring/protocol";
 import { RaftEngine } from "raft-ts";
-import { GIVING_UP_SENTENCES, GivingUp } from "./giving-up.ts";
+import { GivingUp } from "./giving-up.ts";
 import { CREATE_FIRST_KEY, KeyRing } from "./key-ring.ts";
-import { AnotherTree, ForgedLines, LateSecondTree, OtherEffects, SilentLeader, TwoTrees } from "./lies/other-lies.ts";
-import { type LiarSelf, type Lie } from "./lies/lie.ts";
-import { OtherBytes } from "./lies/other-bytes.ts";
+import { LiarJudge, LiarWitness } from "./liar-judge.ts";
+import { LIES, type LieName, NEEDS_A_STATE } from "./lies/all-lies.ts";
+import type { LiarSelf, Lie } from "./lies/lie.ts";
 import { type Bugs, NO_BUGS } from "./planted-bugs.ts";
 import { Seeded } from "./seeded.ts";
 import { SimulatedActs } from "./simulated-operator.ts";
@@ -27,24 +24,8 @@ import { SimulatedNetwork } from "./simulated-network.ts";
 import { WORLD_START_MS } from "./simulated-process.ts";
 import { SimulatedSnapshots } from "./simulated-snapshots.ts";
 import { Trace, type TraceLine } from "./trace.ts";
-import { type Broken, Witness } from "./witness.ts";
+import type { Broken, Witness } from "./witness.ts";
 import { World } from "./world.ts";
-
-/** What the liar does; it leads when it begins. */
-export const LIES = {
-  other_bytes: (self: LiarSelf, victim: string): Lie => new OtherBytes(self, victim),
-  two_trees: (self: LiarSelf, victim: string): Lie => new TwoTrees(self, victim),
-  late_second_tree: (self: LiarSelf, victim: string): Lie => new LateSecondTree(self, victim),
-  another_tree: (self: LiarSelf): Lie => new AnotherTree(self),
-  other_effects: (): Lie => new OtherEffects(),
-  forged_lines: (self: LiarSelf): Lie => new ForgedLines(self),
-  silent_leader: (): Lie => new SilentLeader(),
-} as const satisfies Readonly<Record<string, (self: LiarSelf, victim: string) => Lie>>;
-
-export type LieName = keyof typeof LIES;
-
-/** By which a lie is judged that gives one node another log than the others. */
-const DECEIVES: ReadonlySet<LieName> = new Set(["other_bytes"]);
 
 export interface LiarLifeOptions {
   readonly seed: number;
@@ -71,11 +52,13 @@ export interface LiarLifeResult {
 
 const BIRTH_MAX_MS = 10_000;
 const LIE_MS = 15_000;
-const EVIDENCE_MAX_MS = 5000;
+const TICK_MS = 100;
+const END_MAX_MS = 20_000;
 const WRITE_EVERY_MS = 150;
 const WRITE_PATIENCE_MS = 3000;
-/** Five seconds without a commit, elections, and room. */
-const SILENCE_MAX_MS = 10_000;
+/** Who needs a state has slept for so long, beside logs that keep so few entries. */
+const SLEEP_MS = 3000;
+const LOG_ENTRIES_KEPT = 20;
 
 /** One life of a cluster of which one member lies: a function of its options. */
 export async function liveBesideALiar(options: LiarLifeOptions): Promise<LiarLifeResult> {
@@ -91,27 +74,6 @@ export async function liveBesideALiar(options: LiarLifeOptions): Promise<LiarLif
   return life.result();
 }
 
-const SENTENCES: ReadonlySet<string> = new Set([
-  "noNodeDiesOfAnError",
-  "theClusterIsBorn",
-  "theLiarGoesOnLying",
-  "noHonestNodeIsFenced",
-  "noHonestNodeHalts",
-  "nothingAcknowledgedContradicts",
-  "nothingAcknowledgedIsLost",
-  "aContradictionIsInEvidence",
-  "evidenceNamesTheLiarAlone",
-  "aSilentLeaderIsAbandoned",
-  ...GIVING_UP_SENTENCES,
-]);
-
-/** What is true of honest nodes alone is not asked where one lies to another. */
-class LiarWitness extends Witness {
-  override fail(sentence: string, detail: string): void {
-    if (SENTENCES.has(sentence)) super.fail(sentence, detail);
-  }
-}
-
 class LiarLife {
   readonly #options: LiarLifeOptions;
   readonly #world = new World();
@@ -120,13 +82,9 @@ class LiarLife {
   readonly #network: SimulatedNetwork;
   readonly #machines: readonly SimulatedMachine[];
   readonly witness: Witness;
-  readonly #signed = new SignedRoots();
-  /** By origin and depth. */
-  readonly #acknowledged = new Map<string, string>();
+  readonly #judge: LiarJudge;
   #liar: SimulatedMachine | null = null;
-  #victim: SimulatedMachine | null = null;
   #lie: Lie | null = null;
-  #lastAcknowledgedMs = 0;
   #requestId = 0;
   #isOver = false;
 
@@ -153,11 +111,13 @@ class LiarLife {
       onDelivered: (from: string, to: string, frame: PeerFrame, bytes: Uint8Array) => {
         this.#trace.mix(`${from}${to}${frame.type}`);
         this.#trace.mixBytes(bytes);
-        if (this.#liar !== null && to !== this.#liar.name) this.#signed.note(from, frame, world.nowMs);
+        this.#judge.onDelivered(from, to, frame);
       },
       onHelloRefused: () => {},
     };
+    const needsState = NEEDS_A_STATE.has(options.lie);
     this.#network = new SimulatedNetwork({ world, random: new Seeded(seed, 2), bugs, watcher });
+    const snapshots = new SimulatedSnapshots(new Seeded(seed, 3), bugs);
     this.#machines = identities.map(
       (identity, at) =>
         new SimulatedMachine(identity.nodeId, identity, at, {
@@ -166,17 +126,25 @@ class LiarLife {
           trace: this.#trace,
           witness: this.witness,
           network: this.#network,
-          snapshots: new SimulatedSnapshots(new Seeded(seed, 3), bugs),
+          snapshots,
           engine,
           bugs,
           seed,
-          logEntriesKept: 10_000,
+          logEntriesKept: needsState ? LOG_ENTRIES_KEPT : 10_000,
           logBytesKept: 1024 * 1024 * 1024,
           groupIdEntriesKept: LIMITS.groupIdEntriesKept,
           verdictsMs: 0,
           lieOf: (name) => (name === this.#liar?.name ? this.#lie : null),
         }),
     );
+    this.#judge = new LiarJudge({
+      nowMs: () => world.nowMs,
+      witness: this.witness,
+      lie: options.lie,
+      nodes,
+      quorum,
+      machines: this.#machines,
+    });
   }
 
   async run(): Promise<void> {
@@ -188,23 +156,28 @@ class LiarLife {
     await this.#until(() => this.#machines.every(({ node }) => node?.session?.state.apiKeys.size === 1));
     if (this.witness.broken !== null) return;
     this.#beginToLie();
-    this.#lastAcknowledgedMs = this.#world.nowMs;
     this.#writeOn(0);
     const untilMs = this.#world.nowMs + (this.#options.lieMs ?? LIE_MS);
     while (this.#world.nowMs < untilMs && this.witness.broken === null) {
-      await this.#runFor(100);
-      this.#judge();
+      await this.#runFor(TICK_MS);
+      this.#liar?.process?.turn(() => this.#lie?.onTick());
+      this.#judge.judge();
     }
     this.#isOver = true;
     await this.#runFor(WRITE_PATIENCE_MS);
-    this.#nothingAcknowledgedIsLost();
+    // Whom a lying leader kept from the log, it has when another node leads.
+    this.#liar?.kill();
+    const endMs = this.#world.nowMs + END_MAX_MS;
+    while (this.#world.nowMs < endMs && this.witness.broken === null && !this.#judge.isAllHeld()) {
+      await this.#runFor(TICK_MS);
+    }
+    this.#judge.judgeEnd();
     if (this.#options.givesUp === true && this.witness.broken === null) await this.#giveUp();
   }
 
   async #giveUp(): Promise<void> {
-    const machine = this.#honest.find((honest) => honest !== this.#victim);
+    const [machine] = this.#judge.told;
     if (machine === undefined) throw new Error("somebody was told the truth");
-    this.#liar?.kill();
     const { nodes, quorum } = this.#options;
     const givingUp = new GivingUp({
       witness: this.witness,
@@ -226,8 +199,8 @@ class LiarLife {
       broken: this.witness.broken,
       traceHash: this.#trace.hash,
       newestLines: this.#trace.newest(60),
-      acknowledged: this.#acknowledged.size,
-      contradicted: this.#signed.contradicted.length,
+      acknowledged: this.#judge.acknowledged,
+      contradicted: this.#judge.contradicted,
     };
   }
 
@@ -237,15 +210,22 @@ class LiarLife {
     const others = this.#machines.filter((machine) => machine !== liar);
     const victim = this.#random.pick(others);
     this.#liar = liar;
-    this.#victim = DECEIVES.has(this.#options.lie) ? victim : null;
-    const { nodeId, cosigner, trustRoot } = liar.identity;
-    const self = { nodeId, cosigner, trustRoot, others: others.map(({ name }) => name) };
+    this.#judge.onLieBegins(liar, victim);
     this.#trace.note("lies", liar.name, this.#options.lie, victim.name);
-    this.#lie = LIES[this.#options.lie](self, victim.name);
+    this.#lie = LIES[this.#options.lie](this.#selfOf(liar, others), victim.name);
+    if (!NEEDS_A_STATE.has(this.#options.lie)) return;
+    victim.kill();
+    this.#world.after(SLEEP_MS, () => victim.start());
   }
 
-  get #honest(): readonly SimulatedMachine[] {
-    return this.#machines.filter((machine) => machine !== this.#liar);
+  #selfOf(liar: SimulatedMachine, others: readonly SimulatedMachine[]): LiarSelf {
+    return {
+      ...liar.identity,
+      others: others.map(({ name }) => name),
+      raftIdOf: (nodeId) => this.#machineNamed(nodeId).identity.raftId,
+      submit: (command) => this.#submit(liar, command),
+      reconnect: () => this.#network.reset(liar.name, this.#random.pick(others).name),
+    };
   }
 
   #machineNamed(name: string): SimulatedMachine {
@@ -277,12 +257,15 @@ class LiarLife {
     return condition();
   }
 
-  /** Clients of honest nodes, one event after the other. */
+  /** Clients of honest nodes, one event after the other, and now and then two at a time into one origin. */
   #writeOn(at: number): void {
     if (this.#isOver) return;
-    const machine = this.#random.pick(this.#honest);
     const { originFingerprint } = this.#random.pick(this.#machines).identity;
-    this.#submit(machine, eventOf(originFingerprint, `${this.#options.seed} ${at}`, new KeyRing(this.#random).first));
+    for (const client of at % 5 === 0 ? ["left", "right"] : ["left"]) {
+      const name = `${this.#options.seed} ${at} ${client}`;
+      const command = eventOf(originFingerprint, name, new KeyRing(this.#random).first);
+      this.#submit(this.#random.pick(this.#judge.honest), command);
+    }
     this.#world.after(WRITE_EVERY_MS, () => this.#writeOn(at + 1));
   }
 
@@ -293,116 +276,15 @@ class LiarLife {
       if (response.type !== "submitted" || response.finality !== "certified") return;
       if (response.outcome.kind !== "records") return;
       for (const record of response.outcome.records) {
-        if (record.status === "accepted") this.#onAcknowledged(machine.name, record.leaf, record.anchorId);
+        if (record.status === "accepted") this.#onAcknowledged(machine, record.leaf, record.anchorId);
       }
     });
   }
 
-  #onAcknowledged(machine: string, leaf: Uint8Array, anchorId: Uint8Array): void {
-    const { originFingerprint, depth } = decodeLeaf(leaf);
-    const place = `${bytesToHex(originFingerprint)} ${depth}`;
-    const known = this.#acknowledged.get(place);
-    const id = bytesToHex(anchorId);
-    this.#trace.note("certified", machine, place.slice(0, 4), depth, id.slice(0, 8));
-    this.#lastAcknowledgedMs = this.#world.nowMs;
-    if (known !== undefined && known !== id && this.#excludesOne()) {
-      this.witness.fail(
-        "nothingAcknowledgedContradicts",
-        `depth ${depth} is ${known.slice(0, 8)} and ${id.slice(0, 8)}`,
-      );
-    }
-    this.#acknowledged.set(place, id);
-  }
-
-  /** 2k − n ≥ f + 1, with one liar. */
-  #excludesOne(): boolean {
-    return 2 * this.#options.quorum - this.#options.nodes >= 2;
-  }
-
-  #judge(): void {
-    const { name = "", stopped = null } = this.#liar ?? {};
-    if (stopped !== null) this.witness.fail("theLiarGoesOnLying", `${name}: ${stopped.code}: ${stopped.detail}`);
-    for (const { name, stopped } of this.#honest) {
-      if (stopped?.reason === "fenced") this.witness.fail("noHonestNodeIsFenced", `${name}: ${stopped.detail}`);
-      if (stopped?.reason === "halted" && name !== this.#victim?.name) {
-        this.witness.fail("noHonestNodeHalts", `${name}: ${stopped.code}: ${stopped.detail}`);
-      }
-    }
-    this.#evidenceIsEverywhere();
-    const silentMs = this.#world.nowMs - this.#lastAcknowledgedMs;
-    if (this.#options.lie === "silent_leader" && silentMs > SILENCE_MAX_MS) {
-      this.witness.fail("aSilentLeaderIsAbandoned", `nothing was certified for ${silentMs} ms`);
-    }
-  }
-
-  #evidenceIsEverywhere(): void {
-    const dueMs = this.#world.nowMs - EVIDENCE_MAX_MS;
-    const isDue = this.#signed.contradicted.some(({ sinceMs }) => sinceMs < dueMs);
-    const isNamedDue = this.#signed.contradicted.some(({ sinceMs, byOne }) => byOne && sinceMs < dueMs);
-    for (const machine of this.#honest) {
-      if (machine.node?.session === null || machine.node === null) continue;
-      const named = this.#namedBy(machine);
-      if (isDue && machine.evidence.size === 0) {
-        this.witness.fail("aContradictionIsInEvidence", `${machine.name} keeps nothing`);
-      }
-      if (isNamedDue && !named.includes(this.#liar?.name ?? "")) {
-        this.witness.fail("aContradictionIsInEvidence", `${machine.name} does not name the liar`);
-      }
-      const wrong = named.find((name) => name !== this.#liar?.name);
-      if (wrong !== undefined) this.witness.fail("evidenceNamesTheLiarAlone", `${machine.name} names ${wrong}`);
-    }
-  }
-
-  /** By its files alone, as somebody reads them who knows the keys. */
-  #namedBy({ evidence, identity, name }: SimulatedMachine): readonly string[] {
-    return [...evidence.values()].flatMap((text) => {
-      try {
-        const { named } = verifyContradiction(text, [identity.trustRoot], simulatedCrypto);
-        return named.map((vkey) => vkey.name.split("/").at(-1) ?? "");
-      } catch (error) {
-        if (!(error instanceof ContradictionError)) throw error;
-        this.witness.fail("evidenceNamesTheLiarAlone", `${name} keeps what proves nothing: ${error.code}`);
-        return [];
-      }
-    });
-  }
-
-  /** Where one liar is excluded: every honest node that was not lied to about the log has it. */
-  #nothingAcknowledgedIsLost(): void {
-    if (!this.#excludesOne()) return;
-    for (const machine of this.#honest) {
-      if (machine === this.#victim) continue;
-      const held = new Set(
-        machine.database.applied.flatMap(({ decision }) =>
-          decision.writes.leaves.map(({ anchorId }) => bytesToHex(anchorId)),
-        ),
-      );
-      for (const [place, anchorId] of this.#acknowledged) {
-        if (!held.has(anchorId)) this.witness.fail("nothingAcknowledgedIsLost", `${machine.name} lacks ${place}`);
-      }
-    }
-  }
-}
-
-/** Which roots were signed over each size, by whom, as far as honest nodes were told. */
-class SignedRoots {
-  readonly #roots = new Map<string, Map<string, Set<string>>>();
-  readonly contradicted: { readonly sinceMs: number; readonly byOne: boolean }[] = [];
-
-  note(from: string, frame: PeerFrame, nowMs: number): void {
-    if (frame.type !== "cosignatures") return;
-    for (const { originFingerprint, treeSize, rootHash } of frame.items) {
-      const key = `${bytesToHex(originFingerprint)} ${treeSize}`;
-      const roots = this.#roots.get(key) ?? new Map<string, Set<string>>();
-      this.#roots.set(key, roots);
-      const root = bytesToHex(rootHash);
-      const signers = roots.get(root) ?? new Set<string>();
-      if (signers.has(from)) continue;
-      roots.set(root, signers.add(from));
-      if (roots.size < 2) continue;
-      const byOne = [...roots.values()].filter((each) => each.has(from)).length > 1;
-      this.contradicted.push({ sinceMs: nowMs, byOne });
-    }
+  #onAcknowledged(machine: SimulatedMachine, leaf: Uint8Array, anchorId: Uint8Array): void {
+    if (machine === this.#liar) return;
+    this.#trace.note("certified", machine.name, bytesToHex(anchorId).slice(0, 8));
+    this.#judge.onAcknowledged(machine, leaf, anchorId);
   }
 }
 

@@ -1,7 +1,8 @@
 import { raftIdKey } from "@event-anchoring/control-plane";
 import { newestSlot } from "@event-anchoring/store";
 import { type Fault, SPENDING } from "./faults.ts";
-import { type Scene, type Stage, SCRIPTS, setBackKnownToOne, allPairs, pairsOf } from "./scripted-faults.ts";
+import { allPairs, pairsOf } from "./machine-pairs.ts";
+import { type Scene, type Stage, SCRIPTS, setBackKnownToOne } from "./scripted-faults.ts";
 import type { DiskImages, SimulatedMachine } from "./simulated-machine.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
 import type { VolumeImage } from "./simulated-volume.ts";
@@ -174,6 +175,8 @@ export class Nemesis {
       case "copy_comes_late":
       case "membership_change_comes_late":
       case "altered_proposals":
+      case "rotten_slot":
+      case "heads_set_back":
         return SCRIPTS[fault](this.#stage, this.#leader() ?? machine);
       case "false_commit":
       case "giant_term":

@@ -69,6 +69,16 @@ export const PLANTED_BUGS = {
   lines_not_verified: "a signature is good whoever made it",
   lost_origin_stays_stopped: "an origin that was given up is refused like one that waits for a decision",
   silent_leader_followed: "a leader that takes no writes keeps its followers",
+  refusals_taken_for_answers: "a leader that refuses whatever it is sent has answered",
+  any_decision_answers: "a group that this node has not sent counts as its own, if it bears its name",
+  unreadable_entries_acknowledged: "what a leader adds to the log is not looked at before it is acknowledged",
+  stamps_not_bounded: "recorded time follows a leader wherever it goes",
+  state_head_not_checked: "a state is installed whatever its signed head says",
+  named_key_counts: "a key that has signed two roots of one size counts on",
+  fork_stops_nothing: "an origin of which two certificates exist goes on",
+  certificates_not_waited_for: "a write is acknowledged once it is decided",
+  stored_trees_not_asked: "a head that memory no longer holds is neither known nor forgotten",
+  rotten_slot_not_asked_about: "whoever cannot read its newest promises signs on without asking",
 } as const;
 
 export type PlantedBug = keyof typeof PLANTED_BUGS;

@@ -13,6 +13,12 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("lines_not_exchanged")) truth.comparison.onLines = () => {};
   if (bugs.has("lost_origin_stays_stopped")) stayStopped(session);
   if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
+  if (bugs.has("refusals_taken_for_answers")) failover.onRefused = () => failover.onDecided();
+  if (bugs.has("any_decision_answers")) believeAnyDecision(session);
+  if (bugs.has("unreadable_entries_acknowledged")) session.entryGuard.faultOf = () => null;
+  if (bugs.has("stamps_not_bounded")) overlookStamps(session);
+  if (bugs.has("named_key_counts")) truth.comparison.isNamed = () => false;
+  if (bugs.has("fork_stops_nothing")) truth.comparison.isStopped = () => false;
   if (bugs.has("covered_roots_not_compared")) compareUncoveredOnly(session);
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
   if (bugs.has("slow_clock_not_guarded")) clockGuard.behindMedianMs = () => 0;
@@ -25,6 +31,9 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("erasure_stays_in_the_log")) upkeep.compaction.sweep = () => {};
   if (bugs.has("passed_points_unsigned")) leaveUnsigned(session);
   if (bugs.has("stall_holds_back_operators")) holdBackOperators(session);
+  if (bugs.has("stored_trees_not_asked")) overlookStoredTrees(session);
+  if (bugs.has("rotten_slot_not_asked_about")) signUnasked(session);
+  if (bugs.has("certificates_not_waited_for")) waitForNothing(session);
   if (bugs.has("acknowledged_when_proposed")) {
     const whenCovered = certifier.whenCovered.bind(certifier);
     certifier.whenCovered = (origin, treeSize, covered) => {
@@ -58,6 +67,49 @@ function doubleWords(session: Session): void {
   words.onOffence = (peer, offence, detail) => {
     for (const { nodeId } of session.trustRoot().nodes.toSpliced(2)) note(nodeId, offence, detail);
     note(peer, offence, detail);
+  };
+}
+
+function believeAnyDecision({ failover, proposals }: Session): void {
+  const onDecided = proposals.onDecided.bind(proposals);
+  proposals.onDecided = (entry, decision) => {
+    const isSent = onDecided(entry, decision);
+    if (entry.groups.length > 0) failover.onDecided();
+    return isSent;
+  };
+}
+
+function overlookStamps({ entryGuard }: Session): void {
+  const faultOf = entryGuard.faultOf.bind(entryGuard);
+  entryGuard.faultOf = (entry, leader) => {
+    const fault = faultOf(entry, leader);
+    return fault?.code === "entry_from_the_future" ? null : fault;
+  };
+}
+
+/** What a peer shows of a size that only the database holds is taken for known. */
+function overlookStoredTrees({ peers: { words }, state }: Session): void {
+  const onAccused = words.onAccused.bind(words);
+  words.onAccused = (peer, refusal) => {
+    const { ownWord } = refusal;
+    const isOld =
+      ownWord?.kind === "cosignature" &&
+      ownWord.treeSize < (state.origins.get(bytesToHex(ownWord.originFingerprint))?.tree.base ?? 0);
+    if (!isOld) onAccused(peer, refusal);
+  };
+}
+
+function signUnasked({ membership, state }: Session): void {
+  membership.maySign = () => membership.isMember() && state.trustRootChain !== null;
+}
+
+/** No certificate is there yet, and it is not asked who has signed. */
+function waitForNothing({ certifier, state }: Session): void {
+  certifier.whenCovered = (origin, treeSize, covered) => {
+    const held = certifier.heldOf(origin);
+    const isThere = treeSize <= (state.origins.get(bytesToHex(origin))?.tree.size ?? 0);
+    if (held !== null && isThere) covered(held);
+    return () => {};
   };
 }
 

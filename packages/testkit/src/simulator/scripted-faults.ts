@@ -4,6 +4,8 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { isBefore } from "@event-anchoring/store";
 import { type EntryId, ConfChangeRefusedError, NotLeaderError, ProposalDroppedError, encodeMessage } from "raft-ts";
 import type { DatabaseImage } from "./database-parts.ts";
+import { pairsOf } from "./machine-pairs.ts";
+import { rotSlot, setHeadsBack } from "./promise-faults.ts";
 import type { Seeded } from "./seeded.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
@@ -45,6 +47,8 @@ export const SCRIPTS = {
   copy_comes_late: copyComesLate,
   membership_change_comes_late: membershipChangeComesLate,
   altered_proposals: alterProposals,
+  rotten_slot: rotSlot,
+  heads_set_back: setHeadsBack,
   false_commit: (stage: Stage) => lie(stage, (term) => ({ term: term + 1000, commit: 9_000_000 })),
   giant_term: (stage: Stage) => lie(stage, () => ({ term: 2 ** 53 - 2, commit: 0 })),
 } as const;
@@ -265,17 +269,4 @@ function altered<Queued extends { readonly bytes: Uint8Array }>(queued: Queued):
     return { ...command, events };
   });
   return { ...queued, bytes: encodeGroup({ ...group, commands }) };
-}
-
-export function pairsOf(
-  machine: SimulatedMachine,
-  machines: readonly SimulatedMachine[],
-): (readonly [SimulatedMachine, SimulatedMachine])[] {
-  return machines
-    .filter((each) => each !== machine)
-    .flatMap((each) => [[machine, each] as const, [each, machine] as const]);
-}
-
-export function allPairs(machines: readonly SimulatedMachine[]): (readonly [SimulatedMachine, SimulatedMachine])[] {
-  return machines.flatMap((from) => machines.filter((to) => to !== from).map((to) => [from, to] as const));
 }

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { GROWTH_NAMES } from "./cluster-plan.ts";
-import { FAULTS, type Fault, LIES } from "./faults.ts";
+import { ASKED_FOR, FAULTS, type Fault } from "./faults.ts";
 import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
 import { type CommonOptions, liveMany } from "./life-pool.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
@@ -84,7 +84,7 @@ interface Values {
 
 function commonOptions(values: Values): CommonOptions | string {
   const faults = values.faults?.split(",");
-  const known: readonly string[] = [...FAULTS, ...LIES];
+  const known: readonly string[] = [...FAULTS, ...ASKED_FOR];
   const strange = faults?.find((fault) => !known.includes(fault));
   if (strange !== undefined) return `no fault is called ${strange}; there are ${known.join(", ")}`;
   if (values.bug !== undefined && !(values.bug in PLANTED_BUGS)) return `no planted bug is called ${values.bug}`;

@@ -266,6 +266,7 @@ export class SimulatedMachine {
       rowsCommitHint: () => this.database.rowsCommitHint,
       dropRowsAfter: (index) => this.database.dropRowsAfter(index),
     });
+    const lieOf = (): Lie | null => this.#surroundings.lieOf?.(this.name) ?? null;
     return {
       crypto: wrongCrypto(bugs) ?? simulatedCrypto,
       promiseVolume: this.volume.openedBy(process),
@@ -277,7 +278,6 @@ export class SimulatedMachine {
       },
       openStorage: (onLost) => this.database.open(process, onLost),
       createNetwork: (options) => {
-        const lieOf = (): Lie | null => this.#surroundings.lieOf?.(this.name) ?? null;
         const endpoint = lyingNetwork(options, lieOf, (heard) => network.endpoint(this.name, process, heard));
         const start = endpoint.start.bind(endpoint);
         endpoint.start = async () => {
@@ -289,7 +289,7 @@ export class SimulatedMachine {
       },
       loadEngine: async () => watched,
       openStateHold: async () => snapshots.hold(this.database),
-      exportSnapshot: (point) => snapshots.export(point),
+      exportSnapshot: (point) => snapshots.export(point, (state) => lieOf()?.onExport(state) ?? state),
       installSnapshot: (options) => snapshots.install(this.database, options),
     };
   }
@@ -331,10 +331,16 @@ export class SimulatedMachine {
     const warn = (event: string, fields?: Record<string, unknown>): void => {
       if (event !== "root_sync_failed") warns(event, fields);
     };
+    const errs = tell("errs");
+    const error = (event: string, fields: Record<string, unknown> = {}): void => {
+      errs(event, fields);
+      if (event !== "peer_cut_off" || fields["offence"] !== "unreadable_entry") return;
+      this.#surroundings.witness.fail("whatALeaderAddsCanBeDecided", `${this.name}: ${String(fields["detail"])}`);
+    };
     const leaderChanges = (event: string, fields?: Record<string, unknown>): void => {
       if (event === "leader_changed" || event.startsWith("snapshot")) tell("says")(event, fields);
     };
-    return { debug: quiet, info: leaderChanges, warn, error: tell("errs") };
+    return { debug: quiet, info: leaderChanges, warn, error };
   }
 }
 

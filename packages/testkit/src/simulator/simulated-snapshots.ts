@@ -1,5 +1,5 @@
 import type { OpenExport, OpenStateHold } from "@event-anchoring/control-plane";
-import { type LedgerState, restoreLedgerState, stateHeadOf } from "@event-anchoring/ledger";
+import { type LedgerState, type RuleTable, restoreLedgerState, stateHeadOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, formatStateHead, hexToBytes, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
 import {
@@ -8,6 +8,8 @@ import {
   type SignedStatePoint,
   StoreError,
 } from "@event-anchoring/store";
+import type { ConfState } from "raft-ts";
+import { NEXT_RULES } from "../next-rules.ts";
 import type { Bugs } from "./planted-bugs.ts";
 import { simulatedCrypto } from "./simulated-crypto.ts";
 import type { AppliedRow } from "./database-parts.ts";
@@ -16,12 +18,35 @@ import type { Seeded } from "./seeded.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
 import { originRowsOf, rootIn, storedLedgerOf } from "./stored-ledger-of.ts";
 
+/** A state as it is sent: what was applied, and the signed state head. */
+export interface OfferedState {
+  readonly applied: readonly AppliedRow[];
+  readonly stateHead: string;
+}
+
+/** What follows from all that was applied. */
+export function stateOf(
+  applied: readonly AppliedRow[],
+  ruleTable: RuleTable = NEXT_RULES,
+): { readonly ledger: LedgerState; readonly stateRoot: Uint8Array } {
+  const tables = new SimulatedTables();
+  for (const { decision } of applied) tables.apply(decision);
+  const decisions = applied.map(({ decision }) => decision);
+  const ledger = restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto, ruleTable);
+  return { ledger, stateRoot: tables.stateRoot };
+}
+
+/** Null: nobody has joined or left. */
+export function membersOf(applied: readonly AppliedRow[]): ConfState | null {
+  return applied.findLast(({ confState }) => confState !== null)?.confState ?? null;
+}
+
 /** States on their way from one machine to another. */
 export class SimulatedSnapshots {
   readonly #random: Seeded;
   readonly #bugs: Bugs;
   readonly #held = new Map<string, readonly AppliedRow[]>();
-  readonly #states = new Map<string, { readonly applied: readonly AppliedRow[]; readonly stateHead: string }>();
+  readonly #states = new Map<string, OfferedState>();
 
   constructor(random: Seeded, bugs: Bugs) {
     this.#random = random;
@@ -43,13 +68,17 @@ export class SimulatedSnapshots {
     };
   }
 
-  async export({ databaseSnapshot, stateHead }: SignedStatePoint): Promise<OpenExport> {
-    const applied = this.#held.get(databaseSnapshot) ?? [];
-    const last = applied.at(-1)?.decision;
+  /** @param offered what the machine makes of the state before it leaves */
+  async export(
+    { databaseSnapshot, stateHead }: SignedStatePoint,
+    offered: (state: OfferedState) => OfferedState,
+  ): Promise<OpenExport> {
+    const state = offered({ applied: this.#held.get(databaseSnapshot) ?? [], stateHead });
+    const last = state.applied.at(-1)?.decision;
     if (last === undefined) throw new StoreError("unavailable", "there is no state yet");
     const key = this.#name();
     const snapshotId = hexToBytes(key);
-    this.#states.set(key, { applied, stateHead });
+    this.#states.set(key, state);
     const chunk = snapshotId;
     const chunkHash = nodeCrypto.sha256(chunk);
     const { index: raftIndex, term: raftTerm, effect } = last;
@@ -87,9 +116,10 @@ export class SimulatedSnapshots {
     if (state === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
     const { applied, stateHead } = state;
     const decisions = applied.map(({ decision }) => decision);
-    const ledger = restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto, ruleTable);
+    const { ledger, stateRoot } = stateOf(applied, ruleTable);
     await checks.trustRoots(ledger.trustRootChain);
-    if (!this.#bugs.has("snapshot_below_promise")) assertSigned(applied, ledger, stateHead, signers);
+    const isUnchecked = this.#bugs.has("snapshot_below_promise") || this.#bugs.has("state_head_not_checked");
+    if (!isUnchecked) assertSigned({ applied, stateHead }, ledger, stateRoot, signers);
     for (const { originFingerprint, leaves } of originRowsOf(decisions).values()) {
       const rootAt = async (treeSize: number): Promise<Uint8Array> => {
         const root = rootIn(decisions, originFingerprint, treeSize);
@@ -116,19 +146,16 @@ export class SimulatedSnapshots {
 
 /** As the real installation holds a snapshot against its state head, with the same verifier. */
 function assertSigned(
-  applied: readonly AppliedRow[],
+  { applied, stateHead: note }: OfferedState,
   ledger: LedgerState,
-  note: string,
+  stateRoot: Uint8Array,
   signers: InstallSnapshotOptions["signers"],
 ): void {
   const newest = ledger.trustRootChain?.newest;
   if (newest === undefined) throw new StoreError("snapshot_refused", "there is no trust root in it");
   const signersMin = signers === "alone" ? 1 : honestSigners(newest.trustRoot.quorum);
   const { head } = verifyStateHead(note, newest, simulatedCrypto, signersMin);
-  const tables = new SimulatedTables();
-  for (const { decision } of applied) tables.apply(decision);
-  const members = applied.findLast(({ confState }) => confState !== null)?.confState ?? head.members;
-  const own = stateHeadOf(ledger, { members, stateRoot: tables.stateRoot });
+  const own = stateHeadOf(ledger, { members: membersOf(applied) ?? head.members, stateRoot });
   if (own === null || formatStateHead(own) !== formatStateHead(head)) {
     throw new StoreError("snapshot_refused", "it differs from the state head that was signed");
   }

@@ -6,6 +6,7 @@ import {
   type Promises,
   type SlotIo,
 } from "@event-anchoring/control-plane";
+import { newestSlot, slotOffsetOf } from "@event-anchoring/store";
 import type { Bugs } from "./planted-bugs.ts";
 import type { Seeded } from "./seeded.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -63,6 +64,19 @@ export class SimulatedVolume {
     this.#durable = durable;
     this.#underWay = null;
     this.#unsynced = [];
+  }
+
+  /** A bit turns in the newest slot: what is left is what the one before it says. @returns false: there is no other */
+  rotNewest(): boolean {
+    const newest = newestSlot(this.#bytes);
+    if (newest.state !== "good") return false;
+    const at = slotOffsetOf(newest.position.slotClass, newest.position.slot) + 40;
+    const rotten = this.#bytes.map((byte, offset) => (offset === at ? byte ^ 1 : byte));
+    const older = newestSlot(rotten);
+    if (older.state !== "good") return false;
+    this.#bytes = rotten;
+    this.#durable = older.promises;
+    return true;
   }
 
   /** Power is lost: a write that is under way leaves a part of itself. */

@@ -1,15 +1,22 @@
-import type { PeerFrame } from "@event-anchoring/control-contract";
-import type { Signer } from "@event-anchoring/node-crypto";
-import type { TrustRoot } from "@event-anchoring/protocol";
+import type { Hello, HelloVerdict, PeerFrame } from "@event-anchoring/control-contract";
+import type { NodeIdentity } from "@event-anchoring/control-plane";
+import type { Command } from "@event-anchoring/ledger";
+import type { OfferedState } from "../simulated-snapshots.ts";
 
 /** What a liar is: one member, with its own keys, whose node runs the true program behind its lies. */
-export interface LiarSelf {
-  readonly nodeId: string;
-  readonly cosigner: Signer;
-  readonly trustRoot: TrustRoot;
+export interface LiarSelf extends Pick<NodeIdentity, "nodeId" | "raftId" | "clusterId" | "cosigner" | "trustRoot"> {
+  readonly authSigner: NodeIdentity["authSigner"];
   /** The other members. */
   readonly others: readonly string[];
+  readonly raftIdOf: (nodeId: string) => bigint;
+  /** Hands a command to its own node, as its clients do. */
+  readonly submit: (command: Command) => void;
+  /** Breaks off its connections with one of the others, so that hellos are exchanged again. */
+  readonly reconnect: () => void;
 }
+
+/** What it signs with. */
+export type SigningSelf = Pick<LiarSelf, "cosigner" | "trustRoot">;
 
 export interface Said {
   readonly to: string;
@@ -32,10 +39,22 @@ export interface Lie {
   /** In place of a frame that leaves; the frame itself if this is no occasion for a lie. */
   onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[];
   onArriving(from: string, frame: PeerFrame): Heard;
+  /** In place of what it says of itself. */
+  onHello(hello: Hello): Hello;
+  /** In place of what it says of a peer. */
+  onJudging(peer: Hello, verdict: HelloVerdict): HelloVerdict;
+  /** In place of the state that a peer asks it for. */
+  onExport(state: OfferedState): OfferedState;
+  /** Its own program does not hear that peers refuse it: it would stop by what they show. */
+  readonly isDeaf: boolean;
+  /** Ten times a second. */
+  onTick(): void;
 }
 
 /** Says nothing but the truth. */
 export class NoLie implements Lie {
+  readonly isDeaf: boolean = false;
+
   onLeaving(_to: string, frame: PeerFrame): readonly PeerFrame[] {
     return [frame];
   }
@@ -43,6 +62,20 @@ export class NoLie implements Lie {
   onArriving(_from: string, frame: PeerFrame): Heard {
     return { frame, says: [] };
   }
+
+  onHello(hello: Hello): Hello {
+    return hello;
+  }
+
+  onJudging(_peer: Hello, verdict: HelloVerdict): HelloVerdict {
+    return verdict;
+  }
+
+  onExport(state: OfferedState): OfferedState {
+    return state;
+  }
+
+  onTick(): void {}
 }
 
 /** Does not want to know what is held against it: a true program that heard it would stop itself. */
@@ -64,6 +97,10 @@ export class Lies implements Lie {
     this.#lies = lies;
   }
 
+  get isDeaf(): boolean {
+    return this.#lies.some(({ isDeaf }) => isDeaf);
+  }
+
   onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
     return this.#lies.reduce<readonly PeerFrame[]>(
       (frames, lie) => frames.flatMap((each) => lie.onLeaving(to, each)),
@@ -81,5 +118,21 @@ export class Lies implements Lie {
       says.push(...heard.says);
     }
     return { frame: passed, says };
+  }
+
+  onHello(hello: Hello): Hello {
+    return this.#lies.reduce((said, lie) => lie.onHello(said), hello);
+  }
+
+  onJudging(peer: Hello, verdict: HelloVerdict): HelloVerdict {
+    return this.#lies.reduce((said, lie) => lie.onJudging(peer, said), verdict);
+  }
+
+  onExport(state: OfferedState): OfferedState {
+    return this.#lies.reduce((offered, lie) => lie.onExport(offered), state);
+  }
+
+  onTick(): void {
+    for (const lie of this.#lies) lie.onTick();
   }
 }

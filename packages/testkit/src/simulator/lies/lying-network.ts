@@ -19,6 +19,17 @@ export function lyingNetwork(
       for (const said of heard.says) say(said.to, lane, said.frame);
       if (heard.frame !== null) options.onFrame(from, lane, heard.frame);
     },
+    hello: () => {
+      const hello = options.hello();
+      return hello === null ? null : (lieOf()?.onHello(hello) ?? hello);
+    },
+    judgeHello: (peer) => {
+      const verdict = options.judgeHello(peer);
+      return lieOf()?.onJudging(peer, verdict) ?? verdict;
+    },
+    onHelloRefused: (peer, refusal) => {
+      if (lieOf()?.isDeaf !== true) options.onHelloRefused(peer, refusal);
+    },
   });
   const say = network.send.bind(network);
   network.send = (to, lane, frame) => {

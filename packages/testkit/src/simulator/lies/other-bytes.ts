@@ -1,25 +1,28 @@
 import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contract";
-import { decodeEntry, encodeEntry, encodeGroup } from "@event-anchoring/ledger";
+import { type ProposalGroup, decodeEntry, encodeEntry, encodeGroup } from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type TrustRoot, checkpointOrigin, cosignatureMessage, formatCheckpoint } from "@event-anchoring/protocol";
 import { decodeMessage, encodeMessage } from "raft-ts";
 import { NEXT_RULES } from "../../next-rules.ts";
-import { type Heard, type LiarSelf, NoLie } from "./lie.ts";
+import { type Heard, NoLie, type SigningSelf } from "./lie.ts";
 
 /**
  * A leader that gives one follower other bytes under the same index and term, signs the root that follows from them as
  * well as its own, and keeps what would give it away to itself.
  */
 export class OtherBytes extends NoLie {
-  readonly #self: LiarSelf;
+  readonly #self: SigningSelf;
   readonly #victim: string;
+  readonly #sparedNode: bigint | null;
   /** By index and term: the victim is lied to in the same way each time. */
   readonly #forged = new Map<string, Uint8Array>();
 
-  constructor(self: LiarSelf, victim: string) {
+  /** @param sparedNode raft id of whose writes the victim is shown, and no others; null: it gets other bytes for all */
+  constructor(self: SigningSelf, victim: string, sparedNode: bigint | null = null) {
     super();
     this.#self = self;
     this.#victim = victim;
+    this.#sparedNode = sparedNode;
   }
 
   override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
@@ -44,7 +47,7 @@ export class OtherBytes extends NoLie {
     const entries = message.entries.map((entry) => {
       if (entry.type !== "normal" || entry.payload === undefined || entry.payload.length === 0) return entry;
       const key = `${entry.index}:${entry.term}`;
-      const payload = this.#forged.get(key) ?? withOtherEvents(entry.payload);
+      const payload = this.#forged.get(key) ?? withOtherEvents(entry.payload, this.#sparedNode);
       this.#forged.set(key, payload);
       return { ...entry, payload };
     });
@@ -52,10 +55,16 @@ export class OtherBytes extends NoLie {
   }
 }
 
-/** The same entry, but for its clients' events, and without certificates, which would speak of the true ones. */
-export function withOtherEvents(payload: Uint8Array): Uint8Array {
+/**
+ * The same entry, but for its clients' events, and without certificates, which would speak of the true ones.
+ * @param sparedNode raft id of whose events stay as they are, while all others' are left out
+ */
+export function withOtherEvents(payload: Uint8Array, sparedNode: bigint | null = null): Uint8Array {
   const entry = decodeEntry(payload, NEXT_RULES);
-  const groups = entry.groups.map((group) => {
+  const isShown = ({ id, commands }: ProposalGroup): boolean =>
+    sparedNode === null || id.node === sparedNode || commands.every(({ kind }) => kind !== "record_events");
+  const groups = entry.groups.filter(isShown).map((group) => {
+    if (group.id.node === sparedNode) return encodeGroup(group);
     const commands = group.commands.map((command) => {
       if (command.kind !== "record_events") return command;
       const events = command.events.map((event) => ({

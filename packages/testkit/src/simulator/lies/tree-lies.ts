@@ -1,12 +1,12 @@
 import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contract";
-import { type Heard, type LiarSelf, NoLie, type Said, Shameless } from "./lie.ts";
+import { type Heard, type LiarSelf, NoLie, type Said, Shameless, type SigningSelf } from "./lie.ts";
 import { cosignedBy } from "./other-bytes.ts";
 
 /** Signs another tree than its own, for everybody alike: a broken node would do the same. */
 export class AnotherTree extends Shameless {
-  readonly #self: LiarSelf;
+  readonly #self: SigningSelf;
 
-  constructor(self: LiarSelf) {
+  constructor(self: SigningSelf) {
     super();
     this.#self = self;
   }
@@ -19,10 +19,10 @@ export class AnotherTree extends Shameless {
 
 /** Signs its own tree for all but one peer, and another for that one. */
 export class TwoTrees extends Shameless {
-  readonly #self: LiarSelf;
+  readonly #self: SigningSelf;
   readonly #victim: string;
 
-  constructor(self: LiarSelf, victim: string) {
+  constructor(self: SigningSelf, victim: string) {
     super();
     this.#self = self;
     this.#victim = victim;
@@ -36,11 +36,11 @@ export class TwoTrees extends Shameless {
 
 /** The same, but the other root comes when the size is certified already and nobody waits for a signature. */
 export class LateSecondTree extends Shameless {
-  readonly #self: LiarSelf;
+  readonly #self: SigningSelf;
   readonly #victim: string;
   #before: readonly PeerCosignature[] = [];
 
-  constructor(self: LiarSelf, victim: string) {
+  constructor(self: SigningSelf, victim: string) {
     super();
     this.#self = self;
     this.#victim = victim;
@@ -64,13 +64,6 @@ export class OtherEffects extends NoLie {
   }
 }
 
-/** Leads on, and proposes nothing of what others send it. */
-export class SilentLeader extends NoLie {
-  override onArriving(_from: string, frame: PeerFrame): Heard {
-    return { frame: frame.type === "proposals" ? null : frame, says: [] };
-  }
-}
-
 /** Brings lines that other nodes' keys have not made, whenever somebody says anything about a tree. */
 export class ForgedLines extends NoLie {
   readonly #self: LiarSelf;
@@ -88,6 +81,6 @@ export class ForgedLines extends NoLie {
   }
 }
 
-function forgedRoot({ cosigner, trustRoot }: LiarSelf, item: PeerCosignature): PeerCosignature {
+function forgedRoot({ cosigner, trustRoot }: SigningSelf, item: PeerCosignature): PeerCosignature {
   return cosignedBy(cosigner, trustRoot, { ...item, rootHash: item.rootHash.map((byte) => byte ^ 1) });
 }
