@@ -5,6 +5,7 @@ import {
   InvalidInput,
   TransportFailure,
   UnexpectedAnswer,
+  VerificationError,
   delayBeforeRetry,
   isPassing,
 } from "@event-anchoring/sdk";
@@ -32,8 +33,7 @@ export class Answer {
     try {
       return reader(this.body, "the body");
     } catch (error) {
-      if (!(error instanceof UnexpectedAnswer)) throw error;
-      throw new CliError(EXIT.unavailable, error.code, `${this.apiUrl}: ${error.message}`);
+      throw error instanceof UnexpectedAnswer ? malformed(this.apiUrl, error) : error;
     }
   }
 
@@ -41,6 +41,10 @@ export class Answer {
   with(members: Fields): Answer {
     return new Answer(this.status, this.apiUrl, { ...this.body, ...members });
   }
+}
+
+function malformed(apiUrl: string | null, { code, message }: UnexpectedAnswer): CliError {
+  return new CliError(EXIT.unavailable, code, `${apiUrl ?? ""}: ${message}`);
 }
 
 /** An empty body has no members. */
@@ -53,8 +57,6 @@ export interface Question {
   readonly path: string;
   readonly query?: RawRequest["query"];
   readonly body?: JsonBody;
-  /** Default: JSON. */
-  readonly accept?: string;
   /** How long one node has; for questions that take a server longer than others. */
   readonly tryTimeoutMs?: number;
 }
@@ -91,19 +93,15 @@ export class Service {
 
   /** Any lasting answer. @throws CliError `unavailable` with the newest reason when no node has answered in time */
   async ask(question: Question): Promise<Answer> {
-    return answerOf(await this.#request(question, (status) => !isPassing(status)));
+    const { tryTimeoutMs: timeoutMs, ...request } = question;
+    const isAnswer = (status: number): boolean => !isPassing(status);
+    const asked = { ...request, isWrite: false, isRepeatable: true, isAnswer };
+    return answerOf(await this.call((client) => client.request(asked, { timeoutMs })));
   }
 
   /** What a reader makes of the answer. @throws CliError `unavailable`; `refused` for any status but 200 */
   async read<Value>(question: Question, reader: Reader<Value>): Promise<Value> {
     return expectStatus(await this.ask(question), 200).read(reader);
-  }
-
-  /** For answers that are no JSON. @throws CliError `unavailable`; `refused` for any status but 200 */
-  async askBytes(path: string): Promise<Uint8Array> {
-    const raw = await this.#request({ path, accept: "*/*" }, (status) => !isPassing(status));
-    if (raw.status !== 200) expectStatus(answerOf(raw), 200);
-    return raw.body;
   }
 
   /** One try at the first node; any status is an answer. @throws CliError `unavailable` when there is none */
@@ -116,13 +114,14 @@ export class Service {
     }
   }
 
-  async #request(
-    { tryTimeoutMs: timeoutMs, ...request }: Question,
-    isAnswer: (status: number) => boolean,
-  ): Promise<RawAnswer> {
+  /** A call of the SDK's client. @throws CliError `unavailable`, `refused`, `answer_malformed`; `invalid` */
+  async call<Value>(use: (client: Client) => Promise<Value>): Promise<Value> {
     try {
-      return await this.client.request({ ...request, isWrite: false, isRepeatable: true, isAnswer }, { timeoutMs });
+      return await use(this.client);
     } catch (error) {
+      if (error instanceof VerificationError) throw new CliError(EXIT.invalid, error.code, error.message);
+      if (error instanceof UnexpectedAnswer) throw malformed(error.endpoint, error);
+      if (error instanceof ApiProblem && !isPassing(error.status)) throw refusedBy(error);
       throw error instanceof AnchoringError ? unavailable(error) : error;
     }
   }

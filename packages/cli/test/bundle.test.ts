@@ -246,6 +246,9 @@ describe("anchorctl bundle", () => {
   test.each([
     ["an altered leaf", "tile/entries/", flipped],
     ["an altered hash", "tile/0/", flipped],
+    ["a tile without its last hash", "tile/0/", (bytes: Uint8Array) => bytes.slice(0, -32)],
+    ["an empty tile", "tile/0/", () => new Uint8Array(0)],
+    ["a tile of entries with half a leaf", "tile/entries/", (bytes: Uint8Array) => bytes.slice(0, -1)],
     [
       "an altered checkpoint",
       "checkpoint",

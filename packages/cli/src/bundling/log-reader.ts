@@ -5,20 +5,18 @@ import {
   DecodeError,
   NoteError,
   TILE_WIDTH,
+  concatBytes,
   decodeLeaf,
-  entriesPath,
   parseCheckpoint,
   parseNote,
   subtreeHashInTile,
   tileOf,
-  tilePath,
   tileWidthAt,
 } from "@event-anchoring/protocol";
 import type { HashAt, Subtree } from "@event-anchoring/protocol";
+import type { Client } from "@event-anchoring/sdk";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { Service } from "../service.ts";
-
-const LENGTH_BYTES = 2;
 
 /** Nothing that is read here is believed: the bundle that comes of it is verified as a whole. */
 export class LogReader {
@@ -41,8 +39,7 @@ export class LogReader {
   /** Null for an origin that has nothing certified yet. @throws CliError */
   static async open(service: Service, originFingerprint: string): Promise<LogReader | null> {
     try {
-      const bytes = await service.askBytes(`/v1/origins/${originFingerprint}/checkpoint`);
-      const checkpoint = Buffer.from(bytes).toString("utf8");
+      const checkpoint = await service.call((client) => client.getCheckpoint(originFingerprint));
       const { treeSize } = parseCheckpoint(parseNote(checkpoint).text);
       return new LogReader(service, originFingerprint, checkpoint, treeSize);
     } catch (error) {
@@ -97,47 +94,35 @@ export class LogReader {
   async #tileOf(level: number, index: number): Promise<void> {
     const key = `${level}/${index}`;
     if (this.#tiles.has(key)) return;
-    const width = tileWidthAt(level, index, this.treeSize);
-    this.#tiles.set(key, await this.#fetch((asked) => tilePath(level, index, asked), width));
+    const hashes = await this.#fetch(tileWidthAt(level, index, this.treeSize), (client, width) =>
+      client.getTile(this.originFingerprint, { level, index, width }),
+    );
+    this.#tiles.set(key, concatBytes(...hashes));
   }
 
   async #entriesOf(index: number): Promise<readonly Uint8Array[]> {
     const known = this.#entries.get(index);
     if (known !== undefined) return known;
-    const bytes = await this.#fetch((asked) => entriesPath(index, asked), tileWidthAt(0, index, this.treeSize));
-    const entries = entriesIn(bytes);
+    const entries = await this.#fetch(tileWidthAt(0, index, this.treeSize), (client, width) =>
+      client.getEntries(this.originFingerprint, { index, width }),
+    );
     this.#entries.set(index, entries);
     return entries;
   }
 
   /** A partial tile may be gone once it is full: the full one begins with it. */
-  async #fetch(pathOf: (width: number) => string, width: number): Promise<Uint8Array> {
-    const base = `/v1/origins/${this.originFingerprint}/`;
+  async #fetch<Value>(width: number, ask: (client: Client, width: number) => Promise<Value>): Promise<Value> {
     try {
-      return await this.#service.askBytes(base + pathOf(width));
+      return await this.#service.call((client) => ask(client, width));
     } catch (error) {
       if (!(error instanceof CliError) || error.exitCode !== EXIT.refused || width === TILE_WIDTH) throw error;
-      return this.#service.askBytes(base + pathOf(TILE_WIDTH));
+      return this.#service.call((client) => ask(client, TILE_WIDTH));
     }
   }
 }
 
 function malformed(what: string, cause: unknown): CliError {
   return new CliError(EXIT.unavailable, "answer_malformed", `the service sent no proper ${what}`, cause);
-}
-
-/** Each leaf after its length as u16. */
-function entriesIn(bytes: Uint8Array): readonly Uint8Array[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const entries: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length;) {
-    if (at + LENGTH_BYTES > bytes.length) throw malformed("tile of entries", null);
-    const end = at + LENGTH_BYTES + view.getUint16(at);
-    if (end > bytes.length) throw malformed("tile of entries", null);
-    entries.push(bytes.slice(at + LENGTH_BYTES, end));
-    at = end;
-  }
-  return entries;
 }
 
 export function sequenceOf(leaf: Uint8Array): number {
