@@ -68,6 +68,9 @@ export async function collectBundle(options: CollectOptions, service: Service, p
   for (const id of ids) await addSingle(service, parts, id);
   const stated = await statedAt(service, anchorId, first, wanted.after, parts);
   const { asOf } = stated.read(readPosition);
+  // One after the other: what fails leaves no question open that would be asked again and again.
+  const originParts: OriginPart[] = [];
+  for (const part of parts) originParts.push(await originPartOf(part));
   // Last, so that no version is missing that a leaf names.
   const { versions } = await fetchTrustRoots(service, held);
   return assembleBundle(
@@ -75,7 +78,7 @@ export async function collectBundle(options: CollectOptions, service: Service, p
       subject: toAnchorId(hexToBytes(anchorId, 32)),
       asOf,
       trustRoots: versions.map(({ note }) => note),
-      origins: await Promise.all(parts.map(originPartOf)),
+      origins: originParts,
       // It came out of JSON.parse.
       stated: stated.body as BundleJson,
     },
