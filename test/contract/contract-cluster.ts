@@ -45,6 +45,8 @@ export interface AnyBody {
 /** Names of keys that tests use: what they may do. */
 export interface TestKeys {
   readonly all: string;
+  /** May do what `all` may, as another API client. */
+  readonly another: string;
   readonly readOnly: string;
   readonly writeOnly: string;
   /** Two requests each second. */
@@ -84,6 +86,7 @@ export class ContractCluster {
     };
     const keys = {
       all: await make("all", ["read", "write", "revoke", "admin"]),
+      another: await make("another", ["read", "write", "revoke", "admin"]),
       readOnly: await make("reader", ["read"]),
       writeOnly: await make("writer", ["write"]),
       slow: await make("slow", ["read"], 2),

@@ -247,6 +247,21 @@ describe("every operation, as it is meant", () => {
     expect(byWriter.code).toBe("scope_missing");
   });
 
+  test("what an API client may not end or erase: what another has recorded", async () => {
+    const key = cluster.keys.another;
+    const event = writings.event(made.grantee, made.grant, { clientEventId: "another's" });
+    const recorded = idOf(await cluster.expect(201, "createEventAnchor", { body: event }));
+    const asked = [
+      ["revokeClaimAnchor", made.claim],
+      ["revokeGrantAnchor", made.grant],
+      ["eraseClientEventId", recorded],
+    ] as const;
+    for (const [operation, anchorId] of asked) {
+      const refused = await cluster.expect(403, operation, { key, path: { anchor_id: anchorId } });
+      expect([operation, refused.code]).toEqual([operation, "not_own_record"]);
+    }
+  });
+
   test("what the ledger refuses to record as a grant or an event", async () => {
     const { claim, grantee, grant, event, revoked } = made;
     const absent = "ab".repeat(32);
