@@ -44,12 +44,12 @@ afterAll(async () => {
   rmSync(releaseFolder, { recursive: true, force: true });
 }, STEP_TIMEOUT_MS);
 
-/** Whoever else leads is started anew: it hands over. */
+/** Whoever else leads is killed, until an election falls out so: a handover would always go to the same node. */
 async function untilItLeads(): Promise<void> {
   for (;;) {
     const { id } = await setup.leader();
     if (id === liar) return;
-    await setup.cluster.node(id).stopProcesses();
+    await setup.cluster.node(id).killProcesses();
     setup.cluster.node(id).startProcesses();
     await setup.cluster.ready();
   }
