@@ -193,7 +193,7 @@ export const asOfQueryField = z
   .meta({ pattern: `${DIGITS.source}|${RFC_3339.source}`, description: `${AS_OF} Digits are a sequence.` });
 
 /** A safe integer written as digits only, without leading zeros; null for anything else. */
-export function parseDigits(text: string): number | null {
+function parseDigits(text: string): number | null {
   if (!DIGITS.test(text)) return null;
   const value = Number(text);
   return value <= LIMITS.integerMax ? value : null;

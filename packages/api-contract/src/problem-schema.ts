@@ -42,7 +42,7 @@ export const problemSchema = z
   .meta({ id: "Problem", description: "RFC 9457." });
 
 /** 404: with the newest record, if there is one, and how it has ended. */
-export const noActiveProblemSchema = problemSchema
+const noActiveProblemSchema = problemSchema
   .extend({
     anchor_id: hex32.optional().describe("The newest record, whatever its state; absent if there never was one."),
     state: recordState.optional().describe("Of that record."),
@@ -50,7 +50,7 @@ export const noActiveProblemSchema = problemSchema
   .meta({ id: "NoActiveProblem", description: "RFC 9457, with the newest record." });
 
 /** 410: the event is still there; its id is not. */
-export const erasedProblemSchema = problemSchema
+const erasedProblemSchema = problemSchema
   .extend({ anchor_id: hex32.describe("The event whose client_event_id was erased.") })
   .meta({ id: "ErasedProblem", description: "RFC 9457, with the event." });
 

@@ -58,7 +58,7 @@ export const COMMON_PROBLEMS: readonly ProblemCode[] = [
 ];
 
 const AUTH_PROBLEMS: readonly ProblemCode[] = ["api_key_invalid", "scope_missing", "rate_limited"];
-export const BODY_PROBLEMS: readonly ProblemCode[] = ["media_type_unsupported", "body_too_large", "json_invalid"];
+const BODY_PROBLEMS: readonly ProblemCode[] = ["media_type_unsupported", "body_too_large", "json_invalid"];
 export const NODE_PROBLEMS: readonly ProblemCode[] = [
   "deadline_exceeded",
   "overloaded",

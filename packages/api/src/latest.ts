@@ -21,7 +21,7 @@ import { problemError } from "./problem-error.ts";
 import type { ProblemError } from "./problem-error.ts";
 
 /** Who has co-signed. The lines were verified by the control plane when it took the certificate; here they are read. */
-export function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
+function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
   const judge = chain.versions.find(({ trustRoot }) => trustRoot.version === certificate.trustRootVersion);
   if (judge === undefined) throw new Error(`no trust root ${certificate.trustRootVersion}`);
   const policy = quorumPolicyOf(judge.trustRoot);

@@ -191,7 +191,7 @@ async function beginWithin(
  * Anchors with receipts against the newest certificates, in one linearizable read.
  * @returns by the hex of their ids; what does not exist is not in it
  */
-export async function readProvedAnchors(
+async function readProvedAnchors(
   ids: readonly AnchorId[],
   request: HandlerRequest,
   dependencies: HandlerDependencies,

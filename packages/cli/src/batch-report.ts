@@ -5,7 +5,7 @@ import { CliError, EXIT } from "./cli-error.ts";
 import { isRecord } from "./nearest-cluster.ts";
 import { asCliError, readText } from "./read-input.ts";
 
-export const REPORT_FORMAT = "anchorctl/report/v1";
+const REPORT_FORMAT = "anchorctl/report/v1";
 const REPORT_BYTES_MAX = 512 * 1024 * 1024;
 
 /** `anchored` is for good; everything else is tried again by the next run. */

@@ -60,7 +60,7 @@ function expectationOf({ prepared }: Draft): ReceiptExpectation {
 }
 
 /** @throws CliError `refused`, `outcome_unknown`, or `invalid` for a receipt that does not verify */
-export async function submitDraft(draft: Draft, service: Service, trust: TrustOptions): Promise<Submitted> {
+async function submitDraft(draft: Draft, service: Service, trust: TrustOptions): Promise<Submitted> {
   const { path, body } = requestOf(draft);
   const doubt = `It may or may not be recorded. Ask again: ${AGAIN[draft.kind]}.`;
   const answer = await writeOnce(service, path, body, doubt);

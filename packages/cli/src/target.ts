@@ -26,7 +26,7 @@ export interface TargetOptions {
   readonly workingDir: string;
 }
 
-export const API_KEY_VARIABLE = "ANCHORCTL_API_KEY";
+const API_KEY_VARIABLE = "ANCHORCTL_API_KEY";
 
 const HEX_32 = /^[0-9a-f]{64}$/iu;
 

@@ -6,7 +6,7 @@ import type { Sha256 } from "@event-anchoring/protocol";
  * `ank_` ‖ 43 base62 characters of the 256-bit secret ‖ 6 base62 characters of its CRC-32. The prefix lets scanners of
  * leaked secrets recognise a key, the checksum lets them (and us) drop typing errors without a look-up.
  */
-export const API_KEY_PREFIX = "ank_";
+const API_KEY_PREFIX = "ank_";
 export const API_KEY_SECRET_BYTES = 32;
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

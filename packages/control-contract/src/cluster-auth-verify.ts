@@ -9,7 +9,7 @@ import type { CertificateIdentity } from "./identity.ts";
  * Why a header was refused, in the order of the checks. The caller is told less than the log: see AuthRefusal.
  * `not_allowed` is the last check, and the transport's: the caller is who it says, and may not make this call.
  */
-export const AUTH_REFUSAL_CODES = [
+const AUTH_REFUSAL_CODES = [
   "malformed",
   "wrong_identity",
   "unknown_node",
@@ -35,9 +35,9 @@ export interface AuthRefusal {
 export type AuthVerdict = { readonly ok: true; readonly header: AuthHeader } | AuthRefusal;
 
 /** ± this much an operator's clock may differ. */
-export const OPERATOR_CLOCK_SKEW_MS_MAX = 30_000;
+const OPERATOR_CLOCK_SKEW_MS_MAX = 30_000;
 /** How long an operator's nonce is remembered: a time 30 s ahead stays good for 60 s. */
-export const OPERATOR_NONCE_MEMORY_MS = 60_000;
+const OPERATOR_NONCE_MEMORY_MS = 60_000;
 const NONCES_MAX = 10_000;
 
 /**

@@ -27,7 +27,7 @@ export const CLUSTER_AUTH_HEADER = "cluster-auth";
 export const EXPORTER_LABEL = "EXPORTER-Channel-Binding";
 export const EXPORTER_BYTES = 32;
 /** Longest header value: all fields at their longest are below 600 characters. */
-export const AUTH_HEADER_CHARACTERS_MAX = 1024;
+const AUTH_HEADER_CHARACTERS_MAX = 1024;
 /** Sequence of the signed first frame each way; unary calls on a connection count from 1. */
 export const FIRST_FRAME_SEQUENCE = 0;
 

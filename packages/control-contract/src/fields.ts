@@ -10,7 +10,7 @@ import {
 import type { ByteReader, ByteWriter } from "@event-anchoring/protocol";
 
 /** Longest `detail` that is sent. A longer one is cut: it is for people, and must not make a frame unsendable. */
-export const DETAIL_CHARACTERS_MAX = 1000;
+const DETAIL_CHARACTERS_MAX = 1000;
 
 export function writeNodeId(writer: ByteWriter, nodeId: string): void {
   if (!isNodeId(nodeId)) throw new RangeError(`not a node id: ${nodeId}`);

@@ -69,7 +69,7 @@ export interface Hello {
  * - `not_ready`: the answering node is loading. Nothing is wrong with the hello; dial again.
  * - `cut_off`: you have sent what no node sends that keeps its promises, and are not listened to for a while.
  */
-export const HELLO_REFUSAL_CODES = [
+const HELLO_REFUSAL_CODES = [
   "amnesia",
   "stale_incarnation",
   "retired",

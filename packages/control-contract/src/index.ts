@@ -10,9 +10,8 @@ export {
 } from "./membership.ts";
 export type { Member, Membership, TrustRootReadiness } from "./membership.ts";
 export { SettingsError, readSettings, settingsOf } from "./settings.ts";
-export type { Setting, SettingsShape, SettingsSource } from "./settings.ts";
-export { nodeStatusSchema } from "./node-status.ts";
-export type { NodeStatus, ServingState } from "./node-status.ts";
+export type { Setting, SettingsShape } from "./settings.ts";
+export type { NodeStatus } from "./node-status.ts";
 export {
   LOCAL_FRAME_BYTES_MAX,
   LOCAL_WINDOW,
@@ -46,20 +45,17 @@ export type { CallContext, TraceContext } from "./call-context.ts";
 export {
   HELLO_ANSWER_FRAME_BYTES_MAX,
   HELLO_FRAME_BYTES_MAX,
-  HELLO_REFUSAL_CODES,
   decodeHello,
   decodeHelloAnswer,
   encodeHello,
   encodeHelloAnswer,
 } from "./hello.ts";
-export type { Hello, HelloAnswer, HelloRefusal, HelloRefusalCode, HelloVerdict, SignedSize } from "./hello.ts";
+export type { Hello, HelloAnswer, HelloRefusal, HelloRefusalCode, HelloVerdict } from "./hello.ts";
 export {
-  AUTH_HEADER_CHARACTERS_MAX,
   CLUSTER_AUTH_HEADER,
   EXPORTER_BYTES,
   EXPORTER_LABEL,
   FIRST_FRAME_SEQUENCE,
-  authSignedBytes,
   decodeSignedFrame,
   encodeSignedFrame,
   formatAuthHeader,
@@ -68,30 +64,18 @@ export {
   signOperatorRequest,
   signResponse,
 } from "./cluster-auth.ts";
-export type { AuthClaims, AuthContext, AuthHeader, AuthKind, AuthSign } from "./cluster-auth.ts";
+export type { AuthClaims, AuthContext } from "./cluster-auth.ts";
 export {
-  AUTH_REFUSAL_CODES,
   IncarnationMemory,
   NonceMemory,
-  OPERATOR_CLOCK_SKEW_MS_MAX,
-  OPERATOR_NONCE_MEMORY_MS,
   verifyNodeRequest,
   verifyOperatorRequest,
   verifyResponse,
 } from "./cluster-auth-verify.ts";
-export type {
-  AuthRefusal,
-  AuthRefusalCode,
-  AuthVerdict,
-  NodeVerifier,
-  OperatorVerifier,
-  RequestExpectation,
-  ResponseExpectation,
-} from "./cluster-auth-verify.ts";
+export type { AuthRefusalCode, AuthVerdict, RequestExpectation } from "./cluster-auth-verify.ts";
 export { formatIdentity, parseIdentity } from "./identity.ts";
 export type { CertificateIdentity, CertificateRole } from "./identity.ts";
 export {
-  API_KEY_LABEL_CHARACTERS_MAX,
   LISTED_API_KEYS_MAX,
   apiKeyListOf,
   apiKeyListStatus,
@@ -111,10 +95,8 @@ export type {
   ListedApiKey,
   OperatorCall,
   OperatorResult,
-  RevokeApiKey,
-  RotateApiKey,
 } from "./operator-calls.ts";
-export { API_KEY_PREFIX, API_KEY_SECRET_BYTES, apiKeyIdentity, formatApiKey, parseApiKey } from "./api-key.ts";
+export { API_KEY_SECRET_BYTES, apiKeyIdentity, formatApiKey, parseApiKey } from "./api-key.ts";
 export {
   LANE_PATHS,
   UNARY_CALLS,
@@ -133,11 +115,4 @@ export {
   encodeTrustRootChain,
   unaryCallOf,
 } from "./unary.ts";
-export type {
-  PrimeRootThk,
-  SnapshotChunkRequest,
-  SnapshotManifest,
-  UnaryCall,
-  UnaryCallName,
-  UnaryCaller,
-} from "./unary.ts";
+export type { UnaryCall, UnaryCallName } from "./unary.ts";

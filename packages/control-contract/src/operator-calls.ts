@@ -1,13 +1,6 @@
 /** What an operator may do to a running cluster. A call that is not in this list does not exist. */
 import { DecodeError, bytesToHex, compareBytes, hexToBytes } from "@event-anchoring/protocol";
-import {
-  LIMITS,
-  SCOPES,
-  decodeCommand,
-  encodeCommand,
-  operatorActMessage,
-  usedCounterIn,
-} from "@event-anchoring/ledger";
+import { SCOPES, decodeCommand, encodeCommand, operatorActMessage, usedCounterIn } from "@event-anchoring/ledger";
 import type {
   ApiKey,
   EraseClientEventCommand,
@@ -19,9 +12,6 @@ import type {
 import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
 import { REFUSAL_CODES } from "./refusal-code.ts";
-
-/** As the ledger's limit for labels. */
-export const API_KEY_LABEL_CHARACTERS_MAX = LIMITS.labelCharsMax;
 
 /** Keys that one answer lists, the newest first; it says how many more there are. */
 export const LISTED_API_KEYS_MAX = 10_000;

@@ -20,7 +20,7 @@ import type { Surroundings } from "./surroundings.ts";
 import { writeAtomically } from "./write-atomically.ts";
 
 /** The three processes of a node, as cluster.json names them. */
-export const PROCESS_NAMES = ["postgres", "control_plane", "api"] as const;
+const PROCESS_NAMES = ["postgres", "control_plane", "api"] as const;
 export type ProcessName = (typeof PROCESS_NAMES)[number];
 
 export interface EmbeddedNodeOptions {

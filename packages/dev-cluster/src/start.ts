@@ -7,7 +7,7 @@ import { AlreadySupervisedError } from "./supervisor-lock.ts";
 import { terminalReporter, wantsColour } from "./terminal-reporter.ts";
 import type { Terminal } from "./terminal-reporter.ts";
 
-export const START_HELP = `Usage: npm start -- [options]
+const START_HELP = `Usage: npm start -- [options]
 
 Brings up a real cluster on this machine, each node with its own Postgres, and keeps it running until Ctrl-C.
 The next start resumes the same data.

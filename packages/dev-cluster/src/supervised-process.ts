@@ -4,7 +4,7 @@ import { BackOff } from "./back-off.ts";
 import type { RotatingLog } from "./rotating-log.ts";
 
 /** Exit codes after which a start again would be wrong or useless. */
-export const EXIT_CONFIG = 2;
+const EXIT_CONFIG = 2;
 export const EXIT_FENCED = 78;
 export const EXIT_HALTED = 79;
 

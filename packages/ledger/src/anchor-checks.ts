@@ -46,7 +46,7 @@ export function informing<Code extends string>(code: Code, result: CheckResult, 
 }
 
 /** Passes unless there is a fault. */
-export function faultless<Code extends string>(code: Code, fault: string | null, detail: string): WeighedCheck<Code> {
+function faultless<Code extends string>(code: Code, fault: string | null, detail: string): WeighedCheck<Code> {
   return deciding(code, fault === null, fault ?? detail);
 }
 

@@ -26,7 +26,7 @@ export interface ApiKey {
   readonly endedBy: OperatorAct | null;
 }
 
-export const KEY_ID_BYTES = 16;
+const KEY_ID_BYTES = 16;
 
 export function apiKeyIdOf(keyHash: Uint8Array): Uint8Array {
   return keyHash.slice(0, KEY_ID_BYTES);

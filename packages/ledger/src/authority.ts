@@ -42,7 +42,7 @@ export interface Authority {
 }
 
 /** Reasons that are given for one verdict: a root that has ended may end ten thousand links. */
-export const REASONS_MAX = 100;
+const REASONS_MAX = 100;
 
 /** What an event says by whose authority it happened. */
 export interface ActorRecords {

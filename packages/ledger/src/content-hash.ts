@@ -92,7 +92,7 @@ export type Asker =
  * H(revocation payload ‖ u8 (0 unsigned, 1 signed) ‖ revoker).
  * @param revocation names the origin of its target, as what a revoker signs does
  */
-export function revocationContentHash(
+function revocationContentHash(
   revocation: RevocationContent,
   { isSigned, revoker }: Revoker,
   sha256: Sha256,

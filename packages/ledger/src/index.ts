@@ -5,22 +5,18 @@ export type {
   Certificate,
   ClaimInput,
   Command,
-  CommandKind,
   Cosignature,
   CreateApiKeyCommand,
   Credential,
   EraseClientEventCommand,
   Entry,
   EventInput,
-  GenesisCommand,
   GrantInput,
   GroupId,
-  MarkCertifyPointCommand,
   OperatorAct,
   OperatorActCommand,
   OperatorCommand,
   ProposalGroup,
-  RaiseRulesCommand,
   RecordClaimCommand,
   RecordEventsCommand,
   RecordGrantCommand,
@@ -30,12 +26,10 @@ export type {
   RotateApiKeyCommand,
   Scope,
   Signer,
-  TrustRootCommand,
 } from "./command.ts";
 export { decodeCommand, encodeCommand, isOperatorCommand } from "./command-codec.ts";
 export { scopesFromBits, scopesToBits } from "./api-key-codec.ts";
 export { decodeEntry, decodeGroup, decodeGroupId, encodeEntry, encodeGroup, encodeGroupId } from "./entry-codec.ts";
-export type { EntryToEncode } from "./entry-codec.ts";
 export {
   fitsEntry,
   mayAppendLeaf,
@@ -45,11 +39,10 @@ export {
   waitingGroupOf,
   weightOf,
 } from "./pack-entry.ts";
-export type { PackedEntry, Purpose, WaitingGroup, Weight } from "./pack-entry.ts";
+export type { Purpose, WaitingGroup, Weight } from "./pack-entry.ts";
 export { RELEASE_RULES, RULES_FIRST, RuleTable } from "./rules.ts";
 export type { Rules } from "./rules.ts";
 export { LedgerHaltError } from "./halt.ts";
-export type { HaltCode } from "./halt.ts";
 export { REJECTION_CODES } from "./rejection.ts";
 export type { Rejection, RejectionCode } from "./rejection.ts";
 export { apiKeyIdOf, isLiveApiKey, keyIdHex } from "./api-key.ts";
@@ -58,30 +51,19 @@ export { NO_FACTS, REFERENCE_RULES, asksNothing, clientEventKey, factsNeeded } f
 export type {
   AnchorFact,
   ClientEventFact,
-  ClientEventQuery,
   ContentFact,
   Facts,
   FactsQuery,
   FoundAnchor,
   GrantPartiesQuery,
 } from "./facts.ts";
-export {
-  claimContentHash,
-  contentHashOf,
-  contentHashOfRecord,
-  eventContentHash,
-  grantContentHash,
-  revocationContentHash,
-} from "./content-hash.ts";
-export type { Asker, Revoker, TargetOrigins } from "./content-hash.ts";
+export { claimContentHash, contentHashOfRecord, eventContentHash, grantContentHash } from "./content-hash.ts";
 export { LoadedRecords } from "./loaded-records.ts";
-export { RecordBook, claimPairHash, grantPartiesHash, recorderOf } from "./records.ts";
+export { RecordBook, claimPairHash, grantPartiesHash } from "./records.ts";
 export type {
   AppendedRecord,
   ClaimRecord,
-  GrantParties,
   GrantRecord,
-  EndedRecord,
   RecordEnds,
   RecordIndex,
   RecordSource,
@@ -93,11 +75,10 @@ export { signaturesOf } from "./signatures.ts";
 export { authorityOverClaim, authorityOverGrant } from "./revocation-authority.ts";
 export { signaturesOfLeaf } from "./leaf-signatures.ts";
 export type { SignatureToVerify } from "./signatures.ts";
-export { claimFaultAt, claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
-export type { ForceFault, ForceFaultCode, GrantForce, RecordState } from "./in-force.ts";
+export { claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
+export type { RecordState } from "./in-force.ts";
 export { TileAccumulator, openTileWidth, tileLevelsAt } from "./tile-accumulator.ts";
 export type { CompletedTile } from "./tile-accumulator.ts";
-export { GroupIdMemory } from "./group-id-memory.ts";
 export type { DecidedGroupId } from "./group-id-memory.ts";
 export { emptyLedgerState, trustRootVersionAt, trustRootsOf } from "./state.ts";
 export type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state.ts";
@@ -110,84 +91,43 @@ export type {
   ContentWrite,
   EntryDecision,
   EntryWrites,
-  ErasureWrite,
   RecordOutcome,
-  GroupOutcome,
   LeafWrite,
-  OriginStatusWrite,
   RevocationWrite,
   TileWrite,
-  TrustRootPositionWrite,
-  TrustRootWrite,
 } from "./decision.ts";
 export { decideEntry } from "./decide.ts";
-export type { CommittedEntry } from "./decide.ts";
 export { advance } from "./advance.ts";
-export { encodeWrites, nextEffect } from "./effect.ts";
-export type { EntryEnd } from "./effect.ts";
+export { encodeWrites } from "./effect.ts";
 export type { AsOf, Check, CheckResult, VerificationResult } from "./checks.ts";
 export { EVENT_CHECKS, verifyEvent } from "./verification.ts";
 export type { EventCheckCode, EventVerificationInput } from "./verification.ts";
 export { CLAIM_CHECKS, verifyClaim } from "./verify-claim.ts";
-export type { ClaimCheckCode, ClaimVerificationInput, RecordEvidence, RecordVerification } from "./verify-claim.ts";
+export type { ClaimCheckCode, ClaimVerificationInput, RecordEvidence } from "./verify-claim.ts";
 export { GRANT_CHECKS, verifyGrant } from "./verify-grant.ts";
-export type { GrantCheckCode, GrantVerification, GrantVerificationInput } from "./verify-grant.ts";
+export type { GrantCheckCode, GrantVerificationInput } from "./verify-grant.ts";
 export { RecordStates, chainOf } from "./chain-force.ts";
-export type { GrantChain } from "./chain-force.ts";
 export { leavesInView, recordsInView, targetsInView } from "./records-in-view.ts";
 export type { RecordsInView } from "./records-in-view.ts";
-export { LeafRows } from "./leaf-rows.ts";
-export type { KnownLeaf } from "./leaf-rows.ts";
 export type { AnchorEvidence, LoadedLeaf } from "./anchor-checks.ts";
 export { rememberVerdicts } from "./verdict-memo.ts";
 export type { SignedMessage, VerdictMemo } from "./verdict-memo.ts";
 export type { AuthorityReasonCode, AuthorityVerdict } from "./authority.ts";
-export type { DelegationFaultCode } from "./delegation.ts";
 export { TRACE_LIMITS } from "./traced-delegation.ts";
-export type { DelegationHop, ShownRecord, TracedDelegation } from "./traced-delegation.ts";
+export type { ShownRecord, TracedDelegation } from "./traced-delegation.ts";
 export { parentViolations, traceEvent } from "./trace.ts";
-export type {
-  DelegationBoundary,
-  PossibleParents,
-  Trace,
-  TraceActor,
-  TraceInput,
-  TraceReason,
-  TraceReference,
-  TraceRevocation,
-  TraceViolation,
-  ViolationCode,
-} from "./trace.ts";
-export type { OriginStatus } from "@event-anchoring/protocol";
+export type { PossibleParents, Trace, TraceInput, ViolationCode } from "./trace.ts";
 export { BUNDLE_FORMAT, BUNDLE_LIMITS, formatBundle } from "./bundle.ts";
-export type { Bundle, BundleLeaf, BundleRange } from "./bundle.ts";
+export type { Bundle } from "./bundle.ts";
 export { BundleError } from "./bundle-error.ts";
-export type { BundleErrorCode } from "./bundle-error.ts";
 export type { BundleJson } from "./bundle-json.ts";
 export { parseBundle } from "./parse-bundle.ts";
 export { BUNDLE_CHECKS, verifyBundle } from "./verify-bundle.ts";
-export type {
-  BundleCheckCode,
-  BundleExpectation,
-  BundleInput,
-  BundleOutcome,
-  BundleVerification,
-} from "./verify-bundle.ts";
-export type { BundleTrust, HighestSeen } from "./bundle-trust.ts";
-export type { Completeness } from "./bundle-records.ts";
+export type { BundleCheckCode, BundleInput, BundleOutcome, BundleVerification } from "./verify-bundle.ts";
 export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./assemble-bundle.ts";
-export type {
-  BundleParts,
-  OriginPart,
-  TraceToBundle,
-  TracedAnchor,
-  WantedOfTrace,
-  WantedPair,
-} from "./assemble-bundle.ts";
+export type { OriginPart, TraceToBundle, TracedAnchor, WantedOfTrace } from "./assemble-bundle.ts";
 export { verifyCheckpoint } from "./checkpoint-verification.ts";
-export type { CheckpointFailureCode, CheckpointVerification } from "./checkpoint-verification.ts";
 export {
-  STATE_KIND,
   apiKeyEntry,
   claimEntry,
   erasureEntry,
@@ -215,4 +155,4 @@ export {
   stateRootOf,
   updateStateTree,
 } from "./state-pages.ts";
-export type { StatePage, StatePages, StateSlot, StateTreeUpdate } from "./state-pages.ts";
+export type { StatePage, StateSlot, StateTreeUpdate } from "./state-pages.ts";

@@ -111,7 +111,7 @@ export function grantPartiesHash(
 }
 
 /** A new claim continues the lineage of the pair's newest claim, unless that one is revoked. */
-export function continuesLineage(newest: ClaimRecord | null): newest is ClaimRecord {
+function continuesLineage(newest: ClaimRecord | null): newest is ClaimRecord {
   return newest !== null && newest.revokedAt === null;
 }
 

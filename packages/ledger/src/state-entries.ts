@@ -9,7 +9,7 @@ import { recorderOf } from "./records.ts";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "./records.ts";
 
 /** Kinds of keys, u8. */
-export const STATE_KIND = {
+const STATE_KIND = {
   /** id: anchor id. */
   claim: 1,
   /** id: sequence of the lineage's first claim, u64. */

@@ -55,7 +55,7 @@ type GrantCheck = WeighedCheck<GrantCheckCode>;
 const NO_DELEGATION: TracedDelegation = { hops: [], omitted: 0 };
 
 /** Why nothing was said where records are missing. */
-export const RECORDS_NOT_LOADED = "records_not_loaded";
+const RECORDS_NOT_LOADED = "records_not_loaded";
 
 /** Whether a chain begins with somebody who is trusted. */
 export function rootAuthorityOf(

@@ -15,10 +15,8 @@ export {
   isZero,
   utf8ToBytes,
 } from "./bytes.ts";
-export type { InvalidBytesCode } from "./bytes.ts";
 export type { Crypto, Ed25519Verify, Sha256 } from "./crypto.ts";
 export { ByteReader, ByteWriter, DecodeError } from "./encoding.ts";
-export type { DecodeCode } from "./encoding.ts";
 export { toAnchorId, toOriginFingerprint } from "./ids.ts";
 export type { AnchorId, OriginFingerprint } from "./ids.ts";
 export {
@@ -43,12 +41,10 @@ export {
   isEmptySemanticAnchor,
 } from "./leaf.ts";
 export type {
-  ActorBody,
   ClaimBody,
   ClaimLeaf,
   EventBody,
   EventLeaf,
-  GenesisBody,
   GenesisLeaf,
   GrantBody,
   GrantLeaf,
@@ -59,7 +55,6 @@ export type {
   RevocationLeaf,
   SemanticAnchor,
   SignedEventLeaf,
-  TrustRootBody,
   TrustRootLeaf,
 } from "./leaf.ts";
 export {
@@ -85,12 +80,10 @@ export {
   verifyConsistency,
   verifyInclusion,
 } from "./merkle.ts";
-export type { ConsistencyClaim, Frontier, HashAt, InclusionClaim, Subtree } from "./merkle.ts";
+export type { Frontier, HashAt, Subtree } from "./merkle.ts";
 export {
   EMPTY_STATE_ROOT,
-  STATE_KEY_BITS,
   joinStateSubtrees,
-  stateInteriorHash,
   stateKeyBit,
   stateKeyOf,
   stateLeafHash,
@@ -109,19 +102,17 @@ export {
   stateHeadMessage,
   verifyStateHead,
 } from "./state-head.ts";
-export type { StateHead, StateHeadCode, StateMembers, StateOrigin, VerifiedStateHead } from "./state-head.ts";
+export type { StateHead, StateMembers, VerifiedStateHead } from "./state-head.ts";
 export { RecentTree } from "./recent-tree.ts";
-export { TILE_HEIGHT, TILE_WIDTH, entriesPath, subtreeHashInTile, tileOf, tilePath, tileWidthAt } from "./tiles.ts";
-export type { TilePosition } from "./tiles.ts";
+export { TILE_WIDTH, entriesPath, subtreeHashInTile, tileOf, tilePath, tileWidthAt } from "./tiles.ts";
 export { Ed25519CanaryError, assertEd25519Canaries, createEd25519Verify, passesEd25519Prefilter } from "./ed25519.ts";
 export { nobleCrypto } from "./noble-crypto.ts";
-export { NOTE_LENGTH_MAX, NOTE_SIGNATURES_MAX, NoteError, VKEY_TYPE } from "./note.ts";
+export { NoteError, VKEY_TYPE } from "./note.ts";
 export {
   equalVkeys,
   formatNote,
   formatSignatureLine,
   formatVkey,
-  keyIdOf,
   makeVkey,
   noteMessage,
   noteSignatureLine,
@@ -129,7 +120,7 @@ export {
   parseSignatureLine,
   parseVkey,
 } from "./note.ts";
-export type { NoteCode, SignatureLine, SignedNote, Vkey, VkeyType } from "./note.ts";
+export type { SignatureLine, Vkey } from "./note.ts";
 export {
   CheckpointError,
   checkpointOrigin,
@@ -143,21 +134,17 @@ export {
   operatorKeyName,
   rootKeyName,
 } from "./checkpoint.ts";
-export type { Checkpoint, CheckpointCode } from "./checkpoint.ts";
+export type { Checkpoint } from "./checkpoint.ts";
 export { cosignatureLine, cosignatureMessage, parseCosignatureLine, verifyCosignature } from "./cosignature.ts";
-export type { Cosignature } from "./cosignature.ts";
 export { ContradictionError, formatContradiction, verifyContradiction } from "./contradiction.ts";
-export type { ContradictingNote, Contradiction, ContradictionCode } from "./contradiction.ts";
+export type { ContradictingNote, Contradiction } from "./contradiction.ts";
 export { verifyKnownLines } from "./known-lines.ts";
-export type { KnownLines, NoteRefusal, NoteRefusalCode, VerifiedLine } from "./known-lines.ts";
+export type { NoteRefusalCode, VerifiedLine } from "./known-lines.ts";
 export { distinctPolicyLines, meetsQuorum } from "./quorum.ts";
-export type { QuorumPolicy, QuorumVerdict } from "./quorum.ts";
-export { PolicyError, formatPolicy, parsePolicy, satisfiesPolicy } from "./policy.ts";
-export type { PolicyCode, PolicyGroup, PolicyWitness, TlogPolicy } from "./policy.ts";
+export { formatPolicy, parsePolicy, satisfiesPolicy } from "./policy.ts";
 export { POLICY_FORMATS, renderPolicy } from "./policy-rendering.ts";
 export type { PolicyFormat } from "./policy-rendering.ts";
 export { TrustRootError } from "./trust-root-error.ts";
-export type { TrustRootCode } from "./trust-root-error.ts";
 export { NODE_STATUSES, ORIGINS_MAX, ORIGIN_STATUSES, formatTrustRootText } from "./trust-root-text.ts";
 export type {
   NodeStatus,
@@ -181,15 +168,7 @@ export {
 export type { SignedTrustRoot } from "./trust-root.ts";
 export { compareWithHighestSeen, extendTrustRootChain, verifyTrustRootChain } from "./trust-root-chain.ts";
 export type { TrustRootChain, TrustRootRefusal, TrustRootVerification } from "./trust-root-chain.ts";
-export { PATH_LENGTH_MAX, ProofError, formatProof, parseProof, receiptFromJson, receiptToJson } from "./proof.ts";
-export type { ProofCode, Receipt, ReceiptJson, StatedReceipt } from "./proof.ts";
+export { ProofError, formatProof, parseProof, receiptFromJson, receiptToJson } from "./proof.ts";
+export type { Receipt, ReceiptJson, StatedReceipt } from "./proof.ts";
 export { RECEIPT_STEPS, verifyReceipt } from "./receipt.ts";
-export type {
-  ReceiptExpectation,
-  ReceiptFailureCode,
-  ReceiptInput,
-  ReceiptRenewal,
-  ReceiptStep,
-  ReceiptStepCode,
-  ReceiptVerification,
-} from "./receipt.ts";
+export type { ReceiptExpectation, ReceiptStep, ReceiptStepCode, ReceiptVerification } from "./receipt.ts";

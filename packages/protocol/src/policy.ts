@@ -35,7 +35,7 @@ export type PolicyCode =
   | "policy_too_large";
 
 /** Not a policy. Match on `code`; `line` counts from 1. */
-export class PolicyError extends Error {
+class PolicyError extends Error {
   readonly code: PolicyCode;
   readonly line: number;
   constructor(code: PolicyCode, line: number, message: string) {

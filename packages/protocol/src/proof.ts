@@ -41,7 +41,7 @@ export class ProofError extends Error {
 
 const HEADER = "c2sp.org/tlog-proof@v1";
 /** No tree of at most 2^53 − 1 leaves has a longer path. */
-export const PATH_LENGTH_MAX = 53;
+const PATH_LENGTH_MAX = 53;
 
 /** tlog-proof text; `extra` is the leaf. Files of this form end in `.tlog-proof`. */
 export function formatProof(receipt: Receipt): string {

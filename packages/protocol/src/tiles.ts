@@ -3,7 +3,7 @@ import type { Sha256 } from "./crypto.ts";
 import { interiorHash, shiftRight } from "./merkle.ts";
 
 /** Levels of the tree in one tile. */
-export const TILE_HEIGHT = 8;
+const TILE_HEIGHT = 8;
 /** Hashes in a full tile, and leaves in a full entry bundle. */
 export const TILE_WIDTH = 256;
 const HASH_BYTES = 32;

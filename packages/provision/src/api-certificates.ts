@@ -14,7 +14,7 @@ export function apiDirOf(node: { readonly dir: string }): string {
 }
 
 /** `urn:event-anchoring:<cluster>:api:<node id>`. A control plane takes it for no node. */
-export function apiIdentity(clusterId: string, nodeId: string): CertificateIdentity {
+function apiIdentity(clusterId: string, nodeId: string): CertificateIdentity {
   return { role: "api", clusterId: hexToBytes(clusterId, 32), id: nodeId };
 }
 

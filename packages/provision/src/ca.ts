@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000;
 /** Certificates begin this long before they are made, for peers whose clocks are behind. */
 const BACKDATED_MS = 3_600_000;
 
-export const CA_LIFETIME_MS = 20 * 365 * DAY_MS;
+const CA_LIFETIME_MS = 20 * 365 * DAY_MS;
 export const NODE_TLS_LIFETIME_MS = 365 * DAY_MS;
 /** An operator's certificate signs operator calls with its own key: it lives a day at most. */
 export const OPERATOR_LIFETIME_MS_MAX = DAY_MS;
@@ -222,7 +222,7 @@ function leafOf(identity: CertificateIdentity): Leaf {
  * The host names of an identity: an api process has its own, and one that all of them have, by which a gateway knows
  * any of them. Others have none.
  */
-export function hostsOf({ role, id }: CertificateIdentity): readonly string[] {
+function hostsOf({ role, id }: CertificateIdentity): readonly string[] {
   return role === "api" ? [`${id}.api.internal`, "api.internal"] : [];
 }
 

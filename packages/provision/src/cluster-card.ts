@@ -16,7 +16,7 @@ export interface ClusterCard {
 }
 
 /** Two lines, each with its newline: header, and `cluster <name> <id>`. */
-export function formatClusterCard({ clusterName, clusterId }: ClusterCard): string {
+function formatClusterCard({ clusterName, clusterId }: ClusterCard): string {
   return `${HEADER}\ncluster ${clusterName} ${bytesToHex(clusterId)}\n`;
 }
 

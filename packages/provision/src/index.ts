@@ -10,53 +10,35 @@
  *     // result.outcome: applied | unchanged | rejected | refused (503: try again, same call); key.apiKey is the text
  */
 export {
-  CA_LIFETIME_MS,
   NODE_TLS_LIFETIME_MS,
   OPERATOR_LIFETIME_MS_MAX,
-  certificateAuthorityOf,
   createCertificateAuthority,
   issueCertificate,
   issueRequested,
-  issueServerCertificate,
   requestCertificate,
   spkiSha256Of,
   splitCertificates,
 } from "./ca.ts";
 export type { CertificateAuthority, IssuedCertificate } from "./ca.ts";
-export {
-  RolloverError,
-  forgetPreviousAuthority,
-  makeNextAuthority,
-  switchAuthority,
-  trustNextAuthority,
-} from "./authorities.ts";
-export type { RolloverCode } from "./authorities.ts";
 export { restorationFault } from "./restoration-rule.ts";
-export { beginCluster, formatClusterCard, parseClusterCard } from "./cluster-card.ts";
-export type { ClusterCard } from "./cluster-card.ts";
+export { beginCluster, parseClusterCard } from "./cluster-card.ts";
 export { QUORUM_SHAPES, describeQuorumShape, liarsExcluded } from "./quorum-shape.ts";
-export type { QuorumShape } from "./quorum-shape.ts";
 export { composeFirstTrustRoot } from "./first-trust-root.ts";
 export type { FirstTrustRoot } from "./first-trust-root.ts";
 export { certsCommand } from "./certs/certs-command.ts";
 export type { CertsCommandName } from "./certs/certs-command.ts";
-export type { CertsTerminal } from "./certs/certs-arguments.ts";
 export { holdCeremony } from "./ceremony.ts";
-export type { Ceremony, CeremonyPlan, NodeSecrets, RootKey } from "./ceremony.ts";
+export type { Ceremony, CeremonyPlan, NodeSecrets } from "./ceremony.ts";
 export { createCluster, loadCertificateAuthority, loadCluster, renewTls } from "./cluster-files.ts";
 export type { NewCluster, ProvisionedCluster, ProvisionedNode } from "./cluster-files.ts";
-export { writeContainerFiles } from "./container-files.ts";
-export { readGatewayHosts, writeGatewayFiles } from "./gateway-files.ts";
-export type { GatewayFiles } from "./gateway-files.ts";
+export { writeGatewayFiles } from "./gateway-files.ts";
 export { scramVerifier } from "./scram.ts";
 export { PrivateFileError, makePrivateDirectory, readPrivateFile, readSeed, writePrivateFile } from "./files.ts";
-export type { PrivateFileCode } from "./files.ts";
 export { NodeCardError, formatNodeCard, parseNodeCard } from "./node-card.ts";
 export type { NodeCard } from "./node-card.ts";
 export {
   NODE_KEY_NAMES,
   discardRotation,
-  laterDocuments,
   installFirstTrustRoot,
   prepareFirstNode,
   prepareNode,
@@ -65,9 +47,8 @@ export {
   settleNode,
   writeTrustRoots,
 } from "./node-identity.ts";
-export type { NodeKeyName, SettledNode } from "./node-identity.ts";
+export type { NodeKeyName } from "./node-identity.ts";
 export { PASSPHRASE_CHARACTERS_MIN, createOperatorKey, createRootKey, readSealedKey } from "./sealed-key-file.ts";
-export type { DrawnKey, NewKeyFile } from "./sealed-key-file.ts";
 export { proposeTrustRoot, readMembership, readTrustRootChain } from "./trust-root-calls.ts";
 export {
   TrustRootChangeError,
@@ -82,20 +63,11 @@ export {
 export type { SignatureCount, TrustRootChange, TrustRootProposal } from "./trust-root-change.ts";
 export {
   OperatorCallError,
-  callOperator,
   drawApiKey,
   drawReplacementApiKey,
   expiryOf,
   issueOperatorCertificate,
-  readNodeStatus,
 } from "./operator.ts";
 export { act, actSignerOf, listApiKeys, loadFirstOperator, operatorKeyPath } from "./operator-acts.ts";
-export type {
-  CalledNode,
-  DrawnSecret,
-  NewApiKey,
-  OperatorCallErrorCode,
-  OperatorCredential,
-  ReplacementApiKey,
-} from "./operator.ts";
+export type { CalledNode, NewApiKey, OperatorCredential } from "./operator.ts";
 export { shellWord } from "./shell-word.ts";

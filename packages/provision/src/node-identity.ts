@@ -254,7 +254,7 @@ export async function readTrustRoots(dir: string): Promise<TrustRootChain> {
 }
 
 /** Paths of the later versions in a folder, ascending by version. */
-export async function laterDocuments(dir: string): Promise<readonly string[]> {
+async function laterDocuments(dir: string): Promise<readonly string[]> {
   const versions = (await readdir(dir)).flatMap((name) => {
     const [, version] = LATER_DOCUMENT.exec(name) ?? [];
     return version === undefined ? [] : [Number(version)];

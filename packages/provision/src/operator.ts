@@ -8,16 +8,14 @@ import {
   CLUSTER_AUTH_HEADER,
   EXPORTER_BYTES,
   EXPORTER_LABEL,
-  UNARY_CALLS,
   UNARY_RESPONSE_BYTES_MAX,
   apiKeyIdentity,
-  decodeNodeStatus,
   formatApiKey,
   formatIdentity,
   signOperatorRequest,
   verifyResponse,
 } from "@event-anchoring/control-contract";
-import type { AuthContext, CreateApiKey, NodeStatus, OperatorCall, UnaryCall } from "@event-anchoring/control-contract";
+import type { AuthContext, CreateApiKey, OperatorCall, UnaryCall } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { hexToBytes } from "@event-anchoring/protocol";
 import { OPERATOR_LIFETIME_MS_MAX, issueCertificate } from "./ca.ts";
@@ -150,12 +148,6 @@ export interface CallOptions {
   readonly node: CalledNode;
   /** Default 10 s. */
   readonly timeoutMs?: number;
-}
-
-/** @throws OperatorCallError */
-export async function readNodeStatus(options: CallOptions): Promise<NodeStatus> {
-  const answer = await callOperator(options, UNARY_CALLS.status, new Uint8Array(0));
-  return decoded(() => decodeNodeStatus(answer));
 }
 
 export function decoded<T>(decode: () => T): T {

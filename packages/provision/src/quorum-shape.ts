@@ -15,7 +15,7 @@ export const QUORUM_SHAPES: readonly QuorumShape[] = [
 ];
 
 /** How many nodes may be down while the others go on certifying. */
-export function crashesSurvived({ quorum, nodes }: QuorumShape): number {
+function crashesSurvived({ quorum, nodes }: QuorumShape): number {
   return nodes - quorum;
 }
 

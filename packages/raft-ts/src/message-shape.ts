@@ -4,7 +4,7 @@ import type { ConfState, InboundMessage, MessageType, SnapshotMeta } from "./typ
 export const CONTEXT_BYTES_MAX = 4096;
 
 /** Node ids from here on are the library's names for its own storage threads. */
-export const RESERVED_ID_MIN = 0xffff_ffff_ffff_fffen;
+const RESERVED_ID_MIN = 0xffff_ffff_ffff_fffen;
 
 /** What the library sends in `context` of a heartbeat while reads wait for it. */
 const HEARTBEAT_CONTEXT_BYTES = 8;

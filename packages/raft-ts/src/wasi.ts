@@ -12,7 +12,7 @@ export interface WasiHost {
 }
 
 /** The Go runtime asked to end the process; thrown through the engine's frames, which makes it unusable. */
-export class EngineExit extends Error {
+class EngineExit extends Error {
   constructor(code: number) {
     super(`the Go runtime exited with ${code}`);
     this.name = "EngineExit";

@@ -42,7 +42,7 @@ export const readHash: Reader<Uint8Array> = (value, path) => {
   return bytes.length === 32 ? bytes : refuse(path, "a hash");
 };
 
-export const readBase64: Reader<Uint8Array> = (value, path) => {
+const readBase64: Reader<Uint8Array> = (value, path) => {
   try {
     return base64ToBytes(readText(value, path));
   } catch {

@@ -6,7 +6,6 @@
 const OID_BYTEA = 17;
 const OID_INT8 = 20;
 const OID_INT2 = 21;
-const OID_INT4 = 23;
 const OID_TEXT = 25;
 const HEADER_BYTES = 20;
 const TWO_32 = 0x1_0000_0000;
@@ -74,19 +73,6 @@ export function bigintArray(values: readonly (number | null)[]): Buffer {
     assertRange(value, Number.MAX_SAFE_INTEGER);
     array.writeUInt32BE(Math.floor(value / TWO_32), offset);
     array.writeUInt32BE(value % TWO_32, offset + 4);
-    offset += 8;
-  }
-  return array;
-}
-
-/** integer[] of integers from 0 to 2^31 − 1. */
-export function integerArray(values: readonly number[]): Buffer {
-  const array = startArray(OID_INT4, values.length, 4 * values.length, false);
-  let offset = HEADER_BYTES;
-  for (const value of values) {
-    assertRange(value, 0x7fff_ffff);
-    array.writeInt32BE(4, offset);
-    array.writeInt32BE(value, offset + 4);
     offset += 8;
   }
   return array;

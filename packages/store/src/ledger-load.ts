@@ -40,7 +40,7 @@ export interface OriginRow {
 }
 
 /** With the newest leaf of each, which its index gives without a scan. */
-export const LOAD_ORIGINS = {
+const LOAD_ORIGINS = {
   name: "origins",
   text: `SELECT o.origin, o.origin_fingerprint, o.status,
       (SELECT max(a.depth) FROM state.anchors a WHERE a.origin = o.origin) AS max_depth

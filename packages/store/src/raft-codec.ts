@@ -56,13 +56,13 @@ export function compactionChecksum(index: RaftIndex, term: Term): Uint8Array {
   return createHash("sha256").update(bytes.finish()).digest();
 }
 
-export function encodeRaftId(id: RaftId): Uint8Array {
+function encodeRaftId(id: RaftId): Uint8Array {
   const bytes = Buffer.allocUnsafe(ID_BYTES);
   bytes.writeBigUInt64BE(id);
   return bytes;
 }
 
-export function readRaftId(reader: ByteReader): RaftId {
+function readRaftId(reader: ByteReader): RaftId {
   const bytes = reader.bytes(ID_BYTES);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).readBigUInt64BE();
 }

@@ -1,8 +1,7 @@
 export { openLog } from "./open-log.ts";
-export type { Log, LogOptions } from "./open-log.ts";
+export type { Log } from "./open-log.ts";
 export { printable } from "./printable.ts";
 export { startTracing } from "./start-tracing.ts";
 export { isTracingOn } from "./tracing-settings.ts";
 export { parseTraceparent } from "./traceparent.ts";
-export type { RemoteContext } from "./traceparent.ts";
-export type { Attributes, Span, SpanKind, SpanStart, Tracer, TracerCounts, TracingOptions } from "./tracer.ts";
+export type { Attributes, Span, SpanStart, Tracer, TracerCounts } from "./tracer.ts";

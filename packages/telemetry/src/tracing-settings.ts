@@ -3,7 +3,7 @@
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Ids as OTEL_TRACES_SAMPLER has them. */
-export const SAMPLERS = [
+const SAMPLERS = [
   "always_on",
   "always_off",
   "traceidratio",

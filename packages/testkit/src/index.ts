@@ -1,31 +1,26 @@
 export { startTestPostgres } from "./test-postgres.ts";
-export type { TestDatabase, TestPostgres, TestPostgresOptions } from "./test-postgres.ts";
-export { BENCH_HELP, benchCommand } from "./bench/bench.ts";
+export type { TestDatabase, TestPostgres } from "./test-postgres.ts";
+export { benchCommand } from "./bench/bench.ts";
 export { readCpu } from "./bench/process-usage.ts";
 export type { CpuReading } from "./bench/process-usage.ts";
-export { trustRootsOf, verifySamples } from "./bench/verify-samples.ts";
+export { trustRootsOf } from "./bench/verify-samples.ts";
 export { differencesAt, headsAt, receiptFailures } from "./acknowledged.ts";
 export { ClusterLoad } from "./cluster-load.ts";
 export { LoadClient } from "./load-client.ts";
-export type { LoadAnswer } from "./load-client.ts";
 export { RetryingWriter } from "./retrying-writer.ts";
-export type { Acknowledged, RetryingWriterOptions } from "./retrying-writer.ts";
+export type { Acknowledged } from "./retrying-writer.ts";
 export { audit } from "./faults/audit.ts";
-export type { Audit } from "./faults/audit.ts";
 export { startFaultyCluster } from "./faults/faulty-cluster.ts";
 export type { FaultyCluster } from "./faults/faulty-cluster.ts";
 export { MixedLoad } from "./faults/mixed-load.ts";
 export { Recorder } from "./faults/recorder.ts";
-export { History } from "./faults/history.ts";
 export { judgedHistory } from "./faults/judged-history.ts";
-export type { HistoryPlan, JudgedHistory } from "./faults/judged-history.ts";
 export { HistoryChecker } from "./faults/history-checker.ts";
 export { CLOCK_NEMESES } from "./faults/clock-nemeses.ts";
 export { NETWORK_NEMESES } from "./faults/network-nemeses.ts";
 export { PROCESS_NEMESES } from "./faults/process-nemeses.ts";
 export { STORAGE_NEMESES } from "./faults/storage-nemeses.ts";
 export { describeStrike, strike } from "./faults/strike.ts";
-export type { SteadyLoad, StrikeReport } from "./faults/strike.ts";
 export { SmallDisk } from "./faults/small-disk.ts";
 export type { Nemesis } from "./faults/nemesis.ts";
 export { startTestCluster } from "./test-cluster.ts";
@@ -40,18 +35,11 @@ export { AnchoringClient, expectOk, served } from "./anchoring-client.ts";
 export type {
   Answer,
   QueryFields,
-  RecordKind,
   WireAnchor,
   WireAsOf,
-  WireBatch,
   WireCheck,
   WireCreated,
   WireFound,
-  WireList,
-  WireProblem,
-  WireTrace,
-  WireVerified,
-  WireVerifiedBatch,
 } from "./anchoring-client.ts";
 export {
   claimBody,
@@ -67,7 +55,6 @@ export {
 export type { JsonBody, Party } from "./signed-records.ts";
 export { TestActs } from "./test-acts.ts";
 export { TestOperator } from "./test-operator.ts";
-export type { NewKeyOptions } from "./test-operator.ts";
 export { SimulatedProcess, WORLD_START_MS } from "./simulator/simulated-process.ts";
 export { SimulatedTables } from "./simulator/simulated-tables.ts";
 export { rootIn } from "./simulator/stored-ledger-of.ts";
@@ -79,14 +66,12 @@ export { simCommand } from "./simulator/sim-command.ts";
 export { PLANTED_BUGS } from "./simulator/planted-bugs.ts";
 export type { PlantedBug } from "./simulator/planted-bugs.ts";
 export { HOLD_MS_MAX, hostileBodies, hostileHolds } from "./hostile-bodies.ts";
-export type { HostileBody, HostileHold } from "./hostile-bodies.ts";
 export { checkReadiness, othersShare, storm } from "./overload.ts";
 export type { Check, Storm } from "./overload.ts";
-export { Lies, NoLie } from "./simulator/lies/lie.ts";
-export type { Heard, LiarSelf, Lie, Said, SigningSelf } from "./simulator/lies/lie.ts";
+export { NoLie } from "./simulator/lies/lie.ts";
+export type { Lie } from "./simulator/lies/lie.ts";
 export { lyingNetwork } from "./simulator/lies/lying-network.ts";
 export { OtherBytes, cosignedBy } from "./simulator/lies/other-bytes.ts";
 export { DECEIVES, KEEPS_OFFICE, LIES } from "./simulator/lies/all-lies.ts";
 export type { LieName } from "./simulator/lies/all-lies.ts";
 export { liveBesideALiar } from "./simulator/liar-life.ts";
-export type { LiarLifeOptions, LiarLifeResult } from "./simulator/liar-life.ts";

@@ -125,7 +125,7 @@ function malformed(what: string, cause: unknown): CliError {
   return new CliError(EXIT.unavailable, "answer_malformed", `the service sent no proper ${what}`, cause);
 }
 
-export function sequenceOf(leaf: Uint8Array): number {
+function sequenceOf(leaf: Uint8Array): number {
   try {
     return decodeLeaf(leaf).sequence;
   } catch (error) {

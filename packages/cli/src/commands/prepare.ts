@@ -7,7 +7,7 @@ import type { Printer } from "../printer.ts";
 import { writeWhole } from "../read-input.ts";
 
 /** Where the exact bytes are that the next party signs. */
-export const payloadPathOf = (path: string, party: string): string => `${path}.${party}.bin`;
+const payloadPathOf = (path: string, party: string): string => `${path}.${party}.bin`;
 
 /** Writes the draft and, if somebody has to sign next, the bytes to be signed. @returns path of the bytes, or null */
 export function writeDraft(draft: Draft, path: string): string | null {

@@ -1,7 +1,7 @@
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 
 /** Rows looked at in one statement: it takes a few ms between two applies. */
-export const THINNED_ROWS_MAX = 500;
+const THINNED_ROWS_MAX = 500;
 
 /** The recorded certificates, as the thinning needs them. */
 export interface CertificateRows {

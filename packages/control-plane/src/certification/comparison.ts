@@ -17,7 +17,7 @@ import { type EvidenceFiles, contradictionText, contradictionsIn, evidenceName }
 import { type Dispute, Head, Heads } from "./heads.ts";
 
 /** For so long all members exchange what they hold over a contradicted size, and writes up to it wait. */
-export const EXCHANGE_MS = 2000;
+const EXCHANGE_MS = 2000;
 /** What was lost on the way is said again this often. */
 const EXCHANGE_EVERY_MS = 250;
 

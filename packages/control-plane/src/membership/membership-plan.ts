@@ -31,7 +31,7 @@ export type MembershipStep =
 
 const isWanted = ({ status }: ListedNode): boolean => status === "active" || status === "learner";
 
-export function isJoint({ votersOutgoing }: ConfState): boolean {
+function isJoint({ votersOutgoing }: ConfState): boolean {
   return votersOutgoing.length > 0;
 }
 

@@ -15,7 +15,7 @@ import {
 } from "@event-anchoring/store";
 import { LockHeldError, PromiseLock, errorCodeOf } from "./promise-lock.ts";
 
-export type { PeerPromises, PostgresPosition, Promises, SignedHead, SignedState } from "@event-anchoring/store";
+export type { PeerPromises, Promises, SignedHead, SignedState } from "@event-anchoring/store";
 
 /**
  * - `missing`: there is no such file.

@@ -3,7 +3,7 @@ import type { SentGroup } from "../proposals/proposals.ts";
 
 const RANDOM_DELAY_MAX_MS = 150;
 /** A leader under whom nothing that was forwarded is decided for so long is abandoned. */
-export const PATIENCE_MS = 5000;
+const PATIENCE_MS = 5000;
 /** One write may have been lost on its way. */
 const UNANSWERED_MIN = 3;
 /** For how long it is not followed then: twice as long each time. */

@@ -39,7 +39,7 @@ import { SessionPeers } from "./session-peers.ts";
 import { NO_RAFT } from "../status.ts";
 import { SessionUpkeep } from "./session-upkeep.ts";
 
-export type { SessionEnd, SessionNetwork, SessionOptions } from "./session-options.ts";
+export type { SessionEnd } from "./session-options.ts";
 
 /**
  * One life of a node between two loads from disk: the engine, its lanes, and all that hangs on them.

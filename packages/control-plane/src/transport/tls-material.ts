@@ -18,7 +18,7 @@ export type TlsMaterialCode =
   | "expired";
 
 /** The node's own TLS files cannot be used. */
-export class TlsMaterialError extends Error {
+class TlsMaterialError extends Error {
   readonly code: TlsMaterialCode;
   constructor(code: TlsMaterialCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -133,7 +133,7 @@ function keyBelongsTo(certificate: X509Certificate, key: string, path: string): 
   }
 }
 
-export function spkiSha256(certificate: X509Certificate): Uint8Array {
+function spkiSha256(certificate: X509Certificate): Uint8Array {
   return createHash("sha256")
     .update(certificate.publicKey.export({ type: "spki", format: "der" }))
     .digest();

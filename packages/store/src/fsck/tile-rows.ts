@@ -21,11 +21,7 @@ interface TileRow {
   readonly hashes: Uint8Array;
 }
 
-export function tileRow(tile: {
-  readonly originFingerprint: Uint8Array;
-  level: number;
-  index: number;
-}): Omit<RowName, "at"> {
+function tileRow(tile: { readonly originFingerprint: Uint8Array; level: number; index: number }): Omit<RowName, "at"> {
   const { originFingerprint, level, index } = tile;
   return { table: "state.tiles", key: `origin ${bytesToHex(originFingerprint)}, level ${level}, index ${index}` };
 }

@@ -15,8 +15,6 @@ import type { Scenario } from "./scenario.ts";
 import { textTable } from "./table.ts";
 import { trustRootsOf, verifySamples } from "./verify-samples.ts";
 
-export { BENCH_HELP } from "./bench-options.ts";
-
 const BUSY_ALREADY = 0.25;
 
 /**

@@ -18,7 +18,7 @@ const KIND_TITLES: Readonly<Record<string, string>> = {
 /** What one process of a kind may take under load, in MB. */
 const MEMORY_GOALS_MB: Readonly<Record<string, number>> = { control_plane: 300, api: 200 };
 /** Above this share of the processors in other hands, figures say little. */
-export const OTHER_SHARE_MAX = 0.05;
+const OTHER_SHARE_MAX = 0.05;
 
 export const LOAD_COLUMNS: readonly Column[] = [
   { title: "load", width: 52, isText: true },
@@ -53,7 +53,7 @@ export function loadCells(row: LoadRow): readonly string[] {
   ];
 }
 
-export const TIMES_COLUMNS: readonly Column[] = [
+const TIMES_COLUMNS: readonly Column[] = [
   { title: "what", width: 82, isText: true },
   { title: "median", width: 9 },
   { title: "longest", width: 9 },

@@ -161,7 +161,7 @@ export class Runner {
 }
 
 /** A planned load with its servers and the processes behind them, as they are now. */
-export async function onCluster(
+async function onCluster(
   cluster: MeasuredCluster,
   { workload, clients, place }: PlannedLoad,
 ): Promise<Omit<MeasuredLoad, "timing" | "onSight">> {

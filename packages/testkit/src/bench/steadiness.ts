@@ -9,7 +9,7 @@ export interface Stretch {
 }
 
 /** How many stretches in a row must be alike. */
-export const STRETCHES_ALIKE = 3;
+const STRETCHES_ALIKE = 3;
 const SPREAD_MAX = 0.1;
 
 /**

@@ -46,7 +46,7 @@ function receiptRoot({ receipt, anchorId, originFingerprint }: AnchoredRecord): 
 }
 
 /** Of two reads of one origin, on whatever nodes, the one that began after the other's end shows no smaller tree. */
-export function latestAnchorNeverGoesBack(heads: readonly SeenHead[]): readonly string[] {
+function latestAnchorNeverGoesBack(heads: readonly SeenHead[]): readonly string[] {
   return staleReads(
     heads,
     heads.map(({ originFingerprint, treeSize, endedMs, nodeId }) => {
@@ -56,7 +56,7 @@ export function latestAnchorNeverGoesBack(heads: readonly SeenHead[]): readonly 
 }
 
 /** What a writer was told before a read began is in the tree that it shows. */
-export function latestAnchorCoversWhatWasAcknowledged(
+function latestAnchorCoversWhatWasAcknowledged(
   heads: readonly SeenHead[],
   anchored: readonly AnchoredRecord[],
 ): readonly string[] {
@@ -93,7 +93,7 @@ function staleReads(heads: readonly SeenHead[], floors: readonly Floor[]): reado
 }
 
 /** No two records share an id, a sequence or a place in an origin, and none was acknowledged in two places. */
-export function onePlaceForOneRecord(anchored: readonly AnchoredRecord[]): readonly string[] {
+function onePlaceForOneRecord(anchored: readonly AnchoredRecord[]): readonly string[] {
   const taken = new Map<string, string>();
   const places = (record: AnchoredRecord): readonly (readonly [string, string])[] => {
     const { kind, content, anchorId, sequence, depth, originFingerprint } = record;

@@ -19,7 +19,7 @@ const MOVE_EVERY = 8;
  * What clients did to the logs of a cluster, and when, in the lines that the checker under `test/linearizability`
  * reads. A request without a good answer stays open: it may take effect at any time, or never.
  */
-export class History {
+class History {
   readonly #lines: object[] = [];
   readonly refusals: LoadAnswer[] = [];
   /** When each acknowledgement came. */

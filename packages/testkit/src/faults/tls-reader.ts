@@ -33,7 +33,7 @@ const SUITES: Readonly<Record<number, Suite>> = {
 export type SecretOf = (label: string, clientRandomHex: string) => Uint8Array | null;
 
 /** A stream of records that cannot be read, and why. */
-export class TlsReadError extends Error {
+class TlsReadError extends Error {
   override readonly name = "TlsReadError";
 }
 

@@ -8,7 +8,7 @@ import { type CommonOptions, liveMany } from "./life-pool.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { formatLine } from "./trace.ts";
 
-export const SIM_HELP = `npm run sim -- --seed N        replays one life, with every line of its story
+const SIM_HELP = `npm run sim -- --seed N        replays one life, with every line of its story
 npm run sim -- --minutes M     explores lives for so long, with progress and a rate
 npm run sim -- --seeds K       as many lives
 
@@ -169,7 +169,7 @@ function verdictOf(result: LifeResult): string {
 }
 
 /** Seed, sentence, the newest lines, and how to see it again: what a failing test shows. */
-export function describeBroken(result: LifeResult, common: CommonOptions): string {
+function describeBroken(result: LifeResult, common: CommonOptions): string {
   return [verdictOf(result), ...result.newestLines, `npm run sim -- ${flagsOf(result.seed, common)}`].join("\n");
 }
 

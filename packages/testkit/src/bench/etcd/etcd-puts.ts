@@ -19,7 +19,7 @@ function put(): string {
   return `{"key":"${key}","value":"${random.subarray(KEY_BYTES).toString("base64")}"}`;
 }
 
-export function singlePuts(): Workload {
+function singlePuts(): Workload {
   return {
     unitsPerRequest: 1,
     next: () => ({ path: "/v3/kv/put", body: put() }),
@@ -28,7 +28,7 @@ export function singlePuts(): Workload {
 }
 
 /** One transaction of so many puts. */
-export function putTransactions(size: number): Workload {
+function putTransactions(size: number): Workload {
   const puts = (): string => Array.from({ length: size }, () => `{"request_put":${put()}}`).join(",");
   return {
     unitsPerRequest: size,
