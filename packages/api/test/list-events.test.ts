@@ -3,7 +3,7 @@ import { createdBatchSchema, createdSchema, eventListSchema } from "@event-ancho
 import type { AnchorJson, EventListAnswer } from "@event-anchoring/api-contract";
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { RefusedError } from "@event-anchoring/api";
-import { startHarness } from "./api-harness.ts";
+import { clientIdOf, startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { claimed, granted, hex, signedEvent } from "./records.ts";
 
@@ -134,7 +134,7 @@ describe("listing events", () => {
 
   test("an erased client_event_id: 410 with the anchor that it belonged to", async () => {
     const anchor = await create({ client_event_id: "to forget" });
-    const admin = harness.keyWith("eraser", ["read", "admin"]);
+    const admin = harness.keyWith("eraser", ["read", "admin"], { apiClientId: clientIdOf("default") });
     const path = `/v1/event-anchors/${anchor.anchor_id}/erase-client-event-id`;
     await harness.send("POST", path, undefined, { "x-api-key": admin });
     const { status, json } = await list("client_event_id=to%20forget");

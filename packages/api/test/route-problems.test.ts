@@ -4,7 +4,7 @@ import { PROBLEMS, ROUTES, problemSchema } from "@event-anchoring/api-contract";
 import type { ProblemCode, Route, RouteId } from "@event-anchoring/api-contract";
 import { RefusedError } from "@event-anchoring/api";
 import { claimBody, grantBody } from "@event-anchoring/testkit";
-import { startHarness } from "./api-harness.ts";
+import { clientIdOf, startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";
 import { anchorOf, claimAbout, claimed, grantOf, granted, hex } from "./records.ts";
 
@@ -22,7 +22,7 @@ let good: Readonly<Record<RouteId, GoodRequest>>;
 
 beforeAll(async () => {
   harness = await startHarness();
-  everything = harness.keyWith("everything", ALL);
+  everything = harness.keyWith("everything", ALL, { apiClientId: clientIdOf("default") });
   const [boss, agent] = [await claimed(harness, "boss"), await claimed(harness, "agent")];
   const parties = { grantorClaim: boss.anchor_id, granteeClaim: agent.anchor_id, grantor: "boss" };
   const grant = await granted(harness, parties);
