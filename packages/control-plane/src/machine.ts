@@ -1,3 +1,4 @@
+import type { RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Crypto } from "@event-anchoring/protocol";
 import {
@@ -54,7 +55,7 @@ export interface Machine {
   /** The state at a point that is held. @throws StoreError */
   exportSnapshot(point: SignedStatePoint): Promise<OpenExport>;
   /** Absent: there are no tables to be scrubbed. @throws StoreError */
-  readonly openScrub?: () => Promise<OpenScrub>;
+  readonly openScrub?: (ruleTable: RuleTable) => Promise<OpenScrub>;
   /** Log and ledger must be closed. @throws StoreError, and whatever a check throws */
   installSnapshot(options: Omit<InstallSnapshotOptions, "url">): Promise<InstalledSnapshot>;
 }
@@ -80,7 +81,7 @@ export function systemMachine(config: ControlPlaneConfig): Machine {
       mkdirSync(spoolDirectory, { recursive: true, mode: 0o700 });
       return exportSnapshot({ url, directory: spoolDirectory, point });
     },
-    openScrub: () => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX }),
+    openScrub: (ruleTable) => ScrubWalk.open({ url, statementTimeoutMs: SCRUB_STATEMENT_MS_MAX, ruleTable }),
     installSnapshot: (options) => installSnapshot({ url, ...options }),
   };
 }

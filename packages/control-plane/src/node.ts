@@ -96,14 +96,14 @@ export class ControlPlaneNode {
     this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: machine.crypto });
     this.offences = new PeerOffences(environment);
     this.snapshots = new SnapshotExporter({ machine, session: () => this.#session, clock, logger });
-    const openWalk = machine.openScrub;
+    const { openScrub } = machine;
     this.scrub =
-      openWalk === undefined
+      openScrub === undefined
         ? null
         : new Scrub({
             clock,
             logger,
-            openWalk,
+            openWalk: () => openScrub(options.ruleTable),
             rowsPerSecond: config.scrub_rows_per_second,
             isBusy: () => isBusyFor(this.#session),
             onDifference: (detail) => this.#halt("scrub_difference", detail),

@@ -14,7 +14,7 @@ import type { OriginCut, Random } from "./life-bundles.ts";
 import { randomOf } from "./random-life.ts";
 
 const crypto = rememberVerdicts(nodeCrypto);
-const SEEDS = [11, 13];
+const SEEDS = [13, 14];
 const STEPS = 60;
 const PIN = thkOf(GENESIS_DOCUMENT);
 
@@ -145,7 +145,7 @@ describe("whatever is left out", () => {
   });
 
   test("no single leaf between a record and as_of can be taken out unnoticed", () => {
-    const { ledger, acts } = lifeAt(11);
+    const { ledger, acts } = lifeAt(13);
     const random = randomOf(3);
     const subject = acts[acts.length >> 1];
     const last = ledger.tables.leaves.at(-1);

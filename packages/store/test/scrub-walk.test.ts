@@ -1,11 +1,13 @@
 /** The scrub walks tables that change between its steps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { erasureEntry } from "@event-anchoring/ledger";
+import { RELEASE_RULES, erasureEntry } from "@event-anchoring/ledger";
 import { ScrubWalk, describeDifference } from "../src/index.ts";
+import { LOG_ROW_CHECKSUM_SQL } from "../src/raft-codec.ts";
 import { changeStateTree, forgetGroups } from "./support/state-tables.ts";
 import { flipped } from "./support/planted.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, terminate } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { NEXT_RULES } from "@event-anchoring/testkit";
 import { makeSoundNode } from "./support/sound-node.ts";
 import type { SoundNode } from "./support/sound-node.ts";
 
@@ -23,7 +25,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  walk = await ScrubWalk.open({ url: database.url, statementTimeoutMs: 120_000 });
+  walk = await ScrubWalk.open({ url: database.url, statementTimeoutMs: 120_000, ruleTable: RELEASE_RULES });
 });
 
 afterAll(async () => {
@@ -81,6 +83,21 @@ describe("a pass", () => {
     });
     expect(told).toBeNull();
     await sql(database.url, "INSERT INTO node.raft_log SELECT * FROM public.tail ON CONFLICT DO NOTHING");
+    await walk.close();
+  });
+
+  test("reads the log as the program does that has written it, which may know more than a release", async () => {
+    const stamped = (version: number): string =>
+      `UPDATE node.raft_log SET payload = set_byte(payload, 0, ${version}) WHERE index = 4`;
+    await sql(database.url, stamped(2));
+    await sql(database.url, `UPDATE node.raft_log SET checksum = ${LOG_ROW_CHECKSUM_SQL} WHERE index = 4`);
+    const byRelease = await pass(500);
+    expect(byRelease.told).toMatch(/^node\.raft_log, index 4, payload: is entry_version_unknown/);
+    await walk.close();
+    walk = await ScrubWalk.open({ url: database.url, statementTimeoutMs: 120_000, ruleTable: NEXT_RULES });
+    expect((await pass(500)).told).toBeNull();
+    await sql(database.url, stamped(1));
+    await sql(database.url, `UPDATE node.raft_log SET checksum = ${LOG_ROW_CHECKSUM_SQL} WHERE index = 4`);
     await walk.close();
   });
 

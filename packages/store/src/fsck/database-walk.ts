@@ -1,5 +1,6 @@
 /** A node's tables, a batch at a time. Each batch is judged within one snapshot; what is carried on never changes. */
-import { erasureEntry, nextClientEventsHash } from "@event-anchoring/ledger";
+import { RELEASE_RULES, erasureEntry, nextClientEventsHash } from "@event-anchoring/ledger";
+import type { RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, InvalidBytesError, ZERO_32, bytesToHex } from "@event-anchoring/protocol";
 import type { Reader } from "../connection.ts";
@@ -68,6 +69,8 @@ const TABLE_OF: Readonly<Record<Phase, string>> = {
 export interface DatabaseWalkOptions {
   readonly findings: Findings;
   readonly pinnedRootThk: Uint8Array | null;
+  /** Default: what this build can decide by. */
+  readonly ruleTable?: RuleTable;
 }
 
 export class DatabaseWalk {
@@ -86,7 +89,7 @@ export class DatabaseWalk {
   /** Running hash over the client events; null: one of them is damaged. */
   #clientEvents: Uint8Array | null = ZERO_32;
 
-  constructor({ findings, pinnedRootThk }: DatabaseWalkOptions) {
+  constructor({ findings, pinnedRootThk, ruleTable = RELEASE_RULES }: DatabaseWalkOptions) {
     this.#findings = findings;
     this.#pinnedRootThk = pinnedRootThk;
     this.walk = new LeafWalk(findings, null);
@@ -94,7 +97,7 @@ export class DatabaseWalk {
     this.#certificates = new CertificateChecks(findings, this.#signatures, this.walk);
     this.#state = new StateWalk(findings);
     this.#groups = new GroupWalk(findings);
-    this.#log = new LogWalk(findings);
+    this.#log = new LogWalk(findings, ruleTable);
   }
 
   get isDone(): boolean {

@@ -1,6 +1,6 @@
 /** The raft log of the node: row by row, and against what the ledger says it has decided. */
 import { LIMITS, LedgerHaltError, decodeEntry, encodeGroupId } from "@event-anchoring/ledger";
-import type { Entry } from "@event-anchoring/ledger";
+import type { Entry, RuleTable } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Reader } from "../connection.ts";
 import { compactionChecksum, hardStateChecksum, logRowChecksum, raftIdFromSigned } from "../raft-codec.ts";
@@ -82,11 +82,14 @@ async function judgeCompaction(session: Reader, ends: LedgerEnds, findings: Find
 /** Walks the log; it may grow, lose its end or its beginning between two steps. */
 export class LogWalk {
   readonly #findings: Findings;
+  readonly #ruleTable: RuleTable;
   /** The next index to be judged. */
   #next = 1;
 
-  constructor(findings: Findings) {
+  /** @param ruleTable what the program that has written the log can decide by */
+  constructor(findings: Findings, ruleTable: RuleTable) {
     this.#findings = findings;
+    this.#ruleTable = ruleTable;
   }
 
   get next(): number {
@@ -168,7 +171,7 @@ export class LogWalk {
 
   #decode({ index, payload }: LogRow): Entry | null {
     try {
-      return decodeEntry(payload);
+      return decodeEntry(payload, this.#ruleTable);
     } catch (error) {
       if (!(error instanceof LedgerHaltError)) throw error;
       this.#findings.add(logRow(index), "payload", error.message, "an entry");

@@ -1,4 +1,5 @@
 /** The walk of fsck in small steps, for a node that serves meanwhile. */
+import type { RuleTable } from "@event-anchoring/ledger";
 import { Connection } from "../connection.ts";
 import { INDEXED_PLANS } from "../indexed-plans.ts";
 import { DatabaseWalk } from "./database-walk.ts";
@@ -10,6 +11,8 @@ export interface ScrubWalkOptions {
   readonly url: string;
   /** After which the server gives a statement up, milliseconds. */
   readonly statementTimeoutMs: number;
+  /** What the program that writes the log can decide by. */
+  readonly ruleTable: RuleTable;
 }
 
 export interface ScrubStep {
@@ -30,22 +33,25 @@ const LOG_BYTES_MAX = 256 * 1024;
  */
 export class ScrubWalk {
   readonly #connection: Connection;
+  readonly #ruleTable: RuleTable;
   #findings = new Findings({ findsAll: false, differencesMax: 1 });
-  #walk = new DatabaseWalk({ findings: this.#findings, pinnedRootThk: null });
+  #walk: DatabaseWalk;
 
-  private constructor(connection: Connection) {
+  private constructor(connection: Connection, ruleTable: RuleTable) {
     this.#connection = connection;
+    this.#ruleTable = ruleTable;
+    this.#walk = this.#begin();
   }
 
   /** @throws StoreError `unavailable`, `schema` */
-  static async open({ url, statementTimeoutMs }: ScrubWalkOptions): Promise<ScrubWalk> {
+  static async open({ url, statementTimeoutMs, ruleTable }: ScrubWalkOptions): Promise<ScrubWalk> {
     const settings = {
       ...INDEXED_PLANS,
       default_transaction_read_only: "on",
       statement_timeout: String(statementTimeoutMs),
       idle_in_transaction_session_timeout: String(statementTimeoutMs),
     };
-    return new ScrubWalk(await Connection.open({ url, name: "event-anchoring scrub", settings }));
+    return new ScrubWalk(await Connection.open({ url, name: "event-anchoring scrub", settings }), ruleTable);
   }
 
   /** @throws StoreError `unavailable`: the next step begins a pass anew, on a new connection */
@@ -65,9 +71,13 @@ export class ScrubWalk {
     const step = { rows: this.#rows() - before, isPassDone: this.#walk.isDone, difference };
     if (this.#walk.isDone) {
       this.#findings = new Findings({ findsAll: false, differencesMax: 1 });
-      this.#walk = new DatabaseWalk({ findings: this.#findings, pinnedRootThk: null });
+      this.#walk = this.#begin();
     }
     return step;
+  }
+
+  #begin(): DatabaseWalk {
+    return new DatabaseWalk({ findings: this.#findings, pinnedRootThk: null, ruleTable: this.#ruleTable });
   }
 
   #rows(): number {
