@@ -1,11 +1,18 @@
 import { readFileSync, statSync } from "node:fs";
 
-/** What suites name that start processes, the slowest kind first. Another one ends within seconds. */
-const KINDS = [/\b(?:start\w*Cluster|\w+Cluster\.start|shared-cluster|livesOf)\b|bin\/start/, /\bstartTestPostgres\b/];
+/**
+ * What suites name, the slowest kind first: simulated lives, which compute all the time, beside real clusters, which
+ * wait more than they work; then databases. Another one ends within seconds.
+ */
+const KINDS = [
+  /\b(?:livesOf|liveBesideALiar)\b/,
+  /\b(?:start\w*Cluster|\w+Cluster\.start|shared-cluster)\b|bin\/start/,
+  /\bstartTestPostgres\b/,
+];
 const WEIGHT = 1_000_000;
 
 /**
- * Suites of real processes before all others, the largest first: with two workers, a run is not to end with one of them
+ * The slowest kind before all others, the largest first: with two workers, a run is not to end with one of them
  * at work on a suite of a minute. (Jest's own order knows the times of earlier runs, which a fresh checkout has not.)
  */
 export default class SlowestFirst {

@@ -10,7 +10,7 @@ export const CLUSTERS = [
   "test/cluster/*.test.ts",
   "test/deploy/cluster.test.ts",
   "test/responsibility/cluster-history.test.ts",
-  "test/simulation/lives.test.ts",
+  "test/simulation/{lives,liar}.test.ts",
 ];
 
 /** These run in `npm test` as well: a newcomer's first command, and some lives. */
