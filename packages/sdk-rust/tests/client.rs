@@ -456,8 +456,7 @@ async fn a_page_of_another_trace_is_no_answer() {
     let whole = example(&open_api, "traceEventAnchor", "200");
     let mut other = whole.clone();
     other["anchor"]["anchor_id"] = "1b".repeat(32).into();
-    let script =
-        Script::new([trace_page(&whole, 1, 1, json!("1.7.9")), trace_page(&other, 1, 0, Value::Null)]);
+    let script = Script::new([trace_page(&whole, 1, 1, json!("1.7.9")), trace_page(&other, 1, 0, Value::Null)]);
     let asked = script.client();
     let anchor_id = whole["anchor"]["anchor_id"].as_str().unwrap();
     assert!(asked.trace(anchor_id, &TraceOptions::default()).await.unwrap_err().is_response_invalid());

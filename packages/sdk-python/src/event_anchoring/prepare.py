@@ -194,7 +194,7 @@ class PreparedEventAnchor:
 
 @dataclass(frozen=True)
 class PreparedRevocation:
-    """A revocation of a claim or a grant, to be signed by a party of it, or sent as it is by the client that recorded it.
+    """A revocation of a claim or a grant: a party of it signs it, or the client that recorded it sends it as it is.
 
     `reason` is the number of the reason, `target_origin_fingerprint` the origin of what is revoked.
     """
