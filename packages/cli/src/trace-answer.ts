@@ -63,7 +63,7 @@ const readRecord = record<ShownRecord>(RECORD);
 const readVerdict: Reader<Verdict> = (value, path) => (value === "unknown" ? value : flag(value, path));
 const readResult = oneOf(["pass", "fail", "not_checked"]);
 
-/** Of the whole answer. @throws UnexpectedAnswer */
+/** Reads the whole answer. @throws UnexpectedAnswer */
 export const readTrace = record<ShownTrace>({
   anchor: readRecord,
   actorProven: flag,

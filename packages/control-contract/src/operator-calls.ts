@@ -55,7 +55,7 @@ export interface RotateApiKey {
   readonly keyHash: Uint8Array;
   /** How long the old key stays good, milliseconds; never longer than it would have. */
   readonly overlapMs: number;
-  /** Of the new key, Unix milliseconds; 0 = never. */
+  /** When the new key ends, Unix milliseconds; 0 = never. */
   readonly expiresMs: number;
 }
 

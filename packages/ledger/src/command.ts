@@ -154,7 +154,7 @@ export interface RotateApiKeyCommand {
   readonly keyHash: Uint8Array;
   /** How long the old key stays good, milliseconds; never longer than it would have. */
   readonly overlapMs: number;
-  /** Of the new key, Unix milliseconds, 0 = never. */
+  /** When the new key ends, Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
 }
 

@@ -137,7 +137,7 @@ describe("the state tree", () => {
   /** As 256 digits, 0 and 1. */
   const bitsOf = (key: string): string => BigInt(`0x${key}`).toString(2).padStart(256, "0");
 
-  /** Of the keys that have these first bits. */
+  /** The root over the keys that have these first bits. */
   function subtree(prefix: string): string {
     const below = entries.filter(({ key }) => bitsOf(key).startsWith(prefix));
     const [only] = below;

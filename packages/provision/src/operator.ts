@@ -125,7 +125,7 @@ export function drawReplacementApiKey(key: {
   readonly keyId: Uint8Array;
   /** How long the old key stays good, milliseconds. */
   readonly overlapMs: number;
-  /** Of the new key, Unix milliseconds; default 0 = never. */
+  /** When the new key ends, Unix milliseconds; default 0 = never. */
   readonly expiresMs?: number;
 }): ReplacementApiKey {
   const { keyHash, ...secret } = drawSecret();

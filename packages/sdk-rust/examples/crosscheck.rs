@@ -141,7 +141,7 @@ fn sign(question: &Value) -> Result<Value> {
 }
 
 fn verify_signature(question: &Value) -> Result<Value> {
-    // Of another length: no key, or no signature.
+    // Another length is no key, or no signature.
     let key = PublicKey::from_hex(text(question, "public_key"));
     let signature = Signature::from_hex(text(question, "signature"));
     let (Ok(key), Ok(signature)) = (key, signature) else { return Ok(json!({ "valid": false })) };

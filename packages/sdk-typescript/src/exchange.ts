@@ -103,7 +103,7 @@ export class Exchange {
       const delayMs = retry(outcome, situation);
       // Without a pause the same endpoint would say the same.
       if (isAboutEndpoint(outcome) || delayMs === 0) this.#moveOn(place);
-      // Of a try that the deadline has cut short, what was told before says more.
+      // The deadline has cut this try short: what was told before says more.
       if (told === null || leftMs >= call.timeoutMs || !isTimeout(result)) told = { endpoint, result };
       const error = failureOf({ call, ...told, inDoubt, attempt, wallClockMs: surroundings.wallClock() });
       if (delayMs === null || elapsedMs + delayMs > deadlineMs) throw error;

@@ -25,7 +25,7 @@ import type { VerifiedCheckpoint } from "./verify-checkpoint.ts";
 import { extendTrustRoot, refuseOlderThan, verifyTrustRoot } from "./verify-trust-root.ts";
 import type { TrustRootDocument } from "./verify-trust-root.ts";
 
-/** Of an EEA, what is watched. */
+/** What a monitor watches of an EEA. */
 export type WatchedLatest = Pick<LatestAnchor, "originFingerprint" | "checkpoint" | "consistency">;
 
 /** What a Monitor asks. A Client is one. */
@@ -232,7 +232,7 @@ export class Monitor {
     }
   }
 
-  /** Of a question about the newest tree. null: there is none yet, and none was seen. @throws what is no alarm */
+  /** Answers a question about the newest tree. null: there is none yet, and none was seen. @throws what is no alarm */
   async #alarmOf(error: unknown, place: Place, from: Checkpoint | null): Promise<Alarm | null> {
     if (error instanceof VerificationError) return checkpointAlarm(shownAt(place, null), error);
     if (!(error instanceof ApiProblem) || !SMALLER.has(error.code)) throw error;

@@ -103,7 +103,7 @@ export function filterOf(filter: EventFilter): Readonly<Record<string, string>> 
   return { [wire]: name === "clientEventId" ? clientEventId(name, given[name]) : hex32(name, given[name]) };
 }
 
-/** Of one anchor. @throws InvalidInput */
+/** The path of one anchor. @throws InvalidInput */
 export function anchorPath(anchorId: Bytes32): string {
   return `/v1/event-anchors/${hex32("anchorId", anchorId)}`;
 }

@@ -38,7 +38,7 @@ interface AnchorRow {
   readonly origin: number;
   readonly depth: number;
   readonly kind: number;
-  /** Of an event with a client event id. */
+  /** Only for an event with a client event id. */
   readonly api_client_id: Uint8Array | null;
   readonly is_erased: boolean;
 }

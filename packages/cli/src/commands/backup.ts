@@ -17,7 +17,7 @@ import { alignColumns } from "../table.ts";
 
 export interface CreateBackupOptions {
   readonly database: NodeDatabase;
-  /** Of the node's control plane, which has the cluster sign the state; null: it is made unsigned. */
+  /** The socket of the node's control plane, which has the cluster sign the state; null: it is made unsigned. */
   readonly controlSocket: string | null;
   readonly out: string;
   readonly isJson: boolean;

@@ -42,7 +42,7 @@ export interface RotationOptions {
   readonly keyId: Uint8Array;
   /** How long the old key stays good, milliseconds. */
   readonly overlapMs: number;
-  /** Of the new key, Unix milliseconds, 0 = never. */
+  /** When the new key ends, Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
 }
 

@@ -34,7 +34,7 @@ export interface Draft<Kind extends DraftKind = DraftKind> {
   readonly prepared: Prepared<Kind>;
   /** In signing order, verified. */
   readonly signatures: readonly Uint8Array[];
-  /** Of a revocation: what it is of, and where it is written if not there. */
+  /** What a revocation ends, and where it is written if not there. */
   readonly target: RevocationTarget | null;
 }
 

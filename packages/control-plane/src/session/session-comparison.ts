@@ -142,7 +142,7 @@ export class SessionComparison {
   }
 }
 
-/** Of what a client or an operator has asked for. A revocation goes to its target's origin, unless that is lost. */
+/** The origins that a command grows. A revocation goes to its target's origin, unless that is lost. */
 function originsGrownBy(command: Command): readonly OriginFingerprint[] {
   switch (command.kind) {
     case "record_events":

@@ -122,7 +122,7 @@ pub struct Contradictions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WithheldSize {
-    /// Of this origin.
+    /// The origin of the tree.
     pub origin_fingerprint: OriginFingerprint,
     /// The size.
     pub tree_size: u64,

@@ -36,7 +36,7 @@ open_words!(
         Pass = "pass",
         /// It does not.
         Fail = "fail",
-        /// Of a node's readiness alone: it serves, and somebody should look.
+        /// Only in a node's readiness: it serves, and somebody should look.
         Warn = "warn",
         /// It was not, or could not be, made.
         NotChecked = "not_checked",

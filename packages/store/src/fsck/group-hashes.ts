@@ -49,7 +49,7 @@ export class GroupWalk {
     if (this.#hash !== null) this.#findings.compare(name, { hash_before: before }, { hash_before: this.#hash });
     this.#last = index;
     this.#findings.checked.groupRows += 1;
-    // Of another length: told with the small tables.
+    // One of another length is told with the small tables.
     const isWhole = groups.length > 0 && groups.length % GROUP_ID_BYTES === 0;
     const entry = { index, groupIds: isWhole ? decodeGroupIds(groups, index) : [] };
     this.#hash = isWhole ? nextGroupIdsHash(before, entry, nodeCrypto.sha256) : null;

@@ -38,7 +38,7 @@ export function operatorRow(operator: string): RowName {
   return { table: "state.operators", key: `operator ${operator}`, at: AFTER_ALL };
 }
 
-/** Of a row in whose shape nothing was found. @param apiClientId 16 bytes */
+/** Reads a row in whose shape nothing was found. @param apiClientId 16 bytes */
 export function apiKeyOf(stated: StatedApiKey, apiClientId: Uint8Array): ApiKey {
   const { keyId, keyHash, label, createdBy, endedBy, numbers } = stated;
   return {
