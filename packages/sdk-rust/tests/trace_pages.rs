@@ -1,4 +1,5 @@
 //! A trace is asked for page by page, and is one answer.
+#![cfg(feature = "client")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
