@@ -1,26 +1,31 @@
-export type { DatabaseUsage } from "./database-usage.ts";
-export { StoreError } from "./errors.ts";
-export type { StoreErrorCode } from "./errors.ts";
-export { migrate } from "./migrate.ts";
-export { IdentityStore } from "./identity.ts";
-export type { Identity, IdentityState } from "./identity.ts";
-export { RaftLog } from "./raft-log.ts";
-export type { AppendRequest } from "./raft-log.ts";
-export type { LoadedRaftLog } from "./raft-log-reads.ts";
-export { LedgerStore } from "./ledger-store.ts";
-export type { AppliedEntry, LoadedLedger } from "./ledger-store.ts";
-export { PAGE_ROWS_MAX, Reads } from "./reads.ts";
-export type { ReadDirection, StoredOriginHead, StoredTrustRootRow } from "./reads.ts";
-export type { EventFilter } from "./record-reads.ts";
-export type { ReadPoolOptions } from "./read-pool.ts";
-export type { StoredAnchor } from "./read-rows.ts";
-export { SnapshotExport, exportSnapshot } from "./snapshot-export.ts";
-export { SNAPSHOT_CHUNK_BYTES } from "./snapshot-format.ts";
-export type { SnapshotManifest } from "./snapshot-format.ts";
-export { StateHold } from "./state-point.ts";
-export type { HeldState, SignedStatePoint } from "./state-point.ts";
-export { installSnapshot } from "./snapshot-install.ts";
-export type { InstallSnapshotOptions, InstalledSnapshot, SnapshotChecks, SnapshotOrigin } from "./snapshot-install.ts";
+export type { DatabaseUsage } from "./reads/database-usage.ts";
+export { StoreError } from "./postgres/errors.ts";
+export type { StoreErrorCode } from "./postgres/errors.ts";
+export { migrate } from "./postgres/migrate.ts";
+export { IdentityStore } from "./log/identity.ts";
+export type { Identity, IdentityState } from "./log/identity.ts";
+export { RaftLog } from "./log/raft-log.ts";
+export type { AppendRequest } from "./log/raft-log.ts";
+export type { LoadedRaftLog } from "./log/raft-log-reads.ts";
+export { LedgerStore } from "./ledger/ledger-store.ts";
+export type { AppliedEntry, LoadedLedger } from "./ledger/ledger-store.ts";
+export { PAGE_ROWS_MAX, Reads } from "./reads/reads.ts";
+export type { ReadDirection, StoredOriginHead, StoredTrustRootRow } from "./reads/reads.ts";
+export type { EventFilter } from "./reads/record-reads.ts";
+export type { ReadPoolOptions } from "./reads/read-pool.ts";
+export type { StoredAnchor } from "./tables/read-rows.ts";
+export { SnapshotExport, exportSnapshot } from "./snapshot/snapshot-export.ts";
+export { SNAPSHOT_CHUNK_BYTES } from "./snapshot/snapshot-format.ts";
+export type { SnapshotManifest } from "./snapshot/snapshot-format.ts";
+export { StateHold } from "./snapshot/state-point.ts";
+export type { HeldState, SignedStatePoint } from "./snapshot/state-point.ts";
+export { installSnapshot } from "./snapshot/snapshot-install.ts";
+export type {
+  InstallSnapshotOptions,
+  InstalledSnapshot,
+  SnapshotChecks,
+  SnapshotOrigin,
+} from "./snapshot/snapshot-install.ts";
 export { fsckDatabase } from "./fsck/fsck-database.ts";
 export { ScrubWalk } from "./fsck/scrub-walk.ts";
 export type { ScrubStep } from "./fsck/scrub-walk.ts";
@@ -38,7 +43,7 @@ export { scanBackup } from "./backup/scan-backup.ts";
 export type { AskedHead, ScannedBackup } from "./backup/scan-backup.ts";
 export { restoreBackup } from "./backup/restore-backup.ts";
 export type { RestoreBackupOptions } from "./backup/restore-backup.ts";
-export type { Restoration } from "./backup/restoration.ts";
+export type { Restoration } from "./tables/restoration.ts";
 export {
   SLOT_CLASS_MAX,
   brokenPromise,

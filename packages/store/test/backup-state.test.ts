@@ -18,9 +18,9 @@ import {
 } from "../src/index.ts";
 import type { BackupManifest, RestoreBackupOptions, WrittenBackup } from "../src/index.ts";
 import { BACKUP_MARK, encodeManifest } from "../src/backup/backup-format.ts";
-import { encodeRecord } from "../src/snapshot-format.ts";
-import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot-format.ts";
-import { SnapshotRebuild } from "../src/snapshot-rebuild.ts";
+import { encodeRecord } from "../src/snapshot/snapshot-format.ts";
+import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
+import { SnapshotRebuild } from "../src/snapshot/snapshot-rebuild.ts";
 import { hash, signStateHead } from "./support/cluster.ts";
 import { migratedDatabase, sql, startTestPostgres } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { describeDifference, fsckDatabase } from "../src/index.ts";
-import { LOG_ROW_CHECKSUM_SQL } from "../src/raft-codec.ts";
+import { LOG_ROW_CHECKSUM_SQL } from "../src/log/raft-codec.ts";
 import { migratedDatabase, sql, startTestPostgres } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";
 import { PlantedTables, flipped } from "./support/planted.ts";

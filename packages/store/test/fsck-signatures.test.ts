@@ -8,7 +8,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, anchorIdOf, bytesToHex, decodeLeaf, encodeLeaf } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
 import { describeDifference, exportSnapshot, fsckDatabase, fsckRecords } from "../src/index.ts";
-import type { SnapshotLeaf, SnapshotRecord } from "../src/snapshot-format.ts";
+import type { SnapshotLeaf, SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
 import { GENESIS_DOCUMENT, hash, rootThkOfGenesis } from "./support/cluster.ts";
 import { migratedDatabase, startTestPostgres } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { toAnchorId } from "@event-anchoring/protocol";
 import { LedgerStore, Reads, exportSnapshot, installSnapshot } from "../src/index.ts";
-import { INDEXED_PLANS } from "../src/indexed-plans.ts";
+import { INDEXED_PLANS } from "../src/postgres/indexed-plans.ts";
 import { hash } from "./support/cluster.ts";
 import { migratedDatabase, startTestPostgres } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { RELEASE_RULES, erasureEntry } from "@event-anchoring/ledger";
 import { ScrubWalk, describeDifference } from "../src/index.ts";
-import { LOG_ROW_CHECKSUM_SQL } from "../src/raft-codec.ts";
+import { LOG_ROW_CHECKSUM_SQL } from "../src/log/raft-codec.ts";
 import { changeStateTree, forgetGroups } from "./support/state-tables.ts";
 import { flipped } from "./support/planted.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, terminate } from "./support/database.ts";

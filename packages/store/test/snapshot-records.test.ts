@@ -6,8 +6,8 @@ import { LEAF_KIND, decodeLeaf, encodeLeaf, equalBytes, toAnchorId } from "@even
 import type { AnchorId, Leaf } from "@event-anchoring/protocol";
 import type { LeafWrite } from "@event-anchoring/ledger";
 import { exportSnapshot, installSnapshot } from "../src/index.ts";
-import { encodeRecord } from "../src/snapshot-format.ts";
-import type { SnapshotRecord } from "../src/snapshot-format.ts";
+import { encodeRecord } from "../src/snapshot/snapshot-format.ts";
+import type { SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
 import { hash } from "./support/cluster.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";

@@ -8,7 +8,7 @@ import type { ApiKey } from "@event-anchoring/ledger";
 import { LEAF_KIND, decodeLeaf, formatStateHead } from "@event-anchoring/protocol";
 import type { StateHead } from "@event-anchoring/protocol";
 import { LedgerStore, StateHold, exportSnapshot, installSnapshot } from "../src/index.ts";
-import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot-format.ts";
+import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
 import { hash, signStateHead } from "./support/cluster.ts";
 import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
 import type { TestDatabase, TestPostgres } from "./support/database.ts";

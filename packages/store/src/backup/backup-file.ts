@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { ByteReader, DecodeError, InvalidBytesError, equalBytes } from "@event-anchoring/protocol";
-import { RecordDecoder, SNAPSHOT_CHUNK_BYTES } from "../snapshot-format.ts";
-import type { SnapshotManifest, SnapshotRecord } from "../snapshot-format.ts";
+import { RecordDecoder, SNAPSHOT_CHUNK_BYTES } from "../snapshot/snapshot-format.ts";
+import type { SnapshotManifest, SnapshotRecord } from "../snapshot/snapshot-format.ts";
 import { BackupError } from "./backup-error.ts";
 import {
   BACKUP_MARK,

@@ -4,8 +4,8 @@ import type { StateEntry, StateWrites } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, stateRootOfLeaves } from "@event-anchoring/protocol";
 import type { StateLeaf } from "@event-anchoring/protocol";
-import { StoreError } from "../errors.ts";
-import type { RebuiltRows } from "../snapshot-rebuild.ts";
+import { StoreError } from "../postgres/errors.ts";
+import type { RebuiltRows } from "../snapshot/snapshot-rebuild.ts";
 
 const { sha256 } = nodeCrypto;
 

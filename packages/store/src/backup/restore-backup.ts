@@ -1,11 +1,13 @@
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import type { ConfState, RaftId } from "raft-ts";
-import { migrate } from "../migrate.ts";
-import { installSnapshot } from "../snapshot-install.ts";
-import type { InstalledSnapshot } from "../snapshot-install.ts";
+import type { Reader } from "../postgres/connection.ts";
+import { StoreError } from "../postgres/errors.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { installSnapshot } from "../snapshot/snapshot-install.ts";
+import type { InstalledSnapshot } from "../snapshot/snapshot-install.ts";
 import { BackupError } from "./backup-error.ts";
 import type { BackupFile } from "./backup-file.ts";
-import { beginRestoration } from "./restoration.ts";
+import { insertRestoration } from "../tables/restoration.ts";
 
 export interface RestoreBackupOptions {
   /** Of an empty database, as its owner. */
@@ -49,19 +51,40 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Inst
       origin: () => {},
     },
     ...(newGroup === null ? {} : { confState: votersAlone(newGroup.voters) }),
-    before: (session) =>
-      beginRestoration(session, {
+    before: async (session) => {
+      await assertUnused(session);
+      await insertRestoration(session, {
         scope: newGroup === null ? "node" : "cluster",
         nodeId,
         backupSha256: file.sha256,
         point: { index, term },
         effect,
         trustRoots: newGroup?.trustRoots ?? [],
-      }),
+      });
+    },
   });
 }
 
 function votersAlone(ids: readonly RaftId[]): ConfState {
   const voters = ids.toSorted((a, b) => (a < b ? -1 : 1));
   return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+}
+
+/** A database that has belonged to a node, or holds any state, is nobody's to write over. */
+async function assertUnused(session: Reader): Promise<void> {
+  const [used] = await session.read<{ node_id: string | null; index: number; log: number; restored: string | null }>({
+    text: `SELECT (SELECT node_id FROM node.identity) AS node_id, (SELECT applied_index FROM state.ledger) AS index,
+      (SELECT count(*) FROM node.raft_log) + (SELECT count(*) FROM node.raft_state) AS log,
+      (SELECT node_id FROM node.restoration) AS restored`,
+  });
+  if (used === undefined) throw new StoreError("corrupt", "the database does not answer");
+  const why =
+    used.node_id !== null
+      ? `it belongs to node ${used.node_id}`
+      : used.restored !== null
+        ? `a backup was put into it already, for node ${used.restored}`
+        : used.index > 0 || used.log > 0
+          ? "it holds a log or a state"
+          : null;
+  if (why !== null) throw new BackupError("not_empty", `the database is in use: ${why}. Make an empty one`);
 }

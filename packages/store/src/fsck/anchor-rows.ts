@@ -4,10 +4,10 @@ import { claimPairHash, clientEventLookup, grantPartiesHash } from "@event-ancho
 import type { ClientEventMark } from "@event-anchoring/ledger";
 import { LEAF_KIND, anchorIdOf, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/protocol";
-import { bigintArray, byteaArray, prefixArray } from "../binary-array.ts";
-import type { Reader } from "../connection.ts";
-import type { SnapshotClientEvent } from "../snapshot-format.ts";
-import { namesRecorder } from "../read-rows.ts";
+import { bigintArray, byteaArray, prefixArray } from "../postgres/binary-array.ts";
+import type { Reader } from "../postgres/connection.ts";
+import type { SnapshotClientEvent } from "../snapshot/snapshot-format.ts";
+import { namesRecorder } from "../tables/read-rows.ts";
 import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import type { Findings, RowName, Value } from "./findings.ts";
 import { recordOf } from "./leaf-lookup.ts";

@@ -1,8 +1,8 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, bytesToHex, clientEventCommit, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
-import { namesRecorder } from "../read-rows.ts";
-import type { SnapshotClientEvent } from "../snapshot-format.ts";
+import { namesRecorder } from "../tables/read-rows.ts";
+import type { SnapshotClientEvent } from "../snapshot/snapshot-format.ts";
 import type { Findings, RowName } from "./findings.ts";
 
 /** Behind a claim or a grant is the API client that recorded it, and behind no other leaf. */

@@ -3,9 +3,9 @@ import { RELEASE_RULES, erasureEntry, nextClientEventsHash } from "@event-anchor
 import type { RuleTable } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, InvalidBytesError, ZERO_32, bytesToHex } from "@event-anchoring/protocol";
-import type { Reader } from "../connection.ts";
-import { StoreError } from "../errors.ts";
-import { decodeCosignatures } from "../ledger-codec.ts";
+import type { Reader } from "../postgres/connection.ts";
+import { StoreError } from "../postgres/errors.ts";
+import { decodeCosignatures } from "../tables/ledger-codec.ts";
 import {
   LeavesInTables,
   judgeAnchorRow,

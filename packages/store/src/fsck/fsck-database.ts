@@ -1,9 +1,9 @@
 /** One walk over all tables of a node, in one snapshot. */
-import { Connection } from "../connection.ts";
-import type { Reader } from "../connection.ts";
-import { StoreError } from "../errors.ts";
-import { INDEXED_PLANS } from "../indexed-plans.ts";
-import { assertMigrated } from "../migrate.ts";
+import { Connection } from "../postgres/connection.ts";
+import type { Reader } from "../postgres/connection.ts";
+import { StoreError } from "../postgres/errors.ts";
+import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
 import { DatabaseWalk } from "./database-walk.ts";
 import { Findings } from "./findings.ts";
 import { reportOf } from "./fsck-records.ts";

@@ -3,7 +3,7 @@ import type { ApiKey } from "@event-anchoring/ledger";
 import { scopesToBits } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
-import type { SnapshotCertificate, SnapshotHeader, SnapshotLeaf, SnapshotRecord } from "../snapshot-format.ts";
+import type { SnapshotCertificate, SnapshotHeader, SnapshotLeaf, SnapshotRecord } from "../snapshot/snapshot-format.ts";
 import { CertificateChecks } from "./certificates.ts";
 import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import { Findings } from "./findings.ts";

@@ -1,8 +1,8 @@
 /** The running hash of decided groups: each row continues the one before it, and the ledger's row ends them. */
 import { nextGroupIdsHash } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import type { Reader } from "../connection.ts";
-import { decodeGroupIds } from "../ledger-codec.ts";
+import type { Reader } from "../postgres/connection.ts";
+import { decodeGroupIds } from "../tables/ledger-codec.ts";
 import type { Findings } from "./findings.ts";
 import type { LedgerEnds } from "./small-tables.ts";
 

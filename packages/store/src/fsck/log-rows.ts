@@ -2,8 +2,8 @@
 import { LIMITS, LedgerHaltError, decodeEntry, encodeGroupId } from "@event-anchoring/ledger";
 import type { Entry, RuleTable } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Reader } from "../connection.ts";
-import { compactionChecksum, hardStateChecksum, logRowChecksum, raftIdFromSigned } from "../raft-codec.ts";
+import type { Reader } from "../postgres/connection.ts";
+import { compactionChecksum, hardStateChecksum, logRowChecksum, raftIdFromSigned } from "../log/raft-codec.ts";
 import type { Findings, RowName } from "./findings.ts";
 import { isSame, show } from "./findings.ts";
 import type { LedgerEnds } from "./small-tables.ts";

@@ -6,7 +6,7 @@ import { claimEntry, grantEntry, lineageEntry } from "@event-anchoring/ledger";
 import type { RecordSource } from "@event-anchoring/ledger";
 import { DecodeError, LEAF_KIND, decodeLeaf, toAnchorId } from "@event-anchoring/protocol";
 import type { GrantLeaf } from "@event-anchoring/protocol";
-import type { Reader } from "../connection.ts";
+import type { Reader } from "../postgres/connection.ts";
 import { recordRow } from "./anchor-rows.ts";
 import type { Findings } from "./findings.ts";
 import type { DerivedEntry } from "./state-tree-rows.ts";

@@ -1,7 +1,7 @@
 /** The walk of fsck in small steps, for a node that serves meanwhile. */
 import type { RuleTable } from "@event-anchoring/ledger";
-import { Connection } from "../connection.ts";
-import { INDEXED_PLANS } from "../indexed-plans.ts";
+import { Connection } from "../postgres/connection.ts";
+import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
 import { DatabaseWalk } from "./database-walk.ts";
 import { Findings } from "./findings.ts";
 import type { Difference } from "./findings.ts";

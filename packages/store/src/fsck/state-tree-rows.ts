@@ -4,8 +4,8 @@ import type { StateEntry, StatePage, StateSlot } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { StateLeaf } from "@event-anchoring/protocol";
-import { textArray } from "../binary-array.ts";
-import type { Reader } from "../connection.ts";
+import { textArray } from "../postgres/binary-array.ts";
+import type { Reader } from "../postgres/connection.ts";
 import type { Findings, RowName } from "./findings.ts";
 
 const { sha256 } = nodeCrypto;

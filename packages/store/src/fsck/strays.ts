@@ -1,5 +1,5 @@
 /** Rows that stand for nothing: what no leaf makes. */
-import type { Reader } from "../connection.ts";
+import type { Reader } from "../postgres/connection.ts";
 import type { Findings } from "./findings.ts";
 
 /** `key` names the row; the first ones of each table are enough to tell. */

@@ -1,8 +1,8 @@
 /** Rows of state.tiles: complete tiles, each a function of the anchor ids below it. */
 import type { CompletedTile } from "@event-anchoring/ledger";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { bigintArray, smallintArray } from "../binary-array.ts";
-import type { Reader } from "../connection.ts";
+import { bigintArray, smallintArray } from "../postgres/binary-array.ts";
+import type { Reader } from "../postgres/connection.ts";
 import type { Findings, RowName } from "./findings.ts";
 
 const HASH_BYTES = 32;

@@ -1,9 +1,9 @@
 /** Damage that is done to a node's tables for as long as one look at them takes. */
-import { Connection } from "../../src/connection.ts";
+import { Connection } from "../../src/postgres/connection.ts";
 import { fsckSession } from "../../src/fsck/fsck-database.ts";
 import type { FsckSessionOptions } from "../../src/fsck/fsck-database.ts";
 import type { FsckReport } from "../../src/index.ts";
-import { INDEXED_PLANS } from "../../src/indexed-plans.ts";
+import { INDEXED_PLANS } from "../../src/postgres/indexed-plans.ts";
 import { rootThkOfGenesis } from "./cluster.ts";
 import type { SoundNode } from "./sound-node.ts";
 

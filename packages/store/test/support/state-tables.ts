@@ -3,12 +3,12 @@ import { stateLeafOf } from "@event-anchoring/ledger";
 import type { StateEntry } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { Connection } from "../../src/connection.ts";
-import type { Session } from "../../src/connection.ts";
-import { ledgerRowChecksum } from "../../src/ledger-codec.ts";
-import type { LedgerRow } from "../../src/ledger-codec.ts";
-import { loadLedgerRow } from "../../src/ledger-load.ts";
-import { StateTree, statePageParameters } from "../../src/state-tree.ts";
+import { Connection } from "../../src/postgres/connection.ts";
+import type { Session } from "../../src/postgres/connection.ts";
+import { ledgerRowChecksum } from "../../src/tables/ledger-codec.ts";
+import type { LedgerRow } from "../../src/tables/ledger-codec.ts";
+import { loadLedgerRow } from "../../src/ledger/ledger-load.ts";
+import { StateTree, statePageParameters } from "../../src/ledger/state-tree.ts";
 
 /** Columns of the ledger's row that these tests change. */
 export type LedgerChange = Partial<Pick<LedgerRow, "stateRoot" | "groupIdsHash" | "clientEventsHash" | "groupIdsFrom">>;

@@ -1,0 +1,238 @@
+import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
+import type { EntryDecision, Facts, FactsQuery, StateTreeUpdate, StoredLedger } from "@event-anchoring/ledger";
+import { equalBytes, frontierRoot } from "@event-anchoring/protocol";
+import type { Frontier, OriginFingerprint } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import type { ConfState, RaftIndex, Term } from "raft-ts";
+import { buildApply } from "./apply.ts";
+import { Connection } from "../postgres/connection.ts";
+import { StoreError } from "../postgres/errors.ts";
+import { loadFacts } from "./facts.ts";
+import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
+import { loadFrontier, loadLedger } from "./ledger-load.ts";
+import type { LedgerRow } from "../tables/ledger-codec.ts";
+import { LEDGER_LOCK } from "../postgres/locks.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { OriginNumbers } from "../tables/origin-numbers.ts";
+import { decodeConfState, encodeConfState } from "../log/raft-codec.ts";
+import { assertSafeSettings } from "../postgres/settings.ts";
+import { StateTree } from "./state-tree.ts";
+import { thinCertificates } from "./thin-certificates.ts";
+import type { ThinCertificatesRequest, ThinnedCertificates } from "./thin-certificates.ts";
+
+export interface LedgerStoreOptions {
+  readonly url: string;
+  /** How long to wait for an earlier session to leave. Default 10,000. */
+  readonly lockTimeoutMs?: number;
+}
+
+export interface LoadedLedger {
+  /** As of `appliedIndex`; `restoreLedgerState` makes it a state again. */
+  readonly ledger: StoredLedger;
+  /** Members of the raft group as of `appliedIndex`; null until the first is applied. */
+  readonly confState: ConfState | null;
+  readonly appliedIndex: RaftIndex;
+  readonly appliedTerm: Term;
+  /** Root of the state tree, 32 bytes. */
+  readonly stateRoot: Uint8Array;
+}
+
+export interface ApplyRequest {
+  readonly decision: EntryDecision;
+  /** The membership after this entry; null: as before. */
+  readonly confState: ConfState | null;
+}
+
+export interface AppliedEntry {
+  /** Root of the state tree after the entry, 32 bytes. */
+  readonly stateRoot: Uint8Array;
+}
+
+/** Rows of forgotten group ids may stay for this many entries, so that most entries delete nothing. */
+const FORGOTTEN_ENTRIES_MAX = 512;
+
+/**
+ * What the log has produced. One entry, one statement: rows, tiles and applied index change together or not at all.
+ * Applies are committed asynchronously: a crash may lose the newest, and the durable log brings them back.
+ *
+ * One process at a time, one apply at a time. After `unknown_outcome`, and after the connection was lost, every call
+ * fails: open anew and load.
+ */
+export class LedgerStore {
+  readonly #connection: Connection;
+  #numbers = new OriginNumbers();
+  #row: LedgerRow | null = null;
+  readonly #stateTree = new StateTree();
+  #deletedGroupIdsBelow = 0;
+  #isUnknown = false;
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** @throws StoreError `unavailable`, `schema`, `unsafe_settings`, `locked` */
+  static async open(options: LedgerStoreOptions): Promise<LedgerStore> {
+    const connection = await Connection.open({
+      url: options.url,
+      name: "event-anchoring ledger",
+      settings: { ...INDEXED_PLANS, synchronous_commit: "off" },
+    });
+    try {
+      await assertMigrated(connection);
+      await assertSafeSettings(connection, false);
+      await connection.lock(LEDGER_LOCK, options.lockTimeoutMs);
+      return new LedgerStore(connection);
+    } catch (cause) {
+      await connection.close();
+      throw cause;
+    }
+  }
+
+  /** Called at most once; never because of close(). */
+  onLost(handler: (cause: Error) => void): void {
+    this.#connection.onLost(handler);
+  }
+
+  /**
+   * The whole state, in one snapshot. To be called before anything else. Leaves that no certificate covers are hashed
+   * again, and tiles and leaves must give one root.
+   * @throws StoreError `corrupt`
+   */
+  async load(): Promise<LoadedLedger> {
+    const { row, originRows, ledger } = await this.#connection.transaction(
+      loadLedger,
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    );
+    const treeRoot = await this.#stateTree.load(this.#connection);
+    if (!equalBytes(treeRoot, row.stateRoot)) {
+      throw new StoreError("corrupt", "the state tree does not have the root that the row of the ledger names");
+    }
+    const numbers = new OriginNumbers();
+    for (const { origin, origin_fingerprint: fingerprint } of originRows) numbers.add(origin, fingerprint);
+    this.#numbers = numbers;
+    this.#row = row;
+    this.#deletedGroupIdsBelow = row.groupIdsFrom;
+    return {
+      ledger,
+      confState: row.confState === null ? null : decodeConfState(row.confState),
+      appliedIndex: row.appliedIndex,
+      appliedTerm: row.appliedTerm,
+      stateRoot: row.stateRoot,
+    };
+  }
+
+  /** The rows that an entry must see, as of the last applied entry. At most one SELECT. */
+  async loadFacts(query: FactsQuery): Promise<Facts> {
+    this.#usableRow();
+    return loadFacts(this.#connection, query, this.#numbers);
+  }
+
+  /**
+   * Writes what an entry decided, in one statement that commits by itself.
+   * @throws StoreError `out_of_order` unless the entry before it is the last applied one (then nothing is written),
+   *   `unknown_outcome`, `full`, `unavailable`
+   */
+  async apply(request: ApplyRequest): Promise<AppliedEntry> {
+    const { decision } = request;
+    const before = this.#usableRow();
+    if (decision.index !== before.appliedIndex + 1) {
+      throw new StoreError("out_of_order", `entry ${decision.index} after applied index ${before.appliedIndex}`);
+    }
+    const numbers = this.#numbersAfter(decision);
+    const stateTree = await this.#stateTreeAfter(decision);
+    const row: LedgerRow = {
+      appliedIndex: decision.index,
+      appliedTerm: decision.term,
+      effect: decision.effect,
+      nextSequence: decision.nextSequence,
+      lastAcceptedMs: decision.lastAcceptedMs,
+      groupIdsFrom: Math.max(before.groupIdsFrom, decision.writes.forgetGroupIdsBelow),
+      confState: request.confState === null ? before.confState : encodeConfState(request.confState),
+      rules: decision.rules,
+      stampMs: decision.stampMs,
+      stateRoot: stateTree?.rootHash ?? before.stateRoot,
+      groupIdsHash: decision.groupIdsHash,
+      clientEventsHash: decision.clientEventsHash,
+    };
+    const deletesGroupIds = row.groupIdsFrom - this.#deletedGroupIdsBelow >= FORGOTTEN_ENTRIES_MAX;
+    const { statement, values } = buildApply({
+      decision,
+      row,
+      before,
+      stateTree,
+      numbers,
+      deleteGroupIdsBelow: deletesGroupIds ? row.groupIdsFrom : null,
+    });
+    const rows = await this.#noteUnknown(() => this.#connection.write<{ applied: number }>(statement, values));
+    if (rows[0]?.applied !== 1) {
+      this.#isUnknown = true;
+      throw new StoreError("out_of_order", `the stored applied index is not ${before.appliedIndex}`);
+    }
+    this.#numbers = numbers;
+    this.#row = row;
+    if (stateTree !== null) this.#stateTree.note(stateTree);
+    if (deletesGroupIds) this.#deletedGroupIdsBelow = row.groupIdsFrom;
+    return { stateRoot: row.stateRoot };
+  }
+
+  /** null: the entry changes nothing in it, as entries of events do. */
+  async #stateTreeAfter({ writes }: EntryDecision): Promise<StateTreeUpdate | null> {
+    const entries = stateEntriesOf(writes);
+    if (entries.length === 0) return null;
+    const leaves = entries.map((entry) => stateLeafOf(entry, nodeCrypto.sha256));
+    return this.#stateTree.update(this.#connection, leaves);
+  }
+
+  /** Deletes a few of an origin's older certificates: on this node alone, and no part of what the log decides. */
+  async thinCertificates(request: ThinCertificatesRequest): Promise<ThinnedCertificates> {
+    this.#usableRow();
+    const origin = this.#numbers.find(request.originFingerprint);
+    if (origin === undefined) return { after: request.after, deleted: 0 };
+    return this.#noteUnknown(() => thinCertificates(this.#connection, origin, request));
+  }
+
+  #usableRow(): LedgerRow {
+    if (this.#isUnknown) {
+      throw new StoreError("unavailable", "an earlier write has an unknown outcome: open the store anew");
+    }
+    if (this.#row === null) throw new StoreError("out_of_order", "the ledger was not loaded");
+    return this.#row;
+  }
+
+  #numbersAfter(decision: EntryDecision): OriginNumbers {
+    const fresh = decision.writes.originStatuses.filter(
+      ({ originFingerprint }) => this.#numbers.find(originFingerprint) === undefined,
+    );
+    if (fresh.length === 0) return this.#numbers;
+    const numbers = this.#numbers.copy();
+    for (const { originFingerprint } of fresh) numbers.add(numbers.next, originFingerprint);
+    return numbers;
+  }
+
+  async #noteUnknown<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      if (cause instanceof StoreError && cause.code === "unknown_outcome") this.#isUnknown = true;
+      throw cause;
+    }
+  }
+
+  /**
+   * The frontier of an origin's first `treeSize` leaves, from tiles and leaves as of the last applied entry.
+   * @throws StoreError `out_of_order` if the origin is unknown or smaller, `corrupt`
+   */
+  async frontierAt(originFingerprint: OriginFingerprint, treeSize: number): Promise<Frontier> {
+    this.#usableRow();
+    return loadFrontier(this.#connection, originFingerprint, treeSize);
+  }
+
+  /** Root hash of an origin's first `treeSize` leaves. @throws as frontierAt */
+  async rootAt(originFingerprint: OriginFingerprint, treeSize: number): Promise<Uint8Array> {
+    return frontierRoot(await this.frontierAt(originFingerprint, treeSize), nodeCrypto.sha256);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+}

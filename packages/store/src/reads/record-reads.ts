@@ -1,0 +1,225 @@
+/** Questions of the api about claims, grants, revocations and what refers to them: one statement each. */
+import { LoadedRecords, claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
+import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bigintArray, prefixArray } from "../postgres/binary-array.ts";
+import type { Parameter } from "../postgres/connection.ts";
+import { EVENT_HASH, GRANT_REF, IRIS_REF } from "../tables/leaf-indexes.ts";
+import type { IndexedHash } from "../tables/leaf-indexes.ts";
+import { ANCHOR_COLUMNS } from "../tables/read-rows.ts";
+import {
+  CLAIM_ANCHOR,
+  CLAIM_BYTES,
+  GRANT_ANCHOR,
+  GRANT_BYTES,
+  RELATED_RECORDS,
+  assertWhole,
+  relatedRecords,
+  toClaimRecord,
+  toGrantRecord,
+} from "../tables/record-rows.ts";
+import type { RecordRow } from "../tables/record-rows.ts";
+import { unionOf } from "../postgres/statement-parts.ts";
+
+/** Which events are listed. A reference is named by the sequence of the claim or grant. */
+export type EventFilter =
+  | { readonly by: "event_hash"; readonly eventHash: Uint8Array }
+  | { readonly by: "iris_ref" | "grant_ref"; readonly sequence: number };
+
+/** A statement and its values; the statement's rows carry `applied_index` once they are read. */
+export interface RecordQuery {
+  readonly statement: { readonly name: string; readonly text: string };
+  readonly values: readonly Parameter[];
+}
+
+/** `l` is one row whatever else is found, so that an empty answer has an applied index as well. */
+export function withApplied(select: string, ctes = "", columns = "l.applied_index"): string {
+  const found = `SELECT ${columns}, found.* FROM state.ledger l LEFT JOIN LATERAL`;
+  return `${ctes} ${found} (${select}) AS found ON true`;
+}
+
+/** The position of the snapshot, beside its applied index. */
+const WITH_POSITION = "l.applied_index, l.next_sequence - 1 AS newest_sequence, l.last_accepted_ms";
+
+const RECORDS = {
+  name: "records",
+  text: withApplied(
+    unionOf(RELATED_RECORDS),
+    `WITH RECURSIVE ${relatedRecords("SELECT DISTINCT unnest($1::bigint[])", "$2::bigint[]")}`,
+  ),
+};
+
+/** @param sequences of claims and grants */
+export function recordsQuery(sequences: readonly number[], positions: readonly number[]): RecordQuery {
+  return { statement: RECORDS, values: [bigintArray(sequences), bigintArray(positions)] };
+}
+
+export function toLoadedRecords(rows: readonly RecordRow[]): LoadedRecords {
+  const claims: ClaimRecord[] = [];
+  const grants: GrantRecord[] = [];
+  for (const row of rows) {
+    if (row.what === "claim") claims.push(toClaimRecord(row));
+    else grants.push(toGrantRecord(row));
+  }
+  assertWhole(claims, grants);
+  return new LoadedRecords(claims, grants);
+}
+
+const NEWEST_CLAIM = {
+  name: "newest_claim",
+  text: withApplied(`
+    SELECT 'claim' AS what, ${CLAIM_BYTES} AS record FROM state.claims c ${CLAIM_ANCHOR}
+    WHERE c.pair_prefix = ($1::bigint[])[1] AND c.entity_fingerprint = $2 AND c.attribute_type = $3
+    ORDER BY c.sequence DESC LIMIT 1`),
+};
+
+export function newestClaimQuery(entityFingerprint: Uint8Array, attributeType: number): RecordQuery {
+  const pairHash = claimPairHash({ entityFingerprint, attributeType }, nodeCrypto.sha256);
+  return { statement: NEWEST_CLAIM, values: [prefixArray([pairHash]), entityFingerprint, attributeType] };
+}
+
+const BETWEEN = `g.parties_prefix = ($1::bigint[])[1] AND g.grantor_fingerprint = $2 AND g.grantee_fingerprint = $3`;
+
+const GRANTS_BETWEEN = {
+  name: "grants_between",
+  text: withApplied(
+    `
+    (SELECT 'standing' AS what, ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
+      WHERE ${BETWEEN} AND g.superseded_at IS NULL AND g.revoked_at IS NULL
+      ORDER BY g.grantor_lineage, g.grantee_lineage LIMIT $4)
+    UNION ALL
+    (SELECT 'newest', ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
+      WHERE ${BETWEEN} ORDER BY g.sequence DESC LIMIT 1)`,
+    "",
+    WITH_POSITION,
+  ),
+};
+
+export interface GrantBetweenRow extends Omit<RecordRow, "what"> {
+  readonly what: "standing" | "newest" | null;
+  readonly newest_sequence: number;
+  readonly last_accepted_ms: number;
+}
+
+export function grantsBetweenQuery(
+  grantorFingerprint: Uint8Array,
+  granteeFingerprint: Uint8Array,
+  limit: number,
+): RecordQuery {
+  const partiesHash = grantPartiesHash({ grantorFingerprint, granteeFingerprint }, nodeCrypto.sha256);
+  return {
+    statement: GRANTS_BETWEEN,
+    values: [prefixArray([partiesHash]), grantorFingerprint, granteeFingerprint, limit],
+  };
+}
+
+/** Anybody can grant to anybody: how many grantors of one grantee are looked at, the oldest lineages first. */
+const GRANTOR_LINEAGES_MAX = 1024;
+
+/**
+ * Grants to one lineage are visited by their grantors' lineages: of each only the newest can stand, however often it
+ * was granted anew.
+ */
+const GRANTS_TO = {
+  name: "grants_to",
+  text: withApplied(
+    `SELECT 'grant' AS what, ${GRANT_BYTES} AS record
+      FROM newest JOIN state.grants g ON g.sequence = newest.sequence ${GRANT_ANCHOR}
+      WHERE (g.revoked_at IS NULL OR g.revoked_at > $2) AND g.not_before_ms <= $4
+        AND (g.expires_ms = 0 OR g.expires_ms > $4) ORDER BY g.sequence LIMIT $3`,
+    `WITH RECURSIVE grantors (lineage, visited) AS (
+      (SELECT g.grantor_lineage, 1 FROM state.grants g WHERE g.grantee_lineage = $1
+        ORDER BY g.grantor_lineage LIMIT 1)
+      UNION ALL
+      SELECT following.grantor_lineage, grantors.visited + 1 FROM grantors, LATERAL (
+        SELECT g.grantor_lineage FROM state.grants g
+        WHERE g.grantee_lineage = $1 AND g.grantor_lineage > grantors.lineage ORDER BY g.grantor_lineage LIMIT 1
+      ) AS following WHERE grantors.visited < ${GRANTOR_LINEAGES_MAX}
+    ),
+    newest (sequence) AS (
+      SELECT one.sequence FROM grantors, LATERAL (
+        SELECT g.sequence FROM state.grants g
+        WHERE g.grantee_lineage = $1 AND g.grantor_lineage = grantors.lineage AND g.sequence <= $2
+        ORDER BY g.sequence DESC LIMIT 1
+      ) AS one
+    )`,
+  ),
+};
+
+export function grantsToQuery(granteeLineage: number, at: AsOf, limit: number): RecordQuery {
+  return { statement: GRANTS_TO, values: [granteeLineage, at.sequence, limit, at.timeMs] };
+}
+
+const REVOCATIONS_OF = {
+  name: "revocations_of",
+  text: withApplied(`
+    SELECT ${ANCHOR_COLUMNS} FROM unnest($1::bigint[]) AS u (target), LATERAL (
+      SELECT r.sequence FROM state.revocations r WHERE r.target = u.target AND r.sequence <= $2
+      ORDER BY r.sequence LIMIT $3
+    ) AS r JOIN state.anchors a ON a.sequence = r.sequence JOIN state.origins o ON o.origin = a.origin
+    ORDER BY a.sequence LIMIT $3`),
+};
+
+export function revocationsQuery(targets: readonly number[], upTo: number, limit: number): RecordQuery {
+  return { statement: REVOCATIONS_OF, values: [bigintArray([...new Set(targets)]), upTo, limit] };
+}
+
+const ANCHORS_BY_SEQUENCE = {
+  name: "anchors_by_sequence",
+  text: withApplied(`
+    SELECT ${ANCHOR_COLUMNS} FROM unnest($1::bigint[]) AS u (sequence)
+    JOIN state.anchors a ON a.sequence = u.sequence JOIN state.origins o ON o.origin = a.origin`),
+};
+
+export function anchorsBySequenceQuery(sequences: readonly number[]): RecordQuery {
+  return { statement: ANCHORS_BY_SEQUENCE, values: [bigintArray([...new Set(sequences)])] };
+}
+
+/** Run after run, until there are enough. */
+const EVENTS_BY_HASH = {
+  name: "events_by_hash",
+  text: withApplied(
+    `SELECT ${ANCHOR_COLUMNS} FROM search, unnest(search.sequences) AS u (sequence)
+      JOIN state.anchors a ON a.sequence = u.sequence JOIN state.origins o ON o.origin = a.origin
+      ORDER BY a.sequence`,
+    `WITH RECURSIVE search (run, missing, sequences) AS (
+      SELECT ${EVENT_HASH.runOf("$3::bigint + 1")} - 1, $4::integer, '{}'::bigint[]
+      UNION ALL
+      SELECT s.run + 1, s.missing - cardinality(found.sequences), found.sequences
+      FROM search s, state.ledger l, LATERAL (SELECT ARRAY(
+        SELECT a.sequence FROM state.anchors a
+        WHERE ${EVENT_HASH.condition} AND ${EVENT_HASH.run} = s.run + 1 AND ${EVENT_HASH.prefix} = $1::integer
+          AND a.sequence > $3 AND ${EVENT_HASH.hash} = $2
+        ORDER BY a.sequence LIMIT s.missing
+      ) AS sequences OFFSET 0) AS found
+      WHERE s.missing > 0 AND s.run < ${EVENT_HASH.runOf("l.next_sequence - 1")}
+    )`,
+  ),
+};
+
+/** The id of what is referred to is looked up in the same statement. */
+function eventsByReference(name: string, { hash, prefix, condition }: IndexedHash): { name: string; text: string } {
+  return {
+    name,
+    text: withApplied(`
+      SELECT ${ANCHOR_COLUMNS} FROM state.anchors t, LATERAL (
+        SELECT a.* FROM state.anchors a
+        WHERE ${condition} AND ${prefix} = t.anchor_prefix AND ${hash} = t.anchor_id AND a.sequence > $2
+        ORDER BY ${prefix}, a.sequence LIMIT $3
+      ) AS a JOIN state.origins o ON o.origin = a.origin
+      WHERE t.sequence = $1 ORDER BY a.sequence`),
+  };
+}
+
+const EVENTS_BY_REFERENCE = {
+  iris_ref: eventsByReference("events_by_iris_ref", IRIS_REF),
+  grant_ref: eventsByReference("events_by_grant_ref", GRANT_REF),
+};
+
+export function eventsQuery(filter: EventFilter, afterSequence: number, limit: number): RecordQuery {
+  if (filter.by !== "event_hash")
+    return { statement: EVENTS_BY_REFERENCE[filter.by], values: [filter.sequence, afterSequence, limit] };
+  const { eventHash } = filter;
+  const hashed = Buffer.from(nodeCrypto.sha256(eventHash));
+  return { statement: EVENTS_BY_HASH, values: [hashed.readInt32BE(0), eventHash, afterSequence, limit] };
+}

@@ -1,0 +1,325 @@
+import { createHash } from "node:crypto";
+import type { RuleTable, StateTreeUpdate, StateWrites } from "@event-anchoring/ledger";
+import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { DecodeError, EMPTY_STATE_ROOT, InvalidBytesError, equalBytes, frontierRoot } from "@event-anchoring/protocol";
+import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
+import type { ConfState, EntryId } from "raft-ts";
+import { buildInsert } from "../ledger/apply.ts";
+import { bigintArray, byteaArray } from "../postgres/binary-array.ts";
+import { Connection } from "../postgres/connection.ts";
+import type { Session } from "../postgres/connection.ts";
+import { StoreError } from "../postgres/errors.ts";
+import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
+import { ledgerRowChecksum } from "../tables/ledger-codec.ts";
+import type { LedgerRow } from "../tables/ledger-codec.ts";
+import { loadFrontier, loadLedger, loadLedgerRow } from "../ledger/ledger-load.ts";
+import { LEDGER_LOCK, RAFT_LOG_LOCK } from "../postgres/locks.ts";
+import { assertMigrated } from "../postgres/migrate.ts";
+import { OriginNumbers } from "../tables/origin-numbers.ts";
+import { encodeConfState } from "../log/raft-codec.ts";
+import { resetRaftLog, writeHardState } from "../log/raft-log.ts";
+import { loadTermAndVote } from "../log/raft-log-reads.ts";
+import { assertSafeSettings } from "../postgres/settings.ts";
+import { RecordDecoder } from "./snapshot-format.ts";
+import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
+import { deriveRecords } from "./snapshot-records.ts";
+import { SnapshotRebuild } from "./snapshot-rebuild.ts";
+import type { GroupIdsRow, RebuiltOrigin } from "./snapshot-rebuild.ts";
+import { birthConfState, verifySnapshotState } from "./snapshot-state.ts";
+import type { StateSigners } from "./snapshot-state.ts";
+import { StateTree } from "../ledger/state-tree.ts";
+
+/** An origin of a snapshot that is not in force yet. */
+export interface SnapshotOrigin extends RebuiltOrigin {
+  /** Root hash of its first `treeSize` leaves, as far as it reaches. */
+  rootAt(treeSize: number): Promise<Uint8Array>;
+}
+
+/** What only the node itself can judge. Throwing refuses the snapshot; the caller gets that very error. */
+export interface SnapshotChecks {
+  /** The chain holds together from its own version 1 on. Is it ours? null: there was no genesis yet. */
+  trustRoots(chain: TrustRootChain | null): void | Promise<void>;
+  /** Does it hold what this node has promised? Called for each origin, when all of it is there. */
+  origin(origin: SnapshotOrigin): void | Promise<void>;
+}
+
+export interface InstallSnapshotOptions {
+  readonly url: string;
+  readonly manifest: SnapshotManifest;
+  /** In order. They may take their time: nothing is visible, and nothing is lost if they stop. */
+  readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  readonly checks: SnapshotChecks;
+  /**
+   * Who must have signed the state head: a quorum; as many that one of them is honest if at most one node lies; or one.
+   * `unsigned`: a snapshot without a state head is taken as well, on the word of whoever brings it.
+   */
+  readonly signers: StateSigners | "unsigned";
+  /** What the program that goes on from here can decide by; absent: this release. */
+  readonly ruleTable?: RuleTable;
+  /** The group's members, if they are others than the snapshot says. */
+  readonly confState?: ConfState;
+  /** What else belongs into the transaction, before anything of the state is touched. Throwing refuses the snapshot. */
+  readonly before?: (session: Session) => Promise<void>;
+  /** How long to wait for an earlier session to leave. Default 10,000. */
+  readonly lockTimeoutMs?: number;
+}
+
+export interface InstalledSnapshot {
+  /** Where the log now begins: after this entry. It is also what is applied. */
+  readonly point: EntryId;
+  readonly confState: ConfState;
+}
+
+const STATE_TABLES = [
+  "trust_roots",
+  "origins",
+  "trust_root_positions",
+  "anchors",
+  "claims",
+  "grants",
+  "revocations",
+  "tree_pages",
+  "tiles",
+  "certificates",
+  "api_keys",
+  "operators",
+  "group_ids",
+];
+
+/** Records that are judged in one go, a few milliseconds' work; then others get their turn. */
+const RECORDS_PER_STEP = 500;
+
+/** Every chunk against its hash, and the whole against its own. */
+async function* verifiedChunks(options: InstallSnapshotOptions): AsyncGenerator<Uint8Array> {
+  const { manifest } = options;
+  const whole = createHash("sha256");
+  let index = 0;
+  let totalBytes = 0;
+  for await (const chunk of options.chunks) {
+    const expected = manifest.chunkHashes[index];
+    const hash = createHash("sha256").update(chunk).digest();
+    if (expected === undefined || !equalBytes(hash, expected)) {
+      throw new StoreError("snapshot_refused", `chunk ${index} is not the one of the manifest`);
+    }
+    whole.update(chunk);
+    totalBytes += chunk.length;
+    index += 1;
+    yield chunk;
+  }
+  const isWhole = index === manifest.chunkHashes.length && totalBytes === manifest.totalBytes;
+  if (!isWhole || !equalBytes(whole.digest(), manifest.wholeHash)) {
+    throw new StoreError("snapshot_refused", `${index} chunks are not the whole of the manifest`);
+  }
+}
+
+function refusingUndecodable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof DecodeError || cause instanceof InvalidBytesError) {
+      throw new StoreError("snapshot_refused", "a record cannot be decoded", { cause });
+    }
+    throw cause;
+  }
+}
+
+/** Writes rows as they are made. They are in a transaction that only this session sees. */
+class SnapshotInstaller {
+  readonly #session: Session;
+  readonly #options: InstallSnapshotOptions;
+  readonly #rebuild: SnapshotRebuild;
+  readonly #decoder = new RecordDecoder();
+  readonly #numbers = new OriginNumbers();
+  readonly #stateTree = new StateTree();
+  #stateRoot = EMPTY_STATE_ROOT;
+  #hasCheckedChain = false;
+
+  constructor(session: Session, options: InstallSnapshotOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.#rebuild = new SnapshotRebuild(options.ruleTable);
+  }
+
+  async run(): Promise<InstalledSnapshot> {
+    await this.#options.before?.(this.#session);
+    const before = await loadLedgerRow(this.#session);
+    const { manifest } = this.#options;
+    if (manifest.raftIndex <= before.appliedIndex) {
+      const what = `entry ${manifest.raftIndex} is applied here already, up to ${before.appliedIndex}`;
+      throw new StoreError("snapshot_refused", what);
+    }
+    for (const table of STATE_TABLES) await this.#session.write({ text: `DELETE FROM state.${table}` });
+    for await (const chunk of verifiedChunks(this.#options)) {
+      const records = this.#decode(chunk);
+      let waiting = 0;
+      for (const record of records) {
+        if (waiting >= RECORDS_PER_STEP || refusingUndecodable(() => this.#rebuild.standsOnWaiting(record))) {
+          await this.#writeRows();
+          waiting = 0;
+        }
+        refusingUndecodable(() => this.#rebuild.add(record));
+        waiting += 1;
+      }
+      await this.#writeRows();
+    }
+    if (!this.#rebuild.isEnded || this.#decoder.pendingBytes > 0) {
+      throw new StoreError("snapshot_refused", "the snapshot does not end with its end");
+    }
+    const confState = this.#rebuild.header.confState ?? birthConfState(this.#rebuild.chain);
+    this.#verifyState(confState);
+    await this.#writeLedgerRow(this.#options.confState ?? confState);
+    // What a restart would load is loaded here: whatever it refuses is refused before anything is in force.
+    await loadLedger(this.#session);
+    await this.#checkOrigins();
+    const point = { index: manifest.raftIndex, term: manifest.raftTerm };
+    await resetRaftLog(this.#session, point);
+    await this.#raiseTerm(point);
+    return { point, confState: this.#options.confState ?? confState };
+  }
+
+  #verifyState(confState: ConfState): void {
+    const { signers } = this.#options;
+    if (signers === "unsigned" && this.#rebuild.stateHead === null) return;
+    const unpacked = { stateRoot: this.#stateRoot, confState };
+    verifySnapshotState(this.#rebuild, unpacked, signers === "unsigned" ? "quorum" : signers);
+  }
+
+  #decode(chunk: Uint8Array): SnapshotRecord[] {
+    return refusingUndecodable(() => this.#decoder.push(chunk));
+  }
+
+  async #writeRows(): Promise<void> {
+    if (this.#rebuild.hasChain) await this.#checkChain();
+    const { writes, erased, recordLeaves, groupIds } = this.#rebuild.take();
+    for (const { originFingerprint } of writes.originStatuses) this.#numbers.add(this.#numbers.next, originFingerprint);
+    const records = await deriveRecords(this.#session, recordLeaves, this.#numbers);
+    const all = { ...writes, ...records };
+    const stateTree = await this.#growStateTree({ ...all, erasures: erased });
+    const { statement, values } = buildInsert(all, this.#numbers, { erased, stateTree });
+    await this.#session.write(statement, values);
+    this.#stateTree.note(stateTree);
+    if (groupIds.length > 0) await this.#writeGroupIds(groupIds);
+  }
+
+  async #growStateTree(writes: StateWrites): Promise<StateTreeUpdate> {
+    const leaves = stateEntriesOf(writes).map((entry) => stateLeafOf(entry, nodeCrypto.sha256));
+    const update = await this.#stateTree.update(this.#session, leaves);
+    this.#stateRoot = update.rootHash;
+    return update;
+  }
+
+  async #writeGroupIds(rows: readonly GroupIdsRow[]): Promise<void> {
+    await this.#session.write(
+      {
+        text: `INSERT INTO state.group_ids (index, groups, hash_before)
+          SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])`,
+      },
+      [
+        bigintArray(rows.map(({ index }) => index)),
+        byteaArray(rows.map(({ groups }) => groups)),
+        byteaArray(rows.map(({ hashBefore }) => hashBefore)),
+      ],
+    );
+  }
+
+  /** As soon as the chain is there: a cluster that is not ours need not send its leaves. */
+  async #checkChain(): Promise<void> {
+    if (this.#hasCheckedChain) return;
+    this.#hasCheckedChain = true;
+    await this.#options.checks.trustRoots(this.#rebuild.chain);
+  }
+
+  async #checkOrigins(): Promise<void> {
+    for (const origin of this.#rebuild.origins()) {
+      await this.#options.checks.origin({
+        ...origin,
+        rootAt: (treeSize) => this.#rootAt(origin.originFingerprint, treeSize),
+      });
+    }
+  }
+
+  async #rootAt(originFingerprint: OriginFingerprint, treeSize: number): Promise<Uint8Array> {
+    return frontierRoot(await loadFrontier(this.#session, originFingerprint, treeSize), nodeCrypto.sha256);
+  }
+
+  async #writeLedgerRow(confState: ConfState): Promise<void> {
+    const { header, runningHashes } = this.#rebuild;
+    const { manifest } = this.#options;
+    const isSame =
+      header.raftIndex === manifest.raftIndex &&
+      header.raftTerm === manifest.raftTerm &&
+      equalBytes(header.effect, manifest.effect);
+    if (!isSame) throw new StoreError("snapshot_refused", "header and manifest speak of different entries");
+    const row: LedgerRow = {
+      appliedIndex: header.raftIndex,
+      appliedTerm: header.raftTerm,
+      effect: header.effect,
+      nextSequence: header.nextSequence,
+      lastAcceptedMs: header.lastAcceptedMs,
+      groupIdsFrom: header.groupIdsFrom,
+      confState: encodeConfState(confState),
+      rules: header.rules,
+      stampMs: header.stampMs,
+      stateRoot: this.#stateRoot,
+      ...runningHashes,
+    };
+    await this.#session.write(
+      {
+        text: `UPDATE state.ledger SET applied_index = $1, applied_term = $2, effect = $3, next_sequence = $4,
+          last_accepted_ms = $5, group_ids_from = $6, conf_state = $7, rules = $8, stamp_ms = $9,
+          state_root = $10, group_ids_hash = $11, client_events_hash = $12, checksum = $13`,
+      },
+      [
+        row.appliedIndex,
+        row.appliedTerm,
+        row.effect,
+        row.nextSequence,
+        row.lastAcceptedMs,
+        row.groupIdsFrom,
+        row.confState,
+        row.rules,
+        row.stampMs,
+        row.stateRoot,
+        row.groupIdsHash,
+        row.clientEventsHash,
+        ledgerRowChecksum(row),
+      ],
+    );
+  }
+
+  /** A log never begins in a later term than the stored one. Nobody was voted for in a term that is new to us. */
+  async #raiseTerm(point: EntryId): Promise<void> {
+    const state = await loadTermAndVote(this.#session);
+    if (state !== null && state.term >= point.term) return;
+    await writeHardState(this.#session, { term: point.term, vote: 0n, commit: point.index });
+  }
+}
+
+/**
+ * Puts the state of a peer in the place of this node's, and its log after it, in one transaction: until that commits,
+ * the old state stands and is read, and a failure of any kind leaves it as it was. Every leaf is hashed again, trees
+ * and look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be
+ * closed, and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
+ *
+ * What leaves do not prove (members, API keys, endings, group ids, which API client an event is of, what was erased) is
+ * held against the state head that nodes have signed.
+ * @throws StoreError `snapshot_refused`, `locked`, `unavailable`, `full`, `unknown_outcome`; whatever a check throws
+ */
+export async function installSnapshot(options: InstallSnapshotOptions): Promise<InstalledSnapshot> {
+  const connection = await Connection.open({
+    url: options.url,
+    name: "event-anchoring snapshot install",
+    settings: INDEXED_PLANS,
+  });
+  try {
+    await assertMigrated(connection);
+    await assertSafeSettings(connection, true);
+    await connection.write({ text: "SET synchronous_commit = on" });
+    await connection.lock(RAFT_LOG_LOCK, options.lockTimeoutMs);
+    await connection.lock(LEDGER_LOCK, options.lockTimeoutMs);
+    return await connection.transaction((session) => new SnapshotInstaller(session, options).run());
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,456 @@
+/** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
+import {
+  CLIENT_EVENT_PREFIX_BYTES,
+  RELEASE_RULES,
+  RULES_FIRST,
+  TileAccumulator,
+  clientEventLookup,
+  eventContentHash,
+  nextClientEventsHash,
+  nextGroupIdsHash,
+} from "@event-anchoring/ledger";
+import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite, OperatorAct, RuleTable } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import {
+  LEAF_KIND,
+  ZERO_32,
+  anchorIdOf,
+  appendToFrontier,
+  bytesToHex,
+  clientEventCommit,
+  decodeLeaf,
+  emptyFrontier,
+  equalBytes,
+  frontierRoot,
+  isZero,
+  isNodeId,
+} from "@event-anchoring/protocol";
+import type { Frontier, Leaf, OriginFingerprint, SignedTrustRoot, TrustRootChain } from "@event-anchoring/protocol";
+import type { ErasedClientEvent } from "../ledger/apply.ts";
+import { decodeGroupIds } from "../tables/ledger-codec.ts";
+import type {
+  SnapshotCertificate,
+  SnapshotClientEvent,
+  SnapshotGroupIds,
+  SnapshotHeader,
+  SnapshotLeaf,
+  SnapshotRecord,
+} from "./snapshot-format.ts";
+import { namesRecorder } from "../tables/read-rows.ts";
+import { isRecordLeaf, namesOneOf } from "./snapshot-records.ts";
+import type { RecordLeaf } from "./snapshot-records.ts";
+import { refuse, refuseUnless, verifiedChain, verifyCertificate } from "./snapshot-signatures.ts";
+
+const { sha256 } = nodeCrypto;
+
+type MutableWrites = {
+  -readonly [List in keyof EntryWrites]: EntryWrites[List] extends readonly (infer Row)[] ? Row[] : EntryWrites[List];
+};
+
+function noWrites(): MutableWrites {
+  return {
+    leaves: [],
+    clientEvents: [],
+    contents: [],
+    claims: [],
+    grants: [],
+    endedClaims: [],
+    endedGrants: [],
+    revocations: [],
+    erasures: [],
+    tiles: [],
+    certificates: [],
+    apiKeys: [],
+    operatorActs: [],
+    trustRoots: [],
+    originStatuses: [],
+    trustRootPositions: [],
+    groupIds: [],
+    forgetGroupIdsBelow: 0,
+  };
+}
+
+interface GrowingOrigin {
+  readonly originFingerprint: OriginFingerprint;
+  readonly tiles: TileAccumulator;
+  frontier: Frontier;
+  lastAnchorId: Uint8Array;
+  /** Version of the trust root that judges the tree as it is now; 0 before the first leaf. */
+  judgedBy: number;
+  newestCertificate: CertificateWrite | null;
+}
+
+/** What the snapshot says of one origin, recomputed from its leaves. */
+export interface RebuiltOrigin {
+  readonly originFingerprint: OriginFingerprint;
+  readonly treeSize: number;
+  readonly rootHash: Uint8Array;
+}
+
+export interface GroupIdsRow {
+  readonly index: number;
+  readonly groups: Uint8Array;
+  /** Running hash before this entry. */
+  readonly hashBefore: Uint8Array;
+}
+
+/** What records have become. */
+export interface RebuiltRows {
+  /** Without what is derived from claims, grants and revocations. */
+  readonly writes: EntryWrites;
+  readonly erased: readonly ErasedClientEvent[];
+  /** Claims, grants and revocations among the leaves. */
+  readonly recordLeaves: readonly RecordLeaf[];
+  readonly groupIds: readonly GroupIdsRow[];
+}
+
+/** Which records may come after which; a record out of its place is refused. */
+const ORDER: Readonly<Record<SnapshotRecord["type"], number>> = {
+  header: 0,
+  trust_root: 1,
+  state_head: 2,
+  api_key: 3,
+  operator: 4,
+  group_ids: 5,
+  leaf: 6,
+  certificate: 6,
+  end: 7,
+};
+
+const ONCE: readonly SnapshotRecord["type"][] = ["header", "state_head", "end"];
+
+/**
+ * Takes records in order and gives, with `take`, the rows that they have become. The trust-root chain stands once the
+ * first record after the documents has arrived.
+ */
+export class SnapshotRebuild {
+  readonly #ruleTable: RuleTable;
+  #header: SnapshotHeader | null = null;
+  #place = -1;
+  readonly #documents: string[] = [];
+  #chain: TrustRootChain | null = null;
+  #hasChain = false;
+  readonly #origins = new Map<string, GrowingOrigin>();
+  #lastOrigin: GrowingOrigin | null = null;
+  /** A certificate follows the leaf that completes its tree, at most one. */
+  #mayCertify = false;
+  #nextSequence = 0;
+  #lastAcceptedMs = 0;
+  #lastGroupIndex = -1;
+  /** The newest that API keys name, of operators that have not arrived. */
+  readonly #actsOfKeys = new Map<string, number>();
+  #lastOperator = "";
+  #announced = 0;
+  #writes = noWrites();
+  #erased: ErasedClientEvent[] = [];
+  #recordLeaves: RecordLeaf[] = [];
+  /** Hex of the anchor ids of the claims among them. */
+  #claims = new Set<string>();
+  #groupIds: GroupIdsRow[] = [];
+  #stateHead: string | null = null;
+  #groupIdsHash: Uint8Array = ZERO_32;
+  #clientEventsHash: Uint8Array = ZERO_32;
+
+  /** @param ruleTable what the program that is to go on from here can decide by */
+  constructor(ruleTable: RuleTable = RELEASE_RULES) {
+    this.#ruleTable = ruleTable;
+  }
+
+  /** The header; it has arrived with the first record. */
+  get header(): SnapshotHeader {
+    if (this.#header === null) throw refuse("the snapshot does not begin with a header");
+    return this.#header;
+  }
+
+  get isEnded(): boolean {
+    return this.#place === ORDER.end;
+  }
+
+  /** All trust roots have arrived and were verified as a chain. */
+  get hasChain(): boolean {
+    return this.#hasChain;
+  }
+
+  /** null: there was no genesis yet. */
+  get chain(): TrustRootChain | null {
+    return this.#chain;
+  }
+
+  /** The signed note of the state head; null: the snapshot has none. */
+  get stateHead(): string | null {
+    return this.#stateHead;
+  }
+
+  /** Running hashes over what has arrived. */
+  get runningHashes(): { readonly groupIdsHash: Uint8Array; readonly clientEventsHash: Uint8Array } {
+    return { groupIdsHash: this.#groupIdsHash, clientEventsHash: this.#clientEventsHash };
+  }
+
+  /** The tree that the newest leaf has grown. */
+  get newestTree(): { readonly originFingerprint: OriginFingerprint; readonly frontier: Frontier } {
+    if (this.#lastOrigin === null) throw refuse("the snapshot has no leaf");
+    return this.#lastOrigin;
+  }
+
+  /** Rows since the last call. */
+  take(): RebuiltRows {
+    const taken = {
+      writes: this.#writes,
+      erased: this.#erased,
+      recordLeaves: this.#recordLeaves,
+      groupIds: this.#groupIds,
+    };
+    this.#writes = noWrites();
+    this.#erased = [];
+    this.#recordLeaves = [];
+    this.#claims = new Set();
+    this.#groupIds = [];
+    return taken;
+  }
+
+  /** True if the rows that wait must be written before this record is added: it stands on one of them. */
+  standsOnWaiting(record: SnapshotRecord): boolean {
+    if (record.type !== "leaf" || this.#claims.size === 0) return false;
+    const leaf = decodeSnapshotLeaf(record.bytes, this.#nextSequence);
+    return leaf.kind === LEAF_KIND.grant && namesOneOf(leaf, this.#claims);
+  }
+
+  /** @throws StoreError `snapshot_refused` */
+  add(record: SnapshotRecord): void {
+    const place = ORDER[record.type];
+    const isInPlace = place >= this.#place && (this.#place >= 0 || record.type === "header");
+    const isAgain = place === this.#place && ONCE.includes(record.type);
+    refuseUnless(isInPlace && !isAgain, () => `a ${record.type} is out of its place`);
+    this.#place = place;
+    if (place > ORDER.trust_root && !this.#hasChain) this.#startChain();
+    switch (record.type) {
+      case "header":
+        this.#addHeader(record);
+        return;
+      case "trust_root":
+        this.#documents.push(record.document);
+        return;
+      case "state_head":
+        this.#stateHead = record.note;
+        return;
+      case "api_key":
+        this.#addApiKey(record.apiKey);
+        return;
+      case "operator":
+        this.#addOperator(record.act);
+        return;
+      case "group_ids":
+        this.#addGroupIds(record);
+        return;
+      case "leaf":
+        this.#addLeaf(record);
+        return;
+      case "certificate":
+        this.#addCertificate(record);
+        return;
+      case "end":
+        this.#end();
+        return;
+      default:
+        throw refuse("an unknown record");
+    }
+  }
+
+  /** Rules that a newer program raised are not those by which this one could go on. */
+  #addHeader(header: SnapshotHeader): void {
+    const { rules, stampMs, lastAcceptedMs } = header;
+    const { max } = this.#ruleTable;
+    refuseUnless(rules >= RULES_FIRST && rules <= max, () => `rules ${rules}, this program has ${max}`);
+    refuseUnless(stampMs >= lastAcceptedMs, () => `the time is ${stampMs}, the newest leaf's ${lastAcceptedMs}`);
+    this.#header = header;
+    this.#groupIdsHash = header.groupIdsHashBefore;
+  }
+
+  #startChain(): void {
+    this.#hasChain = true;
+    this.#chain = verifiedChain(this.#documents);
+    for (const { originFingerprint, status } of this.#chain?.newest.trustRoot.origins ?? []) {
+      this.#origins.set(bytesToHex(originFingerprint), {
+        originFingerprint,
+        tiles: new TileAccumulator(0, [], sha256),
+        frontier: emptyFrontier(),
+        lastAnchorId: ZERO_32,
+        judgedBy: 0,
+        newestCertificate: null,
+      });
+      this.#writes.originStatuses.push({ originFingerprint, status });
+    }
+  }
+
+  #addGroupIds({ index, groups }: SnapshotGroupIds): void {
+    refuseUnless(index > this.#lastGroupIndex, () => `group ids of ${index} are out of order`);
+    this.#lastGroupIndex = index;
+    this.#groupIds.push({ index, groups, hashBefore: this.#groupIdsHash });
+    this.#groupIdsHash = nextGroupIdsHash(
+      this.#groupIdsHash,
+      { index, groupIds: decodeGroupIds(groups, index) },
+      sha256,
+    );
+  }
+
+  #addApiKey(key: ApiKey): void {
+    const isNamed = equalBytes(key.keyId, key.keyHash.slice(0, 16));
+    refuseUnless(isNamed, () => `API key ${bytesToHex(key.keyId)} is not named by its hash`);
+    this.#writes.apiKeys.push(key);
+    for (const { operator, counter } of [key.createdBy, ...(key.endedBy === null ? [] : [key.endedBy])]) {
+      this.#actsOfKeys.set(operator, Math.max(counter, this.#actsOfKeys.get(operator) ?? 0));
+    }
+  }
+
+  /** Ascending by name; an act that a key names is not above the newest one. */
+  #addOperator(act: OperatorAct): void {
+    const { operator, counter } = act;
+    const isNext = isNodeId(operator) && operator > this.#lastOperator;
+    refuseUnless(isNext, () => `operator ${JSON.stringify(operator)} is misnamed, or out of order`);
+    this.#lastOperator = operator;
+    const named = this.#actsOfKeys.get(operator) ?? 0;
+    refuseUnless(counter >= named, () => `a key names act ${named} of ${operator}, the newest is ${counter}`);
+    this.#actsOfKeys.delete(operator);
+    this.#writes.operatorActs.push(act);
+  }
+
+  #addLeaf(record: SnapshotLeaf): void {
+    const leaf = decodeSnapshotLeaf(record.bytes, this.#nextSequence);
+    const { sequence, depth, acceptedMs } = leaf;
+    const origin = this.#origins.get(bytesToHex(leaf.originFingerprint));
+    if (origin === undefined) throw refuse(`leaf ${sequence} is of an origin that no trust root lists`);
+    const isNext = sequence === this.#nextSequence && depth === origin.frontier.size;
+    refuseUnless(isNext, () => `leaf ${sequence} at depth ${depth}, expected ${this.#nextSequence}`);
+    const follows = equalBytes(leaf.parentAnchorId, origin.lastAnchorId) && acceptedMs >= this.#lastAcceptedMs;
+    refuseUnless(follows, () => `leaf ${sequence} does not follow the one before it`);
+    const anchorId = anchorIdOf(record.bytes, sha256);
+    const { originFingerprint } = origin;
+    const write: LeafWrite = {
+      kind: leaf.kind,
+      originFingerprint,
+      depth,
+      sequence,
+      acceptedMs,
+      anchorId,
+      bytes: record.bytes,
+    };
+    this.#writes.leaves.push(write);
+    this.#addClientEvent(leaf, write, record.clientEvent);
+    const { recordedBy } = record;
+    const isRecorderMeant = namesRecorder(leaf.kind) === (recordedBy !== null);
+    refuseUnless(isRecorderMeant, () => `leaf ${sequence} says wrongly who recorded it`);
+    if (isRecordLeaf(leaf)) this.#recordLeaves.push({ leaf, anchorId, recordedBy });
+    if (leaf.kind === LEAF_KIND.claim) this.#claims.add(bytesToHex(anchorId));
+    this.#addPosition(leaf, origin);
+    for (const tile of origin.tiles.append(anchorId)) this.#writes.tiles.push({ originFingerprint, ...tile });
+    origin.frontier = appendToFrontier(origin.frontier, anchorId, sha256);
+    origin.lastAnchorId = anchorId;
+    this.#lastOrigin = origin;
+    this.#mayCertify = true;
+    this.#nextSequence += 1;
+    this.#lastAcceptedMs = acceptedMs;
+  }
+
+  /** A leaf commits to id and salt: nobody can put them into it, and they are not there only if they were erased. */
+  #addClientEvent(leaf: Leaf, write: LeafWrite, clientEvent: SnapshotClientEvent | null): void {
+    const { sequence } = leaf;
+    const isEvent = leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
+    const commit = isEvent ? leaf.clientEventCommit : ZERO_32;
+    const isMeant =
+      clientEvent === null || clientEvent.isErased
+        ? isZero(commit) === (clientEvent === null)
+        : equalBytes(commit, clientEventCommit(clientEvent.salt, clientEvent.clientEventId, sha256));
+    refuseUnless(isMeant, () => `leaf ${sequence} has another client event id`);
+    if (!isEvent || clientEvent === null) return;
+    const contentHash = eventContentHash(leaf, sha256);
+    const mark = { sequence, apiClientId: clientEvent.apiClientId, prefix: prefixOf(clientEvent) };
+    this.#clientEventsHash = nextClientEventsHash(this.#clientEventsHash, mark, sha256);
+    if (clientEvent.isErased) {
+      const { apiClientId, prefix } = clientEvent;
+      this.#erased.push({ sequence, apiClientId, prefix, contentHash });
+      return;
+    }
+    const { apiClientId, clientEventId, salt } = clientEvent;
+    const { anchorId, originFingerprint } = write;
+    const ofClient = { apiClientId, clientEventId, salt };
+    this.#writes.clientEvents.push({ ...ofClient, anchorId, originFingerprint, sequence, contentHash });
+  }
+
+  /** Genesis and trust-root leaves say from where on a version judges their origin. */
+  #addPosition(leaf: Leaf, origin: GrowingOrigin): void {
+    if (leaf.kind !== LEAF_KIND.genesis && leaf.kind !== LEAF_KIND.trustRoot) {
+      refuseUnless(origin.judgedBy > 0, () => `leaf ${leaf.sequence} comes before any trust root`);
+      return;
+    }
+    const root = this.#versionOf(leaf.rootThk);
+    const isKnown = root !== null && (leaf.kind === LEAF_KIND.genesis || leaf.version === root.trustRoot.version);
+    if (!isKnown) throw refuse(`leaf ${leaf.sequence} names a trust root that is not in the chain`);
+    const { version } = root.trustRoot;
+    refuseUnless(version > origin.judgedBy, () => `leaf ${leaf.sequence} repeats trust root ${version}`);
+    refuseUnless(version - this.#announced <= 1, () => `trust root ${this.#announced + 1} has no leaf`);
+    if (version > this.#announced) {
+      this.#announced = version;
+      const { rootThk, note } = root;
+      this.#writes.trustRoots.push({ version, rootThk, document: note, sequence: leaf.sequence });
+    }
+    origin.judgedBy = version;
+    const { originFingerprint } = origin;
+    this.#writes.trustRootPositions.push({ originFingerprint, leafIndex: leaf.depth, version });
+  }
+
+  #versionOf(rootThk: Uint8Array): SignedTrustRoot | null {
+    return this.#chain?.versions.find((version) => equalBytes(version.rootThk, rootThk)) ?? null;
+  }
+
+  #addCertificate(record: SnapshotCertificate): void {
+    const origin = this.#lastOrigin;
+    if (origin === null || !this.#mayCertify) throw refuse("a certificate does not follow the leaf it covers");
+    this.#mayCertify = false;
+    const { originFingerprint } = origin;
+    const treeSize = origin.frontier.size;
+    const name = `the certificate of size ${treeSize} of origin ${bytesToHex(originFingerprint)}`;
+    const isRoot = equalBytes(frontierRoot(origin.frontier, sha256), record.rootHash);
+    refuseUnless(isRoot, () => `${name} is over another root`);
+    refuseUnless(record.trustRootVersion === origin.judgedBy, () => `${name} names another trust root`);
+    const { rootHash, certifiedAtS, trustRootVersion, cosignatures } = record;
+    const write = { originFingerprint, treeSize, rootHash, certifiedAtS, trustRootVersion, cosignatures };
+    origin.newestCertificate = write;
+    this.#writes.certificates.push(write);
+  }
+
+  #end(): void {
+    const { header } = this;
+    const isWhole = this.#nextSequence === header.nextSequence && this.#lastAcceptedMs === header.lastAcceptedMs;
+    refuseUnless(isWhole, () => `the leaves end at ${this.#nextSequence}, the header says ${header.nextSequence}`);
+    const [nameless] = this.#actsOfKeys.keys();
+    refuseUnless(nameless === undefined, () => `a key names an act of ${nameless}, of whom there is none`);
+    refuseUnless(this.#announced === this.#documents.length, () => `trust root ${this.#announced + 1} has no leaf`);
+    for (const { newestCertificate } of this.#origins.values()) {
+      // It covers all that the older ones did.
+      if (newestCertificate !== null) verifyCertificate(newestCertificate, this.#chain);
+    }
+  }
+
+  /** Every origin with its size and root, once the stream has ended. */
+  origins(): RebuiltOrigin[] {
+    return [...this.#origins.values()].map(({ originFingerprint, frontier }) => ({
+      originFingerprint,
+      treeSize: frontier.size,
+      rootHash: frontierRoot(frontier, sha256),
+    }));
+  }
+}
+
+function prefixOf(event: SnapshotClientEvent): Uint8Array {
+  if (event.isErased) return event.prefix;
+  const { apiClientId, clientEventId } = event;
+  return clientEventLookup(apiClientId, clientEventId, sha256).subarray(0, CLIENT_EVENT_PREFIX_BYTES);
+}
+
+function decodeSnapshotLeaf(bytes: Uint8Array, sequence: number): Leaf {
+  try {
+    return decodeLeaf(bytes);
+  } catch (cause) {
+    throw refuse(`leaf ${sequence} cannot be decoded`, cause);
+  }
+}
