@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { advance, decideEntry, factsNeeded, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
 import type { AsOf, Command, EntryDecision, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { Reads } from "../src/index.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { FullKnowledge } from "./support/random-history.ts";
-import { claimCommand, grantCommand, leafAt, outcomeOf, revocationCommand } from "./support/records.ts";
-import type { Holder } from "./support/records.ts";
-import { NOTHING_ASKED, StoredLedgerHarness } from "./support/stored-ledger.ts";
+import { Reads } from "../../src/index.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { FullKnowledge } from "../support/random-history.ts";
+import { claimCommand, grantCommand, leafAt, outcomeOf, revocationCommand } from "../support/records.ts";
+import type { Holder } from "../support/records.ts";
+import { NOTHING_ASKED, StoredLedgerHarness } from "../support/stored-ledger.ts";
 
 const LINKS = 1_000;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Entry, HardState } from "raft-ts";
-import { RaftLog } from "../src/index.ts";
-import type { LoadedRaftLog } from "../src/index.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl, terminate } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { RaftLog } from "../../src/index.ts";
+import type { LoadedRaftLog } from "../../src/index.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl, terminate } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
 
 let server: TestPostgres;
 

@@ -13,13 +13,13 @@ import {
   restoreBackup,
   scanBackup,
   writeBackup,
-} from "../src/index.ts";
-import type { RestoreBackupOptions, WrittenBackup } from "../src/index.ts";
-import { decodeManifest, encodeManifest } from "../src/backup/backup-format.ts";
-import { migratedDatabase, sql, superuserUrl } from "./support/database.ts";
-import { sha256, startSender } from "./support/snapshots.ts";
-import type { Sender } from "./support/snapshots.ts";
-import { originAt, partsOf, reopened } from "./support/stored-ledger.ts";
+} from "../../src/index.ts";
+import type { RestoreBackupOptions, WrittenBackup } from "../../src/index.ts";
+import { decodeManifest, encodeManifest } from "../../src/backup/backup-format.ts";
+import { migratedDatabase, sql, superuserUrl } from "../support/database.ts";
+import { sha256, startSender } from "../support/snapshots.ts";
+import type { Sender } from "../support/snapshots.ts";
+import { originAt, partsOf, reopened } from "../support/stored-ledger.ts";
 
 /** Servers start on a machine that does other things too. */
 const TIMEOUT_MS = 180_000;

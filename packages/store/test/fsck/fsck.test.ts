@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { describeDifference, fsckDatabase } from "../src/index.ts";
-import { rootThkOfGenesis } from "./support/cluster.ts";
-import { migratedDatabase, startTestPostgres } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { PlantedTables, flipped, ofSequence } from "./support/planted.ts";
-import type { Named, Planted } from "./support/planted.ts";
-import { makeSoundNode } from "./support/sound-node.ts";
-import type { SoundNode } from "./support/sound-node.ts";
-import { originAt } from "./support/stored-ledger.ts";
+import { describeDifference, fsckDatabase } from "../../src/index.ts";
+import { rootThkOfGenesis } from "../support/cluster.ts";
+import { migratedDatabase, startTestPostgres } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { PlantedTables, flipped, ofSequence } from "../support/planted.ts";
+import type { Named, Planted } from "../support/planted.ts";
+import { makeSoundNode } from "../support/sound-node.ts";
+import type { SoundNode } from "../support/sound-node.ts";
+import { originAt } from "../support/stored-ledger.ts";
 
 jest.setTimeout(240_000);
 

@@ -15,18 +15,18 @@ import {
   restoreBackup,
   scanBackup,
   writeBackup,
-} from "../src/index.ts";
-import type { BackupManifest, RestoreBackupOptions, WrittenBackup } from "../src/index.ts";
-import { BACKUP_MARK, encodeManifest } from "../src/backup/backup-format.ts";
-import { encodeRecord } from "../src/snapshot/snapshot-format.ts";
-import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
-import { SnapshotRebuild } from "../src/snapshot/snapshot-rebuild.ts";
-import { hash, signStateHead } from "./support/cluster.ts";
-import { migratedDatabase, sql, startTestPostgres } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { MEMBERS, lived, raftId } from "./support/signed-state.ts";
-import { sha256 } from "./support/snapshots.ts";
-import { StoredLedgerHarness, event, reopened } from "./support/stored-ledger.ts";
+} from "../../src/index.ts";
+import type { BackupManifest, RestoreBackupOptions, WrittenBackup } from "../../src/index.ts";
+import { BACKUP_MARK, encodeManifest } from "../../src/backup/backup-format.ts";
+import { encodeRecord } from "../../src/snapshot/snapshot-format.ts";
+import type { SnapshotHeader, SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
+import { SnapshotRebuild } from "../../src/snapshot/snapshot-rebuild.ts";
+import { hash, signStateHead } from "../support/cluster.ts";
+import { migratedDatabase, sql, startTestPostgres } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { MEMBERS, lived, raftId } from "../support/signed-state.ts";
+import { sha256 } from "../support/snapshots.ts";
+import { StoredLedgerHarness, event, reopened } from "../support/stored-ledger.ts";
 
 const TIMEOUT_MS = 180_000;
 

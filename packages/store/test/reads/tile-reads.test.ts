@@ -8,11 +8,11 @@ import {
   tileWidthAt,
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
-import { Reads } from "../src/index.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { StoredLedgerHarness, events, originAt } from "./support/stored-ledger.ts";
+import { Reads } from "../../src/index.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { StoredLedgerHarness, events, originAt } from "../support/stored-ledger.ts";
 
 const { sha256 } = nodeCrypto;
 

@@ -1,15 +1,15 @@
 /** The scrub walks tables that change between its steps. */
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { RELEASE_RULES, erasureEntry } from "@event-anchoring/ledger";
-import { ScrubWalk, describeDifference } from "../src/index.ts";
-import { LOG_ROW_CHECKSUM_SQL } from "../src/log/raft-codec.ts";
-import { changeStateTree, forgetGroups } from "./support/state-tables.ts";
-import { flipped } from "./support/planted.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, terminate } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { ScrubWalk, describeDifference } from "../../src/index.ts";
+import { LOG_ROW_CHECKSUM_SQL } from "../../src/log/raft-codec.ts";
+import { changeStateTree, forgetGroups } from "../support/state-tables.ts";
+import { flipped } from "../support/planted.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, terminate } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
 import { NEXT_RULES } from "@event-anchoring/testkit";
-import { makeSoundNode } from "./support/sound-node.ts";
-import type { SoundNode } from "./support/sound-node.ts";
+import { makeSoundNode } from "../support/sound-node.ts";
+import type { SoundNode } from "../support/sound-node.ts";
 
 jest.setTimeout(240_000);
 

@@ -7,11 +7,11 @@ import type { Command, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, anchorIdOf, bytesToHex, decodeLeaf, encodeLeaf } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
-import { describeDifference, exportSnapshot, fsckDatabase, fsckRecords } from "../src/index.ts";
-import type { SnapshotLeaf, SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
-import { GENESIS_DOCUMENT, hash, rootThkOfGenesis } from "./support/cluster.ts";
-import { migratedDatabase, startTestPostgres } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { describeDifference, exportSnapshot, fsckDatabase, fsckRecords } from "../../src/index.ts";
+import type { SnapshotLeaf, SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
+import { GENESIS_DOCUMENT, hash, rootThkOfGenesis } from "../support/cluster.ts";
+import { migratedDatabase, startTestPostgres } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
 import {
   accepted,
   actingEvent,
@@ -19,10 +19,10 @@ import {
   eventsCommand,
   grantCommand,
   revocationCommand,
-} from "./support/records.ts";
-import { chunksOf, recordsOf } from "./support/snapshots.ts";
-import { KEY_COMMAND, LoggedLedger, makeSoundNode } from "./support/sound-node.ts";
-import type { SoundNode } from "./support/sound-node.ts";
+} from "../support/records.ts";
+import { chunksOf, recordsOf } from "../support/snapshots.ts";
+import { KEY_COMMAND, LoggedLedger, makeSoundNode } from "../support/sound-node.ts";
+import type { SoundNode } from "../support/sound-node.ts";
 
 jest.setTimeout(240_000);
 

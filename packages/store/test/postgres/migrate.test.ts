@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { LedgerStore, RaftLog, Reads, migrate } from "../src/index.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import type { TestPostgres } from "./support/database.ts";
+import { LedgerStore, RaftLog, Reads, migrate } from "../../src/index.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import type { TestPostgres } from "../support/database.ts";
 
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL("../../migrations", import.meta.url));
 const NAMES = readdirSync(MIGRATIONS).toSorted();
 
 let server: TestPostgres;

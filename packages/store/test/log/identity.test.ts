@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { IdentityStore } from "../src/index.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, refusalOf, startTestPostgres } from "./support/database.ts";
-import type { TestPostgres } from "./support/database.ts";
+import { IdentityStore } from "../../src/index.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, refusalOf, startTestPostgres } from "../support/database.ts";
+import type { TestPostgres } from "../support/database.ts";
 
 const IDENTITY = {
   pairId: hash("pair").slice(0, 16),

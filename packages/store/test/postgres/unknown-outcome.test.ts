@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Entry } from "raft-ts";
 import { advance } from "@event-anchoring/ledger";
-import { LedgerStore, RaftLog } from "../src/index.ts";
-import { startCuttingProxy } from "./support/cutting-proxy.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import type { TestPostgres } from "./support/database.ts";
-import { StoredLedgerHarness, event, partsOf, reopened } from "./support/stored-ledger.ts";
+import { LedgerStore, RaftLog } from "../../src/index.ts";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import type { TestPostgres } from "../support/database.ts";
+import { StoredLedgerHarness, event, partsOf, reopened } from "../support/stored-ledger.ts";
 
 let server: TestPostgres;
 

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { LEAF_KIND, decodeLeaf, encodeLeaf, equalBytes, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, Leaf } from "@event-anchoring/protocol";
 import type { LeafWrite } from "@event-anchoring/ledger";
-import { exportSnapshot, installSnapshot } from "../src/index.ts";
-import { encodeRecord } from "../src/snapshot/snapshot-format.ts";
-import type { SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { live } from "./support/random-history.ts";
-import type { Life } from "./support/random-history.ts";
+import { exportSnapshot, installSnapshot } from "../../src/index.ts";
+import { encodeRecord } from "../../src/snapshot/snapshot-format.ts";
+import type { SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { live } from "../support/random-history.ts";
+import type { Life } from "../support/random-history.ts";
 import {
   accepted,
   claimCommand,
@@ -21,11 +21,11 @@ import {
   holders,
   leafAt,
   revocationCommand,
-} from "./support/records.ts";
-import type { Holder } from "./support/records.ts";
-import { ACCEPT_ALL, chunksOf, forge, recordsOf, sha256 } from "./support/snapshots.ts";
-import type { Stream } from "./support/snapshots.ts";
-import { CLIENT_ID, StoredLedgerHarness, event, reopened } from "./support/stored-ledger.ts";
+} from "../support/records.ts";
+import type { Holder } from "../support/records.ts";
+import { ACCEPT_ALL, chunksOf, forge, recordsOf, sha256 } from "../support/snapshots.ts";
+import type { Stream } from "../support/snapshots.ts";
+import { CLIENT_ID, StoredLedgerHarness, event, reopened } from "../support/stored-ledger.ts";
 
 let server: TestPostgres;
 let directory: string;

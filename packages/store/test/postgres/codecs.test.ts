@@ -2,15 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { DecodeError } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
-import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "../src/postgres/binary-array.ts";
-import { COLUMN_TYPES } from "../src/postgres/connection.ts";
-import { StoreError } from "../src/index.ts";
-import { decodeCosignatures, decodeGroupIds, encodeCosignatures, encodeGroupIds } from "../src/tables/ledger-codec.ts";
-import { decodeConfState, encodeConfState, raftIdFromSigned, raftIdToSigned } from "../src/log/raft-codec.ts";
-import { toStoreError } from "../src/postgres/sqlstate.ts";
-import type { Phase } from "../src/postgres/sqlstate.ts";
-import { startTestPostgres } from "./support/database.ts";
-import type { TestPostgres } from "./support/database.ts";
+import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "../../src/postgres/binary-array.ts";
+import { COLUMN_TYPES } from "../../src/postgres/connection.ts";
+import { StoreError } from "../../src/index.ts";
+import {
+  decodeCosignatures,
+  decodeGroupIds,
+  encodeCosignatures,
+  encodeGroupIds,
+} from "../../src/tables/ledger-codec.ts";
+import { decodeConfState, encodeConfState, raftIdFromSigned, raftIdToSigned } from "../../src/log/raft-codec.ts";
+import { toStoreError } from "../../src/postgres/sqlstate.ts";
+import type { Phase } from "../../src/postgres/sqlstate.ts";
+import { startTestPostgres } from "../support/database.ts";
+import type { TestPostgres } from "../support/database.ts";
 
 describe("binary arrays, as the server reads them", () => {
   let server: TestPostgres;

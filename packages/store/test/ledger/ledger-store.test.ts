@@ -4,10 +4,10 @@ import type { FoundAnchor, LeafWrite } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { RecentTree, bytesToHex, emptyFrontier, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
-import { LedgerStore } from "../src/index.ts";
-import { SECOND_DOCUMENT, hash } from "./support/cluster.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl, terminate } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
+import { LedgerStore } from "../../src/index.ts";
+import { SECOND_DOCUMENT, hash } from "../support/cluster.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl, terminate } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
 import {
   CLIENT_ID,
   NOTHING_ASKED,
@@ -17,7 +17,7 @@ import {
   originAt,
   partsOf,
   reopened,
-} from "./support/stored-ledger.ts";
+} from "../support/stored-ledger.ts";
 
 let server: TestPostgres;
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
-import { Reads } from "../src/index.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, sql, startTestPostgres } from "./support/database.ts";
-import type { TestPostgres } from "./support/database.ts";
-import { StoredLedgerHarness, event, originAt, reopened } from "./support/stored-ledger.ts";
+import { Reads } from "../../src/index.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, sql, startTestPostgres } from "../support/database.ts";
+import type { TestPostgres } from "../support/database.ts";
+import { StoredLedgerHarness, event, originAt, reopened } from "../support/stored-ledger.ts";
 
 jest.setTimeout(120_000);
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { RecordIndex } from "@event-anchoring/ledger";
-import { Reads } from "../src/index.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import { live } from "./support/random-history.ts";
-import type { FullKnowledge } from "./support/random-history.ts";
-import { reopened } from "./support/stored-ledger.ts";
+import { Reads } from "../../src/index.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import { live } from "../support/random-history.ts";
+import type { FullKnowledge } from "../support/random-history.ts";
+import { reopened } from "../support/stored-ledger.ts";
 
 let server: TestPostgres;
 

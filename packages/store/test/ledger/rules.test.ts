@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals
 import { restoreLedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { NEXT_RULES } from "@event-anchoring/testkit";
-import { exportSnapshot, installSnapshot } from "../src/index.ts";
-import type { SnapshotHeader, SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
-import { migratedDatabase, refusalOf, sql } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
-import { ACCEPT_ALL, CONF_STATE, chunksOf, forge, recordsOf, startSender } from "./support/snapshots.ts";
-import type { Sender, Stream } from "./support/snapshots.ts";
-import { StoredLedgerHarness, event, partsOf, reopened } from "./support/stored-ledger.ts";
+import { exportSnapshot, installSnapshot } from "../../src/index.ts";
+import type { SnapshotHeader, SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
+import { migratedDatabase, refusalOf, sql } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { ACCEPT_ALL, CONF_STATE, chunksOf, forge, recordsOf, startSender } from "../support/snapshots.ts";
+import type { Sender, Stream } from "../support/snapshots.ts";
+import { StoredLedgerHarness, event, partsOf, reopened } from "../support/stored-ledger.ts";
 
 jest.setTimeout(120_000);
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { LedgerStore, RaftLog, installSnapshot } from "../src/index.ts";
-import type { SnapshotManifest } from "../src/index.ts";
-import { encodeRecord } from "../src/snapshot/snapshot-format.ts";
-import type { SnapshotRecord } from "../src/snapshot/snapshot-format.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, refusalOf, sql, superuserUrl, terminate } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
-import { ACCEPT_ALL, forge, recordsOf, sha256, startSender } from "./support/snapshots.ts";
-import type { Sender } from "./support/snapshots.ts";
+import { LedgerStore, RaftLog, installSnapshot } from "../../src/index.ts";
+import type { SnapshotManifest } from "../../src/index.ts";
+import { encodeRecord } from "../../src/snapshot/snapshot-format.ts";
+import type { SnapshotRecord } from "../../src/snapshot/snapshot-format.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, refusalOf, sql, superuserUrl, terminate } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { ACCEPT_ALL, forge, recordsOf, sha256, startSender } from "../support/snapshots.ts";
+import type { Sender } from "../support/snapshots.ts";
 
 let sender: Sender;
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { describeDifference, fsckDatabase } from "../src/index.ts";
-import { LOG_ROW_CHECKSUM_SQL } from "../src/log/raft-codec.ts";
-import { migratedDatabase, sql, startTestPostgres } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { PlantedTables, flipped } from "./support/planted.ts";
-import type { Planted } from "./support/planted.ts";
-import { makeSoundNode } from "./support/sound-node.ts";
-import type { SoundNode } from "./support/sound-node.ts";
+import { describeDifference, fsckDatabase } from "../../src/index.ts";
+import { LOG_ROW_CHECKSUM_SQL } from "../../src/log/raft-codec.ts";
+import { migratedDatabase, sql, startTestPostgres } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { PlantedTables, flipped } from "../support/planted.ts";
+import type { Planted } from "../support/planted.ts";
+import { makeSoundNode } from "../support/sound-node.ts";
+import type { SoundNode } from "../support/sound-node.ts";
 
 jest.setTimeout(240_000);
 

@@ -1,18 +1,18 @@
 /** What no leaf proves: the state tree and the running hashes, derived again. */
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { operatorEntry } from "@event-anchoring/ledger";
-import { describeDifference, fsckDatabase } from "../src/index.ts";
-import { Connection } from "../src/postgres/connection.ts";
-import { loadLedgerRow } from "../src/ledger/ledger-load.ts";
-import type { LedgerRow } from "../src/tables/ledger-codec.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, startTestPostgres } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { PlantedTables, flipped, ofSequence } from "./support/planted.ts";
-import { makeSoundNode } from "./support/sound-node.ts";
-import type { SoundNode } from "./support/sound-node.ts";
-import { changeStateTree, ledgerRowSql } from "./support/state-tables.ts";
-import type { LedgerChange } from "./support/state-tables.ts";
+import { describeDifference, fsckDatabase } from "../../src/index.ts";
+import { Connection } from "../../src/postgres/connection.ts";
+import { loadLedgerRow } from "../../src/ledger/ledger-load.ts";
+import type { LedgerRow } from "../../src/tables/ledger-codec.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, startTestPostgres } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { PlantedTables, flipped, ofSequence } from "../support/planted.ts";
+import { makeSoundNode } from "../support/sound-node.ts";
+import type { SoundNode } from "../support/sound-node.ts";
+import { changeStateTree, ledgerRowSql } from "../support/state-tables.ts";
+import type { LedgerChange } from "../support/state-tables.ts";
 
 jest.setTimeout(240_000);
 

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { toAnchorId } from "@event-anchoring/protocol";
-import { LedgerStore, Reads, exportSnapshot, installSnapshot } from "../src/index.ts";
-import { INDEXED_PLANS } from "../src/postgres/indexed-plans.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, startTestPostgres } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { live } from "./support/random-history.ts";
+import { LedgerStore, Reads, exportSnapshot, installSnapshot } from "../../src/index.ts";
+import { INDEXED_PLANS } from "../../src/postgres/indexed-plans.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, startTestPostgres } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { live } from "../support/random-history.ts";
 import {
   accepted,
   claimCommand,
@@ -19,9 +19,9 @@ import {
   holders,
   leafAt,
   revocationCommand,
-} from "./support/records.ts";
-import { ACCEPT_ALL, chunksOf } from "./support/snapshots.ts";
-import { CLIENT_ID, NOTHING_ASKED, StoredLedgerHarness, event, originAt } from "./support/stored-ledger.ts";
+} from "../support/records.ts";
+import { ACCEPT_ALL, chunksOf } from "../support/snapshots.ts";
+import { CLIENT_ID, NOTHING_ASKED, StoredLedgerHarness, event, originAt } from "../support/stored-ledger.ts";
 
 let server: TestPostgres;
 let database: TestDatabase;

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { LeafWrite } from "@event-anchoring/ledger";
-import { Reads, exportSnapshot, installSnapshot } from "../src/index.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { eraseCommand, leafAt, outcomeOf } from "./support/records.ts";
-import { ACCEPT_ALL, chunksOf } from "./support/snapshots.ts";
-import { CLIENT_ID, NOTHING_ASKED, StoredLedgerHarness, event, reopened } from "./support/stored-ledger.ts";
+import { Reads, exportSnapshot, installSnapshot } from "../../src/index.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { eraseCommand, leafAt, outcomeOf } from "../support/records.ts";
+import { ACCEPT_ALL, chunksOf } from "../support/snapshots.ts";
+import { CLIENT_ID, NOTHING_ASKED, StoredLedgerHarness, event, reopened } from "../support/stored-ledger.ts";
 
 const SECRET = "invoice-of-jane-doe-1977";
 

@@ -3,15 +3,15 @@ import { claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/ledge
 import type { AsOf, ClaimRecord, EventInput, GrantRecord } from "@event-anchoring/ledger";
 import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
-import { PAGE_ROWS_MAX, Reads } from "../src/index.ts";
-import type { EventFilter } from "../src/index.ts";
-import { hash } from "./support/cluster.ts";
-import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { live, randomOf } from "./support/random-history.ts";
-import type { FullKnowledge } from "./support/random-history.ts";
-import { eventsCommand } from "./support/records.ts";
-import { StoredLedgerHarness, event } from "./support/stored-ledger.ts";
+import { PAGE_ROWS_MAX, Reads } from "../../src/index.ts";
+import type { EventFilter } from "../../src/index.ts";
+import { hash } from "../support/cluster.ts";
+import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { live, randomOf } from "../support/random-history.ts";
+import type { FullKnowledge } from "../support/random-history.ts";
+import { eventsCommand } from "../support/records.ts";
+import { StoredLedgerHarness, event } from "../support/stored-ledger.ts";
 
 let server: TestPostgres;
 let database: TestDatabase;

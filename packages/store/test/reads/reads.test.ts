@@ -10,12 +10,12 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from "@event-anchoring/protocol";
-import { Reads } from "../src/index.ts";
-import type { ReadDirection, StoredAnchor } from "../src/index.ts";
-import { GENESIS_DOCUMENT, ORIGINS, hash } from "./support/cluster.ts";
-import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl, terminate } from "./support/database.ts";
-import type { TestDatabase, TestPostgres } from "./support/database.ts";
-import { CLIENT_ID, StoredLedgerHarness, event, events, originAt } from "./support/stored-ledger.ts";
+import { Reads } from "../../src/index.ts";
+import type { ReadDirection, StoredAnchor } from "../../src/index.ts";
+import { GENESIS_DOCUMENT, ORIGINS, hash } from "../support/cluster.ts";
+import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl, terminate } from "../support/database.ts";
+import type { TestDatabase, TestPostgres } from "../support/database.ts";
+import { CLIENT_ID, StoredLedgerHarness, event, events, originAt } from "../support/stored-ledger.ts";
 
 const { sha256 } = nodeCrypto;
 
