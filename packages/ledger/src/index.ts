@@ -1,6 +1,6 @@
 /** What a committed command means: pure decisions over loaded facts. */
-export { LIMITS } from "./limits.ts";
-export { SCOPES } from "./command.ts";
+export { LIMITS } from "./entry/limits.ts";
+export { SCOPES } from "./entry/command.ts";
 export type {
   Certificate,
   ClaimInput,
@@ -26,10 +26,17 @@ export type {
   RotateApiKeyCommand,
   Scope,
   Signer,
-} from "./command.ts";
-export { decodeCommand, encodeCommand, isOperatorCommand } from "./command-codec.ts";
-export { scopesFromBits, scopesToBits } from "./api-key-codec.ts";
-export { decodeEntry, decodeGroup, decodeGroupId, encodeEntry, encodeGroup, encodeGroupId } from "./entry-codec.ts";
+} from "./entry/command.ts";
+export { decodeCommand, encodeCommand, isOperatorCommand } from "./entry/command-codec.ts";
+export { scopesFromBits, scopesToBits } from "./entry/api-key-codec.ts";
+export {
+  decodeEntry,
+  decodeGroup,
+  decodeGroupId,
+  encodeEntry,
+  encodeGroup,
+  encodeGroupId,
+} from "./entry/entry-codec.ts";
 export {
   fitsEntry,
   mayAppendLeaf,
@@ -38,28 +45,29 @@ export {
   sharesGroup,
   waitingGroupOf,
   weightOf,
-} from "./pack-entry.ts";
-export type { Purpose, WaitingGroup, Weight } from "./pack-entry.ts";
-export { RELEASE_RULES, RULES_FIRST, RuleTable } from "./rules.ts";
-export type { Rules } from "./rules.ts";
-export { LedgerHaltError } from "./halt.ts";
-export { REJECTION_CODES } from "./rejection.ts";
-export type { Rejection, RejectionCode } from "./rejection.ts";
-export { apiKeyIdOf, isLiveApiKey, keyIdHex } from "./api-key.ts";
-export type { ApiKey } from "./api-key.ts";
-export { NO_FACTS, REFERENCE_RULES, asksNothing, clientEventKey, factsNeeded } from "./facts.ts";
+} from "./entry/pack-entry.ts";
+export type { Purpose, WaitingGroup, Weight } from "./entry/pack-entry.ts";
+export { RELEASE_RULES, RULES_FIRST, RuleTable } from "./entry/rules.ts";
+export type { Rules } from "./entry/rules.ts";
+export { LedgerHaltError } from "./entry/halt.ts";
+export { REJECTION_CODES } from "./decide/rejection.ts";
+export type { Rejection, RejectionCode } from "./decide/rejection.ts";
+export { apiKeyIdOf, isLiveApiKey, keyIdHex } from "./state/api-key.ts";
+export type { ApiKey } from "./state/api-key.ts";
+export { REFERENCE_RULES } from "./records/references.ts";
+export { NO_FACTS, asksNothing, clientEventKey, factsNeeded } from "./decide/facts.ts";
+export type { AnchorFact } from "./records/references.ts";
 export type {
-  AnchorFact,
   ClientEventFact,
   ContentFact,
   Facts,
   FactsQuery,
   FoundAnchor,
   GrantPartiesQuery,
-} from "./facts.ts";
-export { claimContentHash, contentHashOfRecord, eventContentHash, grantContentHash } from "./content-hash.ts";
-export { LoadedRecords } from "./loaded-records.ts";
-export { RecordBook, claimPairHash, grantPartiesHash } from "./records.ts";
+} from "./decide/facts.ts";
+export { claimContentHash, contentHashOfRecord, eventContentHash, grantContentHash } from "./decide/content-hash.ts";
+export { LoadedRecords } from "./records/loaded-records.ts";
+export { RecordBook, claimPairHash, grantPartiesHash } from "./records/records.ts";
 export type {
   AppendedRecord,
   ClaimRecord,
@@ -68,22 +76,22 @@ export type {
   RecordIndex,
   RecordSource,
   Records,
-} from "./records.ts";
-export { operatorActMessage, usedCounterIn, usedCounterText } from "./operator-act.ts";
-export type { ActPlace } from "./operator-act.ts";
-export { signaturesOf } from "./signatures.ts";
-export { authorityOverClaim, authorityOverGrant } from "./revocation-authority.ts";
-export { signaturesOfLeaf } from "./leaf-signatures.ts";
-export type { SignatureToVerify } from "./signatures.ts";
-export { claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
-export type { RecordState } from "./in-force.ts";
-export { TileAccumulator, openTileWidth, tileLevelsAt } from "./tile-accumulator.ts";
-export type { CompletedTile } from "./tile-accumulator.ts";
-export type { DecidedGroupId } from "./group-id-memory.ts";
-export { emptyLedgerState, trustRootVersionAt, trustRootsOf } from "./state.ts";
-export type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state.ts";
-export { EMPTY_STORED_LEDGER, restoreLedgerState } from "./stored-ledger.ts";
-export type { StoredLedger, StoredOrigin, StoredTrustRoot } from "./stored-ledger.ts";
+} from "./records/records.ts";
+export { operatorActMessage, usedCounterIn, usedCounterText } from "./entry/operator-act.ts";
+export type { ActPlace } from "./entry/operator-act.ts";
+export { signaturesOf } from "./entry/command-signatures.ts";
+export { authorityOverClaim, authorityOverGrant } from "./records/revocation-authority.ts";
+export { signaturesOfLeaf } from "./records/signatures.ts";
+export type { SignatureToVerify } from "./records/signatures.ts";
+export { claimStateAt, grantForceAt, grantStateOf } from "./records/in-force.ts";
+export type { RecordState } from "./records/in-force.ts";
+export { TileAccumulator, openTileWidth, tileLevelsAt } from "./state/tile-accumulator.ts";
+export type { CompletedTile } from "./state/tile-accumulator.ts";
+export type { DecidedGroupId } from "./state/group-id-memory.ts";
+export { emptyLedgerState, trustRootVersionAt, trustRootsOf } from "./state/state.ts";
+export type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state/state.ts";
+export { EMPTY_STORED_LEDGER, restoreLedgerState } from "./state/stored-ledger.ts";
+export type { StoredLedger, StoredOrigin, StoredTrustRoot } from "./state/stored-ledger.ts";
 export type {
   CertificateWrite,
   ClientEventWrite,
@@ -95,38 +103,39 @@ export type {
   LeafWrite,
   RevocationWrite,
   TileWrite,
-} from "./decision.ts";
-export { decideEntry } from "./decide.ts";
-export { advance } from "./advance.ts";
-export { encodeWrites } from "./effect.ts";
-export type { AsOf, Check, CheckResult, VerificationResult } from "./checks.ts";
-export { EVENT_CHECKS, verifyEvent } from "./verification.ts";
-export type { EventCheckCode, EventVerificationInput } from "./verification.ts";
-export { CLAIM_CHECKS, verifyClaim } from "./verify-claim.ts";
-export type { ClaimCheckCode, ClaimVerificationInput, RecordEvidence } from "./verify-claim.ts";
-export { GRANT_CHECKS, verifyGrant } from "./verify-grant.ts";
-export type { GrantCheckCode, GrantVerificationInput } from "./verify-grant.ts";
-export { RecordStates, chainOf } from "./chain-force.ts";
-export { leavesInView, recordsInView, targetsInView } from "./records-in-view.ts";
-export type { RecordsInView } from "./records-in-view.ts";
-export type { AnchorEvidence, LoadedLeaf } from "./anchor-checks.ts";
-export { rememberVerdicts } from "./verdict-memo.ts";
-export type { SignedMessage, VerdictMemo } from "./verdict-memo.ts";
-export type { AuthorityReasonCode, AuthorityVerdict } from "./authority.ts";
-export { TRACE_LIMITS } from "./traced-delegation.ts";
-export type { ShownRecord, TracedDelegation } from "./traced-delegation.ts";
-export { parentViolations, traceEvent } from "./trace.ts";
-export type { PossibleParents, Trace, TraceInput, ViolationCode } from "./trace.ts";
-export { BUNDLE_FORMAT, BUNDLE_LIMITS, formatBundle } from "./bundle.ts";
-export type { Bundle } from "./bundle.ts";
-export { BundleError } from "./bundle-error.ts";
-export type { BundleJson } from "./bundle-json.ts";
-export { parseBundle } from "./parse-bundle.ts";
-export { BUNDLE_CHECKS, verifyBundle } from "./verify-bundle.ts";
-export type { BundleCheckCode, BundleInput, BundleOutcome, BundleVerification } from "./verify-bundle.ts";
-export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./assemble-bundle.ts";
-export type { OriginPart, TraceToBundle, TracedAnchor, WantedOfTrace } from "./assemble-bundle.ts";
-export { verifyCheckpoint } from "./checkpoint-verification.ts";
+} from "./decide/decision.ts";
+export { decideEntry } from "./decide/decide.ts";
+export { advance } from "./decide/advance.ts";
+export { encodeWrites } from "./decide/effect.ts";
+export type { AsOf } from "./records/as-of.ts";
+export type { Check, CheckResult, VerificationResult } from "./judge/checks.ts";
+export { EVENT_CHECKS, verifyEvent } from "./judge/verify-event.ts";
+export type { EventCheckCode, EventVerificationInput } from "./judge/verify-event.ts";
+export { CLAIM_CHECKS, verifyClaim } from "./judge/verify-claim.ts";
+export type { ClaimCheckCode, ClaimVerificationInput, RecordEvidence } from "./judge/verify-claim.ts";
+export { GRANT_CHECKS, verifyGrant } from "./judge/verify-grant.ts";
+export type { GrantCheckCode, GrantVerificationInput } from "./judge/verify-grant.ts";
+export { RecordStates, chainOf } from "./records/chain-force.ts";
+export { leavesInView, recordsInView, targetsInView } from "./records/records-in-view.ts";
+export type { RecordsInView } from "./records/records-in-view.ts";
+export type { AnchorEvidence, LoadedLeaf } from "./judge/anchor-checks.ts";
+export { rememberVerdicts } from "./judge/verdict-memo.ts";
+export type { SignedMessage, VerdictMemo } from "./judge/verdict-memo.ts";
+export type { AuthorityReasonCode, AuthorityVerdict } from "./judge/authority.ts";
+export { TRACE_LIMITS } from "./judge/traced-delegation.ts";
+export type { ShownRecord, TracedDelegation } from "./judge/traced-delegation.ts";
+export { parentViolations, traceEvent } from "./judge/trace.ts";
+export type { PossibleParents, Trace, TraceInput, ViolationCode } from "./judge/trace.ts";
+export { BUNDLE_FORMAT, BUNDLE_LIMITS, formatBundle } from "./bundle/format/bundle.ts";
+export type { Bundle } from "./bundle/format/bundle.ts";
+export { BundleError } from "./bundle/format/bundle-error.ts";
+export type { BundleJson } from "./bundle/format/strict-json.ts";
+export { parseBundle } from "./bundle/format/parse-bundle.ts";
+export { BUNDLE_CHECKS, verifyBundle } from "./bundle/verify/verify-bundle.ts";
+export type { BundleCheckCode, BundleInput, BundleOutcome, BundleVerification } from "./bundle/verify/verify-bundle.ts";
+export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./bundle/format/assemble-bundle.ts";
+export type { OriginPart, TraceToBundle, TracedAnchor, WantedOfTrace } from "./bundle/format/assemble-bundle.ts";
+export { verifyCheckpoint } from "./bundle/verify/verify-checkpoint.ts";
 export {
   apiKeyEntry,
   claimEntry,
@@ -136,16 +145,16 @@ export {
   operatorEntry,
   stateEntriesOf,
   stateLeafOf,
-} from "./state-entries.ts";
-export type { StateEntry, StateWrites } from "./state-entries.ts";
-export { stateHeadOf } from "./state-head-of.ts";
+} from "./state-tree/state-entries.ts";
+export type { StateEntry, StateWrites } from "./state-tree/state-entries.ts";
+export { stateHeadOf } from "./state-tree/state-head-of.ts";
 export {
   CLIENT_EVENT_PREFIX_BYTES,
   clientEventLookup,
   nextClientEventsHash,
   nextGroupIdsHash,
-} from "./running-hash.ts";
-export type { ClientEventMark } from "./running-hash.ts";
+} from "./decide/running-hash.ts";
+export type { ClientEventMark } from "./decide/running-hash.ts";
 export {
   EMPTY_STATE_PAGE,
   StatePagesMissing,
@@ -154,5 +163,5 @@ export {
   proveState,
   stateRootOf,
   updateStateTree,
-} from "./state-pages.ts";
-export type { StatePage, StateSlot, StateTreeUpdate } from "./state-pages.ts";
+} from "./state-tree/state-pages.ts";
+export type { StatePage, StateSlot, StateTreeUpdate } from "./state-tree/state-pages.ts";

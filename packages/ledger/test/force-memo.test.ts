@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { ForceMemo } from "../src/force-memo.ts";
+import { ForceMemo } from "../src/decide/force-memo.ts";
 import { RecordBook } from "../src/index.ts";
 import type { ClaimRecord, GrantRecord, RecordIndex } from "../src/index.ts";
 

@@ -1,0 +1,156 @@
+import { InvalidBytesError, base64ToBytes, hexToBytes, toAnchorId } from "@event-anchoring/protocol";
+import { BUNDLE_FORMAT, BUNDLE_LIMITS } from "./bundle.ts";
+import type { Bundle, BundleLeaf, BundleRange } from "./bundle.ts";
+import { BundleError } from "./bundle-error.ts";
+import { readBundleJson } from "./strict-json.ts";
+import type { BundleJson } from "./strict-json.ts";
+
+const HASH_BYTES = 32;
+
+/** Members of an object, which has these and no others. */
+type Members<Name extends string> = Readonly<Record<Name, BundleJson>>;
+
+function malformed(where: string, what: string): BundleError {
+  return new BundleError("bundle_malformed", `${where === "" ? "the bundle" : where} ${what}`);
+}
+
+function membersOf<Name extends string>(value: BundleJson, names: readonly Name[], where: string): Members<Name> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw malformed(where, "is no object");
+  const members = new Map(Object.entries(value as Readonly<Record<string, BundleJson>>));
+  const missing = names.find((name) => !members.has(name));
+  if (missing !== undefined) throw malformed(where, `has no ${missing}`);
+  const unknown = [...members.keys()].find((name) => !names.some((known) => known === name));
+  if (unknown !== undefined) throw malformed(where, `has ${JSON.stringify(unknown)}, which nothing is known of`);
+  return Object.fromEntries(members) as Members<Name>;
+}
+
+function textOf(value: BundleJson, where: string): string {
+  if (typeof value !== "string") throw malformed(where, "is no text");
+  return value;
+}
+
+function integerOf(value: BundleJson, where: string): number {
+  if (typeof value !== "number") throw malformed(where, "is no integer");
+  return value;
+}
+
+function listOf<Item>(
+  value: BundleJson,
+  where: string,
+  max: number,
+  read: (item: BundleJson, where: string) => Item,
+): Item[] {
+  if (!Array.isArray(value)) throw malformed(where, "is no list");
+  const items = value as readonly BundleJson[];
+  if (items.length > max) throw new BundleError("bundle_too_large", `${where} has more than ${max} items`);
+  return items.map((item, at) => read(item, `${where}[${at}]`));
+}
+
+/** Turns what the byte readers refuse into the one error of this format. */
+function bytesOf(where: string, read: () => Uint8Array): Uint8Array {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidBytesError) throw malformed(where, `is malformed: ${error.message}`);
+    throw error;
+  }
+}
+
+function base64Of(value: BundleJson, where: string): Uint8Array {
+  return bytesOf(where, () => base64ToBytes(textOf(value, where)));
+}
+
+function hashOf(value: BundleJson, where: string): Uint8Array {
+  return bytesOf(where, () => base64ToBytes(textOf(value, where), HASH_BYTES));
+}
+
+function readLeaf(value: BundleJson, where: string): BundleLeaf {
+  const { leaf, checkpoint, inclusion } = membersOf(value, ["leaf", "checkpoint", "inclusion"], where);
+  return {
+    leaf: base64Of(leaf, `${where}.leaf`),
+    checkpoint: integerOf(checkpoint, `${where}.checkpoint`),
+    inclusion: listOf(inclusion, `${where}.inclusion`, BUNDLE_LIMITS.hashesMax, hashOf),
+  };
+}
+
+function readRange(value: BundleJson, where: string): BundleRange {
+  const range = membersOf(value, ["checkpoint", "from", "frontier", "leaves"], where);
+  return {
+    checkpoint: integerOf(range.checkpoint, `${where}.checkpoint`),
+    from: integerOf(range.from, `${where}.from`),
+    frontier: listOf(range.frontier, `${where}.frontier`, BUNDLE_LIMITS.hashesMax, hashOf),
+    leaves: listOf(range.leaves, `${where}.leaves`, BUNDLE_LIMITS.leavesMax, base64Of),
+  };
+}
+
+/** Bytes of the text in UTF-8. */
+function utf8LengthOf(text: string): number {
+  let length = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    // Each half of a surrogate pair stands for two of its four bytes.
+    const isHalf = code >= 0xd800 && code <= 0xdfff;
+    length += code < 0x80 ? 1 : code < 0x800 || isHalf ? 2 : 3;
+  }
+  return length;
+}
+
+function assertSize(text: string): void {
+  const { bytesMax } = BUNDLE_LIMITS;
+  const isTooLarge = text.length > bytesMax || (text.length * 3 > bytesMax && utf8LengthOf(text) > bytesMax);
+  if (isTooLarge) throw new BundleError("bundle_too_large", `over ${bytesMax} bytes`);
+}
+
+/** Places in `checkpoints` exist, and the leaves of all parts are not too many. */
+function assertParts({ checkpoints, leaves, ranges }: Bundle): void {
+  const count = ranges.reduce((sum, range) => sum + range.leaves.length, leaves.length);
+  if (count > BUNDLE_LIMITS.leavesMax)
+    throw new BundleError("bundle_too_large", `${count} leaves, at most ${BUNDLE_LIMITS.leavesMax}`);
+  for (const [part, list] of [
+    ["leaves", leaves],
+    ["ranges", ranges],
+  ] as const) {
+    const at = list.findIndex(({ checkpoint }) => checkpoint >= checkpoints.length);
+    if (at >= 0) throw malformed(`${part}[${at}].checkpoint`, "names no checkpoint");
+  }
+}
+
+function formatOf(value: BundleJson): BundleJson | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw malformed("", "is no object");
+  return new Map(Object.entries(value)).get("format");
+}
+
+/**
+ * Reads a bundle, which may be attacker-controlled: strict, bounded, and nothing is verified.
+ * @throws BundleError
+ */
+export function parseBundle(text: string): Bundle {
+  assertSize(text);
+  const json = readBundleJson(text, BUNDLE_LIMITS.depthMax);
+  if (formatOf(json) !== BUNDLE_FORMAT)
+    throw new BundleError("bundle_format_unknown", `its format is not ${BUNDLE_FORMAT}`);
+  const names = ["format", "subject", "as_of", "trust_roots", "checkpoints", "leaves", "ranges", "stated"] as const;
+  const { subject, as_of: position, stated, ...parts } = membersOf(json, names, "");
+  const asOf = membersOf(position, ["sequence", "time_ms"], "as_of");
+  const { trustRootsMax, checkpointsMax, leavesMax } = BUNDLE_LIMITS;
+  const bundle: Bundle = {
+    subject: toAnchorId(bytesOf("subject", () => hexToBytes(textOf(subject, "subject"), HASH_BYTES))),
+    asOf: {
+      sequence: integerOf(asOf.sequence, "as_of.sequence"),
+      timeMs: integerOf(asOf.time_ms, "as_of.time_ms"),
+    },
+    trustRoots: listOf(parts.trust_roots, "trust_roots", trustRootsMax, textOf),
+    checkpoints: listOf(parts.checkpoints, "checkpoints", checkpointsMax, textOf),
+    leaves: listOf(parts.leaves, "leaves", leavesMax, readLeaf),
+    ranges: listOf(parts.ranges, "ranges", checkpointsMax, readRange),
+    stated: stated === null ? null : statedOf(stated),
+  };
+  assertParts(bundle);
+  return bundle;
+}
+
+/** An object; what is in it is looked at when it is compared. */
+function statedOf(value: BundleJson): BundleJson {
+  if (typeof value !== "object" || Array.isArray(value)) throw malformed("stated", "is neither an object nor null");
+  return value;
+}

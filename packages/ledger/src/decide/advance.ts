@@ -1,0 +1,77 @@
+import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { keyIdHex } from "../state/api-key.ts";
+import type { CertificateWrite, EntryDecision, EntryWrites } from "./decision.ts";
+import { LedgerHaltError } from "../entry/halt.ts";
+import { emptyOriginState } from "../state/state.ts";
+import type { LedgerState, OriginState } from "../state/state.ts";
+
+/** Leaves that stay provable in memory although a recorded certificate covers them. */
+const RECENT_LEAVES_KEPT = 4096;
+
+function addOrigins(state: LedgerState, writes: EntryWrites): void {
+  const added = new Map<string, OriginState>();
+  for (const { originFingerprint, status } of writes.originStatuses) {
+    const key = bytesToHex(originFingerprint);
+    const known = state.origins.get(key);
+    const origin = known ?? emptyOriginState(originFingerprint, state.sha256);
+    origin.status = status;
+    if (known === undefined) added.set(key, origin);
+  }
+  if (added.size === 0) return;
+  const all = [...state.origins, ...added];
+  state.origins = new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The newest certificate comes in, and what only older ones needed goes. */
+function recordCertificate(origin: OriginState, write: CertificateWrite): void {
+  const { treeSize, rootHash, certifiedAtS } = write;
+  const before = origin.certified?.treeSize ?? 0;
+  origin.certified = { treeSize, rootHash, certifiedAtS };
+  // One certificate back, so that whoever waits for this one can still be answered; and never past the newest leaves.
+  origin.tree.forgetBefore(Math.min(before, origin.tree.size - RECENT_LEAVES_KEPT));
+}
+
+function addLeaves(origin: OriginState, writes: EntryWrites): void {
+  const { originFingerprint } = origin;
+  const leaves = writes.leaves.filter((leaf) => equalBytes(leaf.originFingerprint, originFingerprint));
+  if (leaves.length === 0) return;
+  const anchorIds = leaves.map((leaf) => leaf.anchorId);
+  for (const anchorId of anchorIds) {
+    origin.tree.append(anchorId);
+    origin.lastAnchorId = anchorId;
+  }
+  const tiles = writes.tiles.filter((tile) => equalBytes(tile.originFingerprint, originFingerprint));
+  origin.tiles.absorb(anchorIds, tiles);
+}
+
+/**
+ * Makes a decision part of the state: the only function that changes one. Costs as much as the entry has leaves.
+ * @throws LedgerHaltError `index_out_of_order`
+ */
+export function advance(state: LedgerState, decision: EntryDecision): void {
+  const { index, term, writes } = decision;
+  if (index !== state.appliedIndex + 1)
+    throw new LedgerHaltError("index_out_of_order", `entry ${index} after applied index ${state.appliedIndex}`);
+  state.trustRootChain = decision.trustRootChain ?? state.trustRootChain;
+  addOrigins(state, writes);
+  for (const write of writes.certificates) {
+    const origin = state.origins.get(bytesToHex(write.originFingerprint));
+    if (origin !== undefined) recordCertificate(origin, write);
+  }
+  if (writes.leaves.length > 0) for (const origin of state.origins.values()) addLeaves(origin, writes);
+  for (const { originFingerprint, leafIndex, version } of writes.trustRootPositions)
+    state.origins.get(bytesToHex(originFingerprint))?.trustRootPositions.push({ leafIndex, version });
+  for (const key of writes.apiKeys) state.apiKeys.set(keyIdHex(key.keyId), key);
+  for (const { operator, counter } of writes.operatorActs) state.operatorCounters.set(operator, counter);
+  for (const id of writes.groupIds) state.groupIds.add(id, index);
+  state.groupIds.forgetBelow(writes.forgetGroupIdsBelow);
+  state.appliedIndex = index;
+  state.appliedTerm = term;
+  state.effect = decision.effect;
+  state.nextSequence = decision.nextSequence;
+  state.lastAcceptedMs = decision.lastAcceptedMs;
+  state.rules = decision.rules;
+  state.stampMs = decision.stampMs;
+  state.groupIdsHash = decision.groupIdsHash;
+  state.clientEventsHash = decision.clientEventsHash;
+}

@@ -1,0 +1,145 @@
+/**
+ * What makes two records the same, whoever signs again and however often a client asks. docs/PROTOCOL.md,
+ * "Idempotency".
+ */
+import {
+  ByteWriter,
+  LEAF_KIND,
+  claimPayload,
+  clientRevoker,
+  grantPayload,
+  operatorRevoker,
+  revocationPayload,
+} from "@event-anchoring/protocol";
+import type {
+  ClaimContent,
+  ClaimLeaf,
+  EventLeaf,
+  GrantContent,
+  GrantLeaf,
+  OriginFingerprint,
+  RevocationContent,
+  RevocationLeaf,
+  Sha256,
+  SignedEventLeaf,
+} from "@event-anchoring/protocol";
+import type { EventInput, RevocationInput } from "../entry/command.ts";
+
+const HASH_BYTES = 32;
+
+/** Filled anew for every event: an array for each would cost the garbage collector more than the hash costs. */
+const CONTENT = new Uint8Array(1 + 8 * HASH_BYTES);
+
+/**
+ * What makes two events with one client event id the same: H(kind ‖ the seven hashes ‖ actor key). The origin is not
+ * content, as a retry through a gateway may name another node's; neither are signatures and salt.
+ * @param actorPublicKey null unless the event is signed by its actor
+ */
+export function contentHashOf(
+  event: Pick<EventInput, "eventHash" | "semanticAnchor">,
+  actorPublicKey: Uint8Array | null,
+  sha256: Sha256,
+): Uint8Array {
+  const { semanticAnchor: anchor } = event;
+  const fields = [
+    event.eventHash,
+    anchor.irisRef,
+    anchor.scrollRef,
+    anchor.grantRef,
+    anchor.bondRef,
+    anchor.yieldRef,
+    anchor.eventDataHash,
+  ];
+  if (actorPublicKey !== null) fields.push(actorPublicKey);
+  CONTENT[0] = actorPublicKey === null ? LEAF_KIND.event : LEAF_KIND.signedEvent;
+  let offset = 1;
+  for (const field of fields) {
+    if (field.length !== HASH_BYTES) throw new RangeError(`a content field has 32 bytes, got ${field.length}`);
+    CONTENT.set(field, offset);
+    offset += HASH_BYTES;
+  }
+  return sha256(CONTENT.subarray(0, offset));
+}
+
+/** contentHashOf the event that a leaf holds. */
+export function eventContentHash(leaf: EventLeaf | SignedEventLeaf, sha256: Sha256): Uint8Array {
+  return contentHashOf(leaf, leaf.kind === LEAF_KIND.signedEvent ? leaf.actorPublicKey : null, sha256);
+}
+
+/** H(claim_payload): everything but the signatures. */
+export function claimContentHash(claim: ClaimContent, sha256: Sha256): Uint8Array {
+  return sha256(claimPayload(claim));
+}
+
+/** H(grant_payload): everything but the signatures. */
+export function grantContentHash(grant: GrantContent, sha256: Sha256): Uint8Array {
+  return sha256(grantPayload(grant));
+}
+
+/** By whom a revocation is: one that no party has signed is another record than one that a party has. */
+export interface Revoker {
+  readonly isSigned: boolean;
+  /** The revoker's public key, clientRevoker(...) or operatorRevoker(...). */
+  readonly revoker: Uint8Array;
+}
+
+/** Who asks for a revocation or an erasure: an API client by its key, or an operator by an act. */
+export type Asker =
+  | { readonly kind: "client"; /** 16 bytes. */ readonly apiClientId: Uint8Array }
+  | { readonly kind: "operator"; /** 32 bytes. */ readonly publicKey: Uint8Array };
+
+/**
+ * H(revocation payload ‖ u8 (0 unsigned, 1 signed) ‖ revoker).
+ * @param revocation names the origin of its target, as what a revoker signs does
+ */
+function revocationContentHash(
+  revocation: RevocationContent,
+  { isSigned, revoker }: Revoker,
+  sha256: Sha256,
+): Uint8Array {
+  const payload = revocationPayload(revocation);
+  const writer = new ByteWriter(payload.length + 1 + HASH_BYTES).bytes(payload);
+  return sha256(
+    writer
+      .u8(isSigned ? 1 : 0)
+      .bytes(revoker, HASH_BYTES)
+      .finish(),
+  );
+}
+
+/** By whom it is revoked: by the party that has signed, else by whoever asks. */
+export function revokerOf({ signer }: Pick<RevocationInput, "signer">, asker: Asker, sha256: Sha256): Revoker {
+  if (signer !== null) return { isSigned: true, revoker: signer.publicKey };
+  const revoker =
+    asker.kind === "client" ? clientRevoker(asker.apiClientId, sha256) : operatorRevoker(asker.publicKey, sha256);
+  return { isSigned: false, revoker };
+}
+
+/** The content hash of what is asked to be revoked, by the origin that the asker says its target is in. */
+export function revocationContentHashOf(revocation: RevocationInput, asker: Asker, sha256: Sha256): Uint8Array {
+  const content = { ...revocation, originFingerprint: revocation.targetOriginFingerprint };
+  return revocationContentHash(content, revokerOf(revocation, asker, sha256), sha256);
+}
+
+/** Looks up the claim or grant that a revocation names, by its anchor id. */
+export interface TargetOrigins {
+  find(anchorId: Uint8Array): { readonly originFingerprint: OriginFingerprint } | null;
+}
+
+/**
+ * The content hash of a record, from its leaf.
+ * @param records a RecordBook that holds what the record names: a revocation says nothing of its target's origin
+ * @returns null for a revocation whose target is not there
+ */
+export function contentHashOfRecord(
+  leaf: ClaimLeaf | GrantLeaf | RevocationLeaf,
+  records: TargetOrigins,
+  sha256: Sha256,
+): Uint8Array | null {
+  if (leaf.kind === LEAF_KIND.claim) return claimContentHash(leaf, sha256);
+  if (leaf.kind === LEAF_KIND.grant) return grantContentHash(leaf, sha256);
+  const target = records.find(leaf.targetAnchorId);
+  if (target === null) return null;
+  const content = { ...leaf, originFingerprint: target.originFingerprint };
+  return revocationContentHash(content, { isSigned: leaf.authority !== 0, revoker: leaf.revoker }, sha256);
+}

@@ -1,0 +1,14 @@
+/** Raising the rules. The leader proposes it when every node has said that it knows them. */
+import type { RaiseRulesCommand } from "../entry/command.ts";
+import type { DecisionDraft } from "./decision-draft.ts";
+import type { CommandOutcome } from "./decision.ts";
+
+/**
+ * The new rules decide from the next entry on. To what is in force already, or was before, nothing is changed.
+ * @throws LedgerHaltError `rules_unknown`
+ */
+export function decideRaiseRules({ rules }: RaiseRulesCommand, draft: DecisionDraft): CommandOutcome {
+  if (rules <= draft.rulesAfter) return { kind: "unchanged" };
+  draft.rulesAfter = draft.state.ruleTable.of(rules).number;
+  return { kind: "applied" };
+}

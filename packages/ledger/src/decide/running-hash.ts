@@ -1,0 +1,66 @@
+/**
+ * Running hashes over what leaves do not prove and no tree holds: each covers all that came before, so that a part of
+ * it can be checked from any point on. docs/PROTOCOL.md, "State head".
+ */
+import { ByteWriter, asciiToBytes, concatBytes, tag } from "@event-anchoring/protocol";
+import type { Sha256 } from "@event-anchoring/protocol";
+import type { GroupId } from "../entry/command.ts";
+import type { ClientEventWrite } from "./decision.ts";
+import { encodeGroupId } from "../entry/entry-codec.ts";
+
+/** Bytes of clientEventLookup by which a client event is found, and which stay when its id is erased. */
+export const CLIENT_EVENT_PREFIX_BYTES = 8;
+
+/** Where a client event id is looked up: SHA-256(API client id ‖ id). */
+export function clientEventLookup(apiClientId: Uint8Array, clientEventId: string, sha256: Sha256): Uint8Array {
+  return sha256(concatBytes(apiClientId, asciiToBytes(clientEventId)));
+}
+
+/** The running hash after the client events of one entry. */
+export function clientEventsHashAfter(
+  before: Uint8Array,
+  events: readonly ClientEventWrite[],
+  sha256: Sha256,
+): Uint8Array {
+  let hash = before;
+  for (const { sequence, apiClientId, clientEventId } of events) {
+    const prefix = clientEventLookup(apiClientId, clientEventId, sha256).subarray(0, CLIENT_EVENT_PREFIX_BYTES);
+    hash = nextClientEventsHash(hash, { sequence, apiClientId, prefix }, sha256);
+  }
+  return hash;
+}
+
+/** An event with a client event id, as it is known after that id was erased, too. */
+export interface ClientEventMark {
+  readonly sequence: number;
+  /** 16 bytes. */
+  readonly apiClientId: Uint8Array;
+  /** The first 8 bytes of clientEventLookup. */
+  readonly prefix: Uint8Array;
+}
+
+/** H(tag "client-events" ‖ before ‖ sequence u64 ‖ API client id 16 ‖ prefix 8). Events come in order of sequence. */
+export function nextClientEventsHash(before: Uint8Array, event: ClientEventMark, sha256: Sha256): Uint8Array {
+  const header = tag("client-events");
+  const writer = new ByteWriter(header.length + 64)
+    .bytes(header)
+    .bytes(before, 32)
+    .u64(event.sequence)
+    .bytes(event.apiClientId, 16)
+    .bytes(event.prefix, CLIENT_EVENT_PREFIX_BYTES);
+  return sha256(writer.finish());
+}
+
+/** H(tag "group-ids" ‖ before ‖ raft index u64 ‖ the ids, 24 bytes each): once for each entry that decided groups. */
+export function nextGroupIdsHash(
+  before: Uint8Array,
+  entry: { readonly index: number; readonly groupIds: readonly GroupId[] },
+  sha256: Sha256,
+): Uint8Array {
+  const { index, groupIds } = entry;
+  if (groupIds.length === 0) return before;
+  const header = tag("group-ids");
+  const writer = new ByteWriter(header.length + 40 + groupIds.length * 24).bytes(header).bytes(before, 32).u64(index);
+  for (const id of groupIds) writer.bytes(encodeGroupId(id), 24);
+  return sha256(writer.finish());
+}
