@@ -51,7 +51,7 @@ describe("migrate", () => {
 
   test("ten processes that race all succeed", async () => {
     const { url } = await server.createDatabase();
-    const store = new URL("../dist/index.js", import.meta.url).href;
+    const store = new URL("../../dist/index.js", import.meta.url).href;
     const program = `const { migrate } = await import(${JSON.stringify(store)});
       const { applied } = await migrate(${JSON.stringify(url)}); process.stdout.write(String(applied.length));`;
     const outputs = await Promise.all(Array.from({ length: 10 }, () => runNode(program)));
