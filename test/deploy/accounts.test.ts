@@ -116,7 +116,7 @@ const [CONTROL_ID, API_ID, STRANGER_ID] = [64_101, 64_102, 64_103];
 
 /** Serves the control plane's socket under an account, as the control plane opens it. */
 const SERVE = `import { LocalLink } from "${CHECKOUT}packages/control-plane/dist/local/local-link.js";
-  import { systemEnvironment } from "${CHECKOUT}packages/control-plane/dist/system-environment.js";
+  import { systemEnvironment } from "${CHECKOUT}packages/control-plane/dist/process/system-environment.js";
   const { clock, logger } = systemEnvironment("error", "n1");
   const [path, mode] = process.argv.slice(1);
   await new LocalLink({ path, mode: Number.parseInt(mode, 8), handle: () => {}, logger, clock }).listen();
@@ -125,7 +125,7 @@ const CONNECT = `import { connect } from "node:net";
   connect(process.argv[1], () => process.exit(0)).on("error", () => process.exit(1));`;
 
 /** Leaves why it stopped, as the control plane does beside its socket. */
-const STOP = `import { writeStopped } from "${CHECKOUT}packages/control-plane/dist/stopped-file.js";
+const STOP = `import { writeStopped } from "${CHECKOUT}packages/control-plane/dist/process/stopped-file.js";
   process.umask(0o077);
   const stop = { exitCode: 79, reason: "halted", code: "diverged", detail: "another tree" };
   writeStopped(process.argv[1], stop, { nowMs: 0, isForGroup: process.argv[2] === "0660" });`;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import { RELEASE_RULES } from "@event-anchoring/ledger";
-import { runProcess } from "./process.ts";
+import { runProcess } from "./process/process.ts";
 
 runProcess(RELEASE_RULES);

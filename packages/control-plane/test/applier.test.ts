@@ -10,7 +10,7 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { EMPTY_STATE_ROOT } from "@event-anchoring/protocol";
 import type { ConfState, Entry } from "raft-ts";
-import type { VerifyAsync } from "../src/environment.ts";
+import type { VerifyAsync } from "../src/ports/environment.ts";
 import { Applier, type ApplierOptions } from "../src/raft/applier.ts";
 import { PayloadCache } from "../src/raft/payload-cache.ts";
 import { EntryArrivals } from "../src/signatures/entry-arrivals.ts";

@@ -16,7 +16,7 @@ import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
 import { Certifier, type HeldCertificate } from "../src/certification/certifier.ts";
 import { Comparison } from "../src/certification/comparison.ts";
-import type { NodeIdentity } from "../src/identity.ts";
+import type { NodeIdentity } from "../src/ports/identity.ts";
 import type { SignedHead } from "../src/promises/promise-file.ts";
 import { type Deferred, StepClock, quietLogger, settle } from "./doubles.ts";
 import { START_MS, actsOf, createKeyCommand, identityOf } from "./memory-cluster.ts";

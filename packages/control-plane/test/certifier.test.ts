@@ -3,7 +3,7 @@ import type { PeerCosignature } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import { isGoodCosignature } from "../src/certification/certificates.ts";
+import { isGoodCosignature } from "../src/signatures/certificates.ts";
 import type { HeldCertificate } from "../src/certification/certifier.ts";
 import { ORIGIN, Replica, ceremony, sameOrigin } from "./certifier-replica.ts";
 import { deferred, settle } from "./doubles.ts";

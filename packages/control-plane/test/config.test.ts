@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
-import { ConfigError, loadConfig } from "../src/config.ts";
-import { IdentityError, loadIdentity } from "../src/identity.ts";
+import { ConfigError, loadConfig } from "../src/node/config.ts";
+import { IdentityError, loadIdentity } from "../src/process/load-identity.ts";
 
 let folder: string;
 

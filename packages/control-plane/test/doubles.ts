@@ -1,5 +1,5 @@
 /** Small stand-ins that several tests share. */
-import type { Clock, Logger, Timer } from "../src/environment.ts";
+import type { Clock, Logger, Timer } from "../src/ports/environment.ts";
 
 export interface Deferred {
   readonly promise: Promise<void>;

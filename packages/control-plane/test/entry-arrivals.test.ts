@@ -3,7 +3,7 @@ import { type Command, LedgerHaltError, RELEASE_RULES, encodeEntry } from "@even
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
 import type { Entry } from "raft-ts";
-import type { VerifyAsync } from "../src/environment.ts";
+import type { VerifyAsync } from "../src/ports/environment.ts";
 import { EntryArrivals } from "../src/signatures/entry-arrivals.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";

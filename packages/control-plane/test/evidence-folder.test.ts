@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { evidenceFolder } from "../src/certification/evidence-folder.ts";
+import { evidenceFolder } from "../src/process/evidence-folder.ts";
 
 let parent: string;
 let folder: string;

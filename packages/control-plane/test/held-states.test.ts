@@ -31,11 +31,9 @@ beforeEach(() => {
         },
       },
     }),
-    machine: {
-      openStateHold: async () => {
-        open++;
-        return { hold: async () => ({ databaseSnapshot: "s", raftIndex: 1 }), release: async () => void open-- };
-      },
+    openStateHold: async () => {
+      open++;
+      return { hold: async () => ({ databaseSnapshot: "s", raftIndex: 1 }), release: async () => void open-- };
     },
   });
 });

@@ -4,7 +4,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { Certifier, HeldCertificate } from "../src/certification/certifier.ts";
 import { ClockGuard } from "../src/session/clock-guard.ts";
-import { Leadership } from "../src/proposals/leadership.ts";
+import { Leadership } from "../src/session/leadership.ts";
 import type { Submission } from "../src/proposals/proposals.ts";
 import { StepClock, quietLogger } from "./doubles.ts";
 

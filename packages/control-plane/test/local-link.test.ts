@@ -14,7 +14,7 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import { LocalLink } from "../src/local/local-link.ts";
-import { systemEnvironment } from "../src/system-environment.ts";
+import { systemEnvironment } from "../src/process/system-environment.ts";
 import { quietLogger } from "./doubles.ts";
 
 const { clock } = systemEnvironment("error", "n1");

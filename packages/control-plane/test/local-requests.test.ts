@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
 import { localRequests, trustedRequests } from "../src/local/local-requests.ts";
-import type { ControlPlaneNode } from "../src/node.ts";
+import type { ControlPlaneNode } from "../src/node/node.ts";
 
 /** Its kind alone: what is refused is refused without a look at the rest. */
 function submission(kind: Command["kind"]): LocalRequest {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { type ConfChange, type ConfState, RaftEngine, type RawNode } from "raft-ts";
-import { changeInForce, membershipContext } from "../src/session/members.ts";
+import { changeInForce, membershipContext } from "../src/membership/members.ts";
 
 const SELF = 1n;
 const OTHER = 2n;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { REJECTION_CODES, RELEASE_RULES } from "@event-anchoring/ledger";
 import { LEAF_KIND } from "@event-anchoring/protocol";
-import { createMetrics } from "../src/metrics.ts";
-import type { ControlPlaneNode } from "../src/node.ts";
+import { createMetrics } from "../src/metrics/metrics.ts";
+import type { ControlPlaneNode } from "../src/node/node.ts";
 import { NodeTimings } from "../src/observing/node-timings.ts";
 import { decided, readyCluster } from "./cluster-steps.ts";
 import { CREDENTIAL, type MemoryNode, eventCommand } from "./memory-cluster.ts";

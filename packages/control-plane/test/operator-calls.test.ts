@@ -17,9 +17,9 @@ import type { Command } from "@event-anchoring/ledger";
 import { createSigner, generateSeed } from "@event-anchoring/node-crypto";
 import { drawApiKey, drawReplacementApiKey } from "@event-anchoring/provision";
 import type { Ceremony } from "@event-anchoring/provision";
-import type { SnapshotExporter } from "../src/snapshot-exporter.ts";
+import type { SnapshotExporter } from "../src/snapshots/snapshot-exporter.ts";
 import type { UnaryAnswer, UnaryIdentity } from "../src/transport/network-types.ts";
-import { unaryHandlers } from "../src/unary-handlers.ts";
+import { unaryHandlers } from "../src/calls/unary-handlers.ts";
 import { decided, made, recorded } from "./cluster-steps.ts";
 import {
   CREDENTIAL,

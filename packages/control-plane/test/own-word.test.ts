@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type Progress, type SignedProgress, progressSignedBytes } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { signHead } from "../src/certification/certificates.ts";
+import { signHead } from "../src/signatures/certificates.ts";
 import { type OwnState, judgeOwnWord } from "../src/promises/own-word.ts";
 import { PeerOffences } from "../src/session/peer-offences.ts";
 import { PeerWords } from "../src/session/peer-words.ts";

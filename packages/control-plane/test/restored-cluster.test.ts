@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type OriginStatus, bytesToHex } from "@event-anchoring/protocol";
 import type { Ceremony } from "@event-anchoring/provision";
 import type { Restoration } from "@event-anchoring/store";
-import { nodeStatus } from "../src/status.ts";
+import { nodeStatus } from "../src/node/status.ts";
 import { anchor, made } from "./cluster-steps.ts";
 import { MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
 import type { Beginning } from "./memory-beginning.ts";

@@ -3,7 +3,7 @@ import { type Difference, type ScrubStep, StoreError } from "@event-anchoring/st
 import { Registry } from "prom-client";
 import { isBusyFor } from "../src/scrub/is-busy.ts";
 import { Scrub } from "../src/scrub/scrub.ts";
-import { scrubMetrics } from "../src/scrub-metrics.ts";
+import { scrubMetrics } from "../src/metrics/scrub-metrics.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
 
 const DIFFERENCE: Difference = { table: "state.tiles", key: "level 0", column: "root", is: "aa", shouldBe: "bb" };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { SignatureToVerify } from "@event-anchoring/ledger";
 import { createSigner, nodeCrypto, verifyAsync } from "@event-anchoring/node-crypto";
-import type { Logger, VerifyAsync } from "../src/environment.ts";
+import type { Logger, VerifyAsync } from "../src/ports/environment.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
 

@@ -1,8 +1,8 @@
 /** Who gets a state, how many at a time, and when it is let go. */
 import { beforeEach, expect, test } from "@jest/globals";
 import { decodeSnapshotManifest, encodeSnapshotChunkRequest } from "@event-anchoring/control-contract";
-import type { OpenExport } from "../src/machine.ts";
-import { SnapshotExporter } from "../src/snapshot-exporter.ts";
+import type { OpenExport } from "../src/snapshots/snapshot-exporter.ts";
+import { SnapshotExporter } from "../src/snapshots/snapshot-exporter.ts";
 import type { UnaryAnswer, UnaryRequest } from "../src/transport/network-types.ts";
 import { type Deferred, StepClock, deferred, quietLogger, settle } from "./doubles.ts";
 

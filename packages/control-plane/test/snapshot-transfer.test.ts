@@ -4,10 +4,10 @@ import { UNARY_CALLS, decodeSnapshotChunkRequest, encodeSnapshotManifest } from 
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { InstallSnapshotOptions, InstalledSnapshot, SnapshotOrigin } from "@event-anchoring/store";
-import type { NodeIdentity } from "../src/identity.ts";
+import type { NodeIdentity } from "../src/ports/identity.ts";
 import type { Promises } from "../src/promises/promise-file.ts";
 import { FencedError } from "../src/promises/start-judgement.ts";
-import { type InstallOptions, installFromPeers } from "../src/snapshot-transfer.ts";
+import { type InstallOptions, installFromPeers } from "../src/snapshots/snapshot-transfer.ts";
 import { type CallAnswer, PeerCallError, type PeerNetwork } from "../src/transport/network-types.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
 

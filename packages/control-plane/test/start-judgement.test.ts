@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Identity, LoadedRaftLog } from "@event-anchoring/store";
-import type { PromiseVolume } from "../src/machine.ts";
+import type { PromiseVolume } from "../src/promises/promise-volume.ts";
 import { PromiseFile, PromiseFileError, type SlotIo } from "../src/promises/promise-file.ts";
 import { PromiseKeeper } from "../src/promises/promises.ts";
 import { FencedError, openPromises } from "../src/promises/start-judgement.ts";
-import type { IdentityStorage } from "../src/storage.ts";
+import type { IdentityStorage } from "../src/ports/storage.ts";
 import { ceremonyOf, identityOf } from "./memory-cluster.ts";
 
 const identity = identityOf(ceremonyOf(["a", "b", "c"]), "a");

@@ -4,7 +4,7 @@ import { stateHeadOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type TrustRoot, type VerifiedStateHead, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
 import type { HeldState } from "@event-anchoring/store";
-import type { OpenStateHold } from "../src/state-heads/session-states.ts";
+import type { OpenStateHold } from "../src/session/session-states.ts";
 import { anchor, decided, readyCluster } from "./cluster-steps.ts";
 import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand } from "./memory-cluster.ts";
 

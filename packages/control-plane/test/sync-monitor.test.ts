@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Clock } from "../src/environment.ts";
+import type { Clock } from "../src/ports/environment.ts";
 import {
   type OwnTrustRoot,
   type PrimeAnswer,

@@ -20,7 +20,7 @@ import {
   formatProposal,
   signProposal,
 } from "@event-anchoring/provision";
-import type { KeyName, NodeIdentity } from "../src/identity.ts";
+import type { KeyName, NodeIdentity } from "../src/ports/identity.ts";
 import { START_MS } from "./memory-cluster.ts";
 
 const { sha256 } = nodeCrypto;

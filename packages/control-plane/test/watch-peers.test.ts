@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type ControlPlaneConfig, loadConfig } from "../src/config.ts";
-import { PeerWatch } from "../src/membership/watch-peers.ts";
+import { type ControlPlaneConfig, loadConfig } from "../src/node/config.ts";
+import { PeerWatch } from "../src/process/watch-peers.ts";
 import type { PeerAddress } from "../src/transport/network-types.ts";
 import { ManualClock } from "./memory-cluster.ts";
 

@@ -2,10 +2,17 @@ import type { PeerCosignature } from "@event-anchoring/control-contract";
 import { type Certificate, type Cosignature, type LedgerState, type OriginState } from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { certificateNote, certifiedAtS, isActive, isGoodCosignature, judgingRoot, signHead } from "./certificates.ts";
+import {
+  certificateNote,
+  certifiedAtS,
+  isActive,
+  isGoodCosignature,
+  judgingRoot,
+  signHead,
+} from "../signatures/certificates.ts";
 import type { Comparison } from "./comparison.ts";
 import { OriginCertification, type OwnPoint } from "./origin-certification.ts";
-import type { Clock, Logger } from "../environment.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
 import type { SignedHead } from "../promises/promise-file.ts";
 
 export interface HeldCertificate extends Certificate {

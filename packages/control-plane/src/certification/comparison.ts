@@ -11,8 +11,8 @@ import {
   equalBytes,
   quorumPolicyOf,
 } from "@event-anchoring/protocol";
-import type { Clock, Logger } from "../environment.ts";
-import { isActive, isGoodCosignature, judgingRoot } from "./certificates.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
+import { isActive, isGoodCosignature, judgingRoot } from "../signatures/certificates.ts";
 import { type EvidenceFiles, contradictionText, contradictionsIn, evidenceName } from "./evidence.ts";
 import { type Dispute, Head, Heads } from "./heads.ts";
 

@@ -11,8 +11,8 @@ import {
   formatNote,
   verifyContradiction,
 } from "@event-anchoring/protocol";
-import type { Logger } from "../environment.ts";
-import { checkpointText } from "./certificates.ts";
+import type { Logger } from "../ports/environment.ts";
+import { checkpointText } from "../signatures/certificates.ts";
 
 /** Where a node keeps evidence: files that outlive it, and that a person can take away. */
 export interface EvidenceFiles {

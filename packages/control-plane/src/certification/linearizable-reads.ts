@@ -4,7 +4,7 @@ import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
 import { originContradicted } from "./comparison.ts";
-import type { Clock } from "../environment.ts";
+import type { Clock } from "../ports/environment.ts";
 import type { ReadRounds } from "../raft/read-rounds.ts";
 
 const RETRY_AFTER_MS = 1000;

@@ -5,9 +5,8 @@ import {
   STATE_HELD_MS,
 } from "@event-anchoring/control-contract";
 import { StoreError } from "@event-anchoring/store";
-import type { Clock, Logger } from "../environment.ts";
-import type { Machine } from "../machine.ts";
-import type { OpenStateHold, SessionStates } from "../state-heads/session-states.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
+import type { OpenStateHold, SessionStates } from "../session/session-states.ts";
 
 /** Each is a connection to the database that holds back what Postgres may clean up. */
 const HELD_MAX = 2;
@@ -16,7 +15,8 @@ const SIGNED_WITHIN_MS_MAX = 30_000;
 const RETRY_AFTER_MS = 5000;
 
 export interface HeldStatesOptions {
-  readonly machine: Pick<Machine, "openStateHold">;
+  /** @throws StoreError */
+  readonly openStateHold: () => Promise<OpenStateHold>;
   readonly session: () => { readonly states: Pick<SessionStates, "holdSigned"> } | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -47,7 +47,7 @@ export class HeldStates {
     this.#held += 1;
     let hold: OpenStateHold | null = null;
     try {
-      hold = await this.#options.machine.openStateHold();
+      hold = await this.#options.openStateHold();
       const withinMs = Math.min(remainingMs, SIGNED_WITHIN_MS_MAX);
       const how = { signers: "quorum", withinMs, signal: gone } as const;
       const point = await states.holdSigned(hold, how);

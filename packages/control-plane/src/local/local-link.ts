@@ -12,7 +12,7 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
-import type { Clock, Logger } from "../environment.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
 
 /** Answers one request, exactly once. @param gone aborted when the connection has ended */
 export type LocalHandler = (

@@ -2,11 +2,11 @@ import type { LocalRequest, LocalResponse, RefusalCode, TraceContext } from "@ev
 import type { Command } from "@event-anchoring/ledger";
 import { assertNever } from "@event-anchoring/protocol";
 import type { Span, Tracer } from "@event-anchoring/telemetry";
-import type { Clock, Logger } from "../environment.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
 import type { HeldStates, HoldRequest } from "./held-states.ts";
 import type { LocalHandler } from "./local-link.ts";
-import type { ControlPlaneNode } from "../node.ts";
-import { submissionAnswer } from "../proposals/submissions.ts";
+import type { ControlPlaneNode } from "../node/node.ts";
+import { submissionAnswer } from "./submission-answer.ts";
 
 const RETRY_AFTER_MS = 1000;
 

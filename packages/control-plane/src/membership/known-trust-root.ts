@@ -11,7 +11,7 @@ import {
   parseSignedTrustRoot,
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
-import type { NodeIdentity } from "../identity.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
 
 /**
  * The newest trust root that this node has verified, from its pin on: what it was set up with, what its log carries, or

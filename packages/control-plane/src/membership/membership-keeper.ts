@@ -1,8 +1,8 @@
 import type { Member, Membership } from "@event-anchoring/control-contract";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ConfChange, ConfState, Progress, RaftId, RaftIndex, Status } from "raft-ts";
-import type { Clock, Logger } from "../environment.ts";
-import { type Members, membershipContext } from "../session/members.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
+import { type Members, membershipContext } from "./members.ts";
 import { type MembershipStep, isLearner, isVoter, listedNodes, planMembership } from "./membership-plan.ts";
 
 /** A learner may vote when it has lagged by no more than this … */

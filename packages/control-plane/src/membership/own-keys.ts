@@ -1,6 +1,6 @@
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type TrustRoot, equalBytes } from "@event-anchoring/protocol";
-import type { NodeIdentity } from "../identity.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
 
 /** The key with which this node cosigns under a trust root; null if it is not here. */
 export function cosignerUnder(identity: NodeIdentity, root: TrustRoot): Signer | null {

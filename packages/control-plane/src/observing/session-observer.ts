@@ -2,7 +2,7 @@ import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contra
 import type { EntryDecision } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { Tracer } from "@event-anchoring/telemetry";
-import type { Clock } from "../environment.ts";
+import type { Clock } from "../ports/environment.ts";
 import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
 import type { Certifier } from "../certification/certifier.ts";
 import type { SessionObserving, SessionOptions } from "../session/session-options.ts";

@@ -2,7 +2,7 @@ import { type OwnWord, type SignedProgress, progressSignedBytes } from "@event-a
 import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { isBefore } from "@event-anchoring/store";
 import type { EntryId, RaftIndex, Term } from "raft-ts";
-import { isGoodCosignature } from "../certification/certificates.ts";
+import { isGoodCosignature } from "../signatures/certificates.ts";
 import type { SignedHead } from "./promise-file.ts";
 
 /**

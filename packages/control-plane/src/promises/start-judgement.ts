@@ -1,11 +1,11 @@
 import { type Identity, type LoadedRaftLog, type Restoration, furthest } from "@event-anchoring/store";
 import type { RaftIndex, Term } from "raft-ts";
 import { type FenceReason, birthStep, judgeStart } from "./fencing.ts";
-import type { NodeIdentity } from "../identity.ts";
-import type { OpenPromiseFile, PromiseVolume } from "../machine.ts";
-import type { Random } from "../environment.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
+import type { OpenPromiseFile, PromiseVolume } from "./promise-volume.ts";
+import type { Random } from "../ports/environment.ts";
 import { PromiseFileError, type Promises } from "./promise-file.ts";
-import type { IdentityStorage } from "../storage.ts";
+import type { IdentityStorage } from "../ports/storage.ts";
 
 /** The node may not start: it forgot something, or was given something that is not its own. */
 export class FencedError extends Error {

@@ -9,7 +9,7 @@ import {
 } from "@event-anchoring/ledger";
 import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
 import type { RaftIndex } from "raft-ts";
-import type { Clock, Timer } from "../environment.ts";
+import type { Clock, Timer } from "../ports/environment.ts";
 
 /** While one entry is on its way, a second leaves once this much waits … */
 const SECOND_ENTRY_COMMANDS = 64;

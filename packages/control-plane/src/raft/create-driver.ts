@@ -1,11 +1,11 @@
 import type { HardState, RaftId, RawNode, SnapshotMeta } from "raft-ts";
 import { AppendLane } from "./append-lane.ts";
 import { Driver, type DriverOptions } from "./driver.ts";
-import type { Logger } from "../environment.ts";
+import type { Logger } from "../ports/environment.ts";
 import { Outbound } from "./outbound.ts";
 import type { PayloadCache } from "./payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
-import type { RaftLogStorage } from "../storage.ts";
+import type { RaftLogStorage } from "../ports/storage.ts";
 
 export interface CreateDriverOptions extends Pick<
   DriverOptions,

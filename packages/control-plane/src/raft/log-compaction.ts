@@ -1,6 +1,6 @@
 import type { Entry, EntryId, RaftIndex, RawNode } from "raft-ts";
-import type { Clock } from "../environment.ts";
-import type { RaftLogStorage } from "../storage.ts";
+import type { Clock } from "../ports/environment.ts";
+import type { RaftLogStorage } from "../ports/storage.ts";
 import type { LogSizes } from "./log-sizes.ts";
 
 /** An erasure waits this long for members that lack its entry. After that they need the state of a peer. */

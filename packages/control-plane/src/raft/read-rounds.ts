@@ -1,6 +1,6 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex, ReadState } from "raft-ts";
-import type { Clock, Timer } from "../environment.ts";
+import type { Clock, Timer } from "../ports/environment.ts";
 
 /** A round without an answer is asked again after this time, with another context. */
 const RETRY_MS = 250;

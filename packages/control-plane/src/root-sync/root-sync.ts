@@ -1,12 +1,12 @@
 import { UNARY_CALLS, decodePrimeRootThk, decodeTrustRootChain } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type TrustRootChain, extendTrustRootChain, verifyTrustRootChain } from "@event-anchoring/protocol";
-import type { Environment } from "../environment.ts";
-import type { NodeIdentity } from "../identity.ts";
+import type { Environment } from "../ports/environment.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
 import type { Session } from "../session/session.ts";
 import { type OwnTrustRoot, type PrimeAnswer, RootSync } from "./sync-monitor.ts";
 import type { PeerAddress, PeerNetwork } from "../transport/network-types.ts";
-import { confirmed } from "../unary-common.ts";
+import { confirmed } from "../calls/operator-calls.ts";
 
 const CALL_TIMEOUT_MS = 3000;
 /** Together with a failed attempt within the time of one. */

@@ -1,6 +1,6 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import type { Clock, Timer } from "../environment.ts";
+import type { Clock, Timer } from "../ports/environment.ts";
 
 /** What the prime, the current leader, says of the newest trust root, after a read-index round confirmed it leads. */
 export interface PrimeAnswer {

@@ -1,5 +1,5 @@
 import { type Difference, type ScrubWalk, StoreError, describeDifference } from "@event-anchoring/store";
-import type { Clock, Logger, Timer } from "../environment.ts";
+import type { Clock, Logger, Timer } from "../ports/environment.ts";
 
 /** Somebody else needs the machine, or there is nothing to read from: the scrub looks again after this long. */
 const BUSY_MS = 1000;

@@ -1,4 +1,4 @@
-import type { Environment, Timer } from "../environment.ts";
+import type { Environment, Timer } from "../ports/environment.ts";
 import type { SentGroup } from "../proposals/proposals.ts";
 
 const RANDOM_DELAY_MAX_MS = 150;

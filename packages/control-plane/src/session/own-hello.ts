@@ -1,7 +1,7 @@
 import { type Hello, type Progress, type SignedProgress, progressSignedBytes } from "@event-anchoring/control-contract";
 import { equalBytes } from "@event-anchoring/protocol";
-import type { Clock, Timer } from "../environment.ts";
-import type { NodeIdentity } from "../identity.ts";
+import type { Clock, Timer } from "../ports/environment.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
 import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import { authUnder } from "../membership/own-keys.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";

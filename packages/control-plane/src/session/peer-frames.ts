@@ -5,15 +5,15 @@ import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol"
 import { type InboundMessage, InvalidMessageError, decodeMessage } from "raft-ts";
 import type { Certifier } from "../certification/certifier.ts";
 import type { ClockGuard } from "./clock-guard.ts";
-import type { Clock, Logger } from "../environment.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
 import type { Failover } from "./failover.ts";
 import type { LeaderQueue, QueuedGroup } from "../proposals/leader-queue.ts";
-import type { Members } from "./members.ts";
+import type { Members } from "../membership/members.ts";
 import type { Proposals } from "../proposals/proposals.ts";
 import type { SessionComparison } from "./session-comparison.ts";
-import type { SessionNetwork } from "./session-options.ts";
+import type { SessionNetwork } from "../transport/network-types.ts";
 import type { SessionPeers } from "./session-peers.ts";
-import type { SessionStates } from "../state-heads/session-states.ts";
+import type { SessionStates } from "./session-states.ts";
 import { type StepGuardView, judgeStep } from "../raft/step-guard.ts";
 
 /** What only a leader says. */

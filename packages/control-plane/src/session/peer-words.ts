@@ -4,7 +4,7 @@ import type { FenceCode } from "../promises/fencing.ts";
 import { type OwnState, type UnreadHead, judgeOwnWord } from "../promises/own-word.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import type { PeerOffence, PeerOffences } from "./peer-offences.ts";
-import type { SessionNetwork } from "./session-options.ts";
+import type { SessionNetwork } from "../transport/network-types.ts";
 
 /** So many distinct members are believed without a proof: at least one of them does not lie. */
 const WORDS_NEEDED = 2;

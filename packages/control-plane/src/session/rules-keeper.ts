@@ -1,7 +1,7 @@
 import type { Hello } from "@event-anchoring/control-contract";
 import { type LedgerState, RULES_FIRST, type Rules } from "@event-anchoring/ledger";
 import type { TrustRoot } from "@event-anchoring/protocol";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../ports/environment.ts";
 import type { Submission } from "../proposals/proposals.ts";
 
 /** One that is not proposed by then may have become wrong meanwhile: it is looked at anew. */

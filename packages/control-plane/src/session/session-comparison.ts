@@ -1,12 +1,12 @@
 import type { NodeStatus, PeerCosignature } from "@event-anchoring/control-contract";
 import type { Command } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import { isActive } from "../certification/certificates.ts";
+import { isActive } from "../signatures/certificates.ts";
 import { Comparison, originContradicted } from "../certification/comparison.ts";
 import { Divergence, Effects } from "../certification/divergence.ts";
-import { endOfError } from "./end-of-error.ts";
+import { type SessionEnd, endOfError } from "./how-a-life-ends.ts";
 import type { Session } from "./session.ts";
-import type { SessionEnd, SessionOptions } from "./session-options.ts";
+import type { SessionOptions } from "./session-options.ts";
 
 /** As many as a status holds. */
 const NODES_SHOWN_MAX = 32;

@@ -1,42 +1,23 @@
-import type { FenceCode } from "../promises/fencing.ts";
-import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
+import type { SessionEnd } from "./how-a-life-ends.ts";
+import type { PeerFrame } from "@event-anchoring/control-contract";
 import type { Certificate, LedgerState } from "@event-anchoring/ledger";
-import type { DecisionCounts } from "../decision-counts.ts";
+import type { DecisionCounts } from "./decision-counts.ts";
 import type { SignatureVerifier } from "../signatures/signature-verifier.ts";
-import type { ConfState, HardState, RaftIndex, RaftPanicError, RawNode, SnapshotMeta } from "raft-ts";
+import type { ConfState, HardState, RaftIndex, RawNode } from "raft-ts";
 import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
 import type { ApplyTarget } from "../raft/applier.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../ports/environment.ts";
 import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
-import type { NodeIdentity } from "../identity.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import type { Restoration } from "@event-anchoring/store";
 import type { EvidenceFiles } from "../certification/evidence.ts";
 import type { CertificateRows } from "../certification/certificate-thinning.ts";
 import type { LogSizes } from "../raft/log-sizes.ts";
+import type { SessionNetwork } from "../transport/network-types.ts";
 import type { PeerOffences } from "./peer-offences.ts";
-import type { LedgerStorage, RaftLogStorage } from "../storage.ts";
-
-/** How a session ends, apart from being stopped. */
-export type SessionEnd =
-  /** Storage, or the engine, is gone for the moment: load again. */
-  | { readonly kind: "unavailable"; readonly check: string; readonly cause: unknown }
-  | { readonly kind: "panicked"; readonly cause: RaftPanicError }
-  /** Going on would be wrong until a person looks. */
-  | { readonly kind: "halted"; readonly code: string; readonly detail: string }
-  /** This node forgot a promise, or shows evidence of it. */
-  | { readonly kind: "fenced"; readonly code: FenceCode; readonly detail: string }
-  /** The group's log starts after this node's ends: its state must be fetched. */
-  /** A leader, if its id is known here, says that its log begins after that entry. */
-  | { readonly kind: "behind"; readonly snapshot: SnapshotMeta; readonly leader: string | null };
-
-/** The network as a session sees it. */
-export interface SessionNetwork {
-  send(to: string, lane: Lane, frame: PeerFrame): boolean;
-  isConnected(nodeId: string): boolean;
-  disconnect(nodeId: string, reason: string): void;
-}
+import type { LedgerStorage, RaftLogStorage } from "../ports/storage.ts";
 
 /** Somebody who measures and traces. Nothing that a session does depends on there being one. */
 export interface SessionObserving {

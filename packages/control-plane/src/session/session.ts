@@ -15,31 +15,36 @@ import { createDriver } from "../raft/create-driver.ts";
 import type { Driver } from "../raft/driver.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
 import type { EntryGuard } from "../raft/entry-guard.ts";
-import { verifyGroup } from "../signatures/verify-group.ts";
 import type { FenceCode } from "../promises/fencing.ts";
-import { endOfError } from "./end-of-error.ts";
+import { type SessionEnd, endOfError } from "./how-a-life-ends.ts";
 import { Failover } from "./failover.ts";
 import { entryGuardOf, framesOf } from "./frames-of.ts";
 import { LeaderQueue, type LeaderQueueOptions } from "../proposals/leader-queue.ts";
-import { Leadership } from "../proposals/leadership.ts";
+import { Leadership } from "./leadership.ts";
 import { LinearizableReads, type ReadRequest } from "../certification/linearizable-reads.ts";
-import { Members } from "./members.ts";
+import { Members } from "../membership/members.ts";
 import type { PeerFrames } from "./peer-frames.ts";
-import { Periodics } from "./periodics.ts";
-import { PERIOD_MS } from "./periods.ts";
+import { PERIOD_MS, Periodics } from "./periodics.ts";
 import { Proposals, type SentGroup, type Submission } from "../proposals/proposals.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import { contradictionOf } from "../membership/known-trust-root.ts";
 import { membershipOf } from "./membership-of.ts";
 import type { SessionMembership } from "../membership/session-membership.ts";
-import { SessionStates } from "../state-heads/session-states.ts";
+import { SessionStates } from "./session-states.ts";
 import { SessionComparison } from "./session-comparison.ts";
-import type { SessionEnd, SessionOptions } from "./session-options.ts";
+import type { SessionOptions } from "./session-options.ts";
 import { SessionPeers } from "./session-peers.ts";
-import { NO_RAFT } from "../status.ts";
 import { SessionUpkeep } from "./session-upkeep.ts";
 
-export type { SessionEnd } from "./session-options.ts";
+/** What a node without a session says of consensus. */
+export const NO_RAFT: NodeStatus["raft"] = {
+  role: "follower",
+  term: 0,
+  leader: null,
+  commitIndex: 0,
+  appliedIndex: 0,
+  lastIndex: 0,
+};
 
 /**
  * One life of a node between two loads from disk: the engine, its lanes, and all that hangs on them.
@@ -397,7 +402,7 @@ export class Session {
     const options: LeaderQueueOptions = {
       clock: this.#options.environment.clock,
       propose: (payload) => this.#driver.propose(payload),
-      onQueued: (group) => verifyGroup(this.#options.signatures, group, this.trustRoot()),
+      onQueued: (group) => this.#options.signatures.verifyGroup(group, this.trustRoot()),
       certificatesToRecord: () => this.#leadership.certificatesToRecord(),
       onRecording: (certificates) => this.#leadership.onRecording(certificates),
       gate: () => this.#leadership.gate(),

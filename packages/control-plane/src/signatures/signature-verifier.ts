@@ -1,6 +1,13 @@
-import { type SignatureToVerify, type VerdictMemo, rememberVerdicts } from "@event-anchoring/ledger";
-import type { Crypto } from "@event-anchoring/protocol";
-import type { Clock, Logger, VerifyAsync } from "../environment.ts";
+import {
+  type SignatureToVerify,
+  type VerdictMemo,
+  type Weight,
+  decodeGroup,
+  rememberVerdicts,
+  signaturesOf,
+} from "@event-anchoring/ledger";
+import type { Crypto, TrustRoot } from "@event-anchoring/protocol";
+import type { Clock, Logger, VerifyAsync } from "../ports/environment.ts";
 
 /**
  * Verifications handed to the thread pool at a time. Eight keep two cores busy; more would only stand before the
@@ -63,6 +70,14 @@ export class SignatureVerifier {
   get counts(): VerificationCounts {
     const { remembered } = this.crypto.uses;
     return { threadPool: { ...this.#pool }, eventLoop: { ...this.#loop }, remembered, failed: this.#failed };
+  }
+
+  /** A leader begins to verify before it proposes: while the group waits for its entry. */
+  verifyGroup({ weight, bytes }: { weight: Weight; bytes: Uint8Array }, trustRoot: TrustRoot | null): void {
+    if (weight.signedCommands === 0) return;
+    const { commands } = decodeGroup(bytes);
+    const signatures = commands.flatMap((command) => signaturesOf(command, this.crypto.sha256, trustRoot));
+    void this.verify(signatures, "group");
   }
 
   /**

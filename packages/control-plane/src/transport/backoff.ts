@@ -1,4 +1,4 @@
-import type { Random } from "../environment.ts";
+import type { Random } from "../ports/environment.ts";
 
 const FIRST_MS = 50;
 const LAST_MS = 1000;

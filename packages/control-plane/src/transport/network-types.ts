@@ -1,6 +1,6 @@
 /** The network as the rest of the node sees it. The simulator stands behind the same PeerNetwork. */
 import type { Signer } from "@event-anchoring/node-crypto";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../ports/environment.ts";
 import type { Hello, HelloRefusal, HelloVerdict, Lane, OwnWord, PeerFrame } from "@event-anchoring/control-contract";
 
 export interface PeerAddress {
@@ -31,6 +31,13 @@ export type SessionEnd =
   | "bad_sequence"
   | "bad_frame"
   | "shutdown";
+
+/** The network as a session sees it. */
+export interface SessionNetwork {
+  send(to: string, lane: Lane, frame: PeerFrame): boolean;
+  isConnected(nodeId: string): boolean;
+  disconnect(nodeId: string, reason: string): void;
+}
 
 /** Who makes a unary call, as far as it was proved. */
 export type UnaryIdentity =

@@ -1,7 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import { FRAME_HEADER_BYTES, FrameSizeError, FrameSplitter, SEQUENCE_BYTES } from "@event-anchoring/control-contract";
 import type { Lane } from "@event-anchoring/control-contract";
-import type { Clock } from "../environment.ts";
+import type { Clock } from "../ports/environment.ts";
 import type { SessionEnd } from "./network-types.ts";
 
 /** What one lane may hold before it drops: a follower that reads nothing must not cost memory. */

@@ -12,7 +12,7 @@ import {
   frameHeader,
 } from "@event-anchoring/control-contract";
 import type { Hello, Lane } from "@event-anchoring/control-contract";
-import type { Timer } from "../environment.ts";
+import type { Timer } from "../ports/environment.ts";
 import { Backoff } from "./backoff.ts";
 import { judgeHelloAnswer, makeHello } from "./hello-exchange.ts";
 import type { AnswerJudgement } from "./hello-exchange.ts";

@@ -7,7 +7,7 @@ import {
   formatIdentity,
 } from "@event-anchoring/control-contract";
 import type { Hello, Lane, PeerFrame } from "@event-anchoring/control-contract";
-import type { Timer } from "../environment.ts";
+import type { Timer } from "../ports/environment.ts";
 import { SWEEP_MS } from "./hello-timeouts.ts";
 import { InboundLane } from "./inbound-lane.ts";
 import { Listener } from "./listener.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../environment.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
 
 const LINE_EVERY_MS = 1000;
 

@@ -16,7 +16,7 @@ import { createSigner, generateSeed, verifyAsync } from "@event-anchoring/node-c
 import type { Signer } from "@event-anchoring/node-crypto";
 import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
 import type { CertificateAuthority, IssuedCertificate } from "@event-anchoring/provision";
-import type { Environment } from "../../src/environment.ts";
+import type { Environment } from "../../src/ports/environment.ts";
 import { createPeerNetwork } from "../../src/transport/index.ts";
 import type { PeerDown, PeerNetwork, TlsFiles, UnaryHandler } from "../../src/transport/index.ts";
 

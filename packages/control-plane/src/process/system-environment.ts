@@ -1,8 +1,8 @@
 import { randomFillSync } from "node:crypto";
 import { verifyAsync } from "@event-anchoring/node-crypto";
 import { openLog } from "@event-anchoring/telemetry";
-import type { ControlPlaneConfig } from "./config.ts";
-import type { Clock, Environment, Random } from "./environment.ts";
+import type { ControlPlaneConfig } from "../node/config.ts";
+import type { Clock, Environment, Random } from "../ports/environment.ts";
 
 const systemClock: Clock = {
   wallMs: () => Date.now(),

@@ -1,11 +1,10 @@
 import { decodeSnapshotChunkRequest, encodeSnapshotManifest } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { StoreError } from "@event-anchoring/store";
+import { type SignedStatePoint, type SnapshotExport, StoreError } from "@event-anchoring/store";
 import type { RaftIndex } from "raft-ts";
-import type { Clock, Logger, Timer } from "./environment.ts";
-import type { Machine, OpenExport } from "./machine.ts";
-import type { SessionStates } from "./state-heads/session-states.ts";
-import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "./transport/network-types.ts";
+import type { Clock, Logger, Timer } from "../ports/environment.ts";
+import type { OpenStateHold, SessionStates } from "../session/session-states.ts";
+import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "../transport/network-types.ts";
 
 /** Each export is as large as the leaves, and keeps the log from being compacted. */
 const EXPORTS_MAX = 2;
@@ -18,8 +17,19 @@ const EXPORT_MAX_MS = 60 * 60_000;
 const BUSY: UnaryAnswer = { status: 503, body: new Uint8Array() };
 const UNKNOWN: UnaryAnswer = { status: 404, body: new Uint8Array() };
 
+/** A state on its way to a peer. */
+export type OpenExport = Pick<SnapshotExport, "manifest" | "chunk" | "close">;
+
+/** Where a state is held and read. */
+export interface ExportSource {
+  /** A connection by which the tables can be pinned as they are. @throws StoreError */
+  openStateHold(): Promise<OpenStateHold>;
+  /** The state at a point that is held. @throws StoreError */
+  exportSnapshot(point: SignedStatePoint): Promise<OpenExport>;
+}
+
 export interface SnapshotExporterOptions {
-  readonly machine: Pick<Machine, "openStateHold" | "exportSnapshot">;
+  readonly machine: ExportSource;
   readonly session: () => { readonly states: Pick<SessionStates, "holdSigned"> } | null;
   readonly clock: Clock;
   readonly logger: Logger;

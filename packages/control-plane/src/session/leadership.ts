@@ -2,10 +2,10 @@ import type { Certificate, Command, LedgerState, Purpose } from "@event-anchorin
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Term } from "raft-ts";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
-import type { ClockGuard } from "../session/clock-guard.ts";
-import type { Environment } from "../environment.ts";
-import { type Gate, isHeld } from "./leader-queue.ts";
-import type { Submission } from "./proposals.ts";
+import type { ClockGuard } from "./clock-guard.ts";
+import type { Environment } from "../ports/environment.ts";
+import { type Gate, isHeld } from "../proposals/leader-queue.ts";
+import type { Submission } from "../proposals/proposals.ts";
 import type { PendingTrustRoot } from "../membership/restored-group.ts";
 
 /** Above this many leaves, or this age, without a certificate the leader proposes no command that makes another. */

@@ -11,8 +11,8 @@ import {
 } from "@event-anchoring/control-contract";
 import { type OperatorCommand, apiKeyIdOf, keyIdHex, trustRootsOf } from "@event-anchoring/ledger";
 import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol";
-import { membership, proposeTrustRoot, trustRootReadiness } from "./membership/trust-root-handlers.ts";
-import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "./transport/network-types.ts";
+import { membership, proposeTrustRoot, trustRootReadiness } from "./trust-root-handlers.ts";
+import type { UnaryAnswer, UnaryHandler, UnaryRequest } from "../transport/network-types.ts";
 import {
   FORBIDDEN,
   MALFORMED,
@@ -23,7 +23,7 @@ import {
   answer,
   confirmed,
   submitted,
-} from "./unary-common.ts";
+} from "./operator-calls.ts";
 
 /** What this node answers on its private listener, by path. */
 export function unaryHandlers(view: UnaryView): Readonly<Record<string, UnaryHandler>> {

@@ -29,9 +29,9 @@ import {
   answer,
   confirmed,
   submitted,
-} from "../unary-common.ts";
-import { isLearner, isVoter } from "./membership-plan.ts";
-import { missingKeyUnder } from "./own-keys.ts";
+} from "./operator-calls.ts";
+import { isLearner, isVoter } from "../membership/membership-plan.ts";
+import { missingKeyUnder } from "../membership/own-keys.ts";
 
 const READINESS_TIMEOUT_MS = 1500;
 

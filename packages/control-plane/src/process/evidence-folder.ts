@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCodeOf } from "../transport/system-code.ts";
-import type { EvidenceFiles } from "./evidence.ts";
+import type { EvidenceFiles } from "../certification/evidence.ts";
 
 const SUFFIX = ".notes";
 

@@ -3,11 +3,11 @@ import { type Server, createServer } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { Tracer } from "@event-anchoring/telemetry";
-import type { ControlPlaneNode } from "./node.ts";
+import type { ControlPlaneNode } from "../node/node.ts";
 import { upkeepMetrics } from "./upkeep-metrics.ts";
 import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
-import { PEER_OFFENCES } from "./session/peer-offences.ts";
+import { PEER_OFFENCES } from "../session/peer-offences.ts";
 
 /** What is measured of this process and not of its node. */
 export interface ProcessMeasures {

@@ -1,4 +1,4 @@
-import type { ControlPlaneNode } from "./node.ts";
+import type { ControlPlaneNode } from "../node/node.ts";
 
 /** The log and its bounds, recorded certificates, and the rules by which entries are decided. */
 export function upkeepMetrics(

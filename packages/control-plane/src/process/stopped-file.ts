@@ -1,16 +1,6 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-
-/** Exit codes after which no supervisor may restart the process by itself. */
-export const EXIT_FENCED = 78;
-export const EXIT_HALTED = 79;
-
-export interface StopReason {
-  readonly exitCode: typeof EXIT_FENCED | typeof EXIT_HALTED;
-  readonly reason: "fenced" | "halted";
-  readonly code: string;
-  readonly detail: string;
-}
+import type { StopReason } from "../session/how-a-life-ends.ts";
 
 /**
  * Leaves the reason where supervisors and people find it, `<run dir>/stopped.json`.

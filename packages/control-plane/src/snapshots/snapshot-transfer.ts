@@ -8,12 +8,11 @@ import {
   StoreError,
 } from "@event-anchoring/store";
 import type { EntryId } from "raft-ts";
-import type { Clock, Logger, Timer } from "./environment.ts";
-import type { NodeIdentity } from "./identity.ts";
-import type { Machine } from "./machine.ts";
-import type { Promises } from "./promises/promise-file.ts";
-import { FencedError } from "./promises/start-judgement.ts";
-import type { CallAnswer, PeerNetwork } from "./transport/network-types.ts";
+import type { Clock, Logger, Timer } from "../ports/environment.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
+import type { Promises } from "../promises/promise-file.ts";
+import { FencedError } from "../promises/start-judgement.ts";
+import type { CallAnswer, PeerNetwork } from "../transport/network-types.ts";
 
 /** Making an export reads the whole state. */
 const MANIFEST_TIMEOUT_MS = 120_000;
@@ -31,7 +30,8 @@ export interface InstallOptions {
   readonly network: PeerNetwork;
   /** Nodes to ask. */
   readonly peers: readonly string[];
-  readonly installSnapshot: Machine["installSnapshot"];
+  /** @throws StoreError, and what a check throws */
+  readonly installSnapshot: (options: Omit<InstallSnapshotOptions, "url" | "ruleTable">) => Promise<InstalledSnapshot>;
   /** The group's log begins after this entry: an older state would not connect to it. */
   readonly atLeast: EntryId;
   /** The leader that said so, which is asked first; null: it is not known. */

@@ -2,18 +2,20 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { ConfigError, type ControlPlaneConfig, loadConfig } from "./config.ts";
-import { IdentityError, loadIdentity } from "./identity.ts";
-import { HeldStates } from "./local/held-states.ts";
-import { LocalLink } from "./local/local-link.ts";
-import { localRequests } from "./local/local-requests.ts";
-import { type Machine, systemMachine } from "./machine.ts";
-import { createMetrics, listenForScrapes } from "./metrics.ts";
-import { PeerWatch } from "./membership/watch-peers.ts";
-import { ControlPlaneNode, type NodeOptions } from "./node.ts";
-import { type StopReason, forgetStopped, writeStopped } from "./stopped-file.ts";
+import { ConfigError, type ControlPlaneConfig, loadConfig } from "../node/config.ts";
+import { IdentityError, loadIdentity } from "./load-identity.ts";
+import { HeldStates } from "../local/held-states.ts";
+import { LocalLink } from "../local/local-link.ts";
+import { localRequests } from "../local/local-requests.ts";
+import type { Machine } from "../node/machine.ts";
+import { createMetrics, listenForScrapes } from "../metrics/metrics.ts";
+import { PeerWatch } from "./watch-peers.ts";
+import { ControlPlaneNode, type NodeOptions } from "../node/node.ts";
+import type { StopReason } from "../session/how-a-life-ends.ts";
+import { forgetStopped, writeStopped } from "./stopped-file.ts";
 import { systemEnvironment } from "./system-environment.ts";
-import { VERSIONS } from "./status.ts";
+import { systemMachine } from "./system-machine.ts";
+import { VERSIONS } from "../node/status.ts";
 import type { RuleTable } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { startTracing } from "@event-anchoring/telemetry";
@@ -65,7 +67,12 @@ async function serve(
     volumes: { promise: dirname(config.promise_file), run: config.run_dir },
   });
   const { clock, logger } = environment;
-  const heldStates = new HeldStates({ machine, session: () => node.session, clock, logger });
+  const heldStates = new HeldStates({
+    openStateHold: () => machine.openStateHold(),
+    session: () => node.session,
+    clock,
+    logger,
+  });
   const link = new LocalLink({
     path: config.api_socket,
     mode: Number.parseInt(config.api_socket_mode, 8),

@@ -7,12 +7,12 @@ import {
 } from "@event-anchoring/control-contract";
 import type { Command, RecordOutcome } from "@event-anchoring/ledger";
 import { assertNever, bytesToHex } from "@event-anchoring/protocol";
-import type { Clock, Logger } from "./environment.ts";
-import type { NodeIdentity } from "./identity.ts";
-import type { SubmissionResult } from "./proposals/proposals.ts";
-import type { Session } from "./session/session.ts";
-import type { SnapshotExporter } from "./snapshot-exporter.ts";
-import type { PeerNetwork, UnaryAnswer } from "./transport/network-types.ts";
+import type { Clock, Logger } from "../ports/environment.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
+import type { SubmissionResult } from "../proposals/proposals.ts";
+import type { Session } from "../session/session.ts";
+import type { SnapshotExporter } from "../snapshots/snapshot-exporter.ts";
+import type { PeerNetwork, UnaryAnswer } from "../transport/network-types.ts";
 
 /** How long an operator's call, and a confirmation by a read-index round, may take. */
 const OPERATOR_DEADLINE_MS = 10_000;

@@ -2,15 +2,15 @@ import { join } from "node:path";
 import type { HelloRefusal, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ControlPlaneConfig } from "./config.ts";
-import type { Environment } from "./environment.ts";
-import type { NodeIdentity } from "./identity.ts";
+import type { Environment } from "../ports/environment.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
 import type { Machine } from "./machine.ts";
-import type { Session } from "./session/session.ts";
-import type { SnapshotExporter } from "./snapshot-exporter.ts";
-import type { KnownTrustRoot } from "./membership/known-trust-root.ts";
-import { authUnder } from "./membership/own-keys.ts";
-import type { PeerAddress, PeerNetwork } from "./transport/network-types.ts";
-import { trustRootDocuments, unaryHandlers } from "./unary-handlers.ts";
+import type { Session } from "../session/session.ts";
+import type { SnapshotExporter } from "../snapshots/snapshot-exporter.ts";
+import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
+import { authUnder } from "../membership/own-keys.ts";
+import type { PeerAddress, PeerNetwork } from "../transport/network-types.ts";
+import { trustRootDocuments, unaryHandlers } from "../calls/unary-handlers.ts";
 
 export interface NodeNetworkOptions {
   readonly environment: Environment;

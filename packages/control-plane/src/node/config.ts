@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { SettingsError, readSettings } from "@event-anchoring/control-contract";
 import { z } from "zod";
+import type { PeerAddress } from "../transport/network-types.ts";
 
 /** A setting is missing or wrong; the message names it and says what it must be. */
 export const ConfigError = SettingsError;
@@ -66,6 +67,11 @@ export type ControlPlaneConfig = z.infer<typeof configSchema>;
 
 /** What a control-plane process can be told: `docs/operating/configuration.md`. */
 export const CONTROL_PLANE_SETTINGS = { schema: configSchema, prefix: "ANCHORING_CONTROL_PLANE__" };
+
+/** The peers of a control plane's settings. */
+export function peersOf({ peers }: ControlPlaneConfig): readonly PeerAddress[] {
+  return peers.map(({ node_id: nodeId, host, port }) => ({ nodeId, host, port }));
+}
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

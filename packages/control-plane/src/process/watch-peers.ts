@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { ControlPlaneConfig } from "../config.ts";
-import { ConfigError } from "../config.ts";
-import type { Environment } from "../environment.ts";
+import { ConfigError, type ControlPlaneConfig, peersOf } from "../node/config.ts";
+import type { Environment } from "../ports/environment.ts";
 import type { PeerAddress } from "../transport/network-types.ts";
 
 /** How often the settings are looked at for other peers. */
@@ -15,11 +14,6 @@ export interface PeerWatchOptions {
   readonly loadConfig: () => ControlPlaneConfig;
   readonly config: ControlPlaneConfig;
   readonly onPeers: (peers: readonly PeerAddress[]) => void;
-}
-
-/** The peers of a control plane's settings. */
-export function peersOf({ peers }: ControlPlaneConfig): readonly PeerAddress[] {
-  return peers.map(({ node_id: nodeId, host, port }) => ({ nodeId, host, port }));
 }
 
 /**

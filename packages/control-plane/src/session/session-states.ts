@@ -2,10 +2,10 @@ import { stateHeadOf } from "@event-anchoring/ledger";
 import { honestSigners } from "@event-anchoring/protocol";
 import { type HeldState, type SignedStatePoint, type StateHold, StoreError } from "@event-anchoring/store";
 import type { RaftIndex } from "raft-ts";
-import { endOfError } from "../session/end-of-error.ts";
-import type { Session } from "../session/session.ts";
-import type { SessionEnd, SessionOptions } from "../session/session-options.ts";
-import { StateHeads } from "./state-heads.ts";
+import { type SessionEnd, endOfError } from "./how-a-life-ends.ts";
+import type { Session } from "./session.ts";
+import type { SessionOptions } from "./session-options.ts";
+import { StateHeads } from "../state-heads/state-heads.ts";
 
 /** A state that is to be read has to be reached and signed within this time; an election may come in between. */
 const SIGNED_WITHIN_MS = 20_000;

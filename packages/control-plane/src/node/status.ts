@@ -1,9 +1,9 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { NodeIdentity } from "./identity.ts";
-import type { ScrubCounts } from "./scrub/scrub.ts";
-import { NO_CONTRADICTIONS } from "./session/session-comparison.ts";
-import type { Session } from "./session/session.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
+import type { ScrubCounts } from "../scrub/scrub.ts";
+import { NO_CONTRADICTIONS } from "../session/session-comparison.ts";
+import { NO_RAFT, type Session } from "../session/session.ts";
 
 /** Versions of this program and of the public contract. */
 export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V4.2" } as const;
@@ -18,16 +18,6 @@ export interface StatusView {
   /** null: nothing is scrubbed. */
   readonly scrub: ScrubCounts | null;
 }
-
-/** What a node without a session says of consensus. */
-export const NO_RAFT: NodeStatus["raft"] = {
-  role: "follower",
-  term: 0,
-  leader: null,
-  commitIndex: 0,
-  appliedIndex: 0,
-  lastIndex: 0,
-};
 
 /** What this node says of itself: to its api process, to operators, to peers. */
 export function nodeStatus(view: StatusView): NodeStatus {

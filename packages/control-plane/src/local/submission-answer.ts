@@ -3,7 +3,7 @@ import type { CommandOutcome, RecordOutcome, LedgerState } from "@event-anchorin
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
 import { localCertificate } from "../certification/linearizable-reads.ts";
-import type { SubmissionResult } from "./proposals.ts";
+import type { SubmissionResult } from "../proposals/proposals.ts";
 
 /** What a client should wait before it asks again. */
 const RETRY_AFTER_MS = 1000;

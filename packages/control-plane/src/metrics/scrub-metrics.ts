@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { scrapedGauge, scrapedTotal } from "./scraped.ts";
-import type { Scrub } from "./scrub/scrub.ts";
+import type { Scrub } from "../scrub/scrub.ts";
 
 /** Read from the scrub when they are scraped. */
 export function scrubMetrics(scrub: Pick<Scrub, "counts" | "rowsPerSecond">, registry: Registry): void {

@@ -1,49 +1,47 @@
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
-import { LedgerHaltError, type RuleTable, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
+import { type RuleTable, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
 import { StoreError, isBefore } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
-import type { ControlPlaneConfig } from "./config.ts";
-import { DecisionCounts } from "./decision-counts.ts";
-import type { Environment } from "./environment.ts";
-import { failedCheck } from "./session/failed-check.ts";
-import { judgeRoots } from "./promises/fencing.ts";
-import type { NodeIdentity } from "./identity.ts";
-import { bootstrapConfState } from "./session/members.ts";
+import { type ControlPlaneConfig, peersOf } from "./config.ts";
+import { DecisionCounts } from "../session/decision-counts.ts";
+import type { Environment } from "../ports/environment.ts";
+import {
+  type LifeEnd,
+  LifeJudge,
+  type SessionEnd,
+  type StopReason,
+  WrongRootError,
+  causeOf,
+  endOfError,
+} from "../session/how-a-life-ends.ts";
+import { judgeRoots } from "../promises/fencing.ts";
+import type { NodeIdentity } from "../ports/identity.ts";
+import { bootstrapConfState } from "../membership/members.ts";
 import type { Machine } from "./machine.ts";
-import { KnownTrustRoot, contradictionOf } from "./membership/known-trust-root.ts";
+import { KnownTrustRoot, contradictionOf } from "../membership/known-trust-root.ts";
 import { openNetwork } from "./node-network.ts";
-import { NodeTimings } from "./observing/node-timings.ts";
-import { SessionObserver } from "./observing/session-observer.ts";
-import { timedPromises } from "./observing/timed-promises.ts";
-import { LogSizes } from "./raft/log-sizes.ts";
-import { PayloadCache } from "./raft/payload-cache.ts";
-import { PromiseFileError } from "./promises/promise-file.ts";
-import { PromiseKeeper } from "./promises/promises.ts";
-import { PeerOffences } from "./session/peer-offences.ts";
-import { Session, type SessionEnd } from "./session/session.ts";
-import { Scrub } from "./scrub/scrub.ts";
-import { isBusyFor } from "./scrub/is-busy.ts";
-import { SignatureVerifier } from "./signatures/signature-verifier.ts";
-import { SnapshotExporter } from "./snapshot-exporter.ts";
-import { installFromPeers } from "./snapshot-transfer.ts";
-import { FencedError, openPromises } from "./promises/start-judgement.ts";
+import { NodeTimings } from "../observing/node-timings.ts";
+import { SessionObserver } from "../observing/session-observer.ts";
+import { timedPromises } from "../observing/timed-promises.ts";
+import { LogSizes } from "../raft/log-sizes.ts";
+import { PayloadCache } from "../raft/payload-cache.ts";
+import { PromiseKeeper } from "../promises/promises.ts";
+import { PeerOffences } from "../session/peer-offences.ts";
+import { Session } from "../session/session.ts";
+import { Scrub } from "../scrub/scrub.ts";
+import { isBusyFor } from "../scrub/is-busy.ts";
+import { SignatureVerifier } from "../signatures/signature-verifier.ts";
+import { SnapshotExporter } from "../snapshots/snapshot-exporter.ts";
+import { installFromPeers } from "../snapshots/snapshot-transfer.ts";
+import { FencedError, openPromises } from "../promises/start-judgement.ts";
 import { nodeStatus } from "./status.ts";
-import type { StopReason } from "./stopped-file.ts";
-import { EXIT_FENCED, EXIT_HALTED } from "./stopped-file.ts";
-import type { OpenStorage } from "./storage.ts";
-import { peersOf } from "./membership/watch-peers.ts";
-import { createRootSync } from "./root-sync/root-sync.ts";
-import type { PeerAddress, PeerNetwork } from "./transport/network-types.ts";
+import type { OpenStorage } from "../ports/storage.ts";
+import { createRootSync } from "../root-sync/root-sync.ts";
+import type { PeerAddress, PeerNetwork } from "../transport/network-types.ts";
 
 const RELOAD_DELAY_MIN_MS = 100;
 const RELOAD_DELAY_MAX_MS = 2000;
-/** This many engine panics within the window are no accident. */
-const PANICS_MAX = 3;
-const PANIC_WINDOW_MS = 60_000;
-
-/** How a life ends: as its session did, or because somebody asked the node to stop. */
-type LifeEnd = SessionEnd | { readonly kind: "stopped" };
 
 export interface NodeOptions {
   readonly environment: Environment;
@@ -65,6 +63,7 @@ export interface NodeOptions {
 export class ControlPlaneNode {
   readonly #options: NodeOptions;
   readonly signatures: SignatureVerifier;
+  readonly #judge: LifeJudge;
   readonly decisions = new DecisionCounts();
   readonly offences: PeerOffences;
   readonly timings = new NodeTimings();
@@ -82,7 +81,6 @@ export class ControlPlaneNode {
   #engine: Awaited<ReturnType<Machine["loadEngine"]>> | null = null;
   #endLife: ((end: LifeEnd) => void) | null = null;
   #incarnation = 0;
-  #panicsMs: number[] = [];
   #isStopping = false;
   /** What halts the node as soon as it lives. */
   #haltReason: Extract<LifeEnd, { kind: "halted" }> | null = null;
@@ -91,6 +89,7 @@ export class ControlPlaneNode {
     this.#options = options;
     const { environment, identity, machine, config } = options;
     const { clock, logger, verify } = environment;
+    this.#judge = new LifeJudge(environment);
     this.#peers = peersOf(config);
     this.known = new KnownTrustRoot(identity, (root) => this.#onKnown(root));
     this.signatures = new SignatureVerifier({ clock, logger, verify, crypto: machine.crypto });
@@ -179,8 +178,9 @@ export class ControlPlaneNode {
     let delayMs = RELOAD_DELAY_MIN_MS;
     while (!this.#isStopping) {
       const startedMs = this.#options.environment.clock.monotonicMs();
-      const end = this.#haltReason ?? (await this.#live().catch((error: unknown) => this.#endOfError(error)));
-      const stop = this.#judgeEnd(end);
+      const end = this.#haltReason ?? (await this.#live().catch(endOfError));
+      if (end.kind === "unavailable" && end.cause instanceof EngineDeadError) this.#engine = null;
+      const stop = this.#judge.stopReasonOf(end);
       if (stop !== null) {
         this.#serving = { state: stop.reason, failing: [{ check: stop.code, detail: stop.detail.slice(0, 1000) }] };
         logger.error("stopped", { ...stop });
@@ -188,6 +188,7 @@ export class ControlPlaneNode {
         break;
       }
       if (end.kind === "stopped") break;
+      this.#showEnd(end);
       const hasLived = this.#options.environment.clock.monotonicMs() - startedMs > RELOAD_DELAY_MAX_MS;
       delayMs = hasLived ? RELOAD_DELAY_MIN_MS : Math.min(delayMs * 2, RELOAD_DELAY_MAX_MS);
       if (!this.#isStopping) await this.#pause(delayMs);
@@ -437,54 +438,10 @@ export class ControlPlaneNode {
     return { kind: "unavailable", check: "catching_up", cause: "a snapshot was installed" };
   }
 
-  #endOfError(error: unknown): LifeEnd {
-    if (error instanceof FencedError) return { kind: "fenced", ...error.reason };
-    if (error instanceof LedgerHaltError) return { kind: "halted", code: error.code, detail: error.message };
-    if (error instanceof WrongRootError) return { kind: "halted", code: "wrong_root_thk", detail: error.message };
-    if (error instanceof StoreError && error.code === "corrupt") {
-      return { kind: "halted", code: "corrupt_row", detail: error.message };
-    }
-    if (error instanceof StoreError && error.code === "other_build") {
-      return { kind: "halted", code: "database_of_other_build", detail: error.message };
-    }
-    if (error instanceof PromiseFileError && (error.code === "mode" || error.code === "foreign")) {
-      return { kind: "halted", code: `promise_file_${error.code}`, detail: error.message };
-    }
-    return { kind: "unavailable", check: failedCheck(error), cause: error };
-  }
-
-  /** Says how a life ended; null if another may follow. */
-  #judgeEnd(end: LifeEnd): StopReason | null {
-    const { clock, logger } = this.#options.environment;
-    switch (end.kind) {
-      case "stopped":
-        return null;
-      case "fenced":
-        return { exitCode: EXIT_FENCED, reason: "fenced", code: end.code, detail: end.detail };
-      case "halted":
-        return { exitCode: EXIT_HALTED, reason: "halted", code: end.code, detail: end.detail };
-      case "panicked": {
-        logger.error("engine_panicked", { reason: end.cause.message });
-        const now = clock.monotonicMs();
-        this.#panicsMs = [...this.#panicsMs.filter((atMs) => now - atMs < PANIC_WINDOW_MS), now];
-        if (this.#panicsMs.length < PANICS_MAX) return null;
-        return { exitCode: EXIT_HALTED, reason: "halted", code: "engine_panics", detail: end.cause.message };
-      }
-      case "behind":
-        return null;
-      case "unavailable": {
-        if (end.cause instanceof EngineDeadError) this.#engine = null;
-        if (end.cause instanceof StoreError && end.cause.code === "corrupt") {
-          return { exitCode: EXIT_HALTED, reason: "halted", code: "corrupt_row", detail: end.cause.message };
-        }
-        const detail = end.cause instanceof Error ? end.cause.message : String(end.cause);
-        logger.warn("unavailable", { check: end.check, detail });
-        if (!this.#isStopping) {
-          this.#serving = { state: "unavailable", failing: [{ check: end.check, detail: detail.slice(0, 1000) }] };
-        }
-        return null;
-      }
-    }
+  /** What peers and clients see of a life that another follows. */
+  #showEnd(end: LifeEnd): void {
+    if (end.kind !== "unavailable" || this.#isStopping) return;
+    this.#serving = { state: "unavailable", failing: [{ check: end.check, detail: causeOf(end).slice(0, 1000) }] };
   }
 
   #pause(delayMs: number): Promise<void> {
@@ -492,9 +449,4 @@ export class ControlPlaneNode {
       this.#options.environment.clock.startTimer(delayMs, resolve);
     });
   }
-}
-
-/** The trust root this node was set up with is not the one its log carries. */
-class WrongRootError extends Error {
-  override readonly name = "WrongRootError";
 }

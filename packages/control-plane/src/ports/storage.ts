@@ -1,0 +1,32 @@
+import type { Certificate } from "@event-anchoring/ledger";
+import type {
+  IdentityStore,
+  LedgerStore,
+  LoadedLedger,
+  LoadedRaftLog,
+  RaftLog,
+  Restoration,
+} from "@event-anchoring/store";
+
+/** The durable Raft log, as a session uses it. The simulator has one in memory. */
+export type RaftLogStorage = Pick<RaftLog, "append" | "read" | "compact">;
+
+/** The ledger's tables, as a node uses them once they are loaded. */
+export type LedgerStorage = Pick<LedgerStore, "loadFacts" | "apply" | "rootAt" | "thinCertificates">;
+
+/** The row that says whose database this is. */
+export type IdentityStorage = Pick<IdentityStore, "load" | "insert" | "advance">;
+
+/** Everything a node keeps in its Postgres, opened and loaded once. */
+export interface OpenStorage {
+  readonly log: RaftLogStorage;
+  readonly ledger: LedgerStorage;
+  readonly loadedLog: LoadedRaftLog;
+  readonly loadedLedger: LoadedLedger;
+  /** The newest recorded certificate of each origin. */
+  readonly recorded: readonly Certificate[];
+  readonly identityStore: IdentityStorage;
+  /** Which backup the database began from; absent or null: none. */
+  readonly restoration?: Restoration | null;
+  close(): Promise<void>;
+}
