@@ -74,7 +74,7 @@ function copyBuild(folder: string): void {
  */
 export function nextRelease(version: string, folder: string): Release {
   copyBuild(folder);
-  const file = join(folder, "packages/api/dist/service-version.js");
+  const file = join(folder, "packages/api/dist/process/service-version.js");
   const text = readFileSync(file, "utf8");
   const renamed = text.replace(/SERVICE_VERSION = "[^"]*"/u, `SERVICE_VERSION = "${version}"`);
   if (renamed === text) throw new Error(`${file} does not say its version where it used to`);

@@ -1,11 +1,11 @@
 /** The api process of a node: read the configuration, start, stop; nothing else. */
 import { parseArgs } from "node:util";
+import { SettingsError } from "@event-anchoring/control-contract";
 import { openLog, startTracing } from "@event-anchoring/telemetry";
-import { ConfigError, loadConfig } from "./config.ts";
-import type { ApiConfig } from "./config.ts";
-import { loggerOf } from "./logger-of.ts";
-import { SERVICE_VERSION } from "./service-version.ts";
-import { startApi } from "./start-api.ts";
+import { loadConfig } from "./process/config.ts";
+import type { ApiConfig } from "./process/config.ts";
+import { SERVICE_VERSION } from "./process/service-version.ts";
+import { startApi } from "./process/start-api.ts";
 
 const EXIT_CONFIG = 2;
 const EXIT_FAILED = 1;
@@ -19,7 +19,7 @@ function die(code: number, message: string): never {
 function readConfig(): ApiConfig {
   try {
     const { values } = parseArgs({ options: { config: { type: "string" } } });
-    if (values.config === undefined) throw new ConfigError("--config <file> is required");
+    if (values.config === undefined) throw new SettingsError("--config <file> is required");
     return loadConfig(values.config, process.env);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -28,12 +28,11 @@ function readConfig(): ApiConfig {
 }
 
 const config = readConfig();
-const log = openLog({ level: config.logLevel, node: config.nodeId, process: "api" });
-const logger = loggerOf(log);
+const logger = openLog({ level: config.logLevel, node: config.nodeId, process: "api" });
 
 // Crash-only: after a fault that nobody expected, the state of this process cannot be trusted.
 process.on("uncaughtException", (error) => {
-  logger.error({ err: error }, "uncaught");
+  logger.error("uncaught", { err: error });
   process.exit(EXIT_FAILED);
 });
 
@@ -42,20 +41,20 @@ try {
     service: "anchoring-api",
     version: SERVICE_VERSION,
     nodeId: config.nodeId,
-    logger: log,
+    logger,
   });
   const api = await startApi(config, logger, tracer);
-  logger.info({ port: api.port, metricsPort: api.metricsPort }, "listening");
+  logger.info("listening", { port: api.port, metricsPort: api.metricsPort });
   let stopping: Promise<void> | null = null;
   const stop = (why: string, isHurried: boolean): void => {
     stopping ??= api.stop({ isHurried }).then(
       () => process.exit(0),
       (error: unknown) => {
-        logger.error({ err: error }, "could not stop cleanly");
+        logger.error("could not stop cleanly", { err: error });
         process.exit(EXIT_FAILED);
       },
     );
-    logger.info({ why }, "stopping");
+    logger.info("stopping", { why });
   };
   process.on("SIGHUP", () => api.reloadTls());
   process.on("SIGTERM", () => stop("SIGTERM", process.connected));
@@ -66,7 +65,7 @@ try {
   process.on("disconnect", () => stop("the supervisor is gone", true));
   if (process.send !== undefined) process.send({ type: "listening", port: api.port, metricsPort: api.metricsPort });
 } catch (error) {
-  if (error instanceof ConfigError) die(EXIT_CONFIG, `api: ${error.message}`);
-  logger.error({ err: error }, "cannot start");
+  if (error instanceof SettingsError) die(EXIT_CONFIG, `api: ${error.message}`);
+  logger.error("cannot start", { err: error });
   die(EXIT_FAILED, `api: ${error instanceof Error ? error.message : String(error)}`);
 }

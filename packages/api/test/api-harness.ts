@@ -30,8 +30,8 @@ import {
   createMetricsServer,
   makeCostlyRead,
 } from "@event-anchoring/api";
-import type { AccessLog, Clock, ConnectionRules, ControlPlane, Logger, TlsFiles } from "@event-anchoring/api";
-import type { Tracer } from "@event-anchoring/telemetry";
+import type { AccessLog, ConnectionRules, ControlPlane, TlsFiles } from "@event-anchoring/api";
+import type { Clock, Logger, Tracer } from "@event-anchoring/telemetry";
 import { assertDocumented } from "./documented.ts";
 import { seedOf } from "./fake-cluster.ts";
 import { FakeNode, START_MS } from "./fake-node.ts";
@@ -53,7 +53,7 @@ export class FakeClock implements Clock {
   go(): void {
     this.#stoppedAtMs = null;
   }
-  nowMs(): number {
+  wallMs(): number {
     return START_MS + 100_000 + this.offsetMs;
   }
   monotonicMs(): number {
@@ -244,7 +244,7 @@ interface LoggedLine {
 function loggerInto(logged: LoggedLine[]): Logger {
   const note =
     (level: string) =>
-    (fields: object): void => {
+    (_event: string, fields: Record<string, unknown> = {}): void => {
       logged.push({ level, fields });
     };
   return { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };

@@ -208,7 +208,7 @@ describe("the active claim of a pair", () => {
   });
 
   test("expired, by the clock of the node: 404 with the last one's id and state", async () => {
-    const expiresAt = harness.clock.nowMs() + 1000;
+    const expiresAt = harness.clock.wallMs() + 1000;
     const claim = await claimed(harness, "passing", { expiresAt });
     expect((await find("passing")).status).toBe(200);
     harness.clock.offsetMs += 1001;

@@ -133,7 +133,7 @@ describe("the local link", () => {
   test("to a control plane that has left word why it ended refuses with that, until one connects again", async () => {
     const path = socketPath();
     const stoppedFile = join(dirname(path), "stopped.json");
-    const clock = { nowMs: () => 0, monotonicMs: () => (at += 300) };
+    const clock = { wallMs: () => 0, monotonicMs: () => (at += 300) };
     let at = 0;
     const { reason } = new StoppedNode(dirname(path), clock);
     const client = new ControlPlaneClient({ socketPath: path, logger: silentLogger, stoppedReason: reason });

@@ -152,7 +152,7 @@ describe("who calls", () => {
 
   test("whatever is wrong with a key, the answer is the same", async () => {
     const { key, clock } = harness;
-    const expired = harness.keyWith("expired", ["read", "write"], { expiresMs: clock.nowMs() - 1 });
+    const expired = harness.keyWith("expired", ["read", "write"], { expiresMs: clock.wallMs() - 1 });
     const flipped = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
     const stranger = "ank_" + "0".repeat(49);
     const bodies = new Set<string>();

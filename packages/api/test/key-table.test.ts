@@ -3,7 +3,7 @@ import { apiKeyIdentity, formatApiKey } from "@event-anchoring/control-contract"
 import type { ApiKey } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { until } from "@event-anchoring/testkit";
-import { KeyTable } from "../src/key-table.ts";
+import { KeyTable } from "../src/access/key-table.ts";
 import { silentLogger } from "./api-harness.ts";
 
 const SECRET = new Uint8Array(32).fill(3);
@@ -46,7 +46,7 @@ beforeEach(() => {
       if (cluster instanceof Error) throw cluster;
       return cluster;
     },
-    clock: { nowMs: () => nowMs, monotonicMs: () => (nowMs += tickMs) },
+    clock: { wallMs: () => nowMs, monotonicMs: () => (nowMs += tickMs) },
     logger: { ...silentLogger, warn: () => (warnings += 1) },
     sha256: nodeCrypto.sha256,
   });
@@ -64,7 +64,7 @@ describe("a key that the table lacks", () => {
     const answers: Promise<readonly ApiKey[]>[] = [new Promise((resolve) => (answer = resolve))];
     const slow = new KeyTable({
       load: () => answers.shift() ?? Promise.resolve([apiKey()]),
-      clock: { nowMs: () => nowMs, monotonicMs: () => (nowMs += tickMs) },
+      clock: { wallMs: () => nowMs, monotonicMs: () => (nowMs += tickMs) },
       logger: silentLogger,
       sha256: nodeCrypto.sha256,
     });
@@ -143,7 +143,7 @@ describe("a key that the table has", () => {
         nowMs += 1001;
         return [apiKey()];
       },
-      clock: { nowMs: () => nowMs, monotonicMs: () => (nowMs += tickMs) },
+      clock: { wallMs: () => nowMs, monotonicMs: () => (nowMs += tickMs) },
       logger: silentLogger,
       sha256: nodeCrypto.sha256,
     });

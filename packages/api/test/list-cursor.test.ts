@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { formatListCursor, parseListCursor } from "../src/list-cursor.ts";
+import { formatListCursor, parseListCursor } from "../src/routes/list-cursor.ts";
 
 const { sha256 } = nodeCrypto;
 const FILTER = "event_hash=00";

@@ -265,7 +265,7 @@ describe("where authority comes from", () => {
 
   test.each([
     ["a sequence that is not there yet", () => `1.${lower.sequence + 1_000_000}.1`],
-    ["a time to come", () => `1.${lower.sequence}.${harness.clock.nowMs() + 60_000}`],
+    ["a time to come", () => `1.${lower.sequence}.${harness.clock.wallMs() + 60_000}`],
   ])("a cursor of %s is as_of_future", async (_what, cursor) => {
     const path = `/v1/event-anchors/${lower.anchor_id}/trace?delegation_cursor=${cursor()}`;
     const { status, json } = await harness.send("GET", path);

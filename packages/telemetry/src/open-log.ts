@@ -11,18 +11,19 @@ export interface LogOptions {
   readonly to?: Writable;
 }
 
-type Say = (message: string, fields?: object) => void;
-
-/** Writes one JSON object a line: `time`, `level`, `node`, `process`, `message`, and the fields of the event. */
-export interface Log {
-  readonly debug: Say;
-  readonly info: Say;
-  readonly warn: Say;
-  readonly error: Say;
+/** Structured lines: an event name that never varies, and its fields. Secrets are never fields. */
+export interface Logger {
+  debug(event: string, fields?: Record<string, unknown>): void;
+  info(event: string, fields?: Record<string, unknown>): void;
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
 }
 
-/** Lines are written before the call returns, so that none is lost with the process. No field prints a secret. */
-export function openLog({ level, node, process, to }: LogOptions): Log {
+/**
+ * Writes one JSON object a line: `time`, `level`, `node`, `process`, `message`, and the fields of the event. Lines are
+ * written before the call returns, so that none is lost with the process. No field prints a secret.
+ */
+export function openLog({ level, node, process, to }: LogOptions): Logger {
   const sink = pino(
     {
       level,
@@ -38,9 +39,9 @@ export function openLog({ level, node, process, to }: LogOptions): Log {
     },
     to ?? pino.destination({ dest: 1, sync: true }),
   );
-  const say = (as: LogOptions["level"]): Say => {
+  const say = (as: LogOptions["level"]): Logger["info"] => {
     if (!sink.isLevelEnabled(as)) return () => {};
-    return (message, fields = {}) => sink[as](fields, printableText(message));
+    return (event, fields = {}) => sink[as](fields, printableText(event));
   };
   return { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
 }

@@ -1,4 +1,5 @@
 import type { TraceContext } from "@event-anchoring/control-contract";
+import type { Logger } from "./open-log.ts";
 import type { RemoteContext } from "./traceparent.ts";
 
 /** What a span says beside its name and times. Never payloads, keys or anything a client wants kept. */
@@ -52,8 +53,5 @@ export interface TracingOptions {
   /** `service.instance.id`: the node. */
   readonly nodeId: string;
   /** One line when exporting begins to fail, and one when it works again. */
-  readonly logger: {
-    info(event: string, fields?: Record<string, unknown>): void;
-    warn(event: string, fields?: Record<string, unknown>): void;
-  };
+  readonly logger: Pick<Logger, "info" | "warn">;
 }

@@ -7,7 +7,7 @@ const PASSWORD = "correct-horse";
 const PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v\n-----END PRIVATE KEY-----";
 const SEED_HEX = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
 
-function logged(fields: object, message = "something"): string {
+function logged(fields: Record<string, unknown>, message = "something"): string {
   const lines: string[] = [];
   const to = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -26,7 +26,7 @@ function errorWithHeaders(): Error {
 }
 
 describe("no line holds a secret", () => {
-  test.each<[string, object]>([
+  test.each<[string, Record<string, unknown>]>([
     ["the settings of a control plane", { config: { database_url: `postgresql://owner:${PASSWORD}@localhost/a` } }],
     ["an environment", { env: { PGPASSWORD: PASSWORD, ANCHORING_API__DATABASE_URL: `postgres://u:${PASSWORD}@h/d` } }],
     ["the exporter's headers", { env: { OTEL_EXPORTER_OTLP_HEADERS: `authorization=Basic ${PASSWORD}` } }],

@@ -1,0 +1,52 @@
+/** What this process asks its control plane, and how that refuses. */
+import type {
+  CallContext,
+  Finality,
+  HeldCertificate,
+  NodeStatus,
+  RefusalCode,
+  SubmittedOutcome,
+} from "@event-anchoring/control-contract";
+import type { Command } from "@event-anchoring/ledger";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
+
+/** Why not: as the control plane says it, or because it has halted and says nothing any more. */
+export type UnservedCode = RefusalCode | "halted";
+
+/**
+ * The control plane did not take, or cannot answer for, a request. `detail` is for the log: it may name internals and
+ * never leaves the node.
+ */
+export class RefusedError extends Error {
+  readonly code: UnservedCode;
+  readonly retryAfterMs: number | null;
+  constructor(code: UnservedCode, detail: string, retryAfterMs: number | null = null) {
+    super(detail);
+    this.name = "RefusedError";
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export interface ReadyToRead {
+  /** A snapshot of the tables may answer this read if its applied index is at least this. */
+  readonly readIndex: number;
+  /** Newest held per wanted origin. They cover every leaf up to the read index, and may be newer than the tables. */
+  readonly certificates: readonly HeldCertificate[];
+  readonly trustRootVersion: number;
+}
+
+export interface SubmitOptions {
+  readonly remainingMs: number;
+  readonly answer: Finality;
+  /** Whose request it is. */
+  readonly call: CallContext;
+}
+
+/** The node's own control plane. A call ends with an answer or a RefusedError, shortly after its time at the latest. */
+export interface ControlPlane {
+  submit(command: Command, options: SubmitOptions): Promise<SubmittedOutcome>;
+  read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
+  status(remainingMs: number): Promise<NodeStatus>;
+  metrics(remainingMs: number): Promise<string>;
+}

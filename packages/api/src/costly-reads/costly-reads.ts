@@ -1,0 +1,50 @@
+/** Reads that take so long that the process's own loop does not make them: it would answer nobody else meanwhile. */
+import { ROUTES } from "@event-anchoring/api-contract";
+import type { RouteId } from "@event-anchoring/api-contract";
+import type { Work } from "../access/request-cost.ts";
+import { Deadline } from "../request/deadline.ts";
+import { madeAnswer } from "../routes/handler.ts";
+import type { HandlerRequest, ReadDependencies, ReadHandler, MadeAnswer } from "../routes/handler.ts";
+import { traceEventAnchor } from "../routes/trace.ts";
+import { verifyEventAnchors } from "../routes/verify-events.ts";
+import { verifyGrantAnchor } from "../routes/verify-records.ts";
+
+export type CostlyRouteId = "traceEventAnchor" | "verifyEventAnchors" | "verifyGrantAnchor";
+
+const COSTLY_HANDLERS: Readonly<Record<CostlyRouteId, ReadHandler>> = {
+  traceEventAnchor,
+  verifyEventAnchors,
+  verifyGrantAnchor,
+};
+
+export function isCostly(id: RouteId): id is CostlyRouteId {
+  return Object.hasOwn(COSTLY_HANDLERS, id);
+}
+
+/** A request for a costly read: nothing but data, which can change threads. */
+export interface CostlyRead extends Omit<HandlerRequest, "route" | "deadline" | "spend"> {
+  readonly routeId: CostlyRouteId;
+  readonly remainingMs: number;
+}
+
+export function costlyRead(routeId: CostlyRouteId, request: HandlerRequest): CostlyRead {
+  const { route: _route, spend: _spend, deadline, ...asked } = request;
+  return { ...asked, routeId, remainingMs: deadline.remainingMs };
+}
+
+/** An answer, and what it took. */
+export interface MadeRead {
+  readonly answer: MadeAnswer;
+  readonly spent: readonly Work[];
+}
+
+/** @throws whatever its handler throws */
+export async function makeCostlyRead(read: CostlyRead, dependencies: ReadDependencies): Promise<MadeRead> {
+  const { routeId, remainingMs, ...asked } = read;
+  const route = ROUTES.find(({ id }) => id === routeId);
+  if (route === undefined) throw new Error(`there is no route ${routeId}`);
+  const deadline = new Deadline(dependencies.clock, remainingMs);
+  const spent: Work[] = [];
+  const request = { ...asked, route, deadline, spend: (work: Work) => void spent.push(work) };
+  return { answer: madeAnswer(await COSTLY_HANDLERS[routeId](request, dependencies)), spent };
+}

@@ -1,0 +1,129 @@
+/** The one place where an answer or an error becomes bytes. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { PROBLEMS, RETRYABLE_PROBLEMS, problemBody } from "@event-anchoring/api-contract";
+import type { Problem, ProblemCode } from "@event-anchoring/api-contract";
+import type { CallContext } from "@event-anchoring/control-contract";
+import type { Logger } from "@event-anchoring/telemetry";
+import { problemOf } from "../request/problems.ts";
+import type { Headers } from "../routes/handler.ts";
+import { callFields } from "./request-id.ts";
+
+const RETRY_AFTER_DEFAULT_MS = 1000;
+
+/** On every answer, whatever it says. */
+const SECURITY_HEADERS = {
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+} as const;
+
+/** Writes a whole answer. Once only; the second call for one response is a fault of ours. */
+export function sendBytes(
+  response: ServerResponse,
+  status: number,
+  mediaType: string,
+  body: Uint8Array,
+  headers: Headers = {},
+): void {
+  response.writeHead(status, {
+    ...SECURITY_HEADERS,
+    "Content-Type": mediaType,
+    "Content-Length": body.length,
+    ...headers,
+  });
+  response.end(body);
+}
+
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  mediaType: string,
+  text: string,
+  headers: Headers = {},
+): void {
+  sendBytes(response, status, mediaType, Buffer.from(text, "utf8"), headers);
+}
+
+/** After these the connection cannot be used any more: what follows on it is not the next request. */
+const CLOSING_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "http_invalid",
+  "headers_too_large",
+  "request_timeout",
+  "body_too_large",
+]);
+
+function problemHeaders(problem: Problem): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (RETRYABLE_PROBLEMS.has(problem.code)) {
+    const afterMs = problem.retryAfterMs ?? RETRY_AFTER_DEFAULT_MS;
+    headers["Retry-After"] = String(Math.max(1, Math.ceil(afterMs / 1000)));
+  }
+  if (problem.code === "api_key_invalid") headers["WWW-Authenticate"] = 'Bearer realm="event-anchoring"';
+  if (CLOSING_PROBLEMS.has(problem.code)) headers["Connection"] = "close";
+  return headers;
+}
+
+/** The bytes of a problem for a connection that has no response object, as one whole HTTP response. */
+export function rawProblemResponse(code: ProblemCode, requestId: string): string {
+  const body = JSON.stringify(problemBody({ code }, requestId));
+  const { status } = PROBLEMS[code];
+  const headers = {
+    ...SECURITY_HEADERS,
+    "Content-Type": "application/problem+json",
+    "Content-Length": String(Buffer.byteLength(body)),
+    "X-Request-Id": requestId,
+    ...problemHeaders({ code }),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${PROBLEMS[code].title}`, ...lines, "", body].join("\r\n");
+}
+
+export function sendProblem(
+  response: ServerResponse,
+  problem: Problem,
+  requestId: string,
+  options: { extension?: object | null; headers?: Headers; status?: number } = {},
+): void {
+  const body = { ...problemBody(problem, requestId), ...options.extension };
+  const headers = { ...problemHeaders(problem), ...options.headers };
+  sendText(response, options.status ?? body.status, "application/problem+json", JSON.stringify(body), headers);
+}
+
+/** No status of HTTP, between a node and its gateway alone. */
+const OVERLOADED_STATUS = 529;
+
+/**
+ * A gateway asks other nodes where one says 503. What one node has refused as too much must not be asked of the others,
+ * too, and a gateway can tell the two apart by the status alone: it asks for one of its own, and clients get 503.
+ */
+function statusFor(request: IncomingMessage, code: ProblemCode): number {
+  const isToldApart = code === "overloaded" && request.headers["x-overloaded-as"] === String(OVERLOADED_STATUS);
+  return isToldApart ? OVERLOADED_STATUS : PROBLEMS[code].status;
+}
+
+/** Answers a request with what went wrong, and logs what the client is not told. */
+export function respondWithError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  context: { call: CallContext; logger: Logger; headers?: Headers },
+): ProblemCode {
+  const { problem, extension } = problemOf(error);
+  const { call, logger, headers } = context;
+  const { status } = PROBLEMS[problem.code];
+  if (status >= 500) {
+    const fields = { err: error, ...callFields(call), code: problem.code, method: request.method };
+    if (status === 500) logger.error("request failed", fields);
+    else logger.warn("request not served", fields);
+  }
+  if (response.headersSent) response.destroy();
+  else {
+    const options = {
+      extension,
+      status: statusFor(request, problem.code),
+      ...(headers === undefined ? {} : { headers }),
+    };
+    sendProblem(response, problem, call.requestId, options);
+  }
+  return problem.code;
+}

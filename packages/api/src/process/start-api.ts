@@ -1,0 +1,174 @@
+import { randomBytes } from "node:crypto";
+import { dirname } from "node:path";
+import type { Server } from "node:http";
+import type { ApiKey } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { systemClock } from "@event-anchoring/telemetry";
+import type { Tracer, Logger } from "@event-anchoring/telemetry";
+import { Admission } from "../access/admission.ts";
+import { KeyTable } from "../access/key-table.ts";
+import { RateLimiter } from "../access/rate-limiter.ts";
+import { ControlPlaneClient } from "../control-plane/control-plane-client.ts";
+import { StoppedNode } from "../control-plane/stopped-node.ts";
+import type { ReadingSettings } from "../costly-reads/reading-messages.ts";
+import { ReadingThread } from "../costly-reads/reading-thread.ts";
+import { ApiMetrics } from "../http/api-metrics.ts";
+import { createApp } from "../http/app.ts";
+import { ListenerTls } from "../http/listener-tls.ts";
+import { createMetricsServer } from "../http/metrics-server.ts";
+import { createApiServer } from "../http/server.ts";
+import { ConsistentRead } from "../reading/consistent-read.ts";
+import { NodeReads } from "../reading/node-reads.ts";
+import { TrustRootReader } from "../reading/trust-root-reader.ts";
+import { Deadline } from "../request/deadline.ts";
+import { NodeProbe } from "../routes/node-probe.ts";
+import type { ApiConfig } from "./config.ts";
+import { SERVICE_VERSION } from "./service-version.ts";
+
+/** Connections to the database, beside those of the thread that makes costly reads. */
+const READ_CONNECTIONS_MAX = 4;
+/** A pool of its own for what every request and /readyz wait for: costly reads may keep all the others busy. */
+const VITAL_CONNECTIONS_MAX = 1;
+/** How long loading the key table may take: as long as a table may be used. */
+const KEY_TIMEOUT_MS = 1000;
+/** How long a stopping process waits for answers under way: the longest timeout of a batch fits. */
+const DRAIN_MS_MAX = 15_500;
+/**
+ * /readyz says 503 for so long before the listener closes: two checks of a gateway, 500 ms apart, and as much again for
+ * answers that are slow. The control plane of the node waits for it.
+ */
+const UNREADY_MS = 2000;
+
+export interface RunningApi {
+  /** Bound addresses; the configuration may have asked for port 0. */
+  readonly port: number;
+  readonly metricsPort: number;
+  /** Takes up another certificate at once; without being asked it does so within seconds. */
+  reloadTls(): void;
+  /** Answers /readyz with 503 and ends connections with their answers, then takes none, then waits for the rest. */
+  stop(options?: { readonly isHurried?: boolean }): Promise<void>;
+}
+
+function listen(server: Server, address: { host: string; port: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address.port, address.host, () => {
+      server.off("error", reject);
+      const bound = server.address();
+      resolve(typeof bound === "object" && bound !== null ? bound.port : address.port);
+    });
+  });
+}
+
+function pause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, durationMs);
+  });
+}
+
+/** No connection is taken; idle ones end at once, busy ones with their answer, all of them after `timeoutMs`. */
+function drain(server: Server, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function readingSettingsOf({ nodeId, logLevel, databaseUrl, pinnedRootThk }: ApiConfig): ReadingSettings {
+  return { nodeId, logLevel, databaseUrl, pinnedRootThk };
+}
+
+/** What this process is connected to: the control plane of its node, and the tables. */
+function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, tls: ListenerTls | null) {
+  const onError = (cause: Error): void => logger.warn("lost an idle database connection", { err: cause });
+  const reads = NodeReads.of({ url: config.databaseUrl, max: READ_CONNECTIONS_MAX, onError }, logger);
+  const vitalReads = NodeReads.of({ url: config.databaseUrl, max: VITAL_CONNECTIONS_MAX, onError }, logger);
+  const { reason: stoppedReason } = new StoppedNode(dirname(config.controlSocket), systemClock);
+  const controlPlane = new ControlPlaneClient({ socketPath: config.controlSocket, logger, tracer, stoppedReason });
+  const metrics = new ApiMetrics({
+    outstanding: () => controlPlane.outstanding,
+    stoppedReason,
+    tlsExpiresMs: () => tls?.expiresMs ?? null,
+    spans: () => tracer?.counts() ?? null,
+    databaseUsage: () => reads.databaseUsage(),
+  });
+  const probe = new NodeProbe({ controlPlane, reads: vitalReads, clock: systemClock, stoppedReason });
+  const loadKeys = async (): Promise<readonly ApiKey[]> => {
+    const deadline = new Deadline(systemClock, KEY_TIMEOUT_MS);
+    const read = await ConsistentRead.begin({ controlPlane, reads: vitalReads }, "none", deadline);
+    return (await read.select((tables) => tables.apiKeys())).apiKeys;
+  };
+  const keys = new KeyTable({ load: loadKeys, clock: systemClock, logger, sha256: nodeCrypto.sha256 });
+  const readingThread = new ReadingThread({ settings: readingSettingsOf(config), controlPlane, logger });
+  const start = (): void => {
+    reads.start();
+    vitalReads.start();
+    controlPlane.start();
+    readingThread.start();
+  };
+  const close = async (): Promise<void> => {
+    controlPlane.close();
+    await Promise.all([reads.close(), vitalReads.close(), readingThread.close()]);
+  };
+  return { reads, controlPlane, metrics, probe, keys, readingThread, start, close };
+}
+
+/**
+ * Starts the api process of a node. It comes up without its control plane and without its tables, says so on /readyz,
+ * and serves as soon as both are there.
+ * @throws the error of a listener that cannot bind; SettingsError for TLS files that are none
+ */
+export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
+  const tls = config.tls === null ? null : new ListenerTls(config.tls, logger);
+  const node = connectNode(config, logger, tracer, tls);
+  const { reads, controlPlane, metrics, probe, keys, readingThread } = node;
+  let isStopping = false;
+  const app = createApp({
+    controlPlane,
+    reads,
+    metrics,
+    probe,
+    keys,
+    logger,
+    accessLog: config.accessLog,
+    tracer,
+    clock: systemClock,
+    randomBytes,
+    crypto: nodeCrypto,
+    trustRoots: new TrustRootReader(nodeCrypto, config.pinnedRootThk),
+    admission: new Admission(),
+    makeCostlyRead: (read) => readingThread.make(read),
+    limiter: new RateLimiter(config.keyRequestsPerSecond, systemClock),
+    limits: { keyRequestsPerSecond: config.keyRequestsPerSecond },
+    isStopping: () => isStopping,
+    node: {
+      nodeId: config.nodeId,
+      clusterId: config.clusterId,
+      originFingerprint: config.originFingerprint,
+      serviceVersion: SERVICE_VERSION,
+    },
+  });
+  const { server, sayGoodbye } = createApiServer(app, {
+    logger,
+    ...(tls === null ? {} : { tls }),
+    connections: config.connections,
+    onConnectionRefused: (reason) => metrics.connectionRefused(reason),
+  });
+  const metricsServer = createMetricsServer(metrics, controlPlane, logger);
+  node.start();
+  const port = await listen(server, config.listen);
+  const metricsPort = await listen(metricsServer, config.metrics);
+  const stop = async (options: { readonly isHurried?: boolean } = {}): Promise<void> => {
+    isStopping = true;
+    sayGoodbye();
+    if (options.isHurried !== true) await pause(UNREADY_MS);
+    await Promise.all([drain(server, DRAIN_MS_MAX), drain(metricsServer, 0)]);
+    await node.close();
+    await tracer?.close();
+  };
+  return { port, metricsPort, reloadTls: () => tls?.look(), stop };
+}

@@ -1,0 +1,111 @@
+/** From stored leaves to what an answer shows of them. */
+import { anchorToJson } from "@event-anchoring/api-contract";
+import type { AnchorJson, ClientEvent, FinalityName, ReceiptAnswer } from "@event-anchoring/api-contract";
+import type { HeldCertificate } from "@event-anchoring/control-contract";
+import type { RecordState } from "@event-anchoring/ledger";
+import { decodeLeaf, equalBytes, proveInclusion, receiptToJson, subtreesForInclusion } from "@event-anchoring/protocol";
+import type { AnchorId, Receipt, Sha256 } from "@event-anchoring/protocol";
+import type { StoredAnchor } from "@event-anchoring/store";
+import type { Caller } from "../access/auth.ts";
+import { RefusedError } from "../control-plane/control-plane.ts";
+import { problemError } from "../request/problem-error.ts";
+import type { ConsistentRead } from "./consistent-read.ts";
+
+/** A committed anchor with the newest certificate of its origin, and the proof that this covers it. */
+export interface ProvedAnchor {
+  readonly anchor: StoredAnchor;
+  readonly certificate: HeldCertificate;
+  readonly receipt: Receipt;
+}
+
+/** Of an event that never had an id: there is nothing to hide from anybody. */
+const NO_CLIENT_EVENT: ClientEvent = { clientEventId: null, clientEventSalt: null, isErased: false };
+
+/** Shown to the API client that wrote the event, and to `admin`; null: not shown. */
+function visibleClientEvent(anchor: StoredAnchor, caller: Caller): ClientEvent | null {
+  const { clientEvent } = anchor;
+  if (clientEvent === null) return NO_CLIENT_EVENT;
+  const isOwn = equalBytes(clientEvent.apiClientId, caller.credential.apiClientId);
+  if (!isOwn && !caller.isAdmin) return null;
+  const { clientEventId, salt: clientEventSalt, isErased } = clientEvent;
+  return { clientEventId, clientEventSalt, isErased };
+}
+
+/** What is said of an anchor beside its leaf. */
+export interface AnchorShowing {
+  readonly finality: FinalityName;
+  readonly caller: Caller;
+  /** Of a claim or a grant; null for every other kind. */
+  readonly state: RecordState | null;
+}
+
+export function storedAnchorToJson(anchor: StoredAnchor, { finality, caller, state }: AnchorShowing): AnchorJson {
+  const leaf = decodeLeaf(anchor.bytes);
+  const clientEvent = visibleClientEvent(anchor, caller);
+  return anchorToJson({ leaf, anchorId: anchor.anchorId, finality, clientEvent, state });
+}
+
+/** A copy whose list can be written to: the wire types are those of the schemas. */
+export function receiptAnswer(receipt: Receipt, certificate: HeldCertificate, sha256: Sha256): ReceiptAnswer {
+  const json = receiptToJson(receipt, certificate.trustRootVersion, sha256);
+  return { ...json, inclusion: [...json.inclusion] };
+}
+
+/** Those of the ids that exist; from here on every snapshot of the read reaches all of its certificates. */
+export async function loadAnchors(read: ConsistentRead, ids: readonly AnchorId[]): Promise<StoredAnchor[]> {
+  const [{ anchors }] = await Promise.all([read.select((reads) => reads.anchors(ids)), read.origins()]);
+  return anchors.filter((anchor) => anchor !== null);
+}
+
+/** Whether its origin is lost: what no certificate covers by then, none ever will. */
+export async function isOfLostOrigin(
+  read: ConsistentRead,
+  { originFingerprint }: Pick<StoredAnchor, "originFingerprint">,
+): Promise<boolean> {
+  const origins = await read.origins();
+  return origins.some((head) => head.status === "lost" && equalBytes(head.originFingerprint, originFingerprint));
+}
+
+/**
+ * The certificate rule makes null impossible while certification works, for anchors of origins that are not lost.
+ * @throws ProblemError `origin_lost`; RefusedError `certification_stalled`
+ */
+export async function assertProved(
+  read: ConsistentRead,
+  anchor: StoredAnchor,
+  proved: ProvedAnchor | null | undefined,
+): Promise<ProvedAnchor> {
+  if (proved !== null && proved !== undefined) return proved;
+  if (await isOfLostOrigin(read, anchor)) throw problemError("origin_lost");
+  throw new RefusedError("certification_stalled", "an applied anchor has no certificate");
+}
+
+/**
+ * Proves anchors of any number and origin under the newest certificates of the read, in one round trip.
+ * @returns parallel to `anchors`; null for an anchor that its origin's certificate does not cover
+ */
+export async function proveAnchors(
+  read: ConsistentRead,
+  anchors: readonly StoredAnchor[],
+  sha256: Sha256,
+): Promise<(ProvedAnchor | null)[]> {
+  const covered = anchors.map((anchor) => {
+    const certificate = read.certificateOf(anchor.originFingerprint);
+    return certificate === null || anchor.depth >= certificate.treeSize ? null : { anchor, certificate };
+  });
+  const wanted = covered
+    .filter((pair) => pair !== null)
+    .map(({ anchor, certificate }) => ({
+      originFingerprint: anchor.originFingerprint,
+      subtrees: subtreesForInclusion(anchor.depth, certificate.treeSize),
+    }));
+  if (wanted.length === 0) return covered.map(() => null);
+  const hashes = await read.select((reads) => reads.proofHashes(wanted));
+  return covered.map((pair) => {
+    if (pair === null) return null;
+    const { anchor, certificate } = pair;
+    const { treeSize, checkpoint } = certificate;
+    const path = proveInclusion(anchor.depth, treeSize, hashes.hashAt(anchor.originFingerprint), sha256);
+    return { anchor, certificate, receipt: { leaf: anchor.bytes, index: anchor.depth, treeSize, path, checkpoint } };
+  });
+}

@@ -1,0 +1,144 @@
+import { Reads, StoreError } from "@event-anchoring/store";
+import type { DatabaseUsage, ReadPoolOptions } from "@event-anchoring/store";
+import type { Logger } from "@event-anchoring/telemetry";
+
+/** What the handlers read of the node's tables. Every result says the applied index of the snapshot it comes from. */
+export type AnchorReads = Pick<
+  Reads,
+  | "anchors"
+  | "anchorsOfOrigin"
+  | "anchorsBySequence"
+  | "clientEvent"
+  | "eventsBy"
+  | "records"
+  | "newestClaim"
+  | "grantsBetween"
+  | "grantsTo"
+  | "revocationsOf"
+  | "proofHashes"
+  | "tileHashes"
+  | "latestCertificate"
+  | "position"
+  | "sequenceAtOrBefore"
+  | "acceptedMsOf"
+  | "trustRoots"
+  | "origins"
+  | "apiKeys"
+>;
+
+export interface AtIndex {
+  readonly appliedIndex: number;
+}
+
+const RETRY_FIRST_MS = 50;
+const RETRY_MAX_MS = 1000;
+
+/** The part of Reads that opens them; a test hands in its own. */
+export type OpenReads = () => Promise<AnchorReads & Pick<Reads, "close" | "databaseUsage">>;
+
+function causeOf(error: StoreError): string {
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+/**
+ * The node's tables, which may not be there yet: the control plane makes them when it first starts, and Postgres may
+ * come up later than this process.
+ *
+ * waiting → (they are there and fit this program) open → `close` → closed. While waiting a call waits for the attempt
+ * that is under way; after one that failed every call fails with its reason, and another attempt follows after a pause
+ * that doubles from 50 ms to 1 s. Once open, a database that goes away and comes back is the connection pool's affair.
+ */
+export class NodeReads implements AnchorReads {
+  readonly #open: OpenReads;
+  readonly #logger: Logger;
+  #reads: Awaited<ReturnType<OpenReads>> | null = null;
+  #failure = new StoreError("unavailable", "the database was not asked yet");
+  #attempt: Promise<void> | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(open: OpenReads, logger: Logger) {
+    this.#open = open;
+    this.#logger = logger;
+  }
+
+  static of(options: ReadPoolOptions, logger: Logger): NodeReads {
+    return new NodeReads(() => Reads.open(options), logger);
+  }
+
+  /** Begins to try. */
+  start(): void {
+    this.#try(RETRY_FIRST_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    await this.#attempt;
+    await this.#reads?.close();
+  }
+
+  #try(pauseMs: number): void {
+    this.#attempt = this.#openOnce().then((isOpen) => {
+      if (isOpen || this.#isClosed) return;
+      this.#retry = setTimeout(() => this.#try(Math.min(pauseMs * 2, RETRY_MAX_MS)), pauseMs);
+    });
+  }
+
+  async #openOnce(): Promise<boolean> {
+    try {
+      this.#reads = await this.#open();
+      this.#logger.info("the tables are there");
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      const reason = causeOf(error);
+      // One line for each reason: a process may wait for long.
+      if (reason !== causeOf(this.#failure)) this.#logger.warn("waiting for the tables", { code: error.code, reason });
+      this.#failure = error;
+      return false;
+    }
+  }
+
+  async #opened(): Promise<AnchorReads> {
+    if (this.#reads === null) await this.#attempt;
+    if (this.#reads === null) throw this.#failure;
+    return this.#reads;
+  }
+
+  /** null: the database cannot be asked now. */
+  async databaseUsage(): Promise<DatabaseUsage | null> {
+    try {
+      return (await this.#reads?.databaseUsage()) ?? null;
+    } catch (error) {
+      if (error instanceof StoreError) return null;
+      throw error;
+    }
+  }
+
+  readonly anchors: AnchorReads["anchors"] = async (...args) => (await this.#opened()).anchors(...args);
+  readonly anchorsOfOrigin: AnchorReads["anchorsOfOrigin"] = async (...args) =>
+    (await this.#opened()).anchorsOfOrigin(...args);
+  readonly anchorsBySequence: AnchorReads["anchorsBySequence"] = async (...args) =>
+    (await this.#opened()).anchorsBySequence(...args);
+  readonly clientEvent: AnchorReads["clientEvent"] = async (...args) => (await this.#opened()).clientEvent(...args);
+  readonly eventsBy: AnchorReads["eventsBy"] = async (...args) => (await this.#opened()).eventsBy(...args);
+  readonly records: AnchorReads["records"] = async (...args) => (await this.#opened()).records(...args);
+  readonly newestClaim: AnchorReads["newestClaim"] = async (...args) => (await this.#opened()).newestClaim(...args);
+  readonly grantsBetween: AnchorReads["grantsBetween"] = async (...args) =>
+    (await this.#opened()).grantsBetween(...args);
+  readonly grantsTo: AnchorReads["grantsTo"] = async (...args) => (await this.#opened()).grantsTo(...args);
+  readonly revocationsOf: AnchorReads["revocationsOf"] = async (...args) =>
+    (await this.#opened()).revocationsOf(...args);
+  readonly latestCertificate: AnchorReads["latestCertificate"] = async (...args) =>
+    (await this.#opened()).latestCertificate(...args);
+  readonly proofHashes: AnchorReads["proofHashes"] = async (...args) => (await this.#opened()).proofHashes(...args);
+  readonly tileHashes: AnchorReads["tileHashes"] = async (...args) => (await this.#opened()).tileHashes(...args);
+  readonly position: AnchorReads["position"] = async () => (await this.#opened()).position();
+  readonly sequenceAtOrBefore: AnchorReads["sequenceAtOrBefore"] = async (...args) =>
+    (await this.#opened()).sequenceAtOrBefore(...args);
+  readonly acceptedMsOf: AnchorReads["acceptedMsOf"] = async (...args) => (await this.#opened()).acceptedMsOf(...args);
+  readonly trustRoots: AnchorReads["trustRoots"] = async () => (await this.#opened()).trustRoots();
+  readonly origins: AnchorReads["origins"] = async () => (await this.#opened()).origins();
+  readonly apiKeys: AnchorReads["apiKeys"] = async () => (await this.#opened()).apiKeys();
+}

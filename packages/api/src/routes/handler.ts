@@ -1,0 +1,101 @@
+/** What a handler is: a function of a parsed request to an answer. It sees neither Express nor sockets. */
+import type { LimitSettings, Route } from "@event-anchoring/api-contract";
+import type { CallContext } from "@event-anchoring/control-contract";
+import type { Crypto, OriginFingerprint } from "@event-anchoring/protocol";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
+import type { Caller } from "../access/auth.ts";
+import type { KeyTable } from "../access/key-table.ts";
+import type { Work } from "../access/request-cost.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import type { ReadSources } from "../reading/consistent-read.ts";
+import type { TrustRootReader } from "../reading/trust-root-reader.ts";
+import type { Deadline } from "../request/deadline.ts";
+import type { NodeProbe } from "./node-probe.ts";
+
+/** What a handler needs to read. */
+export interface ReadDependencies extends ReadSources {
+  readonly trustRoots: TrustRootReader;
+  readonly crypto: Crypto;
+  readonly clock: Clock;
+}
+
+/** What all handlers share. */
+export interface HandlerDependencies extends ReadDependencies {
+  readonly controlPlane: ControlPlane;
+  readonly probe: NodeProbe;
+  readonly keys: Pick<KeyTable, "isAtHand">;
+  readonly logger: Logger;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly limits: LimitSettings;
+  /** True from the first signal to stop: /readyz fails, everything else is still served. */
+  readonly isStopping: () => boolean;
+  /** Of this node: said by /healthz also while the control plane is gone. */
+  readonly node: {
+    readonly nodeId: string;
+    readonly clusterId: string;
+    readonly originFingerprint: OriginFingerprint;
+    readonly serviceVersion: string;
+  };
+}
+
+export interface HandlerRequest {
+  readonly route: Route;
+  /** Its id, and its span if it is traced: handed on with every write. */
+  readonly call: CallContext;
+  /** null on public routes. */
+  readonly caller: Caller | null;
+  readonly deadline: Deadline;
+  /** The raw text of path parameters, as the router decoded it. Attacker-controlled. */
+  readonly pathParameters: Readonly<Record<string, unknown>>;
+  /** Without the question mark. Attacker-controlled. */
+  readonly search: string;
+  /** The text of the body; "" if the route takes none. Attacker-controlled. */
+  readonly bodyText: string;
+  /** `Prefer: respond-async`, on routes that honour it. */
+  readonly isAsync: boolean;
+  /** Whether the client would rather have text/plain than JSON. */
+  readonly prefersText: boolean;
+  /** Says what the request costs its key, once that is known: also if nothing comes of it. */
+  readonly spend: (work: Work) => void;
+}
+
+export type Headers = Readonly<Record<string, string>>;
+
+export type HandlerAnswer = {
+  readonly status: number;
+  readonly headers?: Headers;
+} & (
+  | { readonly json: object }
+  | { readonly text: string }
+  | { readonly bytes: Uint8Array; readonly mediaType: string }
+);
+
+export type Handler = (request: HandlerRequest, dependencies: HandlerDependencies) => Promise<HandlerAnswer>;
+
+/** A handler of a costly read, which runs beside the process's own loop. */
+export type ReadHandler = (request: HandlerRequest, dependencies: ReadDependencies) => Promise<HandlerAnswer>;
+
+/** The caller of a route with a scope. */
+export function callerOf(request: HandlerRequest): Caller {
+  if (request.caller === null) throw new Error(`route ${request.route.id} has no caller`);
+  return request.caller;
+}
+
+/** What an answer is on the wire. */
+export interface MadeAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly mediaType: string;
+  readonly body: Uint8Array;
+}
+
+const encoder = new TextEncoder();
+
+/** The body has a buffer of its own, so that it can change threads. */
+export function madeAnswer(answer: HandlerAnswer): MadeAnswer {
+  const { status, headers = {} } = answer;
+  const made = { status, headers };
+  if ("bytes" in answer) return { ...made, mediaType: answer.mediaType, body: answer.bytes };
+  if ("text" in answer) return { ...made, mediaType: "text/plain; charset=utf-8", body: encoder.encode(answer.text) };
+  return { ...made, mediaType: "application/json; charset=utf-8", body: encoder.encode(JSON.stringify(answer.json)) };
+}

@@ -1,0 +1,120 @@
+import type { NodeStatus } from "@event-anchoring/control-contract";
+import { StoreError } from "@event-anchoring/store";
+import type { Clock } from "@event-anchoring/telemetry";
+import { RefusedError } from "../control-plane/control-plane.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import type { StoppedReason } from "../control-plane/stopped-node.ts";
+import type { AnchorReads } from "../reading/node-reads.ts";
+import { within } from "../request/deadline.ts";
+
+/** /healthz and /readyz are public: they cost the node at most one question of each kind in this time. */
+const AGE_MS_MAX = 250;
+/** /readyz fails within a second of its node being gone: cache and timeout together stay below it. */
+const TIMEOUT_MS = 500;
+
+export type StatusAnswer =
+  | { readonly isReachable: true; readonly status: NodeStatus }
+  /** `stopped`: why it will not come back by itself; null: it may. */
+  | { readonly isReachable: false; readonly detail: string; readonly stopped: StoppedReason | null };
+
+export type StorageAnswer =
+  | { readonly isReachable: true; readonly appliedIndex: number }
+  | { readonly isReachable: false; readonly detail: string };
+
+/** Public: names of hosts, roles and tables stay in the log. */
+function storageDetail(error: StoreError): string {
+  if (error.code === "schema") return "the tables are not there yet, or not those this program was built for";
+  if (error.code === "other_build") return "the tables were made by another build";
+  return "the database does not answer this process";
+}
+
+/** The result of a question that many ask: asked by one of them at a time, and good for a while. */
+class CachedValue<T> {
+  readonly #ask: () => Promise<T>;
+  readonly #ageMsMax: number;
+  readonly #clock: Clock;
+  #held: { readonly value: T; readonly atMs: number } | null = null;
+  #asking: Promise<T> | null = null;
+
+  /** @param ask its failures are handed to everybody who waits, and not kept */
+  constructor(ask: () => Promise<T>, ageMsMax: number, clock: Clock) {
+    this.#ask = ask;
+    this.#ageMsMax = ageMsMax;
+    this.#clock = clock;
+  }
+
+  get(): Promise<T> {
+    const held = this.#held;
+    if (held !== null && this.#clock.monotonicMs() - held.atMs <= this.#ageMsMax) {
+      return Promise.resolve(held.value);
+    }
+    this.#asking ??= this.#askOnce().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  async #askOnce(): Promise<T> {
+    // The age counts from the question: what changed while it was answered may not be in it.
+    const atMs = this.#clock.monotonicMs();
+    const value = await this.#ask();
+    this.#held = { value, atMs };
+    return value;
+  }
+}
+
+export interface NodeProbeOptions {
+  readonly controlPlane: ControlPlane;
+  readonly reads: AnchorReads;
+  readonly clock: Clock;
+  /** What a control plane that has ended for good has left. */
+  readonly stoppedReason: () => StoppedReason | null;
+}
+
+/** What this process can see of its node: the control plane and the database. Never throws for one that is missing. */
+export class NodeProbe {
+  readonly #controlPlane: ControlPlane;
+  readonly #reads: AnchorReads;
+  readonly #stoppedReason: () => StoppedReason | null;
+  readonly #status: CachedValue<StatusAnswer>;
+  readonly #storage: CachedValue<StorageAnswer>;
+
+  constructor({ controlPlane, reads, clock, stoppedReason }: NodeProbeOptions) {
+    this.#controlPlane = controlPlane;
+    this.#reads = reads;
+    this.#stoppedReason = stoppedReason;
+    this.#status = new CachedValue(() => this.#askStatus(), AGE_MS_MAX, clock);
+    const late: StorageAnswer = { isReachable: false, detail: `no answer within ${TIMEOUT_MS} ms` };
+    this.#storage = new CachedValue(() => within(this.#askStorage(), TIMEOUT_MS, late), AGE_MS_MAX, clock);
+  }
+
+  /** At most 250 ms old. */
+  status(): Promise<StatusAnswer> {
+    return this.#status.get();
+  }
+
+  /** At most 250 ms old. */
+  storage(): Promise<StorageAnswer> {
+    return this.#storage.get();
+  }
+
+  async #askStatus(): Promise<StatusAnswer> {
+    try {
+      return { isReachable: true, status: await this.#controlPlane.status(TIMEOUT_MS) };
+    } catch (error) {
+      if (error instanceof RefusedError) {
+        return { isReachable: false, detail: error.message, stopped: this.#stoppedReason() };
+      }
+      throw error;
+    }
+  }
+
+  async #askStorage(): Promise<StorageAnswer> {
+    try {
+      return { isReachable: true, appliedIndex: (await this.#reads.origins()).appliedIndex };
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return { isReachable: false, detail: storageDetail(error) };
+    }
+  }
+}

@@ -1,0 +1,183 @@
+/** What every write has in common: a command is submitted, and each record that it asks for has its own result. */
+import { anchorToJson } from "@event-anchoring/api-contract";
+import type { CreatedAnswer, Problem } from "@event-anchoring/api-contract";
+import type { HeldCertificate, SubmittedRecord } from "@event-anchoring/control-contract";
+import type {
+  RecordClaimCommand,
+  RecordEventsCommand,
+  RecordGrantCommand,
+  RecordRevocationCommand,
+} from "@event-anchoring/ledger";
+import { LEAF_KIND, assertNever, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
+import type { AnchorId } from "@event-anchoring/protocol";
+import type { Work } from "../access/request-cost.ts";
+import { receiptAnswer } from "../reading/anchor-view.ts";
+import { ProblemError } from "../request/problem-error.ts";
+import { rejectionProblem } from "../request/problems.ts";
+import type { HandlerAnswer, HandlerDependencies, HandlerRequest } from "./handler.ts";
+import { readCommittedAnchors } from "./read-anchors.ts";
+
+/** A command that appends leaves. */
+export type RecordCommand = RecordEventsCommand | RecordClaimCommand | RecordGrantCommand | RecordRevocationCommand;
+
+/** The answer to one record, before it is put into the form of its route. */
+export type RecordResult =
+  | { readonly kind: "recorded"; readonly answer: CreatedAnswer }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+export interface Recorded {
+  /** Of an atomic batch: nothing is anchored. */
+  readonly isRefused: boolean;
+  /** Parallel to what the command records. */
+  readonly results: readonly RecordResult[];
+}
+
+/** By the record's position in its command: one for each record. Null where it is no event, or has no id. */
+function clientEventIdsOf(command: RecordCommand): (string | null)[] {
+  switch (command.kind) {
+    case "record_events":
+      return command.events.map(({ clientEventId }) => clientEventId);
+    case "record_claim":
+    case "record_grant":
+    case "record_revocation":
+      return [null];
+    default:
+      return assertNever(command);
+  }
+}
+
+/** An event by itself is one small thing; a claim and a grant carry two signatures each. */
+function workOf(command: RecordCommand): Work {
+  switch (command.kind) {
+    case "record_events": {
+      const { events } = command;
+      const signatures = events.filter(({ actor }) => actor !== null).length;
+      return { items: events.length === 1 ? 0 : events.length, signatures };
+    }
+    case "record_claim":
+    case "record_grant":
+      return { signatures: 2 };
+    case "record_revocation":
+      return { signatures: command.revocation.signer === null ? 0 : 1 };
+    default:
+      return assertNever(command);
+  }
+}
+
+/**
+ * Submits a command and makes an answer for each of its records: of those that are new at once, of replays as they
+ * are now.
+ * @param itemPointer RFC 6901 pointer of a record in the request body; "" when the body is the record
+ * @throws ProblemError if the command as a whole is refused; RefusedError
+ */
+export async function record(
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+  command: RecordCommand,
+  itemPointer: (index: number) => string = () => "",
+): Promise<Recorded> {
+  const clientEventIds = clientEventIdsOf(command);
+  request.spend(workOf(command));
+  const outcome = await dependencies.controlPlane.submit(command, {
+    remainingMs: request.deadline.remainingMs,
+    answer: request.isAsync ? "committed" : "certified",
+    call: request.call,
+  });
+  if (outcome.kind === "rejected") throw new ProblemError(rejectionProblem(outcome.rejection));
+  if (outcome.kind !== "records" || outcome.records.length !== clientEventIds.length) {
+    throw new Error(`${command.kind} was answered with ${outcome.kind}`);
+  }
+  const checkpoints = new Map(outcome.checkpoints.map((held) => [bytesToHex(held.originFingerprint), held]));
+  const replayed = await readReplayed(request, dependencies, outcome.records);
+  const results = outcome.records.map((submitted, index): RecordResult => {
+    switch (submitted.status) {
+      case "accepted": {
+        const clientEventId = clientEventIds[index] ?? null;
+        return { kind: "recorded", answer: acceptedAnswer(submitted, clientEventId, checkpoints, dependencies) };
+      }
+      case "replayed":
+        return { kind: "recorded", answer: replayedAnswer(replayed, submitted.anchorId) };
+      case "rejected":
+        return { kind: "refused", problem: rejectionProblem(submitted.rejection, itemPointer(index)) };
+      default:
+        return assertNever(submitted);
+    }
+  });
+  return { isRefused: outcome.refused, results };
+}
+
+/** The answer of a command that records one thing. @throws ProblemError if it is refused; RefusedError */
+export async function recordOne(
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+  command: RecordCommand,
+): Promise<CreatedAnswer> {
+  const { results } = await record(request, dependencies, command);
+  const [result] = results;
+  if (result === undefined || results.length > 1) throw new Error(`one record, ${results.length} results`);
+  if (result.kind === "refused") throw new ProblemError(result.problem);
+  return result.answer;
+}
+
+type Accepted = Extract<SubmittedRecord, { status: "accepted" }>;
+
+function acceptedAnswer(
+  submitted: Accepted,
+  clientEventId: string | null,
+  checkpoints: ReadonlyMap<string, HeldCertificate>,
+  { crypto }: HandlerDependencies,
+): CreatedAnswer {
+  const leaf = decodeLeaf(submitted.leaf);
+  const held = checkpoints.get(bytesToHex(leaf.originFingerprint));
+  const isCertified = submitted.path !== null && held !== undefined;
+  const hasState = leaf.kind === LEAF_KIND.claim || leaf.kind === LEAF_KIND.grant;
+  const anchor = anchorToJson({
+    leaf,
+    anchorId: submitted.anchorId,
+    finality: isCertified ? "certified" : "committed",
+    clientEvent: { clientEventId, clientEventSalt: submitted.clientEventSalt, isErased: false },
+    // A claim or grant is accepted only if nothing has ended it at its own position.
+    state: hasState ? "active" : null,
+  });
+  if (!isCertified) return { anchor, receipt: null, replayed: false };
+  const { treeSize, checkpoint } = held;
+  const receipt = { leaf: submitted.leaf, index: leaf.depth, treeSize, path: submitted.path, checkpoint };
+  return { anchor, receipt: receiptAnswer(receipt, held, crypto.sha256), replayed: false };
+}
+
+/** A replay carries ids only: its anchor and receipt are read as of now, all of a batch together. */
+async function readReplayed(
+  request: HandlerRequest,
+  dependencies: HandlerDependencies,
+  records: readonly SubmittedRecord[],
+): Promise<ReadonlyMap<string, CreatedAnswer>> {
+  const ids = new Map<string, AnchorId>();
+  for (const submitted of records) {
+    if (submitted.status === "replayed") ids.set(bytesToHex(submitted.anchorId), submitted.anchorId);
+  }
+  const answers = new Map<string, CreatedAnswer>();
+  if (ids.size === 0) return answers;
+  const found = await readCommittedAnchors([...ids.values()], request, dependencies);
+  for (const { anchorId, anchor, receipt } of found.values()) {
+    answers.set(bytesToHex(anchorId), { anchor, receipt, replayed: true });
+  }
+  return answers;
+}
+
+function replayedAnswer(replayed: ReadonlyMap<string, CreatedAnswer>, anchorId: AnchorId): CreatedAnswer {
+  const answer = replayed.get(bytesToHex(anchorId));
+  if (answer === undefined) throw new Error(`replayed anchor ${bytesToHex(anchorId)} is not in the tables`);
+  return answer;
+}
+
+/** 201 for a new record, 200 for a replay, 202 for what is committed and not yet certified. */
+export function recordedStatus({ receipt, replayed }: Pick<CreatedAnswer, "receipt" | "replayed">): 200 | 201 | 202 {
+  if (receipt === null) return 202;
+  return replayed ? 200 : 201;
+}
+
+/** `Location` is where the anchor, and later its receipt, can be read: the same path for every kind. */
+export function recordedResponse(json: Pick<CreatedAnswer, "anchor" | "receipt" | "replayed">): HandlerAnswer {
+  const headers = { Location: `/v1/event-anchors/${json.anchor.anchor_id}` };
+  return { status: recordedStatus(json), json, headers };
+}
