@@ -3,7 +3,16 @@ import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { IMPURE_FILES, MAY_IMPORT, OWNED_LIBRARIES, PURE, TYPES_ONLY, folderOf, libraryOf } from "./tidy/packages.ts";
+import {
+  FOR_TESTS,
+  IMPURE_FILES,
+  MAY_IMPORT,
+  OWNED_LIBRARIES,
+  PURE,
+  TYPES_ONLY,
+  folderOf,
+  libraryOf,
+} from "./tidy/packages.ts";
 import { type SyntaxFacts, readSyntax } from "./tidy/syntax.ts";
 import { wordInLine, wordInName } from "./tidy/words.ts";
 
@@ -53,7 +62,7 @@ function load(path: string): SourceFile {
   return {
     path,
     package: top === "packages" ? (folder ?? null) : null,
-    isTest: top === "test" || area === "test" || area === "bench" || folder === "testkit",
+    isTest: top === "test" || area === "test" || area === "bench",
     lines: readFileSync(join(ROOT, path), "utf8").split("\n"),
     facts: path.endsWith(".ts") ? readSyntax(join(ROOT, path)) : null,
   };
@@ -166,7 +175,7 @@ function internalFault(file: SourceFile, other: string, specifier: string, isTyp
   if (specifier !== libraryOf(specifier)) return `${specifier} is not the door of ${other}`;
   if (file.isTest || file.package === null) return null;
   if (other === file.package) return `${specifier} is this package itself; import the file`;
-  if (other === "testkit") return "testkit is for tests";
+  if (FOR_TESTS.includes(other) && !FOR_TESTS.includes(file.package)) return `${other} is for tests`;
   if (!(MAY_IMPORT[file.package] ?? []).includes(other)) return `${file.package} may not import ${other}`;
   const isTypesOnly = (TYPES_ONLY[file.package] ?? []).includes(other);
   if (isTypesOnly && !isTypeOnly) return `${file.package} may import types of ${other}, nothing else`;

@@ -6,10 +6,10 @@ import {
   NETWORK_NEMESES,
   PROCESS_NEMESES,
   audit,
-  describeStrike,
+  describeInjection,
+  injectFaults,
   judgedHistory,
   startFaultyCluster,
-  strike,
 } from "@event-anchoring/testkit";
 import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
 
@@ -51,7 +51,7 @@ describe("a cluster under load", () => {
     "goes on when $name",
     async (nemesis) => {
       await load.more(100);
-      process.stdout.write(describeStrike(await strike(faulty, load, [nemesis], HOLD_MS)));
+      process.stdout.write(describeInjection(await injectFaults(faulty, load, [nemesis], HOLD_MS)));
       expect(faulty.recorder.refusals).toEqual([]);
     },
     120_000,

@@ -33,7 +33,7 @@ const LYING_MAIN = `
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RELEASE_RULES } from "@event-anchoring/ledger";
-import { OtherBytes, lyingNetwork } from "@event-anchoring/testkit";
+import { OtherBytes, lyingNetwork } from "@event-anchoring/simulator";
 import { loadIdentity } from "./identity.js";
 import { systemMachine } from "./machine.js";
 import { runProcess } from "./process.js";

@@ -19,8 +19,8 @@ import {
   signEvent,
   signRevocation,
 } from "@event-anchoring/testkit";
-import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { Answer, JsonBody, Party } from "@event-anchoring/testkit";
+import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { LOW_ORDER_KEYS, MISSHAPEN, NEUTRAL_SIGNATURE, SPOILED } from "./bad-signatures.ts";
 import { HostileCluster, altered, foreignOrigin, random32, refusalOf } from "./hostile-cluster.ts";
 import type { Registered } from "./hostile-cluster.ts";

@@ -1,11 +1,11 @@
-import { MixedLoad, audit, describeStrike, startFaultyCluster, strike } from "@event-anchoring/testkit";
+import { MixedLoad, audit, describeInjection, injectFaults, startFaultyCluster } from "@event-anchoring/testkit";
 import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
 
 /** How long each fault lasts. */
 export const HOLD_MS = Number(process.env["FAULT_SECONDS"] ?? 6) * 1000;
 export const START_TIMEOUT_MS = 300_000;
 /** For a fault and all that follows, on a machine that is busy with other things. */
-export const STRIKE_TIMEOUT_MS = HOLD_MS + 600_000;
+export const FAULT_TIMEOUT_MS = HOLD_MS + 600_000;
 const LOAD = { writers: 8, batchEvents: 8 };
 const RECORDS_BEFORE = 300;
 const HEADS_LEAST = 100;
@@ -37,14 +37,15 @@ export class ClusterUnderFaults {
 
   /** Waits until so many more records are acknowledged. */
   more(count: number): Promise<void> {
-    return this.#load.more(count, STRIKE_TIMEOUT_MS / 2);
+    return this.#load.more(count, FAULT_TIMEOUT_MS / 2);
   }
 
   /** Some faults at once. @returns what went wrong, as soon as they are over */
-  async strike(nemeses: readonly Nemesis[]): Promise<readonly string[]> {
+  async inject(nemeses: readonly Nemesis[]): Promise<readonly string[]> {
     const { recorder, notices } = this.faulty;
     const here = nemeses.filter((nemesis) => !isMissing(nemesis, this.faulty));
-    if (here.length > 0) process.stdout.write(describeStrike(await strike(this.faulty, this.#load, here, HOLD_MS)));
+    if (here.length > 0)
+      process.stdout.write(describeInjection(await injectFaults(this.faulty, this.#load, here, HOLD_MS)));
     return [
       ...recorder.refusals.map(({ status, text }) => `answered ${status}: ${text}`),
       ...recorder.contradictions,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { CLOCK_NEMESES, NETWORK_NEMESES, PROCESS_NEMESES, STORAGE_NEMESES } from "@event-anchoring/testkit";
-import { ClusterUnderFaults, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS } from "./cluster-under-faults.ts";
+import { ClusterUnderFaults, START_TIMEOUT_MS, FAULT_TIMEOUT_MS } from "./cluster-under-faults.ts";
 
 describe.each([
   { title: "whose network fails", nemeses: NETWORK_NEMESES },
@@ -21,9 +21,9 @@ describe.each([
   test.each(nemeses)(
     "goes on when $name",
     async (nemesis) => {
-      expect(await cluster.strike([nemesis])).toEqual([]);
+      expect(await cluster.inject([nemesis])).toEqual([]);
     },
-    STRIKE_TIMEOUT_MS,
+    FAULT_TIMEOUT_MS,
   );
 
   test(
@@ -31,6 +31,6 @@ describe.each([
     async () => {
       expect(await cluster.audit()).toEqual([]);
     },
-    STRIKE_TIMEOUT_MS,
+    FAULT_TIMEOUT_MS,
   );
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SmallDisk, nodeFiles } from "@event-anchoring/testkit";
 import type { FaultyCluster, Nemesis } from "@event-anchoring/testkit";
-import { ClusterUnderFaults, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS } from "./cluster-under-faults.ts";
+import { ClusterUnderFaults, START_TIMEOUT_MS, FAULT_TIMEOUT_MS } from "./cluster-under-faults.ts";
 
 /** Room for a database, its write-ahead log and what these suites write. */
 const DISK_MIB = 256;
@@ -30,7 +30,7 @@ if (typeof kind !== "string")
     return {
       name,
       missing: () => null,
-      strike: async ({ cluster: embedded }, { leader, followers }) => {
+      inject: async ({ cluster: embedded }, { leader, followers }) => {
         const ids = { leader: [leader], follower: [followers[0]], all: embedded.file.nodes.map(({ id }) => id) }[who];
         const givers = ids.map((id) => disks.get(id)?.fill() ?? ((): void => undefined));
         const notFull = ids.filter((id) => disks.get(id)?.freeBlocks !== 0);
@@ -60,9 +60,9 @@ if (typeof kind !== "string")
   ])(
     "goes on when $name",
     async (nemesis) => {
-      expect(await cluster.strike([nemesis])).toEqual([]);
+      expect(await cluster.inject([nemesis])).toEqual([]);
     },
-    STRIKE_TIMEOUT_MS,
+    FAULT_TIMEOUT_MS,
   );
 
   test(
@@ -70,6 +70,6 @@ if (typeof kind !== "string")
     async () => {
       expect(await cluster.audit()).toEqual([]);
     },
-    STRIKE_TIMEOUT_MS,
+    FAULT_TIMEOUT_MS,
   );
 });

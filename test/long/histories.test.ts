@@ -10,7 +10,7 @@ import {
   startFaultyCluster,
 } from "@event-anchoring/testkit";
 import type { FaultyCluster } from "@event-anchoring/testkit";
-import { HOLD_MS, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS, isMissing } from "./cluster-under-faults.ts";
+import { HOLD_MS, START_TIMEOUT_MS, FAULT_TIMEOUT_MS, isMissing } from "./cluster-under-faults.ts";
 
 const WRITERS = 5;
 /** Acknowledged writes and answered reads before the fault: with fewer a history proves nothing. */
@@ -42,6 +42,6 @@ if (!(made instanceof HistoryChecker)) process.stdout.write(`linearizability is 
       const { verdict, faults, refusals } = await judgedHistory(faulty, plan);
       expect({ verdict, faults, refusals }).toEqual({ verdict: "linearizable", faults: 1, refusals: [] });
     },
-    3 * STRIKE_TIMEOUT_MS,
+    3 * FAULT_TIMEOUT_MS,
   );
 });

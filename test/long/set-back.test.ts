@@ -3,7 +3,7 @@ import { renameSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { nodeFiles, until } from "@event-anchoring/testkit";
 import type { NodeFiles, Stopped } from "@event-anchoring/testkit";
-import { ClusterUnderFaults, START_TIMEOUT_MS, STRIKE_TIMEOUT_MS } from "./cluster-under-faults.ts";
+import { ClusterUnderFaults, START_TIMEOUT_MS, FAULT_TIMEOUT_MS } from "./cluster-under-faults.ts";
 
 // test/cluster/fencing.test.ts sets a follower back. Here it is the node that leads, and what it gets back was copied
 // from under running processes, as backups of careless people are.
@@ -77,7 +77,7 @@ async function giveBack({ id, paths }: SetBack): Promise<void> {
 }
 
 async function fenced({ id, files }: SetBack): Promise<Stopped> {
-  const stopped = await until(`${id} says why it stopped`, () => files.stopped(), STRIKE_TIMEOUT_MS / 2);
+  const stopped = await until(`${id} says why it stopped`, () => files.stopped(), FAULT_TIMEOUT_MS / 2);
   process.stdout.write(`${id}: ${stopped.check}: ${stopped.detail}\n`);
   await cluster.more(50);
   return stopped;
@@ -101,7 +101,7 @@ describe("the node that leads is given back", () => {
       expect(await fenced(wasSetBack)).toMatchObject({ code: EXIT_FENCED, reason: "fenced", check });
       await giveBack(wasSetBack);
     },
-    STRIKE_TIMEOUT_MS,
+    FAULT_TIMEOUT_MS,
   );
 
   test(
@@ -114,7 +114,7 @@ describe("the node that leads is given back", () => {
       expect(cluster.faulty.entry(id).pids.control_plane).not.toBeNull();
       for (const path of paths) rmSync(`${path}-newer`);
     },
-    STRIKE_TIMEOUT_MS,
+    FAULT_TIMEOUT_MS,
   );
 
   test(
@@ -122,6 +122,6 @@ describe("the node that leads is given back", () => {
     async () => {
       expect(await cluster.audit()).toEqual([]);
     },
-    STRIKE_TIMEOUT_MS,
+    FAULT_TIMEOUT_MS,
   );
 });

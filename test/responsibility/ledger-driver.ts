@@ -33,8 +33,8 @@ import type {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, concatBytes, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
-import type { Party } from "@event-anchoring/testkit";
 import { TestActs } from "@event-anchoring/testkit";
+import type { Party } from "@event-anchoring/testkit";
 import {
   CLUSTER_ID,
   GENESIS_DOCUMENT,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { DECEIVES, KEEPS_OFFICE, LIES, type LieName, liveBesideALiar } from "@event-anchoring/testkit";
+import { DECEIVES, KEEPS_OFFICE, LIES, type LieName, liveBesideALiar } from "@event-anchoring/simulator";
 
 /** The long suites live more of them. */
 const SEEDS = Number(process.env["LIAR_SEEDS"] ?? 1);

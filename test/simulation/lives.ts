@@ -15,7 +15,7 @@ export interface Life {
   readonly story: string | null;
 }
 
-const SIM = fileURLToPath(new URL("../../packages/testkit/sim/sim.js", import.meta.url));
+const SIM = fileURLToPath(new URL("../../packages/simulator/bin/sim.js", import.meta.url));
 
 /** Lives of the build, on every core, in the order of their seeds. */
 export async function livesOf(...flags: readonly string[]): Promise<readonly Life[]> {

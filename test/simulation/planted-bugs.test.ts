@@ -3,14 +3,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import {
-  type LifeOptions,
   type LieName,
+  type LifeOptions,
   type LifeResult,
   PLANTED_BUGS,
   type PlantedBug,
   liveBesideALiar,
   liveOneLife,
-} from "@event-anchoring/testkit";
+} from "@event-anchoring/simulator";
 
 const SEEDS_MAX = 40;
 
@@ -151,15 +151,19 @@ function neededBy(folders: readonly string[]): readonly string[] {
 
 describe("a node in production", () => {
   test("needs no package that holds planted bugs", () => {
-    expect(neededBy(PROGRAMS)).not.toContain("testkit");
-    expect(neededBy(["testkit"])).toEqual(expect.arrayContaining(["control-plane", "ledger", "raft-ts"]));
+    const needed = neededBy(PROGRAMS);
+    expect(needed).not.toContain("simulator");
+    expect(needed).not.toContain("testkit");
+    expect(neededBy(["simulator"])).toEqual(expect.arrayContaining(["control-plane", "ledger", "raft-ts"]));
   });
 
   test("is made of nothing that knows of planted bugs, and of no test double", () => {
     const offenders = neededBy(PROGRAMS).flatMap((name) =>
       readdirSync(join(PACKAGES, name, "src"), { recursive: true, encoding: "utf8" })
         .filter((path) => path.endsWith(".ts"))
-        .filter((path) => /planted|testkit|Simulated/.test(readFileSync(join(PACKAGES, name, "src", path), "utf8")))
+        .filter((path) =>
+          /planted|testkit|simulator"|Simulated/.test(readFileSync(join(PACKAGES, name, "src", path), "utf8")),
+        )
         .map((path) => `${name}/${path}`),
     );
     expect(offenders).toEqual([]);

@@ -27,8 +27,8 @@ const DOORS = ["packages", "test", "deploy", "certs"]
 const STARTED_ELSEWHERE = new Set([
   "packages/testkit/src/index.ts: checkReadiness",
   "packages/testkit/src/index.ts: storm",
-  "packages/testkit/src/index.ts: lyingNetwork",
-  "packages/testkit/src/hostile-bodies.ts: holdsHere",
+  "packages/simulator/src/index.ts: lyingNetwork",
+  "packages/testkit/src/overload/hostile-bodies.ts: holdsHere",
 ]);
 
 test("no name is exported without a user", () => {

@@ -1,7 +1,5 @@
 /** Who may import whom; what is not listed is forbidden. `docs/ARCHITECTURE.md` has the reasons. */
 
-const ALL = ["protocol", "node-crypto", "ledger", "raft-ts", "api-contract", "control-contract", "store"] as const;
-
 /** By package folder: the packages of this repository that its `src` may import. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
@@ -18,8 +16,22 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "sdk-typescript": ["protocol", "ledger", "api-contract"],
   cli: ["protocol", "node-crypto", "ledger", "store", "control-contract", "provision", "sdk-typescript"],
   "dev-cluster": ["protocol", "node-crypto", "control-contract", "provision", "api", "control-plane"],
-  testkit: [...ALL, "control-plane", "api", "provision", "sdk-typescript", "cli", "dev-cluster"],
+  testkit: [
+    "protocol",
+    "node-crypto",
+    "ledger",
+    "api-contract",
+    "control-contract",
+    "provision",
+    "sdk-typescript",
+    "dev-cluster",
+  ],
+  simulator: ["protocol", "node-crypto", "ledger", "raft-ts", "store", "control-contract", "control-plane", "testkit"],
+  bench: ["protocol", "node-crypto", "api-contract", "dev-cluster", "testkit"],
 };
+
+/** Packages that only tests import, and each other as the table says. */
+export const FOR_TESTS: readonly string[] = ["testkit", "simulator", "bench"];
 
 /** Imports of which only the types may be used. */
 export const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {

@@ -27,7 +27,7 @@ import { sendTo } from "./api-harness.ts";
 
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 const TESTKIT = new URL("../../testkit/dist/", import.meta.url);
-const PROBE = new URL("loop-hold-probe.js", TESTKIT).href;
+const PROBE = new URL("overload/loop-hold-probe.js", TESTKIT).href;
 
 const ASKERS = 200;
 /** What Compose, Kubernetes and systemd give the process, and how they start it. */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   AnchoringClient,
   SqlSession,
-  TestOperator,
   type TestCluster,
+  TestOperator,
   expectOk,
   nodeFiles,
   startTestCluster,

@@ -9,7 +9,7 @@ import {
   equalBytes,
   verifyContradiction,
 } from "@event-anchoring/protocol";
-import { NoLie, OtherBytes, cosignedBy } from "@event-anchoring/testkit";
+import { NoLie, OtherBytes, cosignedBy } from "@event-anchoring/simulator";
 import type { PeerFrame } from "@event-anchoring/control-contract";
 import type { ComparisonView } from "../src/certification/comparison.ts";
 import { anchor, decided, made } from "./cluster-steps.ts";

@@ -13,7 +13,8 @@ import {
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
 import { furthest } from "@event-anchoring/store";
-import { type Lie, SimulatedProcess, TestActs, WORLD_START_MS, World } from "@event-anchoring/testkit";
+import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/simulator";
+import { TestActs } from "@event-anchoring/testkit";
 import { type Entry, type EntryId, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
 import { DecisionCounts } from "../src/session/decision-counts.ts";
 import type { Environment, VerifyAsync } from "../src/ports/environment.ts";

@@ -1,6 +1,6 @@
 import type { EntryDecision, Facts, FactsQuery } from "@event-anchoring/ledger";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
-import { SimulatedTables, rootIn } from "@event-anchoring/testkit";
+import { SimulatedTables, rootIn } from "@event-anchoring/simulator";
 
 /** The simulated tables, and what was applied to them. */
 export class MemoryTables {

@@ -10,10 +10,10 @@ import {
   verifyReceipt,
 } from "@event-anchoring/protocol";
 import type { Crypto, TrustRootChain } from "@event-anchoring/protocol";
-import { headsAt } from "../acknowledged.ts";
-import { trustRootsOf } from "../bench/verify-samples.ts";
-import { nodeFiles } from "../node-files.ts";
-import type { TestCluster } from "../test-cluster.ts";
+import { headsAt } from "../cluster/acknowledged.ts";
+import { trustRootsOf } from "../cluster/trust-roots.ts";
+import { nodeFiles } from "../cluster/node-files.ts";
+import type { TestCluster } from "../cluster/test-cluster.ts";
 import { until } from "../until.ts";
 import { brokenPromises } from "./checks.ts";
 import { brokenByLog } from "./log-checks.ts";

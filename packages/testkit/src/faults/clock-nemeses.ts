@@ -7,7 +7,7 @@ function clockJumps(name: string, offsetMs: number, who: (roles: Roles) => reado
   return {
     name,
     missing: ({ switchesMissing }) => switchesMissing,
-    strike: async ({ switches }, roles) => {
+    inject: async ({ switches }, roles) => {
       const processes = who(roles).flatMap((id) => [`${id} control_plane`, `${id} api`]);
       for (const process of processes) switches?.setClock(process, offsetMs);
       return async () => {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startTestCluster } from "../test-cluster.ts";
-import type { TestCluster } from "../test-cluster.ts";
+import { startTestCluster } from "../cluster/test-cluster.ts";
+import type { TestCluster } from "../cluster/test-cluster.ts";
 import { FaultNetwork } from "./fault-network.ts";
 import { FaultSwitches } from "./fault-switches.ts";
 import { Keylog } from "./keylog.ts";

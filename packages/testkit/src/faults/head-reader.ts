@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { LoadClient } from "../load-client.ts";
-import type { LoadAnswer } from "../load-client.ts";
+import { LoadClient } from "../clients/load-client.ts";
+import type { LoadAnswer } from "../clients/load-client.ts";
 import type { SeenHead } from "./recorder.ts";
 
 export interface HeadReaderOptions {

@@ -1,10 +1,10 @@
 import { createHash, randomInt, randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { LoadAnswer } from "../load-client.ts";
-import { RetryingRequests } from "../retrying-requests.ts";
-import type { Try } from "../retrying-requests.ts";
-import type { TestCluster } from "../test-cluster.ts";
+import type { LoadAnswer } from "../clients/load-client.ts";
+import { RetryingRequests } from "../clients/retrying-requests.ts";
+import type { Try } from "../clients/retrying-requests.ts";
+import type { TestCluster } from "../cluster/test-cluster.ts";
 import { until } from "../until.ts";
 import { HeadReader } from "./head-reader.ts";
 import type { SeenHead } from "./recorder.ts";

@@ -5,7 +5,7 @@ import type { FaultyCluster } from "./faulty-cluster.ts";
 import type { HistoryChecker, HistoryVerdict } from "./history-checker.ts";
 import { HistoryLoad } from "./history.ts";
 import type { Nemesis } from "./nemesis.ts";
-import { describeStrike, strike } from "./strike.ts";
+import { describeInjection, injectFaults } from "./inject-faults.ts";
 
 export interface HistoryPlan {
   readonly checker: HistoryChecker;
@@ -44,7 +44,7 @@ async function liveHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<Ju
   const load = await HistoryLoad.start(faulty, writers);
   try {
     await load.more(loadBefore);
-    process.stdout.write(describeStrike(await strike(faulty, load, [noted(nemesis, load)], holdMs)));
+    process.stdout.write(describeInjection(await injectFaults(faulty, load, [noted(nemesis, load)], holdMs)));
   } finally {
     await load.stop();
   }
@@ -63,9 +63,9 @@ async function liveHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<Ju
 function noted(nemesis: Nemesis, load: HistoryLoad): Nemesis {
   return {
     ...nemesis,
-    strike: async (cluster, roles) => {
+    inject: async (cluster, roles) => {
       load.history.fault(nemesis.name);
-      return nemesis.strike(cluster, roles);
+      return nemesis.inject(cluster, roles);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { TestCluster } from "../test-cluster.ts";
+import type { TestCluster } from "../cluster/test-cluster.ts";
 import { until } from "../until.ts";
 import { HeadReader } from "./head-reader.ts";
 import { RecordWriter } from "./record-writer.ts";

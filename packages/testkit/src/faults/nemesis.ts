@@ -12,7 +12,7 @@ export interface Nemesis {
   /** Why it cannot be had on this machine; null: it can. */
   missing(cluster: FaultyCluster): string | null;
   /** Resolves when the fault is in force, to what ends it. */
-  strike(cluster: FaultyCluster, roles: Roles): Promise<() => Promise<void>>;
+  inject(cluster: FaultyCluster, roles: Roles): Promise<() => Promise<void>>;
 }
 
 /** Who leads now, and who does not. */

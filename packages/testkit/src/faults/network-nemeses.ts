@@ -9,7 +9,7 @@ function onNetwork(name: string, change: (network: FaultyCluster["network"], rol
   return {
     name,
     missing: never,
-    strike: async ({ network }, roles) => {
+    inject: async ({ network }, roles) => {
       change(network, roles);
       return async () => network.heal();
     },

@@ -30,7 +30,7 @@ function killed(name: string, who: (roles: Roles) => string, processes: readonly
   return {
     name,
     missing: never,
-    strike: async (cluster, roles) => {
+    inject: async (cluster, roles) => {
       const nodeId = who(roles);
       const pids = processes.map((process) => [process, pidOf(cluster, nodeId, process)] as const);
       signalAll(
@@ -49,7 +49,7 @@ function paused(name: string, who: (roles: Roles) => string, processes: readonly
   return {
     name,
     missing: () => (process.platform === "linux" ? null : "the children of a process are read from /proc"),
-    strike: async (cluster, roles) => {
+    inject: async (cluster, roles) => {
       const nodeId = who(roles);
       const pids = processes.flatMap((process) => processTree(pidOf(cluster, nodeId, process)));
       signalAll(pids, "SIGSTOP");
@@ -65,7 +65,7 @@ const follower = ({ followers: [id] }: Roles): string => id;
 const powerCut: Nemesis = {
   name: "every process of every node is killed",
   missing: never,
-  strike: async ({ cluster }) => {
+  inject: async ({ cluster }) => {
     const nodes = cluster.file.nodes.map(({ id }) => cluster.node(id));
     await Promise.all(nodes.flatMap((node) => [node.killProcesses(), node.killPostgres()]));
     return async () => {

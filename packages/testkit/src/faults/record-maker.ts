@@ -18,8 +18,8 @@ import {
   signEvent,
   signGrant,
   signRevocation,
-} from "../signed-records.ts";
-import type { JsonBody } from "../signed-records.ts";
+} from "../records/signed-records.ts";
+import type { JsonBody } from "../records/signed-records.ts";
 import type { AnchoredKind, AnchoredRecord } from "./recorder.ts";
 
 /** One thing to record. */

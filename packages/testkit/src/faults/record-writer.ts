@@ -1,6 +1,6 @@
-import type { LoadAnswer } from "../load-client.ts";
-import { RetryingRequests } from "../retrying-requests.ts";
-import type { Outcome } from "../retrying-requests.ts";
+import type { LoadAnswer } from "../clients/load-client.ts";
+import { RetryingRequests } from "../clients/retrying-requests.ts";
+import type { Outcome } from "../clients/retrying-requests.ts";
 import { RecordMaker } from "./record-maker.ts";
 import type { Anchored, WantedRequest } from "./record-maker.ts";
 import type { AnchoredRecord, Recorder } from "./recorder.ts";

@@ -1,6 +1,6 @@
 import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { LoadAnswer } from "../load-client.ts";
+import type { LoadAnswer } from "../clients/load-client.ts";
 
 export type AnchoredKind = "event" | "signed_event" | "claim" | "grant" | "revocation";
 

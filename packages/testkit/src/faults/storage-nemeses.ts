@@ -1,5 +1,5 @@
-import { nodeFiles } from "../node-files.ts";
-import { SqlSession } from "../sql-session.ts";
+import { nodeFiles } from "../cluster/node-files.ts";
+import { SqlSession } from "../postgres/sql-session.ts";
 import { until } from "../until.ts";
 import type { FaultyCluster } from "./faulty-cluster.ts";
 import { never } from "./nemesis.ts";
@@ -15,7 +15,7 @@ function postgresEnds(name: string, who: (roles: Roles) => string, signal: NodeJ
   return {
     name,
     missing: never,
-    strike: async (cluster, roles) => {
+    inject: async (cluster, roles) => {
       const nodeId = who(roles);
       const { postgres } = cluster.entry(nodeId).pids;
       if (postgres === null) throw new Error(`Postgres of ${nodeId} does not run`);
@@ -30,7 +30,7 @@ function postgresDown(name: string, who: (roles: Roles) => string): Nemesis {
   return {
     name,
     missing: never,
-    strike: async ({ cluster }, roles) => {
+    inject: async ({ cluster }, roles) => {
       const node = cluster.node(who(roles));
       await node.stopPostgres();
       return () => node.startPostgres();
@@ -70,7 +70,7 @@ function commitsBroken(name: string, who: (roles: Roles) => string): Nemesis {
   return {
     name,
     missing: never,
-    strike: async (cluster, roles) => {
+    inject: async (cluster, roles) => {
       await meetCommits(cluster, who(roles), (pids) => `SELECT pg_terminate_backend(pid) FROM (${pids}) AS met`);
       return async () => undefined;
     },
@@ -82,7 +82,7 @@ function backendKilled(name: string, who: (roles: Roles) => string): Nemesis {
   return {
     name,
     missing: never,
-    strike: async (cluster, roles) => {
+    inject: async (cluster, roles) => {
       const session = await SqlSession.open(nodeFiles(cluster.cluster, who(roles)).databaseUrl);
       try {
         const rows = await session.rows(
@@ -105,7 +105,7 @@ function syncFails(name: string, who: (roles: Roles) => string, process: "postgr
   return {
     name,
     missing: ({ switchesMissing }) => switchesMissing,
-    strike: async ({ switches }, roles) => {
+    inject: async ({ switches }, roles) => {
       const target = `${who(roles)} ${process}`;
       switches?.setSyncFails(target, true);
       return async () => switches?.setSyncFails(target, false);

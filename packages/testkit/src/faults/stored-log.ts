@@ -9,7 +9,7 @@ import {
   frontierRoot,
 } from "@event-anchoring/protocol";
 import type { Frontier, Leaf } from "@event-anchoring/protocol";
-import { SqlSession } from "../sql-session.ts";
+import { SqlSession } from "../postgres/sql-session.ts";
 
 /** One leaf as a node holds it. */
 export interface StoredLeaf {

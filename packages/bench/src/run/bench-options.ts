@@ -1,0 +1,75 @@
+import { parseArgs } from "node:util";
+import type { Scenario } from "../scenarios/scenario.ts";
+
+export const BENCH_HELP = `Usage: npm run bench -- [options]
+
+Measures certified writes: every request counted was answered with a receipt that a quorum of nodes has cosigned.
+Starts a cluster of its own in a temporary folder, and deletes it afterwards. With etcd on the PATH, three members of it
+are measured in the same way afterwards, and the ratios are printed.
+
+Options:
+  --cluster <folder>   measure the running cluster of this folder instead (it gets new anchors)
+  --seconds <n>        length of each measurement (default: 8)
+  --lead-in <n>        at most so many seconds of load before each, until the rate is steady (default: 10; 0: none)
+  --only <text>        only what has this in its name; several times: any of them. Finds opt-in scenarios too
+  --list               name the scenarios and measure nothing
+  --json               print one JSON object; progress goes to stderr
+  --help               print this
+`;
+
+export interface BenchOptions {
+  readonly cluster: string | null;
+  readonly measureMs: number;
+  readonly leadInMs: number;
+  /** Empty: everything but what is opt-in. */
+  readonly only: readonly string[];
+  readonly isList: boolean;
+  readonly isJson: boolean;
+}
+
+const SECONDS_MAX = 3600;
+
+/** @throws for an option that is unknown or makes no sense */
+export function parseBenchOptions(args: readonly string[]): BenchOptions | "help" {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      cluster: { type: "string" },
+      seconds: { type: "string", default: "8" },
+      "lead-in": { type: "string", default: "10" },
+      only: { type: "string", multiple: true, default: [] },
+      list: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return "help";
+  return {
+    cluster: values.cluster ?? null,
+    measureMs: secondsOf("--seconds", values.seconds, 0.1) * 1000,
+    leadInMs: secondsOf("--lead-in", values["lead-in"], 0) * 1000,
+    only: values.only.filter((text) => text !== ""),
+    isList: values.list,
+    isJson: values.json,
+  };
+}
+
+/** @throws with the option's name */
+export function secondsOf(name: string, text: string, min: number): number {
+  const seconds = text.trim() === "" ? Number.NaN : Number(text);
+  if (seconds >= min && seconds <= SECONDS_MAX) return seconds;
+  throw new Error(`${name} must be a number of seconds from ${min} to ${SECONDS_MAX}, not "${text}"`);
+}
+
+/** What is to be run, in order. @throws when nothing has such a name */
+export function chosen(scenarios: readonly Scenario[], only: readonly string[]): readonly Scenario[] {
+  const found = scenarios.filter((scenario) =>
+    only.length === 0 ? !isOptIn(scenario) : only.some((text) => scenario.name.includes(text)),
+  );
+  if (found.length === 0) throw new Error(`no scenario has ${only.join(" or ")} in its name; --list names them`);
+  return found;
+}
+
+export function isOptIn(scenario: Scenario): boolean {
+  return scenario.kind === "cluster" && scenario.isOptIn;
+}

@@ -1,0 +1,102 @@
+import type { Terminal } from "@event-anchoring/dev-cluster";
+import { ALL_SCENARIOS } from "../scenarios/all-scenarios.ts";
+import { BENCH_HELP, chosen, isOptIn, parseBenchOptions } from "./bench-options.ts";
+import type { BenchOptions } from "./bench-options.ts";
+import { etcdVersion } from "../etcd/etcd-cluster.ts";
+import { commitHere, loadPerCore, thisMachine } from "../figures/machine.ts";
+import type { MeasuredCluster } from "../load/measured-cluster.ts";
+import { progressOn } from "../report/progress.ts";
+import type { Progress } from "../report/progress.ts";
+import { tablesOf, warningsOf } from "../report/report-tables.ts";
+import { hasFailed, ratiosOf } from "../figures/rows.ts";
+import type { Report } from "../figures/rows.ts";
+import { Runner, withCluster } from "./runner.ts";
+import type { Scenario } from "../scenarios/scenario.ts";
+import { textTable } from "../figures/table.ts";
+import { trustRootsOf } from "@event-anchoring/testkit";
+import { verifySamples } from "../load/verify-samples.ts";
+
+const BUSY_ALREADY = 0.25;
+
+/**
+ * The command behind `npm run bench`.
+ * @param signal ends the run after the measurement under way; what there is by then is reported
+ * @returns the exit code: 1 if a request or a scenario failed, 2 for a call that makes no sense
+ * @throws when a sampled receipt does not verify
+ */
+export async function benchCommand(
+  args: readonly string[],
+  stdout: Terminal,
+  stderr: Terminal,
+  signal?: AbortSignal,
+): Promise<number> {
+  let options: BenchOptions | "help";
+  let scenarios: readonly Scenario[];
+  try {
+    options = parseBenchOptions(args);
+    scenarios = options === "help" ? [] : chosen(ALL_SCENARIOS, options.only);
+  } catch (error) {
+    stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 2;
+  }
+  if (options === "help") {
+    stdout.write(BENCH_HELP);
+    return 0;
+  }
+  if (options.isList) {
+    const listed = options.only.length === 0 ? ALL_SCENARIOS : scenarios;
+    for (const each of listed) stdout.write(`${each.name}${isOptIn(each) ? "  (only when asked for)" : ""}\n`);
+    return 0;
+  }
+  const progress = progressOn(options.isJson ? stderr : stdout);
+  const report = await measure(options, scenarios, progress, signal);
+  show(report, progress);
+  if (options.isJson) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  return report.failed.length > 0 || report.rows.some(hasFailed) ? 1 : 0;
+}
+
+async function measure(
+  options: BenchOptions,
+  scenarios: readonly Scenario[],
+  progress: Progress,
+  signal: AbortSignal | undefined,
+): Promise<Report> {
+  const { cluster: folder, measureMs, leadInMs } = options;
+  if (loadPerCore() > BUSY_ALREADY) {
+    progress.reporter.notice("this machine is busy already; figures will be low, and each says how busy it was");
+  }
+  const isInterrupted = (): boolean => signal?.aborted === true;
+  const measuredAt = new Date().toISOString();
+  const etcd = etcdVersion();
+  const runner = new Runner({ progress, measureMs, leadInMs }, isInterrupted);
+  const here = scenarios.flatMap((each) => (each.kind === "etcd" ? [] : [each]));
+  const there = scenarios.flatMap((each) => (each.kind === "etcd" ? [each] : []));
+  let receiptsVerified = 0;
+  if (here.length > 0) {
+    const use = async (cluster: MeasuredCluster): Promise<void> => {
+      await runner.onCluster(cluster, here);
+      receiptsVerified = verifySamples(runner.samples, trustRootsOf(cluster.file.trust_root));
+    };
+    await withCluster({ folder, progress, use, ...(signal === undefined ? {} : { signal }) });
+  }
+  if (there.length > 0 && etcd === null) progress.reporter.notice("no etcd on the PATH: nothing to compare with");
+  else if (there.length > 0 && !isInterrupted()) await runner.onEtcd(there);
+  const { rows } = runner;
+  return {
+    format: 1,
+    measuredAt,
+    commit: commitHere(),
+    machine: thisMachine(etcd),
+    secondsEach: measureMs / 1000,
+    rows,
+    failed: runner.failed,
+    ratios: ratiosOf(rows),
+    receiptsVerified,
+  };
+}
+
+function show(report: Report, progress: Progress): void {
+  for (const table of tablesOf(report)) progress.line(`\n${textTable(table)}`);
+  progress.line(`\n${report.receiptsVerified} receipts of sampled answers verified offline`);
+  for (const warning of warningsOf(report)) progress.reporter.notice(warning);
+}

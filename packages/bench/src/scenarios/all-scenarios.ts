@@ -1,0 +1,24 @@
+import { ETCD_SCENARIOS } from "./etcd-puts.ts";
+import type { Scenario } from "./scenario.ts";
+import { CATCH_UP, SNAPSHOT_CATCH_UP } from "./catch-up.ts";
+import { CLAIMS } from "./claims.ts";
+import { EVENT_SCENARIOS } from "./events.ts";
+import { GRANTS } from "./grants.ts";
+import { HOSTILE_BODIES } from "./hostile-bodies.ts";
+import { LEADER_KILL } from "./leader-kill.ts";
+import { READ_SCENARIOS } from "./reads.ts";
+import { RECEIPT_VERIFICATION } from "./receipt-verification.ts";
+
+/** In the order they are run: what stops nodes comes after what does not, and etcd when the cluster is gone. */
+export const ALL_SCENARIOS: readonly Scenario[] = [
+  ...EVENT_SCENARIOS,
+  ...READ_SCENARIOS,
+  CLAIMS,
+  GRANTS,
+  RECEIPT_VERIFICATION,
+  HOSTILE_BODIES,
+  LEADER_KILL,
+  CATCH_UP,
+  SNAPSHOT_CATCH_UP,
+  ...ETCD_SCENARIOS,
+];

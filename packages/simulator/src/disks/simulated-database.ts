@@ -1,0 +1,500 @@
+import {
+  type IdentityStorage,
+  type LedgerStorage,
+  type OpenStorage,
+  type RaftLogStorage,
+} from "@event-anchoring/control-plane";
+import {
+  type AppendRequest,
+  type Identity,
+  type IdentityState,
+  type LoadedRaftLog,
+  StoreError,
+} from "@event-anchoring/store";
+import type { Entry, EntryId, HardState, RaftIndex } from "raft-ts";
+import {
+  type AppliedRow,
+  type DatabaseImage,
+  type LogRow,
+  type SimulatedDatabaseOptions,
+  type Waiter,
+  type WriteFault,
+  type WriteUnderWay,
+  answerOf,
+  assertTermsAscend,
+  faultError,
+} from "./database-image.ts";
+import type { SimulatedProcess } from "../world/simulated-process.ts";
+import { latency } from "../world/simulated-process.ts";
+import { SimulatedTables } from "./simulated-tables.ts";
+import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
+
+/**
+ * One Postgres: the log is durable when an append resolves; applies are visible at once and durable with the next
+ * append, or a while later. A session is bound to the process that opened it and to the server's life.
+ */
+export class SimulatedDatabase {
+  readonly #options: SimulatedDatabaseOptions;
+  #rows: LogRow[] = [];
+  #compacted: EntryId = { index: 0, term: 0 };
+  #hardState: Pick<HardState, "term" | "vote"> | null = null;
+  #identity: Identity | null = null;
+  #applied: AppliedRow[] = [];
+  #durableApplied = 0;
+  #wal = 1n;
+  #tables: SimulatedTables;
+  #writes: WriteUnderWay[] = [];
+  #serverLife = 0;
+  #sessions: { readonly process: SimulatedProcess; readonly onLost: (cause: Error) => void }[] = [];
+  #isUp = true;
+  /** The rows that an apply in two steps has written, and its index has not. */
+  #torn: AppliedRow | null = null;
+  nextFault: WriteFault | null = null;
+  isFull = false;
+  /** Multiplies latencies. */
+  slowness = 1;
+  repairs = 0;
+  /** Called once, when the next append has been sent and not been committed. */
+  onNextAppend: (() => void) | null = null;
+  /** Called once, when an append has replaced a suffix. */
+  onNextReplaced: (() => void) | null = null;
+
+  constructor(options: SimulatedDatabaseOptions) {
+    this.#options = options;
+    this.#tables = this.#newTables();
+  }
+
+  get appliedIndex(): RaftIndex {
+    return this.#applied.at(-1)?.decision.index ?? 0;
+  }
+
+  /** Every entry that the tables hold, the oldest first. */
+  get applied(): readonly AppliedRow[] {
+    return this.#applied;
+  }
+
+  get rows(): readonly LogRow[] {
+    return this.#rows;
+  }
+
+  get compacted(): EntryId {
+    return this.#compacted;
+  }
+
+  get hardState(): Pick<HardState, "term" | "vote"> | null {
+    return this.#hardState;
+  }
+
+  /** Whether the durable log, or what was compacted of it, holds this entry. */
+  holds({ index, term }: EntryId): boolean {
+    if (index <= this.#compacted.index) return true;
+    return this.#rows[index - this.#compacted.index - 1]?.entry.term === term;
+  }
+
+  image(): DatabaseImage {
+    return {
+      rows: this.#rows.map((row) => ({ ...row })),
+      compacted: this.#compacted,
+      hardState: this.#hardState,
+      identity: this.#identity,
+      applied: [...this.#applied],
+      wal: this.#wal,
+    };
+  }
+
+  /** Another image in this one's place. No process may have it open. */
+  restore(image: DatabaseImage): void {
+    this.#endWrites(() => false);
+    this.#rows = image.rows.map((row) => ({ ...row }));
+    this.#compacted = image.compacted;
+    this.#hardState = image.hardState;
+    this.#identity = image.identity;
+    this.#setApplied([...image.applied]);
+    this.#wal = image.wal;
+  }
+
+  /** The highest commit index that any row speaks of; 0: none does. */
+  get rowsCommitHint(): RaftIndex {
+    return this.#rows.reduce((hint, row) => Math.max(hint, row.commitHint), 0);
+  }
+
+  /** A planted bug: the durable log is shortened behind the back of whoever wrote it. */
+  dropRowsAfter(index: RaftIndex): void {
+    this.#rows = this.#rows.slice(0, Math.max(0, index - this.#compacted.index));
+  }
+
+  /** Turns a bit in the row of one entry. */
+  corrupt(index: RaftIndex): boolean {
+    const row = this.#rows[index - this.#compacted.index - 1];
+    if (row === undefined) return false;
+    row.isCorrupt = true;
+    return true;
+  }
+
+  /** What a check of the pages, or another copy of them, brings back. */
+  repair(): void {
+    this.repairs += 1;
+    for (const row of this.#rows) row.isCorrupt = false;
+  }
+
+  /** Power is lost: what is not flushed is gone. */
+  losePower(): void {
+    this.#endWrites(() => false);
+    this.#sessions = [];
+    this.#serverLife += 1;
+    this.#torn = null;
+    if (this.#options.bugs.has("applied_index_apart")) this.#torn = this.#applied[this.#durableApplied] ?? null;
+    this.#setApplied(this.#applied.slice(0, this.#durableApplied));
+  }
+
+  /** The server restarts at once: sessions end, asynchronous applies are lost. */
+  restartServer(): void {
+    const sessions = this.#sessions;
+    this.#endWrites(() => this.#options.random.chance(0.5));
+    this.losePower();
+    for (const { process, onLost } of sessions) {
+      process.later(0.2, () => onLost(new StoreError("unavailable", "the server closed the connection")));
+    }
+  }
+
+  /** Unreachable until it is started again. */
+  stopServer(): void {
+    this.restartServer();
+    this.#isUp = false;
+  }
+
+  startServer(): void {
+    this.#isUp = true;
+  }
+
+  /** The process is gone; what it had sent may still be done. */
+  forgetProcess(process: SimulatedProcess): void {
+    this.#sessions = this.#sessions.filter((session) => session.process !== process);
+  }
+
+  async open(process: SimulatedProcess, onLost: (cause: Error) => void): Promise<OpenStorage> {
+    await this.#wait(process, 1, 4);
+    if (!this.#isUp) throw new StoreError("unavailable", "the server does not answer");
+    // A new session gets the lock when the old one has ended, and with it whatever that one had sent.
+    this.#endWrites(() => this.#options.random.chance(0.5));
+    const session = { process, onLost };
+    this.#sessions.push(session);
+    const life = this.#serverLife;
+    const assertUp = (): void => {
+      if (!this.#isUp || life !== this.#serverLife) throw new StoreError("unavailable", "the connection is lost");
+    };
+    const loadedLog = this.#loadLog();
+    const loadedLedger = this.#loadLedger();
+    return {
+      log: this.#openLog(process, assertUp),
+      ledger: this.#openLedger(process, assertUp),
+      identityStore: this.#openIdentity(process, assertUp),
+      loadedLog,
+      loadedLedger,
+      recorded: recordedIn(this.#applied.map(({ decision }) => decision)),
+      close: async () => {
+        this.#sessions = this.#sessions.filter((each) => each !== session);
+      },
+    };
+  }
+
+  /**
+   * The log begins after `point`, and these entries are what is applied.
+   * @param losesLookUps a planted bug
+   */
+  install(applied: readonly AppliedRow[], point: EntryId, losesLookUps: boolean): void {
+    this.#setApplied([...applied]);
+    if (losesLookUps) this.#tables = this.#newTables();
+    this.#rows = [];
+    this.#compacted = point;
+    if (this.#hardState === null || this.#hardState.term < point.term) {
+      this.#hardState = { term: point.term, vote: 0n };
+    }
+    this.#wal += 1n;
+  }
+
+  #newTables(): SimulatedTables {
+    return new SimulatedTables(this.#options.bugs);
+  }
+
+  #setApplied(applied: AppliedRow[]): void {
+    this.#applied = applied;
+    this.#durableApplied = applied.length;
+    this.#tables = this.#newTables();
+    for (const { decision } of applied) this.#tables.apply(decision);
+  }
+
+  #endWrites(isDone: () => boolean): void {
+    const writes = this.#writes;
+    this.#writes = [];
+    for (const write of writes) {
+      if (write.isOver) continue;
+      write.isOver = true;
+      if (isDone()) write.commit();
+    }
+  }
+
+  #loadLog(): LoadedRaftLog {
+    const { bugs, systemIdentifier } = this.#options;
+    const corruptAt = this.#rows.findIndex(({ isCorrupt }) => isCorrupt);
+    if (corruptAt >= 0) {
+      const index = this.#compacted.index + corruptAt + 1;
+      if (!bugs.has("corrupt_row_as_absent")) {
+        throw new StoreError("corrupt", `log row ${index} does not match its checksum`);
+      }
+      this.#rows = this.#rows.slice(0, corruptAt);
+    }
+    const lastIndex = this.#compacted.index + this.#rows.length;
+    const commitHint = Math.min(Math.max(this.rowsCommitHint, this.#compacted.index), lastIndex);
+    if (bugs.has("log_tail_dropped_at_start")) {
+      const kept = Math.max(commitHint, this.appliedIndex);
+      this.#rows = this.#rows.slice(0, kept - this.#compacted.index);
+    }
+    assertTermsAscend(this.#compacted, this.#rows);
+    const entries = this.#rows.map(({ entry: { index, term, type, payload } }) => ({
+      index,
+      term,
+      type,
+      payloadBytes: payload.length,
+      ...(type === "conf_change" ? { payload } : {}),
+    }));
+    return {
+      hardState: this.#hardState === null ? null : { ...this.#hardState, commit: commitHint },
+      compacted: this.#compacted,
+      entries,
+      commitHint,
+      systemIdentifier,
+      timeline: 1,
+      walFlushed: this.#wal,
+    };
+  }
+
+  #loadLedger(): OpenStorage["loadedLedger"] {
+    const torn = this.#torn;
+    this.#torn = null;
+    const rows = torn === null ? this.#applied : [...this.#applied, torn];
+    const ledger = storedLedgerOf(rows.map(({ decision }) => decision));
+    const confState = this.#applied.findLast((row) => row.confState !== null)?.confState ?? null;
+    const last = this.#applied.at(-1)?.decision;
+    const appliedIndex = last?.index ?? 0;
+    const appliedTerm = last?.term ?? 0;
+    const { stateRoot } = this.#tables;
+    return { ledger: { ...ledger, appliedIndex, appliedTerm }, confState, appliedIndex, appliedTerm, stateRoot };
+  }
+
+  #openLog(process: SimulatedProcess, assertUp: () => void): RaftLogStorage {
+    let isUnknown = false;
+    const assertUsable = (): void => {
+      assertUp();
+      if (isUnknown) throw new StoreError("unavailable", "an earlier write has an unknown outcome: open the log anew");
+    };
+    return {
+      append: async (request) => {
+        assertUsable();
+        this.#assertFollows(request);
+        try {
+          return await this.#append(process, request);
+        } catch (error) {
+          if (error instanceof StoreError && error.code === "unknown_outcome") isUnknown = true;
+          throw error;
+        }
+      },
+      read: async (from, to, maxBytes) => {
+        assertUsable();
+        await this.#wait(process, 0.1, 1);
+        assertUsable();
+        return this.#read(from, to, maxBytes);
+      },
+      compact: async (upTo) => {
+        assertUsable();
+        await this.#wait(process, 0.2, 2);
+        assertUsable();
+        return this.#compact(upTo);
+      },
+    };
+  }
+
+  #append(process: SimulatedProcess, request: AppendRequest): Promise<{ walPosition: bigint }> {
+    const { bugs } = this.#options;
+    const fault = this.isFull ? "refused" : this.nextFault;
+    this.nextFault = null;
+    if (fault !== null && bugs.has("failed_append_taken_for_done")) return Promise.resolve({ walPosition: this.#wal });
+    const { onNextAppend } = this;
+    this.onNextAppend = null;
+    if (onNextAppend !== null) this.#options.world.after(0, onNextAppend);
+    const write = (): { walPosition: bigint } => {
+      this.#write(request);
+      return { walPosition: this.#wal };
+    };
+    if (bugs.has("ack_before_persist") && fault === null) {
+      const walPosition = this.#wal + 1n;
+      void this.#statement(process, write, { lowMs: 30, highMs: 60, fault: null });
+      return Promise.resolve({ walPosition });
+    }
+    return this.#statement(process, write, { lowMs: 0.3, highMs: 1.5, fault });
+  }
+
+  #write({ entries, hardState, commit }: AppendRequest): void {
+    const { bugs, watcher } = this.#options;
+    const first = entries[0];
+    if (first !== undefined) {
+      const kept = this.#rows.slice(0, first.index - this.#compacted.index - 1);
+      const commitHint = Math.min(commit, entries.at(-1)?.index ?? 0);
+      const written = entries.map((entry) => ({ entry, commitHint, isCorrupt: false }));
+      const tail = bugs.has("old_tail_left") ? this.#rows.slice(kept.length + written.length) : [];
+      if (kept.length < this.#rows.length) this.#onReplaced();
+      this.#rows = [...kept, ...written, ...tail];
+    }
+    if (hardState !== null && !bugs.has("hard_state_not_saved")) {
+      this.#hardState = { term: hardState.term, vote: bugs.has("vote_not_saved") ? 0n : hardState.vote };
+    }
+    this.#wal += 1n;
+    this.#durableApplied = this.#applied.length;
+    watcher.onDurable(entries, hardState);
+  }
+
+  #onReplaced(): void {
+    const { onNextReplaced } = this;
+    this.onNextReplaced = null;
+    if (onNextReplaced !== null) this.#options.world.after(0, onNextReplaced);
+  }
+
+  #assertFollows({ entries, hardState }: AppendRequest): void {
+    if (hardState !== null && hardState.term < (this.#hardState?.term ?? 0)) {
+      throw new StoreError("out_of_order", `term ${hardState.term} after term ${this.#hardState?.term}`);
+    }
+    const first = entries[0]?.index;
+    if (first === undefined || this.#options.bugs.has("ack_before_persist")) return;
+    const lastIndex = this.#compacted.index + this.#rows.length;
+    const hint = Math.max(this.rowsCommitHint, this.#compacted.index);
+    if (first > lastIndex + 1) throw new StoreError("out_of_order", `entry ${first} does not follow ${lastIndex}`);
+    if (first <= hint) throw new StoreError("out_of_order", `entry ${first} would replace what is committed`);
+  }
+
+  #read(from: RaftIndex, to: RaftIndex, maxBytes: number): Entry[] {
+    const { index: compacted } = this.#compacted;
+    if (from <= compacted || from >= to || to > compacted + this.#rows.length + 1) {
+      throw new StoreError("out_of_order", `entries ${from} to ${to} are not in the log`);
+    }
+    const found: Entry[] = [];
+    let bytes = 0;
+    for (const row of this.#rows.slice(from - compacted - 1, to - compacted - 1)) {
+      bytes += row.entry.payload.length;
+      if (found.length > 0 && bytes > maxBytes) break;
+      if (row.isCorrupt) throw new StoreError("corrupt", `log row ${row.entry.index} does not match its checksum`);
+      found.push(row.entry);
+    }
+    return found;
+  }
+
+  #compact(upTo: RaftIndex): EntryId {
+    if (upTo > this.appliedIndex) throw new StoreError("out_of_order", `cannot compact to ${upTo}`);
+    if (upTo <= this.#compacted.index) return this.#compacted;
+    const row = this.#rows[upTo - this.#compacted.index - 1];
+    if (row === undefined || row.isCorrupt) throw new StoreError("corrupt", `log row ${upTo} is missing`);
+    this.#rows = this.#rows.slice(upTo - this.#compacted.index);
+    this.#compacted = { index: upTo, term: row.entry.term };
+    this.#durableApplied = this.#applied.length;
+    return this.#compacted;
+  }
+
+  #openLedger(process: SimulatedProcess, assertUp: () => void): LedgerStorage {
+    const { bugs, isFirst } = this.#options;
+    const isBlind = bugs.has("client_event_id_not_looked_up") || (isFirst && bugs.has("facts_differ_on_one_node"));
+    return {
+      loadFacts: async (query) => {
+        assertUp();
+        return this.#tables.facts(isBlind ? { ...query, clientEvents: [] } : query);
+      },
+      apply: async ({ decision, confState }) => {
+        assertUp();
+        this.#options.watcher.onDecided(decision, confState);
+        return this.#statement(
+          process,
+          () => {
+            if (decision.index !== this.appliedIndex + 1) {
+              throw new StoreError("out_of_order", `entry ${decision.index} after applied ${this.appliedIndex}`);
+            }
+            this.#applied.push({ decision, confState });
+            this.#tables.apply(decision);
+            this.#wal += 1n;
+            return { stateRoot: this.#tables.stateRoot };
+          },
+          { lowMs: 0.1, highMs: 0.5, fault: null },
+        );
+      },
+      rootAt: async (origin, treeSize) => {
+        assertUp();
+        const root = rootIn(
+          this.#applied.map(({ decision }) => decision),
+          origin,
+          treeSize,
+        );
+        if (root === null) throw new StoreError("out_of_order", `the origin has no ${treeSize} leaves`);
+        return root;
+      },
+      thinCertificates: async ({ after }) => ({ after, deleted: 0 }),
+    };
+  }
+
+  #openIdentity(process: SimulatedProcess, assertUp: () => void): IdentityStorage {
+    const set = (identity: Identity): Promise<void> => {
+      assertUp();
+      const write = (): void => {
+        this.#identity = identity;
+      };
+      return this.#statement(process, write, { lowMs: 0.3, highMs: 1.5, fault: null });
+    };
+    return {
+      load: async () => {
+        assertUp();
+        return this.#identity;
+      },
+      insert: (identity) => set({ ...identity, state: "new" }),
+      advance: (from) => {
+        const to: IdentityState = from === "new" ? "paired" : "running";
+        if (this.#identity?.state !== from) throw new StoreError("out_of_order", `the identity is not ${from}`);
+        return set({ ...this.#identity, state: to });
+      },
+    };
+  }
+
+  /** A statement that commits by itself: it takes effect some time before its answer arrives, if one does. */
+  #statement<T>(
+    process: SimulatedProcess,
+    commit: () => T,
+    { lowMs, highMs, fault }: { readonly lowMs: number; readonly highMs: number; readonly fault: WriteFault | null },
+  ): Promise<T> {
+    const { world, random } = this.#options;
+    const life = this.#serverLife;
+    const totalMs = latency(random, lowMs, highMs, this.slowness);
+    return new Promise<T>((resolve, reject) => {
+      const waiter: Waiter<T> = { resolve, reject };
+      let answer = (): void => {};
+      const write: WriteUnderWay = {
+        isOver: false,
+        commit: () => {
+          answer = answerOf(commit, waiter);
+        },
+      };
+      this.#writes.push(write);
+      world.after(totalMs * 0.7, () => {
+        this.#writes = this.#writes.filter((each) => each !== write);
+        if (write.isOver) return;
+        write.isOver = true;
+        if (fault === null || fault === "done_unknown") write.commit();
+      });
+      process.later(totalMs, () => {
+        if (fault !== null) reject(faultError(fault));
+        else if (life === this.#serverLife) answer();
+        else reject(new StoreError("unknown_outcome", "the connection was lost while a write was under way"));
+      });
+    });
+  }
+
+  #wait(process: SimulatedProcess, lowMs: number, highMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      process.later(latency(this.#options.random, lowMs, highMs, this.slowness), resolve);
+    });
+  }
+}

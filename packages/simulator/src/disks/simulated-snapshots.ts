@@ -1,0 +1,174 @@
+import type { OpenExport, OpenStateHold } from "@event-anchoring/control-plane";
+import { type LedgerState, type RuleTable, restoreLedgerState, stateHeadOf } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { bytesToHex, formatStateHead, hexToBytes, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
+import {
+  type InstallSnapshotOptions,
+  type InstalledSnapshot,
+  type SignedStatePoint,
+  StoreError,
+} from "@event-anchoring/store";
+import type { ConfState } from "raft-ts";
+import { NEXT_RULES } from "@event-anchoring/testkit";
+import type { Bugs } from "../planted/planted-bugs.ts";
+import { simulatedCrypto } from "../trust/simulated-crypto.ts";
+import type { AppliedRow } from "./database-image.ts";
+import type { SimulatedDatabase } from "./simulated-database.ts";
+import type { Seeded } from "../world/seeded.ts";
+import { SimulatedTables } from "./simulated-tables.ts";
+import { originRowsOf, rootIn, storedLedgerOf } from "./stored-ledger.ts";
+
+/** A state as it is sent: what was applied, and the signed state head. */
+export interface OfferedState {
+  readonly applied: readonly AppliedRow[];
+  readonly stateHead: string;
+}
+
+/** What follows from all that was applied. */
+export function stateOf(
+  applied: readonly AppliedRow[],
+  ruleTable: RuleTable = NEXT_RULES,
+): { readonly ledger: LedgerState; readonly stateRoot: Uint8Array } {
+  const tables = new SimulatedTables();
+  for (const { decision } of applied) tables.apply(decision);
+  const decisions = applied.map(({ decision }) => decision);
+  const ledger = restoreLedgerState(storedLedgerOf(decisions), simulatedCrypto, ruleTable);
+  return { ledger, stateRoot: tables.stateRoot };
+}
+
+/** Null: nobody has joined or left. */
+export function membersOf(applied: readonly AppliedRow[]): ConfState | null {
+  return applied.findLast(({ confState }) => confState !== null)?.confState ?? null;
+}
+
+/** States on their way from one machine to another. */
+export class SimulatedSnapshots {
+  readonly #random: Seeded;
+  readonly #bugs: Bugs;
+  readonly #held = new Map<string, readonly AppliedRow[]>();
+  readonly #states = new Map<string, OfferedState>();
+
+  constructor(random: Seeded, bugs: Bugs) {
+    this.#random = random;
+    this.#bugs = bugs;
+  }
+
+  /** Pins what a database has applied, as of the moment it is asked to. */
+  hold(database: SimulatedDatabase): OpenStateHold {
+    const databaseSnapshot = this.#name();
+    return {
+      hold: async () => {
+        const applied = this.#bugs.has("snapshot_below_promise") ? shortened(database.applied) : [...database.applied];
+        this.#held.set(databaseSnapshot, applied);
+        return { databaseSnapshot, raftIndex: applied.at(-1)?.decision.index ?? 0 };
+      },
+      release: async () => {
+        this.#held.delete(databaseSnapshot);
+      },
+    };
+  }
+
+  /** @param offered what the machine makes of the state before it leaves */
+  async export(
+    { databaseSnapshot, stateHead }: SignedStatePoint,
+    offered: (state: OfferedState) => OfferedState,
+  ): Promise<OpenExport> {
+    const state = offered({ applied: this.#held.get(databaseSnapshot) ?? [], stateHead });
+    const last = state.applied.at(-1)?.decision;
+    if (last === undefined) throw new StoreError("unavailable", "there is no state yet");
+    const key = this.#name();
+    const snapshotId = hexToBytes(key);
+    this.#states.set(key, state);
+    const chunk = snapshotId;
+    const chunkHash = nodeCrypto.sha256(chunk);
+    const { index: raftIndex, term: raftTerm, effect } = last;
+    return {
+      manifest: {
+        snapshotId,
+        raftIndex,
+        raftTerm,
+        effect,
+        chunkBytes: chunk.length,
+        totalBytes: chunk.length,
+        chunkHashes: [chunkHash],
+        wholeHash: chunkHash,
+      },
+      chunk: async () => chunk,
+      close: async () => {
+        this.#states.delete(key);
+      },
+    };
+  }
+
+  #name(): string {
+    const bytes = new Uint8Array(16);
+    this.#random.fill(bytes);
+    return bytesToHex(bytes);
+  }
+
+  async install(
+    database: SimulatedDatabase,
+    { manifest, chunks, checks, ruleTable, signers }: Omit<InstallSnapshotOptions, "url">,
+  ): Promise<InstalledSnapshot> {
+    const received: Uint8Array[] = [];
+    for await (const chunk of chunks) received.push(chunk);
+    const state = this.#states.get(bytesToHex(received[0] ?? new Uint8Array()));
+    if (state === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
+    const { applied, stateHead } = state;
+    const decisions = applied.map(({ decision }) => decision);
+    const { ledger, stateRoot } = stateOf(applied, ruleTable);
+    await checks.trustRoots(ledger.trustRootChain);
+    const isUnchecked = this.#bugs.has("snapshot_below_promise") || this.#bugs.has("state_head_not_checked");
+    if (!isUnchecked) assertSigned({ applied, stateHead }, ledger, stateRoot, signers);
+    for (const { originFingerprint, leaves } of originRowsOf(decisions).values()) {
+      const rootAt = async (treeSize: number): Promise<Uint8Array> => {
+        const root = rootIn(decisions, originFingerprint, treeSize);
+        if (root === null) throw new StoreError("out_of_order", `the origin has no ${treeSize} leaves`);
+        return root;
+      };
+      if (this.#bugs.has("snapshot_below_promise")) continue;
+      await checks.origin({
+        originFingerprint,
+        treeSize: leaves.length,
+        rootHash: await rootAt(leaves.length),
+        rootAt,
+      });
+    }
+    if (database.appliedIndex >= manifest.raftIndex) {
+      throw new StoreError("snapshot_refused", "the state here is newer");
+    }
+    const point = { index: manifest.raftIndex, term: manifest.raftTerm };
+    database.install(applied, point, this.#bugs.has("snapshot_without_lookups"));
+    const confState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+    return { point, confState };
+  }
+}
+
+/** As the real installation holds a snapshot against its state head, with the same verifier. */
+function assertSigned(
+  { applied, stateHead: note }: OfferedState,
+  ledger: LedgerState,
+  stateRoot: Uint8Array,
+  signers: InstallSnapshotOptions["signers"],
+): void {
+  const newest = ledger.trustRootChain?.newest;
+  if (newest === undefined) throw new StoreError("snapshot_refused", "there is no trust root in it");
+  const signersMin = signers === "alone" ? 1 : honestSigners(newest.trustRoot.quorum);
+  const { head } = verifyStateHead(note, newest, simulatedCrypto, signersMin);
+  const own = stateHeadOf(ledger, { members: membersOf(applied) ?? head.members, stateRoot });
+  if (own === null || formatStateHead(own) !== formatStateHead(head)) {
+    throw new StoreError("snapshot_refused", "it differs from the state head that was signed");
+  }
+}
+
+const ENTRIES_LOST = 30;
+
+/** A planted bug: an older state under the newest entry's number. */
+function shortened(applied: readonly AppliedRow[]): AppliedRow[] {
+  const newest = applied.at(-1);
+  const older = applied.slice(0, Math.max(4, applied.length - ENTRIES_LOST));
+  const last = older.pop();
+  if (newest === undefined || last === undefined) return [];
+  const { index, term } = newest.decision;
+  return [...older, { ...last, decision: { ...last.decision, index, term } }];
+}

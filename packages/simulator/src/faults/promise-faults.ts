@@ -1,0 +1,86 @@
+import { allPairs, pairsOf } from "../machine/machine-pairs.ts";
+import type { Stage } from "./scripted-faults.ts";
+import type { SimulatedMachine } from "../machine/simulated-machine.ts";
+
+const ROTS_AFTER_MS = 600;
+const ALONE_MS = 2000;
+const LOOK_MS = 50;
+/** Whose disk has suffered once: a second loss may be of what was saved after the first. */
+const STRUCK = new WeakSet<SimulatedMachine>();
+
+/**
+ * A node whose newest promises cannot be read starts where nobody hears it, over leaves that nobody has certified: it
+ * may have signed them with another root.
+ */
+export function rotSlot(stage: Stage, machine: SimulatedMachine): void {
+  const { machines, network, invariants, world } = stage;
+  const links = allPairs(machines).map(([from, to]) => network.link(from.name, to.name));
+  const apart = pairsOf(machine, machines).map(([from, to]) => network.link(from.name, to.name));
+  for (const link of links) link.losesCosignatures = true;
+  for (let burst = 0; burst < 6; burst++) world.after(burst * 80, () => stage.writePlainEvent(machine));
+  const look = (): void => {
+    if (stage.isOver() || !apart.every(({ isCut }) => isCut)) return;
+    const { certifier, membership } = machine.node?.session ?? {};
+    const isOneOfSeveral = (membership?.voters().length ?? 0) > 1;
+    if (isOneOfSeveral && (certifier?.newestOwn().length ?? 0) > 0) {
+      invariants.fail("nobodySignsWhatItMayHaveForgotten", `${machine.name} has asked nobody`);
+    }
+    world.after(LOOK_MS, look);
+  };
+  world.after(ROTS_AFTER_MS, () => {
+    if (stage.isOver() || machine.stopped !== null || STRUCK.has(machine)) return;
+    STRUCK.add(machine);
+    machine.kill();
+    const isRotten = machine.volume.rotNewest();
+    for (const link of apart) link.isCut = true;
+    machine.start();
+    if (isRotten) look();
+  });
+  stage.later(ROTS_AFTER_MS + ALONE_MS, () => {
+    for (const link of apart) link.isCut = false;
+    for (const link of links) link.losesCosignatures = false;
+  });
+}
+
+const MUTE_AFTER_MS = 700;
+const APART_AFTER_MS = 1500;
+const BACK_AFTER_MS = 1700;
+const HEARD_WITHIN_MS = 5000;
+
+/**
+ * Only the promise file is set back, within one life: it forgets heads that peers have heard of, and the database has
+ * grown beyond them. A peer shows such a head, and the node finds out from its database that it has forgotten nothing.
+ */
+export function setHeadsBack(stage: Stage, machine: SimulatedMachine): void {
+  const { machines, network, world, invariants } = stage;
+  if (STRUCK.has(machine)) return;
+  STRUCK.add(machine);
+  const others = machines.filter((each) => each !== machine);
+  const { volume } = machine.images();
+  const process = machine.process;
+  const apart = pairsOf(machine, machines).map(([from, to]) => network.link(from.name, to.name));
+  for (let burst = 0; burst < 5; burst++) {
+    world.after(burst * 80, () => stage.writePlainEvent(machine));
+    world.after(MUTE_AFTER_MS + burst * 80, () => stage.writePlainEvent(stage.random.pick(others)));
+  }
+  world.after(MUTE_AFTER_MS, () => {
+    if (!stage.isOver()) for (const link of apart) link.losesCosignatures = true;
+  });
+  world.after(APART_AFTER_MS, () => {
+    if (!stage.isOver()) for (const link of apart) link.isCut = true;
+  });
+  world.after(BACK_AFTER_MS, () => {
+    if (stage.isOver() || machine.process !== process || machine.stopped !== null) return;
+    machine.kill();
+    machine.volume.restore(volume);
+    machine.start();
+  });
+  stage.later(BACK_AFTER_MS, () => {
+    for (const link of apart) Object.assign(link, { isCut: false, losesCosignatures: false });
+  });
+  world.after(BACK_AFTER_MS + HEARD_WITHIN_MS, () => {
+    const peers = machine.node?.network ?? null;
+    if (stage.isOver() || peers === null || others.some(({ name }) => peers.isConnected(name))) return;
+    invariants.fail("whoHasForgottenNothingIsHeard", `${machine.name} is refused by all`);
+  });
+}

@@ -1,0 +1,272 @@
+import { membershipContext } from "@event-anchoring/control-plane";
+import { type Command, decodeGroup, encodeGroup } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { isBefore } from "@event-anchoring/store";
+import { type EntryId, ConfChangeRefusedError, NotLeaderError, ProposalDroppedError, encodeMessage } from "raft-ts";
+import type { DatabaseImage } from "../disks/database-image.ts";
+import { pairsOf } from "../machine/machine-pairs.ts";
+import { rotSlot, setHeadsBack } from "./promise-faults.ts";
+import type { Seeded } from "../world/seeded.ts";
+import type { SimulatedMachine } from "../machine/simulated-machine.ts";
+import type { SimulatedNetwork } from "../network/simulated-network.ts";
+import type { Invariants } from "../machine/invariants.ts";
+import type { World } from "../world/world.ts";
+
+/** Where faults find what they harm. */
+export interface Scene {
+  readonly world: World;
+  readonly random: Seeded;
+  readonly invariants: Invariants;
+  readonly network: SimulatedNetwork;
+  readonly machines: readonly SimulatedMachine[];
+  /** A client reads there, now. */
+  readonly readThrough: (machine: SimulatedMachine) => void;
+  /** A client writes there, now. */
+  readonly writeThrough: (machine: SimulatedMachine) => void;
+  /** A client writes an event there that is another one each time it is decided. */
+  readonly writePlainEvent: (machine: SimulatedMachine) => void;
+  /** The next trust root goes there. @returns the version that was acknowledged before; null: there is none left */
+  readonly writeTrustRoot: (machine: SimulatedMachine) => number | null;
+}
+
+/** What a script does with the world. */
+export interface Stage extends Scene {
+  readonly leader: () => SimulatedMachine | null;
+  readonly isOver: () => boolean;
+  /** After that time, or when faults end: whichever comes first, once. */
+  readonly later: (delayMs: number, undo: () => void) => void;
+  readonly startLater: (machine: SimulatedMachine) => void;
+  readonly powerCut: (machine: SimulatedMachine) => void;
+}
+
+/** Faults that need several steps to come to a rare moment. */
+export const SCRIPTS = {
+  depose,
+  busy_leader_dies: dieBusy,
+  stale_leader: makeStale,
+  copy_comes_late: copyComesLate,
+  membership_change_comes_late: membershipChangeComesLate,
+  altered_proposals: alterProposals,
+  rotten_slot: rotSlot,
+  heads_set_back: setHeadsBack,
+  false_commit: (stage: Stage) => lie(stage, (term) => ({ term: term + 1000, commit: 9_000_000 })),
+  giant_term: (stage: Stage) => lie(stage, () => ({ term: 2 ** 53 - 2, commit: 0 })),
+} as const;
+
+/** One machine of a life lies, always the same: it leads in a term of its own, for all that the others are told. */
+function lie({ machines }: Stage, said: (term: number) => { readonly term: number; readonly commit: number }): void {
+  const [liar, ...others] = machines;
+  const node = liar?.node ?? null;
+  const network = node?.network ?? null;
+  const session = node?.session ?? null;
+  if (liar === undefined || network === null || session === null) return;
+  for (const { identity } of others) {
+    const message = encodeMessage({
+      ...said(session.raftStatus().term),
+      type: "MsgHeartbeat",
+      from: liar.identity.raftId,
+      to: identity.raftId,
+      logTerm: 0,
+      index: 0,
+      vote: 0n,
+      reject: false,
+      rejectHint: 0,
+      context: new Uint8Array(0),
+      snapshot: null,
+      entries: [],
+    });
+    network.send(identity.nodeId, "control", { type: "raft", message });
+  }
+}
+
+function endOf({ rows, compacted }: Pick<DatabaseImage, "rows" | "compacted">): EntryId {
+  return rows.at(-1)?.entry ?? compacted;
+}
+
+/** How long a machine that is set back may go on while one peer that remembers is there. */
+const KNOWN_TO_ONE_MS = 4000;
+/** What that peer was told is durable after a second. */
+const KEPT_AFTER_MS = 1500;
+
+/**
+ * A follower whom only the leader hears is set back, both disks at once, and the leader restarts: nothing but what its
+ * promise file kept speaks against the follower. It has cosigned nothing that anybody got.
+ * @returns when it is over, in ms; null: this moment does not lend itself
+ */
+export function setBackKnownToOne(stage: Stage, machine: SimulatedMachine): number | null {
+  const { network, machines, world, invariants } = stage;
+  const keeper = stage.leader();
+  if (keeper === null || keeper === machine) return null;
+  const images = machine.images();
+  const others = machines.filter((each) => each !== machine && each !== keeper);
+  const apart = others.flatMap(({ name }) => [network.link(machine.name, name), network.link(name, machine.name)]);
+  for (const link of apart) link.isCut = true;
+  network.link(machine.name, keeper.name).losesCosignatures = true;
+  for (let burst = 0; burst < 8; burst++) world.after(burst * 80, () => stage.writeThrough(keeper));
+  const steps: readonly (readonly [number, () => void])[] = [
+    [1000, () => machine.kill()],
+    [
+      1000 + KEPT_AFTER_MS,
+      () => {
+        const forgets = isBefore(endOf(images.database), endOf(machine.database));
+        machine.database.restore(images.database);
+        machine.volume.restore(images.volume);
+        keeper.kill();
+        keeper.start();
+        machine.start();
+        if (!forgets) return;
+        world.after(KNOWN_TO_ONE_MS, () => {
+          if (stage.isOver() || machine.stopped?.reason === "fenced") return;
+          invariants.fail("aNodeThatForgotIsFenced", `${machine.name} goes on, and ${keeper.name} remembers`);
+        });
+      },
+    ],
+  ];
+  for (const [atMs, step] of steps) {
+    world.after(atMs, () => {
+      if (!stage.isOver()) step();
+    });
+  }
+  const endMs = 1000 + KEPT_AFTER_MS + KNOWN_TO_ONE_MS + 100;
+  stage.later(endMs, () => {
+    for (const link of apart) link.isCut = false;
+  });
+  return endMs;
+}
+
+/** A leader writes what nobody hears of, comes back to another one, and is cut from power as it gives that up. */
+function depose(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, random, world, network } = stage;
+  const aloneMs = random.pick([1500, 2000, 2500, 4500]);
+  const links = pairsOf(leader, machines).map(([from, to]) => network.link(from.name, to.name));
+  for (const link of links) link.isCut = true;
+  for (let burst = 0; burst < 3; burst++) world.after(burst * 40, () => stage.writeThrough(leader));
+  stage.later(aloneMs, () => {
+    for (const link of links) link.isCut = false;
+    if (random.chance(0.6)) leader.database.onNextReplaced = () => stage.powerCut(leader);
+    else if (random.chance(0.3)) world.after(random.between(1, 400), () => stage.powerCut(leader));
+  });
+}
+
+/** What it was asked for may be in the log, and nobody who asked has heard so. */
+function dieBusy(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, random, world } = stage;
+  const others = machines.filter((each) => each !== leader);
+  for (let burst = 0; burst < 8; burst++) {
+    world.after(random.between(0, 8), () => stage.writeThrough(random.pick(others)));
+  }
+  world.after(random.between(3, 10), () => {
+    if (stage.isOver()) return;
+    leader.kill();
+    stage.startLater(leader);
+  });
+}
+
+/** A leader stands still while another is elected, and wakes up before anybody can tell it. */
+function makeStale(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, random, world, network } = stage;
+  const inward = machines.filter((each) => each !== leader).map((each) => network.link(each.name, leader.name));
+  const pausedMs = random.between(1500, 3500);
+  // The questions of this read get through, the answers do not.
+  stage.readThrough(leader);
+  for (const link of inward) link.isClogged = true;
+  world.after(random.between(0, 5), () => {
+    if (!stage.isOver()) leader.process?.pause();
+  });
+  stage.later(pausedMs, () => {
+    leader.process?.resume();
+    for (let probe = 0; probe < 4; probe++) world.after(probe * 15, () => stage.readThrough(leader));
+  });
+  stage.later(pausedMs + random.between(10, 600), () => {
+    for (const link of inward) link.isClogged = false;
+  });
+}
+
+const ENTRIES_BETWEEN = 60;
+const ENTRY_EVERY_MS = 20;
+
+/**
+ * What a follower proposed stays on its way to the leader; another leader decides the copy that it gets, and many
+ * entries later the first one leads again, and gets its own.
+ */
+function copyComesLate(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, random, world, network } = stage;
+  const proposer = random.pick(machines.filter((each) => each !== leader));
+  const link = network.link(proposer.name, leader.name);
+  link.holdsProposals = true;
+  for (let burst = 0; burst < 3; burst++) stage.writePlainEvent(proposer);
+  const handOver = (): void => {
+    const now = stage.leader();
+    now?.process?.turn(() => now.node?.session?.transferLeadership());
+  };
+  world.after(20, () => {
+    if (stage.leader() === leader) handOver();
+  });
+  for (let entry = 0; entry < ENTRIES_BETWEEN; entry++) {
+    world.after(60 + entry * ENTRY_EVERY_MS, () => stage.writePlainEvent(random.pick(machines)));
+  }
+  const handBack = (tries: number): void => {
+    if (stage.isOver()) return;
+    if (stage.leader() === leader || tries === 0) link.holdsProposals = false;
+    else {
+      handOver();
+      world.after(150, () => handBack(tries - 1));
+    }
+  };
+  world.after(100 + ENTRIES_BETWEEN * ENTRY_EVERY_MS, () => handBack(10));
+}
+
+/** A leader proposes who shall follow; meanwhile a newer trust root is on its way into the log. */
+function membershipChangeComesLate(stage: Stage, leader: SimulatedMachine): void {
+  const { random, world } = stage;
+  const version = stage.writeTrustRoot(leader);
+  if (version === null) return;
+  world.after(random.between(0, 6), () => {
+    leader.process?.turn(() => {
+      const node = leader.rawNode;
+      if (node === null || leader.node?.session?.isLeader() !== true) return;
+      const change = { type: "add_learner", id: 0x9n } as const;
+      try {
+        node.proposeConfChange({ transition: "auto", changes: [change], context: membershipContext(version) });
+      } catch (error) {
+        const isNotNow =
+          error instanceof ProposalDroppedError ||
+          error instanceof ConfChangeRefusedError ||
+          error instanceof NotLeaderError;
+        if (!isNotNow) throw error;
+      }
+    });
+  });
+}
+
+const LIES_FOR_MS = 1500;
+/** Queues whose leader lies at the moment. */
+const LYING = new WeakSet<object>();
+
+/** A leader proposes other events than a follower has sent it, under the follower's id. */
+function alterProposals(stage: Stage, leader: SimulatedMachine): void {
+  const { machines, random, world } = stage;
+  const queue = leader.node?.session?.leaderQueue;
+  if (queue === undefined || LYING.has(queue)) return;
+  LYING.add(queue);
+  const offer = queue.offer.bind(queue);
+  queue.offer = (groups) => offer(groups.map((group) => (group.from === null ? group : altered(group))));
+  stage.later(LIES_FOR_MS, () => {
+    queue.offer = offer;
+    LYING.delete(queue);
+  });
+  const followers = machines.filter((each) => each !== leader);
+  for (let burst = 0; burst < 4; burst++) {
+    world.after(burst * 50, () => stage.writePlainEvent(random.pick(followers)));
+  }
+}
+
+function altered<Queued extends { readonly bytes: Uint8Array }>(queued: Queued): Queued {
+  const group = decodeGroup(queued.bytes);
+  const commands = group.commands.map((command): Command => {
+    if (command.kind !== "record_events") return command;
+    const events = command.events.map((event) => ({ ...event, eventHash: nodeCrypto.sha256(event.eventHash) }));
+    return { ...command, events };
+  });
+  return { ...queued, bytes: encodeGroup({ ...group, commands }) };
+}

@@ -1,0 +1,16 @@
+export { SimulatedProcess, WORLD_START_MS } from "./world/simulated-process.ts";
+export { World } from "./world/world.ts";
+export { SimulatedTables } from "./disks/simulated-tables.ts";
+export { rootIn } from "./disks/stored-ledger.ts";
+export { PLANTED_BUGS } from "./planted/planted-bugs.ts";
+export type { PlantedBug } from "./planted/planted-bugs.ts";
+export { liveOneLife } from "./lives/life.ts";
+export type { LifeOptions, LifeResult } from "./lives/life.ts";
+export { simCommand } from "./lives/sim-command.ts";
+export { NoLie } from "./lies/lie.ts";
+export type { Lie } from "./lies/lie.ts";
+export { lyingNetwork } from "./lies/lying-network.ts";
+export { OtherBytes, cosignedBy } from "./lies/other-bytes.ts";
+export { DECEIVES, KEEPS_OFFICE, LIES } from "./lies/all-lies.ts";
+export type { LieName } from "./lies/all-lies.ts";
+export { liveBesideALiar } from "./liar/liar-life.ts";

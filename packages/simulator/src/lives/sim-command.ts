@@ -1,0 +1,184 @@
+import { randomInt } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { GROWTH_NAMES } from "../trust/cluster-plan.ts";
+import { ASKED_FOR, FAULTS, type Fault } from "../faults/faults.ts";
+import { type LifeOptions, type LifeResult, liveOneLife } from "./life.ts";
+import { type CommonOptions, liveMany } from "./life-pool.ts";
+import { PLANTED_BUGS, type PlantedBug } from "../planted/planted-bugs.ts";
+import { formatLine } from "../world/life-trace.ts";
+
+const SIM_HELP = `npm run sim -- --seed N        replays one life, with every line of its story
+npm run sim -- --minutes M     explores lives for so long, with progress and a rate
+npm run sim -- --seeds K       as many lives
+
+  --from N          the first seed (default: drawn, and printed)
+  --jobs J          lives at the same time (default: one for each core)
+  --harm-seconds S  how long faults strike in each life (default 20)
+  --nodes 3|5       how large clusters are (default: drawn from the seed)
+  --grows 1-3|3-5|3-5-3
+                    how clusters grow; the last gives it up (default: drawn from the seed)
+  --faults a,b      which faults may strike (default: drawn from the seed)
+  --bug NAME        with a planted bug; --bug list names them
+  --quiet           with --seed: the verdict alone
+  --json            one line for each life, and nothing else
+  --built           the build is there: it is not made anew
+`;
+
+interface Out {
+  write(text: string): unknown;
+}
+
+const SEEDS_TO_DRAW_FROM = 2 ** 40;
+const PROGRESS_MS = 5000;
+
+/** `npm run sim`. @returns the exit code: 1 if a sentence was broken, 2 for a call that makes no sense */
+export async function simCommand(argv: readonly string[], out: Out, err: Out): Promise<number> {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      seed: { type: "string" },
+      minutes: { type: "string" },
+      seeds: { type: "string" },
+      from: { type: "string" },
+      "harm-seconds": { type: "string" },
+      jobs: { type: "string" },
+      nodes: { type: "string" },
+      grows: { type: "string" },
+      json: { type: "boolean", default: false },
+      built: { type: "boolean", default: false },
+      faults: { type: "string" },
+      bug: { type: "string" },
+      quiet: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    out.write(SIM_HELP);
+    return 0;
+  }
+  if (values.bug === "list") {
+    for (const [name, what] of Object.entries(PLANTED_BUGS)) out.write(`${name.padEnd(36)} ${what}\n`);
+    return 0;
+  }
+  const common = commonOptions(values);
+  if (typeof common === "string") {
+    err.write(`${common}\n${SIM_HELP}`);
+    return 2;
+  }
+  if (values.seed !== undefined) return replay(Number(values.seed), common, values.quiet, out);
+  const from = values.from === undefined ? randomInt(SEEDS_TO_DRAW_FROM) : Number(values.from);
+  const untilMs = performance.now() + Number(values.minutes ?? (values.seeds === undefined ? 1 : 1e6)) * 60_000;
+  const jobs = Number(values.jobs ?? availableParallelism());
+  const range = { from, count: Number(values.seeds ?? 1e9), untilMs, jobs };
+  return values.json ? report(range, common, out) : explore(range, common, out);
+}
+
+interface Values {
+  readonly bug?: string;
+  readonly faults?: string;
+  readonly nodes?: string;
+  readonly grows?: string;
+  readonly "harm-seconds"?: string;
+}
+
+function commonOptions(values: Values): CommonOptions | string {
+  const faults = values.faults?.split(",");
+  const known: readonly string[] = [...FAULTS, ...ASKED_FOR];
+  const strange = faults?.find((fault) => !known.includes(fault));
+  if (strange !== undefined) return `no fault is called ${strange}; there are ${known.join(", ")}`;
+  if (values.bug !== undefined && !(values.bug in PLANTED_BUGS)) return `no planted bug is called ${values.bug}`;
+  const harm = values["harm-seconds"];
+  const nodes = values.nodes === undefined ? undefined : Number(values.nodes);
+  if (nodes !== undefined && nodes !== 3 && nodes !== 5) return `a cluster has 3 or 5 nodes, not ${values.nodes}`;
+  const grows = GROWTH_NAMES.find((name) => name === values.grows);
+  if (values.grows !== undefined && grows === undefined) return `a cluster grows ${GROWTH_NAMES.join(" or ")}`;
+  return {
+    ...(nodes === undefined ? {} : { nodes }),
+    ...(grows === undefined ? {} : { grows }),
+    ...(values.bug === undefined ? {} : { bugs: new Set([values.bug as PlantedBug]) }),
+    ...(faults === undefined ? {} : { faults: faults as Fault[] }),
+    ...(harm === undefined ? {} : { harmMs: Number(harm) * 1000 }),
+  };
+}
+
+async function replay(seed: number, common: CommonOptions, isQuiet: boolean, out: Out): Promise<number> {
+  const onLine: NonNullable<LifeOptions["onLine"]> = (line) => out.write(`${formatLine(line)}\n`);
+  const result = await liveOneLife({ ...common, seed, ...(isQuiet ? {} : { onLine }) });
+  out.write(`${verdictOf(result)}\n`);
+  return result.broken === null ? 0 : 1;
+}
+
+interface Range {
+  readonly from: number;
+  readonly count: number;
+  /** Monotonic time of this process. */
+  readonly untilMs: number;
+  readonly jobs: number;
+}
+
+/** For programs: what each life came to, without its story. */
+async function report({ from, count, untilMs, jobs }: Range, common: CommonOptions, out: Out): Promise<number> {
+  let broken = 0;
+  const onResult = (result: LifeResult): void => {
+    if (result.broken !== null) broken += 1;
+    const story = result.broken === null ? null : describeBroken(result, common);
+    const line = { ...result, rejections: Object.fromEntries(result.rejections), newestLines: undefined, story };
+    out.write(`${JSON.stringify(line)}\n`);
+  };
+  await liveMany({ from, count, common, jobs, onResult, isOver: () => performance.now() >= untilMs });
+  return broken === 0 ? 0 : 1;
+}
+
+async function explore({ from, count, untilMs, jobs }: Range, common: CommonOptions, out: Out): Promise<number> {
+  const startedMs = performance.now();
+  let shownMs = startedMs;
+  let simulatedMs = 0;
+  let lives = 0;
+  let broken = 0;
+  out.write(`from seed ${from}\n`);
+  const progress = (): void => {
+    const seconds = (performance.now() - startedMs) / 1000;
+    const rate = (simulatedMs / 1000 / seconds).toFixed(0);
+    const simulated = (simulatedMs / 60_000).toFixed(1);
+    out.write(`${lives} lives, ${simulated} simulated minutes, ${rate} simulated seconds a second, ${broken} broken\n`);
+  };
+  const onResult = (result: LifeResult): void => {
+    lives += 1;
+    simulatedMs += result.simulatedMs;
+    if (result.broken !== null) {
+      broken += 1;
+      out.write(`${describeBroken(result, common)}\n`);
+    }
+    if (performance.now() - shownMs < PROGRESS_MS) return;
+    shownMs = performance.now();
+    progress();
+  };
+  await liveMany({ from, count, common, jobs, onResult, isOver: () => performance.now() >= untilMs });
+  progress();
+  return broken === 0 ? 0 : 1;
+}
+
+function verdictOf(result: LifeResult): string {
+  const { traceHash, simulatedMs, happenings, entries, acknowledged, nodes, faults } = result;
+  const lived = `${(simulatedMs / 1000).toFixed(1)} s, ${nodes} nodes, ${happenings} happenings, ${entries} entries`;
+  const told = `${lived}, ${acknowledged} acknowledged; faults: ${faults.join(" ")}\ntrace ${traceHash}`;
+  if (result.broken === null) return `seed ${result.seed}: every sentence held. ${told}`;
+  const { sentence, detail, atMs } = result.broken;
+  return `seed ${result.seed}: NOT ${sentence}, at ${(atMs / 1000).toFixed(4)} s: ${detail}\n${told}`;
+}
+
+/** Seed, sentence, the newest lines, and how to see it again: what a failing test shows. */
+function describeBroken(result: LifeResult, common: CommonOptions): string {
+  return [verdictOf(result), ...result.newestLines, `npm run sim -- ${flagsOf(result.seed, common)}`].join("\n");
+}
+
+function flagsOf(seed: number, { harmMs, faults, bugs, nodes, grows }: CommonOptions): string {
+  const flags = [`--seed ${seed}`];
+  if (harmMs !== undefined) flags.push(`--harm-seconds ${harmMs / 1000}`);
+  if (nodes !== undefined) flags.push(`--nodes ${nodes}`);
+  if (grows !== undefined) flags.push(`--grows ${grows}`);
+  if (faults !== undefined) flags.push(`--faults ${faults.join()}`);
+  if (bugs !== undefined) flags.push(`--bug ${[...bugs].join()}`);
+  return flags.join(" ");
+}

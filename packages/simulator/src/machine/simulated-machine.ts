@@ -1,0 +1,374 @@
+import {
+  type ControlPlaneConfig,
+  ControlPlaneNode,
+  type Environment,
+  type Logger,
+  type Machine,
+  type NodeIdentity,
+  type StopReason,
+  trustedRequests,
+} from "@event-anchoring/control-plane";
+import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import { type RuleTable, decodeEntry } from "@event-anchoring/ledger";
+import { equalBytes, tag } from "@event-anchoring/protocol";
+import type { RaftEngine, RawNode } from "raft-ts";
+import type { Bugs } from "../planted/planted-bugs.ts";
+import { NEXT_RULES } from "@event-anchoring/testkit";
+import { watchedEngine } from "../planted/planted-engine.ts";
+import type { Lie } from "../lies/lie.ts";
+import { lyingNetwork } from "../lies/lying-network.ts";
+import { keepGroupIdsFor, plantInNode } from "../planted/planted-in-node.ts";
+import { Seeded } from "../world/seeded.ts";
+import { simulatedCrypto } from "../trust/simulated-crypto.ts";
+import type { DatabaseImage } from "../disks/database-image.ts";
+import { SimulatedDatabase } from "../disks/simulated-database.ts";
+import type { SimulatedNetwork } from "../network/simulated-network.ts";
+import { SimulatedProcess } from "../world/simulated-process.ts";
+import type { SimulatedSnapshots } from "../disks/simulated-snapshots.ts";
+import { SimulatedVolume, type VolumeImage } from "../disks/simulated-volume.ts";
+import type { LifeTrace } from "../world/life-trace.ts";
+import type { Invariants } from "./invariants.ts";
+import type { World } from "../world/world.ts";
+
+export interface MachineSurroundings {
+  readonly world: World;
+  /** Everybody whom the settings of a machine name, members or not. */
+  readonly nodeIds: readonly string[];
+  readonly trace: LifeTrace;
+  readonly invariants: Invariants;
+  readonly network: SimulatedNetwork;
+  readonly snapshots: SimulatedSnapshots;
+  readonly engine: RaftEngine;
+  readonly bugs: Bugs;
+  readonly seed: number;
+  readonly logEntriesKept: number;
+  readonly logBytesKept: number;
+  readonly groupIdEntriesKept: number;
+  /** What a machine makes of its node's words; null: nothing. */
+  readonly lieOf?: (machine: string) => Lie | null;
+  /** Verdicts of the thread pool take this long at most; 0: none. */
+  readonly verdictsMs: number;
+}
+
+/** Both disks of a machine at one moment. */
+export interface DiskImages {
+  readonly database: DatabaseImage;
+  readonly volume: VolumeImage;
+}
+
+interface Running {
+  readonly process: SimulatedProcess;
+  readonly node: ControlPlaneNode;
+  readonly rawNodes: RawNode[];
+  readonly handle: ReturnType<typeof trustedRequests>;
+}
+
+/** One machine: two disks that survive, and a process that does not. */
+export class SimulatedMachine {
+  readonly name: string;
+  readonly identity: NodeIdentity;
+  readonly database: SimulatedDatabase;
+  readonly volume: SimulatedVolume;
+  readonly #surroundings: MachineSurroundings;
+  readonly #position: number;
+  #running: Running | null = null;
+  #starts = 0;
+  #stopped: StopReason | null = null;
+  /** Files of evidence on its promise volume. */
+  evidence: ReadonlyMap<string, string> = new Map();
+  wallOffsetMs = 0;
+  /** What the program that the next start runs can decide by. */
+  ruleTable: RuleTable = NEXT_RULES;
+  /** What was done to it that may spend its identity, or stop it until somebody looks; null: nothing. */
+  excuse: string | null = null;
+  #isBurnt = false;
+
+  constructor(name: string, identity: NodeIdentity, position: number, surroundings: MachineSurroundings) {
+    this.name = name;
+    this.identity = identity;
+    this.#position = position;
+    this.#surroundings = surroundings;
+    const { world, bugs, seed, invariants } = surroundings;
+    const random = new Seeded(seed, 1000 + position);
+    this.database = new SimulatedDatabase({
+      world,
+      random,
+      bugs,
+      systemIdentifier: `system of ${name.slice(0, 1)}`,
+      isFirst: position === 0,
+      watcher: {
+        onDurable: (entries, hardState) => invariants.onDurable(name, entries, hardState),
+        onDecided: (decision, confState) => invariants.onDecided(name, decision, confState),
+      },
+    });
+    this.volume = new SimulatedVolume({ world, random, bugs });
+  }
+
+  get node(): ControlPlaneNode | null {
+    return this.#running?.node ?? null;
+  }
+
+  get process(): SimulatedProcess | null {
+    return this.#running?.process ?? null;
+  }
+
+  /** The engine's node of its newest session; null: it is not running. */
+  get rawNode(): RawNode | null {
+    return this.#running?.rawNodes.at(-1) ?? null;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Fenced or halted: it is not started again by itself. */
+  get stopped(): StopReason | null {
+    return this.#stopped;
+  }
+
+  start(): void {
+    if (this.#running !== null || this.#isBurnt) return;
+    const { world, trace, seed, verdictsMs } = this.#surroundings;
+    this.#starts += 1;
+    this.#stopped = null;
+    trace.note("start", this.name);
+    const random = new Seeded(seed, 10_000 + this.#position * 100 + this.#starts);
+    const process = new SimulatedProcess(world, () => this.wallOffsetMs);
+    const crypto = wrongCrypto(this.#surroundings.bugs) ?? simulatedCrypto;
+    const environment: Environment = {
+      clock: process.clock,
+      random,
+      logger: this.#logger(),
+      verify: (publicKey, message, signature) => {
+        const verdict = crypto.ed25519Verify(publicKey, message, signature);
+        if (verdictsMs === 0) return Promise.resolve(verdict);
+        return new Promise((resolve) => process.later(random.between(0, verdictsMs), () => resolve(verdict)));
+      },
+    };
+    const rawNodes: RawNode[] = [];
+    const node: ControlPlaneNode = new ControlPlaneNode({
+      environment,
+      config: this.#config(),
+      identity: this.identity,
+      machine: this.#machine(process, rawNodes, () => node),
+      ruleTable: this.ruleTable,
+      onStopped: (stop) => this.#onStopped(stop),
+    });
+    const handle = trustedRequests({ clock: process.clock, node, metrics: async () => "" });
+    const running: Running = { process, node, rawNodes, handle };
+    this.#running = running;
+    node.run().then(
+      () => this.#onEnded(running),
+      (error: unknown) => this.#surroundings.invariants.fail("noNodeDiesOfAnError", `${this.name}: ${String(error)}`),
+    );
+  }
+
+  /** kill -9: the process is gone, the machine goes on. */
+  kill(): void {
+    this.#end("kill", (process) => {
+      this.database.forgetProcess(process);
+      this.volume.forgetProcess();
+    });
+  }
+
+  /** The plug is pulled. */
+  losePower(): void {
+    this.#end("power_lost", () => {});
+    this.database.losePower();
+    this.volume.losePower();
+  }
+
+  /** It dies and never comes back, and nor do its disks. */
+  burnDown(): void {
+    this.#isBurnt = true;
+    this.#end("burnt_down", () => {});
+  }
+
+  get isBurnt(): boolean {
+    return this.#isBurnt;
+  }
+
+  /** SIGTERM. */
+  stop(): void {
+    const running = this.#running;
+    if (running === null) return;
+    this.#surroundings.trace.note("stop", this.name);
+    running.process.turn(() => void running.node.stop());
+  }
+
+  /** Another program, from the next start on; what runs is restarted. */
+  upgrade(ruleTable: RuleTable): void {
+    this.ruleTable = ruleTable;
+    if (this.#running === null) return;
+    this.kill();
+    this.start();
+  }
+
+  /** What the api process of this machine asks; no answer comes from a process that has gone. */
+  ask(request: LocalRequest, respond: (response: LocalResponse) => void): void {
+    const running = this.#running;
+    if (running === null) return;
+    running.process.turn(() => running.handle(request, respond, new AbortController().signal));
+  }
+
+  images(): DiskImages {
+    return { database: this.database.image(), volume: this.volume.image() };
+  }
+
+  #end(kind: string, forget: (process: SimulatedProcess) => void): void {
+    const running = this.#running;
+    if (running === null) return;
+    this.#running = null;
+    this.#surroundings.trace.note(kind, this.name);
+    running.process.kill();
+    this.#surroundings.network.processGone(this.name);
+    forget(running.process);
+    for (const rawNode of running.rawNodes) rawNode.free();
+  }
+
+  #onStopped(stop: StopReason): void {
+    const { trace, invariants } = this.#surroundings;
+    this.#stopped = stop;
+    trace.note("stopped", this.name, stop.reason, stop.code, stop.detail);
+    if (this.excuse === null) {
+      if (stop.code === "rules_unknown")
+        invariants.fail("everyNodeKnowsTheRulesInForce", `${this.name}: ${stop.detail}`);
+      invariants.fail("nobodyStopsWithoutACause", `${this.name} is ${stop.reason}: ${stop.code}: ${stop.detail}`);
+    }
+  }
+
+  #onEnded(running: Running): void {
+    if (this.#running !== running) return;
+    this.#running = null;
+    this.#surroundings.trace.note("ended", this.name);
+    running.process.kill();
+    this.#surroundings.network.processGone(this.name);
+    for (const rawNode of running.rawNodes) rawNode.free();
+  }
+
+  #machine(process: SimulatedProcess, rawNodes: RawNode[], node: () => ControlPlaneNode): Machine {
+    const { network, snapshots, engine, bugs, world, invariants } = this.#surroundings;
+    let ticks: number[] = [];
+    const watched = watchedEngine(engine, bugs, {
+      onCreated: (rawNode) => {
+        ticks = [];
+        rawNodes.push(rawNode);
+      },
+      onTick: () => {
+        ticks.push(world.nowMs);
+        if (ticks.length <= 12) return;
+        const before = ticks.shift() ?? 0;
+        if (world.nowMs - before < 900)
+          invariants.fail("missedTicksAreDropped", `${this.name} ticked 12 times in a second`);
+      },
+      nowMs: () => world.nowMs,
+      onProposed: (payload) =>
+        invariants.everyStampIsNearTheTruth(this.name, decodeEntry(payload, NEXT_RULES).acceptedMs),
+      onChangeProposed: (entry, context) => invariants.onChangeProposed(entry, context),
+      rowsCommitHint: () => this.database.rowsCommitHint,
+      dropRowsAfter: (index) => this.database.dropRowsAfter(index),
+    });
+    const lieOf = (): Lie | null => this.#surroundings.lieOf?.(this.name) ?? null;
+    return {
+      crypto: wrongCrypto(bugs) ?? simulatedCrypto,
+      promiseVolume: this.volume.openedBy(process),
+      evidence: {
+        load: async () => this.evidence,
+        keep: async (name, text) => {
+          this.evidence = new Map([...this.evidence, [name, text]]);
+        },
+      },
+      openStorage: (onLost) => this.database.open(process, onLost),
+      createNetwork: (options) => {
+        const endpoint = lyingNetwork(options, lieOf, (heard) => network.endpoint(this.name, process, heard));
+        const start = endpoint.start.bind(endpoint);
+        endpoint.start = async () => {
+          plantInNode(node(), bugs);
+          keepGroupIdsFor(this.#surroundings.groupIdEntriesKept, node(), bugs);
+          await start();
+        };
+        return endpoint;
+      },
+      loadEngine: async () => watched,
+      openStateHold: async () => snapshots.hold(this.database),
+      exportSnapshot: (point) => snapshots.export(point, (state) => lieOf()?.onExport(state) ?? state),
+      installSnapshot: (options) => snapshots.install(this.database, options),
+    };
+  }
+
+  #config(): ControlPlaneConfig {
+    return {
+      node_id: this.identity.nodeId,
+      cluster_id: "",
+      identity_dir: "",
+      promise_file: "",
+      run_dir: "",
+      database_url: "",
+      listen: { host: this.name, port: 1 },
+      peers: this.#surroundings.nodeIds
+        .filter((nodeId) => nodeId !== this.identity.nodeId)
+        .map((nodeId) => ({ node_id: nodeId, host: nodeId, port: 1 })),
+      api_socket: "",
+      api_socket_mode: "0600",
+      metrics: null,
+      log_level: "warn",
+      log_entries_kept: this.#surroundings.logEntriesKept,
+      log_bytes_kept: this.#surroundings.logBytesKept,
+      certificates_kept: 1000,
+      rules_max: null,
+      scrub_rows_per_second: 0,
+    };
+  }
+
+  #logger(): Logger {
+    const { trace } = this.#surroundings;
+    const tell =
+      (level: string) =>
+      (event: string, fields: Record<string, unknown> = {}): void => {
+        const told = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+        trace.note(level, this.name, event, ...told);
+      };
+    const quiet = (): void => {};
+    const warns = tell("warns");
+    const warn = (event: string, fields?: Record<string, unknown>): void => {
+      if (event !== "root_sync_failed") warns(event, fields);
+    };
+    const errs = tell("errs");
+    const error = (event: string, fields: Record<string, unknown> = {}): void => {
+      errs(event, fields);
+      if (event !== "peer_cut_off" || fields["offence"] !== "unreadable_entry") return;
+      this.#surroundings.invariants.fail("whatALeaderAddsCanBeDecided", `${this.name}: ${String(fields["detail"])}`);
+    };
+    const leaderChanges = (event: string, fields?: Record<string, unknown>): void => {
+      if (event === "leader_changed" || event.startsWith("snapshot")) tell("says")(event, fields);
+    };
+    return { debug: quiet, info: leaderChanges, warn, error };
+  }
+}
+
+function wrongCrypto(bugs: Bugs): typeof simulatedCrypto | null {
+  if (bugs.has("lines_not_verified")) return { ...simulatedCrypto, ed25519Verify: () => true };
+  if (bugs.has("operator_signature_not_verified")) return trustingCrypto();
+  return bugs.has("signer_not_checked") ? keyBlindCrypto() : null;
+}
+
+/** A planted bug: what is signed in an operator's name is not verified. */
+function trustingCrypto(): typeof simulatedCrypto {
+  const begin = tag("operator-act");
+  return {
+    sha256: simulatedCrypto.sha256,
+    ed25519Verify: (publicKey, message, signature) =>
+      equalBytes(message.subarray(0, begin.length), begin) ||
+      simulatedCrypto.ed25519Verify(publicKey, message, signature),
+  };
+}
+
+/** A planted bug: whose key made a signature does not matter. */
+function keyBlindCrypto(): typeof simulatedCrypto {
+  return {
+    sha256: simulatedCrypto.sha256,
+    ed25519Verify: (publicKey, message, signature) =>
+      simulatedCrypto.ed25519Verify(publicKey, message, signature) ||
+      simulatedCrypto.ed25519Verify(signature.subarray(0, 32), message, signature),
+  };
+}
