@@ -7,7 +7,11 @@ export default {
   rootDir: "../..",
   testMatch: [
     ...those(LONG),
-    ...those(["test/cluster/{hard-times,races}.test.ts", "test/responsibility/*.test.ts", "test/simulation/*.test.ts"]),
+    ...those([
+      "test/cluster/{crash-recovery,races}.test.ts",
+      "test/responsibility/*.test.ts",
+      "test/simulation/*.test.ts",
+    ]),
     ...those(["packages/api/test/overload.test.ts"]),
   ],
   testTimeout: 600_000,

@@ -44,7 +44,7 @@ import {
 import type { LedgerEnds, OriginRows } from "./small-tables.ts";
 import { StateWalk } from "./state-tree-rows.ts";
 import type { DerivedEntry } from "./state-tree-rows.ts";
-import { judgeStrays } from "./strays.ts";
+import { judgeOrphanRows } from "./orphan-rows.ts";
 import { judgeTiles } from "./tile-rows.ts";
 import type { DerivedTile } from "./tile-rows.ts";
 import { judgedChain } from "./trust-roots.ts";
@@ -302,7 +302,7 @@ export class DatabaseWalk {
     await judgePositions(session, this.walk, origins, findings);
     await this.#state.judge(session, await judgeApiKeys(session, findings), ends.stateRoot);
     await judgeGroupIdRows(session, ends, findings);
-    await judgeStrays(session, ends.nextSequence, findings);
+    await judgeOrphanRows(session, ends.nextSequence, findings);
   }
 }
 

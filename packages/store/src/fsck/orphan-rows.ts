@@ -3,13 +3,13 @@ import type { Reader } from "../postgres/connection.ts";
 import type { Findings } from "./findings.ts";
 
 /** `key` names the row; the first ones of each table are enough to tell. */
-interface StrayQuery {
+interface OrphanQuery {
   readonly table: string;
   readonly should: string;
   readonly sql: string;
 }
 
-const STRAYS_MAX = 100;
+const ORPHANS_MAX = 100;
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 /** As every difference names an origin; one that is not listed by its number. */
@@ -18,7 +18,7 @@ const ORIGIN = (alias: string): string => `coalesce(
   'origin number ' || ${alias}.origin)`;
 
 /** $1: the next sequence. */
-const QUERIES: readonly StrayQuery[] = [
+const QUERIES: readonly OrphanQuery[] = [
   ...["anchors", "claims", "grants", "revocations"].map((table) => ({
     table: `state.${table}`,
     should: "no row: the ledger has no such sequence yet",
@@ -54,9 +54,9 @@ const QUERIES: readonly StrayQuery[] = [
   },
 ];
 
-export async function judgeStrays(session: Reader, nextSequence: number, findings: Findings): Promise<void> {
+export async function judgeOrphanRows(session: Reader, nextSequence: number, findings: Findings): Promise<void> {
   for (const { table, should, sql } of QUERIES) {
-    const rows = await session.read<{ key: string }>({ text: `${sql} LIMIT ${STRAYS_MAX}` }, [nextSequence]);
+    const rows = await session.read<{ key: string }>({ text: `${sql} LIMIT ${ORPHANS_MAX}` }, [nextSequence]);
     for (const { key } of rows) findings.add({ table, key, at: AFTER_ALL }, null, "a row", should);
   }
 }
