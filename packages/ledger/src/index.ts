@@ -87,6 +87,8 @@ export { claimStateAt, grantForceAt, grantStateOf } from "./records/in-force.ts"
 export type { RecordState } from "./records/in-force.ts";
 export { TileAccumulator, openTileWidth, tileLevelsAt } from "./state/tile-accumulator.ts";
 export type { CompletedTile } from "./state/tile-accumulator.ts";
+export { LeafWalk, judgingVersion } from "./walk/leaf-walk.ts";
+export type { LeafFault, WalkedLeaf, WalkedOrigin } from "./walk/leaf-walk.ts";
 export type { DecidedGroupId } from "./state/group-id-memory.ts";
 export { emptyLedgerState, trustRootVersionAt, trustRootsOf } from "./state/state.ts";
 export type { CertifiedHead, LedgerState, OriginState, TrustRootPosition } from "./state/state.ts";

@@ -174,7 +174,10 @@ export class DecisionDraft {
     return draft;
   }
 
-  /** Appends the leaf that `make` builds on the header of its place. */
+  /**
+   * Appends the leaf that `make` builds on the header of its place. Apart from LeafWalk on purpose: that walk is what
+   * the leaves of deciding are held against.
+   */
   append<Made extends Leaf>(origin: OriginDraft, make: (header: LeafHeader) => Made): Appended<Made> {
     const { sha256 } = this.crypto;
     const { originFingerprint } = origin;

@@ -1,7 +1,7 @@
 /** Rows of state.anchors, and of the tables that repeat what their leaves say. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { claimPairHash, clientEventLookup, grantPartiesHash } from "@event-anchoring/ledger";
-import type { ClientEventMark } from "@event-anchoring/ledger";
+import type { ClientEventMark, WalkedLeaf } from "@event-anchoring/ledger";
 import { LEAF_KIND, anchorIdOf, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/protocol";
 import { bigintArray, byteaArray, prefixArray } from "../postgres/binary-array.ts";
@@ -13,7 +13,6 @@ import type { Findings, RowName, Value } from "./findings.ts";
 import { recordOf } from "./leaf-lookup.ts";
 import type { LeafLookup, NamedLeaf } from "./leaf-lookup.ts";
 import { anchorRow } from "./leaf-walk.ts";
-import type { WalkedLeaf } from "./leaf-walk.ts";
 import type { NamedLeaves } from "./named-leaves.ts";
 
 const { sha256 } = nodeCrypto;

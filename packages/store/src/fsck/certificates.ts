@@ -1,5 +1,6 @@
 /** Quorum certificates: over the right root, by enough of the nodes that the trust root of their size names. */
-import type { Cosignature } from "@event-anchoring/ledger";
+import { judgingVersion } from "@event-anchoring/ledger";
+import type { Cosignature, LeafWalk, WalkedOrigin } from "@event-anchoring/ledger";
 import {
   bytesToHex,
   checkpointOrigin,
@@ -9,7 +10,6 @@ import {
 } from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { Findings, RowName } from "./findings.ts";
-import type { LeafWalk, WalkedOrigin } from "./leaf-walk.ts";
 import type { SignatureChecks } from "./signature-checks.ts";
 
 export interface StatedCertificate {
@@ -34,6 +34,8 @@ export class CertificateChecks {
   readonly #findings: Findings;
   readonly #signatures: SignatureChecks;
   readonly #walk: LeafWalk;
+  /** By the hex of the fingerprint: the newest certificate of a tree that is whole. */
+  readonly #certifiedSizes = new Map<string, number>();
 
   constructor(findings: Findings, signatures: SignatureChecks, walk: LeafWalk) {
     this.#findings = findings;
@@ -41,15 +43,22 @@ export class CertificateChecks {
     this.#walk = walk;
   }
 
+  /** Size of the newest certificate of an origin; 0: it has none. */
+  certifiedSizeOf({ originFingerprint }: WalkedOrigin): number {
+    return this.#certifiedSizes.get(bytesToHex(originFingerprint)) ?? 0;
+  }
+
   judge({ certificate, origin, at }: CertificateInput): void {
     const { size: treeSize } = origin.frontier;
-    const { originFingerprint, judgedBy } = origin;
-    const key = `origin ${bytesToHex(originFingerprint)}, tree_size ${treeSize}`;
+    const { originFingerprint } = origin;
+    const judgedBy = judgingVersion(origin);
+    const hex = bytesToHex(originFingerprint);
+    const key = `origin ${hex}, tree_size ${treeSize}`;
     const name: RowName = { table: "state.certificates", key, at };
     const rootHash = this.#walk.rootOf(origin);
     this.#findings.checked.certificates += 1;
     if (rootHash === null) return;
-    origin.certifiedSize = treeSize;
+    this.#certifiedSizes.set(hex, treeSize);
     this.#findings.compare(
       name,
       { root_hash: certificate.rootHash, trust_root_version: certificate.trustRootVersion },

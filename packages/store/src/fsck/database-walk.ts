@@ -1,6 +1,6 @@
 /** A node's tables, a batch at a time. Each batch is judged within one snapshot; what is carried on never changes. */
 import { RELEASE_RULES, erasureEntry, nextClientEventsHash } from "@event-anchoring/ledger";
-import type { RuleTable } from "@event-anchoring/ledger";
+import type { LeafWalk, RuleTable, WalkedLeaf, WalkedOrigin } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, InvalidBytesError, ZERO_32, bytesToHex } from "@event-anchoring/protocol";
 import type { Reader } from "../postgres/connection.ts";
@@ -19,8 +19,7 @@ import { CertificateChecks } from "./certificates.ts";
 import type { StatedCertificate } from "./certificates.ts";
 import type { Findings } from "./findings.ts";
 import { GroupWalk } from "./group-hashes.ts";
-import { LeafWalk, anchorRow } from "./leaf-walk.ts";
-import type { WalkedLeaf, WalkedOrigin } from "./leaf-walk.ts";
+import { anchorRow, leafWalkInto } from "./leaf-walk.ts";
 import { LogWalk } from "./log-rows.ts";
 import type { StepBounds } from "./log-rows.ts";
 import { NamedLeaves, judgeNested } from "./named-leaves.ts";
@@ -77,7 +76,7 @@ export class DatabaseWalk {
   readonly #findings: Findings;
   readonly #pinnedRootThk: Uint8Array | null;
   readonly #signatures: SignatureChecks;
-  readonly #certificates: CertificateChecks;
+  readonly certificates: CertificateChecks;
   readonly #state: StateWalk;
   readonly #groups: GroupWalk;
   readonly #log: LogWalk;
@@ -92,9 +91,9 @@ export class DatabaseWalk {
   constructor({ findings, pinnedRootThk, ruleTable = RELEASE_RULES }: DatabaseWalkOptions) {
     this.#findings = findings;
     this.#pinnedRootThk = pinnedRootThk;
-    this.walk = new LeafWalk(findings, null);
+    this.walk = leafWalkInto(findings);
     this.#signatures = new SignatureChecks(findings);
-    this.#certificates = new CertificateChecks(findings, this.#signatures, this.walk);
+    this.certificates = new CertificateChecks(findings, this.#signatures, this.walk);
     this.#state = new StateWalk(findings);
     this.#groups = new GroupWalk(findings);
     this.#log = new LogWalk(findings, ruleTable);
@@ -222,6 +221,7 @@ export class DatabaseWalk {
 
   #place(row: AnchorRow, origins: OriginRows): WalkedLeaf | null {
     const anchorId = vouchedId(row);
+    this.#findings.checked.leaves += 1;
     const originFingerprint = origins.fingerprints.get(row.origin) ?? null;
     const known = originFingerprint === null ? null : this.walk.origin(originFingerprint);
     const stated = anchorId === null ? null : { anchorId, originFingerprint: known?.originFingerprint ?? null };
@@ -261,7 +261,7 @@ export class DatabaseWalk {
     if (origin === null) return;
     const number = origins.numbers.get(bytesToHex(origin.originFingerprint)) ?? -1;
     const row = certificates.get(`${number} ${origin.frontier.size}`);
-    if (row !== undefined) this.#certificates.judge({ certificate: statedCertificate(row), origin, at });
+    if (row !== undefined) this.certificates.judge({ certificate: statedCertificate(row), origin, at });
   }
 
   /** @returns what erased client event ids make of the state tree */

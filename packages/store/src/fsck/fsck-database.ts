@@ -34,7 +34,7 @@ export async function fsckSession(session: Reader, options: FsckSessionOptions):
     findings.settle();
     options.onProgress?.(progress);
   }
-  return reportOf(findings, walk.walk);
+  return reportOf(findings, walk);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A stream of records, judged without tables: what a backup holds. */
-import type { ApiKey } from "@event-anchoring/ledger";
+import type { ApiKey, LeafWalk, WalkedOrigin } from "@event-anchoring/ledger";
 import { scopesToBits } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
@@ -8,8 +8,7 @@ import { CertificateChecks } from "./certificates.ts";
 import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import { Findings } from "./findings.ts";
 import { judgeApiKey, judgeOperatorAct } from "./key-table.ts";
-import { LeafWalk, anchorRow } from "./leaf-walk.ts";
-import type { WalkedOrigin } from "./leaf-walk.ts";
+import { anchorRow, leafWalkInto } from "./leaf-walk.ts";
 import { LeavesInMemory } from "./leaf-lookup.ts";
 import { NamedLeaves, judgeNested } from "./named-leaves.ts";
 import { DIFFERENCES_MAX_DEFAULT } from "./options.ts";
@@ -27,7 +26,7 @@ class RecordStream {
   readonly findings: Findings;
   readonly #options: FsckOptions;
   readonly #signatures: SignatureChecks;
-  readonly #certificates: CertificateChecks;
+  readonly certificates: CertificateChecks;
   readonly #leaves = new LeavesInMemory();
   readonly #documents: string[] = [];
   readonly walk: LeafWalk;
@@ -42,9 +41,9 @@ class RecordStream {
     const { findsAll = false, differencesMax = DIFFERENCES_MAX_DEFAULT } = options;
     this.#options = options;
     this.findings = new Findings({ findsAll, differencesMax });
-    this.walk = new LeafWalk(this.findings, null);
+    this.walk = leafWalkInto(this.findings);
     this.#signatures = new SignatureChecks(this.findings);
-    this.#certificates = new CertificateChecks(this.findings, this.#signatures, this.walk);
+    this.certificates = new CertificateChecks(this.findings, this.#signatures, this.walk);
   }
 
   /** @returns true once a batch is full: it is to be settled */
@@ -85,6 +84,7 @@ class RecordStream {
   }
 
   #addLeaf({ bytes, clientEvent, recordedBy }: SnapshotLeaf): void {
+    this.findings.checked.leaves += 1;
     const walked = this.walk.place(bytes, null);
     this.#uncovered = walked?.origin ?? null;
     if (walked === null) {
@@ -112,7 +112,7 @@ class RecordStream {
       certifiedAtS: String(record.certifiedAtS),
       trustRootVersion: String(record.trustRootVersion),
     };
-    this.#certificates.judge({ certificate, origin, at });
+    this.certificates.judge({ certificate, origin, at });
   }
 
   async settle(): Promise<void> {
@@ -159,7 +159,13 @@ function statedKey(key: ApiKey): Parameters<typeof judgeApiKey>[0] {
   return { keyId, keyHash, ...names, numbers, scopes: scopesToBits(scopes) };
 }
 
-export function reportOf(findings: Findings, walk: LeafWalk): FsckReport {
+/** What was walked, and its certificates. */
+interface Walked {
+  readonly walk: LeafWalk;
+  readonly certificates: CertificateChecks;
+}
+
+export function reportOf(findings: Findings, { walk, certificates }: Walked): FsckReport {
   const newest = walk.chain?.newest ?? null;
   return {
     differences: findings.differences,
@@ -172,7 +178,7 @@ export function reportOf(findings: Findings, walk: LeafWalk): FsckReport {
         originFingerprint: origin.originFingerprint,
         treeSize: origin.frontier.size,
         rootHash: walk.rootOf(origin),
-        certifiedSize: origin.certifiedSize,
+        certifiedSize: certificates.certifiedSizeOf(origin),
       }))
       .toSorted((a, b) => (bytesToHex(a.originFingerprint) < bytesToHex(b.originFingerprint) ? -1 : 1)),
   };
@@ -192,9 +198,9 @@ export async function fsckRecords(
   for await (const record of records) {
     if (!stream.add(record)) continue;
     await stream.settle();
-    if (stream.findings.isEnough) return reportOf(stream.findings, stream.walk);
+    if (stream.findings.isEnough) return reportOf(stream.findings, stream);
   }
   stream.end();
   await stream.settle();
-  return reportOf(stream.findings, stream.walk);
+  return reportOf(stream.findings, stream);
 }

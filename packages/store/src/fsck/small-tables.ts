@@ -1,5 +1,6 @@
 /** Tables of few rows: trust roots, origins, positions, API keys, group ids, the ledger's own row, the identity. */
 import { apiKeyEntry, operatorEntry } from "@event-anchoring/ledger";
+import type { LeafWalk } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes, raftIdOf } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
@@ -9,7 +10,6 @@ import { loadLedgerRow } from "../ledger/ledger-load.ts";
 import { raftIdFromSigned } from "../log/raft-codec.ts";
 import type { Findings, RowName } from "./findings.ts";
 import { apiKeyOf, apiKeyRow, judgeApiKey, judgeOperatorAct, operatorRow } from "./key-table.ts";
-import type { LeafWalk } from "./leaf-walk.ts";
 import type { DerivedEntry } from "./state-tree-rows.ts";
 import { trustRootRow } from "./trust-roots.ts";
 

@@ -118,7 +118,7 @@ function refusingUndecodable<T>(work: () => T): T {
     return work();
   } catch (cause) {
     if (cause instanceof DecodeError || cause instanceof InvalidBytesError) {
-      throw new StoreError("snapshot_refused", "a record cannot be decoded", { cause });
+      throw new StoreError("snapshot_refused", `a record cannot be decoded: ${cause.message}`, { cause });
     }
     throw cause;
   }

@@ -1,21 +1,29 @@
 /** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
 import {
   CLIENT_EVENT_PREFIX_BYTES,
+  LeafWalk,
   RELEASE_RULES,
   RULES_FIRST,
-  TileAccumulator,
   clientEventLookup,
   eventContentHash,
+  judgingVersion,
   nextClientEventsHash,
   nextGroupIdsHash,
 } from "@event-anchoring/ledger";
-import type { ApiKey, CertificateWrite, EntryWrites, LeafWrite, OperatorAct, RuleTable } from "@event-anchoring/ledger";
+import type {
+  ApiKey,
+  CertificateWrite,
+  EntryWrites,
+  LeafWrite,
+  OperatorAct,
+  RuleTable,
+  WalkedLeaf,
+  WalkedOrigin,
+} from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   LEAF_KIND,
   ZERO_32,
-  anchorIdOf,
-  appendToFrontier,
   bytesToHex,
   clientEventCommit,
   decodeLeaf,
@@ -25,7 +33,7 @@ import {
   isZero,
   isNodeId,
 } from "@event-anchoring/protocol";
-import type { Frontier, Leaf, OriginFingerprint, SignedTrustRoot, TrustRootChain } from "@event-anchoring/protocol";
+import type { Leaf, OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
 import type { ErasedClientEvent } from "../ledger/apply.ts";
 import { decodeGroupIds } from "../tables/ledger-codec.ts";
 import type {
@@ -68,16 +76,6 @@ function noWrites(): MutableWrites {
     groupIds: [],
     forgetGroupIdsBelow: 0,
   };
-}
-
-interface GrowingOrigin {
-  readonly originFingerprint: OriginFingerprint;
-  readonly tiles: TileAccumulator;
-  frontier: Frontier;
-  lastAnchorId: Uint8Array;
-  /** Version of the trust root that judges the tree as it is now; 0 before the first leaf. */
-  judgedBy: number;
-  newestCertificate: CertificateWrite | null;
 }
 
 /** What the snapshot says of one origin, recomputed from its leaves. */
@@ -128,19 +126,18 @@ export class SnapshotRebuild {
   #header: SnapshotHeader | null = null;
   #place = -1;
   readonly #documents: string[] = [];
-  #chain: TrustRootChain | null = null;
   #hasChain = false;
-  readonly #origins = new Map<string, GrowingOrigin>();
-  #lastOrigin: GrowingOrigin | null = null;
+  readonly #walk = new LeafWalk(sha256, ({ sequence, is, shouldBe }) => {
+    throw refuse(`leaf ${sequence}: ${is}, should be ${shouldBe}`);
+  });
+  readonly #newestCertificates = new Map<WalkedOrigin, CertificateWrite>();
+  #lastOrigin: WalkedOrigin | null = null;
   /** A certificate follows the leaf that completes its tree, at most one. */
   #mayCertify = false;
-  #nextSequence = 0;
-  #lastAcceptedMs = 0;
   #lastGroupIndex = -1;
   /** The newest that API keys name, of operators that have not arrived. */
   readonly #actsOfKeys = new Map<string, number>();
   #lastOperator = "";
-  #announced = 0;
   #writes = noWrites();
   #erased: ErasedClientEvent[] = [];
   #recordLeaves: RecordLeaf[] = [];
@@ -173,7 +170,7 @@ export class SnapshotRebuild {
 
   /** null: there was no genesis yet. */
   get chain(): TrustRootChain | null {
-    return this.#chain;
+    return this.#walk.chain;
   }
 
   /** The signed note of the state head; null: the snapshot has none. */
@@ -187,7 +184,7 @@ export class SnapshotRebuild {
   }
 
   /** The tree that the newest leaf has grown. */
-  get newestTree(): { readonly originFingerprint: OriginFingerprint; readonly frontier: Frontier } {
+  get newestTree(): WalkedOrigin {
     if (this.#lastOrigin === null) throw refuse("the snapshot has no leaf");
     return this.#lastOrigin;
   }
@@ -211,7 +208,7 @@ export class SnapshotRebuild {
   /** True if the rows that wait must be written before this record is added: it stands on one of them. */
   standsOnWaiting(record: SnapshotRecord): boolean {
     if (record.type !== "leaf" || this.#claims.size === 0) return false;
-    const leaf = decodeSnapshotLeaf(record.bytes, this.#nextSequence);
+    const leaf = decodeLeaf(record.bytes);
     return leaf.kind === LEAF_KIND.grant && namesOneOf(leaf, this.#claims);
   }
 
@@ -268,16 +265,9 @@ export class SnapshotRebuild {
 
   #startChain(): void {
     this.#hasChain = true;
-    this.#chain = verifiedChain(this.#documents);
-    for (const { originFingerprint, status } of this.#chain?.newest.trustRoot.origins ?? []) {
-      this.#origins.set(bytesToHex(originFingerprint), {
-        originFingerprint,
-        tiles: new TileAccumulator(0, [], sha256),
-        frontier: emptyFrontier(),
-        lastAnchorId: ZERO_32,
-        judgedBy: 0,
-        newestCertificate: null,
-      });
+    const chain = verifiedChain(this.#documents);
+    this.#walk.setChain(chain);
+    for (const { originFingerprint, status } of chain?.newest.trustRoot.origins ?? []) {
       this.#writes.originStatuses.push({ originFingerprint, status });
     }
   }
@@ -314,41 +304,23 @@ export class SnapshotRebuild {
     this.#writes.operatorActs.push(act);
   }
 
-  #addLeaf(record: SnapshotLeaf): void {
-    const leaf = decodeSnapshotLeaf(record.bytes, this.#nextSequence);
-    const { sequence, depth, acceptedMs } = leaf;
-    const origin = this.#origins.get(bytesToHex(leaf.originFingerprint));
-    if (origin === undefined) throw refuse(`leaf ${sequence} is of an origin that no trust root lists`);
-    const isNext = sequence === this.#nextSequence && depth === origin.frontier.size;
-    refuseUnless(isNext, () => `leaf ${sequence} at depth ${depth}, expected ${this.#nextSequence}`);
-    const follows = equalBytes(leaf.parentAnchorId, origin.lastAnchorId) && acceptedMs >= this.#lastAcceptedMs;
-    refuseUnless(follows, () => `leaf ${sequence} does not follow the one before it`);
-    const anchorId = anchorIdOf(record.bytes, sha256);
+  #addLeaf({ bytes, clientEvent, recordedBy }: SnapshotLeaf): void {
+    const walked = this.#walk.place(bytes, null);
+    if (walked === null || walked.origin === null) throw refuse("a leaf has no place");
+    const { leaf, anchorId, origin, tiles } = walked;
+    const { kind, depth, sequence, acceptedMs } = leaf;
     const { originFingerprint } = origin;
-    const write: LeafWrite = {
-      kind: leaf.kind,
-      originFingerprint,
-      depth,
-      sequence,
-      acceptedMs,
-      anchorId,
-      bytes: record.bytes,
-    };
+    const write: LeafWrite = { kind, originFingerprint, depth, sequence, acceptedMs, anchorId, bytes };
     this.#writes.leaves.push(write);
-    this.#addClientEvent(leaf, write, record.clientEvent);
-    const { recordedBy } = record;
-    const isRecorderMeant = namesRecorder(leaf.kind) === (recordedBy !== null);
+    this.#addClientEvent(leaf, write, clientEvent);
+    const isRecorderMeant = namesRecorder(kind) === (recordedBy !== null);
     refuseUnless(isRecorderMeant, () => `leaf ${sequence} says wrongly who recorded it`);
     if (isRecordLeaf(leaf)) this.#recordLeaves.push({ leaf, anchorId, recordedBy });
-    if (leaf.kind === LEAF_KIND.claim) this.#claims.add(bytesToHex(anchorId));
-    this.#addPosition(leaf, origin);
-    for (const tile of origin.tiles.append(anchorId)) this.#writes.tiles.push({ originFingerprint, ...tile });
-    origin.frontier = appendToFrontier(origin.frontier, anchorId, sha256);
-    origin.lastAnchorId = anchorId;
+    if (kind === LEAF_KIND.claim) this.#claims.add(bytesToHex(anchorId));
+    this.#addPosition(walked, originFingerprint);
+    for (const tile of tiles) this.#writes.tiles.push({ originFingerprint, ...tile });
     this.#lastOrigin = origin;
     this.#mayCertify = true;
-    this.#nextSequence += 1;
-    this.#lastAcceptedMs = acceptedMs;
   }
 
   /** A leaf commits to id and salt: nobody can put them into it, and they are not there only if they were erased. */
@@ -377,29 +349,14 @@ export class SnapshotRebuild {
   }
 
   /** Genesis and trust-root leaves say from where on a version judges their origin. */
-  #addPosition(leaf: Leaf, origin: GrowingOrigin): void {
-    if (leaf.kind !== LEAF_KIND.genesis && leaf.kind !== LEAF_KIND.trustRoot) {
-      refuseUnless(origin.judgedBy > 0, () => `leaf ${leaf.sequence} comes before any trust root`);
-      return;
+  #addPosition({ leaf: { sequence, depth }, announces }: WalkedLeaf, originFingerprint: OriginFingerprint): void {
+    if (announces === null) return;
+    const { trustRoot, rootThk, note } = announces;
+    const { version } = trustRoot;
+    if (this.#walk.announcedAt[version - 1] === sequence) {
+      this.#writes.trustRoots.push({ version, rootThk, document: note, sequence });
     }
-    const root = this.#versionOf(leaf.rootThk);
-    const isKnown = root !== null && (leaf.kind === LEAF_KIND.genesis || leaf.version === root.trustRoot.version);
-    if (!isKnown) throw refuse(`leaf ${leaf.sequence} names a trust root that is not in the chain`);
-    const { version } = root.trustRoot;
-    refuseUnless(version > origin.judgedBy, () => `leaf ${leaf.sequence} repeats trust root ${version}`);
-    refuseUnless(version - this.#announced <= 1, () => `trust root ${this.#announced + 1} has no leaf`);
-    if (version > this.#announced) {
-      this.#announced = version;
-      const { rootThk, note } = root;
-      this.#writes.trustRoots.push({ version, rootThk, document: note, sequence: leaf.sequence });
-    }
-    origin.judgedBy = version;
-    const { originFingerprint } = origin;
-    this.#writes.trustRootPositions.push({ originFingerprint, leafIndex: leaf.depth, version });
-  }
-
-  #versionOf(rootThk: Uint8Array): SignedTrustRoot | null {
-    return this.#chain?.versions.find((version) => equalBytes(version.rootThk, rootThk)) ?? null;
+    this.#writes.trustRootPositions.push({ originFingerprint, leafIndex: depth, version });
   }
 
   #addCertificate(record: SnapshotCertificate): void {
@@ -411,33 +368,33 @@ export class SnapshotRebuild {
     const name = `the certificate of size ${treeSize} of origin ${bytesToHex(originFingerprint)}`;
     const isRoot = equalBytes(frontierRoot(origin.frontier, sha256), record.rootHash);
     refuseUnless(isRoot, () => `${name} is over another root`);
-    refuseUnless(record.trustRootVersion === origin.judgedBy, () => `${name} names another trust root`);
+    refuseUnless(record.trustRootVersion === judgingVersion(origin), () => `${name} names another trust root`);
     const { rootHash, certifiedAtS, trustRootVersion, cosignatures } = record;
     const write = { originFingerprint, treeSize, rootHash, certifiedAtS, trustRootVersion, cosignatures };
-    origin.newestCertificate = write;
+    this.#newestCertificates.set(origin, write);
     this.#writes.certificates.push(write);
   }
 
   #end(): void {
     const { header } = this;
-    const isWhole = this.#nextSequence === header.nextSequence && this.#lastAcceptedMs === header.lastAcceptedMs;
-    refuseUnless(isWhole, () => `the leaves end at ${this.#nextSequence}, the header says ${header.nextSequence}`);
+    const { nextSequence, lastAcceptedMs, announcedAt, chain } = this.#walk;
+    const isWhole = nextSequence === header.nextSequence && lastAcceptedMs === header.lastAcceptedMs;
+    refuseUnless(isWhole, () => `the leaves end at ${nextSequence}, the header says ${header.nextSequence}`);
     const [nameless] = this.#actsOfKeys.keys();
     refuseUnless(nameless === undefined, () => `a key names an act of ${nameless}, of whom there is none`);
-    refuseUnless(this.#announced === this.#documents.length, () => `trust root ${this.#announced + 1} has no leaf`);
-    for (const { newestCertificate } of this.#origins.values()) {
-      // It covers all that the older ones did.
-      if (newestCertificate !== null) verifyCertificate(newestCertificate, this.#chain);
-    }
+    const announced = announcedAt.length;
+    refuseUnless(announced === this.#documents.length, () => `trust root ${announced + 1} has no leaf`);
+    // The newest one covers all that the older ones did.
+    for (const certificate of this.#newestCertificates.values()) verifyCertificate(certificate, chain);
   }
 
   /** Every origin with its size and root, once the stream has ended. */
   origins(): RebuiltOrigin[] {
-    return [...this.#origins.values()].map(({ originFingerprint, frontier }) => ({
-      originFingerprint,
-      treeSize: frontier.size,
-      rootHash: frontierRoot(frontier, sha256),
-    }));
+    const listed = this.#walk.chain?.newest.trustRoot.origins ?? [];
+    return listed.map(({ originFingerprint }) => {
+      const frontier = this.#walk.origin(originFingerprint)?.frontier ?? emptyFrontier();
+      return { originFingerprint, treeSize: frontier.size, rootHash: frontierRoot(frontier, sha256) };
+    });
   }
 }
 
@@ -445,12 +402,4 @@ function prefixOf(event: SnapshotClientEvent): Uint8Array {
   if (event.isErased) return event.prefix;
   const { apiClientId, clientEventId } = event;
   return clientEventLookup(apiClientId, clientEventId, sha256).subarray(0, CLIENT_EVENT_PREFIX_BYTES);
-}
-
-function decodeSnapshotLeaf(bytes: Uint8Array, sequence: number): Leaf {
-  try {
-    return decodeLeaf(bytes);
-  } catch (cause) {
-    throw refuse(`leaf ${sequence} cannot be decoded`, cause);
-  }
 }
