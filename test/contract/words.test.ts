@@ -7,15 +7,9 @@ import {
   TRACE_REASON_CODES,
   TRACE_VIOLATION_CODES,
 } from "@event-anchoring/api-contract";
-import {
-  CLAIM_CHECKS,
-  EVENT_CHECKS,
-  GRANT_CHECKS,
-  LIMITS as LEDGER_LIMITS,
-  REJECTION_CODES,
-  TRACE_LIMITS,
-} from "@event-anchoring/ledger";
-import type { AuthorityReasonCode, RecordState, ViolationCode } from "@event-anchoring/ledger";
+import { LIMITS as LEDGER_LIMITS, REJECTION_CODES } from "@event-anchoring/ledger";
+import { CLAIM_CHECKS, EVENT_CHECKS, GRANT_CHECKS, TRACE_LIMITS } from "@event-anchoring/records";
+import type { AuthorityReasonCode, RecordState, ViolationCode } from "@event-anchoring/records";
 
 // The contract may not import the ledger, so it says the ledger's words again. Here both are held together.
 

@@ -14,11 +14,11 @@ import {
   tlogPolicyOf,
 } from "@event-anchoring/protocol";
 import { runAnchorctl } from "../../packages/cli/test/run-anchorctl.ts";
-import { changed } from "../../packages/ledger/test/vector-builders/bundle-cases.ts";
-import { Cluster } from "../../packages/ledger/test/vector-builders/bundle-cluster.ts";
-import { BundleWorld } from "../../packages/ledger/test/vector-builders/bundle-world.ts";
-import type { Json } from "../../packages/ledger/test/vector-builders/json.ts";
-import { fixedKey, sha256 } from "../../packages/ledger/test/vector-builders/keys.ts";
+import { changed } from "../../packages/bundle/test/vector-builders/bundle-cases.ts";
+import { Cluster } from "../../packages/bundle/test/vector-builders/bundle-cluster.ts";
+import { BundleWorld } from "../../packages/bundle/test/vector-builders/bundle-world.ts";
+import type { Json } from "../vector-builders/json.ts";
+import { fixedKey, sha256 } from "../vector-builders/keys.ts";
 import {
   flippedAfter,
   foundIn,

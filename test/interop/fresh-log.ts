@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { bytesToHex, proveInclusion, receiptToJson } from "@event-anchoring/protocol";
-import { formatBundle } from "@event-anchoring/ledger";
-import { BundleWorld, idOf } from "../../packages/ledger/test/vector-builders/bundle-world.ts";
-import type { Written } from "../../packages/ledger/test/vector-builders/bundle-world.ts";
-import { sha256 } from "../../packages/ledger/test/vector-builders/keys.ts";
+import { formatBundle } from "@event-anchoring/bundle";
+import { BundleWorld, idOf } from "../../packages/bundle/test/vector-builders/bundle-world.ts";
+import type { Written } from "../../packages/bundle/test/vector-builders/bundle-world.ts";
+import { sha256 } from "../vector-builders/keys.ts";
 
 /** Enough for paths of more than one tile, and for a size that is no power of two. */
 const EVENTS = 300;

@@ -16,8 +16,8 @@ import {
   renderPolicy,
 } from "@event-anchoring/protocol";
 import type { Signer } from "@event-anchoring/node-crypto";
-import { BundleWorld } from "../../packages/ledger/test/vector-builders/bundle-world.ts";
-import { fixedKey, hashOf, sha256 } from "../../packages/ledger/test/vector-builders/keys.ts";
+import { BundleWorld } from "../../packages/bundle/test/vector-builders/bundle-world.ts";
+import { fixedKey, hashOf, sha256 } from "../vector-builders/keys.ts";
 import { foundIn, replaced } from "./alter.ts";
 import type { Alter } from "./alter.ts";
 

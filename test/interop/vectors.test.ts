@@ -14,8 +14,8 @@ import {
   tlogPolicyOf,
 } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { changed } from "../../packages/ledger/test/vector-builders/bundle-cases.ts";
-import type { Json } from "../../packages/ledger/test/vector-builders/json.ts";
+import { changed } from "../../packages/bundle/test/vector-builders/bundle-cases.ts";
+import type { Json } from "../vector-builders/json.ts";
 import { whatGoLacks } from "./go-program.ts";
 import { GoVerifier, VERIFIER } from "./go-verifier.ts";
 import type { Verdict } from "./go-verifier.ts";

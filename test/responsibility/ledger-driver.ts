@@ -1,9 +1,7 @@
 /** The ledger alone, through its public door: entries are decided and applied, rows are kept in plain maps. */
 import {
-  LoadedRecords,
   advance,
   apiKeyIdOf,
-  claimPairHash,
   clientEventKey,
   decideEntry,
   decodeEntry,
@@ -13,8 +11,8 @@ import {
   needsCertifyPoint,
   operatorActMessage,
 } from "@event-anchoring/ledger";
+import { LoadedRecords, claimPairHash } from "@event-anchoring/records";
 import type {
-  ClaimRecord,
   ClientEventFact,
   Command,
   CommandOutcome,
@@ -24,12 +22,12 @@ import type {
   Facts,
   FactsQuery,
   FoundAnchor,
-  GrantRecord,
   LeafWrite,
   OperatorCommand,
   RecordOutcome,
   Scope,
 } from "@event-anchoring/ledger";
+import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, concatBytes, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
@@ -44,7 +42,7 @@ import {
   OPERATOR,
   OPERATOR_SIGNER,
   successor,
-} from "../../packages/ledger/test/cluster.ts";
+} from "../worlds/cluster.ts";
 import type { Act, Operation, Proposer } from "./operations.ts";
 import {
   bytesOf,

@@ -1,5 +1,5 @@
 /** One random life of the ledger beside the model: every answer is compared as it comes. */
-import { LoadedRecords, claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
+import { LoadedRecords, claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/records";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { chance, pick } from "./dice.ts";
 import type { Dice } from "./dice.ts";

@@ -8,15 +8,9 @@ import {
   verifyClaim,
   verifyEvent,
   verifyGrant,
-} from "@event-anchoring/ledger";
-import type {
-  AsOf,
-  ClaimRecord,
-  GrantRecord,
-  LeafWrite,
-  RecordsInView,
-  VerificationResult,
-} from "@event-anchoring/ledger";
+} from "@event-anchoring/records";
+import type { LeafWrite } from "@event-anchoring/ledger";
+import type { AsOf, ClaimRecord, GrantRecord, RecordsInView, VerificationResult } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { RevocationLeaf } from "@event-anchoring/protocol";
 import type { Authority } from "./expected-answers.ts";

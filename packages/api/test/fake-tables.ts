@@ -1,5 +1,6 @@
 /** The tables of a node, in memory: what was decided goes in, facts and reads come out. They can lag, and fail. */
-import { LoadedRecords, RecordBook, claimPairHash, clientEventKey, keyIdHex } from "@event-anchoring/ledger";
+import { clientEventKey, keyIdHex } from "@event-anchoring/ledger";
+import { LoadedRecords, RecordBook, claimPairHash } from "@event-anchoring/records";
 import type {
   ApiKey,
   CertificateWrite,
@@ -10,9 +11,9 @@ import type {
   Facts,
   FactsQuery,
   FoundAnchor,
-  GrantRecord,
   LeafWrite,
 } from "@event-anchoring/ledger";
+import type { GrantRecord } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes, interiorHash, isZero } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -257,7 +258,8 @@ export class FakeTables {
           Array.from({ length: width }, (_, at) => this.hashAt(origin, level * 8, index * 256 + at)),
         ),
       }),
-    latestCertificate: async (origin, { atLeastSize = 0 } = {}) => {
+    latestCertificate: async (origin, options?: { readonly atLeastSize?: number }) => {
+      const atLeastSize = options?.atLeastSize ?? 0;
       const certificate = this.#certificates.get(bytesToHex(origin)) ?? null;
       return this.#at({ certificate: (certificate?.treeSize ?? 0) < atLeastSize ? null : certificate });
     },

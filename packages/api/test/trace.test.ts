@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { LIMITS, createdSchema, traceSchema } from "@event-anchoring/api-contract";
 import type { AnchorJson, TraceAnswer } from "@event-anchoring/api-contract";
-import { LIMITS as LEDGER_LIMITS, LoadedRecords, TRACE_LIMITS } from "@event-anchoring/ledger";
+import { LIMITS as LEDGER_LIMITS } from "@event-anchoring/ledger";
+import { LoadedRecords, TRACE_LIMITS } from "@event-anchoring/records";
 import { hexToBytes } from "@event-anchoring/protocol";
 import { startHarness } from "./api-harness.ts";
 import type { Answer, Harness } from "./api-harness.ts";

@@ -1,5 +1,5 @@
 /** What can have been certified beyond a backup, by what the nodes of the lost group have promised. */
-import { verifyCheckpoint } from "@event-anchoring/ledger";
+import { verifyCheckpoint } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRoot, TrustRootChain } from "@event-anchoring/protocol";

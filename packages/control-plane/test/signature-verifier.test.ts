@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { SignatureToVerify } from "@event-anchoring/ledger";
+import type { SignatureToVerify } from "@event-anchoring/records";
 import { createSigner, nodeCrypto, verifyAsync } from "@event-anchoring/node-crypto";
 import type { Logger, VerifyAsync } from "../src/ports/environment.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";

@@ -22,8 +22,6 @@ export type {
   RecordGrantCommand,
   RecordRevocationCommand,
   RevocationInput,
-  RevokeApiKeyCommand,
-  RotateApiKeyCommand,
   Scope,
   Signer,
 } from "./entry/command.ts";
@@ -54,9 +52,7 @@ export { REJECTION_CODES } from "./decide/rejection.ts";
 export type { Rejection, RejectionCode } from "./decide/rejection.ts";
 export { apiKeyIdOf, isLiveApiKey, keyIdHex } from "./state/api-key.ts";
 export type { ApiKey } from "./state/api-key.ts";
-export { REFERENCE_RULES } from "./records/references.ts";
 export { NO_FACTS, asksNothing, clientEventKey, factsNeeded } from "./decide/facts.ts";
-export type { AnchorFact } from "./records/references.ts";
 export type {
   ClientEventFact,
   ContentFact,
@@ -65,26 +61,10 @@ export type {
   FoundAnchor,
   GrantPartiesQuery,
 } from "./decide/facts.ts";
-export { claimContentHash, contentHashOfRecord, eventContentHash, grantContentHash } from "./decide/content-hash.ts";
-export { LoadedRecords } from "./records/loaded-records.ts";
-export { RecordBook, claimPairHash, grantPartiesHash } from "./records/records.ts";
-export type {
-  AppendedRecord,
-  ClaimRecord,
-  GrantRecord,
-  RecordEnds,
-  RecordIndex,
-  RecordSource,
-  Records,
-} from "./records/records.ts";
+export { contentHashOfRecord, eventContentHash } from "./decide/content-hash.ts";
 export { operatorActMessage, usedCounterIn, usedCounterText } from "./entry/operator-act.ts";
 export type { ActPlace } from "./entry/operator-act.ts";
 export { signaturesOf } from "./entry/command-signatures.ts";
-export { authorityOverClaim, authorityOverGrant } from "./records/revocation-authority.ts";
-export { signaturesOfLeaf } from "./records/signatures.ts";
-export type { SignatureToVerify } from "./records/signatures.ts";
-export { claimStateAt, grantForceAt, grantStateOf } from "./records/in-force.ts";
-export type { RecordState } from "./records/in-force.ts";
 export { TileAccumulator, openTileWidth, tileLevelsAt } from "./state/tile-accumulator.ts";
 export type { CompletedTile } from "./state/tile-accumulator.ts";
 export { LeafWalk, judgingVersion } from "./walk/leaf-walk.ts";
@@ -108,36 +88,6 @@ export type {
 } from "./decide/decision.ts";
 export { decideEntry } from "./decide/decide.ts";
 export { advance } from "./decide/advance.ts";
-export { encodeWrites } from "./decide/effect.ts";
-export type { AsOf } from "./records/as-of.ts";
-export type { Check, CheckResult, VerificationResult } from "./judge/checks.ts";
-export { EVENT_CHECKS, verifyEvent } from "./judge/verify-event.ts";
-export type { EventCheckCode, EventVerificationInput } from "./judge/verify-event.ts";
-export { CLAIM_CHECKS, verifyClaim } from "./judge/verify-claim.ts";
-export type { ClaimCheckCode, ClaimVerificationInput, RecordEvidence } from "./judge/verify-claim.ts";
-export { GRANT_CHECKS, verifyGrant } from "./judge/verify-grant.ts";
-export type { GrantCheckCode, GrantVerificationInput } from "./judge/verify-grant.ts";
-export { RecordStates, chainOf } from "./records/chain-force.ts";
-export { leavesInView, recordsInView, targetsInView } from "./records/records-in-view.ts";
-export type { RecordsInView } from "./records/records-in-view.ts";
-export type { AnchorEvidence, LoadedLeaf } from "./judge/anchor-checks.ts";
-export { rememberVerdicts } from "./judge/verdict-memo.ts";
-export type { SignedMessage, VerdictMemo } from "./judge/verdict-memo.ts";
-export type { AuthorityReasonCode, AuthorityVerdict } from "./judge/authority.ts";
-export { TRACE_LIMITS } from "./judge/traced-delegation.ts";
-export type { ShownRecord, TracedDelegation } from "./judge/traced-delegation.ts";
-export { parentViolations, traceEvent } from "./judge/trace.ts";
-export type { PossibleParents, Trace, TraceInput, ViolationCode } from "./judge/trace.ts";
-export { BUNDLE_FORMAT, BUNDLE_LIMITS, formatBundle } from "./bundle/format/bundle.ts";
-export type { Bundle } from "./bundle/format/bundle.ts";
-export { BundleError } from "./bundle/format/bundle-error.ts";
-export type { BundleJson } from "./bundle/format/strict-json.ts";
-export { parseBundle } from "./bundle/format/parse-bundle.ts";
-export { BUNDLE_CHECKS, verifyBundle } from "./bundle/verify/verify-bundle.ts";
-export type { BundleCheckCode, BundleInput, BundleOutcome, BundleVerification } from "./bundle/verify/verify-bundle.ts";
-export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./bundle/format/assemble-bundle.ts";
-export type { OriginPart, TraceToBundle, TracedAnchor, WantedOfTrace } from "./bundle/format/assemble-bundle.ts";
-export { verifyCheckpoint } from "./bundle/verify/verify-checkpoint.ts";
 export {
   apiKeyEntry,
   claimEntry,
@@ -162,7 +112,6 @@ export {
   StatePagesMissing,
   decodeStatePage,
   encodeStatePage,
-  proveState,
   stateRootOf,
   updateStateTree,
 } from "./state-tree/state-pages.ts";

@@ -16,9 +16,9 @@ import {
   scopesToBits,
 } from "../src/index.ts";
 import type { Command, Entry, EventInput, OperatorActCommand, OperatorCommand, ProposalGroup } from "../src/index.ts";
-import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, successor } from "./cluster.ts";
-import { CREATE_KEY, CREDENTIAL, event, record } from "./ledger-harness.ts";
-import { claim, grant, operatorRevocation, revocation, signedEvent } from "./records.ts";
+import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, successor } from "../../../test/worlds/cluster.ts";
+import { CREATE_KEY, CREDENTIAL, event, record } from "../../../test/worlds/ledger-harness.ts";
+import { claim, grant, operatorRevocation, revocation, signedEvent } from "../../../test/worlds/signed-records.ts";
 
 const anchored = event("anchored", {
   semanticAnchor: { ...event("x").semanticAnchor, bondRef: hash("bond"), eventDataHash: hash("d") },

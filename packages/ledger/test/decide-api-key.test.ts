@@ -1,8 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { isLiveApiKey, keyIdHex } from "../src/index.ts";
-import type { ApiKey, CreateApiKeyCommand, RevokeApiKeyCommand, RotateApiKeyCommand } from "../src/index.ts";
-import { hash } from "./cluster.ts";
-import { CREDENTIAL, LedgerHarness, codeOf, event, record } from "./ledger-harness.ts";
+import type { CreateApiKeyCommand, RevokeApiKeyCommand, RotateApiKeyCommand } from "../src/entry/command.ts";
+import type { ApiKey } from "../src/index.ts";
+import { hash } from "../../../test/worlds/cluster.ts";
+import { CREDENTIAL, LedgerHarness, codeOf, event, record } from "../../../test/worlds/ledger-harness.ts";
 
 function create(name: string, more: Partial<CreateApiKeyCommand["key"]> = {}): CreateApiKeyCommand {
   const client = hash("some client").slice(0, 16);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Certificate, EntryDecision } from "../src/index.ts";
-import { ABC, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, successor } from "./cluster.ts";
-import { LedgerHarness, event } from "./ledger-harness.ts";
+import { ABC, NODE_A, NODE_B, NODE_C, NODE_D, certify, hash, successor } from "../../../test/worlds/cluster.ts";
+import { LedgerHarness, event } from "../../../test/worlds/ledger-harness.ts";
 
 const ORIGIN = NODE_A.originFingerprint;
 

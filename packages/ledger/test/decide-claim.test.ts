@@ -1,13 +1,22 @@
 import { describe, expect, test } from "@jest/globals";
 import { LEAF_KIND, claimPayload, decodeLeaf, toOriginFingerprint } from "@event-anchoring/protocol";
-import { claimContentHash, claimStateAt } from "../src/index.ts";
-import type { ClaimRecord, LeafWrite, RecordClaimCommand } from "../src/index.ts";
-import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
-import { CLIENT_ID, LedgerHarness, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
-import { flipped, rowsOf } from "./precedence.ts";
-import type { Defect } from "./precedence.ts";
-import { claim, operatorRevocation, person, revocation } from "./records.ts";
-import type { ClaimOptions } from "./records.ts";
+import { claimContentHash } from "../src/decide/content-hash.ts";
+import { claimStateAt } from "@event-anchoring/records";
+import type { LeafWrite, RecordClaimCommand } from "../src/index.ts";
+import type { ClaimRecord } from "@event-anchoring/records";
+import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "../../../test/worlds/cluster.ts";
+import {
+  CLIENT_ID,
+  LedgerHarness,
+  codeOf,
+  credentialOf,
+  event,
+  keyCommand,
+} from "../../../test/worlds/ledger-harness.ts";
+import { flipped, rowsOf } from "../../../test/worlds/precedence.ts";
+import type { Defect } from "../../../test/worlds/precedence.ts";
+import { claim, operatorRevocation, person, revocation } from "../../../test/worlds/signed-records.ts";
+import type { ClaimOptions } from "../../../test/worlds/signed-records.ts";
 
 const CLOSED_C = successor([{ node: NODE_A }, { node: NODE_B }, { node: NODE_C, origin: "closed" }]);
 const ADMIN = credentialOf("admin");

@@ -3,7 +3,7 @@ import { toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import { SCOPES } from "../src/index.ts";
 import type { Command, Credential, EraseClientEventCommand } from "../src/index.ts";
-import { hash } from "./cluster.ts";
+import { hash } from "../../../test/worlds/cluster.ts";
 import {
   CLIENT_ID,
   CREDENTIAL,
@@ -13,8 +13,8 @@ import {
   event,
   keyCommand,
   record,
-} from "./ledger-harness.ts";
-import { claim, signedEvent } from "./records.ts";
+} from "../../../test/worlds/ledger-harness.ts";
+import { claim, signedEvent } from "../../../test/worlds/signed-records.ts";
 
 /** A key of the API client that has recorded the events. */
 const ADMIN = { apiClientId: CLIENT_ID, keyId: credentialOf("admin").keyId };

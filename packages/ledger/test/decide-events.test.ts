@@ -10,7 +10,7 @@ import {
 import type { SemanticAnchor } from "@event-anchoring/protocol";
 import { advance } from "../src/index.ts";
 import type { Command, CommandOutcome, EventInput, RecordOutcome } from "../src/index.ts";
-import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
+import { GENESIS_DOCUMENT, NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "../../../test/worlds/cluster.ts";
 import {
   CREATE_KEY,
   CREDENTIAL,
@@ -20,7 +20,7 @@ import {
   event,
   keyCommand,
   record,
-} from "./ledger-harness.ts";
+} from "../../../test/worlds/ledger-harness.ts";
 
 const UNKNOWN_ORIGIN = toOriginFingerprint(hash("unknown origin"));
 

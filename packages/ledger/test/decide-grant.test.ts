@@ -7,15 +7,22 @@ import {
   toAnchorId,
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
-import { grantContentHash } from "../src/index.ts";
+import { grantContentHash } from "../src/decide/content-hash.ts";
 import type { LeafWrite, RecordGrantCommand } from "../src/index.ts";
-import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
-import { GrantWorld } from "./grant-world.ts";
-import { CLIENT_ID, LedgerHarness, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
-import { flipped, rowsOf } from "./precedence.ts";
-import type { Defect } from "./precedence.ts";
-import { claim, grant, revocation } from "./records.ts";
-import type { GrantOptions } from "./records.ts";
+import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "../../../test/worlds/cluster.ts";
+import { GrantWorld } from "../../../test/worlds/grant-world.ts";
+import {
+  CLIENT_ID,
+  LedgerHarness,
+  codeOf,
+  credentialOf,
+  event,
+  keyCommand,
+} from "../../../test/worlds/ledger-harness.ts";
+import { flipped, rowsOf } from "../../../test/worlds/precedence.ts";
+import type { Defect } from "../../../test/worlds/precedence.ts";
+import { claim, grant, revocation } from "../../../test/worlds/signed-records.ts";
+import type { GrantOptions } from "../../../test/worlds/signed-records.ts";
 
 describe("checks of a grant, in order of precedence", () => {
   const DAY_MS = 86_400_000;

@@ -28,9 +28,9 @@ import {
   sha256,
   signTrustRoot,
   thkOf,
-} from "./cluster.ts";
-import { LedgerHarness, codeOf, credentialOf, event, keyCommand, record } from "./ledger-harness.ts";
-import { claim, operatorRevocation } from "./records.ts";
+} from "../../../test/worlds/cluster.ts";
+import { LedgerHarness, codeOf, credentialOf, event, keyCommand, record } from "../../../test/worlds/ledger-harness.ts";
+import { claim, operatorRevocation } from "../../../test/worlds/signed-records.ts";
 
 const HERE = { clusterId: CLUSTER_ID, epoch: 0 };
 const UNKNOWN: OperatorCommand = { kind: "revoke_api_key", keyId: new Uint8Array(16) };

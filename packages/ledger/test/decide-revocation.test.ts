@@ -13,13 +13,13 @@ import {
 import type { OriginStatus } from "@event-anchoring/protocol";
 import { SCOPES, contentHashOfRecord } from "../src/index.ts";
 import type { Credential, LeafWrite, RecordRevocationCommand } from "../src/index.ts";
-import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
-import { GrantWorld } from "./grant-world.ts";
-import { CLIENT_ID, CREDENTIAL, codeOf, credentialOf, event, keyCommand } from "./ledger-harness.ts";
-import { flipped, rowsOf } from "./precedence.ts";
-import type { Defect } from "./precedence.ts";
-import { claim, person, revocation } from "./records.ts";
-import type { RevocationOptions } from "./records.ts";
+import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "../../../test/worlds/cluster.ts";
+import { GrantWorld } from "../../../test/worlds/grant-world.ts";
+import { CLIENT_ID, CREDENTIAL, codeOf, credentialOf, event, keyCommand } from "../../../test/worlds/ledger-harness.ts";
+import { flipped, rowsOf } from "../../../test/worlds/precedence.ts";
+import type { Defect } from "../../../test/worlds/precedence.ts";
+import { claim, person, revocation } from "../../../test/worlds/signed-records.ts";
+import type { RevocationOptions } from "../../../test/worlds/signed-records.ts";
 
 /** A key of the API client that has recorded everything, for revoking. */
 const OWN = { apiClientId: CLIENT_ID, keyId: credentialOf("own").keyId };

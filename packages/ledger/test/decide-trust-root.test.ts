@@ -15,8 +15,8 @@ import {
   successor,
   thkOf,
   trustRootOf,
-} from "./cluster.ts";
-import { CREATE_KEY, LedgerHarness, event, record } from "./ledger-harness.ts";
+} from "../../../test/worlds/cluster.ts";
+import { CREATE_KEY, LedgerHarness, event, record } from "../../../test/worlds/ledger-harness.ts";
 
 const ZEROS = new Uint8Array(32);
 const GENESIS: Command = { kind: "genesis", document: GENESIS_DOCUMENT };

@@ -2,12 +2,14 @@
 import { describe, expect, test } from "@jest/globals";
 import { LEAF_KIND, bytesToHex, toAnchorId } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { LIMITS, LoadedRecords, NO_FACTS, decideEntry, grantForceAt } from "../src/index.ts";
-import type { ClaimRecord, CommandOutcome, FoundAnchor, GrantRecord } from "../src/index.ts";
-import { NODE_A, hash } from "./cluster.ts";
-import { CLIENT_ID, LedgerHarness, codeOf } from "./ledger-harness.ts";
-import { grant, person } from "./records.ts";
-import type { Party } from "./records.ts";
+import { LIMITS, NO_FACTS, decideEntry } from "../src/index.ts";
+import { LoadedRecords, grantForceAt } from "@event-anchoring/records";
+import type { CommandOutcome, FoundAnchor } from "../src/index.ts";
+import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
+import { NODE_A, hash } from "../../../test/worlds/cluster.ts";
+import { CLIENT_ID, LedgerHarness, codeOf } from "../../../test/worlds/ledger-harness.ts";
+import { grant, person } from "../../../test/worlds/signed-records.ts";
+import type { Party } from "../../../test/worlds/signed-records.ts";
 
 const { originFingerprint } = NODE_A;
 const LONGEST = LIMITS.delegationLinksMax;

@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { ForceMemo } from "../src/decide/force-memo.ts";
-import { RecordBook } from "../src/index.ts";
-import type { ClaimRecord, GrantRecord, RecordIndex } from "../src/index.ts";
+import { RecordBook } from "@event-anchoring/records";
+import type { ClaimRecord, GrantRecord, RecordIndex } from "@event-anchoring/records";
 
 const LINKS = 200;
 const AT = { sequence: 10_000, timeMs: 1_000 };

@@ -4,9 +4,9 @@ import { LEAF_KIND, decodeLeaf, encodeLeaf } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
 import { LeafWalk, judgingVersion } from "../src/index.ts";
 import type { LeafFault, LedgerState } from "../src/index.ts";
-import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
-import { LedgerHarness, event } from "./ledger-harness.ts";
-import { RandomLife } from "./random-life.ts";
+import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "../../../test/worlds/cluster.ts";
+import { LedgerHarness, event } from "../../../test/worlds/ledger-harness.ts";
+import { RandomLife } from "../../../test/worlds/random-life.ts";
 
 /** Version 2 of the trust root. */
 const C_CLOSED = successor([{ node: NODE_A }, { node: NODE_B }, { node: NODE_C, origin: "closed" }]);

@@ -24,9 +24,9 @@ import {
   TRUST_ROOT_1,
   hash,
   sha256,
-} from "./cluster.ts";
-import { CREATE_KEY, CREDENTIAL, event, record } from "./ledger-harness.ts";
-import { claim, grant, revocation, signedEvent } from "./records.ts";
+} from "../../../test/worlds/cluster.ts";
+import { CREATE_KEY, CREDENTIAL, event, record } from "../../../test/worlds/ledger-harness.ts";
+import { claim, grant, revocation, signedEvent } from "../../../test/worlds/signed-records.ts";
 
 const MARK: Command = { kind: "mark_certify_point" };
 const TRUST_ROOT: Command = { kind: "trust_root", document: GENESIS_DOCUMENT };

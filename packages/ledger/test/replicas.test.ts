@@ -5,6 +5,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex, concatBytes } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { encodeWrites } from "../src/decide/effect.ts";
 import {
   LedgerHaltError,
   advance,
@@ -12,15 +13,23 @@ import {
   decodeEntry,
   emptyLedgerState,
   encodeEntry,
-  encodeWrites,
   restoreLedgerState,
 } from "../src/index.ts";
 import type { Command, Entry, EntryWrites, EventInput, Facts, LedgerState, ProposalGroup } from "../src/index.ts";
-import { ABC, GENESIS_DOCUMENT, NODE_A, NODE_B, certify, hash, sha256, successor } from "./cluster.ts";
-import { GrantWorld } from "./grant-world.ts";
-import { LedgerHarness, NEXT_RULES, event, keyCommand, record, tileRoot } from "./ledger-harness.ts";
-import { RandomLife, VERSION_2, randomOf } from "./random-life.ts";
-import { claim, grant, revocation } from "./records.ts";
+import {
+  ABC,
+  GENESIS_DOCUMENT,
+  NODE_A,
+  NODE_B,
+  certify,
+  hash,
+  sha256,
+  successor,
+} from "../../../test/worlds/cluster.ts";
+import { GrantWorld } from "../../../test/worlds/grant-world.ts";
+import { LedgerHarness, NEXT_RULES, event, keyCommand, record, tileRoot } from "../../../test/worlds/ledger-harness.ts";
+import { RandomLife, VERSION_2, randomOf } from "../../../test/worlds/random-life.ts";
+import { claim, grant, revocation } from "../../../test/worlds/signed-records.ts";
 
 /** All that two states must agree on, whatever they keep in memory beside it. */
 function essence(state: LedgerState): object {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { encodeWrites } from "../src/decide/effect.ts";
 import {
   LIMITS,
   RELEASE_RULES,
@@ -9,11 +10,10 @@ import {
   decodeEntry,
   encodeCommand,
   encodeEntry,
-  encodeWrites,
   restoreLedgerState,
 } from "../src/index.ts";
 import type { Command, Entry, StoredLedger } from "../src/index.ts";
-import { GENESIS_DOCUMENT, hash } from "./cluster.ts";
+import { GENESIS_DOCUMENT, hash } from "../../../test/worlds/cluster.ts";
 import {
   CLIENT_ID,
   CREDENTIAL,
@@ -23,7 +23,7 @@ import {
   event,
   keyCommand,
   record,
-} from "./ledger-harness.ts";
+} from "../../../test/worlds/ledger-harness.ts";
 
 function raise(rules: number): Command {
   return { kind: "raise_rules", rules };

@@ -16,11 +16,11 @@ import type { Crypto } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { decideEntry, signaturesOf } from "../src/index.ts";
 import type { Command, RecordClaimCommand, RecordGrantCommand } from "../src/index.ts";
-import { NODE_A, NODE_B, TRUST_ROOT_1, hash, sha256 } from "./cluster.ts";
-import { GrantWorld } from "./grant-world.ts";
-import { CREATE_KEY, CREDENTIAL, LedgerHarness, codeOf, event, record } from "./ledger-harness.ts";
-import { flipped } from "./precedence.ts";
-import { claim, grant, person, revocation, signedEvent } from "./records.ts";
+import { NODE_A, NODE_B, TRUST_ROOT_1, hash, sha256 } from "../../../test/worlds/cluster.ts";
+import { GrantWorld } from "../../../test/worlds/grant-world.ts";
+import { CREATE_KEY, CREDENTIAL, LedgerHarness, codeOf, event, record } from "../../../test/worlds/ledger-harness.ts";
+import { flipped } from "../../../test/worlds/precedence.ts";
+import { claim, grant, person, revocation, signedEvent } from "../../../test/worlds/signed-records.ts";
 
 /** Order of the base point, little-endian. */
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;

@@ -3,12 +3,12 @@ import { describe, expect, test } from "@jest/globals";
 import { LEAF_KIND, decodeLeaf, toOriginFingerprint } from "@event-anchoring/protocol";
 import { eventContentHash } from "../src/index.ts";
 import type { EventInput, LeafWrite } from "../src/index.ts";
-import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "./cluster.ts";
-import { GrantWorld } from "./grant-world.ts";
-import { LedgerHarness, codeOf, event, record } from "./ledger-harness.ts";
-import { flipped, rowsOf } from "./precedence.ts";
-import type { Defect } from "./precedence.ts";
-import { acting, claim, person, revocation, signedEvent } from "./records.ts";
+import { NODE_A, NODE_B, NODE_C, hash, sha256, successor } from "../../../test/worlds/cluster.ts";
+import { GrantWorld } from "../../../test/worlds/grant-world.ts";
+import { LedgerHarness, codeOf, event, record } from "../../../test/worlds/ledger-harness.ts";
+import { flipped, rowsOf } from "../../../test/worlds/precedence.ts";
+import type { Defect } from "../../../test/worlds/precedence.ts";
+import { acting, claim, person, revocation, signedEvent } from "../../../test/worlds/signed-records.ts";
 
 /** Origin C is closed; a client event id is used; Alice grants to Bob. */
 class World extends GrantWorld {

@@ -10,16 +10,16 @@ import {
   verifyStateProof,
 } from "@event-anchoring/protocol";
 import type { StateLeaf, StateSubtree } from "@event-anchoring/protocol";
+import { proveState } from "../src/state-tree/state-pages.ts";
 import {
   EMPTY_STATE_PAGE,
   StatePagesMissing,
   decodeStatePage,
   encodeStatePage,
-  proveState,
   updateStateTree,
 } from "../src/index.ts";
 import type { StatePage } from "../src/index.ts";
-import { hash, sha256 } from "./cluster.ts";
+import { hash, sha256 } from "../../../test/worlds/cluster.ts";
 
 const value = (text: string): Uint8Array => hash(`value ${text}`);
 

@@ -1,10 +1,10 @@
 /** What ends a grant, and what ends with it. */
 import { describe, expect, test } from "@jest/globals";
 import type { LeafWrite } from "../src/index.ts";
-import { codeOf } from "./ledger-harness.ts";
-import { GrantWorld } from "./grant-world.ts";
-import { grant, revocation } from "./records.ts";
-import type { Party } from "./records.ts";
+import { codeOf } from "../../../test/worlds/ledger-harness.ts";
+import { GrantWorld } from "../../../test/worlds/grant-world.ts";
+import { grant, revocation } from "../../../test/worlds/signed-records.ts";
+import type { Party } from "../../../test/worlds/signed-records.ts";
 
 /** Alice grants to Bob, Bob to Carol, Carol to Dave. */
 class ChainWorld extends GrantWorld {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { RecentTree, emptyFrontier, subtreeHashInTile } from "@event-anchoring/protocol";
 import { TileAccumulator, openTileWidth, tileLevelsAt } from "../src/index.ts";
 import type { CompletedTile } from "../src/index.ts";
-import { hash, sha256 } from "./cluster.ts";
+import { hash, sha256 } from "../../../test/worlds/cluster.ts";
 
 const LEAVES = Array.from({ length: 70_000 }, (_, at) => hash(`leaf ${at}`));
 

@@ -1,17 +1,10 @@
-/**
- * The vectors are made from fixed keys, so they can be made again. `UPDATE_VECTORS=1 npm run jest -- vector-files`
- * rewrites the files; a change in one of them is a change of the format and is reviewed as such.
- */
-import { readFileSync, writeFileSync } from "node:fs";
-import { describe, expect, test } from "@jest/globals";
-import { VECTOR_FILES } from "./vector-builders/index.ts";
-import { formatJson } from "./vector-builders/json.ts";
+import { holdVectorFiles } from "../../../test/vector-builders/hold-vector-files.ts";
+import { operatorActVectors } from "./vector-builders/operator-acts.ts";
+import { prepareVectors } from "./vector-builders/prepare.ts";
+import { stateTreeVectors } from "./vector-builders/state-entries.ts";
 
-describe("vector files", () => {
-  test.each(Object.entries(VECTOR_FILES))("%s is what the builders make", (name, build) => {
-    const file = new URL(`../../../test/vectors/${name}`, import.meta.url);
-    const made = formatJson(build());
-    if (process.env["UPDATE_VECTORS"] === "1") writeFileSync(file, made);
-    expect(readFileSync(file, "utf8")).toBe(made);
-  });
+holdVectorFiles({
+  "prepare.json": prepareVectors,
+  "operator-act.json": operatorActVectors,
+  "state-tree.json": stateTreeVectors,
 });

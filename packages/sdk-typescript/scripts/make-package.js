@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Makes the npm package: the build of this folder with the modules of `protocol` and `ledger` that it uses, and no
- * dependencies. Needs `npx tsc -b packages/sdk-typescript`. Usage: make-package.js <folder of the tarball>
+ * Makes the npm package: the build of this folder with the modules of `protocol`, `records` and `bundle` that it
+ * uses, and no dependencies. Needs `npx tsc -b packages/sdk-typescript`. Usage: make-package.js <folder of the tarball>
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,8 @@ const PREFIX = "@event-anchoring/";
 const PARTS = {
   sdk: { build: join(SDK, "dist"), target: "dist" },
   protocol: { build: join(SDK, "../protocol/dist"), target: "dist/vendor/protocol" },
-  ledger: { build: join(SDK, "../ledger/dist"), target: "dist/vendor/ledger" },
+  records: { build: join(SDK, "../records/dist"), target: "dist/vendor/records" },
+  bundle: { build: join(SDK, "../bundle/dist"), target: "dist/vendor/bundle" },
 };
 const STATEMENT = /^(import|export)( type)? (\{[^}]*\}|\* as \w+) from "([^"]+)";$/gm;
 

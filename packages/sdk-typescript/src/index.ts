@@ -87,7 +87,7 @@ export type {
 export type { Alarm, AlarmCode } from "./monitor-alarm.ts";
 export { FileMonitorStore, MemoryMonitorStore } from "./monitor-store.ts";
 export type { MonitorState, MonitorStore } from "./monitor-store.ts";
-export type { BundleCheckCode, BundleOutcome, BundleVerification } from "@event-anchoring/ledger";
+export type { BundleCheckCode, BundleOutcome, BundleVerification } from "@event-anchoring/bundle";
 export type { Leaf, ReceiptJson, ReceiptStep, TrustRootChain } from "@event-anchoring/protocol";
 
 export { DEFAULT_RETRY, delayBeforeRetry, isPassing } from "./retry.ts";

@@ -1,5 +1,5 @@
-import { BundleError, parseBundle, verifyBundle as verify } from "@event-anchoring/ledger";
-import type { BundleVerification } from "@event-anchoring/ledger";
+import { BundleError, parseBundle, verifyBundle as verify } from "@event-anchoring/bundle";
+import type { BundleVerification } from "@event-anchoring/bundle";
 import { bytesToUtf8, InvalidBytesError } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { crypto } from "./crypto.ts";

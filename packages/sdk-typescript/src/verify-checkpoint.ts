@@ -1,4 +1,4 @@
-import { verifyCheckpoint as verify } from "@event-anchoring/ledger";
+import { verifyCheckpoint as verify } from "@event-anchoring/bundle";
 import { bytesToHex, verifyConsistency as isConsistent } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { crypto, sha256 } from "./crypto.ts";

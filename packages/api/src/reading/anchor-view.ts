@@ -2,7 +2,7 @@
 import { anchorToJson } from "@event-anchoring/api-contract";
 import type { AnchorJson, ClientEvent, FinalityName, ReceiptAnswer } from "@event-anchoring/api-contract";
 import type { HeldCertificate } from "@event-anchoring/control-contract";
-import type { RecordState } from "@event-anchoring/ledger";
+import type { RecordState } from "@event-anchoring/records";
 import { decodeLeaf, equalBytes, proveInclusion, receiptToJson, subtreesForInclusion } from "@event-anchoring/protocol";
 import type { AnchorId, Receipt, Sha256 } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";

@@ -1,6 +1,6 @@
 import { formatRfc3339 } from "@event-anchoring/api-contract";
 import type { AsOf as WantedAsOf, AsOfAnswer } from "@event-anchoring/api-contract";
-import type { AsOf } from "@event-anchoring/ledger";
+import type { AsOf } from "@event-anchoring/records";
 import type { Clock } from "@event-anchoring/telemetry";
 import { problemError } from "../request/problem-error.ts";
 import type { ConsistentRead } from "./consistent-read.ts";

@@ -1,7 +1,7 @@
 /** What an answer shows of a delegation and of what revokes it. */
 import { LIMITS, anchorToJson, formatDelegationCursor } from "@event-anchoring/api-contract";
 import type { AnchorJson, TraceAnswer, VerifiedClaimAnswer } from "@event-anchoring/api-contract";
-import type { AsOf, LoadedLeaf, RecordState, ShownRecord, TracedDelegation } from "@event-anchoring/ledger";
+import type { AsOf, LoadedLeaf, RecordState, ShownRecord, TracedDelegation } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
 import type { ConsistentRead } from "./consistent-read.ts";

@@ -1,5 +1,5 @@
 import type { AsOf as WantedAsOf } from "@event-anchoring/api-contract";
-import type { AsOf } from "@event-anchoring/ledger";
+import type { AsOf } from "@event-anchoring/records";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";

@@ -1,6 +1,6 @@
 /** Claims and grants with what they hang on, as a request needs them: few statements, whatever their number. */
-import { LoadedRecords, RecordStates, leavesInView, recordsInView, targetsInView } from "@event-anchoring/ledger";
-import type { AsOf, ClaimRecord, RecordState, Records, RecordsInView } from "@event-anchoring/ledger";
+import { LoadedRecords, RecordStates, leavesInView, recordsInView, targetsInView } from "@event-anchoring/records";
+import type { AsOf, ClaimRecord, RecordState, Records, RecordsInView } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";

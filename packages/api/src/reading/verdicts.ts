@@ -1,5 +1,5 @@
-import { signaturesOfLeaf, rememberVerdicts } from "@event-anchoring/ledger";
-import type { VerdictMemo } from "@event-anchoring/ledger";
+import { signaturesOfLeaf, rememberVerdicts } from "@event-anchoring/records";
+import type { VerdictMemo } from "@event-anchoring/records";
 import { verifyAsync } from "@event-anchoring/node-crypto";
 import { decodeLeaf } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";

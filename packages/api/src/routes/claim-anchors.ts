@@ -1,6 +1,6 @@
 import { claimQuerySchema, createClaimSchema, parseBody, parseQuery } from "@event-anchoring/api-contract";
 import type { ActiveClaimAnswer } from "@event-anchoring/api-contract";
-import { claimStateAt } from "@event-anchoring/ledger";
+import { claimStateAt } from "@event-anchoring/records";
 import type { RecordClaimCommand } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { resolveAsOf } from "../reading/as-of.ts";

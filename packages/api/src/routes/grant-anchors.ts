@@ -1,7 +1,8 @@
 import { createGrantSchema, grantQuerySchema, parseBody, parseQuery } from "@event-anchoring/api-contract";
 import type { ActiveGrantAnswer, GrantQuery } from "@event-anchoring/api-contract";
-import { RecordStates, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
-import type { AsOf, GrantRecord, RecordGrantCommand, Records } from "@event-anchoring/ledger";
+import { RecordStates, grantForceAt, grantStateOf } from "@event-anchoring/records";
+import type { RecordGrantCommand } from "@event-anchoring/ledger";
+import type { AsOf, GrantRecord, Records } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import { PAGE_ROWS_MAX } from "@event-anchoring/store";
 import type { Clock } from "@event-anchoring/telemetry";

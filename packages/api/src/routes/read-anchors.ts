@@ -1,6 +1,6 @@
 import { anchorPathSchema, parsePath } from "@event-anchoring/api-contract";
 import type { AnchorAnswer, AnchorJson, ReceiptAnswer } from "@event-anchoring/api-contract";
-import type { RecordState } from "@event-anchoring/ledger";
+import type { RecordState } from "@event-anchoring/records";
 import { bytesToHex, formatProof } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";

@@ -7,7 +7,7 @@ import {
   traceQuerySchema,
 } from "@event-anchoring/api-contract";
 import type { AnchorJson, TraceAnswer, TraceQuery } from "@event-anchoring/api-contract";
-import { TRACE_LIMITS, chainOf, parentViolations, traceEvent } from "@event-anchoring/ledger";
+import { TRACE_LIMITS, chainOf, parentViolations, traceEvent } from "@event-anchoring/records";
 import type {
   AnchorFact,
   AsOf,
@@ -18,7 +18,7 @@ import type {
   RecordsInView,
   Trace,
   TraceInput,
-} from "@event-anchoring/ledger";
+} from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex, decodeLeaf, isZero, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";

@@ -5,8 +5,8 @@ import type {
   VerifiedAnswer,
   VerifiedBatchAnswer,
 } from "@event-anchoring/api-contract";
-import { verifyEvent } from "@event-anchoring/ledger";
-import type { AsOf, VerificationResult } from "@event-anchoring/ledger";
+import { verifyEvent } from "@event-anchoring/records";
+import type { AsOf, VerificationResult } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex, decodeLeaf, isZero, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";

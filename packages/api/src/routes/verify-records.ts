@@ -5,8 +5,8 @@ import type {
   VerifiedGrantAnswer,
   VerifyClaimRequest,
 } from "@event-anchoring/api-contract";
-import { verifyClaim, verifyGrant } from "@event-anchoring/ledger";
-import type { AnchorEvidence, AsOf, Check, Records, RecordsInView } from "@event-anchoring/ledger";
+import { verifyClaim, verifyGrant } from "@event-anchoring/records";
+import type { AnchorEvidence, AsOf, Check, Records, RecordsInView } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";

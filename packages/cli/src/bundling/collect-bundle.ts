@@ -1,6 +1,6 @@
 /** Fetches all that a trace needs: every record, proof, checkpoint and trust root. docs/PROTOCOL.md, "Bundle". */
-import { BUNDLE_LIMITS, assembleBundle, completeUpTo, subtreesForPart } from "@event-anchoring/ledger";
-import type { Bundle, BundleJson, OriginPart } from "@event-anchoring/ledger";
+import { BUNDLE_LIMITS, assembleBundle, completeUpTo, subtreesForPart } from "@event-anchoring/bundle";
+import type { Bundle, BundleJson, OriginPart } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";

@@ -1,6 +1,6 @@
 /** What a bundle has to hold, from the service's trace: the pure half is the ledger's. */
-import { wantedOfTrace } from "@event-anchoring/ledger";
-import type { TracedAnchor, WantedOfTrace } from "@event-anchoring/ledger";
+import { wantedOfTrace } from "@event-anchoring/bundle";
+import type { TracedAnchor, WantedOfTrace } from "@event-anchoring/bundle";
 import { readers } from "@event-anchoring/sdk";
 import type { Reader } from "@event-anchoring/sdk";
 

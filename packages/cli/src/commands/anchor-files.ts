@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { rememberVerdicts } from "@event-anchoring/ledger";
+import { rememberVerdicts } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { formatProof, hexToBytes } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";

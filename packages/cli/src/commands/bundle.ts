@@ -1,4 +1,4 @@
-import { formatBundle } from "@event-anchoring/ledger";
+import { formatBundle } from "@event-anchoring/bundle";
 import { collectBundle } from "../bundling/collect-bundle.ts";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";

@@ -1,11 +1,5 @@
-import {
-  type SignatureToVerify,
-  type VerdictMemo,
-  type Weight,
-  decodeGroup,
-  rememberVerdicts,
-  signaturesOf,
-} from "@event-anchoring/ledger";
+import { type Weight, decodeGroup, signaturesOf } from "@event-anchoring/ledger";
+import { type SignatureToVerify, type VerdictMemo, rememberVerdicts } from "@event-anchoring/records";
 import type { Crypto, TrustRoot } from "@event-anchoring/protocol";
 import type { Clock, Logger, VerifyAsync } from "../ports/environment.ts";
 

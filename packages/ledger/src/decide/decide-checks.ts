@@ -18,12 +18,11 @@ import type { Credential, Scope } from "../entry/command.ts";
 import type { Asker } from "./content-hash.ts";
 import type { DecisionDraft, OriginDraft } from "./decision-draft.ts";
 import type { CommandOutcome, LeafWrite, RecordOutcome } from "./decision.ts";
-import type { AnchorFact } from "../records/references.ts";
+import type { AnchorFact, SignatureToVerify } from "@event-anchoring/records";
 import type { ContentFact } from "./facts.ts";
 import { LIMITS } from "../entry/limits.ts";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
-import type { SignatureToVerify } from "../records/signatures.ts";
 
 /** Check 1. What the api saw earlier does not count. @param scopes any of them suffices */
 export function judgeCredential(

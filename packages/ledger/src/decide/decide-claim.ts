@@ -17,10 +17,9 @@ import {
 } from "./decide-checks.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
-import { claimPairHash } from "../records/records.ts";
+import { claimPairHash, claimSignatures } from "@event-anchoring/records";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
-import { claimSignatures } from "../records/signatures.ts";
 
 /**
  * Check 8: the issuer of a pair's newest claim, in force or not, issues the next one. Once that claim is revoked an

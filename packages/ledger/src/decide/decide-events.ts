@@ -22,7 +22,7 @@ import {
 } from "./decide-checks.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome, RecordOutcome, LeafWrite } from "./decision.ts";
-import { REFERENCE_RULES } from "../records/references.ts";
+import { REFERENCE_RULES } from "@event-anchoring/records";
 import { clientEventKeyWith, clientKeyPrefix } from "./facts.ts";
 import type { ClientEventFact } from "./facts.ts";
 import { reject } from "./rejection.ts";

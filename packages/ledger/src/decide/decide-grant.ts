@@ -18,13 +18,11 @@ import {
 } from "./decide-checks.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
-import { claimFaultAt } from "../records/in-force.ts";
-import type { ForceFault } from "../records/in-force.ts";
+import { claimFaultAt, grantSignatures } from "@event-anchoring/records";
+import type { ForceFault, ClaimRecord, GrantParties, GrantRecord } from "@event-anchoring/records";
 import { LIMITS } from "../entry/limits.ts";
-import type { ClaimRecord, GrantParties, GrantRecord } from "../records/records.ts";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
-import { grantSignatures } from "../records/signatures.ts";
 
 /** Check 6: what a grant names stood in the ledger before this entry. */
 function judgeReferences(grant: GrantInput, draft: DecisionDraft): Rejection | null {

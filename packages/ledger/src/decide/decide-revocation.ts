@@ -26,11 +26,10 @@ import {
 } from "./decide-checks.ts";
 import type { DecisionDraft, OriginDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
-import type { ClaimRecord, GrantRecord } from "../records/records.ts";
+import type { ClaimRecord, GrantRecord, RevocationAuthority } from "@event-anchoring/records";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
-import { authorityOverClaim, authorityOverGrant } from "../records/revocation-authority.ts";
-import type { RevocationAuthority } from "../records/revocation-authority.ts";
+import { authorityOverClaim, authorityOverGrant } from "@event-anchoring/records";
 import { revocationSignatures } from "../entry/command-signatures.ts";
 
 /** What a revocation has for a signature that no party has signed. */

@@ -33,16 +33,13 @@ import type {
   TrustRootPositionWrite,
   TrustRootWrite,
 } from "./decision.ts";
-import type { AsOf } from "../records/as-of.ts";
-import type { AnchorFact } from "../records/references.ts";
+import type { AsOf, AnchorFact, ForceFault, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import type { ClientEventFact, ContentFact, Facts, FoundAnchor } from "./facts.ts";
 import { GroupIdMemory } from "../state/group-id-memory.ts";
 import { LedgerHaltError } from "../entry/halt.ts";
 import { ForceMemo } from "./force-memo.ts";
-import type { ForceFault } from "../records/in-force.ts";
 import { LIMITS } from "../entry/limits.ts";
-import { RecordBook } from "../records/records.ts";
-import type { ClaimRecord, GrantRecord } from "../records/records.ts";
+import { RecordBook } from "@event-anchoring/records";
 import type { LedgerState } from "../state/state.ts";
 import { TileAccumulator } from "../state/tile-accumulator.ts";
 

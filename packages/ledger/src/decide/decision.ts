@@ -3,7 +3,7 @@ import type { AnchorId, LeafKind, OriginFingerprint, OriginStatus, TrustRootChai
 import type { ApiKey } from "../state/api-key.ts";
 import type { Certificate, Cosignature, GroupId, OperatorAct } from "../entry/command.ts";
 import type { ContentFact } from "./facts.ts";
-import type { ClaimRecord, GrantRecord } from "../records/records.ts";
+import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import type { Rejection } from "./rejection.ts";
 import type { CompletedTile } from "../state/tile-accumulator.ts";
 import type { TrustRootPosition } from "../state/state.ts";

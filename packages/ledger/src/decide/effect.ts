@@ -9,8 +9,8 @@ import { scopesToBits } from "../entry/api-key-codec.ts";
 import type { OperatorAct } from "../entry/command.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
 import { encodeGroupId, writeCertificate } from "../entry/entry-codec.ts";
-import { recorderOf } from "../records/records.ts";
-import type { ClaimRecord, GrantRecord, RecordEnds } from "../records/records.ts";
+import { recorderOf } from "@event-anchoring/records";
+import type { ClaimRecord, GrantRecord, RecordEnds } from "@event-anchoring/records";
 
 const EFFECT_VERSION = 1;
 const STATUS_BYTE: Readonly<Record<OriginStatus, number>> = { active: 0, closed: 1, lost: 2 };

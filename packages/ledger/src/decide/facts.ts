@@ -13,11 +13,8 @@ import type {
 } from "../entry/command.ts";
 import { claimContentHash, grantContentHash, revocationContentHashOf } from "./content-hash.ts";
 import type { Asker } from "./content-hash.ts";
-import { LoadedRecords } from "../records/loaded-records.ts";
-import { claimPairHash } from "../records/records.ts";
-import { REFERENCE_RULES } from "../records/references.ts";
-import type { AnchorFact } from "../records/references.ts";
-import type { RecordIndex } from "../records/records.ts";
+import { LoadedRecords, claimPairHash, REFERENCE_RULES } from "@event-anchoring/records";
+import type { AnchorFact, RecordIndex } from "@event-anchoring/records";
 import type { LedgerState } from "../state/state.ts";
 
 export interface ClientEventQuery {

@@ -1,8 +1,6 @@
-import type { AsOf } from "../records/as-of.ts";
+import type { AsOf, ForceFault, GrantRecord, RecordBook } from "@event-anchoring/records";
 import { LedgerHaltError } from "../entry/halt.ts";
-import { addLinkFaults } from "../records/in-force.ts";
-import type { ForceFault } from "../records/in-force.ts";
-import type { GrantRecord, RecordBook } from "../records/records.ts";
+import { addLinkFaults } from "@event-anchoring/records";
 
 /**
  * Which grants are in force while one entry is decided, and why others are not: grants that share a long chain cost

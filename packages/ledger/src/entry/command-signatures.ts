@@ -1,8 +1,8 @@
 /** Which signatures a command carries: what deciding it verifies, known from the command alone. */
 import { assertNever, eventActorPayload, revocationPayload } from "@event-anchoring/protocol";
 import type { Sha256, TrustRoot } from "@event-anchoring/protocol";
-import { claimSignatures, grantSignatures } from "../records/signatures.ts";
-import type { SignatureToVerify } from "../records/signatures.ts";
+import { claimSignatures, grantSignatures } from "@event-anchoring/records";
+import type { SignatureToVerify } from "@event-anchoring/records";
 import type { Command, EventInput, RevocationInput } from "./command.ts";
 import { operatorActSignature } from "./operator-act.ts";
 

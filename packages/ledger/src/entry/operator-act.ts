@@ -3,7 +3,7 @@ import { ByteWriter, asciiToBytes, tag } from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import { encodeCommand } from "./command-codec.ts";
 import type { OperatorAct, OperatorActCommand, OperatorCommand } from "./command.ts";
-import type { SignatureToVerify } from "../records/signatures.ts";
+import type { SignatureToVerify } from "@event-anchoring/records";
 
 /** The cluster, and how often it was restored: an act counts in no other, and not again after a restore. */
 export type ActPlace = Pick<TrustRoot, "clusterId" | "epoch">;

@@ -5,8 +5,8 @@ import type { ApiKey } from "../state/api-key.ts";
 import type { OperatorAct } from "../entry/command.ts";
 import { scopesToBits } from "../entry/api-key-codec.ts";
 import type { EntryWrites, ErasureWrite } from "../decide/decision.ts";
-import { recorderOf } from "../records/records.ts";
-import type { ClaimRecord, GrantRecord, RecordEnds } from "../records/records.ts";
+import { recorderOf } from "@event-anchoring/records";
+import type { ClaimRecord, GrantRecord, RecordEnds } from "@event-anchoring/records";
 
 /** Kinds of keys, u8. */
 const STATE_KIND = {

@@ -2,8 +2,8 @@
 import { bytesToHex, operatorRevoker, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import { encodeCommand, operatorActMessage } from "../../src/index.ts";
 import type { OperatorCommand } from "../../src/index.ts";
-import type { Json } from "./json.ts";
-import { fill, fixedKey, sha256 } from "./keys.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
+import { fill, fixedKey, sha256 } from "../../../../test/vector-builders/keys.ts";
 
 const ALICE = fixedKey(0x41);
 const CLUSTER_ID = fill(0xc1);

@@ -1,5 +1,5 @@
 /** What is given to whoever prepares a record, and every way in which a field of it can be wrong. */
-import type { Json } from "./json.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
 
 export type Input = { readonly [name: string]: Json };
 

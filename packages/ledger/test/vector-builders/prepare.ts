@@ -20,9 +20,9 @@ import {
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
 import type { Leaf, LeafHeader, SemanticAnchor } from "@event-anchoring/protocol";
-import type { Json } from "./json.ts";
-import { fill, fixedKey, hashOf, sha256 } from "./keys.ts";
-import type { FixedKey } from "./keys.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
+import { fill, fixedKey, hashOf, sha256 } from "../../../../test/vector-builders/keys.ts";
+import type { FixedKey } from "../../../../test/vector-builders/keys.ts";
 import { badClaims, badEvents, badGrants, badRevocations } from "./prepare-input.ts";
 import type { BadField, Input } from "./prepare-input.ts";
 

@@ -11,9 +11,10 @@ import {
   stateLeafOf,
   updateStateTree,
 } from "../../src/index.ts";
-import type { ApiKey, ClaimRecord, GrantRecord, StateEntry } from "../../src/index.ts";
-import type { Json } from "./json.ts";
-import { fill, sha256 } from "./keys.ts";
+import type { ApiKey, StateEntry } from "../../src/index.ts";
+import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
+import type { Json } from "../../../../test/vector-builders/json.ts";
+import { fill, sha256 } from "../../../../test/vector-builders/keys.ts";
 
 const API_CLIENT = fill(0xac, 16);
 const NOW_MS = 1_767_225_600_000;

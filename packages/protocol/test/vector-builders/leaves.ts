@@ -18,7 +18,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { Leaf, SemanticAnchor } from "@event-anchoring/protocol";
 import { clusterId, fill, hashOf, nodeA, pinnedRootThk, sha256 } from "./fixtures.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
 
 const { originFingerprint } = nodeA;
 const subject = createSigner(fill(0x41));

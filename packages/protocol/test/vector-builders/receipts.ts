@@ -35,7 +35,7 @@ import {
   sha256,
 } from "./fixtures.ts";
 import type { FixtureNode } from "./fixtures.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
 import { leafBytes } from "./leaves.ts";
 import { leafTree } from "./trees.ts";
 

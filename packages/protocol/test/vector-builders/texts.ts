@@ -36,7 +36,7 @@ import {
   version1,
   version2,
 } from "./fixtures.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
 import { leafTree } from "./trees.ts";
 
 export function bytesVectors(): Json {

@@ -24,7 +24,7 @@ import {
 } from "@event-anchoring/protocol";
 import { clusterId, fill, logSeed, nodeA, sha256 } from "./fixtures.ts";
 import { leafBytes } from "./leaves.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
 
 /** The leaves of the classic Certificate Transparency tests. */
 const CT_LEAVES: readonly string[] = [

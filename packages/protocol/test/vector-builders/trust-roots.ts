@@ -24,7 +24,7 @@ import {
   version2,
   witnessEntry,
 } from "./fixtures.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
 
 const text1 = formatTrustRootText(version1);
 

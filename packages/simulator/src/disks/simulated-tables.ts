@@ -1,6 +1,5 @@
 /** The ledger's tables in memory: all that the applier asks of a store. */
 import {
-  type ClaimRecord,
   type ClientEventFact,
   type ClientEventWrite,
   type ContentWrite,
@@ -8,16 +7,14 @@ import {
   type Facts,
   type FactsQuery,
   type FoundAnchor,
-  type GrantRecord,
-  type RecordIndex,
   EMPTY_STATE_PAGE,
   type StatePage,
-  claimPairHash,
   clientEventKey,
   stateEntriesOf,
   stateLeafOf,
   updateStateTree,
 } from "@event-anchoring/ledger";
+import { type ClaimRecord, type GrantRecord, type RecordIndex, claimPairHash } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { EMPTY_STATE_ROOT, bytesToHex } from "@event-anchoring/protocol";
 import { FIRST_CLIENT } from "../trust/key-ring.ts";

@@ -1,5 +1,6 @@
 /** The state tree of a backup, derived in memory from what its leaves and records say. */
-import { RecordBook, stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
+import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
+import { RecordBook } from "@event-anchoring/records";
 import type { StateEntry, StateWrites } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, stateRootOfLeaves } from "@event-anchoring/protocol";

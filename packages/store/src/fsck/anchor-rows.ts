@@ -1,6 +1,7 @@
 /** Rows of state.anchors, and of the tables that repeat what their leaves say. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { claimPairHash, clientEventLookup, grantPartiesHash } from "@event-anchoring/ledger";
+import { clientEventLookup } from "@event-anchoring/ledger";
+import { claimPairHash, grantPartiesHash } from "@event-anchoring/records";
 import type { ClientEventMark, WalkedLeaf } from "@event-anchoring/ledger";
 import { LEAF_KIND, anchorIdOf, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/protocol";

@@ -1,13 +1,7 @@
 /** What leaves name, and what is signed inside of them. */
-import {
-  REFERENCE_RULES,
-  authorityOverClaim,
-  authorityOverGrant,
-  contentHashOfRecord,
-  eventContentHash,
-  signaturesOfLeaf,
-} from "@event-anchoring/ledger";
-import type { SignatureToVerify } from "@event-anchoring/ledger";
+import { contentHashOfRecord, eventContentHash } from "@event-anchoring/ledger";
+import { REFERENCE_RULES, authorityOverClaim, authorityOverGrant, signaturesOfLeaf } from "@event-anchoring/records";
+import type { SignatureToVerify } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, REVOCATION_AUTHORITIES, bytesToHex, isZero, revocationPayload } from "@event-anchoring/protocol";
 import type { GrantLeaf, Leaf, LeafKind, RevocationLeaf } from "@event-anchoring/protocol";

@@ -3,7 +3,7 @@
  * before, which were judged already, and against what the first walk has held against the leaves.
  */
 import { claimEntry, grantEntry, lineageEntry } from "@event-anchoring/ledger";
-import type { RecordSource } from "@event-anchoring/ledger";
+import type { RecordSource } from "@event-anchoring/records";
 import { DecodeError, LEAF_KIND, decodeLeaf, toAnchorId } from "@event-anchoring/protocol";
 import type { GrantLeaf } from "@event-anchoring/protocol";
 import type { Reader } from "../postgres/connection.ts";

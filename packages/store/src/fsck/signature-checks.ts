@@ -1,6 +1,6 @@
 /** Signatures of a batch, verified side by side in the thread pool. */
 import { verifyAsync } from "@event-anchoring/node-crypto";
-import type { SignedMessage } from "@event-anchoring/ledger";
+import type { SignedMessage } from "@event-anchoring/records";
 import type { Findings } from "./findings.ts";
 
 /** Gathers what is to be verified; verdicts come with `settle`. */

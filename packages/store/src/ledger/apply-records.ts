@@ -1,6 +1,7 @@
 /** Claims, grants and how they end, as values of the statement that writes an entry. */
-import { claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
-import type { ClaimRecord, EntryWrites, GrantRecord } from "@event-anchoring/ledger";
+import { claimPairHash, grantPartiesHash } from "@event-anchoring/records";
+import type { EntryWrites } from "@event-anchoring/ledger";
+import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { StatementBuilder } from "./apply-parts.ts";
 import { bigintArray, byteaArray, prefixArray } from "../postgres/binary-array.ts";

@@ -1,13 +1,7 @@
-import { LoadedRecords, NO_FACTS, claimPairHash, clientEventKey, clientEventLookup } from "@event-anchoring/ledger";
-import type {
-  ClaimRecord,
-  ClientEventFact,
-  ContentFact,
-  Facts,
-  FactsQuery,
-  FoundAnchor,
-  GrantRecord,
-} from "@event-anchoring/ledger";
+import { NO_FACTS, clientEventKey, clientEventLookup } from "@event-anchoring/ledger";
+import { LoadedRecords, claimPairHash } from "@event-anchoring/records";
+import type { ClientEventFact, ContentFact, Facts, FactsQuery, FoundAnchor } from "@event-anchoring/ledger";
+import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { assertNever, bytesToHex, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, LeafKind } from "@event-anchoring/protocol";

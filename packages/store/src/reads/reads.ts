@@ -1,5 +1,6 @@
 import { clientEventLookup } from "@event-anchoring/ledger";
-import type { AsOf, ApiKey, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/ledger";
+import type { ApiKey } from "@event-anchoring/ledger";
+import type { AsOf, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";

@@ -1,6 +1,6 @@
 /** Questions of the api about claims, grants, revocations and what refers to them: one statement each. */
-import { LoadedRecords, claimPairHash, grantPartiesHash } from "@event-anchoring/ledger";
-import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/ledger";
+import { LoadedRecords, claimPairHash, grantPartiesHash } from "@event-anchoring/records";
+import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bigintArray, prefixArray } from "../postgres/binary-array.ts";
 import type { Parameter } from "../postgres/connection.ts";

@@ -1,15 +1,8 @@
 /** Claims, grants and how they end, derived from the leaves of a snapshot on top of those that are written already. */
-import { RecordBook, claimPairHash, contentHashOfRecord } from "@event-anchoring/ledger";
-import type {
-  ClaimRecord,
-  ContentWrite,
-  EntryWrites,
-  Facts,
-  GrantPartiesQuery,
-  GrantRecord,
-  RecordSource,
-  RevocationWrite,
-} from "@event-anchoring/ledger";
+import { contentHashOfRecord } from "@event-anchoring/ledger";
+import { RecordBook, claimPairHash } from "@event-anchoring/records";
+import type { ContentWrite, EntryWrites, Facts, GrantPartiesQuery, RevocationWrite } from "@event-anchoring/ledger";
+import type { ClaimRecord, GrantRecord, RecordSource } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, assertNever, bytesToHex, isZero, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, ClaimLeaf, GrantLeaf, Leaf, RevocationLeaf } from "@event-anchoring/protocol";

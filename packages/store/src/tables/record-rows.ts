@@ -1,5 +1,5 @@
 /** Claims and grants in the state tables, and the questions about what they hang on that facts and reads share. */
-import type { ClaimRecord, GrantRecord } from "@event-anchoring/ledger";
+import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { ByteReader, DecodeError, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import { StoreError } from "../postgres/errors.ts";
 import type { SelectPart } from "../postgres/statement-parts.ts";

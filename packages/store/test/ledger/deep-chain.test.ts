@@ -1,7 +1,9 @@
 /** Chains of a thousand grants: what is loaded of them is whole, in one statement, however deep. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { advance, decideEntry, factsNeeded, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
-import type { AsOf, Command, EntryDecision, LeafWrite } from "@event-anchoring/ledger";
+import { advance, decideEntry, factsNeeded } from "@event-anchoring/ledger";
+import { grantForceAt, grantStateOf } from "@event-anchoring/records";
+import type { Command, EntryDecision, LeafWrite } from "@event-anchoring/ledger";
+import type { AsOf } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { Reads } from "../../src/index.ts";
 import { migratedDatabase, refusalOf, sql, startTestPostgres, superuserUrl } from "../support/database.ts";

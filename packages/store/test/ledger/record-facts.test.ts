@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { RecordIndex } from "@event-anchoring/ledger";
+import type { RecordIndex } from "@event-anchoring/records";
 import { Reads } from "../../src/index.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";
 import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "../support/database.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/ledger";
-import type { AsOf, ClaimRecord, EventInput, GrantRecord } from "@event-anchoring/ledger";
+import { claimStateAt, grantForceAt, grantStateOf } from "@event-anchoring/records";
+import type { EventInput } from "@event-anchoring/ledger";
+import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
 import { PAGE_ROWS_MAX, Reads } from "../../src/index.ts";

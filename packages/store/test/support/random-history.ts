@@ -1,5 +1,6 @@
 /** Random lives of a ledger, each a function of its seed, and what somebody would know who had seen every leaf. */
-import { RecordBook, clientEventKey, contentHashOfRecord, decideEntry } from "@event-anchoring/ledger";
+import { clientEventKey, contentHashOfRecord, decideEntry } from "@event-anchoring/ledger";
+import { RecordBook } from "@event-anchoring/records";
 import type {
   ClientEventFact,
   Command,

@@ -1,0 +1,86 @@
+/**
+ * A bundle: everything that a trace needs in one file, to be judged without asking anybody. Every part proves itself;
+ * the file as a whole is neither hashed nor signed. docs/PROTOCOL.md, "Bundle".
+ */
+import { bytesToBase64, bytesToHex } from "@event-anchoring/protocol";
+import type { AnchorId } from "@event-anchoring/protocol";
+import type { BundleJson } from "./strict-json.ts";
+import type { AsOf } from "@event-anchoring/records";
+
+export const BUNDLE_FORMAT = "event-anchoring/v4.2/bundle";
+
+/** What a reader takes. All inclusive. */
+export const BUNDLE_LIMITS = {
+  /** Of UTF-8. */
+  bytesMax: 64 * 1024 * 1024,
+  /** Single leaves and those of ranges together. */
+  leavesMax: 100_000,
+  trustRootsMax: 1_000,
+  checkpointsMax: 1_024,
+  /** Hashes of one inclusion path, or of one frontier. */
+  hashesMax: 53,
+  /** Nesting of objects and arrays in the text. */
+  depthMax: 32,
+} as const;
+
+/** One leaf with its own proof. */
+export interface BundleLeaf {
+  /** The bytes of the leaf. */
+  readonly leaf: Uint8Array;
+  /** Place in `checkpoints`. */
+  readonly checkpoint: number;
+  /** From leaf to root, 32 bytes each; the leaf's index is its depth. */
+  readonly inclusion: readonly Uint8Array[];
+}
+
+/** The last leaves of a tree, without gaps: with the frontier before them they make its root. */
+export interface BundleRange {
+  /** Place in `checkpoints`. */
+  readonly checkpoint: number;
+  /** Depth of the first leaf. */
+  readonly from: number;
+  /** Roots of the perfect subtrees of the leaves before, largest first, 32 bytes each: one for each 1 bit of `from`. */
+  readonly frontier: readonly Uint8Array[];
+  /** The bytes of the leaves of depth `from` to tree size − 1. */
+  readonly leaves: readonly Uint8Array[];
+}
+
+export interface Bundle {
+  /** The anchor that is traced. */
+  readonly subject: AnchorId;
+  /** The position that *now* means. */
+  readonly asOf: AsOf;
+  /** Signed documents, ascending by version, the newest last. */
+  readonly trustRoots: readonly string[];
+  /** Signed notes, at most one for each origin. */
+  readonly checkpoints: readonly string[];
+  readonly leaves: readonly BundleLeaf[];
+  readonly ranges: readonly BundleRange[];
+  /** What the service answered when it was asked to trace the subject as of `asOf`; nobody has signed it. */
+  readonly stated: BundleJson;
+}
+
+/** One line of JSON and a newline. */
+export function formatBundle(bundle: Bundle): string {
+  const { subject, asOf, trustRoots, checkpoints, leaves, ranges, stated } = bundle;
+  const json = {
+    format: BUNDLE_FORMAT,
+    subject: bytesToHex(subject),
+    as_of: { sequence: asOf.sequence, time_ms: asOf.timeMs },
+    trust_roots: trustRoots,
+    checkpoints,
+    leaves: leaves.map(({ leaf, checkpoint, inclusion }) => ({
+      leaf: bytesToBase64(leaf),
+      checkpoint,
+      inclusion: inclusion.map(bytesToBase64),
+    })),
+    ranges: ranges.map((range) => ({
+      checkpoint: range.checkpoint,
+      from: range.from,
+      frontier: range.frontier.map(bytesToBase64),
+      leaves: range.leaves.map(bytesToBase64),
+    })),
+    stated,
+  };
+  return `${JSON.stringify(json)}\n`;
+}

@@ -1,0 +1,11 @@
+/** Evidence bundles: their format, and their verification offline. */
+export { BUNDLE_FORMAT, BUNDLE_LIMITS, formatBundle } from "./format/bundle.ts";
+export type { Bundle } from "./format/bundle.ts";
+export { BundleError } from "./format/bundle-error.ts";
+export type { BundleJson } from "./format/strict-json.ts";
+export { parseBundle } from "./format/parse-bundle.ts";
+export { verifyBundle } from "./verify/verify-bundle.ts";
+export type { BundleCheckCode, BundleOutcome, BundleVerification } from "./verify/verify-bundle.ts";
+export { assembleBundle, completeUpTo, subtreesForPart, wantedOfTrace } from "./format/assemble-bundle.ts";
+export type { OriginPart, TracedAnchor, WantedOfTrace } from "./format/assemble-bundle.ts";
+export { verifyCheckpoint } from "./verify/verify-checkpoint.ts";

@@ -1,0 +1,160 @@
+/** What a case of bundle.json is, and the act that most of them are about. */
+import { bytesToHex } from "@event-anchoring/protocol";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { formatBundle, verifyBundle } from "../../src/index.ts";
+import type { Bundle, BundleCheckCode, BundleJson, BundleOutcome } from "../../src/index.ts";
+import type { AuthorityVerdict, Trace } from "@event-anchoring/records";
+import { BundleWorld, idOf } from "./bundle-world.ts";
+import type { Cut, EventOptions, Party, Written } from "./bundle-world.ts";
+import type { Json } from "../../../../test/vector-builders/json.ts";
+
+/** What the reader knows besides the bundle. */
+export interface Reader {
+  /** Absent: that of version 1. */
+  readonly pin?: Uint8Array;
+  readonly highestSeen?: { readonly version: number; readonly rootThk: Uint8Array };
+  readonly anchorId?: Uint8Array;
+  readonly eventHash?: Uint8Array;
+}
+
+/** A member, by RFC 6901, and what stands there instead. */
+export type Change = readonly [at: string, to: Json];
+
+/** A bundle, and what it was cut out of. */
+export interface CutBundle {
+  readonly bundle: Bundle;
+  readonly world: BundleWorld;
+}
+
+/** A bundle, or one of the named ones with some members changed. */
+export type Source = CutBundle | { readonly of: "whole" | "singles"; readonly changes: readonly Change[] };
+
+export interface GoodCase {
+  readonly name: string;
+  readonly source: Source;
+  readonly outcome: Exclude<BundleOutcome, "invalid">;
+  /** Absent: true, the actor has signed. */
+  readonly isActorProven?: false;
+  readonly atAction: AuthorityVerdict;
+  readonly now: AuthorityVerdict;
+  /** Codes of why the act was not authorised at its own position; absent: the case does not say. */
+  readonly reasons?: readonly string[];
+  /** Checks that are `not_checked`; all others pass. */
+  readonly notChecked?: readonly BundleCheckCode[];
+  readonly complete: readonly [after: number, to: number] | null;
+  readonly superseded?: number;
+  readonly reader?: Reader;
+}
+
+export interface BadCase {
+  readonly name: string;
+  readonly source: Source;
+  /** The check that fails: those before it pass or are not_checked, those after it are not_checked. */
+  readonly fails: BundleCheckCode;
+  readonly reader?: Reader;
+}
+
+/** root → deployer → agent, who acts. */
+export interface Act {
+  readonly world: BundleWorld;
+  readonly root: Party;
+  readonly deployer: Party;
+  readonly agent: Party;
+  readonly upper: Written;
+  readonly lower: Written;
+  readonly act: Written;
+}
+
+/** How an act comes about, and what happens around it. */
+export interface ActOptions {
+  readonly world?: BundleWorld;
+  readonly before?: (parts: Omit<Act, "act">) => void;
+  readonly after?: (parts: Act) => void;
+  readonly event?: (parts: Omit<Act, "act">) => EventOptions;
+}
+
+/**
+ * Sequences: genesis leaves 0 to 2; the claims of root 3, deployer 4 and agent 5; the grants to the deployer 6 and to
+ * the agent 7; an event 8; whatever `before` writes; the act; whatever `after` writes; an event.
+ */
+export function actOf({ world = new BundleWorld(), before, after, event }: ActOptions = {}): Act {
+  const [root, deployer, agent] = [
+    world.claim("root"),
+    world.claim("deployer", { at: 1 }),
+    world.claim("agent", { at: 2 }),
+  ];
+  const upper = world.grant(root, deployer, { depth: 2 });
+  const lower = world.grant(deployer, agent, { at: 1, depth: 1, parent: upper });
+  world.event("something else", { at: 2 });
+  const parts = { world, root, deployer, agent, upper, lower };
+  before?.(parts);
+  const act = world.event("act", { at: 2, iris: agent.claim, grant: lower, actor: "agent", ...event?.(parts) });
+  after?.({ ...parts, act });
+  world.event("last");
+  return { ...parts, act };
+}
+
+/** Every leaf but those of the first genesis. */
+export function whole(world: BundleWorld, subject: Written, more: Partial<Cut> = {}): CutBundle {
+  return {
+    world,
+    bundle: world.cut({ subject, ranges: world.cluster.nodes.map((_, at) => fromFirst(world, at)), ...more }),
+  };
+}
+
+function fromFirst(world: BundleWorld, at: number): number | null {
+  const tree = world.tree(at);
+  if (tree.length <= 1) return null;
+  // An origin of a later version begins among the leaves that are wanted.
+  return (tree[0]?.leaf.sequence ?? 0) < 3 ? 1 : 0;
+}
+
+/** The leaves that a trace names, each with its proof. */
+export function singles({ world, root, deployer, agent, upper, lower, act }: Act, more: Partial<Cut> = {}): CutBundle {
+  const { singles: added = [], ...rest } = more;
+  const named = [root.claim, deployer.claim, agent.claim, upper, lower, act, ...added];
+  return { world, bundle: world.cut({ subject: act, singles: named, ...rest }) };
+}
+
+function statedJson({ anchorId, trace, bundle }: { anchorId: string; trace: Trace; bundle: Bundle }): BundleJson {
+  return {
+    anchor: { anchor_id: anchorId },
+    as_of: { sequence: bundle.asOf.sequence, time_ms: bundle.asOf.timeMs },
+    actor_proven: trace.isActorProven,
+    authorised_at_action: trace.authorisedAtAction,
+    authorised_now: trace.authorisedNow,
+    suspect: trace.isSuspect,
+    delegation: trace.delegation.hops.map(({ grant }) => ({ grant: { anchor_id: bytesToHex(grant.anchorId) } })),
+    revocations: trace.revocations.map((each) => ({ anchor: { anchor_id: bytesToHex(each.anchorId) } })),
+    violations: [],
+  };
+}
+
+/** What an honest service would state: judged over all there is. */
+export function statedOf(world: BundleWorld, subject: Written, asOf = world.position(world.written.at(-1) ?? subject)) {
+  const { bundle } = whole(world, subject, { asOf });
+  const { trace, checks } = verifyBundle({ bundle, trust: { pinnedRootThk: world.pin } }, nodeCrypto);
+  if (trace === null) throw new Error(JSON.stringify(checks.find(({ result }) => result === "fail")));
+  return statedJson({ anchorId: idOf(subject), trace, bundle });
+}
+
+export function bundleJson(bundle: Bundle): Json {
+  return JSON.parse(formatBundle(bundle)) as Json;
+}
+
+/** Sets a member that is there. @param at RFC 6901, without escapes */
+export function changed(value: Json, [at, to]: Change): Json {
+  const [, name, ...rest] = at.split("/");
+  if (name === undefined) return to;
+  const next: Change = [rest.length === 0 ? "" : `/${rest.join("/")}`, to];
+  if (Array.isArray(value)) {
+    const items = value as readonly Json[];
+    if (items[Number(name)] === undefined) throw new RangeError(`nothing at ${at}`);
+    return items.map((item, index) => (index === Number(name) ? changed(item, next) : item));
+  }
+  if (typeof value !== "object" || value === null) throw new RangeError(`nothing at ${at}`);
+  const members = value as { readonly [name: string]: Json };
+  const member = members[name];
+  if (member === undefined) throw new RangeError(`nothing at ${at}`);
+  return { ...members, [name]: changed(member, next) };
+}

@@ -1,0 +1,74 @@
+import type { Crypto } from "@event-anchoring/protocol";
+import type { SignatureToVerify } from "../book/signatures.ts";
+
+/**
+ * Verdicts remembered: more than the signatures of all that can be under way at a time (a full queue of 8,192 commands
+ * with two each, and the entries before it), so that none is forgotten before it is used. About 100 bytes each.
+ */
+const VERDICTS_MAX = 65_536;
+
+const PUBLIC_KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
+/** A signature with what it is over and the key it is by. */
+export type SignedMessage = Pick<SignatureToVerify, "publicKey" | "message" | "signature">;
+
+/**
+ * The same cryptography with a memory. A verdict is a pure function of key, message and signature, and this is all
+ * that may be put in: whoever does vouches for having followed the rule of the Ed25519Verify below.
+ */
+export interface VerdictMemo extends Crypto {
+  /** Names a verdict for the two calls below: one hash. Null for lengths that no signature has: these are false. */
+  nameOf(signed: SignedMessage): string | null;
+  has(name: string): boolean;
+  /** Puts in a verdict that was computed elsewhere. */
+  remember(name: string, isGood: boolean): void;
+  /** How often ed25519Verify knew the verdict already, and how often it had to compute it. */
+  readonly uses: { readonly remembered: number; readonly computed: number };
+}
+
+/**
+ * Remembers verdicts: a thousand receipts of one checkpoint cost its few signatures once, a cosignature that was
+ * counted is not verified again when its certificate is decided, and what was verified on arrival is not verified
+ * again when it is decided. The oldest are forgotten, which costs a verification and nothing else.
+ */
+export function rememberVerdicts(crypto: Crypto): VerdictMemo {
+  const verdicts = new Map<string, boolean>();
+  const uses = { remembered: 0, computed: 0 };
+
+  function nameOf({ publicKey, message, signature }: SignedMessage): string | null {
+    if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return null;
+    const named = new Uint8Array(PUBLIC_KEY_BYTES + SIGNATURE_BYTES + message.length);
+    named.set(publicKey);
+    named.set(signature, PUBLIC_KEY_BYTES);
+    named.set(message, PUBLIC_KEY_BYTES + SIGNATURE_BYTES);
+    // A character for each byte of the hash: hex would cost more than the hash does.
+    return String.fromCharCode(...crypto.sha256(named));
+  }
+
+  function remember(name: string, isGood: boolean): void {
+    const oldest = verdicts.size < VERDICTS_MAX ? undefined : verdicts.keys().next().value;
+    if (oldest !== undefined) verdicts.delete(oldest);
+    verdicts.set(name, isGood);
+  }
+
+  return {
+    sha256: crypto.sha256,
+    nameOf,
+    has: (name) => verdicts.has(name),
+    remember,
+    uses,
+    ed25519Verify(publicKey, message, signature) {
+      const name = nameOf({ publicKey, message, signature });
+      const known = name === null ? undefined : verdicts.get(name);
+      if (known !== undefined) {
+        uses.remembered += 1;
+        return known;
+      }
+      uses.computed += 1;
+      const isGood = crypto.ed25519Verify(publicKey, message, signature);
+      if (name !== null) remember(name, isGood);
+      return isGood;
+    },
+  };
+}
