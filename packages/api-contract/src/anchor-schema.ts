@@ -18,7 +18,7 @@ const semanticAnchorJson = z
     yield_ref: reference,
     event_data_hash: reference,
   })
-  .meta({ id: "SemanticAnchor", description: "What the event refers to; what is empty is null." });
+  .meta({ id: "SemanticAnchor", description: "The anchors that the event refers to; an empty reference is null." });
 
 const anchorHeader = {
   anchor_id: hex32.describe("The RFC 6962 leaf hash: the anchor's name, and what a receipt proves."),
@@ -47,10 +47,10 @@ const eventAnchorJson = {
   client_event_erased: z
     .literal(true)
     .optional()
-    .describe("Only of an event whose id and salt were erased. Shown to the same keys."),
+    .describe("Present only on an event whose id and salt were erased. Shown to the same keys."),
 };
 
-const currentState = recordState.describe("How it has ended, if it has.");
+const currentState = recordState.describe("How the record has ended, if it has.");
 
 const genesisAnchor = z
   .strictObject({ kind: z.literal("genesis"), ...anchorHeader, cluster_id: hex32, root_thk: hex32 })
@@ -58,7 +58,7 @@ const genesisAnchor = z
 
 const eventAnchor = z
   .strictObject({ kind: z.literal("event"), ...eventAnchorJson })
-  .meta({ id: "EventAnchor", description: "An event that nobody has signed." });
+  .meta({ id: "EventAnchor", description: "An unsigned event." });
 
 const claimAnchor = z
   .strictObject({
@@ -113,7 +113,10 @@ const revocationAnchor = z
 
 const trustRootAnchor = z
   .strictObject({ kind: z.literal("trust_root"), ...anchorHeader, version: count, root_thk: hex32 })
-  .meta({ id: "TrustRootAnchor", description: "From here on another version of the trust root judges this origin." });
+  .meta({
+    id: "TrustRootAnchor",
+    description: "Another version of the trust root judges this origin from this leaf on.",
+  });
 
 const signedEventAnchor = z
   .strictObject({
@@ -146,7 +149,7 @@ export const receiptSchema = z
     tree_size: count.describe("Leaves of the tree that the checkpoint is of."),
     inclusion: z.array(base64).describe("Hashes of the RFC 6962 inclusion path, from the leaf up."),
     checkpoint: z.string().describe("C2SP tlog-checkpoint with the cosignatures of the nodes."),
-    trust_root_version: count.describe("Which version judges the checkpoint: a hint."),
+    trust_root_version: count.describe("The trust-root version that judges the checkpoint: a hint."),
   })
   .meta({ id: "Receipt", description: "Proves offline that the anchor is in a tree that a quorum has co-signed." });
 

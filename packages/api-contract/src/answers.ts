@@ -4,7 +4,7 @@ import { anchorSchema, receiptSchema } from "./anchor-schema.ts";
 import { problemSchema } from "./problem-schema.ts";
 import { base64, count, hex32, recordState, rfc3339 } from "./wire.ts";
 
-const replayed = z.boolean().describe("True: it was recorded before, and this is that record as it is now.");
+const replayed = z.boolean().describe("True: the same content was recorded before; this is that record, as it is now.");
 const awaitedReceipt = receiptSchema
   .nullable()
   .describe("null in a 202: the anchor is committed and not yet certified.");
@@ -31,7 +31,7 @@ export type RevokedAnswer = z.infer<typeof revokedSchema>;
 /** `status` is what the item would have been answered alone: 201, 200, 202, or that of its problem. */
 const batchItemResult = z
   .strictObject({
-    status: z.number().int().min(200).max(599).describe("What the item would have been answered alone."),
+    status: z.number().int().min(200).max(599).describe("The status that the item would have had alone."),
     anchor: anchorSchema.optional(),
     receipt: receiptSchema.nullable().optional(),
     replayed: z.boolean().optional(),
@@ -65,7 +65,7 @@ export const refusedBatchSchema = problemSchema
 
 const quorumJson = z
   .strictObject({
-    threshold: count.describe("Cosignatures that are needed."),
+    threshold: count.describe("The number of cosignatures needed."),
     trust_root_version: count,
     cosigners: z.array(z.strictObject({ name: z.string(), time: count.describe("Unix seconds.") })),
   })
@@ -121,10 +121,10 @@ export type ActiveGrantAnswer = z.infer<typeof activeGrantSchema>;
 export const eventListSchema = z
   .strictObject({
     items: z.array(anchorSchema).describe("Certified events, ascending by sequence."),
-    next_cursor: z.string().nullable().describe("null: there is nothing more at the moment."),
+    next_cursor: z.string().nullable().describe("null: there are no more at the moment."),
     certified: z
       .array(z.strictObject({ origin_fingerprint: hex32, tree_size: count }))
-      .describe("How far the list reaches: what each origin had certified."),
+      .describe("How far the list reaches: the certified size of each origin."),
   })
   .meta({ id: "EventList" });
 

@@ -52,7 +52,7 @@ const checkJson = z
   .meta({ id: "Check" });
 
 const verification = {
-  valid: z.boolean().describe("No deciding check failed, and every one that applies was made."),
+  valid: z.boolean().describe("No deciding check failed, and every check that applies was made."),
   as_of: asOfJson,
   checks: z.array(checkJson),
   anchor: anchorSchema,
@@ -99,7 +99,7 @@ const delegation = {
   delegation: z
     .array(delegationHop)
     .describe(`From the grant towards the root; at most ${LIMITS.traceHopsMax} in one answer.`),
-  delegation_omitted: count.describe("Hops towards the root beyond these. They are judged all the same."),
+  delegation_omitted: count.describe("The number of further hops towards the root. They are judged too."),
 };
 
 const stateAsOf = recordState.describe("As of the position judged at.");
@@ -111,7 +111,9 @@ const revocationOf = z
 const recordVerification = {
   ...verification,
   state: stateAsOf,
-  revocations: z.array(revocationOf).describe("Of the record and of what it hangs on, up to the position judged at."),
+  revocations: z
+    .array(revocationOf)
+    .describe("Revocations of the record and of the records it depends on, up to the position judged at."),
 };
 
 export const verifiedClaimSchema = z.strictObject(recordVerification).meta({ id: "VerifiedClaim" });
@@ -185,10 +187,10 @@ export const TRACE_VIOLATION_CODES = [
 
 const traceReason = z
   .strictObject({
-    verdict: z.enum(["at_action", "now"]).describe("Which verdict is not true for this reason."),
+    verdict: z.enum(["at_action", "now"]).describe("The verdict that is not true for this reason."),
     code: openWord(TRACE_REASON_CODES, "Why."),
     anchor_id: hex32.nullable().describe("The record at fault."),
-    sequence: count.nullable().describe("Where it ended; null for a matter of time."),
+    sequence: count.nullable().describe("The sequence where the record ended; null if time ended it."),
   })
   .meta({ id: "TraceReason" });
 
@@ -214,8 +216,8 @@ export const traceSchema = z
     actor_proven: z
       .boolean()
       .describe(
-        "The subject of the claim that iris_ref names has signed the event. false: who acted is the word of whoever " +
-          "recorded it, also where it was authorised.",
+        "The subject of the claim that iris_ref names has signed the event. false: only the API client that " +
+          "recorded the event says who acted, even if the act was authorised.",
       ),
     authorised_at_action: verdict.describe("Judged at the event's own position."),
     authorised_now: verdict.describe("Judged at as_of."),
@@ -223,8 +225,8 @@ export const traceSchema = z
     reasons: z.array(traceReason).describe("Why a verdict is not true."),
     actor: z.strictObject({
       claim: anchorSchema.nullable().describe("The ClaimAnchor that iris_ref names."),
-      state: recordState.nullable().describe("Of that claim, as of the position judged at."),
-      actor_signature: checkResult.describe("not_checked: nobody has signed the event."),
+      state: recordState.nullable().describe("The claim's state at the position judged at."),
+      actor_signature: checkResult.describe("not_checked: the event is unsigned."),
     }),
     ...delegation,
     delegation_next_cursor: z
@@ -235,8 +237,8 @@ export const traceSchema = z
       .array(anchorSchema)
       .optional()
       .describe(
-        "Of each lineage on the way, the newest claim at the event and at as_of, ascending by sequence, unless it is " +
-          "shown elsewhere. Absent: there is none.",
+        "For each lineage in the chain, the newest claim at the event and at as_of, ascending by sequence, unless " +
+          "it is shown elsewhere. Absent: there is none.",
       ),
     boundary: boundaryJson.nullable(),
     root_authority: checkResult.describe("not_checked unless trusted_roots are given."),
@@ -246,7 +248,9 @@ export const traceSchema = z
         .extend({ before_action: z.boolean().describe("Whether it came before the event.") })
         .meta({ id: "TracedRevocation" }),
     ),
-    violations: z.array(traceViolation).describe("What the rules exclude: a row was altered, or a rule broken."),
+    violations: z
+      .array(traceViolation)
+      .describe("Contradictions that the rules exclude: a row was altered, or a rule was broken."),
     references: z.array(pointedAnchor).describe("The references that are not empty."),
     parents: z
       .strictObject({ items: z.array(anchorSchema), next_cursor: z.string().nullable() })

@@ -45,9 +45,9 @@ export const EVENT_WRITES = [
     tag: "events",
     summary: "Create an event anchor",
     description:
-      "Anchors the hash of an event, with references to what authorised it. 201 is said once the anchor is " +
-      "durable on a majority of the nodes and co-signed by a quorum of them. With a `client_event_id` the " +
-      "same request can be sent again, to any node, until it is answered: the event is anchored once. With " +
+      "Anchors the hash of an event, with references to what authorised it. The answer is 201 once a majority " +
+      "of the nodes has stored the anchor durably and a quorum has co-signed it. With a `client_event_id` the " +
+      "same request can be repeated, at any node, until it is answered: the event is anchored once. With " +
       "`actor_public_key` and `actor_signature` it is a signed event.",
     scopes: ["write"],
     bodySchema: createEventSchema,
@@ -62,7 +62,7 @@ export const EVENT_WRITES = [
     summary: "Create event anchors in one batch",
     description:
       "Each item has the status it would have had alone. A malformed item refuses the whole request; with " +
-      "`atomic: true` so does an item that the ledger refuses. A batch is decided as one, so its items " +
+      "`atomic: true` so does an item that the ledger refuses. A batch is decided as a unit, so its items " +
       "cannot refer to one another.",
     scopes: ["write"],
     bodySchema: createBatchSchema,
@@ -124,7 +124,7 @@ export const EVENT_READS = [
     tag: "events",
     summary: "List certified events by hash, claim, grant or client_event_id",
     description:
-      "Exactly one filter is given. Items are certified and ascend by `sequence`; a page never changes once it is " +
+      "Give exactly one filter. Items are certified and ascend by `sequence`; a page never changes once it is " +
       "full. `certified` says how far the list reaches.",
     scopes: ["read"],
     querySchema: listQuerySchema,

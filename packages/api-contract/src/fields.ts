@@ -46,15 +46,17 @@ export const referenceField = z
   .nullish()
   .transform((text) => (text === null || text === undefined || text === "" ? ZERO_32 : hexToBytes(text, 32)));
 
+const ANY_REFERENCE = "Any earlier anchor of your choice, or empty; the service gives it no further meaning.";
+
 export const semanticAnchorField = z
   .strictObject({
-    iris_ref: referenceField.describe("The ClaimAnchor of who acts."),
-    scroll_ref: referenceField.describe("Any anchor."),
-    grant_ref: referenceField.describe("The GrantAnchor under which it is done."),
-    bond_ref: referenceField.describe("Any anchor."),
-    yield_ref: referenceField.describe("Any anchor."),
+    iris_ref: referenceField.describe("The ClaimAnchor of the actor."),
+    scroll_ref: referenceField.describe(ANY_REFERENCE),
+    grant_ref: referenceField.describe("The GrantAnchor under which the actor acts."),
+    bond_ref: referenceField.describe(ANY_REFERENCE),
+    yield_ref: referenceField.describe(ANY_REFERENCE),
     event_data_hash: referenceField.describe(
-      "32 bytes; equal to event_hash in the documented flow. Recorded as it is.",
+      "32 bytes; equal to event_hash in the documented flow. Recorded unchanged.",
     ),
   })
   .meta({
@@ -155,7 +157,7 @@ export const delegationCursorQueryField = z
   })
   .meta({
     pattern: DELEGATION_CURSOR.source,
-    description: "delegation_next_cursor of the page before. It stands over as_of. Opaque. Absent: the first hops.",
+    description: "delegation_next_cursor of the page before. It overrides as_of. Opaque. Absent: the first hops.",
   });
 
 function asOfTime(text: string): AsOf | null {

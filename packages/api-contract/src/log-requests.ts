@@ -33,7 +33,7 @@ const tileIndexField = z
   .transform(tileIndexOf)
   .describe(
     "The tile's number in groups of three digits, all but the last with an `x` in front: 1234067 is `x001/x234/067`. " +
-      "Of a partial tile `.p/` and its width follow. The slashes are written as they are.",
+      "For a partial tile, `.p/` and its width follow. The slashes are not encoded.",
   );
 
 const levelField = z.string().regex(LEVEL, "digits from 0 to 63 are expected").transform(Number).meta({

@@ -4,7 +4,7 @@ import { READ_PROBLEMS, route } from "./route.ts";
 
 const TILE =
   "`{index}` is the rest of the path, and has slashes: `067`, `x001/x234/067`, `067.p/112`. Every other spelling is " +
-  "400. What the tile holds never changes, so a full one may be kept: it says `Cache-Control: private, immutable`.";
+  "400. A tile's content never changes, so a full one may be cached: it says `Cache-Control: private, immutable`.";
 
 /** Entries come before tiles: `entries` is no level. */
 export const LOG_ROUTES = [

@@ -6,7 +6,7 @@ import { count, hex32, rfc3339 } from "./wire.ts";
 const trustRootVersion = z
   .strictObject({
     version: count,
-    root_thk: hex32.describe("Hash of the document's text: what is pinned out of band."),
+    root_thk: hex32.describe("RootTHK: the hash of the document's text, which readers pin out of band."),
     document: z.string().describe("A signed note."),
   })
   .meta({ id: "TrustRootVersion" });
@@ -33,7 +33,7 @@ const rootSyncJson = z
   })
   .meta({ id: "RootSync", description: "The Prime RootTHK sync summary." });
 
-/** What a node holds against others. */
+/** The node's evidence against other nodes. */
 const contradictionsJson = z
   .strictObject({
     named: z.array(z.string()).describe("Nodes whose key has signed two roots of one size, as files here prove."),
@@ -43,9 +43,9 @@ const contradictionsJson = z
       .describe("Sizes that wait while all nodes exchange what they have signed, for seconds."),
     differing: z.array(z.string()).describe("Peers whose tree or effects differed in the last seconds."),
     evidence: z.array(z.string()).describe("Files in the folder `evidence` beside the promise file; the first 64."),
-    evidence_files: count.describe("How many there are."),
+    evidence_files: count.describe("The total number."),
   })
-  .meta({ id: "Contradictions", description: "What a node holds against others." });
+  .meta({ id: "Contradictions", description: "The node's evidence against other nodes." });
 
 const peerCutOffJson = z
   .strictObject({
@@ -53,9 +53,9 @@ const peerCutOffJson = z
     remaining_seconds: z.number().min(0),
     offences: z
       .array(z.strictObject({ offence: z.string(), count }))
-      .describe("What it has done since the process began."),
+      .describe("What the peer has done since this process started."),
   })
-  .meta({ id: "PeerCutOff", description: "A peer that the node does not listen to for a while." });
+  .meta({ id: "PeerCutOff", description: "A peer that the node temporarily ignores." });
 
 export const healthSchema = z
   .strictObject({
@@ -63,7 +63,7 @@ export const healthSchema = z
     node_id: z.string(),
     cluster_id: hex32,
     origin_fingerprint: hex32.describe(
-      "What a write to this node names: its own origin, or another one while that takes nothing.",
+      "The origin that writes to this node should name: the node's own, or another one while its own accepts nothing.",
     ),
     prime_root_thk: rootSyncJson,
     raft: z
@@ -85,10 +85,12 @@ export const healthSchema = z
       api_contract: z.literal("4.2"),
       locked_code: z.literal("V4.2"),
       service: z.string(),
-      rules: count.optional().describe("By which the node decides the next entry; absent while it cannot say."),
+      rules: count
+        .optional()
+        .describe("The rules by which the node decides the next entry; absent while it does not know them."),
       rules_known: count.optional().describe("The highest that its program can decide by."),
-      rules_held_back_by: z.string().optional().describe("Nodes for which higher rules wait; empty: none do."),
-      entry_version: count.optional().describe("Of the entries that a leader writes."),
+      rules_held_back_by: z.string().optional().describe("Nodes that hold back higher rules; empty: none."),
+      entry_version: count.optional().describe("The version of the entries that a leader writes."),
     }),
   })
   .meta({ id: "Health" });

@@ -22,7 +22,7 @@ const ITEM_CODES = [
 
 const problemItemSchema = z
   .strictObject({
-    pointer: z.string().optional().describe("RFC 6901, into the body; absent for what is not in the body."),
+    pointer: z.string().optional().describe("RFC 6901, into the body; absent if the fault is not in the body."),
     parameter: z.string().optional().describe("A parameter of query or path, or a header."),
     code: openWord(ITEM_CODES, "What kind of fault; of what the ledger refuses, the problem's own code."),
     detail: z.string(),
@@ -45,7 +45,7 @@ export const problemSchema = z
 const noActiveProblemSchema = problemSchema
   .extend({
     anchor_id: hex32.optional().describe("The newest record, whatever its state; absent if there never was one."),
-    state: recordState.optional().describe("Of that record."),
+    state: recordState.optional().describe("The sequence of that record."),
   })
   .meta({ id: "NoActiveProblem", description: "RFC 9457, with the newest record." });
 

@@ -37,37 +37,37 @@ const REQUEST_PROBLEMS = {
     status: 404,
     title: "No such route",
     detail: "There is no such path. Paths are case-sensitive and have no trailing slash.",
-    when: "The path is none of the API's.",
+    when: "The API has no such path.",
   },
   method_not_allowed: {
     status: 405,
     title: "Method not allowed",
     detail: "This path has no such method; the Allow header lists those it has.",
-    when: "The path exists with other methods.",
+    when: "The path exists, but not with this method.",
   },
   api_key_invalid: {
     status: 401,
     title: "No valid API key",
     detail: "Present a live API key as `Authorization: Bearer <API_KEY>` or `X-API-Key: <API_KEY>`.",
-    when: "The key is missing, malformed, unknown, expired or revoked. Which of these is not said.",
+    when: "The key is missing, malformed, unknown, expired or revoked. The answer does not say which.",
   },
   scope_missing: {
     status: 403,
     title: "API key lacks the scope",
     detail: "The API key does not have the scope this request needs.",
-    when: "The key is live and has not the scope of the route.",
+    when: "The key is live but lacks the scope of the route.",
   },
   rate_limited: {
     status: 429,
     title: "Too many requests",
     detail: "This API key exceeds its rate. Retry after the time in Retry-After.",
-    when: "The key has used up its rate: it has made too many requests, or too large ones.",
+    when: "The key has exceeded its rate: too many requests, or too large ones.",
   },
   media_type_unsupported: {
     status: 415,
     title: "Body is not JSON",
     detail: "Send the body as `Content-Type: application/json`, in UTF-8, without a content encoding.",
-    when: "The route takes a body and it is not declared as plain JSON.",
+    when: "The route needs a body, and the body is not declared as plain JSON.",
   },
   body_too_large: {
     status: 413,
@@ -80,8 +80,8 @@ const REQUEST_PROBLEMS = {
     title: "Body is not acceptable JSON",
     detail: "The body is not acceptable JSON; `errors` says where.",
     when:
-      "Not UTF-8, not JSON, a repeated or forbidden key, too deep, too many keys or values, a number not of digits " +
-      "only, a lone surrogate.",
+      "The body is not UTF-8 or not JSON, is too deep, or has a repeated or forbidden key, too many keys " +
+      "or values, a number that is not digits only, or a lone surrogate.",
   },
   invalid_request: {
     status: 400,
@@ -93,7 +93,7 @@ const REQUEST_PROBLEMS = {
     status: 400,
     title: "client_event_id is not acceptable",
     detail: "client_event_id has 1 to 128 printable ASCII characters.",
-    when: "client_event_id is empty, too long, or holds another character.",
+    when: "client_event_id is empty, too long, or contains a character that is not allowed.",
   },
   batch_too_many_signatures: {
     status: 400,
@@ -115,19 +115,19 @@ const LOOKUP_PROBLEMS = {
     status: 404,
     title: "No such anchor",
     detail: "No anchor with this id is committed in this cluster.",
-    when: "A linearizable read does not find the id.",
+    when: "No anchor has this id. The read was linearizable.",
   },
   no_anchor_yet: {
     status: 404,
     title: "No anchor yet",
     detail: "Nothing but the genesis leaf is certified in this origin.",
-    when: "The EEA of an origin is asked for before its first anchor is certified.",
+    when: "The origin has no certified anchor yet, so it has no latest anchor (EEA).",
   },
   tile_not_found: {
     status: 404,
     title: "No such tile",
     detail: "The certified tree of this origin does not reach that far.",
-    when: "A tile, or a partial one of that width, lies beyond the certified size.",
+    when: "The tile, or a partial tile of that width, is beyond the certified size.",
   },
   no_active_claim: {
     status: 404,
@@ -145,27 +145,27 @@ const LOOKUP_PROBLEMS = {
     status: 410,
     title: "client_event_id was erased",
     detail: "Your API client has used this client_event_id for the event in `anchor_id`; its clear text was erased.",
-    when: "The event that is asked for by its client_event_id has none any more. It is still anchored.",
+    when: "The client_event_id of this event was erased. The event is still anchored.",
   },
   wrong_kind: {
     status: 409,
     title: "Record of another kind",
     detail: "The record exists and is not of the kind this route is for.",
-    when: "For example, an event's id is given to a route of claims, or a claim's to `grant_ref`.",
+    when: "The anchor has the wrong kind: for example, an event on a route of claims, or a claim in `grant_ref`.",
   },
   origin_lost: {
     status: 409,
     title: "Never certified",
     detail: "The origin was lost before a certificate covered this anchor: no receipt of it will ever exist.",
     when:
-      "For the last anchors of an origin that was given up, in a restore or by the root keys. They are `committed` " +
-      "for good.",
+      "The anchor is one of the last of an origin that was given up, in a restore or by the root keys. It " +
+      "stays `committed` for good.",
   },
   from_size_ahead: {
     status: 409,
     title: "Size beyond the certified tree",
     detail: "The certified tree is smaller than that. Keep the checkpoint you hold: it may be evidence.",
-    when: "A client's pinned head, or a size that it names, is larger than the newest certified one.",
+    when: "The client's pinned head, or a size in the request, is larger than the newest certified size.",
   },
 } as const satisfies Record<string, ProblemRow>;
 
@@ -175,13 +175,13 @@ const REJECTION_PROBLEMS = {
     status: 409,
     title: "Unknown origin",
     detail: "origin_fingerprint is not an origin of this cluster. Read it from GET /healthz of the target node.",
-    when: "The origin is in no trust root of this cluster. Nothing is written.",
+    when: "No trust root of this cluster lists the origin. Nothing is written.",
   },
   origin_mismatch: {
     status: 409,
     title: "Another origin than the record's",
     detail: "origin_fingerprint is not the origin of the record that the request names.",
-    when: "A revocation names another origin than that of its target.",
+    when: "The revocation names another origin than its target's.",
   },
   signature_invalid: {
     status: 422,
@@ -193,13 +193,13 @@ const REJECTION_PROBLEMS = {
     status: 403,
     title: "Recorded by another API client",
     detail: "Another API client has recorded this. Have a party sign the revocation, or ask an operator.",
-    when: "What is to be revoked without a party's signature, or erased, was recorded by another API client.",
+    when: "Another API client recorded the anchor, and the request would revoke it unsigned, or erase it.",
   },
   client_event_id_conflict: {
     status: 409,
     title: "client_event_id was used for another event",
     detail: "This client_event_id already belongs to an event with other content. Nothing is written.",
-    when: "Same API client, same client_event_id, other content.",
+    when: "The API client has already used this client_event_id with other content.",
   },
   origin_closed: {
     status: 409,
@@ -211,67 +211,67 @@ const REJECTION_PROBLEMS = {
     status: 422,
     title: "Referenced anchor does not exist",
     detail: "A reference names an anchor that does not exist; `errors` says which.",
-    when: "A reference names no anchor of a lower sequence.",
+    when: "A reference names an anchor that does not exist at a lower sequence.",
   },
   reference_wrong_kind: {
     status: 422,
     title: "Referenced anchor has another kind",
     detail: "A reference names an anchor of another kind; `errors` says which.",
-    when: "For example, iris_ref names an event.",
+    when: "A reference names an anchor of the wrong kind: for example, iris_ref names an event.",
   },
   issued_in_future: {
     status: 422,
     title: "issued_at lies in the future",
     detail: "issued_at is more than 300,000 ms after the time the cluster accepted the request.",
-    when: "The clock of the signer is wrong.",
+    when: "issued_at is too far ahead: the signer's clock is wrong.",
   },
   window_invalid: {
     status: 422,
     title: "Window of validity is empty",
     detail: "not_before must be smaller than expires_at, and expires_at must lie ahead.",
-    when: "The window holds no moment at which the record could be in force.",
+    when: "The window contains no time at which the record could be in force.",
   },
   window_outside_parent: {
     status: 422,
     title: "Window exceeds the parent grant's",
     detail: "The window must lie inside that of the parent grant.",
-    when: "A non-zero bound lies outside the parent's.",
+    when: "A non-zero bound of the window is outside the parent's window.",
   },
   claim_conflict: {
     status: 409,
     title: "Claim belongs to another issuer",
     detail: "The newest ClaimAnchor of this pair was issued by another key.",
-    when: "Another issuer tries to supersede or to follow a claim.",
+    when: "Another issuer has issued the newest claim of this pair.",
   },
   claim_not_in_force: {
     status: 422,
     title: "Referenced ClaimAnchor is not in force",
     detail: "A referenced ClaimAnchor is superseded, revoked or expired; `errors` says which.",
-    when: "At the position of the request the claim is not in force.",
+    when: "The claim is not in force at the position of the request.",
   },
   grant_not_in_force: {
     status: 422,
     title: "Referenced GrantAnchor is not in force",
     detail: "A referenced GrantAnchor is superseded, revoked or outside its window; `errors` says which.",
-    when: "At the position of the request the grant is not in force.",
+    when: "The grant is not in force at the position of the request.",
   },
   grantor_key_mismatch: {
     status: 422,
     title: "Grantor key is not the claim's",
     detail: "grantor_public_key is not the subject key of the grantor's ClaimAnchor.",
-    when: "The grantor signs with another key than its claim names.",
+    when: "The grantor signed with another key than its claim names.",
   },
   witness_is_grantor: {
     status: 422,
     title: "Witness and grantor are the same key",
     detail: "witness_public_key must differ from grantor_public_key.",
-    when: "A grant names one key twice.",
+    when: "The grant names the same key as grantor and as witness.",
   },
   parent_mismatch: {
     status: 422,
     title: "Parent grant is not to this grantor",
     detail: "The grantee of the parent grant and this grantor are not of one lineage.",
-    when: "parent_grant_ref names a grant to somebody else.",
+    when: "parent_grant_ref names a grant to another grantee than this grantor.",
   },
   depth_exceeded: {
     status: 422,
@@ -294,31 +294,31 @@ const UNAVAILABLE_PROBLEMS = {
     title: "Outcome unknown",
     detail:
       "The request may or may not take effect. Ask again: the same client_event_id, or the same record, counts once.",
-    when: "The deadline passed, or the connection to the control plane was lost, after the request was handed on.",
+    when: "The deadline passed, or the connection to the control plane was lost, after the request was forwarded.",
   },
   deadline_exceeded: {
     status: 503,
     title: "Deadline exceeded",
     detail: "The request was not begun in time. Nothing is written.",
-    when: "The deadline passed before the request was handed to the log, or before a read could be answered.",
+    when: "The deadline passed before the request was submitted to the log, or before a read could be answered.",
   },
   overloaded: {
     status: 503,
     title: "Overloaded",
     detail: "Too much is waiting. Nothing is written.",
-    when: "Too much is under way at this node, or a queue of it or of the leader is full.",
+    when: "This node has too many requests in progress, or a queue of this node or the leader is full.",
   },
   no_leader: {
     status: 503,
     title: "No leader",
     detail: "The cluster has no leader at the moment. Nothing is written.",
-    when: "An election is going on, or no majority is reachable.",
+    when: "An election is in progress, or no majority is reachable.",
   },
   certification_stalled: {
     status: 503,
     title: "Certification stalled",
     detail: "Too few nodes co-sign at the moment.",
-    when: "Committed leaves stay uncertified too long: no new ones are taken, or a read waits in vain.",
+    when: "Committed leaves wait too long for certification: new ones are refused, or a read cannot be certified.",
   },
   origin_contradicted: {
     status: 503,
@@ -327,37 +327,37 @@ const UNAVAILABLE_PROBLEMS = {
       "Two certificates of an origin that is named here contradict each other. Nothing is written to it until the " +
       "holders of the root keys have decided; other origins go on. What has stopped is in /readyz and anchorctl " +
       "status, what to do in docs/operating/contradictions.md.",
-    when: "A quorum has signed another tree of the origin than this node's. Other origins go on.",
+    when: "A quorum has signed another tree of the origin than this node's. Other origins are not affected.",
   },
   clock_unsafe: {
     status: 503,
     title: "Clock unsafe",
     detail: "The leader's clock disagrees with the cluster's. Nothing is written.",
-    when: "The leader's clock is too far from the others', or too few of them have told the time.",
+    when: "The leader's clock differs too much from the other nodes' clocks, or too few nodes have reported theirs.",
   },
   not_initialised: {
     status: 503,
     title: "Cluster not initialised",
     detail: "The cluster has no genesis entry yet.",
-    when: "A new cluster has not begun.",
+    when: "The cluster is new and not initialised yet.",
   },
   unavailable: {
     status: 503,
     title: "Node unavailable",
     detail: "This node cannot serve at the moment.",
-    when: "Storage, peers or the control plane of this node are missing.",
+    when: "Storage, peers or the control plane of this node are unavailable.",
   },
   fenced: {
     status: 503,
     title: "Node out of service",
     detail: "This node has been taken out of service. Use another node.",
-    when: "The node has forgotten what it promised, or has left the cluster: its identity is spent.",
+    when: "The node has forgotten a promise, or has left the cluster: its identity must not be used again.",
   },
   halted: {
     status: 503,
     title: "Node halted",
     detail: "This node has stopped until a person has looked at it. Use another node.",
-    when: "Going on would be wrong: a row is corrupt, results differ, or the program is too old for the log.",
+    when: "The node must not continue: a row is corrupt, results differ, or the program is too old for the log.",
   },
   storage_full: {
     status: 503,
@@ -369,7 +369,7 @@ const UNAVAILABLE_PROBLEMS = {
     status: 500,
     title: "Internal error",
     detail: "Something went wrong inside. A write may or may not have taken effect.",
-    when: "A fault of the service. The request id finds the log line.",
+    when: "A fault of the service. Search the logs for the request id.",
   },
 } as const satisfies Record<string, ProblemRow>;
 

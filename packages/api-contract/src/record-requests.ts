@@ -31,7 +31,7 @@ export const createClaimSchema = z
     origin_fingerprint: originField.describe(WRITE_ORIGIN),
     entity_fingerprint: hash32.describe("32 bytes that name the entity."),
     attribute_type: attributeTypeField.describe("u32, as an integer or as 0x and 1 to 8 hex digits."),
-    attribute_hash: hash32.describe("32 bytes: the hash of what is claimed of the entity."),
+    attribute_hash: hash32.describe("32 bytes: the hash of the claim about the entity."),
     subject_public_key: hash32.describe("Ed25519 key of the subject."),
     subject_signature: signatureField.describe("Over the claim payload."),
     issuer_public_key: hash32.describe("Ed25519 key of the issuer."),
@@ -68,10 +68,10 @@ export const createGrantSchema = z
     delegation_depth: unsigned32Field.describe("u32: how many further hops may be granted below this one."),
     grantor_public_key: hash32.describe("The subject key of the grantor's ClaimAnchor."),
     grantor_signature: signatureField.describe("Over the grant payload."),
-    witness_public_key: hash32.describe("Ed25519 key of the witness; another than the grantor's."),
+    witness_public_key: hash32.describe("Ed25519 key of the witness; it must differ from the grantor's."),
     witness_signature: signatureField.describe("Over the grant-witness payload, which holds the grantor's signature."),
     parent_grant_ref: referenceField.describe(
-      "The GrantAnchor to the grantor under which this one stands. Absent, null, an empty string or 64 zeros: none.",
+      "The GrantAnchor to the grantor under which this grant is made. Absent, null, an empty string or 64 zeros: none.",
     ),
     issued_at: timeMsField.describe(ISSUED_AT),
     not_before: timeMsField.describe(GRANT_BOUND),
@@ -123,7 +123,7 @@ export const revokeSchema = z
       .nullish()
       .describe(
         "Key of the issuer or subject (grants: grantor or witness); with revoker_signature or not at all. " +
-          "Absent: the API client revokes what it has recorded itself, which needs the scope revoke.",
+          "Absent: the API client revokes a record of its own, which needs the scope revoke.",
       ),
     revoker_signature: signatureField.nullish().describe("Over the revocation payload."),
   })

@@ -34,9 +34,9 @@ export const CLAIM_ROUTES = [
     tag: "claims",
     summary: "Create a ClaimAnchor",
     description:
-      "Registers an identity that its subject and then its issuer have signed. It supersedes the newest " +
-      "claim of the same `entity_fingerprint` and `attribute_type`, which must be of the same issuer. The " +
-      "same content is the same anchor, however often it is sent.",
+      "Registers an identity that its subject and then its issuer have signed. It supersedes the newest claim " +
+      "of the same `entity_fingerprint` and `attribute_type`, which must have the same issuer. Repeating the " +
+      "same content returns the same anchor.",
     scopes: ["write"],
     bodySchema: createClaimSchema,
     answers: { 200: createdSchema, 201: createdSchema, 202: createdSchema },
@@ -57,7 +57,8 @@ export const CLAIM_ROUTES = [
     tag: "claims",
     summary: "Query the current active ClaimAnchor",
     description:
-      "Of one pair of `entity_fingerprint` and `attribute_type`. If none is active, the problem names the newest.",
+      "Returns the active claim of one pair of `entity_fingerprint` and `attribute_type`. If none is active, " +
+      "the problem names the newest.",
     scopes: ["read"],
     querySchema: claimQuerySchema,
     answers: { 200: activeClaimSchema },
@@ -82,10 +83,10 @@ export const CLAIM_ROUTES = [
     tag: "claims",
     summary: "Write a revocation record for a ClaimAnchor",
     description:
-      "Irreversible, and kept as evidence. Signed by the claim's subject or issuer, whoever recorded it, which " +
-      "needs the scope `write` or `revoke`. Unsigned, with no body, by the API client that recorded it, which needs " +
-      "`revoke`; any other API client gets `not_own_record`. Grants that name the claim end with it; what was done " +
-      "before stays authorised at action.",
+      "Irreversible, and kept as evidence. With a signature of the claim's subject or issuer, any API client " +
+      "may send it; it needs the scope `write` or `revoke`. Without a signature and body, only the API client " +
+      "that recorded the claim may send it, and needs `revoke`; any other API client gets `not_own_record`. " +
+      "Grants that name the claim end with it; earlier acts stay authorised at action.",
     scopes: ["write", "revoke"],
     pathSchema: anchorPathSchema,
     bodySchema: revokeSchema,
@@ -103,9 +104,9 @@ export const GRANT_ROUTES = [
     tag: "grants",
     summary: "Create a GrantAnchor",
     description:
-      "Records a delegation that its grantor and then a witness have signed. Both claims must be in force, " +
-      "and so must the parent grant, if one is named. It supersedes an older grant between the same two. The " +
-      "same content is the same anchor, however often it is sent.",
+      "Records a delegation that its grantor and then a witness have signed. Both claims must be in force, and " +
+      "so must the parent grant, if one is named. It supersedes an older grant between the same two lineages. " +
+      "Repeating the same content returns the same anchor.",
     scopes: ["write"],
     bodySchema: createGrantSchema,
     answers: { 200: createdSchema, 201: createdSchema, 202: createdSchema },

@@ -46,12 +46,14 @@ const eventFields = {
   event_hash: hash32.describe("32 bytes: the hash of the event."),
   semantic_anchor: semanticAnchorField,
   client_event_id: clientEventIdField.describe(
-    "Yours to choose, one for each event: the same id with the same content is the same anchor, however " +
-      "often it is sent and to whichever node. With other content it is refused.",
+    "Choose one for each event: the same id with the same content is the same anchor, however often and to " +
+      "whichever node you send it. With other content it is refused.",
   ),
   actor_public_key: hash32
     .nullish()
-    .describe("The Ed25519 key of who acts; with actor_signature or not at all. It makes a signed event."),
+    .describe(
+      "The Ed25519 key of the actor; give it together with actor_signature, or neither. It makes a signed event.",
+    ),
   actor_signature: signatureField.nullish().describe("Over the event-actor payload."),
 };
 
@@ -90,7 +92,7 @@ export interface CreateBatchRequest {
 
 const batchItemSchema = z
   .strictObject({
-    origin_fingerprint: originField.nullish().describe("If given, that of the batch."),
+    origin_fingerprint: originField.nullish().describe("If given, it must be the batch's."),
     ...eventFields,
   })
   .check(ACTOR_PAIR.check)
@@ -103,7 +105,7 @@ export const createBatchSchema = z
       .array(batchItemSchema)
       .min(1)
       .max(LIMITS.batchItemsMax)
-      .describe(`Of these at most ${LIMITS.batchSignedItemsMax} may carry a signature.`),
+      .describe(`At most ${LIMITS.batchSignedItemsMax} of them may carry a signature.`),
     atomic: z.boolean().nullish().describe("True: one refused item refuses all. Absent: false."),
   })
   .meta({ id: "CreateBatch" })
@@ -175,7 +177,7 @@ export interface LatestQuery {
   readonly fromSize: number | null;
 }
 
-const READ_ORIGIN = "Absent: the origin of the node that answers.";
+const READ_ORIGIN = "Absent: the answering node's origin.";
 
 export const latestQuerySchema = z
   .strictObject({
@@ -230,7 +232,7 @@ export interface ListQuery {
 }
 
 const FILTERS = ["event_hash", "iris_ref", "grant_ref", "client_event_id"] as const;
-const ONE_FILTER = "Exactly one of event_hash, iris_ref, grant_ref and client_event_id is given.";
+const ONE_FILTER = "Give exactly one of event_hash, iris_ref, grant_ref and client_event_id.";
 
 interface WireFilters {
   readonly event_hash?: Uint8Array | undefined;

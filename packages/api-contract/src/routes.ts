@@ -16,7 +16,7 @@ const PUBLIC_ROUTES = [
     path: "/v1/trust-root",
     tag: "node",
     summary: "Read the chain of trust-root documents, which authenticates itself",
-    description: "Needs no key: whoever holds the pinned hash of one version can check every later one.",
+    description: "Needs no key: with the pinned hash of one version, anybody can check every later version.",
     answers: { 200: trustRootSchema },
     problems: NODE_PROBLEMS,
   }),
@@ -36,8 +36,8 @@ const PUBLIC_ROUTES = [
     tag: "node",
     summary: "Node health, origin identifier and Prime RootTHK sync summary",
     description:
-      "200 while the process lives, whatever `status` says. A key with the scope `read`, if one is sent, is also " +
-      "told `raft`, and the text of `last_error`.",
+      "200 while the process lives, whatever `status` says. With a key that has the scope `read`, the answer " +
+      "also has `raft`, and the text of `last_error`.",
     tellsReadersMore: true,
     answers: { 200: healthSchema },
   }),
@@ -65,7 +65,7 @@ const PUBLIC_ROUTES = [
     path: "/docs",
     tag: "reference",
     summary: "The reference as a page for people",
-    description: "It loads nothing from elsewhere.",
+    description: "The page loads nothing from other hosts.",
     answers: { 200: null },
     mediaTypes: ["text/html"],
   }),

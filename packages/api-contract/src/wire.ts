@@ -25,5 +25,5 @@ export const recordState = z.enum(RECORD_STATES);
  * @param known those of this version
  */
 export function openWord(known: readonly string[], description: string) {
-  return z.string().meta({ description: `${description} More may come.`, "x-extensible-enum": known });
+  return z.string().meta({ description: `${description} More values may be added.`, "x-extensible-enum": known });
 }

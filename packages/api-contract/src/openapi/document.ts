@@ -36,14 +36,14 @@ const CONTRACT_VERSION = "4.2.0";
 
 const DESCRIPTION = `Records cryptographic anchors for events, and lets clients verify and trace them.
 
-**Promise.** \`201\`, and \`200\` with \`replayed: true\`, are said of an anchor that a majority of the nodes
-has made durable and a quorum of them has co-signed; its receipt verifies offline. \`202\` is said of one that
-is durable and not yet co-signed. Every other answer to a write, and none at all, promises nothing: ask again,
-any node. Events are then anchored once if they have a \`client_event_id\`; claims, grants and revocations are
-by their content.
+**Promise.** \`201\`, or \`200\` with \`replayed: true\`, means: a majority of the nodes has stored the anchor
+durably, and a quorum of them has co-signed it; its receipt verifies offline. \`202\` means: stored durably, but
+not co-signed yet. Any other answer to a write, or none, promises nothing. Retrying is safe, at any node: an
+event is anchored once if it has a \`client_event_id\`; claims, grants and revocations are recognised by their
+content. The README of the project states the promise in full.
 
 **Requests.** JSON in UTF-8 without a content encoding. Unknown fields, repeated keys, \`__proto__\`, numbers
-written other than as digits and integers above 2^53 − 1 are refused. Hex is read in either case. A repeated
+that are not digits only, and integers above 2^53 − 1 are refused. Hex may have either case. A repeated
 query parameter is refused.
 
 **Answers.** Hex is lower case, times are RFC 3339 with three decimals and \`Z\`. Fields may be added: ignore
@@ -53,7 +53,7 @@ those you do not know. \`HEAD\` works where \`GET\` does.
 the answer: route and method, key, scope, rate, media type, size of the body, shape, then what the ledger
 decides. 429 and 503 carry \`Retry-After\`.
 
-Which bytes are hashed and signed stands in docs/PROTOCOL.md, and what a client may conclude in docs/API.md.`;
+docs/PROTOCOL.md specifies the bytes that are hashed and signed; docs/API.md describes every answer.`;
 
 const TAGS: Readonly<Record<RouteTag, string>> = {
   events: "Event anchors; reading, verifying and tracing take anchors of every kind.",
@@ -114,7 +114,7 @@ const PARAMETERS: Readonly<Record<string, Json>> = {
   RequestId: {
     name: "X-Request-Id",
     in: "header",
-    description: "Yours to choose; anything else than the pattern is replaced.",
+    description: "Choose any value that matches the pattern; another value is replaced.",
     schema: { type: "string" },
     example: "5f0c7f0e-8f0b-4a54-9b1e-0d6a4f6f2a11",
   },
@@ -123,7 +123,7 @@ const PARAMETERS: Readonly<Record<string, Json>> = {
     in: "header",
     description:
       `RFC 7240: \`wait=\` and ${LIMITS.preferWaitSecondsMin} to ${LIMITS.preferWaitSecondsMax} seconds, which the ` +
-      "answer may take; `respond-async`: answer as soon as the anchor is committed. What is not understood is ignored.",
+      "answer may take; `respond-async`: answer as soon as the anchor is committed. Unknown preferences are ignored.",
     schema: { type: "string" },
     example: "wait=10",
   },
@@ -176,7 +176,7 @@ class DocumentBuilder {
     const schema = this.schemas.add(route.bodySchema, "input");
     return {
       required: !route.isBodyOptional,
-      ...(route.isBodyOptional ? { description: "No body, and an empty one, are `{}`." } : {}),
+      ...(route.isBodyOptional ? { description: "No body and an empty body both mean `{}`." } : {}),
       content: { "application/json": { schema, examples: examples.requests } },
     };
   }
@@ -250,9 +250,9 @@ class DocumentBuilder {
 }
 
 const GOOD_STATUSES: Readonly<Record<number, string>> = {
-  200: "Done. Of a write: the same was recorded before, and this is that record as it is now.",
+  200: "Done. For a write: the same content was recorded before, and this is that record as it is now.",
   201: "Durable on a majority of the nodes, and co-signed by a quorum of them.",
-  202: "Durable on a majority of the nodes, and not yet co-signed. Ask for the receipt at `Location`.",
+  202: "Durable on a majority of the nodes, but not yet co-signed. Ask for the receipt at `Location`.",
   503: "Not ready: `checks` says why.",
 };
 
