@@ -7,7 +7,7 @@ export { trustedRequests } from "./local/local-requests.ts";
 export type { Machine } from "./node/machine.ts";
 export type { OpenPromiseFile, PromiseVolume } from "./promises/promise-volume.ts";
 export type { OpenExport } from "./snapshots/snapshot-exporter.ts";
-export type { OpenStateHold } from "./session/session-states.ts";
+export type { OpenStateHold } from "./session/signed-states.ts";
 export { ControlPlaneNode } from "./node/node.ts";
 export { PromiseFile, PromiseFileError } from "./promises/promise-file.ts";
 export type { Promises, SlotIo } from "./promises/promise-file.ts";

@@ -37,9 +37,6 @@ beforeEach(() => {
     crypto: nodeCrypto,
     cache,
     arrivals: new EntryArrivals(verifier(), RELEASE_RULES, () => null),
-    beforeForgetting: async ({ index }) => {
-      events.push(`erases ${index}`);
-    },
     readLog: async (from, to) => {
       events.push(`read ${from}-${to}`);
       return stored.filter(({ index }) => index >= from && index < to);
@@ -55,16 +52,18 @@ beforeEach(() => {
         return { stateRoot: EMPTY_STATE_ROOT };
       },
     },
-    applyConfChange: () => MEMBERS,
-    beforeAdvance: ({ index }) => events.push(`decided ${index}, state at ${options.state.appliedIndex}`),
-    onAdvanced: ({ index }) => events.push(`advanced ${index}`),
-    onAdvancing: () => undefined,
-    onWritten: async (_applied, isStatePoint) => {
-      if (isStatePoint) events.push(`state point, state at ${options.state.appliedIndex}`);
+    reactions: {
+      confChange: () => MEMBERS,
+      forgetting: async ({ index }) => void events.push(`erases ${index}`),
+      advancing: ({ index }) => events.push(`decided ${index}, state at ${options.state.appliedIndex}`),
+      advanced: ({ index }) => events.push(`advanced ${index}`),
+      decided: (_entry, { index }: EntryDecision) =>
+        events.push(`told ${index}, state at ${options.state.appliedIndex}`),
+      written: async (_applied, isStatePoint) => {
+        if (isStatePoint) events.push(`state point, state at ${options.state.appliedIndex}`);
+      },
+      applied: ({ index }) => events.push(`applied ${index}`),
     },
-    onDecided: (_entry, { index }: EntryDecision) =>
-      events.push(`told ${index}, state at ${options.state.appliedIndex}`),
-    onApplied: ({ index }) => events.push(`applied ${index}`),
   };
 });
 
@@ -158,8 +157,11 @@ describe("applying", () => {
   test("waits for the write under way even when a waiter fails", async () => {
     options = {
       ...options,
-      onDecided: () => {
-        throw new Error("a waiter failed");
+      reactions: {
+        ...options.reactions,
+        decided: () => {
+          throw new Error("a waiter failed");
+        },
       },
     };
     cache.put([entry(1)]);

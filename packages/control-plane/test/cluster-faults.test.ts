@@ -73,12 +73,12 @@ describe("links that misbehave", () => {
     const cluster = await readyCluster();
     const leader = cluster.leader() as MemoryNode;
     const [mute] = others(cluster, leader) as [MemoryNode];
-    const term = leader.live().raftStatus().term;
+    const term = leader.live().consensus.view().term;
     cluster.link = ({ from }) => (from === mute.nodeId ? [] : [1]);
     const ids = [await anchor(cluster, leader, 1), await anchor(cluster, leader, 2)];
     await cluster.time.advance(5000);
     expect(leader.live().isLeader()).toBe(true);
-    expect(leader.live().raftStatus().term).toBe(term);
+    expect(leader.live().consensus.view().term).toBe(term);
     cluster.link = () => [1];
     await converges(cluster);
     expectKept(cluster, ids);
@@ -153,7 +153,7 @@ describe("links that misbehave", () => {
     const key = bytesToHex(left.identity.originFingerprint);
     const size = left.live().state.origins.get(key)?.tree.size;
     await cluster.until(
-      () => leader.live().certifier.heldOf(left.identity.originFingerprint)?.treeSize === size,
+      () => leader.live().certifying.certifier.heldOf(left.identity.originFingerprint)?.treeSize === size,
       "the leader holds the certificate as well",
       2000,
     );
@@ -255,7 +255,7 @@ describe("an ended session", () => {
     expect(results).toMatchObject([{ code: "unavailable" }, { code: "unavailable" }]);
     expect(() => session.onFrame(peer.nodeId, frame)).not.toThrow();
     expect(() => session.onPeerDown(peer.nodeId, true)).not.toThrow();
-    expect(session.raftStatus()).toMatchObject({ leader: null, lastIndex: 0 });
+    expect(session.consensus.view()).toMatchObject({ leader: null, lastIndex: 0 });
     expect([session.isLeader(), session.leaderNodeId()]).toEqual([false, null]);
   });
 
@@ -280,7 +280,7 @@ describe("five nodes", () => {
     cluster.crash(gone);
     cluster.crash(alsoGone);
     const ids = [await anchor(cluster, leader, 1), await anchor(cluster, third, 2)];
-    expect(leader.live().certifier.heldOf(third.identity.originFingerprint)?.cosignatures).toHaveLength(3);
+    expect(leader.live().certifying.certifier.heldOf(third.identity.originFingerprint)?.cosignatures).toHaveLength(3);
     cluster.start(gone);
     cluster.start(alsoGone);
     await converges(cluster);

@@ -24,10 +24,9 @@ export async function made(cluster: MemoryCluster): Promise<MemoryCluster> {
 /** Sizes that each node holds a certificate for, by origin. */
 export function certifiedSizes(cluster: MemoryCluster): number[][] {
   return cluster.nodes.map((node) => {
-    const { state, certifier } = node.live();
-    return [...state.origins.values()].map(
-      ({ originFingerprint }) => certifier.heldOf(originFingerprint)?.treeSize ?? 0,
-    );
+    const session = node.live();
+    const { state } = session;
+    return [...state.origins.values()].map(({ originFingerprint }) => session.heldOf(originFingerprint)?.treeSize ?? 0);
   });
 }
 

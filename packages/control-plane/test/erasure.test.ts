@@ -43,7 +43,7 @@ describe("erasing a client event id", () => {
     expect(cluster.nodes.map(remembers)).toEqual([true, true, true]);
     expect(await decided(cluster, right, erasure())).toEqual({ kind: "applied" });
     await allForget();
-    for (const node of cluster.nodes) expect(node.live().upkeep.compaction.owedEntries).toBe(0);
+    for (const node of cluster.nodes) expect(node.live().consensus.compaction.owedEntries).toBe(0);
     const { sequence } = await recorded(cluster, right, eventCommand(right.identity.originFingerprint, 2));
     expect(cluster.nodes.map((node) => node.live().state.nextSequence)).toEqual(Array(3).fill(sequence + 1));
   });
@@ -87,7 +87,7 @@ describe("erasing a client event id", () => {
     await cluster.until(() => left.promises.forgetLogTo > 0, "the node owes it");
     await cluster.time.advance(1000);
     expect(remembers(left)).toBe(true);
-    expect(left.live().upkeep.compaction.owedEntries).toBeGreaterThan(0);
+    expect(left.live().consensus.compaction.owedEntries).toBeGreaterThan(0);
     cluster.crash(left);
     left.log.compactionHangs = false;
     cluster.start(left);

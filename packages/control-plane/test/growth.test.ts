@@ -55,11 +55,11 @@ const APPLIED = { kind: "decided", outcome: { kind: "applied" } };
 const live = ({ cluster }: Setup): readonly MemoryNode[] => cluster.nodes.filter(({ session }) => session !== null);
 
 function voters(node: MemoryNode): number {
-  return node.live().membership.confState.voters.length;
+  return node.live().membership.group.confState.voters.length;
 }
 
 const uncovered = (setup: Setup): readonly number[] =>
-  live(setup).map((node) => node.live().certifier.uncovered().leaves);
+  live(setup).map((node) => node.live().certifying.certifier.uncovered().leaves);
 
 async function untilAllIsCertified(setup: Setup, count: number): Promise<void> {
   await setup.cluster.until(
@@ -132,7 +132,7 @@ describe("a node that becomes entitled to cosign", () => {
     const changes = { actives: joining.map(({ card }) => card), quorum: 2 };
     void cluster.submit(a, nextTrustRoot(setup.ceremony, a.live().state, changes));
     await cluster.until(() => {
-      const { confState } = a.live().membership;
+      const { confState } = a.live().membership.group;
       const isThere = confState.voters.length === votersThen && confState.learners.length === learnersThen;
       return a.live().trustRoot().version === 2 && isThere;
     }, "that step");
@@ -156,10 +156,10 @@ describe("a node that becomes entitled to cosign", () => {
     a.promises = { ...a.promises, mayLackNewest: true };
     cluster.start(a);
     await cluster.time.advance(1000);
-    expect(a.live().membership.maySign()).toBe(isAtOnce);
+    expect(a.live().membership.group.maySign()).toBe(isAtOnce);
     cluster.heal();
     await cluster.until(() => cluster.leader() !== null, "somebody leads");
-    expect(a.live().membership.maySign()).toBe(true);
+    expect(a.live().membership.group.maySign()).toBe(true);
     await anchor(cluster, a, 3);
     expect(uncovered(setup).every((leaves) => leaves === 0)).toBe(true);
     expect(a.promises.mayLackNewest).toBe(isAtOnce);

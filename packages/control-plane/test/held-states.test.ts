@@ -24,11 +24,9 @@ beforeEach(() => {
     clock,
     logger: { ...quietLogger, info: (event) => void lines.push(event) },
     session: () => ({
-      states: {
-        holdSigned: (_hold, { signers, withinMs }) => {
-          asked.push({ signers, withinMs });
-          return sign();
-        },
+      holdSigned: (_hold, { signers, withinMs }) => {
+        asked.push({ signers, withinMs });
+        return sign();
       },
     }),
     openStateHold: async () => {

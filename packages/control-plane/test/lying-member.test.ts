@@ -50,7 +50,7 @@ function namedBy(node: MemoryNode): readonly string[] {
 }
 
 function viewOf(node: MemoryNode): ComparisonView {
-  return node.live().truth.comparison.view;
+  return node.live().certifying.contradictions.comparison.view;
 }
 
 describe("a leader of three that gives one follower other bytes", () => {
@@ -62,7 +62,7 @@ describe("a leader of three that gives one follower other bytes", () => {
       expect(namedBy(node)).toEqual([liar.nodeId]);
       expect(viewOf(node)).toMatchObject({ named: [liar.nodeId], contradicted: [bytesToHex(origin)] });
       const evidence = [...node.evidence.keys()].toSorted();
-      expect(node.live().truth.view()).toMatchObject({
+      expect(node.live().certifying.contradictions.view()).toMatchObject({
         named: [liar.nodeId],
         origins: [bytesToHex(origin)],
         evidence,
@@ -85,7 +85,7 @@ describe("a leader of three that gives one follower other bytes", () => {
     expect(await read).toMatchObject({ type: "refused", code: "origin_contradicted" });
     cluster.liar = null;
     await cluster.time.advance(10_000);
-    expect(honest.live().certifier.uncovered().oldestMs).toBe(0);
+    expect(honest.live().certifying.certifier.uncovered().oldestMs).toBe(0);
     expect(liar.end).toBeNull();
     // Another origin, which nobody has been deceived about, is certified without the liar's signature.
     const other = victim.identity.originFingerprint;
@@ -114,7 +114,7 @@ describe("a leader of three that gives one follower other bytes", () => {
     // The two never hear what the other one has signed.
     cluster.link = ({ from, to, frame }) =>
       deceivable.includes(from) && deceivable.includes(to) && ["lines", "cosignatures"].includes(frame.type) ? [] : [1];
-    const sizeAt = ({ session }: MemoryNode): number => session?.certifier.heldOf(origin)?.treeSize ?? 0;
+    const sizeAt = ({ session }: MemoryNode): number => session?.certifying.certifier.heldOf(origin)?.treeSize ?? 0;
     void cluster.submit(honest, eventCommand(origin, 1));
     await cluster.until(() => [honest, victim].every((node) => sizeAt(node) > 1), "two certificates");
     cluster.crash(liar);
@@ -188,7 +188,7 @@ describe("a follower that signs another tree than everybody else", () => {
     await cluster.time.advance(1500);
     expect(isAnswered).toBe(false);
     const originFingerprint = bytesToHex(origin);
-    expect(first.live().truth.view()).toMatchObject({
+    expect(first.live().certifying.contradictions.view()).toMatchObject({
       named: [],
       origins: [],
       withheld: [{ originFingerprint, treeSize: first.live().state.origins.get(originFingerprint)?.tree.size }],
@@ -202,7 +202,7 @@ describe("a follower that signs another tree than everybody else", () => {
       expect(namedBy(node)).toEqual([]);
       expect(node.evidence.size).toBeGreaterThan(0);
       expect(node.end).toBeNull();
-      expect(node.live().truth.divergence.peers).toEqual([victim.nodeId]);
+      expect(node.live().certifying.contradictions.divergence.peers).toEqual([victim.nodeId]);
     }
   });
 });
@@ -223,12 +223,15 @@ describe("an origin that has stopped", () => {
     expect(await applied).toMatchObject({ kind: "decided", outcome: { kind: "applied" } });
     expect(viewOf(honest)).toMatchObject({ contradicted: [] });
     cluster.add(identity);
-    await cluster.until(() => honest.live().membership.confState.voters.includes(identity.raftId), "d votes");
-    await cluster.until(() => honest.live().certifier.uncovered().leaves === 0, "everything is certified again");
+    await cluster.until(() => honest.live().membership.group.confState.voters.includes(identity.raftId), "d votes");
+    await cluster.until(
+      () => honest.live().certifying.certifier.uncovered().leaves === 0,
+      "everything is certified again",
+    );
     const result = cluster.submit(honest, eventCommand(origin, 9));
     await cluster.time.advance(1000);
     expect(await result).toMatchObject({ kind: "decided", finality: "certified" });
-    const held = honest.live().certifier.heldOf(origin);
+    const held = honest.live().certifying.certifier.heldOf(origin);
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).not.toContain(liar.nodeId);
     expect(trustRootsOf(honest.live().state)).toHaveLength(2);
     expect(viewOf(honest).named).toEqual([liar.nodeId]);
@@ -305,7 +308,7 @@ describe("a forked origin that the root keys call lost", () => {
     expect(await other).toMatchObject({ kind: "decided", finality: "certified" });
     await cluster.time.advance(10_000);
     expect(honest.promises.signedHeads.get(bytesToHex(origin))).toEqual(promised);
-    expect(honest.live().certifier.uncovered().leaves).toBe(0);
+    expect(honest.live().certifying.certifier.uncovered().leaves).toBe(0);
     expect(honest.end).toBeNull();
   });
 });

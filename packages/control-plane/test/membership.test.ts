@@ -35,8 +35,8 @@ const APPLIED = { kind: "decided", outcome: { kind: "applied" } };
 
 /** Names of the members, as that node knows them. */
 function groupOf(node: MemoryNode): Record<"voters" | "outgoing" | "learners", string> {
-  const { members, membership } = node.live();
-  const conf: ConfState = membership.confState;
+  const { members, group } = node.live().membership;
+  const conf: ConfState = group.confState;
   const names = (ids: readonly bigint[]): string =>
     ids
       .map((id) => members.nodeIdOf(id) ?? "?")
@@ -65,16 +65,16 @@ describe("a node that joins", () => {
     const { identity, card } = newcomer(ceremony, leaderOf(cluster).identity, "d");
     const d = cluster.add(identity);
     await cluster.time.advance(3000);
-    expect(d.live().membership.isMember()).toBe(false);
+    expect(d.live().membership.group.isMember()).toBe(false);
     expect(d.live().state.appliedIndex).toBe(0);
     expect(await change(setup, { learners: [card] })).toMatchObject(APPLIED);
     await untilGroup(cluster, "abc", "d");
     await cluster.until(() => d.live().state.trustRootChain?.newest.trustRoot.version === 2, "d has followed");
-    expect(d.live().membership.maySign()).toBe(false);
+    expect(d.live().membership.group.maySign()).toBe(false);
     expect(await change(setup, { promote: ["d"], quorum: 3 })).toMatchObject(APPLIED);
     await untilGroup(cluster, "abcd");
-    expect(leaderOf(cluster).live().membership.view()).toMatchObject({ trustRootVersion: 3, pending: null });
-    await cluster.until(() => d.live().membership.maySign(), "d cosigns");
+    expect(leaderOf(cluster).live().membership.group.view()).toMatchObject({ trustRootVersion: 3, pending: null });
+    await cluster.until(() => d.live().membership.group.maySign(), "d cosigns");
     await anchor(cluster, d, 1);
     const sizes = certifiedSizes(cluster);
     expect(new Set(sizes.map((each) => JSON.stringify(each))).size).toBe(1);
@@ -88,7 +88,7 @@ describe("a node that joins", () => {
     expect(await change(setup, { actives: [card], quorum: 3 })).toMatchObject(APPLIED);
     await untilGroup(cluster, "abc", "d");
     await cluster.time.advance(20_000);
-    expect(leaderOf(cluster).live().membership.view().pending).toMatch(/d must follow the log closely/);
+    expect(leaderOf(cluster).live().membership.group.view().pending).toMatch(/d must follow the log closely/);
     cluster.add(identity);
     await cluster.time.advance(4000);
     expect(groupOf(leaderOf(cluster))).toMatchObject({ voters: "abc", learners: "d" });
@@ -190,7 +190,7 @@ describe("a cosigner key that is rotated", () => {
     cluster.crash(c);
     await cluster.until(() => cluster.leader() !== null, "somebody leads");
     await anchor(cluster, b, 2);
-    const held = b.live().certifier.heldOf(b.identity.originFingerprint);
+    const held = b.live().certifying.certifier.heldOf(b.identity.originFingerprint);
     expect(held).toMatchObject({ trustRootVersion: 2 });
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).toEqual(["a", "b"]);
   });
@@ -201,9 +201,9 @@ describe("a cosigner key that is rotated", () => {
     const b = cluster.node("b");
     expect(await change(setup, { newKeys: [rotatedCosigner(b.identity).card] })).toMatchObject(APPLIED);
     await cluster.until(() => trustRootsOf(b.live().state).length === 2, "b has applied version 2");
-    expect(b.live().membership.maySign()).toBe(false);
+    expect(b.live().membership.group.maySign()).toBe(false);
     await anchor(cluster, b, 3);
-    const held = b.live().certifier.heldOf(b.identity.originFingerprint);
+    const held = b.live().certifying.certifier.heldOf(b.identity.originFingerprint);
     expect(held?.cosignatures.map(({ nodeId }) => nodeId)).toEqual(["a", "c"]);
   });
 });

@@ -16,7 +16,7 @@ import { furthest } from "@event-anchoring/store";
 import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/simulator";
 import { TestActs } from "@event-anchoring/testkit";
 import { type Entry, type EntryId, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
-import { DecisionCounts } from "../src/session/decision-counts.ts";
+import { SessionCounts } from "../src/session/session-counts.ts";
 import type { Environment, VerifyAsync } from "../src/ports/environment.ts";
 import type { EvidenceFiles } from "../src/certification/evidence.ts";
 import type { NodeIdentity } from "../src/ports/identity.ts";
@@ -116,7 +116,7 @@ export class MemoryNode {
   verify: VerifyAsync = async (publicKey, message, signature) =>
     nodeCrypto.ed25519Verify(publicKey, message, signature);
   signatures: SignatureVerifier | null = null;
-  decisions = new DecisionCounts();
+  counts = new SessionCounts();
   offences: PeerOffences | null = null;
   end: SessionEnd | null = null;
   /** Survives a crash, as files do. */
@@ -240,7 +240,7 @@ export class MemoryCluster {
     const random = seededRandom((this.#seed += 1));
     const environment = this.#environment(random, node);
     node.signatures = new SignatureVerifier({ ...environment, crypto: nodeCrypto });
-    node.decisions = new DecisionCounts();
+    node.counts = new SessionCounts();
     const raw = this.#engine.createNode({
       id: node.identity.raftId,
       initial: { hardState, confState, snapshot, entries, applied: point.index },
@@ -251,7 +251,8 @@ export class MemoryCluster {
       identity: node.identity,
       known: new KnownTrustRoot(node.identity, () => {}),
       signatures: node.signatures,
-      decisions: node.decisions,
+      counts: node.counts,
+      aroundQueue: (queue) => queue,
       node: raw,
       hardState,
       confState,

@@ -14,13 +14,13 @@ async function scraped({
   identity,
   session,
   signatures,
-  decisions,
+  counts,
   offences,
 }: MemoryNode): Promise<ReadonlyMap<string, number>> {
   const node = {
     session,
     signatures,
-    decisions,
+    counts,
     ruleTable: RELEASE_RULES,
     offences,
     known: { newest: identity.trustRoot },

@@ -13,7 +13,7 @@ function sent(from: MemoryNode, to: MemoryNode, change: Partial<InboundMessage>)
     type: "MsgHeartbeat",
     from: from.identity.raftId,
     to: to.identity.raftId,
-    term: to.live().raftStatus().term,
+    term: to.live().consensus.view().term,
     logTerm: 0,
     index: 0,
     commit: 0,
@@ -61,11 +61,11 @@ describe("one lying member", () => {
   });
 
   test("stops nobody by saying that it forgot", async () => {
-    for (const node of honest) node.live().peers.onRefused(liar.nodeId, ACCUSED);
+    for (const node of honest) node.live().membership.peers.onRefused(liar.nodeId, ACCUSED);
     const forged = { ...liar.live().hello().progress, incarnation: 99 };
     for (const node of honest) {
       const ownWord = { kind: "progress", progress: forged } as const;
-      node.live().peers.onRefused(liar.nodeId, { ...ACCUSED, code: "stale_incarnation", ownWord });
+      node.live().membership.peers.onRefused(liar.nodeId, { ...ACCUSED, code: "stale_incarnation", ownWord });
     }
     expect(honest.map(({ end }) => end)).toEqual([null, null, null]);
     expect(honest.map(({ offences }) => offences?.countOf(liar.nodeId, "unproven_accusation"))).toEqual([2, 2, 2]);
@@ -73,11 +73,11 @@ describe("one lying member", () => {
   });
 
   test("ends no elections with a term that nothing explains", async () => {
-    const { term } = (honest[0] as MemoryNode).live().raftStatus();
+    const { term } = (honest[0] as MemoryNode).live().consensus.view();
     for (const node of honest) sent(liar, node, { term: 2 ** 53 - 2 });
     for (const node of honest) sent(liar, node, { type: "MsgPreVote", term: 2 ** 52 });
     await cluster.time.advance(500);
-    expect(honest.map((node) => node.live().raftStatus().term)).toEqual([term, term, term]);
+    expect(honest.map((node) => node.live().consensus.view().term)).toEqual([term, term, term]);
     expect(honest.map(({ offences }) => offences?.countOf(liar.nodeId, "term_too_high"))).toEqual([2, 2, 2]);
     const gone = cluster.leader() as MemoryNode;
     cluster.crash(gone);
@@ -87,10 +87,10 @@ describe("one lying member", () => {
   });
 
   test("ends no elections with the highest term that is believed either", async () => {
-    const termMax = Math.min(...honest.map((node) => node.live().peers.termMax()));
+    const termMax = Math.min(...honest.map((node) => node.live().membership.peers.termMax()));
     for (const node of honest) sent(liar, node, { term: termMax });
     await cluster.time.advance(100);
-    expect(honest.map((node) => node.live().raftStatus().term)).toEqual([termMax, termMax, termMax]);
+    expect(honest.map((node) => node.live().consensus.view().term)).toEqual([termMax, termMax, termMax]);
     await cluster.until(() => cluster.leader() !== null, "a leader beyond it");
     await everybodyWrites();
   });
@@ -100,12 +100,12 @@ describe("two members", () => {
   test("are believed: a node that both call forgetful is fenced, if they are members", async () => {
     const cluster = await readyCluster();
     const [node] = cluster.nodes as [MemoryNode];
-    node.live().peers.onRefused("x", ACCUSED);
-    node.live().peers.onRefused("b", ACCUSED);
-    node.live().peers.onRefused("y", ACCUSED);
-    node.live().peers.onRefused("b", ACCUSED);
+    node.live().membership.peers.onRefused("x", ACCUSED);
+    node.live().membership.peers.onRefused("b", ACCUSED);
+    node.live().membership.peers.onRefused("y", ACCUSED);
+    node.live().membership.peers.onRefused("b", ACCUSED);
     expect(node.end).toBeNull();
-    node.live().peers.onRefused("c", ACCUSED);
+    node.live().membership.peers.onRefused("c", ACCUSED);
     expect(node.end).toMatchObject({ kind: "fenced", code: "peer_remembers_more" });
   });
 
@@ -140,7 +140,7 @@ describe("a node that is set back", () => {
     cluster.start(node);
     const verdict = keeper.live().judgeHello(node.live().hello());
     if (verdict.accepted) throw new Error("it was let in");
-    node.live().peers.onRefused(keeper.nodeId, verdict);
+    node.live().membership.peers.onRefused(keeper.nodeId, verdict);
     expect(node.end).toMatchObject({ kind: "fenced", code: "peer_remembers_more" });
   });
 });

@@ -86,10 +86,10 @@ describe("records through three nodes", () => {
     const bad = { ...claimOf(origin, "agent"), issuerSignature: new Uint8Array(64) };
     await decided(cluster, c, recordClaim(CREDENTIAL, bad));
     await decided(cluster, c, recordClaim({ ...CREDENTIAL, keyId: new Uint8Array(16) }, claimOf(origin, "other")));
-    for (const { decisions } of cluster.nodes) {
-      expect(Object.fromEntries(decisions.records)).toEqual({ genesis: 3, claim: 1 });
-      expect(decisions.replays).toBe(1);
-      expect(Object.fromEntries(decisions.rejections)).toEqual({ signature_invalid: 1, api_key_invalid: 1 });
+    for (const { counts } of cluster.nodes) {
+      expect(Object.fromEntries(counts.records)).toEqual({ genesis: 3, claim: 1 });
+      expect(counts.replays).toBe(1);
+      expect(Object.fromEntries(counts.rejections)).toEqual({ signature_invalid: 1, api_key_invalid: 1 });
     }
   });
 
@@ -183,7 +183,7 @@ describe("nested signatures", () => {
       const content = { id: { node: 77n, incarnation: 1, counter: 1 }, notAfter: 50_000, commands: [command()] };
       const bytes = encodeGroup(content);
       const group = { ...waitingGroupOf(content, bytes.length), id: content.id, bytes, from: null };
-      leader.live().leaderQueue.offer([{ ...group, deadlineMs: Number.MAX_SAFE_INTEGER }]);
+      leader.live().writes.queue.offer([{ ...group, deadlineMs: Number.MAX_SAFE_INTEGER }]);
       await cluster.time.advance(500);
       for (const { tables } of cluster.nodes) {
         expect(tables.decisions.flatMap(({ outcomes }) => outcomes).at(-1)).toMatchObject({

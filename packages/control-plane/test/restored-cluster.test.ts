@@ -75,7 +75,15 @@ function failing(node: MemoryNode): readonly string[] {
   const { identity } = node;
   const serving: Parameters<typeof nodeStatus>[0]["serving"] = { state: "running", failing: [] };
   const primeRootThk = {} as never;
-  const view = { identity, session: node.live(), serving, primeRootThk, incarnation: 1, peersCutOff: [], scrub: null };
+  const view = {
+    identity,
+    session: node.live().view(),
+    serving,
+    primeRootThk,
+    incarnation: 1,
+    peersCutOff: [],
+    scrub: null,
+  };
   return nodeStatus(view).serving.failing.map(({ check }) => check);
 }
 
@@ -92,12 +100,13 @@ describe("a restored group", () => {
     await cluster.until(
       () =>
         [...e.live().state.origins.values()].every(
-          ({ originFingerprint, tree }) => e.live().certifier.heldOf(originFingerprint)?.treeSize === tree.size,
+          ({ originFingerprint, tree }) =>
+            e.live().certifying.certifier.heldOf(originFingerprint)?.treeSize === tree.size,
         ),
       "every tree is certified",
     );
     await anchor(cluster, f, 77);
-    const group = d.live().membership.confState.voters.map((id) => d.live().members.nodeIdOf(id));
+    const group = d.live().membership.group.confState.voters.map((id) => d.live().membership.members.nodeIdOf(id));
     expect(new Set(group)).toEqual(new Set(["d", "e", "f"]));
     const places = (): ReadonlySet<string> =>
       new Set(nodes.map((node) => `${node.live().state.appliedIndex} ${bytesToHex(node.live().state.effect)}`));

@@ -150,8 +150,8 @@ describe("a scrub", () => {
 
 describe("a node is busy", () => {
   const sessionOf = (commitIndex: number, appliedIndex: number, commands: number) => ({
-    raftStatus: () => ({ role: "leader" as const, term: 1, leader: "a", commitIndex, appliedIndex, lastIndex: 9 }),
-    leaderQueue: { depth: { commands, bytes: 0 } },
+    raft: { role: "leader" as const, term: 1, leader: "a", commitIndex, appliedIndex, lastIndex: 9 },
+    queue: { commands, bytes: 0 },
   });
 
   test.each([
@@ -160,6 +160,6 @@ describe("a node is busy", () => {
     ["whose queue is long", sessionOf(10, 10, 5000), true],
     ["that serves", sessionOf(1000, 990, 20), false],
   ])("%s", (_, session, expected) => {
-    expect(isBusyFor(session as Parameters<typeof isBusyFor>[0])).toBe(expected);
+    expect(isBusyFor(session)).toBe(expected);
   });
 });

@@ -41,7 +41,7 @@ beforeEach(() => {
   exporter = new SnapshotExporter({
     clock,
     logger: quietLogger,
-    session: () => ({ states: { holdSigned: async () => ({ databaseSnapshot: "s", stateHead: "n", raftIndex: 1 }) } }),
+    session: () => ({ holdSigned: async () => ({ databaseSnapshot: "s", stateHead: "n", raftIndex: 1 }) }),
     machine: {
       openStateHold: async () => {
         held++;

@@ -4,7 +4,7 @@ import { stateHeadOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type TrustRoot, type VerifiedStateHead, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
 import type { HeldState } from "@event-anchoring/store";
-import type { OpenStateHold } from "../src/session/session-states.ts";
+import type { OpenStateHold } from "../src/session/signed-states.ts";
 import { anchor, decided, readyCluster } from "./cluster-steps.ts";
 import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand } from "./memory-cluster.ts";
 
@@ -23,7 +23,7 @@ function verified(node: MemoryNode, note: string, signersMin?: number): Verified
 }
 
 function newestNote(nodeId: string): string {
-  return cluster.node(nodeId).live().states.heads.newest?.note ?? "";
+  return cluster.node(nodeId).live().certifying.states.heads.newest?.note ?? "";
 }
 
 function rootOf(node: MemoryNode): TrustRoot {
@@ -31,7 +31,7 @@ function rootOf(node: MemoryNode): TrustRoot {
 }
 
 const newestIndexes = (): readonly (number | undefined)[] =>
-  cluster.nodes.map(({ session }) => session?.states.heads.newest?.raftIndex);
+  cluster.nodes.map(({ session }) => session?.certifying.states.heads.newest?.raftIndex);
 
 /** What a database would do, for a node whose tables are in memory. */
 function holdOf(node: MemoryNode): OpenStateHold {
@@ -46,7 +46,7 @@ function holdOf(node: MemoryNode): OpenStateHold {
 
 describe("a state head", () => {
   test("is signed by every node after an entry that changes API keys, and is the same everywhere", async () => {
-    const notes = cluster.nodes.map((node) => node.live().states.heads.newest?.note ?? "");
+    const notes = cluster.nodes.map((node) => node.live().certifying.states.heads.newest?.note ?? "");
     const heads = notes.map((note) => verified(a, note).head);
     expect(heads[1]).toEqual(heads[0]);
     expect(heads[2]).toEqual(heads[0]);
@@ -59,7 +59,7 @@ describe("a state head", () => {
     await anchor(cluster, a, 1, "an id of a client");
     expect(newestIndexes()).toEqual(before);
     const marked = a.live();
-    const members = marked.membership.confState;
+    const members = marked.membership.group.confState;
     const head = stateHeadOf(marked.state, { members, stateRoot: a.tables.rows.stateRoot });
     expect(head?.clientEventsHash).not.toEqual(new Uint8Array(32));
   });
@@ -67,7 +67,7 @@ describe("a state head", () => {
   test("is promised before it is signed", () => {
     for (const { saved, session } of cluster.nodes) {
       const promised = saved.at(-1)?.stateHead;
-      expect(promised?.raftIndex).toBe(session?.states.heads.newest?.raftIndex);
+      expect(promised?.raftIndex).toBe(session?.certifying.states.heads.newest?.raftIndex);
     }
   });
 
@@ -90,7 +90,7 @@ describe("a state head", () => {
     cluster.start(a);
     const applied = (): boolean => (a.session?.state.appliedIndex ?? 0) >= promised.raftIndex;
     await cluster.until(applied, "a has caught up");
-    a.live().states.heads.onPoint(
+    a.live().certifying.states.heads.onPoint(
       { ...verified(a, newestNote("b")).head, raftIndex: promised.raftIndex + 1 },
       rootOf(a),
     );
@@ -100,7 +100,7 @@ describe("a state head", () => {
 
 describe("a state that is to be read", () => {
   test("is held at the entry whose state head a quorum signs, wherever it is asked for", async () => {
-    const held = a.live().states.holdSigned(holdOf(a), { signers: "fewer" });
+    const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "fewer" });
     await cluster.time.advance(500);
     const { raftIndex, stateHead, databaseSnapshot } = await held;
     expect(databaseSnapshot).toBe("held");
@@ -115,7 +115,7 @@ describe("a state that is to be read", () => {
     acceptedId(await decidedEvent(five, first));
     await five.time.advance(1000);
     for (const node of others) five.crash(node);
-    const held = first.live().states.holdSigned(holdOf(first), { signers: "fewer" });
+    const held = first.live().certifying.states.holdSigned(holdOf(first), { signers: "fewer" });
     await five.time.advance(15_000);
     const { stateHead } = await held;
     expect(verified(first, stateHead, honestSigners(3)).signers).toEqual(["a", "b"]);
@@ -124,7 +124,7 @@ describe("a state that is to be read", () => {
 
   test("has the signature of one node where one is left", async () => {
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
-    const held = a.live().states.holdSigned(holdOf(a), { signers: "fewer" });
+    const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "fewer" });
     await cluster.time.advance(15_000);
     const { stateHead } = await held;
     expect(verified(a, stateHead, 1).signers).toEqual(["a"]);
@@ -133,7 +133,7 @@ describe("a state that is to be read", () => {
 
   test("is refused where a quorum is asked for and too few sign, and who has signed is said", async () => {
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
-    const held = a.live().states.holdSigned(holdOf(a), { signers: "quorum", withinMs: 9000 });
+    const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "quorum", withinMs: 9000 });
     const refused = held.catch((error: unknown) => error);
     await cluster.time.advance(10_000);
     expect(await refused).toMatchObject({
@@ -145,14 +145,14 @@ describe("a state that is to be read", () => {
   test("is given up with whoever asked for it", async () => {
     const asker = new AbortController();
     for (const node of cluster.nodes) if (node !== a) cluster.crash(node);
-    const held = a.live().states.holdSigned(holdOf(a), { signers: "quorum", signal: asker.signal });
+    const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "quorum", signal: asker.signal });
     const refused = held.catch((error: unknown) => error);
     asker.abort();
     expect(await refused).toMatchObject({ code: "unavailable" });
   });
 
   test("is given up with the session", async () => {
-    const held = a.live().states.holdSigned(holdOf(a), { signers: "fewer" });
+    const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "fewer" });
     const ended = held.catch((error: unknown) => error);
     cluster.crash(a);
     expect(await ended).toMatchObject({ code: "unavailable" });

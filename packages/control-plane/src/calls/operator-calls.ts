@@ -71,9 +71,9 @@ export async function submitted(session: Session, clock: Clock, command: Command
 }
 
 /** Whether every leaf that there is now gets a certificate in time. */
-function isCertified({ state, certifier }: Session, clock: Clock): Promise<boolean> {
+function isCertified(session: Session, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
-    const open = new Set([...state.origins.values()].filter(({ status }) => status !== "lost"));
+    const open = new Set([...session.state.origins.values()].filter(({ status }) => status !== "lost"));
     const timer = clock.startTimer(CERTIFICATE_WAIT_MS, () => finish(false));
     const stops: (() => void)[] = [];
     const finish = (isMet: boolean): void => {
@@ -86,7 +86,7 @@ function isCertified({ state, certifier }: Session, clock: Clock): Promise<boole
         open.delete(origin);
         if (open.size === 0) finish(true);
       };
-      stops.push(certifier.whenCovered(origin.originFingerprint, origin.tree.size, covered));
+      stops.push(session.whenCovered(origin.originFingerprint, origin.tree.size, covered));
     }
   });
 }

@@ -50,7 +50,7 @@ export async function proposeTrustRoot(view: UnaryView, request: UnaryRequest): 
     return answer(refusedNow("no_leader", "no quorum has confirmed in time which version is newest"));
   const chain = session.state.trustRootChain;
   if (chain === null) return answer(refusedNow("not_initialised", "the genesis entry is not applied yet"));
-  const pending = session.membership.restored.pending();
+  const pending = session.membership.group.restored.pending();
   if (pending !== null) {
     return answer(refusedNow("not_initialised", `trust-root version ${pending.version} is not applied yet`));
   }
@@ -96,10 +96,11 @@ function nextOf(chain: TrustRootChain, document: string): TrustRoot | OperatorRe
  * it is in force. Whoever it brings in cannot be asked before: such a node counts only while every other one is ready.
  */
 async function preflight(view: UnaryView, session: Session, next: TrustRoot, document: string): Promise<string | null> {
-  const { confState } = session.membership;
+  const { group, members } = session.membership;
+  const { confState } = group;
   const active = next.nodes.filter(({ status }) => status === "active");
   const signers = active.filter(({ nodeId }) => {
-    const raftId = session.members.raftIdOf(nodeId);
+    const raftId = members.raftIdOf(nodeId);
     return raftId !== null && (isVoter(confState, raftId) || isLearner(confState, raftId));
   });
   const answers = await Promise.all(
@@ -147,5 +148,5 @@ function ownReadiness(view: UnaryView, document: string): TrustRootReadiness {
 /** The group as this node sees it. */
 export function membership(view: UnaryView): UnaryAnswer {
   const session = view.session();
-  return session === null ? NOT_NOW : { status: 200, body: encodeMembership(session.membership.view()) };
+  return session === null ? NOT_NOW : { status: 200, body: encodeMembership(session.membership.group.view()) };
 }

@@ -60,7 +60,7 @@ async function primeRootThk(view: UnaryView, request: UnaryRequest): Promise<Una
     version: newest.trustRoot.version,
     rootThk: newest.rootThk,
     readIndex,
-    term: session.raftStatus().term,
+    term: session.consensus.status().term,
   });
   return { status: 200, body };
 }

@@ -6,7 +6,7 @@ import {
 } from "@event-anchoring/control-contract";
 import { StoreError } from "@event-anchoring/store";
 import type { Clock, Logger } from "../ports/environment.ts";
-import type { OpenStateHold, SessionStates } from "../session/session-states.ts";
+import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
 
 /** Each is a connection to the database that holds back what Postgres may clean up. */
 const HELD_MAX = 2;
@@ -17,7 +17,7 @@ const RETRY_AFTER_MS = 5000;
 export interface HeldStatesOptions {
   /** @throws StoreError */
   readonly openStateHold: () => Promise<OpenStateHold>;
-  readonly session: () => { readonly states: Pick<SessionStates, "holdSigned"> } | null;
+  readonly session: () => Pick<SignedStates, "holdSigned"> | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -41,8 +41,8 @@ export class HeldStates {
     const refused = (code: RefusalCode, detail: string): LocalResponse => {
       return { type: "refused", requestId, code, detail, retryAfterMs: RETRY_AFTER_MS };
     };
-    const states = this.#options.session()?.states;
-    if (states === undefined) return refused("unavailable", "this node is not serving");
+    const session = this.#options.session();
+    if (session === null) return refused("unavailable", "this node is not serving");
     if (this.#held >= HELD_MAX) return refused("overloaded", `${HELD_MAX} states are being held for backups`);
     this.#held += 1;
     let hold: OpenStateHold | null = null;
@@ -50,7 +50,7 @@ export class HeldStates {
       hold = await this.#options.openStateHold();
       const withinMs = Math.min(remainingMs, SIGNED_WITHIN_MS_MAX);
       const how = { signers: "quorum", withinMs, signal: gone } as const;
-      const point = await states.holdSigned(hold, how);
+      const point = await session.holdSigned(hold, how);
       this.#options.logger.info("state_held", { raftIndex: point.raftIndex });
       this.#releaseLater(hold, gone);
       return { type: "state_held", requestId, ...point };

@@ -10,7 +10,7 @@ const RETRY_AFTER_MS = 1000;
 
 export interface AnswerView {
   readonly state: LedgerState;
-  readonly certifier: Pick<Certifier, "heldOf">;
+  heldOf: Certifier["heldOf"];
 }
 
 type Answer = Omit<Extract<LocalResponse, { type: "submitted" }>, "requestId"> | Refusal;
@@ -32,7 +32,7 @@ function submittedOutcome(outcome: CommandOutcome, view: AnswerView, isCertified
     if (record.status !== "accepted" || !isCertified) return uncertified(record);
     const { leaf, clientEventSalt } = record;
     const key = bytesToHex(leaf.originFingerprint);
-    const held = view.certifier.heldOf(leaf.originFingerprint);
+    const held = view.heldOf(leaf.originFingerprint);
     const tree = view.state.origins.get(key)?.tree;
     if (held === null || tree === undefined || held.treeSize <= leaf.depth) return uncertified(record);
     certificates.set(key, held);

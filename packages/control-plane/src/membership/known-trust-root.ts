@@ -1,3 +1,4 @@
+import type { LedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   NoteError,
@@ -85,4 +86,9 @@ function versionOf(document: string): number | null {
     if (error instanceof TrustRootError || error instanceof NoteError) return null;
     throw error;
   }
+}
+
+/** The newest applied version, or the one this node was set up with. */
+export function trustRootInForce(state: LedgerState, identity: Pick<NodeIdentity, "trustRoot">): TrustRoot {
+  return state.trustRootChain?.newest.trustRoot ?? identity.trustRoot;
 }

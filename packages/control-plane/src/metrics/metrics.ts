@@ -4,9 +4,9 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "../node/node.ts";
-import { upkeepMetrics } from "./upkeep-metrics.ts";
 import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
 import { scrubMetrics } from "./scrub-metrics.ts";
+import type { SessionView } from "../session/view.ts";
 import { PEER_OFFENCES } from "../session/peer-offences.ts";
 
 /** What is measured of this process and not of its node. */
@@ -16,6 +16,8 @@ export interface ProcessMeasures {
   /** A file or folder on each volume that this process writes to, by what the volume is for. */
   readonly volumes: Readonly<Record<string, string>>;
 }
+
+type AddGauge = (name: string, help: string, read: () => number) => void;
 
 /** Every metric of this process, declared once and read from the node when it is scraped. */
 export function createMetrics(
@@ -28,7 +30,7 @@ export function createMetrics(
   for (const what of ["handles", "requests", "resources"]) {
     registry.removeSingleMetric(`${PREFIX}control_plane_nodejs_active_${what}_total`);
   }
-  const gauge = (name: string, help: string, read: () => number): void => scrapedGauge(registry, name, help, read);
+  const gauge: AddGauge = (name, help, read) => scrapedGauge(registry, name, help, read);
   gauge(
     "prime_root_thk_sync_error",
     "1 while this node cannot show that its trust root is the newest",
@@ -58,13 +60,16 @@ export function createMetrics(
   for (const metric of node.timings.metrics) registry.registerMetric(metric);
   spanMetrics(measures.tracer, registry);
   volumeMetrics(measures.volumes, registry);
-  raftMetrics(node, gauge);
-  certificationMetrics(node, gauge);
-  membershipMetrics(node, gauge);
-  upkeepMetrics(node, gauge);
+  gauge("serving", "1 while this node serves", () => Number(node.status().serving.state === "running"));
+  gauge("rules_known", "The highest rules that this program can decide by", () => node.ruleTable.max);
+  const sessionGauge = sessionGauges(node, gauge);
+  raftMetrics(sessionGauge);
+  certificationMetrics(sessionGauge);
+  membershipMetrics(sessionGauge);
+  upkeepMetrics(sessionGauge);
   failingMetric(node, registry);
   signatureMetrics(node, registry);
-  decisionMetrics(node, registry);
+  countMetrics(node, registry);
   transportMetrics(node, registry);
   offenceMetrics(node, registry);
   if (node.scrub !== null) scrubMetrics(node.scrub, registry);
@@ -115,79 +120,121 @@ async function freeBytes(path: string): Promise<number | null> {
   }
 }
 
-type AddGauge = (name: string, help: string, read: () => number) => void;
+type AddSessionGauge = (name: string, help: string, read: (session: SessionView) => number) => void;
 
-function raftMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
-  gauge("raft_is_leader", "1 while this node leads", () => (node.session?.isLeader() === true ? 1 : 0));
-  gauge("raft_has_leader", "1 while this node knows a leader", () => (node.session?.leaderNodeId() ? 1 : 0));
-  gauge("raft_term", "Raft term", () => node.session?.raftStatus().term ?? 0);
+/** Gauges of the session that lives; each is 0 while none does. One view serves all that are read in one turn. */
+function sessionGauges(node: ControlPlaneNode, gauge: AddGauge): AddSessionGauge {
+  let view: SessionView | null | undefined;
+  const current = (): SessionView | null => {
+    if (view === undefined) setImmediate(() => (view = undefined));
+    view ??= node.session?.view() ?? null;
+    return view;
+  };
+  return (name, help, read) =>
+    gauge(name, help, () => {
+      const session = current();
+      return session === null ? 0 : read(session);
+    });
+}
+
+function raftMetrics(gauge: AddSessionGauge): void {
+  gauge("raft_is_leader", "1 while this node leads", ({ isLeader }) => Number(isLeader));
+  gauge("raft_has_leader", "1 while this node knows a leader", ({ raft }) => Number(raft.leader !== null));
+  gauge("raft_term", "Raft term", ({ raft }) => raft.term);
+  gauge("raft_commit_index", "Highest log index known to be committed", ({ raft }) => raft.commitIndex);
+  gauge("raft_applied_index", "Highest log index applied", ({ raft }) => raft.appliedIndex);
+  gauge("raft_last_index", "Highest log index in this node's log", ({ raft }) => raft.lastIndex);
+  gauge("leader_queue_commands", "Commands waiting for an entry, on the leader", ({ queue }) => queue.commands);
+  gauge("leader_queue_bytes", "Bytes of commands waiting for an entry, on the leader", ({ queue }) => queue.bytes);
   gauge(
-    "raft_commit_index",
-    "Highest log index known to be committed",
-    () => node.session?.raftStatus().commitIndex ?? 0,
+    "submissions_open",
+    "Commands of this node's clients that are not answered yet",
+    ({ submissions }) => submissions,
   );
-  gauge("raft_applied_index", "Highest log index applied", () => node.session?.state.appliedIndex ?? 0);
-  gauge("raft_last_index", "Highest log index in this node's log", () => node.session?.raftStatus().lastIndex ?? 0);
-  gauge("serving", "1 while this node serves", () => (node.status().serving.state === "running" ? 1 : 0));
-  gauge("leader_queue_commands", "Commands waiting for an entry, on the leader", () => {
-    return node.session?.leaderQueue.depth.commands ?? 0;
-  });
-  gauge("leader_queue_bytes", "Bytes of commands waiting for an entry, on the leader", () => {
-    return node.session?.leaderQueue.depth.bytes ?? 0;
-  });
-  gauge("submissions_open", "Commands of this node's clients that are not answered yet", () => {
-    return node.session?.proposals.openCount ?? 0;
-  });
 }
 
-function certificationMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
-  gauge("uncovered_leaves", "Applied leaves that no certificate held here covers", () => {
-    return node.session?.certifier.uncovered().leaves ?? 0;
-  });
-  gauge("uncovered_age_seconds", "Age of the oldest certify point without a certificate", () => {
-    return (node.session?.certifier.uncovered().oldestMs ?? 0) / 1000;
-  });
-  gauge("leaves", "Leaves in all trees of this node", () => node.session?.state.nextSequence ?? 0);
-  gauge("contradicting_peers", "Peers whose tree or effect chain differed from this node's in the last 10 s", () => {
-    return node.session?.truth.view().differing.length ?? 0;
-  });
-  gauge("named_signers", "Active nodes whose key has signed two roots of one size", () => {
-    return node.session?.truth.view().named.length ?? 0;
-  });
-  gauge("contradicted_origins", "Origins of which a certificate exists that contradicts this node's", () => {
-    return node.session?.truth.view().origins.length ?? 0;
-  });
-  gauge("evidence_files", "Files of evidence that this node keeps", () => {
-    return node.session?.truth.view().evidenceFiles ?? 0;
-  });
-  gauge("clock_ahead_seconds", "How far this node's clock is ahead of the cluster's median", () => {
-    return (node.session?.clockGuard.aheadOfMedianMs() ?? 0) / 1000;
-  });
-  gauge("clock_behind_seconds", "How far this node's clock is behind the cluster's median", () => {
-    return (node.session?.clockGuard.behindMedianMs() ?? 0) / 1000;
-  });
+function certificationMetrics(gauge: AddSessionGauge): void {
+  gauge("uncovered_leaves", "Applied leaves that no certificate held here covers", ({ uncovered }) => uncovered.leaves);
+  gauge(
+    "uncovered_age_seconds",
+    "Age of the oldest certify point without a certificate",
+    ({ uncovered }) => uncovered.oldestMs / 1000,
+  );
+  gauge("leaves", "Leaves in all trees of this node", ({ leaves }) => leaves);
+  gauge(
+    "contradicting_peers",
+    "Peers whose tree or effect chain differed from this node's in the last 10 s",
+    ({ contradictions }) => contradictions.differing.length,
+  );
+  gauge(
+    "named_signers",
+    "Active nodes whose key has signed two roots of one size",
+    ({ contradictions }) => contradictions.named.length,
+  );
+  gauge(
+    "contradicted_origins",
+    "Origins of which a certificate exists that contradicts this node's",
+    ({ contradictions }) => contradictions.origins.length,
+  );
+  gauge(
+    "evidence_files",
+    "Files of evidence that this node keeps",
+    ({ contradictions }) => contradictions.evidenceFiles,
+  );
+  gauge(
+    "clock_ahead_seconds",
+    "How far this node's clock is ahead of the cluster's median",
+    ({ clock }) => clock.aheadMs / 1000,
+  );
+  gauge(
+    "clock_behind_seconds",
+    "How far this node's clock is behind the cluster's median",
+    ({ clock }) => clock.behindMs / 1000,
+  );
 }
 
-function membershipMetrics(node: ControlPlaneNode, gauge: AddGauge): void {
-  gauge("trust_root_version", "Newest trust root applied on this node", () => node.session?.trustRoot().version ?? 0);
-  gauge("trust_root_expiry_timestamp_seconds", "When the newest trust root stops being fresh", () => {
-    return node.session?.trustRoot().expiresS ?? 0;
-  });
-  gauge("group_voters", "Voters of the group, as this node knows it", () => {
-    return node.session?.membership.confState.voters.length ?? 0;
-  });
-  gauge("group_learners", "Learners of the group, as this node knows it", () => {
-    return node.session?.membership.confState.learners.length ?? 0;
-  });
-  gauge("membership_pending", "1 while the group is not yet as the trust root asks; only the leader knows", () => {
-    return node.session?.isLeader() === true && node.session.membership.view().pending !== null ? 1 : 0;
-  });
-  gauge("own_key_missing", "1 while the trust root names a key of this node that is not on it", () => {
-    return node.session?.membership.isKeyMissing() === true ? 1 : 0;
-  });
-  gauge("may_cosign", "1 while this node's cosignatures count and the key for them is here", () => {
-    return node.session?.membership.maySign() === true ? 1 : 0;
-  });
+function membershipMetrics(gauge: AddSessionGauge): void {
+  gauge("trust_root_version", "Newest trust root applied on this node", ({ trustRoot }) => trustRoot.version);
+  gauge(
+    "trust_root_expiry_timestamp_seconds",
+    "When the newest trust root stops being fresh",
+    ({ trustRoot }) => trustRoot.expiresS,
+  );
+  gauge("group_voters", "Voters of the group, as this node knows it", ({ group }) => group.voters);
+  gauge("group_learners", "Learners of the group, as this node knows it", ({ group }) => group.learners);
+  gauge(
+    "membership_pending",
+    "1 while the group is not yet as the trust root asks; only the leader knows",
+    ({ group }) => Number(group.isChanging),
+  );
+  gauge("own_key_missing", "1 while the trust root names a key of this node that is not on it", ({ group }) =>
+    Number(group.isKeyMissing),
+  );
+  gauge("may_cosign", "1 while this node's cosignatures count and the key for them is here", ({ group }) =>
+    Number(group.maySign),
+  );
+}
+
+/** The log and its bounds, recorded certificates, and the rules by which entries are decided. */
+function upkeepMetrics(gauge: AddSessionGauge): void {
+  gauge(
+    "log_entries_owed_to_erasures",
+    "Entries in this node's log that an erasure has promised to forget",
+    ({ log }) => log.owedEntries,
+  );
+  gauge("log_entries", "Entries in this node's log", ({ log }) => log.entries);
+  gauge("log_bytes", "Bytes of this node's log: payloads, and 170 an entry", ({ log }) => log.bytes);
+  gauge(
+    "certificates_thinned",
+    "Old certificates deleted since this node last loaded its tables",
+    ({ thinned }) => thinned,
+  );
+  gauge("rules", "Rules by which this node decides the next entry", ({ rules }) => rules.inForce);
+  gauge(
+    "rules_holders",
+    "Nodes by which the highest rules that this program knows are held back",
+    ({ rules }) => rules.holders,
+  );
 }
 
 /** What /readyz names, as labels of a closed set. */
@@ -243,24 +290,36 @@ function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry):
   scrapedTotal(registry, failed, () => [[{}, signatures.counts.failed]]);
 }
 
-function decisionMetrics({ decisions }: ControlPlaneNode, registry: Registry): void {
+function countMetrics({ counts }: ControlPlaneNode, registry: Registry): void {
   const records = { name: "records_decided_total", help: "Leaves appended, by kind", labels: ["kind"] } as const;
-  scrapedTotal(registry, records, () => [...decisions.records].map(([kind, count]) => [{ kind }, count] as const));
+  scrapedTotal(registry, records, () => [...counts.records].map(([kind, count]) => [{ kind }, count] as const));
   const others = {
     name: "other_groups_decided_total",
     help: "Groups decided under an id of this node that hold something else than it has sent",
     labels: [],
   } as const;
-  scrapedTotal(registry, others, () => [[{}, decisions.otherGroups]]);
+  scrapedTotal(registry, others, () => [[{}, counts.otherGroups]]);
   const replays = { name: "records_replayed_total", help: "Records that were there already", labels: [] } as const;
-  scrapedTotal(registry, replays, () => [[{}, decisions.replays]]);
+  scrapedTotal(registry, replays, () => [[{}, counts.replays]]);
   const rejections = {
     name: "rejections_total",
     help: "Commands, and items of batches, that a rule refused, by code",
     labels: ["code"],
   } as const;
-  scrapedTotal(registry, rejections, () =>
-    [...decisions.rejections].map(([code, count]) => [{ code }, count] as const),
+  scrapedTotal(registry, rejections, () => [...counts.rejections].map(([code, count]) => [{ code }, count] as const));
+  const leaders = {
+    name: "raft_leader_changes_total",
+    help: "How often another node led than before, or none, as this node saw it",
+    labels: [],
+  } as const;
+  scrapedTotal(registry, leaders, () => [[{}, counts.leaderChanges]]);
+  const cosignatures = {
+    name: "cosignatures_refused_total",
+    help: "Cosignatures of a peer that count for nothing, because its key has not made them",
+    labels: ["peer"],
+  } as const;
+  scrapedTotal(registry, cosignatures, () =>
+    [...counts.refusedCosignatures].map(([peer, count]) => [{ peer }, count] as const),
   );
 }
 

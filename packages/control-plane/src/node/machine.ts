@@ -6,7 +6,7 @@ import type { EvidenceFiles } from "../certification/evidence.ts";
 import type { OpenStorage } from "../ports/storage.ts";
 import type { PromiseVolume } from "../promises/promise-volume.ts";
 import type { OpenScrub } from "../scrub/scrub.ts";
-import type { OpenStateHold } from "../session/session-states.ts";
+import type { OpenStateHold } from "../session/signed-states.ts";
 import type { OpenExport } from "../snapshots/snapshot-exporter.ts";
 import type { PeerNetwork, PeerNetworkOptions } from "../transport/network-types.ts";
 

@@ -53,7 +53,7 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
     judgeHello: (peer) =>
       session()?.judgeHello(peer) ?? { accepted: false, code: "not_ready", detail: "this node is loading" },
     onHelloRefused: options.onRefused,
-    ownWordOf: (nodeId) => session()?.peers.ownWordOf(nodeId) ?? null,
+    ownWordOf: (nodeId) => session()?.ownWordOf(nodeId) ?? null,
     authKeyOf: (nodeId) => authKeyOf(known.newest, nodeId),
     trustRootChain: () => trustRootDocuments(options),
     trustRootVersion: () => known.newest.version,

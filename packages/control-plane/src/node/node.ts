@@ -4,7 +4,7 @@ import { type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
 import { StoreError, isBefore } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
 import { type ControlPlaneConfig, peersOf } from "./config.ts";
-import { DecisionCounts } from "../session/decision-counts.ts";
+import { SessionCounts } from "../session/session-counts.ts";
 import type { Environment } from "../ports/environment.ts";
 import {
   type LifeEnd,
@@ -64,7 +64,7 @@ export class ControlPlaneNode {
   readonly #options: NodeOptions;
   readonly signatures: SignatureVerifier;
   readonly #judge: LifeJudge;
-  readonly decisions = new DecisionCounts();
+  readonly counts = new SessionCounts();
   readonly offences: PeerOffences;
   readonly timings = new NodeTimings();
   readonly rootSync: ReturnType<typeof createRootSync>;
@@ -104,7 +104,7 @@ export class ControlPlaneNode {
             logger,
             openWalk: () => openScrub(options.ruleTable),
             rowsPerSecond: config.scrub_rows_per_second,
-            isBusy: () => isBusyFor(this.#session),
+            isBusy: () => isBusyFor(this.#session?.view() ?? null),
             onDifference: (detail) => this.#halt("scrub_difference", detail),
           });
     this.rootSync = createRootSync({
@@ -132,7 +132,7 @@ export class ControlPlaneNode {
   status(): NodeStatus {
     return nodeStatus({
       identity: this.#options.identity,
-      session: this.#session,
+      session: this.#session?.view() ?? null,
       serving: this.#serving,
       primeRootThk: this.rootSync.summary(),
       incarnation: this.#incarnation,
@@ -157,7 +157,7 @@ export class ControlPlaneNode {
   /** A newer trust root is known: its nodes may be talked to, and its authorities may be others. */
   #onKnown(root: TrustRoot): void {
     this.#options.environment.logger.info("trust_root_known", { version: root.version });
-    this.#session?.members.learn(root);
+    this.#session?.onKnown(root);
     void this.reloadTls();
   }
 
@@ -273,6 +273,7 @@ export class ControlPlaneNode {
       this.#serving = { state: "unavailable", failing: [{ check: "storage", detail: "loading again" }] };
     }
     session?.stop();
+    this.#observer?.close();
     this.#session = null;
     this.#network = null;
     await network?.close();
@@ -303,7 +304,7 @@ export class ControlPlaneNode {
     const { environment, identity } = this.#options;
     environment.logger.error("hello_refused", { peer, code: refusal.code, detail: refusal.detail });
     if (refusal.trustRootChain !== undefined) this.known.learn(refusal.trustRootChain);
-    this.#session?.peers.onRefused(peer, refusal);
+    this.#session?.onHelloRefused(peer, refusal);
     // Who is asked to go serves until it is removed; a refusal for another reason says nothing of that.
     if (refusal.code !== "retired" && refusal.code !== "unknown_node") return;
     // A peer's word is not enough: the chain it sent must say so.
@@ -351,12 +352,12 @@ export class ControlPlaneNode {
     const observer = this.#observe(network);
     return new Session({
       ...observer.around({ log: storage.log, tables: storage.ledger, network }),
-      observer,
+      aroundQueue: (queue) => observer.queue(queue),
       environment,
       identity,
       known: this.known,
       signatures: this.signatures,
-      decisions: this.decisions,
+      counts: this.counts,
       node,
       hardState: initial.hardState,
       confState,

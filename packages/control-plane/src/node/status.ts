@@ -2,16 +2,20 @@ import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { NodeIdentity } from "../ports/identity.ts";
 import type { ScrubCounts } from "../scrub/scrub.ts";
-import { NO_CONTRADICTIONS } from "../session/session-comparison.ts";
-import { NO_RAFT, type Session } from "../session/session.ts";
+import { NO_RAFT } from "../session/consensus.ts";
+import { NO_CONTRADICTIONS } from "../session/contradictions.ts";
+import type { SessionView } from "../session/view.ts";
+
+type Serving = NodeStatus["serving"];
 
 /** Versions of this program and of the public contract. */
 export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V4.2" } as const;
 
 export interface StatusView {
   readonly identity: NodeIdentity;
-  readonly session: Session | null;
-  readonly serving: NodeStatus["serving"];
+  /** null: none is alive. */
+  readonly session: SessionView | null;
+  readonly serving: Serving;
   readonly primeRootThk: NodeStatus["primeRootThk"];
   readonly incarnation: number;
   readonly peersCutOff: NodeStatus["peersCutOff"];
@@ -27,15 +31,15 @@ export function nodeStatus(view: StatusView): NodeStatus {
     nodeId: identity.nodeId,
     clusterId: bytesToHex(identity.clusterId),
     originFingerprint: bytesToHex(identity.originFingerprint),
-    raft: session?.raftStatus() ?? NO_RAFT,
+    raft: session?.raft ?? NO_RAFT,
     serving: { state: serving.state, failing },
     primeRootThk,
-    origins: session === null ? [] : originSizes(session),
-    contradictions: session?.truth.view() ?? NO_CONTRADICTIONS,
+    origins: session?.origins ?? [],
+    contradictions: session?.contradictions ?? NO_CONTRADICTIONS,
     peersCutOff,
     incarnation,
     ...(scrub === null ? {} : { scrub: scrubStatus(scrub) }),
-    versions: session === null ? VERSIONS : { ...VERSIONS, ...session.upkeep.versions() },
+    versions: session === null ? VERSIONS : { ...VERSIONS, ...session.versions },
   };
 }
 
@@ -44,34 +48,20 @@ function scrubStatus({ rows, passes, lastPassMs, differences }: ScrubCounts): No
 }
 
 /** What keeps a running node from serving. */
-function sessionChecks(session: Session): NodeStatus["serving"]["failing"] {
-  const failing: NodeStatus["serving"]["failing"] = [];
-  if (session.state.trustRootChain === null) {
-    failing.push({ check: "genesis", detail: "the genesis entry is not applied yet" });
-  }
-  const pending = session.membership.restored.pending();
-  if (pending !== null) {
-    const detail = `the cluster was restored, and its trust-root version ${pending.version} is not applied yet`;
+function sessionChecks({ isInitialised, pendingVersion, group, raft, clock }: SessionView): Serving["failing"] {
+  const failing: Serving["failing"] = [];
+  if (!isInitialised) failing.push({ check: "genesis", detail: "the genesis entry is not applied yet" });
+  if (pendingVersion !== null) {
+    const detail = `the cluster was restored, and its trust-root version ${pendingVersion} is not applied yet`;
     failing.push({ check: "restore", detail });
   }
-  if (!session.membership.isMember()) {
+  if (!group.isMember) {
     failing.push({ check: "membership", detail: "the node waits until the group adds it, as a trust root must ask" });
   }
-  if (session.leaderNodeId() === null) failing.push({ check: "leader", detail: "no leader is known" });
-  if (!session.clockGuard.isSafe()) {
-    failing.push({
-      check: "clock",
-      detail: "this node's clock differs from the others', or too few of them were heard",
-    });
+  if (raft.leader === null) failing.push({ check: "leader", detail: "no leader is known" });
+  if (!clock.isSafe) {
+    const detail = "this node's clock differs from the others', or too few of them were heard";
+    failing.push({ check: "clock", detail });
   }
   return failing;
-}
-
-function originSizes({ state, certifier }: Session): NodeStatus["origins"] {
-  return [...state.origins.values()].map(({ originFingerprint, status, tree }) => ({
-    originFingerprint: bytesToHex(originFingerprint),
-    treeSize: tree.size,
-    certifiedSize: certifier.heldOf(originFingerprint)?.treeSize ?? 0,
-    status,
-  }));
 }

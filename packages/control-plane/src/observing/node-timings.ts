@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Metric } from "prom-client";
+import { Histogram, type Metric } from "prom-client";
 import { CosignatureTimings } from "./cosignature-timings.ts";
 
 /** Seconds, from a fast flush to the longest that a client waits by default. */
@@ -12,15 +12,7 @@ function histogram<Label extends string = never>(
   return new Histogram({ name, help, labelNames, buckets: BUCKETS, registers: [] });
 }
 
-function counter<Label extends string = never>(
-  name: `anchoring_${string}_total`,
-  help: string,
-  labelNames: readonly Label[] = [],
-): Counter<Label> {
-  return new Counter({ name, help, labelNames, registers: [] });
-}
-
-/** How long things take on this node, and how often some of them happen, since its process began. */
+/** How long things take on this node, since its process began. */
 export class NodeTimings {
   readonly submit = histogram(
     "anchoring_submit_seconds",
@@ -46,27 +38,9 @@ export class NodeTimings {
     "How long after this node's decision a peer's cosignature of the same entry came; 0 if it came before",
     ["peer"],
   );
-  readonly cosignaturesRefused = counter(
-    "anchoring_cosignatures_refused_total",
-    "Cosignatures of a peer that count for nothing, because its key has not made them",
-    ["peer"],
-  );
-  readonly leaderChanges = counter(
-    "anchoring_raft_leader_changes_total",
-    "How often another node led than before, or none, as this node saw it",
-  );
   readonly cosignatures = new CosignatureTimings((peer, seconds) => this.cosignature.observe({ peer }, seconds));
 
   get metrics(): readonly Metric[] {
-    const histograms = [
-      this.submit,
-      this.append,
-      this.decide,
-      this.apply,
-      this.promise,
-      this.certify,
-      this.cosignature,
-    ];
-    return [...histograms, this.cosignaturesRefused, this.leaderChanges];
+    return [this.submit, this.append, this.decide, this.apply, this.promise, this.certify, this.cosignature];
   }
 }

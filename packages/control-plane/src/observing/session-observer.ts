@@ -4,17 +4,15 @@ import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { Tracer } from "@event-anchoring/telemetry";
 import type { Clock } from "../ports/environment.ts";
 import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
-import type { Certifier } from "../certification/certifier.ts";
-import type { SessionObserving, SessionOptions } from "../session/session-options.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionOptions } from "../session/session-options.ts";
 import { EntryTraces, type Position } from "./entry-traces.ts";
 import type { NodeTimings } from "./node-timings.ts";
 
 /** A session, as far as it is looked at. */
-export interface ObservedSession {
-  readonly certifier: Pick<Certifier, "whenCovered">;
-  raftStatus(): { readonly term: number };
-  leaderNodeId(): string | null;
-}
+type ObservedSession = Pick<Session, "whenCovered" | "leaderNodeId"> & {
+  readonly consensus: Pick<Session["consensus"], "status">;
+};
 
 /** What a session is given, and the observer stands in front of. */
 type WatchedParts = Pick<SessionOptions, "log" | "tables" | "network">;
@@ -33,7 +31,7 @@ export interface SessionObserverOptions {
  * What is measured and traced of one session. It stands between the session and its log, tables and network, and
  * passes on whatever goes through; nothing that a node does depends on it.
  */
-export class SessionObserver implements SessionObserving {
+export class SessionObserver {
   readonly #options: SessionObserverOptions;
   readonly #traces: EntryTraces | null;
   /** When the entry that is being decided had its turn. */
@@ -83,7 +81,7 @@ export class SessionObserver implements SessionObserving {
       },
       propose: (payload, groups) => {
         const index = options.propose(payload, groups);
-        const term = this.#options.session()?.raftStatus().term ?? 0;
+        const term = this.#options.session()?.consensus.status().term ?? 0;
         if (index !== null) traces.onProposed({ index, term }, groups);
         return index;
       },
@@ -94,27 +92,20 @@ export class SessionObserver implements SessionObserving {
     };
   }
 
-  /** Only the node that leads says what its entries' spans are. */
-  onEntryTrace(from: string, { index, term, context }: Extract<PeerFrame, { type: "entry_trace" }>): void {
-    if (from === this.#options.session()?.leaderNodeId()) this.#traces?.onAnnounced({ index, term }, context);
-  }
-
-  onLeaderChange(): void {
-    this.#options.timings.leaderChanges.inc();
-  }
-
-  onCosignatureRefused(from: string): void {
-    this.#options.timings.cosignaturesRefused.inc({ peer: from });
-  }
-
   /** What came from a peer, before the session gets it. */
   onFrame(from: string, frame: PeerFrame): void {
+    if (frame.type === "entry_trace") this.#onEntryTrace(from, frame);
     if (frame.type !== "cosignatures") return;
     for (const { raftIndex } of frame.items) this.#options.timings.cosignatures.arrived(from, raftIndex, this.#now());
   }
 
   close(): void {
     this.#traces?.close();
+  }
+
+  /** Only the node that leads says what its entries' spans are. */
+  #onEntryTrace(from: string, { index, term, context }: Extract<PeerFrame, { type: "entry_trace" }>): void {
+    if (from === this.#options.session()?.leaderNodeId()) this.#traces?.onAnnounced({ index, term }, context);
   }
 
   #onCosigned(items: readonly PeerCosignature[]): void {
@@ -157,13 +148,13 @@ export class SessionObserver implements SessionObserving {
   /** From here on the entry waits for the certificates of all origins that it has grown. */
   #onDecided(decision: EntryDecision, decidedMs: number): void {
     const { timings, session } = this.#options;
-    const certifier = session()?.certifier;
+    const observed = session();
     const heads = new Map<string, { origin: OriginFingerprint; treeSize: number }>();
     for (const { originFingerprint: origin, depth } of decision.writes.leaves) {
       heads.set(bytesToHex(origin), { origin, treeSize: depth + 1 });
     }
     const { index } = decision;
-    if (certifier === undefined || heads.size === 0) {
+    if (observed === null || heads.size === 0) {
       this.#traces?.end("certify", index);
       return;
     }
@@ -177,7 +168,7 @@ export class SessionObserver implements SessionObserving {
       timings.certify.observe((this.#now() - decidedMs) / 1000);
       this.#traces?.end("certify", index);
     };
-    for (const { origin, treeSize } of heads.values()) certifier.whenCovered(origin, treeSize, covered);
+    for (const { origin, treeSize } of heads.values()) observed.whenCovered(origin, treeSize, covered);
   }
 
   #now(): number {

@@ -11,7 +11,7 @@ import {
   factsNeeded,
 } from "@event-anchoring/ledger";
 import type { Crypto } from "@event-anchoring/protocol";
-import type { ConfState, Entry, EntryMeta, RaftIndex } from "raft-ts";
+import type { ConfState, Entry, EntryMeta, RaftIndex, Term } from "raft-ts";
 import type { EntryArrivals, OpenedEntry } from "../signatures/entry-arrivals.ts";
 import type { AppliedEntry } from "@event-anchoring/store";
 import type { PayloadCache } from "./payload-cache.ts";
@@ -35,22 +35,25 @@ export interface ApplierOptions {
   readonly arrivals: EntryArrivals;
   readonly readLog: (from: RaftIndex, to: RaftIndex, maxBytes: number) => Promise<readonly Entry[]>;
   readonly target: ApplyTarget;
-  /** Membership changes go to the engine when their entry's turn comes; the new membership. */
-  readonly applyConfChange: (payload: Uint8Array) => ConfState;
-  /** The entry is decided, the in-memory state not yet advanced: certificates it records are named here. */
-  readonly beforeAdvance: (decision: EntryDecision) => void;
+  readonly reactions: EntryReactions;
+}
+
+/** What an entry sets off, in the order in which the applier calls it. */
+export interface EntryReactions {
+  /** Puts a membership change into force, or refuses it; the members afterwards. */
+  confChange(payload: Uint8Array): ConfState;
   /** Resolves once it is remembered outside the database that the log may not keep the entry. */
-  readonly beforeForgetting: (decision: EntryDecision) => Promise<void>;
-  /** The state in memory goes ahead of the database, until `onWritten`. */
-  readonly onAdvancing: () => void;
-  /** State advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
-  readonly onAdvanced: (decision: EntryDecision) => void;
-  /** The transaction is on its way. Whoever waits for an outcome is served here. */
-  readonly onDecided: (entry: LedgerEntry, decision: EntryDecision) => void;
+  forgetting(decision: EntryDecision): Promise<void>;
+  /** Decided, and the in-memory state not yet advanced; from here until `written` it is ahead of the database. */
+  advancing(decision: EntryDecision): void;
+  /** Advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
+  advanced(decision: EntryDecision): void;
+  /** The transaction is on its way. */
+  decided(entry: LedgerEntry, decision: EntryDecision): void;
   /** The entry's effects are in the database. No later entry is decided before this resolves. */
-  readonly onWritten: (applied: AppliedEntry, isStatePoint: boolean) => Promise<void>;
-  /** The entry's effects are in the database. */
-  readonly onApplied: (entry: { index: RaftIndex; term: number }) => void;
+  written(applied: AppliedEntry, isStatePoint: boolean): Promise<void>;
+  /** The last of an entry. */
+  applied(entry: { readonly index: RaftIndex; readonly term: Term }): void;
 }
 
 /** A leader's opening entry and a membership change mean nothing to the ledger but move its index. */
@@ -100,29 +103,28 @@ export class Applier {
   }
 
   async #applyOne(raw: Entry): Promise<void> {
-    const { state, target } = this.#options;
+    const { state, target, reactions } = this.#options;
     const { index, term } = raw;
     target.onTurn?.(raw);
-    const confState = raw.type === "conf_change" ? this.#options.applyConfChange(raw.payload) : null;
+    const confState = raw.type === "conf_change" ? reactions.confChange(raw.payload) : null;
     const { entry, verdicts } = this.#open(raw);
     const [facts] = await Promise.all([this.#factsFor(entry), verdicts]);
     const decision = decideEntry(state, { index, term, entry }, facts, this.#options.crypto);
-    if (decision.isToBeForgotten) await this.#options.beforeForgetting(decision);
-    this.#options.beforeAdvance(decision);
-    this.#options.onAdvancing();
+    if (decision.isToBeForgotten) await reactions.forgetting(decision);
+    reactions.advancing(decision);
     advance(state, decision);
-    this.#options.onAdvanced(decision);
+    reactions.advanced(decision);
     const applying = target.apply({ decision, confState });
     let applied: AppliedEntry;
     try {
-      this.#options.onDecided(entry, decision);
+      reactions.decided(entry, decision);
     } finally {
       // Also when a waiter fails: a write under way is never left without anybody to hear of its end.
       applied = await applying;
     }
-    await this.#options.onWritten(applied, decision.isStatePoint || confState !== null);
+    await reactions.written(applied, decision.isStatePoint || confState !== null);
     this.#options.cache.noteApplied(index);
-    this.#options.onApplied({ index, term });
+    reactions.applied({ index, term });
   }
 
   #open(raw: Entry): OpenedEntry {

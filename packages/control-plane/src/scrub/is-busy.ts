@@ -1,12 +1,12 @@
-import type { Session } from "../session/session.ts";
+import type { SessionView } from "../session/view.ts";
 
 /** Entries that wait to be applied, and commands that wait to be proposed, beyond which a node has better to do. */
 const BEHIND_MAX = 64;
 const QUEUED_MAX = 256;
 
 /** True while nothing should be read beside what a session writes: there is none, it lags, or its queue is long. */
-export function isBusyFor(session: Pick<Session, "raftStatus" | "leaderQueue"> | null): boolean {
+export function isBusyFor(session: Pick<SessionView, "raft" | "queue"> | null): boolean {
   if (session === null) return true;
-  const { commitIndex, appliedIndex } = session.raftStatus();
-  return commitIndex - appliedIndex > BEHIND_MAX || session.leaderQueue.depth.commands > QUEUED_MAX;
+  const { commitIndex, appliedIndex } = session.raft;
+  return commitIndex - appliedIndex > BEHIND_MAX || session.queue.commands > QUEUED_MAX;
 }

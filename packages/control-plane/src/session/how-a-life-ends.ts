@@ -24,6 +24,14 @@ export type SessionEnd =
 /** How a life of the node ends: as its session did, or because an operator stops the node. */
 export type LifeEnd = SessionEnd | { readonly kind: "stopped" };
 
+/** What the parts of a session can do about the session as a whole. */
+export interface Life {
+  readonly isEnded: boolean;
+  readonly end: (end: SessionEnd) => void;
+  /** Ends it as the error asks: `endOfError`. */
+  readonly fail: (error: unknown) => void;
+}
+
 /** The trust root this node was set up with is not the one its log carries. */
 export class WrongRootError extends Error {
   override readonly name = "WrongRootError";

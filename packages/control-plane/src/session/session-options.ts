@@ -1,7 +1,6 @@
 import type { SessionEnd } from "./how-a-life-ends.ts";
-import type { PeerFrame } from "@event-anchoring/control-contract";
 import type { Certificate, LedgerState } from "@event-anchoring/ledger";
-import type { DecisionCounts } from "./decision-counts.ts";
+import type { SessionCounts } from "./session-counts.ts";
 import type { SignatureVerifier } from "../signatures/signature-verifier.ts";
 import type { ConfState, HardState, RaftIndex, RawNode } from "raft-ts";
 import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
@@ -19,20 +18,7 @@ import type { SessionNetwork } from "../transport/network-types.ts";
 import type { PeerOffences } from "./peer-offences.ts";
 import type { LedgerStorage, RaftLogStorage } from "../ports/storage.ts";
 
-/** Somebody who measures and traces. Nothing that a session does depends on there being one. */
-export interface SessionObserving {
-  /** The leader's queue, watched. */
-  queue(options: LeaderQueueOptions): LeaderQueueOptions;
-  onEntryTrace(from: string, frame: Extract<PeerFrame, { type: "entry_trace" }>): void;
-  /** Another node leads, or none. */
-  onLeaderChange(): void;
-  /** A peer's cosignature that counts for nothing: over another root, or not signed by its key. */
-  onCosignatureRefused(from: string): void;
-  close(): void;
-}
-
 export interface SessionOptions {
-  readonly observer?: SessionObserving;
   readonly environment: Environment;
   readonly identity: NodeIdentity;
   /** Of the process: what is learnt outlives a session. */
@@ -40,7 +26,9 @@ export interface SessionOptions {
   /** Of the process: verdicts outlive a session. */
   readonly signatures: SignatureVerifier;
   /** Of the process. */
-  readonly decisions: DecisionCounts;
+  readonly counts: SessionCounts;
+  /** What stands around the leader's queue. */
+  readonly aroundQueue: (options: LeaderQueueOptions) => LeaderQueueOptions;
   readonly node: RawNode;
   readonly hardState: HardState;
   readonly confState: ConfState;

@@ -3,7 +3,7 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import { type SignedStatePoint, type SnapshotExport, StoreError } from "@event-anchoring/store";
 import type { RaftIndex } from "raft-ts";
 import type { Clock, Logger, Timer } from "../ports/environment.ts";
-import type { OpenStateHold, SessionStates } from "../session/session-states.ts";
+import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
 import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "../transport/network-types.ts";
 
 /** Each export is as large as the leaves, and keeps the log from being compacted. */
@@ -30,7 +30,7 @@ export interface ExportSource {
 
 export interface SnapshotExporterOptions {
   readonly machine: ExportSource;
-  readonly session: () => { readonly states: Pick<SessionStates, "holdSigned"> } | null;
+  readonly session: () => Pick<SignedStates, "holdSigned"> | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -119,11 +119,11 @@ export class SnapshotExporter {
 
   async #export(): Promise<SharedExport> {
     const { machine, session, clock, logger } = this.#options;
-    const states = session()?.states;
-    if (states === undefined) throw new StoreError("unavailable", "this node does not serve");
+    const live = session();
+    if (live === null) throw new StoreError("unavailable", "this node does not serve");
     const hold = await machine.openStateHold();
     try {
-      const made = await machine.exportSnapshot(await states.holdSigned(hold, { signers: "fewer" }));
+      const made = await machine.exportSnapshot(await live.holdSigned(hold, { signers: "fewer" }));
       const { snapshotId, raftIndex, totalBytes } = made.manifest;
       const open: SharedExport = {
         made,

@@ -117,7 +117,7 @@ export class Growth {
     const sessions = this.#options.machines.flatMap(({ node }) => node?.session ?? []);
     const [ahead] = sessions.toSorted((left, right) => right.state.appliedIndex - left.state.appliedIndex);
     if (ahead === undefined) return this.#group;
-    const { voters, learners } = ahead.membership.confState;
+    const { voters, learners } = ahead.membership.group.confState;
     return `${voters.length} voters, ${learners.length} learners`;
   }
 }

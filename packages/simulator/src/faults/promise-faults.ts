@@ -20,9 +20,9 @@ export function rotSlot(stage: Stage, machine: SimulatedMachine): void {
   for (let burst = 0; burst < 6; burst++) world.after(burst * 80, () => stage.writePlainEvent(machine));
   const look = (): void => {
     if (stage.isOver() || !apart.every(({ isCut }) => isCut)) return;
-    const { certifier, membership } = machine.node?.session ?? {};
-    const isOneOfSeveral = (membership?.voters().length ?? 0) > 1;
-    if (isOneOfSeveral && (certifier?.newestOwn().length ?? 0) > 0) {
+    const { certifying, membership } = machine.node?.session ?? {};
+    const isOneOfSeveral = (membership?.group.voters().length ?? 0) > 1;
+    if (isOneOfSeveral && (certifying?.certifier.newestOwn().length ?? 0) > 0) {
       invariants.fail("nobodySignsWhatItMayHaveForgotten", `${machine.name} has asked nobody`);
     }
     world.after(LOOK_MS, look);

@@ -62,7 +62,7 @@ function lie({ machines }: Stage, said: (term: number) => { readonly term: numbe
   if (liar === undefined || network === null || session === null) return;
   for (const { identity } of others) {
     const message = encodeMessage({
-      ...said(session.raftStatus().term),
+      ...said(session.consensus.view().term),
       type: "MsgHeartbeat",
       from: liar.identity.raftId,
       to: identity.raftId,
@@ -246,7 +246,7 @@ const LYING = new WeakSet<object>();
 /** A leader proposes other events than a follower has sent it, under the follower's id. */
 function alterProposals(stage: Stage, leader: SimulatedMachine): void {
   const { machines, random, world } = stage;
-  const queue = leader.node?.session?.leaderQueue;
+  const queue = leader.node?.session?.writes.queue;
   if (queue === undefined || LYING.has(queue)) return;
   LYING.add(queue);
   const offer = queue.offer.bind(queue);

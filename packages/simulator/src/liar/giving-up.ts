@@ -56,7 +56,7 @@ export class GivingUp {
   }
 
   async #stopped(): Promise<readonly string[]> {
-    const stopped = (): readonly string[] => this.#options.machine.node?.session?.truth.view().origins ?? [];
+    const stopped = (): readonly string[] => this.#options.machine.node?.session?.view().contradictions.origins ?? [];
     await this.#options.until(() => stopped().length > 0, PATIENCE_MS);
     return stopped();
   }
@@ -83,7 +83,7 @@ export class GivingUp {
   }
 
   async #othersGoOn(): Promise<void> {
-    const view = this.#options.machine.node?.session?.truth.view();
+    const view = this.#options.machine.node?.session?.view().contradictions;
     const other = [...(this.#state?.origins.values() ?? [])].find(
       ({ originFingerprint, status }) =>
         status === "active" && view?.origins.includes(bytesToHex(originFingerprint)) === false,

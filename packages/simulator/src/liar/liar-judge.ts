@@ -196,8 +196,8 @@ export class LiarJudge {
     if (keys.length > 1 || keys.some(({ revokedMs }) => revokedMs !== 0)) {
       invariants.fail("onlySignedActsCount", `${name} has ${keys.length} keys, or one that has ended`);
     }
-    if (membership.voters().length !== identity.trustRoot.nodes.length) {
-      invariants.fail("onlySignedActsCount", `${name} has the voters ${membership.voters().join()}`);
+    if (membership.group.voters().length !== identity.trustRoot.nodes.length) {
+      invariants.fail("onlySignedActsCount", `${name} has the voters ${membership.group.voters().join()}`);
     }
     if (state.lastAcceptedMs > WORLD_START_MS + nowMs() + DAY_MS) {
       invariants.fail("recordedTimeIsNotAhead", `${name} is at ${state.lastAcceptedMs}`);
@@ -231,7 +231,15 @@ export class LiarJudge {
   }
 
   /** What a session certifies by itself; what the log records is judged by `decide`, which names nobody. */
-  #watchCertificates(name: string, { certifier, peers: { memories } }: Session): void {
+  #watchCertificates(
+    name: string,
+    {
+      certifying: { certifier },
+      membership: {
+        peers: { memories },
+      },
+    }: Session,
+  ): void {
     if (this.#watched.has(certifier)) return;
     this.#watched.add(certifier);
     const [onRecorded, onCertificate] = [certifier.onRecorded.bind(certifier), memories.onCertificate.bind(memories)];

@@ -393,13 +393,11 @@ class Life {
     return sessions.every((session) => {
       if (session === null || session.leaderNodeId() === null) return false;
       const active = session.trustRoot().nodes.filter(({ status }) => status === "active");
-      if (session.membership.confState.voters.length !== active.length) return false;
+      if (session.membership.group.confState.voters.length !== active.length) return false;
       // Whoever has stopped for good holds the rules back until a trust root says so.
       if (active.length === sessions.length && session.state.rules !== NEXT_RULES.max) return false;
       const origins = [...session.state.origins.values()];
-      return origins.every(
-        ({ originFingerprint, tree }) => session.certifier.heldOf(originFingerprint)?.treeSize === tree.size,
-      );
+      return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);
     });
   }
 
@@ -407,7 +405,7 @@ class Life {
     const states = this.#serving().map(({ name, node }) => {
       const session = node?.session ?? null;
       if (session === null) return `${name} has no session (${JSON.stringify(node?.status().serving ?? null)})`;
-      const { leaves } = session.certifier.uncovered();
+      const { leaves } = session.view().uncovered;
       return `${name} follows ${session.leaderNodeId()}, applied ${session.state.appliedIndex}, uncovered ${leaves}`;
     });
     return states.join("; ");

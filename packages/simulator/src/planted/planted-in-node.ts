@@ -9,26 +9,31 @@ type Session = NonNullable<ControlPlaneNode["session"]>;
 export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { session } = node;
   if (session === null || bugs.size === 0) return;
-  const { certifier, clockGuard, failover, proposals, state, truth, upkeep } = session;
-  if (bugs.has("lines_not_exchanged")) truth.comparison.onLines = () => {};
+  const { state, consensus, membership, certifying, writes } = session;
+  const { failover, compaction } = consensus;
+  const { clockGuard, rules, peers } = membership;
+  const { certifier, contradictions } = certifying;
+  const { comparison } = contradictions;
+  const { proposals } = writes;
+  if (bugs.has("lines_not_exchanged")) comparison.onLines = () => {};
   if (bugs.has("lost_origin_stays_stopped")) stayStopped(session);
   if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
   if (bugs.has("refusals_taken_for_answers")) failover.onRefused = () => failover.onDecided();
   if (bugs.has("any_decision_answers")) believeAnyDecision(session);
-  if (bugs.has("unreadable_entries_acknowledged")) session.entryGuard.faultOf = () => null;
+  if (bugs.has("unreadable_entries_acknowledged")) session.frames.entryGuard.faultOf = () => null;
   if (bugs.has("stamps_not_bounded")) overlookStamps(session);
-  if (bugs.has("named_key_counts")) truth.comparison.isNamed = () => false;
-  if (bugs.has("fork_stops_nothing")) truth.comparison.isStopped = () => false;
+  if (bugs.has("named_key_counts")) comparison.isNamed = () => false;
+  if (bugs.has("fork_stops_nothing")) comparison.isStopped = () => false;
   if (bugs.has("covered_roots_not_compared")) compareUncoveredOnly(session);
   if (bugs.has("clock_not_guarded")) clockGuard.isSafe = () => true;
   if (bugs.has("slow_clock_not_guarded")) clockGuard.behindMedianMs = () => 0;
   if (bugs.has("decided_not_compared")) proposals.isAsSent = () => true;
-  if (bugs.has("rules_raised_early")) upkeep.rules.heldBackBy = () => [];
-  if (bugs.has("term_not_bounded")) session.peers.termMax = () => Number.MAX_SAFE_INTEGER;
+  if (bugs.has("rules_raised_early")) rules.heldBackBy = () => [];
+  if (bugs.has("term_not_bounded")) peers.termMax = () => Number.MAX_SAFE_INTEGER;
   if (bugs.has("one_word_for_two")) doubleWords(session);
   if (bugs.has("group_decided_twice")) state.groupIds.has = () => false;
   if (bugs.has("revoked_key_still_good")) forgetRevocations(session);
-  if (bugs.has("erasure_stays_in_the_log")) upkeep.compaction.sweep = () => {};
+  if (bugs.has("erasure_stays_in_the_log")) compaction.sweep = () => {};
   if (bugs.has("passed_points_unsigned")) leaveUnsigned(session);
   if (bugs.has("stall_holds_back_operators")) holdBackOperators(session);
   if (bugs.has("stored_trees_not_asked")) overlookStoredTrees(session);
@@ -45,14 +50,17 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   }
 }
 
-function compareUncoveredOnly({ certifier, truth: { comparison } }: Session): void {
+function compareUncoveredOnly({ certifying }: Session): void {
+  const { certifier, contradictions } = certifying;
+  const { comparison } = contradictions;
   const onPeer = comparison.onPeer.bind(comparison);
   comparison.onPeer = (from, item) => {
     if (item.treeSize > (certifier.heldOf(item.originFingerprint)?.treeSize ?? 0)) onPeer(from, item);
   };
 }
 
-function stayStopped({ truth: { comparison } }: Session): void {
+function stayStopped({ certifying }: Session): void {
+  const { comparison } = certifying.contradictions;
   const isStopped = comparison.isStopped.bind(comparison);
   const stopped = new Set<string>();
   comparison.isStopped = (origin) => {
@@ -62,7 +70,7 @@ function stayStopped({ truth: { comparison } }: Session): void {
 }
 
 function doubleWords(session: Session): void {
-  const { words } = session.peers;
+  const { words } = session.membership.peers;
   const note = words.onOffence.bind(words);
   words.onOffence = (peer, offence, detail) => {
     for (const { nodeId } of session.trustRoot().nodes.toSpliced(2)) note(nodeId, offence, detail);
@@ -70,7 +78,7 @@ function doubleWords(session: Session): void {
   };
 }
 
-function believeAnyDecision({ failover, proposals }: Session): void {
+function believeAnyDecision({ consensus: { failover }, writes: { proposals } }: Session): void {
   const onDecided = proposals.onDecided.bind(proposals);
   proposals.onDecided = (entry, decision) => {
     const isSent = onDecided(entry, decision);
@@ -79,7 +87,7 @@ function believeAnyDecision({ failover, proposals }: Session): void {
   };
 }
 
-function overlookStamps({ entryGuard }: Session): void {
+function overlookStamps({ frames: { entryGuard } }: Session): void {
   const faultOf = entryGuard.faultOf.bind(entryGuard);
   entryGuard.faultOf = (entry, leader) => {
     const fault = faultOf(entry, leader);
@@ -88,7 +96,8 @@ function overlookStamps({ entryGuard }: Session): void {
 }
 
 /** What a peer shows of a size that only the database holds is taken for known. */
-function overlookStoredTrees({ peers: { words }, state }: Session): void {
+function overlookStoredTrees({ membership, state }: Session): void {
+  const { words } = membership.peers;
   const onAccused = words.onAccused.bind(words);
   words.onAccused = (peer, refusal) => {
     const { ownWord } = refusal;
@@ -99,12 +108,12 @@ function overlookStoredTrees({ peers: { words }, state }: Session): void {
   };
 }
 
-function signUnasked({ membership, state }: Session): void {
-  membership.maySign = () => membership.isMember() && state.trustRootChain !== null;
+function signUnasked({ membership: { group }, state }: Session): void {
+  group.maySign = () => group.isMember() && state.trustRootChain !== null;
 }
 
 /** No certificate is there yet, and it is not asked who has signed. */
-function waitForNothing({ certifier, state }: Session): void {
+function waitForNothing({ certifying: { certifier }, state }: Session): void {
   certifier.whenCovered = (origin, treeSize, covered) => {
     const held = certifier.heldOf(origin);
     const isThere = treeSize <= (state.origins.get(bytesToHex(origin))?.tree.size ?? 0);
@@ -122,11 +131,11 @@ function forgetRevocations({ state: { apiKeys } }: Session): void {
 }
 
 /** Whether a node may sign is asked as it passes a certify point, and never again. */
-function leaveUnsigned({ membership, proposals, certifier }: Session): void {
-  const maySign = membership.maySign.bind(membership);
+function leaveUnsigned({ membership: { group }, writes: { proposals }, certifying: { certifier } }: Session): void {
+  const maySign = group.maySign.bind(group);
   const onCertifyPoint = certifier.onCertifyPoint.bind(certifier);
   let isPassing = false;
-  membership.maySign = () => isPassing && maySign();
+  group.maySign = () => isPassing && maySign();
   certifier.onCertifyPoint = (point) => {
     isPassing = true;
     onCertifyPoint(point);
@@ -138,9 +147,9 @@ function leaveUnsigned({ membership, proposals, certifier }: Session): void {
   };
 }
 
-function holdBackOperators({ leaderQueue, certifier }: Session): void {
-  const offer = leaderQueue.offer.bind(leaderQueue);
-  leaderQueue.offer = (groups) => {
+function holdBackOperators({ writes: { queue }, certifying: { certifier } }: Session): void {
+  const offer = queue.offer.bind(queue);
+  queue.offer = (groups) => {
     const isHeld = certifier.uncovered().oldestMs > 5000;
     offer(isHeld ? groups.map((group) => ({ ...group, purpose: "client" as const })) : groups);
   };
@@ -160,7 +169,7 @@ export function keepGroupIdsFor(entries: number, node: ControlPlaneNode, bugs: B
     groupIds.forgetBelow(index - entries);
     add(id, index);
   };
-  const { proposals } = session;
+  const { proposals } = session.writes;
   const notAfter = proposals.notAfter.bind(proposals);
   const isIgnored = bugs.has("not_after_ignored");
   proposals.notAfter = () => (isIgnored ? Number.MAX_SAFE_INTEGER : notAfter() - LIMITS.groupIdEntriesKept + entries);

@@ -2,8 +2,9 @@ import { stateHeadOf } from "@event-anchoring/ledger";
 import { honestSigners } from "@event-anchoring/protocol";
 import { type HeldState, type SignedStatePoint, type StateHold, StoreError } from "@event-anchoring/store";
 import type { RaftIndex } from "raft-ts";
-import { type SessionEnd, endOfError } from "./how-a-life-ends.ts";
-import type { Session } from "./session.ts";
+import type { Submission } from "../proposals/proposals.ts";
+import type { Life } from "./how-a-life-ends.ts";
+import type { Membership } from "./membership.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { StateHeads } from "../state-heads/state-heads.ts";
 
@@ -36,21 +37,31 @@ interface PendingHold {
   readonly reject: (error: unknown) => void;
 }
 
+export interface SignedStatesParts {
+  readonly membership: Membership;
+  readonly submit: (submission: Submission) => void;
+  /** A peer has signed another state after the same entry. */
+  readonly onContradiction: (from: string, raftIndex: RaftIndex) => void;
+  readonly life: Life;
+}
+
 /** What a session signs about its whole state, and who waits to read the state that a quorum has signed. */
-export class SessionStates {
+export class SignedStates {
   readonly heads: StateHeads;
   readonly #options: SessionOptions;
-  readonly #session: Session;
+  readonly #parts: SignedStatesParts;
   readonly #holds = new Set<PendingHold>();
   readonly #ending = new AbortController();
   /** Root of the state tree after the last applied entry. */
   #stateRoot: Uint8Array;
   #isApplying = false;
 
-  constructor(options: SessionOptions, session: Session, end: (end: SessionEnd) => void) {
+  constructor(options: SessionOptions, parts: SignedStatesParts) {
     const { environment, identity, signatures, promises, network } = options;
+    const { membership, onContradiction, life } = parts;
+    const { group } = membership;
     this.#options = options;
-    this.#session = session;
+    this.#parts = parts;
     this.#stateRoot = options.stateRoot;
     this.heads = new StateHeads({
       clock: environment.clock,
@@ -58,20 +69,16 @@ export class SessionStates {
       crypto: signatures.crypto,
       nodeId: identity.nodeId,
       promises,
-      cosignerUnder: (root) => session.membership.cosignerUnder(root),
-      maySign: () => session.membership.maySign(),
-      broadcast: (items, asks) => {
-        for (const { nodeId } of session.trustRoot().nodes) {
-          if (nodeId !== identity.nodeId) network.send(nodeId, "control", { type: "state_signatures", items, asks });
-        }
-      },
+      cosignerUnder: (root) => group.cosignerUnder(root),
+      maySign: () => group.maySign(),
+      broadcast: (items, asks) => membership.broadcast({ type: "state_signatures", items, asks }),
       sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "state_signatures", items, asks: false }),
       onAsked: (raftIndex) => {
-        if (raftIndex === session.state.appliedIndex && !this.#isApplying) this.#point();
+        if (raftIndex === options.state.appliedIndex && !this.#isApplying) this.#point();
       },
-      onContradiction: (from, raftIndex) => session.truth.onStateDiffers(from, raftIndex),
-      onForgotten: (detail) => end({ kind: "halted", code: "diverged", detail }),
-      onFailure: (error) => end(endOfError(error)),
+      onContradiction: onContradiction,
+      onForgotten: (detail) => life.end({ kind: "halted", code: "diverged", detail }),
+      onFailure: (error) => life.fail(error),
     });
   }
 
@@ -93,9 +100,9 @@ export class SessionStates {
   }
 
   #point(): void {
-    const { membership, state } = this.#session;
-    const head = stateHeadOf(state, { members: membership.confState, stateRoot: this.#stateRoot });
-    if (head !== null) this.heads.onPoint(head, this.#session.trustRoot());
+    const { membership } = this.#parts;
+    const head = stateHeadOf(this.#options.state, { members: membership.group.confState, stateRoot: this.#stateRoot });
+    if (head !== null) this.heads.onPoint(head, membership.trustRoot());
   }
 
   async #holdAll(): Promise<void> {
@@ -108,10 +115,10 @@ export class SessionStates {
   /** Nothing is being applied, and nothing may be for a while: the state as it is. */
   async #pointHere(pending: PendingHold): Promise<void> {
     if (this.#isApplying || this.#ending.signal.aborted || !this.#holds.delete(pending)) return;
-    const { appliedIndex } = this.#session.state;
+    const { appliedIndex } = this.#options.state;
     const held = await pending.hold.hold();
     if (held.raftIndex !== appliedIndex) throw new StoreError("unavailable", "the state went on while it was held");
-    if (this.#session.state.appliedIndex === appliedIndex && !this.#isApplying) this.#point();
+    if (this.#options.state.appliedIndex === appliedIndex && !this.#isApplying) this.#point();
     pending.resolve(held);
   }
 
@@ -152,7 +159,7 @@ export class SessionStates {
       const { clock } = this.#options.environment;
       const timer = clock.startTimer(REACHED_WITHIN_MS, () => void this.#pointHere(pending).catch(reject));
       whenAborted(signal, () => timer.cancel());
-      this.#session.submit({
+      this.#parts.submit({
         command: { kind: "mark_state_point" },
         answer: "committed",
         deadlineMs: clock.monotonicMs() + withinMs,
@@ -168,7 +175,7 @@ export class SessionStates {
   #signed(raftIndex: RaftIndex, fewerAfterMs: number | "never", signal: AbortSignal): Promise<string> {
     return new Promise<string>((resolve, reject) => {
       const { clock } = this.#options.environment;
-      const { quorum } = this.#session.trustRoot();
+      const { quorum } = this.#parts.membership.trustRoot();
       const startedMs = clock.monotonicMs();
       const look = (): void => {
         const isLate = clock.monotonicMs() - startedMs >= ALONE_AFTER_MS;

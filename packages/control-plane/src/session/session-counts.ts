@@ -8,12 +8,15 @@ const KIND_NAMES = new Map(
   (Object.entries(LEAF_KIND) as [LeafKindName, (typeof LEAF_KIND)[LeafKindName]][]).map(([name, kind]) => [kind, name]),
 );
 
-/** What this node has decided since its process started. Every node decides the same. */
-export class DecisionCounts {
+/** What happened on this node since its process started. Every node decides the same. */
+export class SessionCounts {
   /** Leaves appended. */
   readonly records = new Map<LeafKindName, number>();
   /** Commands, and items of batches, that were refused by a rule. */
   readonly rejections = new Map<RejectionCode, number>();
+  /** Cosignatures that count for nothing, by sender: over another root, or not signed by its key. */
+  readonly refusedCosignatures = new Map<string, number>();
+  #leaderChanges = 0;
   #replays = 0;
   #otherGroups = 0;
 
@@ -27,11 +30,24 @@ export class DecisionCounts {
     return this.#otherGroups;
   }
 
+  /** How often another node came to lead, or none. */
+  get leaderChanges(): number {
+    return this.#leaderChanges;
+  }
+
+  noteLeaderChange(): void {
+    this.#leaderChanges += 1;
+  }
+
+  noteRefusedCosignature(from: string): void {
+    increment(this.refusedCosignatures, from);
+  }
+
   noteOtherGroup(): void {
     this.#otherGroups += 1;
   }
 
-  note({ writes, outcomes }: EntryDecision): void {
+  noteDecision({ writes, outcomes }: EntryDecision): void {
     for (const { kind } of writes.leaves) {
       const name = KIND_NAMES.get(kind);
       if (name !== undefined) increment(this.records, name);

@@ -1,73 +1,84 @@
-import type { Hello, HelloRefusal, HelloVerdict, OwnWord, SignedProgress } from "@event-anchoring/control-contract";
+import type {
+  Hello,
+  HelloRefusal,
+  HelloVerdict,
+  OwnWord,
+  PeerFrame,
+  SignedProgress,
+} from "@event-anchoring/control-contract";
+import type { Members } from "../membership/members.ts";
+import type { SessionMembership } from "../membership/session-membership.ts";
 import { type OriginFingerprint, type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
-import type { FenceCode } from "../promises/fencing.ts";
 import { type OwnState, isSignedProgress } from "../promises/own-word.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
 import { termMax } from "../raft/term-bound.ts";
+import type { Consensus } from "./consensus.ts";
+import type { Life } from "./how-a-life-ends.ts";
 import { OwnHello } from "./own-hello.ts";
 import { PeerWords } from "./peer-words.ts";
-import type { Session } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 import type { Term } from "raft-ts";
 
-/** What a session does when what peers say is the end of it. */
-export interface SessionEnds {
-  fence(code: FenceCode, detail: string): void;
-  halt(code: string, detail: string): void;
-  fail(error: unknown): void;
+export interface PeerPromisesParts {
+  readonly consensus: Consensus;
+  readonly members: Members;
+  readonly group: SessionMembership;
+  readonly trustRoot: () => TrustRoot;
+  /** The highest that this node lets the cluster raise the rules to. */
+  readonly rulesMax: () => number;
+  readonly broadcast: (frame: PeerFrame) => void;
+  readonly life: Life;
 }
 
 /**
  * What this node and its peers have promised each other: what it says of itself, what it remembers of them, and what
  * their words are worth.
  */
-export class SessionPeers {
-  /** 16 random bytes, of this life alone: nobody else speaks in its incarnation. */
-  readonly lifeId = new Uint8Array(16);
+export class PeerPromises {
   readonly memories: PeerMemories;
   readonly words: PeerWords;
   readonly #options: SessionOptions;
-  readonly #session: Session;
+  readonly #members: Members;
   readonly #own: OwnHello;
 
-  constructor(options: SessionOptions, session: Session, ends: SessionEnds) {
+  constructor(options: SessionOptions, parts: PeerPromisesParts) {
     const { environment, identity, known, network, offences, promises } = options;
+    const { consensus, members, group, trustRoot, life } = parts;
+    const { restored } = group;
     this.#options = options;
-    this.#session = session;
-    environment.random.fill(this.lifeId);
+    this.#members = members;
     this.memories = new PeerMemories(environment.clock);
     this.words = new PeerWords({
       offences,
       network,
       promises,
-      isMember: (nodeId) => session.membership.isMember(session.members.raftIdOf(nodeId)),
+      isMember: (nodeId) => group.isMember(members.raftIdOf(nodeId)),
       ownState: () => this.#ownState(),
       storedRootAt: (origin, treeSize) => options.trees.rootAt(origin, treeSize),
-      onFenced: (code, detail) => ends.fence(code, detail),
-      onHalted: (code, detail) => ends.halt(code, detail),
-      onFailure: (error) => ends.fail(error),
+      onFenced: (code, detail) => life.end({ kind: "fenced", code, detail }),
+      onHalted: (code, detail) => life.end({ kind: "halted", code, detail }),
+      onFailure: (error) => life.fail(error),
     });
-    const { restored } = session.membership;
     this.#own = new OwnHello({
       clock: environment.clock,
       identity,
       known,
       promises,
-      lifeId: this.lifeId,
-      epoch: () => (restored.promised() ?? session.trustRoot()).epoch,
-      trustRootVersion: () => session.trustRoot().version,
-      rulesMax: () => session.upkeep.rules.rulesMax,
+      lifeId: consensus.lifeId,
+      epoch: () => (restored.promised() ?? trustRoot()).epoch,
+      trustRootVersion: () => trustRoot().version,
+      rulesMax: parts.rulesMax,
       mark: () => restored.mark,
-      leader: () => (session.isLeader() ? null : session.leaderNodeId()),
+      leader: () => (consensus.isLeader() ? null : consensus.leaderNodeId()),
       sendTo: (nodeId, progress) => network.send(nodeId, "control", { type: "progress", progress }),
-      broadcast: (progress) => session.broadcast({ type: "progress", progress }),
+      broadcast: (progress) => parts.broadcast({ type: "progress", progress }),
     });
   }
 
   /** Gives back to memory what the promise file kept of each peer over a restart. */
   recall(): void {
     for (const [key, said] of this.#options.promises.current.peers) {
-      const nodeId = this.#session.members.nodeIdOf(BigInt(`0x${key}`));
+      const nodeId = this.#members.nodeIdOf(BigInt(`0x${key}`));
       if (nodeId !== null) this.memories.recall(nodeId, said);
     }
   }
@@ -123,7 +134,7 @@ export class SessionPeers {
   }
 
   #keep(nodeId: string): void {
-    const raftId = this.#session.members.raftIdOf(nodeId);
+    const raftId = this.#members.raftIdOf(nodeId);
     const progress = this.memories.progressOf(nodeId);
     if (raftId !== null && progress !== null) this.#options.promises.notePeer(raftId, progress);
   }

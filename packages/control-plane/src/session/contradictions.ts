@@ -4,8 +4,8 @@ import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { isActive } from "../signatures/certificates.ts";
 import { Comparison, originContradicted } from "../certification/comparison.ts";
 import { Divergence, Effects } from "../certification/divergence.ts";
-import { type SessionEnd, endOfError } from "./how-a-life-ends.ts";
-import type { Session } from "./session.ts";
+import type { Life } from "./how-a-life-ends.ts";
+import type { Membership } from "./membership.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /** As many as a status holds. */
@@ -22,21 +22,28 @@ export const NO_CONTRADICTIONS: NodeStatus["contradictions"] = {
   evidenceFiles: 0,
 };
 
+export interface ContradictionsParts {
+  readonly membership: Membership;
+  readonly life: Life;
+  /** What was held back for that origin, or stopped it, goes on. */
+  readonly onReleased: (origin: OriginFingerprint) => void;
+}
+
 /** What a session does about nodes that differ from it. */
-export class SessionComparison {
+export class Contradictions {
   readonly comparison: Comparison;
   readonly divergence: Divergence;
   readonly #effects = new Effects();
   readonly #options: SessionOptions;
-  readonly #session: Session;
-  readonly #end: (end: SessionEnd) => void;
+  readonly #membership: Membership;
+  readonly #life: Life;
   #isLooking = false;
 
-  constructor(options: SessionOptions, session: Session, end: (end: SessionEnd) => void) {
-    const { environment, identity, state, signatures, evidence, network } = options;
+  constructor(options: SessionOptions, { membership, life, onReleased }: ContradictionsParts) {
+    const { environment, identity, state, signatures, evidence, counts } = options;
     this.#options = options;
-    this.#session = session;
-    this.#end = end;
+    this.#membership = membership;
+    this.#life = life;
     this.comparison = new Comparison({
       clock: environment.clock,
       logger: environment.logger,
@@ -45,23 +52,19 @@ export class SessionComparison {
       nodeId: identity.nodeId,
       evidence,
       evidenceKept: options.evidenceKept,
-      exchange: (items) => {
-        for (const { nodeId } of session.trustRoot().nodes) {
-          if (nodeId !== identity.nodeId) network.send(nodeId, "control", { type: "lines", items });
-        }
-      },
-      onRefused: (from) => options.observer?.onCosignatureRefused(from),
+      exchange: (items) => membership.broadcast({ type: "lines", items }),
+      onRefused: (from) => counts.noteRefusedCosignature(from),
       // Where a quorum has signed another root, it is a fork: that origin stops, and nothing else.
       onDiffers: (nodeId, point, detail) => void this.#isAlone(nodeId, point, detail),
-      onForgotten: (detail) => end({ kind: "fenced", code: "root_differs", detail }),
-      onReleased: (origin) => session.certifier.onReleased(origin),
-      onFailure: (error) => end(endOfError(error)),
+      onForgotten: (detail) => life.end({ kind: "fenced", code: "root_differs", detail }),
+      onReleased: onReleased,
+      onFailure: (error) => life.fail(error),
     });
     this.divergence = new Divergence({
       clock: environment.clock,
-      quorum: () => session.trustRoot().quorum,
+      quorum: () => membership.trustRoot().quorum,
       counts: (nodeId) => {
-        const root = session.trustRoot();
+        const root = membership.trustRoot();
         return isActive(root, nodeId) && !this.comparison.isNamed(root, nodeId);
       },
     });
@@ -100,13 +103,13 @@ export class SessionComparison {
 
   #haltIfAlone(nodeId: string, raftIndex: number, detail: string): void {
     if (!this.#isAlone(nodeId, `${raftIndex}`, detail) || this.#isAskedToGo()) return;
-    this.#end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
+    this.#life.end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
   }
 
   /** Nothing that it signs counts any more, and until others have taken its place its vote is needed. */
   #isAskedToGo(): boolean {
     const { nodeId } = this.#options.identity;
-    const line = this.#session.trustRoot().nodes.find((node) => node.nodeId === nodeId);
+    const line = this.#membership.trustRoot().nodes.find((node) => node.nodeId === nodeId);
     return line?.status === "retired" || line?.status === "distrusted";
   }
 

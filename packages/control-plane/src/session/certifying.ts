@@ -1,0 +1,140 @@
+import type { PeerCosignature } from "@event-anchoring/control-contract";
+import type { Certificate } from "@event-anchoring/ledger";
+import { bytesToHex } from "@event-anchoring/protocol";
+import { CertificateThinning } from "../certification/certificate-thinning.ts";
+import { Certifier } from "../certification/certifier.ts";
+import { LinearizableReads } from "../certification/linearizable-reads.ts";
+import type { Submission } from "../proposals/proposals.ts";
+import type { Consensus } from "./consensus.ts";
+import { Contradictions } from "./contradictions.ts";
+import type { Life } from "./how-a-life-ends.ts";
+import type { Membership } from "./membership.ts";
+import type { SessionOptions } from "./session-options.ts";
+import { SignedStates } from "./signed-states.ts";
+
+/** A page of one origin's certificates this often: three origins are thinned faster than they are recorded. */
+const THIN_EVERY_MS = 5000;
+/** Evidence that a person takes away counts no more after so long. */
+const EVIDENCE_LOOK_EVERY_MS = 5000;
+
+export interface CertifyingParts {
+  readonly consensus: Consensus;
+  readonly membership: Membership;
+  readonly life: Life;
+  readonly submit: (submission: Submission) => void;
+  /** This node holds a certificate that it had not. */
+  readonly onCertificate: () => void;
+}
+
+/** What this node and its peers sign, whether they agree, and who may be told. */
+export class Certifying {
+  readonly certifier: Certifier;
+  readonly contradictions: Contradictions;
+  readonly reads: LinearizableReads;
+  readonly states: SignedStates;
+  readonly thinning: CertificateThinning;
+  readonly #options: SessionOptions;
+  readonly #membership: Membership;
+  #thinnedMs: number;
+  #evidenceMs: number;
+
+  constructor(options: SessionOptions, parts: CertifyingParts) {
+    const { state, environment } = options;
+    const { consensus, membership, life, submit } = parts;
+    this.#options = options;
+    this.#membership = membership;
+    this.#thinnedMs = environment.clock.monotonicMs();
+    this.#evidenceMs = this.#thinnedMs;
+    this.contradictions = new Contradictions(options, {
+      membership,
+      life,
+      onReleased: (origin) => this.certifier.onReleased(origin),
+    });
+    this.states = new SignedStates(options, {
+      membership,
+      submit,
+      onContradiction: (from, raftIndex) => this.contradictions.onStateDiffers(from, raftIndex),
+      life,
+    });
+    this.certifier = this.#makeCertifier(parts);
+    this.reads = new LinearizableReads({
+      clock: environment.clock,
+      state,
+      rounds: consensus.rounds,
+      certifier: this.certifier,
+      hasLeader: () => consensus.hasLeader(),
+    });
+    this.thinning = new CertificateThinning({
+      rows: options.certificateRows,
+      kept: options.certificatesKept,
+      origins: () => [...state.origins.values()].map(({ originFingerprint }) => originFingerprint),
+      onFailure: (error) => life.fail(error),
+    });
+  }
+
+  onCosignatures(from: string, items: readonly PeerCosignature[]): void {
+    const { memories } = this.#membership.peers;
+    for (const item of items) {
+      // Not verified: a peer that claims to have signed what it has not makes nobody but itself forgetful.
+      if (this.#options.state.origins.has(bytesToHex(item.originFingerprint))) memories.onCosignature(from, item);
+    }
+    this.contradictions.onPeerEffects(from, items);
+    this.certifier.onCosignatures(from, items);
+  }
+
+  /** The log records it. Cosignatures in it are memory too: their nodes may not come back without them. */
+  onRecorded(certificate: Certificate): void {
+    this.#membership.peers.memories.onCertificate(certificate);
+    this.certifier.onRecorded(certificate);
+  }
+
+  /** Called every little while. Nobody waits for any of it. */
+  look(): void {
+    const nowMs = this.#options.environment.clock.monotonicMs();
+    if (nowMs - this.#evidenceMs >= EVIDENCE_LOOK_EVERY_MS) {
+      this.#evidenceMs = nowMs;
+      this.contradictions.look();
+    }
+    if (nowMs - this.#thinnedMs < THIN_EVERY_MS) return;
+    this.#thinnedMs = nowMs;
+    this.thinning.look();
+  }
+
+  /** Answers what is due. */
+  sweep(): void {
+    this.contradictions.comparison.sweep();
+    this.reads.sweep();
+  }
+
+  close(): void {
+    this.reads.close();
+    this.certifier.close();
+    this.states.close();
+  }
+
+  #makeCertifier({ membership, life, onCertificate }: CertifyingParts): Certifier {
+    const { environment, signatures, identity, promises, network, counts, state } = this.#options;
+    const { group, peers } = membership;
+    return new Certifier({
+      clock: environment.clock,
+      logger: environment.logger,
+      crypto: signatures.crypto,
+      state,
+      nodeId: identity.nodeId,
+      cosignerUnder: (root) => group.cosignerUnder(root),
+      logSignerOf: identity.logSignerOf,
+      promises,
+      maySign: () => group.maySign(),
+      broadcast: (items) => membership.broadcast({ type: "cosignatures", items }),
+      sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
+      onCertificate: (certificate) => {
+        peers.memories.onCertificate(certificate);
+        onCertificate();
+      },
+      comparison: this.contradictions.comparison,
+      onRefused: (from) => counts.noteRefusedCosignature(from),
+      onForgotten: (detail) => life.end({ kind: "fenced", code: "root_differs", detail }),
+      onFailure: (error) => life.fail(error),
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import { trustRootsOf } from "@event-anchoring/ledger";
+import type { EntryReactions } from "../raft/applier.ts";
+import { contradictionOf } from "../membership/known-trust-root.ts";
+import type { Certifying } from "./certifying.ts";
+import type { Consensus } from "./consensus.ts";
+import type { Life } from "./how-a-life-ends.ts";
+import type { Membership } from "./membership.ts";
+import type { SessionOptions } from "./session-options.ts";
+import type { Writes } from "./writes.ts";
+
+/** A session's four assemblies, and its end. */
+export interface SessionParts {
+  readonly consensus: Consensus;
+  readonly membership: Membership;
+  readonly certifying: Certifying;
+  readonly writes: Writes;
+  readonly life: Life;
+}
+
+/**
+ * What a committed entry sets off, in the order in which it happens. The order is the safety argument; what must be
+ * durable before what is in docs/ARCHITECTURE.md.
+ *
+ * The applier calls these for one entry at a time, from top to bottom. Before the first the entry is durable in this
+ * node's own log and every earlier one is in its database.
+ */
+export function entryReactions(parts: SessionParts, options: SessionOptions): EntryReactions {
+  const { consensus, membership, certifying, writes, life } = parts;
+  const { certifier, contradictions, states, reads } = certifying;
+  const { promises, counts } = options;
+  return {
+    // A membership change is put into force, or refused by every replica alike, before its entry is decided.
+    confChange: (payload) => membership.group.applyConfChange(payload),
+
+    // Decided. What the log may not keep is promised to be forgotten before anything of the entry is.
+    forgetting: ({ index }) => promises.promiseToForget(index),
+
+    // The state in memory is about to go on. Certificates that the log records come first: their signers may not come
+    // back without them, and what contradicts them must be known before this node signs a larger tree.
+    advancing: ({ writes: { certificates }, contradictions: forks }) => {
+      for (const certificate of certificates) certifying.onRecorded(certificate);
+      for (const certificate of forks) contradictions.comparison.onCertificate(certificate);
+      states.onAdvancing();
+    },
+
+    // The state in memory has gone on. A certify point: the head is promised and signed beside the transaction.
+    advanced: ({ index, term, effect, certify, writes: { trustRoots, leaves } }) => {
+      if (trustRoots.length > 0) onTrustRoot(parts, options);
+      if (!certify || life.isEnded) return;
+      contradictions.onOwnEffect(index, effect);
+      certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect, isEmpty: leaves.length === 0 });
+    },
+
+    // The transaction is on its way. Who waits for the outcome has it: the log, and not the tables, is the promise.
+    decided: (entry, decision) => {
+      counts.noteDecision(decision);
+      if (life.isEnded) return;
+      if (decision.isToBeForgotten) consensus.compaction.owe(decision.index);
+      writes.onDecided(entry, decision);
+      membership.judgeStamp(entry, decision.index);
+      reads.onApplied();
+    },
+
+    // The entry is in the tables, and the next one waits: at a state point they hold exactly what is signed.
+    written: ({ stateRoot }, isStatePoint) => states.onApplied(stateRoot, isStatePoint),
+
+    // The next entry may be decided. A node that has left the group by this one stops here.
+    applied: (entry) => {
+      if (life.isEnded) return;
+      membership.group.onApplied();
+      if (life.isEnded) return;
+      reads.onApplied();
+      writes.onApplied(entry);
+      consensus.compaction.onApplied(entry.index);
+    },
+  };
+}
+
+/** Another version is in force: it names nodes, their keys and the quorum, and ends what an earlier one disputed. */
+function onTrustRoot({ membership, certifying, life }: SessionParts, { state, known, identity }: SessionOptions): void {
+  const versions = trustRootsOf(state);
+  for (const { trustRoot } of versions) membership.members.learn(trustRoot);
+  known.learn(versions.map(({ note }) => note));
+  certifying.contradictions.comparison.onTrustRoot();
+  certifying.certifier.onTrustRoot();
+  membership.onTrustRoots(versions.map(({ trustRoot }) => trustRoot));
+  const contradiction = contradictionOf(identity, versions);
+  if (contradiction !== null) life.end({ kind: "halted", code: "wrong_root_thk", detail: contradiction });
+}

@@ -1,0 +1,131 @@
+import type { Hello, HelloVerdict, NodeStatus, PeerFrame } from "@event-anchoring/control-contract";
+import type { Entry as LedgerEntry } from "@event-anchoring/ledger";
+import type { TrustRoot } from "@event-anchoring/protocol";
+import type { RaftIndex } from "raft-ts";
+import { trustRootInForce } from "../membership/known-trust-root.ts";
+import type { Members } from "../membership/members.ts";
+import { SessionMembership } from "../membership/session-membership.ts";
+import type { Submission } from "../proposals/proposals.ts";
+import { ClockGuard } from "./clock-guard.ts";
+import type { Consensus } from "./consensus.ts";
+import type { Life } from "./how-a-life-ends.ts";
+import { PeerPromises } from "./peer-promises.ts";
+import { RulesKeeper } from "./rules-keeper.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+export interface MembershipParts {
+  readonly consensus: Consensus;
+  readonly members: Members;
+  readonly life: Life;
+  readonly submit: (submission: Submission) => void;
+}
+
+/**
+ * Who is in the group, by which trust root and rules, what the members' clocks say, and what this node and its peers
+ * have promised each other.
+ */
+export class Membership {
+  readonly members: Members;
+  readonly group: SessionMembership;
+  readonly clockGuard: ClockGuard;
+  readonly rules: RulesKeeper;
+  readonly peers: PeerPromises;
+  readonly #options: SessionOptions;
+  readonly #consensus: Consensus;
+
+  constructor(options: SessionOptions, { consensus, members, life, submit }: MembershipParts) {
+    const { environment, identity, network, state } = options;
+    this.#options = options;
+    this.#consensus = consensus;
+    this.members = members;
+    const applied = (): TrustRoot | null => state.trustRootChain?.newest.trustRoot ?? null;
+    this.group = new SessionMembership({
+      ...options,
+      members,
+      restoration: options.restoration ?? null,
+      applied,
+      propose: (change) => consensus.proposeConfChange(change),
+      transferLeadership: () => this.transferLeadership(),
+      onRetired: (detail) => life.end({ kind: "fenced", code: "retired", detail }),
+    });
+    this.clockGuard = new ClockGuard(environment.clock, () => this.group.voters());
+    this.rules = new RulesKeeper({
+      environment,
+      state,
+      selfNodeId: identity.nodeId,
+      rulesHeldAt: options.rulesHeldAt,
+      trustRoot: applied,
+      isConnected: (nodeId) => network.isConnected(nodeId),
+      submit,
+    });
+    this.peers = new PeerPromises(options, {
+      consensus,
+      members,
+      group: this.group,
+      trustRoot: () => this.trustRoot(),
+      rulesMax: () => this.rules.rulesMax,
+      broadcast: (frame) => this.broadcast(frame),
+      life,
+    });
+  }
+
+  /** The newest applied version, or the one this node was set up with. */
+  trustRoot(): TrustRoot {
+    return trustRootInForce(this.#options.state, this.#options.identity);
+  }
+
+  /** To every node that the newest trust root names. */
+  broadcast(frame: PeerFrame): void {
+    const { identity, network, known } = this.#options;
+    for (const { nodeId } of known.newest.nodes) {
+      if (nodeId !== identity.nodeId) network.send(nodeId, "control", frame);
+    }
+  }
+
+  /** Hands leadership to the most advanced other voter, if this node leads. */
+  transferLeadership(): void {
+    const target = this.#consensus.isLeader() ? this.group.successor() : null;
+    if (target !== null) this.#consensus.transferLeader(target);
+  }
+
+  reportClock(): void {
+    this.broadcast(this.clockGuard.ownReport(this.#options.state.appliedIndex));
+  }
+
+  judgeHello(hello: Hello): HelloVerdict {
+    const verdict = this.group.judgeHello(hello) ?? this.peers.judgeHello(hello);
+    if (verdict.accepted) this.rules.onHello(hello);
+    return verdict;
+  }
+
+  /** Newer trust roots are applied, oldest first. */
+  onTrustRoots(versions: readonly TrustRoot[]): void {
+    this.group.onTrustRoot(versions.at(-2) ?? null, this.trustRoot());
+  }
+
+  /** An entry was decided: its stamp is held against this node's clock, so that a leader's wrong one is noticed. */
+  judgeStamp({ acceptedMs, groups, certificates }: LedgerEntry, index: RaftIndex): void {
+    // What the consensus engine appends by itself bears the stamp of the entry before it.
+    if (groups.length + certificates.length === 0) return;
+    const leader = this.#consensus.leaderNodeId();
+    const { logger } = this.#options.environment;
+    if (this.clockGuard.isFuture(acceptedMs)) logger.error("entry_from_the_future", { acceptedMs, index, leader });
+    const isPast = leader !== null && this.clockGuard.isPast(acceptedMs, index, leader);
+    if (isPast) logger.error("entry_from_the_past", { acceptedMs, index, leader });
+  }
+
+  /** By which rules this node goes, and who holds back higher ones. */
+  versions(): NodeStatus["versions"] {
+    const { known, inForce } = this.rules;
+    const { number: rules, entryVersion } = inForce;
+    const heldBackBy = this.rules
+      .heldBackBy()
+      .map(({ nodeId, rulesMax }) => `${nodeId} (${rulesMax ?? "not connected"})`);
+    return {
+      rules: String(rules),
+      rules_known: String(known),
+      rules_held_back_by: rules < known ? heldBackBy.join(", ").slice(0, 64) : "",
+      entry_version: String(entryVersion),
+    };
+  }
+}
