@@ -9,6 +9,7 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
+import { decodeCommand } from "@event-anchoring/ledger";
 import type { LedgerStore } from "@event-anchoring/store";
 import type { FakeNode } from "./fake-node.ts";
 
@@ -60,7 +61,7 @@ export class FakeControl {
       case "submit": {
         const { command, remainingMs, answer, call } = request;
         if (call === null) throw new Error("the api process says whose request it is");
-        const outcome = await node.submit(command, { remainingMs, answer, call });
+        const outcome = await node.submit(decodeCommand(command), { remainingMs, answer, call });
         await this.applyDecisions();
         return { type: "submitted", requestId, finality: answer, outcome };
       }

@@ -13,8 +13,7 @@ import {
   toOriginFingerprint,
 } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
-import { decodeCommand, encodeCommand } from "@event-anchoring/ledger";
-import type { Command, Rejection } from "@event-anchoring/ledger";
+import type { Rejection } from "@event-anchoring/ledger";
 import { readCallContext, writeCallContext } from "./call-context.ts";
 import type { CallContext } from "./call-context.ts";
 import {
@@ -64,7 +63,8 @@ export type LocalRequest =
       readonly requestId: number;
       readonly remainingMs: number;
       readonly answer: Finality;
-      readonly command: Command;
+      /** The bytes of one command, as its log entry will hold them: read by who decides whether it is proposed. */
+      readonly command: Uint8Array;
       /** null: nobody's request in particular. */
       readonly call: CallContext | null;
     }
@@ -171,7 +171,7 @@ export function encodeLocalRequest(request: LocalRequest): Uint8Array {
       writeOptional(writer, request.call, (call) => writeCallContext(writer, call));
       writer.u32(request.remainingMs);
       writeFinality(writer, request.answer);
-      writer.lengthPrefixed32(encodeCommand(request.command));
+      writeCommandBytes(writer, request.command);
       break;
     case "read":
       writer.u32(request.remainingMs);
@@ -208,7 +208,7 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
         call: readOptional(reader, () => readCallContext(reader)),
         remainingMs: reader.u32(),
         answer: readFinality(reader),
-        command: decodeCommand(reader.lengthPrefixed32()),
+        command: readCommandBytes(reader),
       };
     case REQUEST.read:
       return { type: "read", requestId, remainingMs: reader.u32(), origins: readOrigins(reader) };
@@ -300,6 +300,17 @@ function readResponse(reader: ByteReader, kind: number, requestId: number): Loca
     default:
       throw new DecodeError("kind_unknown", `local response ${kind}`);
   }
+}
+
+function writeCommandBytes(writer: ByteWriter, bytes: Uint8Array): void {
+  if (bytes.length === 0) throw new RangeError("a command has bytes");
+  writer.lengthPrefixed32(bytes);
+}
+
+function readCommandBytes(reader: ByteReader): Uint8Array {
+  const bytes = reader.lengthPrefixed32();
+  if (bytes.length === 0) throw new DecodeError("length_wrong", "a submission without a command");
+  return bytes;
 }
 
 function writeFinality(writer: ByteWriter, finality: Finality): void {

@@ -36,7 +36,7 @@ const SUBMIT = {
   requestId: 1,
   remainingMs: 1,
   answer: "certified",
-  command: { kind: "mark_certify_point" },
+  command: encodeCommand({ kind: "mark_certify_point" }),
   call: null,
 } as const;
 
@@ -160,6 +160,7 @@ describe("a value that cannot be said is refused by its writer", () => {
     ["a span id too short", () => encodePeerFrame({ ...ENTRY_TRACE, context: { ...TRACE, spanId: "b7ad6b71" } })],
     ["a trace of too many writes", () => encodePeerFrame({ ...TRACED, traces: traces(GROUP_TRACES_MAX + 1) })],
     ["a request id with a space", () => encodeLocalRequest({ ...SUBMIT, call: { requestId: "a b", trace: null } })],
+    ["a submit without a command", () => encodeLocalRequest({ ...SUBMIT, command: new Uint8Array(0) })],
     ["a request id of 65", () => encodeLocalRequest({ ...SUBMIT, call: { requestId: "r".repeat(65), trace: null } })],
     ["a short cluster id", () => encodeHello({ ...hello, clusterId: new Uint8Array(31) })],
   ])("%s", (_what, encode) => {
@@ -202,7 +203,7 @@ describe("a value that may not be said is refused by its reader", () => {
 test("a submission carries the bytes of one command as a log entry holds them, last", () => {
   const bytes = encodeLocalRequest(SUBMIT);
   expect(bytes.slice(0, SUBMIT_HEAD.length)).toEqual(Uint8Array.from(SUBMIT_HEAD));
-  const command = encodeCommand(SUBMIT.command);
+  const { command } = SUBMIT;
   expect(bytes.slice(-command.length - 4)).toEqual(new ByteWriter(8).lengthPrefixed32(command).finish());
 });
 

@@ -1,5 +1,6 @@
 /** One of each message, and a seeded source of damage. */
 import { createHash } from "node:crypto";
+import { encodeCommand } from "@event-anchoring/ledger";
 import type { Command } from "@event-anchoring/ledger";
 import { nobleCrypto, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type {
@@ -152,14 +153,21 @@ export const TRACE: TraceContext = { traceId: "0af7651916cd43dd8448eb211c80319c"
 
 export const requests: readonly LocalRequest[] = [
   ...recordCommands.map((command, at): LocalRequest => {
-    return { type: "submit", requestId: 100 + at, remainingMs: 5000, answer: "certified", command, call: null };
+    return {
+      type: "submit",
+      requestId: 100 + at,
+      remainingMs: 5000,
+      answer: "certified",
+      command: encodeCommand(command),
+      call: null,
+    };
   }),
   {
     type: "submit",
     requestId: 1,
     remainingMs: 4999,
     answer: "certified",
-    command: {
+    command: encodeCommand({
       kind: "record_events",
       credential,
       atomic: true,
@@ -181,7 +189,7 @@ export const requests: readonly LocalRequest[] = [
           actor: null,
         },
       ],
-    },
+    }),
     call: null,
   },
   {
@@ -189,7 +197,7 @@ export const requests: readonly LocalRequest[] = [
     requestId: 0xffff_ffff,
     remainingMs: 0,
     answer: "committed",
-    command: { kind: "mark_certify_point" },
+    command: encodeCommand({ kind: "mark_certify_point" }),
     call: null,
   },
   {
@@ -197,7 +205,7 @@ export const requests: readonly LocalRequest[] = [
     requestId: 3,
     remainingMs: 5000,
     answer: "certified",
-    command: { kind: "erase_client_event", credential, anchorId },
+    command: encodeCommand({ kind: "erase_client_event", credential, anchorId }),
     call: { requestId: "a.B_9-", trace: null },
   },
   {
@@ -205,7 +213,7 @@ export const requests: readonly LocalRequest[] = [
     requestId: 4,
     remainingMs: 5000,
     answer: "certified",
-    command: { kind: "erase_client_event", credential, anchorId },
+    command: encodeCommand({ kind: "erase_client_event", credential, anchorId }),
     call: { requestId: "r".repeat(64), trace: TRACE },
   },
   { type: "read", requestId: 2, remainingMs: 10, origins: "all" },

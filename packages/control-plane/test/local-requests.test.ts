@@ -1,28 +1,48 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
-import type { Command } from "@event-anchoring/ledger";
+import { type Command, encodeCommand } from "@event-anchoring/ledger";
+import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import { localRequests, trustedRequests } from "../src/local/local-requests.ts";
 import type { ControlPlaneNode } from "../src/node/node.ts";
+import type { Submission } from "../src/proposals/proposals.ts";
+import { quietLogger } from "./doubles.ts";
+import { CREDENTIAL, createKeyCommand, eventCommand } from "./memory-cluster.ts";
+import { claimOf, grantOf, recordClaim, recordGrant, recordRevocation, revocationOf } from "./signed-records.ts";
 
-/** Its kind alone: what is refused is refused without a look at the rest. */
-function submission(kind: Command["kind"]): LocalRequest {
-  const command = { kind } as Command;
+const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(1));
+const ANCHOR = toAnchorId(new Uint8Array(32).fill(2));
+const KEY = { keyId: new Uint8Array(16), keyHash: new Uint8Array(32), overlapMs: 0, expiresMs: 0 };
+const PLAN = { originFingerprint: ORIGIN, grantorClaim: ANCHOR, granteeClaim: ANCHOR, delegationDepth: 0 };
+const TARGET = { anchorId: ANCHOR, kind: "claim", originFingerprint: ORIGIN } as const;
+
+function submission(command: Uint8Array): LocalRequest {
   return { type: "submit", requestId: 7, answer: "certified", remainingMs: 1000, command, call: null };
 }
 
-function asked(door: typeof localRequests, request: LocalRequest): { proposed: string[]; answers: LocalResponse[] } {
-  const proposed: string[] = [];
+interface Asked {
+  /** What was handed on, of each the kind and whether its bytes are those that were sent. */
+  readonly proposed: readonly (readonly [kind: Command["kind"], areItsBytes: boolean])[];
+  readonly answers: readonly LocalResponse[];
+  readonly errors: readonly string[];
+}
+
+function asked(door: typeof localRequests, request: LocalRequest): Asked {
+  const proposed: [Command["kind"], boolean][] = [];
   const answers: LocalResponse[] = [];
-  const session = { submit: ({ command }: { command: Command }) => void proposed.push(command.kind) };
+  const errors: string[] = [];
+  const submit = ({ command, bytes }: Submission): void => {
+    proposed.push([command.kind, request.type === "submit" && bytes === request.command]);
+  };
   const status = () => ({ serving: { state: "running", failing: [] } });
-  const node = { session, status } as unknown as ControlPlaneNode;
+  const node = { session: { submit }, status } as unknown as ControlPlaneNode;
   const clock = { monotonicMs: () => 0 } as Parameters<typeof localRequests>[0]["clock"];
-  door({ clock, node, metrics: async () => "" })(
+  const logger = { ...quietLogger, error: (event: string) => void errors.push(event) };
+  door({ clock, node, logger, metrics: async () => "" })(
     request,
     (answer) => answers.push(answer),
     new AbortController().signal,
   );
-  return { proposed, answers };
+  return { proposed, answers, errors };
 }
 
 test("no state is held while the node does not serve", () => {
@@ -32,26 +52,48 @@ test("no state is held while the node does not serve", () => {
 });
 
 describe("the api process", () => {
-  test.each<Command["kind"]>([
-    "record_events",
-    "record_claim",
-    "record_grant",
-    "record_revocation",
-    "erase_client_event",
-  ])("may propose %s", (kind) => {
-    expect(asked(localRequests, submission(kind))).toEqual({ proposed: [kind], answers: [] });
+  test.each<Command>([
+    eventCommand(ORIGIN, 1),
+    recordClaim(CREDENTIAL, claimOf(ORIGIN, "somebody")),
+    recordGrant(CREDENTIAL, grantOf({ ...PLAN, grantor: "somebody" })),
+    recordRevocation(CREDENTIAL, revocationOf(TARGET, null)),
+    { kind: "erase_client_event", credential: CREDENTIAL, anchorId: ANCHOR },
+  ])("may propose $kind: what it has encoded is what is handed on", (command) => {
+    const proposed = [[command.kind, true]];
+    expect(asked(localRequests, submission(encodeCommand(command)))).toEqual({ proposed, answers: [], errors: [] });
   });
 
-  test.each<Command["kind"]>([
-    "create_api_key",
-    "revoke_api_key",
-    "rotate_api_key",
-    "trust_root",
-    "genesis",
-    "mark_certify_point",
-  ])("may not propose %s: that is an operator's, or the node's own", (kind) => {
-    const refusal = { type: "refused", requestId: 7, code: "unavailable", detail: `${kind} is no command of a client` };
-    expect(asked(localRequests, submission(kind))).toMatchObject({ proposed: [], answers: [refusal] });
-    expect(asked(trustedRequests, submission(kind))).toEqual({ proposed: [kind], answers: [] });
+  test.each<Command>([
+    createKeyCommand(),
+    { kind: "revoke_api_key", keyId: KEY.keyId },
+    { kind: "rotate_api_key", ...KEY },
+    { kind: "trust_root", document: "" },
+    { kind: "genesis", document: "" },
+    { kind: "mark_certify_point" },
+  ])("may not propose $kind: that is an operator's, or the node's own", (command) => {
+    const request = submission(encodeCommand(command));
+    const detail = `${command.kind} is no command of a client`;
+    const refusal = { type: "refused", requestId: 7, code: "unavailable", detail };
+    expect(asked(localRequests, request)).toMatchObject({ proposed: [], answers: [refusal] });
+    expect(asked(trustedRequests, request)).toMatchObject({ proposed: [[command.kind, true]], answers: [] });
+  });
+
+  const event = encodeCommand(eventCommand(ORIGIN, 1));
+
+  test.each([
+    ["cut short", event.slice(0, -1)],
+    ["too long", Uint8Array.from([...event, 0])],
+    ["of an unknown kind", Uint8Array.of(1, 0xff)],
+    ["of an unknown version", Uint8Array.of(9, 5)],
+  ])("hears of a command that is %s that it is none, and the operator reads it in the log", (_what, bytes) => {
+    const refusal = { type: "refused", requestId: 7, code: "unavailable" };
+    for (const door of [localRequests, trustedRequests]) {
+      const { proposed, answers, errors } = asked(door, submission(bytes));
+      expect({ proposed, answers, errors }).toMatchObject({
+        proposed: [],
+        answers: [refusal],
+        errors: ["local_command_invalid"],
+      });
+    }
   });
 });

@@ -5,9 +5,11 @@ import {
   type EntryDecision,
   type LeafWrite,
   type ProposalGroup,
+  LIMITS,
   decodeEntry,
   decodeGroup,
   encodeEntry,
+  encodeCommand,
   encodeGroup,
 } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -176,6 +178,15 @@ describe("a submission", () => {
     submit({ command });
     await submitted({ command });
     expect(sent.flatMap(({ groups }) => groups).map(({ weight }) => weight.commands)).toEqual([600, 600]);
+  });
+
+  test("goes to the leader in the bytes that it came in, which are those that are weighed", async () => {
+    const command = eventCommand(ORIGIN, 1);
+    const bytes = encodeCommand(eventCommand(ORIGIN, 2));
+    await submitted({ command, bytes });
+    expect(decodeGroup(lastGroup().bytes).commands).toEqual([eventCommand(ORIGIN, 2)]);
+    const big = new Uint8Array(LIMITS.entryBytesMax);
+    expect(await submitted({ command, bytes: big })).toMatchObject([{ kind: "refused", code: "too_large" }]);
   });
 
   test("shares a group with all of its turn, and no group with another turn", async () => {

@@ -108,6 +108,8 @@ describe("what is encoded decodes to the same", () => {
 
   test("a group, an entry, a group id", () => {
     expect(decodeGroup(encodeGroup(GROUP))).toEqual(GROUP);
+    const commands = GROUP.commands.map((command, at) => (at % 2 === 0 ? encodeCommand(command) : command));
+    expect(encodeGroup({ ...GROUP, commands })).toEqual(encodeGroup(GROUP));
     expect(decodeEntry(encodeEntry(ENTRY))).toEqual(ENTRY);
     expect(decodeGroupId(encodeGroupId(GROUP.id))).toEqual(GROUP.id);
   });

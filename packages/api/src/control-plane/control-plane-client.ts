@@ -9,6 +9,7 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse, NodeStatus, SubmittedOutcome } from "@event-anchoring/control-contract";
+import { encodeCommand } from "@event-anchoring/ledger";
 import type { Command } from "@event-anchoring/ledger";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { Tracer, Logger } from "@event-anchoring/telemetry";
@@ -107,7 +108,8 @@ export class ControlPlaneClient implements ControlPlane {
   }
 
   async #submit(command: Command, { remainingMs, answer, call }: SubmitOptions): Promise<SubmittedOutcome> {
-    const response = await this.#ask({ type: "submit", remainingMs, answer, command, call }, remainingMs);
+    const request = { type: "submit", remainingMs, answer, command: encodeCommand(command), call } as const;
+    const response = await this.#ask(request, remainingMs);
     if (response.type !== "submitted") throw this.#unexpected(response);
     return response.outcome;
   }

@@ -1,6 +1,12 @@
-import type { LocalRequest, LocalResponse, RefusalCode, TraceContext } from "@event-anchoring/control-contract";
-import type { Command } from "@event-anchoring/ledger";
-import { assertNever } from "@event-anchoring/protocol";
+import type {
+  CallContext,
+  LocalRequest,
+  LocalResponse,
+  RefusalCode,
+  TraceContext,
+} from "@event-anchoring/control-contract";
+import { type Command, decodeCommand } from "@event-anchoring/ledger";
+import { DecodeError, assertNever } from "@event-anchoring/protocol";
 import type { Span, Tracer } from "@event-anchoring/telemetry";
 import type { Clock, Logger } from "../ports/environment.ts";
 import type { HeldStates, HoldRequest } from "./held-states.ts";
@@ -36,20 +42,24 @@ export interface LocalRequestsOptions {
 
 /** What the api process of this node asks, and how it is answered. */
 export function localRequests(options: LocalRequestsOptions): LocalHandler {
-  const answer = trustedRequests(options);
-  return (request, respond, gone) => {
-    if (request.type !== "submit" || CLIENT_COMMANDS.has(request.command.kind)) return answer(request, respond, gone);
-    respond(refused(request.requestId, "unavailable", `${request.command.kind} is no command of a client`));
-  };
+  return requestHandler(options, ({ kind }) => CLIENT_COMMANDS.has(kind));
 }
 
 /** The same for a caller who may speak for operators, too. */
 export function trustedRequests(options: LocalRequestsOptions): LocalHandler {
+  return requestHandler(options, () => true);
+}
+
+function requestHandler(options: LocalRequestsOptions, mayPropose: (command: Command) => boolean): LocalHandler {
   return (request, respond, gone) => {
     switch (request.type) {
-      case "submit":
-        submit(options, request, respond);
+      case "submit": {
+        const command = commandOf(options, request, respond);
+        if (command === null) return;
+        if (mayPropose(command)) submit(options, request, command, respond);
+        else respond(refused(request.requestId, "unavailable", `${command.kind} is no command of a client`));
         break;
+      }
       case "read":
         read(options, request, respond);
         break;
@@ -75,15 +85,28 @@ type Respond = (response: LocalResponse) => void;
 
 type SubmitRequest = Extract<LocalRequest, { type: "submit" }>;
 
-function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: Respond): void {
+/** Bytes that are no command are the api process's fault: they are refused and logged. @returns null if they are */
+function commandOf({ logger }: LocalRequestsOptions, request: SubmitRequest, respond: Respond): Command | null {
+  const { requestId, call } = request;
+  try {
+    return decodeCommand(request.command);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    logger?.error("local_command_invalid", { request_id: call?.requestId ?? "", reason: error.message });
+    respond(refused(requestId, "unavailable", `not the bytes of a command: ${error.message}`));
+    return null;
+  }
+}
+
+function submit(options: LocalRequestsOptions, request: SubmitRequest, command: Command, respond: Respond): void {
   const { clock, node, tracer = null } = options;
-  const { requestId, answer, remainingMs, call, command } = request;
+  const { requestId, answer, remainingMs, call, command: bytes } = request;
   const startMs = clock.monotonicMs();
   const parent = call?.trace ?? null;
-  const span = tracer === null || parent === null ? null : startSpan(tracer, parent, request);
+  const span = tracer === null || parent === null ? null : startSpan(tracer, parent, request, command);
   const done = (response: LocalResponse): void => {
     node.timings.submit.observe({ outcome: outcomeOf(response) }, (clock.monotonicMs() - startMs) / 1000);
-    if (options.logger !== undefined) logUnserved(options.logger, request, response);
+    if (options.logger !== undefined) logUnserved(options.logger, call, command, response);
     if (span !== null) endSpan(span, response);
     respond(response);
   };
@@ -93,6 +116,7 @@ function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: 
   } else {
     session.submit({
       command,
+      bytes,
       answer,
       deadlineMs: startMs + remainingMs,
       ...(span === null ? {} : { trace: span.context }),
@@ -101,7 +125,12 @@ function submit(options: LocalRequestsOptions, request: SubmitRequest, respond: 
   }
 }
 
-function startSpan(tracer: Tracer, parent: TraceContext, { command, call, answer }: SubmitRequest): Span | null {
+function startSpan(
+  tracer: Tracer,
+  parent: TraceContext,
+  { call, answer }: SubmitRequest,
+  command: Command,
+): Span | null {
   const attributes = {
     "anchoring.request_id": call?.requestId ?? "",
     "anchoring.command": command.kind,
@@ -125,7 +154,7 @@ function outcomeOf(response: LocalResponse): string {
 }
 
 /** By the id that the client was told. A refusal by rule is the client's affair, and one line of many. */
-function logUnserved(logger: Logger, { call, command }: SubmitRequest, response: LocalResponse): void {
+function logUnserved(logger: Logger, call: CallContext | null, command: Command, response: LocalResponse): void {
   if (call === null) return;
   const fields = {
     request_id: call.requestId,

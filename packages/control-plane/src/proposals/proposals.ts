@@ -9,6 +9,7 @@ import {
   type Purpose,
   type Weight,
   LIMITS,
+  encodeCommand,
   encodeGroup,
   fitsEntry,
   mayAppendLeaf,
@@ -33,6 +34,8 @@ const BATCH_BYTES_MAX = LIMITS.entryBytesMax;
 /** What one request wants anchored or changed, and who waits for it. */
 export interface Submission {
   readonly command: Command;
+  /** The command as the log will hold it; absent: it is encoded here. */
+  readonly bytes?: Uint8Array;
   /** "committed": answer as soon as the command is decided, without waiting for a certificate. */
   readonly answer: "certified" | "committed";
   /** Monotonic time at which an answer is due, whatever is known then. */
@@ -90,6 +93,7 @@ export interface SentGroup {
 }
 
 interface OpenSubmission extends Submission {
+  readonly bytes: Uint8Array;
   /** null until the turn is over. */
   group: LocalGroup | null;
   /** Set once decided. */
@@ -118,8 +122,9 @@ export class Proposals {
   /** Commands of clients that come in one turn share a group; any other has one of its own. */
   submit(submission: Submission): void {
     if (this.#isClosed) return submission.respond(refusal("unavailable", "the node is loading again"));
+    const { bytes = encodeCommand(submission.command) } = submission;
     const stopWaiting = (): void => {};
-    const open: OpenSubmission = { ...submission, group: null, outcome: null, stopWaiting, isAnswered: false };
+    const open: OpenSubmission = { ...submission, bytes, group: null, outcome: null, stopWaiting, isAnswered: false };
     this.#open.add(open);
     this.#collecting.push(open);
     if (this.#collecting.length === 1) queueMicrotask(() => this.#formGroups());
@@ -235,7 +240,7 @@ export class Proposals {
     let members: OpenSubmission[] = [];
     let weight = EMPTY_WEIGHT;
     for (const submission of collected) {
-      const own = weightOf(submission.command);
+      const own = weightOf(submission.command, submission.bytes.length);
       if (!fitsEntry(addWeights(EMPTY_WEIGHT, own))) {
         this.#answer(submission, refusal("too_large", "more than one log entry may hold"));
         continue;
@@ -256,12 +261,13 @@ export class Proposals {
   #group(submissions: OpenSubmission[]): LocalGroup {
     this.#counter += 1;
     const id = { ...this.#options.self, counter: this.#counter };
-    const content = { id, notAfter: this.notAfter(), commands: submissions.map(({ command }) => command) };
-    const bytes = encodeGroup(content);
+    const notAfter = this.notAfter();
+    const commands = submissions.map(({ command }) => command);
+    const bytes = encodeGroup({ id, notAfter, commands: submissions.map(({ bytes: encoded }) => encoded) });
     const traces = submissions.flatMap(({ trace }) => trace ?? []);
     const group: LocalGroup = {
       ...(traces.length === 0 ? {} : { traces }),
-      ...waitingGroupOf(content, bytes.length),
+      ...waitingGroupOf({ id, notAfter, commands }, bytes.length),
       id,
       bytes,
       digest: this.#options.sha256(bytes),

@@ -49,15 +49,23 @@ export function decodeGroupId(bytes: Uint8Array): GroupId {
   return id;
 }
 
+/** A group whose commands may already be bytes, as whoever asks for them has encoded them. */
+export interface GroupToEncode extends Omit<ProposalGroup, "commands"> {
+  readonly commands: readonly (Uint8Array | Command)[];
+}
+
 /** @throws RangeError if the group has no command, too many, or one out of its bounds */
-export function encodeGroup(group: ProposalGroup): Uint8Array {
+export function encodeGroup(group: GroupToEncode): Uint8Array {
   const count = group.commands.length;
   if (count < 1 || count > LIMITS.entryCommandsMax)
     throw new RangeError(`a group has 1 to ${LIMITS.entryCommandsMax} commands, got ${count}`);
   const writer = new ByteWriter(256).u8(GROUP_VERSION);
   writeGroupId(writer, group.id);
   writer.u64(group.notAfter).u16(count);
-  for (const command of group.commands) writeCommand(writer, command);
+  for (const command of group.commands) {
+    if (command instanceof Uint8Array) writer.bytes(command);
+    else writeCommand(writer, command);
+  }
   return writer.finish();
 }
 

@@ -1,6 +1,5 @@
 /** What goes into the next entry: weights, bounds and order. The leader's rules; `decide` does not depend on them. */
 import { assertNever } from "@event-anchoring/protocol";
-import { encodeCommand } from "./command-codec.ts";
 import type { Command, ProposalGroup } from "./command.ts";
 import { LIMITS } from "./limits.ts";
 
@@ -43,9 +42,10 @@ function countsOf(command: Command): Counts {
 /**
  * Every event of a batch counts as one command, so that an entry bounds the leaves that it can append; one that its
  * actor has signed counts as a signed command too. A batch that has more of these than an entry may never fits.
+ * @param encodedBytes length of the encoded command
  */
-export function weightOf(command: Command): Weight {
-  return { ...countsOf(command), bytes: encodeCommand(command).length };
+export function weightOf(command: Command, encodedBytes: number): Weight {
+  return { ...countsOf(command), bytes: encodedBytes };
 }
 
 /** True if deciding the command may append a leaf: its entry carries the certify bit, whatever is then decided. */

@@ -4,7 +4,7 @@ import type {
   SubmittedOutcome,
   SubmittedRecord,
 } from "@event-anchoring/control-contract";
-import { type Command, isOperatorCommand } from "@event-anchoring/ledger";
+import { type Command, encodeCommand, isOperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex, decodeLeaf, verifyInclusion } from "@event-anchoring/protocol";
 import type { Bugs } from "../planted/planted-bugs.ts";
@@ -176,8 +176,9 @@ export class Clients {
     });
     const command = this.#asSent(operation);
     trace.note("write", operation.name, machine.name, command.kind);
+    const bytes = encodeCommand(command);
     machine.ask(
-      { type: "submit", requestId, remainingMs: patienceMs, answer: "certified", command, call: null },
+      { type: "submit", requestId, remainingMs: patienceMs, answer: "certified", command: bytes, call: null },
       (response) => {
         if (!isOver) finish(this.#onAnswer(operation, machine, response));
       },

@@ -1,5 +1,5 @@
 import type { LocalResponse } from "@event-anchoring/control-contract";
-import type { Command, LedgerState } from "@event-anchoring/ledger";
+import { type Command, type LedgerState, encodeCommand } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { SimulatedMachine } from "../machine/simulated-machine.ts";
 import type { Invariants } from "../machine/invariants.ts";
@@ -113,7 +113,7 @@ export class GivingUp {
   }
 
   #submit(command: Command, answer: "committed" | "certified"): Promise<LocalResponse | null> {
-    return this.#ask({ type: "submit", command, answer, call: null });
+    return this.#ask({ type: "submit", command: encodeCommand(command), answer, call: null });
   }
 
   async #ask(request: Asked): Promise<LocalResponse | null> {
@@ -130,7 +130,7 @@ type Asked =
   | { readonly type: "read"; readonly origins: readonly OriginFingerprint[] }
   | {
       readonly type: "submit";
-      readonly command: Command;
+      readonly command: Uint8Array;
       readonly answer: "committed" | "certified";
       readonly call: null;
     };

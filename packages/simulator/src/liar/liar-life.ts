@@ -1,5 +1,5 @@
 import type { PeerFrame } from "@event-anchoring/control-contract";
-import { type Command, LIMITS } from "@event-anchoring/ledger";
+import { type Command, LIMITS, encodeCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
@@ -274,7 +274,8 @@ class LiarLife {
 
   #submit(machine: SimulatedMachine | undefined, command: Command): void {
     this.#requestId += 1;
-    const request = { requestId: this.#requestId, remainingMs: WRITE_PATIENCE_MS, command, call: null };
+    const bytes = encodeCommand(command);
+    const request = { requestId: this.#requestId, remainingMs: WRITE_PATIENCE_MS, command: bytes, call: null };
     machine?.ask({ type: "submit", answer: "certified", ...request }, (response) => {
       if (response.type !== "submitted" || response.finality !== "certified") return;
       if (response.outcome.kind !== "records") return;
