@@ -7,7 +7,7 @@ import type { ApiKey, Command, CommandOutcome, Entry, EntryDecision, LedgerState
 import type {
   CallContext,
   Finality,
-  HeldCertificate,
+  ShownCertificate,
   NodeStatus,
   SubmittedOutcome,
   SubmittedRecord,
@@ -123,7 +123,7 @@ export class FakeNode implements ControlPlane {
     return outcome.commands;
   }
 
-  certificateOf(origin: OriginFingerprint, size?: number): HeldCertificate {
+  certificateOf(origin: OriginFingerprint, size?: number): ShownCertificate {
     const state = this.state.origins.get(bytesToHex(origin));
     if (state === undefined) throw new Error("no such origin");
     const treeSize = size ?? state.tree.size;
@@ -153,7 +153,7 @@ export class FakeNode implements ControlPlane {
 
   #outcome(outcome: CommandOutcome, isCertified: boolean): SubmittedOutcome {
     if (outcome.kind !== "records") return outcome;
-    const checkpoints = new Map<string, HeldCertificate>();
+    const checkpoints = new Map<string, ShownCertificate>();
     const records = outcome.records.map((record): SubmittedRecord => {
       if (record.status !== "accepted") return record;
       const { originFingerprint, depth, bytes, anchorId } = record.leaf;

@@ -1,5 +1,5 @@
 /** Node-to-node, api-to-node and operator messages, with their codecs. Never shipped in an SDK. */
-export { REFUSAL_CODES } from "./refusal-code.ts";
+export { REFUSAL_CODES, RETRY_AFTER_MS } from "./refusal-code.ts";
 export type { RefusalCode } from "./refusal-code.ts";
 export { FRAME_HEADER_BYTES, FrameSizeError, FrameSplitter, frameHeader, joinFrames } from "./frame-splitter.ts";
 export {
@@ -23,7 +23,7 @@ export {
 } from "./local-frames.ts";
 export type {
   Finality,
-  HeldCertificate,
+  ShownCertificate,
   LocalRequest,
   LocalResponse,
   SubmittedRecord,

@@ -79,7 +79,7 @@ export type LocalRequest =
   | { readonly type: "metrics"; readonly requestId: number };
 
 /** A quorum certificate as this node holds it. It may be newer than what its tables have recorded. */
-export interface HeldCertificate {
+export interface ShownCertificate {
   readonly originFingerprint: OriginFingerprint;
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
@@ -117,7 +117,7 @@ export type SubmittedOutcome =
       readonly refused: boolean;
       readonly records: readonly SubmittedRecord[];
       /** The certificates that the paths belong to, one per origin. */
-      readonly checkpoints: readonly HeldCertificate[];
+      readonly checkpoints: readonly ShownCertificate[];
     }
   | { readonly kind: "applied" | "unchanged" }
   | { readonly kind: "rejected"; readonly rejection: Rejection };
@@ -134,7 +134,7 @@ export type LocalResponse =
       readonly requestId: number;
       /** A snapshot of the tables answers this read iff its applied index is at least this. */
       readonly readIndex: number;
-      readonly certificates: readonly HeldCertificate[];
+      readonly certificates: readonly ShownCertificate[];
       readonly trustRootVersion: number;
     }
   | {
@@ -338,13 +338,13 @@ function readOrigins(reader: ByteReader): readonly OriginFingerprint[] | "all" |
   return readList(reader, ORIGINS_MAX, () => toOriginFingerprint(reader.bytes(32)));
 }
 
-function writeCertificate(writer: ByteWriter, certificate: HeldCertificate): void {
+function writeCertificate(writer: ByteWriter, certificate: ShownCertificate): void {
   writer.bytes(certificate.originFingerprint, 32).u64(certificate.treeSize).bytes(certificate.rootHash, 32);
   writer.u64(certificate.certifiedAtS).u32(certificate.trustRootVersion);
   writeText(writer, certificate.checkpoint);
 }
 
-function readCertificate(reader: ByteReader): HeldCertificate {
+function readCertificate(reader: ByteReader): ShownCertificate {
   return {
     originFingerprint: toOriginFingerprint(reader.bytes(32)),
     treeSize: reader.u64(),

@@ -26,6 +26,9 @@ export const REFUSAL_CODES = [
 
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
+/** How long a caller waits before it asks again, where a refusal knows nothing better. */
+export const RETRY_AFTER_MS = 1000;
+
 export function refusalCodeToByte(code: RefusalCode): number {
   return REFUSAL_CODES.indexOf(code);
 }

@@ -4,7 +4,7 @@ import { encodeCommand } from "@event-anchoring/ledger";
 import type { Command } from "@event-anchoring/ledger";
 import { nobleCrypto, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type {
-  HeldCertificate,
+  ShownCertificate,
   Hello,
   OwnWord,
   SignedProgress,
@@ -26,7 +26,7 @@ const origin = toOriginFingerprint(hash("origin"));
 const anchorId = toAnchorId(hash("anchor"));
 const zeros = new Uint8Array(32);
 
-export const certificate: HeldCertificate = {
+export const certificate: ShownCertificate = {
   originFingerprint: origin,
   treeSize: 12,
   rootHash: hash("root"),

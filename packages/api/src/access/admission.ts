@@ -1,4 +1,5 @@
 /** What this process takes on at a time: beyond it a request is refused at once, before anything is done for it. */
+import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type { ServerResponse } from "node:http";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { RefusedError } from "../control-plane/control-plane.ts";
@@ -12,7 +13,6 @@ const COSTLY_READS_MAX = 2;
 /** Bytes of large bodies and of answers that are under way, all together, and of one key. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const KEY_BYTES_MAX = BYTES_MAX / 2;
-const RETRY_AFTER_MS = 1000;
 
 function overloaded(what: string): RefusedError {
   return new RefusedError("overloaded", what, RETRY_AFTER_MS);

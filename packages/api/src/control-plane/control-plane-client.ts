@@ -7,6 +7,7 @@ import {
   decodeLocalResponse,
   encodeLocalRequest,
   joinFrames,
+  RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse, NodeStatus, SubmittedOutcome } from "@event-anchoring/control-contract";
 import { encodeCommand } from "@event-anchoring/ledger";
@@ -23,7 +24,6 @@ const RECONNECT_FIRST_MS = 25;
 const RECONNECT_MAX_MS = 1000;
 /** Bytes handed to the socket and not yet taken by it, above which requests are refused. */
 const UNSENT_BYTES_MAX = 16 * 1024 * 1024;
-const RETRY_AFTER_MS = 1000;
 
 export interface ControlPlaneClientOptions {
   readonly socketPath: string;

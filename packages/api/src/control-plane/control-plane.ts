@@ -2,7 +2,7 @@
 import type {
   CallContext,
   Finality,
-  HeldCertificate,
+  ShownCertificate,
   NodeStatus,
   RefusalCode,
   SubmittedOutcome,
@@ -32,7 +32,7 @@ export interface ReadyToRead {
   /** A snapshot of the tables may answer this read if its applied index is at least this. */
   readonly readIndex: number;
   /** Newest held per wanted origin. They cover every leaf up to the read index, and may be newer than the tables. */
-  readonly certificates: readonly HeldCertificate[];
+  readonly certificates: readonly ShownCertificate[];
   readonly trustRootVersion: number;
 }
 

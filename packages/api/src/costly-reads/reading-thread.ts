@@ -1,3 +1,4 @@
+import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "@event-anchoring/telemetry";
 import { RefusedError } from "../control-plane/control-plane.ts";
@@ -9,7 +10,6 @@ import type { FromReader, ReadingSettings, Refusal, ToReader } from "./reading-m
 /** Objects of all reads under way. A thread that needs more ends, and the process does not. */
 const HEAP_MB_MAX = 256;
 const STUCK_DEFAULT_MS = 30_000;
-const RETRY_AFTER_MS = 1000;
 
 export interface ReadingThreadOptions {
   readonly settings: ReadingSettings;

@@ -2,13 +2,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { PROBLEMS, RETRYABLE_PROBLEMS, problemBody } from "@event-anchoring/api-contract";
 import type { Problem, ProblemCode } from "@event-anchoring/api-contract";
+import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type { CallContext } from "@event-anchoring/control-contract";
 import type { Logger } from "@event-anchoring/telemetry";
 import { problemOf } from "../request/problems.ts";
 import type { Headers } from "../routes/handler.ts";
 import { callFields } from "./request-id.ts";
-
-const RETRY_AFTER_DEFAULT_MS = 1000;
 
 /** On every answer, whatever it says. */
 const SECURITY_HEADERS = {
@@ -55,7 +54,7 @@ const CLOSING_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
 function problemHeaders(problem: Problem): Record<string, string> {
   const headers: Record<string, string> = {};
   if (RETRYABLE_PROBLEMS.has(problem.code)) {
-    const afterMs = problem.retryAfterMs ?? RETRY_AFTER_DEFAULT_MS;
+    const afterMs = problem.retryAfterMs ?? RETRY_AFTER_MS;
     headers["Retry-After"] = String(Math.max(1, Math.ceil(afterMs / 1000)));
   }
   if (problem.code === "api_key_invalid") headers["WWW-Authenticate"] = 'Bearer realm="event-anchoring"';

@@ -1,7 +1,7 @@
 /** From stored leaves to what an answer shows of them. */
 import { anchorToJson } from "@event-anchoring/api-contract";
 import type { AnchorJson, ClientEvent, FinalityName, ReceiptAnswer } from "@event-anchoring/api-contract";
-import type { HeldCertificate } from "@event-anchoring/control-contract";
+import type { ShownCertificate } from "@event-anchoring/control-contract";
 import type { RecordState } from "@event-anchoring/records";
 import { decodeLeaf, equalBytes, proveInclusion, receiptToJson, subtreesForInclusion } from "@event-anchoring/protocol";
 import type { AnchorId, Receipt, Sha256 } from "@event-anchoring/protocol";
@@ -14,7 +14,7 @@ import type { ConsistentRead } from "./consistent-read.ts";
 /** A committed anchor with the newest certificate of its origin, and the proof that this covers it. */
 export interface ProvedAnchor {
   readonly anchor: StoredAnchor;
-  readonly certificate: HeldCertificate;
+  readonly certificate: ShownCertificate;
   readonly receipt: Receipt;
 }
 
@@ -46,7 +46,7 @@ export function storedAnchorToJson(anchor: StoredAnchor, { finality, caller, sta
 }
 
 /** A copy whose list can be written to: the wire types are those of the schemas. */
-export function receiptAnswer(receipt: Receipt, certificate: HeldCertificate, sha256: Sha256): ReceiptAnswer {
+export function receiptAnswer(receipt: Receipt, certificate: ShownCertificate, sha256: Sha256): ReceiptAnswer {
   const json = receiptToJson(receipt, certificate.trustRootVersion, sha256);
   return { ...json, inclusion: [...json.inclusion] };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { HeldCertificate } from "@event-anchoring/control-contract";
+import type { ShownCertificate } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { StoredOriginHead } from "@event-anchoring/store";
@@ -26,7 +26,7 @@ export interface ReadSources {
 export class ConsistentRead {
   readonly #reads: AnchorReads;
   readonly #deadline: Deadline;
-  readonly #certificates = new Map<string, HeldCertificate>();
+  readonly #certificates = new Map<string, ShownCertificate>();
   /** Invariant: never falls. */
   #floorIndex: number;
   readonly trustRootVersion: number;
@@ -34,7 +34,7 @@ export class ConsistentRead {
   private constructor(
     reads: AnchorReads,
     deadline: Deadline,
-    ready: { readIndex: number; certificates: readonly HeldCertificate[]; trustRootVersion: number },
+    ready: { readIndex: number; certificates: readonly ShownCertificate[]; trustRootVersion: number },
   ) {
     this.#reads = reads;
     this.#deadline = deadline;
@@ -61,7 +61,7 @@ export class ConsistentRead {
   }
 
   /** The newest certificate held for an origin; null if the origin has none yet. */
-  certificateOf(origin: OriginFingerprint): HeldCertificate | null {
+  certificateOf(origin: OriginFingerprint): ShownCertificate | null {
     return this.#certificates.get(bytesToHex(origin)) ?? null;
   }
 

@@ -1,6 +1,6 @@
 import { consistencyQuerySchema, parseQuery } from "@event-anchoring/api-contract";
 import type { ConsistencyAnswer } from "@event-anchoring/api-contract";
-import type { HeldCertificate } from "@event-anchoring/control-contract";
+import type { ShownCertificate } from "@event-anchoring/control-contract";
 import {
   bytesToBase64,
   bytesToHex,
@@ -39,7 +39,7 @@ function rootAt(size: number, hashAt: HashAt, sha256: Sha256): Uint8Array {
  */
 export async function proveGrowth(
   read: ConsistentRead,
-  certificate: HeldCertificate,
+  certificate: ShownCertificate,
   { fromSize, toSize }: { readonly fromSize: number; readonly toSize: number },
   sha256: Sha256,
 ): Promise<Growth> {

@@ -1,6 +1,6 @@
 import { formatRfc3339, latestQuerySchema, parseQuery } from "@event-anchoring/api-contract";
 import type { LatestAnswer } from "@event-anchoring/api-contract";
-import type { HeldCertificate } from "@event-anchoring/control-contract";
+import type { ShownCertificate } from "@event-anchoring/control-contract";
 import {
   bytesToBase64,
   bytesToHex,
@@ -20,7 +20,7 @@ import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 
 /** Who has co-signed. The lines were verified by the control plane when it took the certificate; here they are read. */
-function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
+function quorumJson(certificate: ShownCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
   const judge = chain.versions.find(({ trustRoot }) => trustRoot.version === certificate.trustRootVersion);
   if (judge === undefined) throw new Error(`no trust root ${certificate.trustRootVersion}`);
   const policy = quorumPolicyOf(judge.trustRoot);
@@ -34,7 +34,7 @@ function quorumJson(certificate: HeldCertificate, chain: TrustRootChain): Latest
 
 async function consistencyJson(
   read: ConsistentRead,
-  certificate: HeldCertificate,
+  certificate: ShownCertificate,
   fromSize: number,
   sha256: Sha256,
 ): Promise<LatestAnswer["consistency"]> {

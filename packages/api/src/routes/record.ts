@@ -1,7 +1,7 @@
 /** What every write has in common: a command is submitted, and each record that it asks for has its own result. */
 import { anchorToJson } from "@event-anchoring/api-contract";
 import type { CreatedAnswer, Problem } from "@event-anchoring/api-contract";
-import type { HeldCertificate, SubmittedRecord } from "@event-anchoring/control-contract";
+import type { ShownCertificate, SubmittedRecord } from "@event-anchoring/control-contract";
 import type {
   RecordClaimCommand,
   RecordEventsCommand,
@@ -124,7 +124,7 @@ type Accepted = Extract<SubmittedRecord, { status: "accepted" }>;
 function acceptedAnswer(
   submitted: Accepted,
   clientEventId: string | null,
-  checkpoints: ReadonlyMap<string, HeldCertificate>,
+  checkpoints: ReadonlyMap<string, ShownCertificate>,
   { crypto }: HandlerDependencies,
 ): CreatedAnswer {
   const leaf = decodeLeaf(submitted.leaf);

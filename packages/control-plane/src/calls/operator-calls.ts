@@ -4,6 +4,7 @@ import {
   type OperatorResult,
   encodeOperatorResult,
   operatorResultStatus,
+  RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
 import type { Command, RecordOutcome } from "@event-anchoring/ledger";
 import { assertNever, bytesToHex } from "@event-anchoring/protocol";
@@ -19,8 +20,6 @@ const OPERATOR_DEADLINE_MS = 10_000;
 const CONFIRM_DEADLINE_MS = 2000;
 /** How long an operator waits for a certificate. What was asked for is in force already: a stall must not hide that. */
 const CERTIFICATE_WAIT_MS = 500;
-
-export const RETRY_AFTER_MS = 1000;
 
 export interface UnaryView {
   readonly clock: Clock;

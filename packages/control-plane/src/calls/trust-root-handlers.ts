@@ -6,6 +6,7 @@ import {
   decodeTrustRootReadiness,
   encodeMembership,
   encodeTrustRootReadiness,
+  RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
@@ -24,7 +25,6 @@ import {
   MALFORMED,
   NOT_NOW,
   NOT_SERVING,
-  RETRY_AFTER_MS,
   type UnaryView,
   answer,
   confirmed,

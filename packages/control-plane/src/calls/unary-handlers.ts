@@ -8,6 +8,7 @@ import {
   encodeNodeStatus,
   encodePrimeRootThk,
   encodeTrustRootChain,
+  RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
 import { type OperatorCommand, apiKeyIdOf, keyIdHex, trustRootsOf } from "@event-anchoring/ledger";
 import { DecodeError, assertNever, bytesToHex } from "@event-anchoring/protocol";
@@ -18,7 +19,6 @@ import {
   MALFORMED,
   NOT_NOW,
   NOT_SERVING,
-  RETRY_AFTER_MS,
   type UnaryView,
   answer,
   confirmed,

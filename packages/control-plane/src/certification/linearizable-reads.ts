@@ -1,4 +1,5 @@
-import type { HeldCertificate as LocalCertificate, LocalResponse } from "@event-anchoring/control-contract";
+import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
+import type { LocalResponse, ShownCertificate } from "@event-anchoring/control-contract";
 import type { LedgerState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
@@ -6,8 +7,6 @@ import type { Certifier, HeldCertificate } from "./certifier.ts";
 import { originContradicted } from "./comparison.ts";
 import type { Clock } from "../ports/environment.ts";
 import type { ReadRounds } from "../raft/read-rounds.ts";
-
-const RETRY_AFTER_MS = 1000;
 
 export interface ReadRequest {
   readonly origins: readonly OriginFingerprint[] | "all" | "none";
@@ -129,7 +128,7 @@ export class LinearizableReads {
       type: "ready_to_read",
       // The tables must hold every leaf under the certificates shown, not only those below R.
       readIndex: Math.max(open.index, ...held.map(({ raftIndex }) => raftIndex)),
-      certificates: held.map(localCertificate),
+      certificates: held.map(shownCertificate),
       trustRootVersion: state.trustRootChain?.newest.trustRoot.version ?? 0,
     });
   }
@@ -153,7 +152,7 @@ export class LinearizableReads {
 }
 
 /** A held certificate as the api process sees it. */
-export function localCertificate(held: HeldCertificate): LocalCertificate {
+export function shownCertificate(held: HeldCertificate): ShownCertificate {
   return {
     originFingerprint: held.originFingerprint,
     treeSize: held.treeSize,

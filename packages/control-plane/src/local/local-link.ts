@@ -10,6 +10,7 @@ import {
   decodeLocalRequest,
   encodeLocalResponse,
   joinFrames,
+  RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "../ports/environment.ts";
@@ -149,12 +150,12 @@ class LocalConnection {
     const { requestId, type } = request;
     if (this.#link.isRefusing() && type !== "status" && type !== "metrics") {
       const detail = "the node is shutting down";
-      this.#send({ type: "refused", requestId, code: "unavailable", detail, retryAfterMs: 1000 });
+      this.#send({ type: "refused", requestId, code: "unavailable", detail, retryAfterMs: RETRY_AFTER_MS });
       return;
     }
     if (this.#outstanding >= LOCAL_WINDOW) {
       const detail = `${LOCAL_WINDOW} requests are outstanding`;
-      this.#send({ type: "refused", requestId, code: "overloaded", detail, retryAfterMs: 1000 });
+      this.#send({ type: "refused", requestId, code: "overloaded", detail, retryAfterMs: RETRY_AFTER_MS });
       return;
     }
     this.#outstanding += 1;

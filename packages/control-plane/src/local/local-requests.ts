@@ -1,3 +1,4 @@
+import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type {
   CallContext,
   LocalRequest,
@@ -13,8 +14,6 @@ import type { HeldStates, HoldRequest } from "./held-states.ts";
 import type { LocalHandler } from "./local-link.ts";
 import type { ControlPlaneNode } from "../node/node.ts";
 import { submissionAnswer } from "./submission-answer.ts";
-
-const RETRY_AFTER_MS = 1000;
 
 /**
  * What a client may have asked of the api process. Keys, trust roots and certify points come from operators and from

@@ -1,12 +1,10 @@
+import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type { LocalResponse, SubmittedRecord, SubmittedOutcome } from "@event-anchoring/control-contract";
 import type { CommandOutcome, RecordOutcome, LedgerState } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
-import { localCertificate } from "../certification/linearizable-reads.ts";
+import { shownCertificate } from "../certification/linearizable-reads.ts";
 import type { SubmissionResult } from "../proposals/proposals.ts";
-
-/** What a client should wait before it asks again. */
-const RETRY_AFTER_MS = 1000;
 
 export interface AnswerView {
   readonly state: LedgerState;
@@ -39,7 +37,7 @@ function submittedOutcome(outcome: CommandOutcome, view: AnswerView, isCertified
     const path = tree.prove(leaf.depth, held.treeSize);
     return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path, clientEventSalt };
   });
-  const checkpoints = [...certificates.values()].map(localCertificate);
+  const checkpoints = [...certificates.values()].map(shownCertificate);
   return { kind: "records", refused: outcome.refused, records, checkpoints };
 }
 

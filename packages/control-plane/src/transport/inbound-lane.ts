@@ -11,7 +11,7 @@ import {
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
 import type { Clock } from "../ports/environment.ts";
-import type { SessionEnd } from "./network-types.ts";
+import type { ConnectionEnd } from "./network-types.ts";
 
 const FRAME_BYTES_MAX: Readonly<Record<Lane, number>> = {
   control: CONTROL_FRAME_BYTES_MAX + SEQUENCE_BYTES,
@@ -29,7 +29,7 @@ export interface InboundLaneOptions {
   readonly expiresMs: number;
   readonly peerIncarnation: number;
   readonly onFrame: (frame: PeerFrame, bytes: number) => void;
-  readonly onEnd: (reason: SessionEnd, detail: string) => void;
+  readonly onEnd: (reason: ConnectionEnd, detail: string) => void;
 }
 
 /**
@@ -67,7 +67,7 @@ export class InboundLane {
     else if (clock.monotonicMs() - this.#lastSignOfLifeMs > SILENT_MS) this.end("silent", "");
   }
 
-  end(reason: SessionEnd, detail: string): void {
+  end(reason: ConnectionEnd, detail: string): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#options.socket.destroy();

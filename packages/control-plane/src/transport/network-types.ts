@@ -10,8 +10,8 @@ export interface PeerAddress {
 }
 
 export interface PeerDown {
-  /** Why the session ended; a closed set, see SessionEnd. */
-  readonly reason: SessionEnd;
+  /** Why the connection ended; a closed set, see ConnectionEnd. */
+  readonly reason: ConnectionEnd;
   /**
    * True: the peer's host has refused every new connection for REFUSED_AFTER_MS, so no process listens there any more.
    * It is what lets a follower campaign before the election timeout.
@@ -19,8 +19,8 @@ export interface PeerDown {
   readonly refusedReconnects: boolean;
 }
 
-/** Why a session ended. Also a metric label, so the set is closed. */
-export type SessionEnd =
+/** Why a connection ended. Also a metric label, so the set is closed. */
+export type ConnectionEnd =
   | "closed_by_peer"
   | "connection_error"
   | "certificate_expired"

@@ -2,7 +2,7 @@ import type { TLSSocket } from "node:tls";
 import { FRAME_HEADER_BYTES, FrameSizeError, FrameSplitter, SEQUENCE_BYTES } from "@event-anchoring/control-contract";
 import type { Lane } from "@event-anchoring/control-contract";
 import type { Clock } from "../ports/environment.ts";
-import type { SessionEnd } from "./network-types.ts";
+import type { ConnectionEnd } from "./network-types.ts";
 
 /** What one lane may hold before it drops: a follower that reads nothing must not cost memory. */
 const OUTBOX_BYTES_MAX: Readonly<Record<Lane, number>> = { control: 8 * 1024 * 1024, bulk: 32 * 1024 * 1024 };
@@ -20,7 +20,7 @@ export interface OutboundLaneOptions {
   /** Unix milliseconds: the session ends when the peer's certificate does. */
   readonly expiresMs: number;
   readonly peerIncarnation: number;
-  readonly onEnd: (reason: SessionEnd, framesDropped: number) => void;
+  readonly onEnd: (reason: ConnectionEnd, framesDropped: number) => void;
   readonly onBytesSent: (bytes: number) => void;
 }
 
@@ -82,7 +82,7 @@ export class OutboundLane {
     }
   }
 
-  end(reason: SessionEnd): void {
+  end(reason: ConnectionEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     const dropped = this.#queue.length;

@@ -18,7 +18,7 @@ import { judgeHelloAnswer, makeHello } from "./hello-exchange.ts";
 import type { AnswerJudgement } from "./hello-exchange.ts";
 import { DIAL_TIMEOUT_MS } from "./hello-timeouts.ts";
 import { REFUSED_AFTER_MS } from "./network-types.ts";
-import type { PeerAddress, SessionEnd } from "./network-types.ts";
+import type { PeerAddress, ConnectionEnd } from "./network-types.ts";
 import { OutboundLane } from "./outbound-lane.ts";
 import { systemCodeOf } from "./system-code.ts";
 import { judgePeerCertificate } from "./tls-material.ts";
@@ -32,7 +32,7 @@ export interface PeerDialerOptions {
   readonly agent: () => Agent;
   readonly onUp: (hello: Hello) => void;
   /** `isRefusing`: nobody has listened there for REFUSED_AFTER_MS. At most once between two onUp. */
-  readonly onDown: (reason: SessionEnd, isRefusing: boolean) => void;
+  readonly onDown: (reason: ConnectionEnd, isRefusing: boolean) => void;
 }
 
 /** One attempt to open a lane. It is settled once, by an open lane or by a failure. */
@@ -59,7 +59,7 @@ export class PeerDialer {
   /** Since when every dial was refused by the peer's host. */
   #refusedSinceMs: number | null = null;
   #wasUp = false;
-  #lastEnd: SessionEnd = "connection_error";
+  #lastEnd: ConnectionEnd = "connection_error";
 
   constructor(options: PeerDialerOptions) {
     this.#options = options;
@@ -83,7 +83,7 @@ export class PeerDialer {
     this.start();
   }
 
-  stop(reason: SessionEnd): void {
+  stop(reason: ConnectionEnd): void {
     this.#isStopped = true;
     this.#retry?.cancel();
     this.#retry = null;
@@ -200,7 +200,7 @@ export class PeerDialer {
     this.#options.onUp(hello);
   }
 
-  #onLaneEnd(lane: OutboundLane, reason: SessionEnd, framesDropped: number): void {
+  #onLaneEnd(lane: OutboundLane, reason: ConnectionEnd, framesDropped: number): void {
     if (this.#lane !== lane) return;
     const { context, peer } = this.#options;
     this.#lane = null;

@@ -18,7 +18,7 @@ import type {
   PeerAddress,
   PeerNetwork,
   PeerNetworkOptions,
-  SessionEnd,
+  ConnectionEnd,
   TransportCounter,
 } from "./network-types.ts";
 import { PeerAddresses } from "./peer-addresses.ts";
@@ -133,7 +133,7 @@ class MutualTlsNetwork implements PeerNetwork {
 
   disconnect(nodeId: string, reason: string): void {
     this.#options.environment.logger.info("peer_disconnected", { peer: nodeId, reason });
-    this.#endSessions(nodeId, "disconnected", () => true);
+    this.#endConnections(nodeId, "disconnected", () => true);
   }
 
   setPeers(addresses: readonly PeerAddress[]): void {
@@ -144,7 +144,7 @@ class MutualTlsNetwork implements PeerNetwork {
       const next = wanted.get(nodeId);
       const isSame = next !== undefined && next.host === address.host && next.port === address.port;
       if (!isSame) this.#removePeer(nodeId, "disconnected");
-      if (next === undefined) this.#endSessions(nodeId, "disconnected", () => true);
+      if (next === undefined) this.#endConnections(nodeId, "disconnected", () => true);
     }
     for (const address of wanted.values()) if (!this.#peers.has(address.nodeId)) this.#addPeer(address);
   }
@@ -198,7 +198,7 @@ class MutualTlsNetwork implements PeerNetwork {
     for (const lane of LANES) peer.dialers[lane].start();
   }
 
-  #removePeer(nodeId: string, reason: SessionEnd): void {
+  #removePeer(nodeId: string, reason: ConnectionEnd): void {
     const peer = this.#peers.get(nodeId);
     if (peer === undefined) return;
     for (const lane of LANES) peer.dialers[lane].stop(reason);
@@ -278,10 +278,10 @@ class MutualTlsNetwork implements PeerNetwork {
   /** A newer start of a node ends every session of an older one: two of it alive would be a clone. */
   #noteIncarnation(nodeId: string, incarnation: number): void {
     if (!this.#context.incarnations.remember(nodeId, incarnation)) return;
-    this.#endSessions(nodeId, "newer_incarnation", (ofSession) => ofSession < incarnation);
+    this.#endConnections(nodeId, "newer_incarnation", (ofSession) => ofSession < incarnation);
   }
 
-  #endSessions(nodeId: string, reason: SessionEnd, matches: (incarnation: number) => boolean): void {
+  #endConnections(nodeId: string, reason: ConnectionEnd, matches: (incarnation: number) => boolean): void {
     for (const lane of this.#inbound) {
       if (lane.nodeId === nodeId && matches(lane.peerIncarnation)) lane.end(reason, "");
     }

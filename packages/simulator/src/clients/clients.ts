@@ -1,5 +1,5 @@
 import type {
-  HeldCertificate,
+  ShownCertificate,
   LocalResponse,
   SubmittedOutcome,
   SubmittedRecord,
@@ -232,7 +232,7 @@ export class Clients {
     operation: Operation,
     at: number,
     record: SubmittedRecord,
-    checkpoints: readonly HeldCertificate[],
+    checkpoints: readonly ShownCertificate[],
     finality: "certified" | "committed",
   ): void {
     const { invariants } = this.#options;
@@ -263,7 +263,7 @@ export class Clients {
   #certifiedMeansCertified(
     name: string,
     record: Extract<SubmittedRecord, { status: "accepted" }>,
-    checkpoints: readonly HeldCertificate[],
+    checkpoints: readonly ShownCertificate[],
   ): void {
     const { invariants } = this.#options;
     this.counts.certified += 1;

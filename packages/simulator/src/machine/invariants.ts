@@ -1,4 +1,4 @@
-import type { HeldCertificate, PeerCosignature } from "@event-anchoring/control-contract";
+import type { ShownCertificate, PeerCosignature } from "@event-anchoring/control-contract";
 import { membershipContext } from "@event-anchoring/control-plane";
 import type { EntryDecision } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -419,7 +419,7 @@ export class Invariants {
       );
   }
 
-  everyHeadShownIsCertifiedAndTrue(held: HeldCertificate): void {
+  everyHeadShownIsCertifiedAndTrue(held: ShownCertificate): void {
     if (this.#goodCheckpoints.has(held.checkpoint)) return;
     const key = bytesToHex(held.originFingerprint);
     const { tree } = this.#originOf(key);
