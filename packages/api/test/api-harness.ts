@@ -184,7 +184,8 @@ interface AppDoubles {
 function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
   const { node, controlPlane, clock, metrics, logger, keyRequestsPerSecond, isStopping, tracer, accessLog } = doubles;
   const trustRoots = new TrustRootReader(nodeCrypto, node.cluster.trustRoot.rootThk);
-  const reading = { controlPlane, reads: node.reads, trustRoots, crypto: nodeCrypto, clock };
+  const reads = { opened: async () => node.reads };
+  const reading = { controlPlane, reads, trustRoots, crypto: nodeCrypto, clock };
   return createApp({
     ...reading,
     makeCostlyRead: (read) => makeCostlyRead(read, reading),
@@ -193,7 +194,7 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     tracer,
     accessLog,
     randomBytes: (count) => new Uint8Array(count).fill(7),
-    probe: new NodeProbe({ controlPlane, reads: node.reads, clock, stoppedReason: () => node.stopped }),
+    probe: new NodeProbe({ controlPlane, reads, clock, stoppedReason: () => node.stopped }),
     keys: new KeyTable({
       load: async () => {
         node.onKeysRead();

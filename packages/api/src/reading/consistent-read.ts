@@ -6,7 +6,7 @@ import type { StoredOriginHead } from "@event-anchoring/store";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import type { Deadline } from "../request/deadline.ts";
-import type { AnchorReads, AtIndex } from "./node-reads.ts";
+import type { AnchorReads, AtIndex, OpenableReads } from "./node-reads.ts";
 
 /** First and longest pause before the tables are looked at again: apply is some milliseconds behind at most. */
 const PAUSE_FIRST_MS = 1;
@@ -15,7 +15,7 @@ const PAUSE_MAX_MS = 20;
 /** Where a read gets its index and certificates, and its rows. */
 export interface ReadSources {
   readonly controlPlane: Pick<ControlPlane, "read">;
-  readonly reads: AnchorReads;
+  readonly reads: OpenableReads;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface ReadSources {
  * and lost asynchronous applies in between is noticed and waited for.
  */
 export class ConsistentRead {
-  readonly #reads: AnchorReads;
+  readonly #reads: OpenableReads;
   readonly #deadline: Deadline;
   readonly #certificates = new Map<string, ShownCertificate>();
   /** Invariant: never falls. */
@@ -32,7 +32,7 @@ export class ConsistentRead {
   readonly trustRootVersion: number;
 
   private constructor(
-    reads: AnchorReads,
+    reads: OpenableReads,
     deadline: Deadline,
     ready: { readIndex: number; certificates: readonly ShownCertificate[]; trustRootVersion: number },
   ) {
@@ -83,7 +83,7 @@ export class ConsistentRead {
     isEnough: (found: T) => boolean,
   ): Promise<T> {
     for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
-      const found = await query(this.#reads);
+      const found = await query(await this.#reads.opened());
       if (found.appliedIndex >= this.#floorIndex && isEnough(found)) {
         this.#floorIndex = found.appliedIndex;
         return found;

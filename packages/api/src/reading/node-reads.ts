@@ -26,6 +26,12 @@ export type AnchorReads = Pick<
   | "apiKeys"
 >;
 
+/** Tables that may not be there yet. */
+export interface OpenableReads {
+  /** @throws StoreError why they are not there yet */
+  opened(): Promise<AnchorReads>;
+}
+
 export interface AtIndex {
   readonly appliedIndex: number;
 }
@@ -48,7 +54,7 @@ function causeOf(error: StoreError): string {
  * that is under way; after one that failed every call fails with its reason, and another attempt follows after a pause
  * that doubles from 50 ms to 1 s. Once open, a database that goes away and comes back is the connection pool's affair.
  */
-export class NodeReads implements AnchorReads {
+export class NodeReads implements OpenableReads {
   readonly #open: OpenReads;
   readonly #logger: Logger;
   #reads: Awaited<ReturnType<OpenReads>> | null = null;
@@ -100,7 +106,7 @@ export class NodeReads implements AnchorReads {
     }
   }
 
-  async #opened(): Promise<AnchorReads> {
+  async opened(): Promise<AnchorReads> {
     if (this.#reads === null) await this.#attempt;
     if (this.#reads === null) throw this.#failure;
     return this.#reads;
@@ -115,30 +121,4 @@ export class NodeReads implements AnchorReads {
       throw error;
     }
   }
-
-  readonly anchors: AnchorReads["anchors"] = async (...args) => (await this.#opened()).anchors(...args);
-  readonly anchorsOfOrigin: AnchorReads["anchorsOfOrigin"] = async (...args) =>
-    (await this.#opened()).anchorsOfOrigin(...args);
-  readonly anchorsBySequence: AnchorReads["anchorsBySequence"] = async (...args) =>
-    (await this.#opened()).anchorsBySequence(...args);
-  readonly clientEvent: AnchorReads["clientEvent"] = async (...args) => (await this.#opened()).clientEvent(...args);
-  readonly eventsBy: AnchorReads["eventsBy"] = async (...args) => (await this.#opened()).eventsBy(...args);
-  readonly records: AnchorReads["records"] = async (...args) => (await this.#opened()).records(...args);
-  readonly newestClaim: AnchorReads["newestClaim"] = async (...args) => (await this.#opened()).newestClaim(...args);
-  readonly grantsBetween: AnchorReads["grantsBetween"] = async (...args) =>
-    (await this.#opened()).grantsBetween(...args);
-  readonly grantsTo: AnchorReads["grantsTo"] = async (...args) => (await this.#opened()).grantsTo(...args);
-  readonly revocationsOf: AnchorReads["revocationsOf"] = async (...args) =>
-    (await this.#opened()).revocationsOf(...args);
-  readonly latestCertificate: AnchorReads["latestCertificate"] = async (...args) =>
-    (await this.#opened()).latestCertificate(...args);
-  readonly proofHashes: AnchorReads["proofHashes"] = async (...args) => (await this.#opened()).proofHashes(...args);
-  readonly tileHashes: AnchorReads["tileHashes"] = async (...args) => (await this.#opened()).tileHashes(...args);
-  readonly position: AnchorReads["position"] = async () => (await this.#opened()).position();
-  readonly sequenceAtOrBefore: AnchorReads["sequenceAtOrBefore"] = async (...args) =>
-    (await this.#opened()).sequenceAtOrBefore(...args);
-  readonly acceptedMsOf: AnchorReads["acceptedMsOf"] = async (...args) => (await this.#opened()).acceptedMsOf(...args);
-  readonly trustRoots: AnchorReads["trustRoots"] = async () => (await this.#opened()).trustRoots();
-  readonly origins: AnchorReads["origins"] = async () => (await this.#opened()).origins();
-  readonly apiKeys: AnchorReads["apiKeys"] = async () => (await this.#opened()).apiKeys();
 }

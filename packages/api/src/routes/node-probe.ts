@@ -4,7 +4,7 @@ import type { Clock } from "@event-anchoring/telemetry";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import type { StoppedReason } from "../control-plane/stopped-node.ts";
-import type { AnchorReads } from "../reading/node-reads.ts";
+import type { OpenableReads } from "../reading/node-reads.ts";
 import { within } from "../request/deadline.ts";
 
 /** /healthz and /readyz are public: they cost the node at most one question of each kind in this time. */
@@ -65,7 +65,7 @@ class CachedValue<T> {
 
 export interface NodeProbeOptions {
   readonly controlPlane: ControlPlane;
-  readonly reads: AnchorReads;
+  readonly reads: OpenableReads;
   readonly clock: Clock;
   /** What a control plane that has ended for good has left. */
   readonly stoppedReason: () => StoppedReason | null;
@@ -74,7 +74,7 @@ export interface NodeProbeOptions {
 /** What this process can see of its node: the control plane and the database. Never throws for one that is missing. */
 export class NodeProbe {
   readonly #controlPlane: ControlPlane;
-  readonly #reads: AnchorReads;
+  readonly #reads: OpenableReads;
   readonly #stoppedReason: () => StoppedReason | null;
   readonly #status: CachedValue<StatusAnswer>;
   readonly #storage: CachedValue<StorageAnswer>;
@@ -111,7 +111,7 @@ export class NodeProbe {
 
   async #askStorage(): Promise<StorageAnswer> {
     try {
-      return { isReachable: true, appliedIndex: (await this.#reads.origins()).appliedIndex };
+      return { isReachable: true, appliedIndex: (await (await this.#reads.opened()).origins()).appliedIndex };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       return { isReachable: false, detail: storageDetail(error) };

@@ -47,7 +47,8 @@ function leavesBelow({ level, index, width }: TilePath): number {
 async function assertCertified(tile: TilePath, deadline: Deadline, dependencies: HandlerDependencies): Promise<void> {
   const { originFingerprint } = tile;
   const needed = leavesBelow(tile);
-  const { certificate: recorded } = await dependencies.reads.latestCertificate(originFingerprint);
+  const tables = await dependencies.reads.opened();
+  const { certificate: recorded } = await tables.latestCertificate(originFingerprint);
   if (recorded !== null && recorded.treeSize >= needed) return;
   const read = await ConsistentRead.begin(dependencies, [originFingerprint], deadline);
   await assertOrigin(read, originFingerprint);
@@ -66,7 +67,8 @@ function tileAnswer({ width }: TilePath, bytes: Uint8Array): HandlerAnswer {
 export const getTile: Handler = async (request, dependencies) => {
   const tile = parsed(parsePath(tilePathSchema, request.pathParameters));
   await assertCertified(tile, request.deadline, dependencies);
-  const { hashes } = await dependencies.reads.tileHashes(tile.originFingerprint, tile);
+  const tables = await dependencies.reads.opened();
+  const { hashes } = await tables.tileHashes(tile.originFingerprint, tile);
   return tileAnswer(tile, hashes);
 };
 
@@ -85,7 +87,8 @@ export const getEntries: Handler = async (request, dependencies) => {
   const tile = { level: 0, ...parsed(parsePath(entriesPathSchema, request.pathParameters)) };
   await assertCertified(tile, request.deadline, dependencies);
   const first = tile.index * TILE_WIDTH;
-  const { anchors } = await dependencies.reads.anchorsOfOrigin(tile.originFingerprint, first, tile.width, "ascending");
+  const tables = await dependencies.reads.opened();
+  const { anchors } = await tables.anchorsOfOrigin(tile.originFingerprint, first, tile.width, "ascending");
   const isWhole = anchors.length === tile.width && anchors.every(({ depth }, at) => depth === first + at);
   if (!isWhole) throw new RefusedError("unavailable", `leaves ${first} to ${first + tile.width} are not in the tables`);
   return tileAnswer(tile, entryBundle(anchors));
