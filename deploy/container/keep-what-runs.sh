@@ -18,6 +18,8 @@ for package in "$checkout"/packages/*; do
     [ ! -d "$package/$part" ] || cp -R "$package/$part" "$kept/"
   done
 done
+# It writes docs/openapi.json, which is committed; no process loads it.
+rm -r "$target/packages/api-contract/dist/openapi"
 engine="$target/packages/raft-ts/engine"
 mkdir -p "$engine"
 cp "$checkout/packages/raft-ts/engine/raft.wasm" "$checkout/packages/raft-ts/engine/NOTICE" "$engine/"

@@ -65,6 +65,8 @@ function copyBuild(folder: string): void {
     cpSync(join(CHECKOUT, "packages", unit, "package.json"), join(copy, "package.json"));
     cpSync(join(CHECKOUT, "packages", unit, "dist"), join(copy, "dist"), { recursive: true });
   }
+  mkdirSync(join(folder, "docs"));
+  cpSync(join(CHECKOUT, "docs/openapi.json"), join(folder, "docs/openapi.json"));
   symlinkSync(join(CHECKOUT, "node_modules"), join(folder, "node_modules"));
 }
 

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import {
   LIMITS,
   RFC_3339_MS_MAX,
-  openApiDocument,
   parseBody,
   parsePath,
   parseQuery,
@@ -11,6 +10,7 @@ import {
   routeOf,
 } from "@event-anchoring/api-contract";
 import type { RouteId } from "@event-anchoring/api-contract";
+import { openApiDocument } from "../../packages/api-contract/src/openapi/document.ts";
 import { OpenApiReader } from "../../packages/api-contract/test/openapi-reader.ts";
 import type { JsonObject, Operation, Parameter } from "../../packages/api-contract/test/openapi-reader.ts";
 import { ValueMaker, spoiled } from "./arbitraries.ts";

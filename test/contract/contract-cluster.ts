@@ -1,7 +1,7 @@
 /** A running cluster with records in it, and requests to it by the names of operations. */
-import { openApiDocument } from "@event-anchoring/api-contract";
 import { TestOperator, served, startTestCluster } from "@event-anchoring/testkit";
 import type { TestCluster } from "@event-anchoring/testkit";
+import { openApiDocument } from "../../packages/api-contract/src/openapi/document.ts";
 import { OpenApiReader } from "../../packages/api-contract/test/openapi-reader.ts";
 import type { Operation } from "../../packages/api-contract/test/openapi-reader.ts";
 import { ConformanceJudge } from "./conformance.ts";

@@ -11,6 +11,12 @@ const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const FILES = ["docker-compose.yml", "deploy/Dockerfile", "deploy/kubernetes/base/statefulset.yaml"];
 const EXCUSED = "deploy/images-without-digest.txt";
 
+test("the image holds the OpenAPI document that its api process serves", () => {
+  const lines = (file: string): string[] => readFileSync(join(CHECKOUT, file), "utf8").split("\n");
+  expect(lines("deploy/Dockerfile")).toContain("COPY docs/openapi.json docs/openapi.json");
+  expect(lines(".dockerignore")).toContain("!docs/openapi.json");
+});
+
 test("one service of docker-compose.yml builds the image, and the others name it", () => {
   const text = readFileSync(join(CHECKOUT, "docker-compose.yml"), "utf8");
   // A block that several services merge would give each of them a build of its own.

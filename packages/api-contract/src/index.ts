@@ -49,7 +49,6 @@ export type {
 export { healthSchema, limitsSchema, openApiSchema, readySchema, trustRootSchema } from "./node-answers.ts";
 export type { HealthAnswer, ReadyAnswer, TrustRootAnswer } from "./node-answers.ts";
 export { EXTENDED_PROBLEMS, problemSchema } from "./problem-schema.ts";
-export { openApiDocument } from "./openapi/document.ts";
 export { formatDelegationCursor } from "./fields.ts";
 export type { AsOf } from "./fields.ts";
 export { findJsonFault, jsonPointer, parseStrictJson } from "./json.ts";

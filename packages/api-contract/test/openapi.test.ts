@@ -11,7 +11,6 @@ import {
   PROBLEM_CODES,
   ROUTES,
   limitsToJson,
-  openApiDocument,
   parseBody,
   parsePath,
   parseQuery,
@@ -26,6 +25,7 @@ import {
   verifyReceipt,
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
+import { openApiDocument } from "../src/openapi/document.ts";
 import { EXAMPLE_KEYS, EXAMPLE_SIGNATURES } from "../src/openapi/example-keys.ts";
 import { buildExampleLedger } from "../src/openapi/example-ledger.ts";
 import { OpenApiReader } from "./openapi-reader.ts";

@@ -1,10 +1,10 @@
 /**
- * The reference: the OpenAPI document, and a page for people that shows it. The page is Swagger UI as it is installed
- * beside this program; nothing of it comes from elsewhere.
+ * The reference: the OpenAPI document, docs/openapi.json of this release, and a page for people that shows it. The page
+ * is Swagger UI as it is installed beside this program; nothing of it comes from elsewhere.
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { docsAssetPathSchema, openApiDocument, parsePath } from "@event-anchoring/api-contract";
+import { docsAssetPathSchema, parsePath } from "@event-anchoring/api-contract";
 import { parsed, problemError } from "../request/problem-error.ts";
 import type { Handler, HandlerAnswer } from "./handler.ts";
 
@@ -74,11 +74,14 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["start.js", { mediaType: JAVASCRIPT, load: () => Promise.resolve(Buffer.from(START, "utf8")) }],
 ]);
 
+/** From the built file as from its source. */
+const OPENAPI_FILE = new URL("../../../../docs/openapi.json", import.meta.url);
+
 let openApiBytes: Uint8Array | null = null;
 
-/** GET /openapi.json: made when it is first asked for, and kept. */
+/** GET /openapi.json: read when it is first asked for, and kept, without the white space that is for people. */
 export const getOpenApi: Handler = async () => {
-  openApiBytes ??= Buffer.from(JSON.stringify(openApiDocument()), "utf8");
+  openApiBytes ??= Buffer.from(JSON.stringify(JSON.parse(await readFile(OPENAPI_FILE, "utf8"))), "utf8");
   return { status: 200, bytes: openApiBytes, mediaType: "application/json; charset=utf-8" };
 };
 
