@@ -1,7 +1,7 @@
 /** The private process of a node. Programs start it as `main.ts`; tests and the simulator take its parts from here. */
 export { CONTROL_PLANE_SETTINGS, loadConfig } from "./node/config.ts";
 export type { ControlPlaneConfig } from "./node/config.ts";
-export type { Clock, Environment, Logger, Timer } from "./ports/environment.ts";
+export type { Environment, Timer, TimerClock } from "./ports/environment.ts";
 export type { NodeIdentity } from "./ports/identity.ts";
 export { trustedRequests } from "./local/local-requests.ts";
 export type { Machine } from "./node/machine.ts";

@@ -1,5 +1,6 @@
 /** Small stand-ins that several tests share. */
-import type { Clock, Logger, Timer } from "../src/ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { TimerClock, Timer } from "../src/ports/environment.ts";
 
 export interface Deferred {
   readonly promise: Promise<void>;
@@ -26,7 +27,7 @@ export async function settle(): Promise<void> {
 export const quietLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Time that stands still until it is advanced; timers then run at once, in order. */
-export class StepClock implements Clock {
+export class StepClock implements TimerClock {
   wall = 1_700_000_000_000;
   #nowMs = 1000;
   #timers: { atMs: number; action: () => void }[] = [];

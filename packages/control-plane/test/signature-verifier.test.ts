@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { SignatureToVerify } from "@event-anchoring/records";
 import { createSigner, nodeCrypto, verifyAsync } from "@event-anchoring/node-crypto";
-import type { Logger, VerifyAsync } from "../src/ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { VerifyAsync } from "../src/ports/environment.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
 

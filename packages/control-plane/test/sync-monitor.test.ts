@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Clock } from "../src/ports/environment.ts";
+import type { TimerClock } from "../src/ports/environment.ts";
 import {
   type OwnTrustRoot,
   type PrimeAnswer,
@@ -14,7 +14,7 @@ const START_MS = 1_700_000_000_000;
 const EXPIRES_S = START_MS / 1000 + 3600;
 
 /** Time that passes only when told to; between timers everything pending is let through. */
-class FakeClock implements Clock {
+class FakeClock implements TimerClock {
   #nowMs = 0;
   #timers: { atMs: number; action: () => void }[] = [];
   wallOffsetMs = START_MS;

@@ -8,7 +8,8 @@ import {
 } from "@event-anchoring/control-contract";
 import type { Command, RecordOutcome } from "@event-anchoring/ledger";
 import { assertNever, bytesToHex } from "@event-anchoring/protocol";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { TimerClock } from "../ports/environment.ts";
 import type { NodeIdentity } from "../ports/identity.ts";
 import type { SubmissionResult } from "../proposals/proposals.ts";
 import type { Session } from "../session/session.ts";
@@ -22,7 +23,7 @@ const CONFIRM_DEADLINE_MS = 2000;
 const CERTIFICATE_WAIT_MS = 500;
 
 export interface UnaryView {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly logger: Logger;
   readonly identity: NodeIdentity;
   readonly session: () => Session | null;
@@ -45,7 +46,7 @@ export const NOT_SERVING = {
 } as const;
 
 /** A log index that a quorum confirmed after this call, and that is applied here; null if that was not so in time. */
-export function confirmed(session: Session, clock: Clock, signal: AbortSignal): Promise<number | null> {
+export function confirmed(session: Session, clock: TimerClock, signal: AbortSignal): Promise<number | null> {
   return new Promise((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
     session.read({
@@ -57,7 +58,7 @@ export function confirmed(session: Session, clock: Clock, signal: AbortSignal): 
 }
 
 /** Resolves once the command is decided and what it made is certified, or either was given up. */
-export async function submitted(session: Session, clock: Clock, command: Command): Promise<OperatorResult> {
+export async function submitted(session: Session, clock: TimerClock, command: Command): Promise<OperatorResult> {
   const result = await new Promise<SubmissionResult>((respond) => {
     session.submit({
       command,
@@ -70,7 +71,7 @@ export async function submitted(session: Session, clock: Clock, command: Command
 }
 
 /** Whether every leaf that there is now gets a certificate in time. */
-function isCertified(session: Session, clock: Clock): Promise<boolean> {
+function isCertified(session: Session, clock: TimerClock): Promise<boolean> {
   return new Promise((resolve) => {
     const open = new Set([...session.state.origins.values()].filter(({ status }) => status !== "lost"));
     const timer = clock.startTimer(CERTIFICATE_WAIT_MS, () => finish(false));

@@ -12,7 +12,7 @@ import {
 } from "../signatures/certificates.ts";
 import type { Comparison } from "./comparison.ts";
 import { OriginCertification, type OwnPoint } from "./origin-certification.ts";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { SignedHead } from "../promises/promise-file.ts";
 
 export interface HeldCertificate extends Certificate {

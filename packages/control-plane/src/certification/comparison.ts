@@ -11,7 +11,7 @@ import {
   equalBytes,
   quorumPolicyOf,
 } from "@event-anchoring/protocol";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 import { isActive, isGoodCosignature, judgingRoot } from "../signatures/certificates.ts";
 import { type EvidenceFiles, contradictionText, contradictionsIn, evidenceName } from "./evidence.ts";
 import { type Dispute, Head, Heads } from "./heads.ts";

@@ -1,5 +1,5 @@
 import { equalBytes } from "@event-anchoring/protocol";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 
 /** Peers that differ over one point are counted together for so long: what comes later is another event. */
 const WINDOW_MS = 10_000;

@@ -11,7 +11,7 @@ import {
   formatNote,
   verifyContradiction,
 } from "@event-anchoring/protocol";
-import type { Logger } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
 import { checkpointText } from "../signatures/certificates.ts";
 
 /** Where a node keeps evidence: files that outlive it, and that a person can take away. */

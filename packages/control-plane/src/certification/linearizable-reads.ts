@@ -5,7 +5,7 @@ import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Certifier, HeldCertificate } from "./certifier.ts";
 import { originContradicted } from "./comparison.ts";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 import type { ReadRounds } from "../raft/read-rounds.ts";
 
 export interface ReadRequest {

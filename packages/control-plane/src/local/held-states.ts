@@ -5,7 +5,8 @@ import {
   STATE_HELD_MS,
 } from "@event-anchoring/control-contract";
 import { StoreError } from "@event-anchoring/store";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { TimerClock } from "../ports/environment.ts";
 import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
 
 /** Each is a connection to the database that holds back what Postgres may clean up. */
@@ -18,7 +19,7 @@ export interface HeldStatesOptions {
   /** @throws StoreError */
   readonly openStateHold: () => Promise<OpenStateHold>;
   readonly session: () => Pick<SignedStates, "holdSigned"> | null;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly logger: Logger;
 }
 

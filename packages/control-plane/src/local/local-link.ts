@@ -13,7 +13,8 @@ import {
   RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { TimerClock } from "../ports/environment.ts";
 
 /** Answers one request, exactly once. @param gone aborted when the connection has ended */
 export type LocalHandler = (
@@ -29,7 +30,7 @@ export interface LocalLinkOptions {
   readonly mode: number;
   readonly handle: LocalHandler;
   readonly logger: Logger;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
 }
 
 /** Where the api process of this node connects: framed, multiplexed, all answers of a turn in one write. */

@@ -8,8 +8,7 @@ import type {
 } from "@event-anchoring/control-contract";
 import { type Command, decodeCommand } from "@event-anchoring/ledger";
 import { DecodeError, assertNever } from "@event-anchoring/protocol";
-import type { Span, Tracer } from "@event-anchoring/telemetry";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger, Span, Tracer } from "@event-anchoring/telemetry";
 import type { HeldStates, HoldRequest } from "./held-states.ts";
 import type { LocalHandler } from "./local-link.ts";
 import type { ControlPlaneNode } from "../node/node.ts";

@@ -1,7 +1,7 @@
 import type { Member, Membership } from "@event-anchoring/control-contract";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import type { ConfChange, ConfState, Progress, RaftId, RaftIndex, Status } from "raft-ts";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 import { type Members, membershipContext } from "./members.ts";
 import { type MembershipStep, isLearner, isVoter, listedNodes, planMembership } from "./membership-plan.ts";
 

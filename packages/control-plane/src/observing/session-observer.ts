@@ -1,8 +1,7 @@
 import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contract";
 import type { EntryDecision } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import type { Tracer } from "@event-anchoring/telemetry";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock, Tracer } from "@event-anchoring/telemetry";
 import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionOptions } from "../session/session-options.ts";

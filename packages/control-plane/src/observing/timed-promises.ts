@@ -1,4 +1,4 @@
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 import type { PromiseStore } from "../promises/promises.ts";
 
 /** The same promise file; how long each write of it takes is noted, in seconds. */

@@ -3,17 +3,14 @@
  * that a whole cluster life is a function of one seed.
  */
 
-import type { Tracer } from "@event-anchoring/telemetry";
+import type { Clock, Logger, Tracer } from "@event-anchoring/telemetry";
 
 export interface Timer {
   cancel(): void;
 }
 
-export interface Clock {
-  /** Wall time, ms since the Unix epoch. May jump; nothing about safety may depend on it. */
-  wallMs(): number;
-  /** Time that never goes back, ms since an arbitrary start. */
-  monotonicMs(): number;
+/** A clock that also calls back. */
+export interface TimerClock extends Clock {
   /** Calls `action` once, no earlier than `delayMs` from now. */
   startTimer(delayMs: number, action: () => void): Timer;
   /** Calls `action` once the turn's pending work is through: what one turn collects is then sent together. */
@@ -25,14 +22,6 @@ export interface Random {
   fill(bytes: Uint8Array): void;
 }
 
-/** Structured lines: an event name that never varies, and its fields. Secrets are never fields. */
-export interface Logger {
-  debug(event: string, fields?: Record<string, unknown>): void;
-  info(event: string, fields?: Record<string, unknown>): void;
-  warn(event: string, fields?: Record<string, unknown>): void;
-  error(event: string, fields?: Record<string, unknown>): void;
-}
-
 /**
  * The verdict of the Ed25519 rule of docs/PROTOCOL.md, computed off the event loop. The arrays must not change before
  * it settles; a rejection means that there is no verdict, not that it is false.
@@ -40,7 +29,7 @@ export interface Logger {
 export type VerifyAsync = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => Promise<boolean>;
 
 export interface Environment {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly random: Random;
   readonly logger: Logger;
   readonly verify: VerifyAsync;

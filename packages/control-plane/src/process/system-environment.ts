@@ -1,12 +1,11 @@
 import { randomFillSync } from "node:crypto";
 import { verifyAsync } from "@event-anchoring/node-crypto";
-import { openLog } from "@event-anchoring/telemetry";
+import { openLog, systemClock } from "@event-anchoring/telemetry";
 import type { ControlPlaneConfig } from "../node/config.ts";
-import type { Clock, Environment, Random } from "../ports/environment.ts";
+import type { TimerClock, Environment, Random } from "../ports/environment.ts";
 
-const systemClock: Clock = {
-  wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+const timerClock: TimerClock = {
+  ...systemClock,
   startTimer(delayMs, action) {
     const timer = setTimeout(action, delayMs);
     return { cancel: () => clearTimeout(timer) };
@@ -25,5 +24,5 @@ const systemRandom: Random = {
 /** The machine's clock, randomness and thread pool; a logger that writes one JSON line per event to standard output. */
 export function systemEnvironment(level: ControlPlaneConfig["log_level"], node: string): Environment {
   const logger = openLog({ level, node, process: "control-plane" });
-  return { clock: systemClock, random: systemRandom, logger, verify: verifyAsync };
+  return { clock: timerClock, random: systemRandom, logger, verify: verifyAsync };
 }

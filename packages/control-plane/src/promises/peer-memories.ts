@@ -1,7 +1,7 @@
 import type { Hello, HelloVerdict, PeerCosignature, SignedProgress } from "@event-anchoring/control-contract";
 import type { Certificate } from "@event-anchoring/ledger";
 import { equalBytes } from "@event-anchoring/protocol";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 import { HELLO_AGE_MAX_MS } from "../transport/hello-timeouts.ts";
 import {
   EMPTY_PEER_MEMORY,

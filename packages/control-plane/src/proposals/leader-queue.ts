@@ -9,7 +9,7 @@ import {
 } from "@event-anchoring/ledger";
 import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
 import type { RaftIndex } from "raft-ts";
-import type { Clock, Timer } from "../ports/environment.ts";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 
 /** While one entry is on its way, a second leaves once this much waits … */
 const SECOND_ENTRY_COMMANDS = 64;
@@ -55,7 +55,7 @@ interface TimedGroup extends QueuedGroup {
 }
 
 export interface LeaderQueueOptions {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** Appends to the log as leader; the entry's index, or null if the engine does not take it. */
   readonly propose: (payload: Uint8Array, groups: readonly QueuedGroup[]) => RaftIndex | null;
   /** The newest certificates that the log does not record yet. */

@@ -20,7 +20,7 @@ import {
 import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
 import { type OriginFingerprint, type Sha256, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { QueuedGroup } from "./leader-queue.ts";
 import { groupKey } from "./leader-queue.ts";
 

@@ -2,7 +2,7 @@ import { GROUP_TRACES_MAX } from "@event-anchoring/control-contract";
 import type { GroupTrace, PeerFrame, RefusalCode } from "@event-anchoring/control-contract";
 import { type Command, decodeGroup, fitsEntry, waitingGroupOf } from "@event-anchoring/ledger";
 import { DecodeError } from "@event-anchoring/protocol";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 import type { SessionNetwork } from "../transport/network-types.ts";
 import type { LeaderQueue, QueuedGroup } from "./leader-queue.ts";
 import type { Proposals } from "./proposals.ts";

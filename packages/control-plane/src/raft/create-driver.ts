@@ -1,7 +1,7 @@
 import type { HardState, RaftId, RawNode, SnapshotMeta } from "raft-ts";
 import { AppendLane } from "./append-lane.ts";
 import { Driver, type DriverOptions } from "./driver.ts";
-import type { Logger } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
 import { Outbound } from "./outbound.ts";
 import type { PayloadCache } from "./payload-cache.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";

@@ -1,5 +1,5 @@
 import type { Entry, EntryId, RaftIndex, RawNode } from "raft-ts";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 import type { RaftLogStorage } from "../ports/storage.ts";
 import type { LogSizes } from "./log-sizes.ts";
 

@@ -1,6 +1,6 @@
 import { type Entry, type InboundMessage, type Message, type RaftId, type RaftIndex, encodeMessage } from "raft-ts";
 import { StoreError } from "@event-anchoring/store";
-import type { Logger } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
 import type { PayloadCache } from "./payload-cache.ts";
 
 /** A message of more bytes travels on the bulk lane, so that it delays no heartbeat. */

@@ -1,12 +1,12 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex, ReadState } from "raft-ts";
-import type { Clock, Timer } from "../ports/environment.ts";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 
 /** A round without an answer is asked again after this time, with another context. */
 const RETRY_MS = 250;
 
 export interface ReadRoundsOptions {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** Unique for this life of the node: a context of an earlier life must never answer one of this life. */
   readonly lifeId: Uint8Array;
   readonly readIndex: (context: Uint8Array) => void;

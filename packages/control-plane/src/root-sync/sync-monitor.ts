@@ -1,6 +1,6 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import type { Clock, Timer } from "../ports/environment.ts";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 
 /** What the prime, the current leader, says of the newest trust root, after a read-index round confirmed it leads. */
 export interface PrimeAnswer {
@@ -50,7 +50,7 @@ export interface RootSyncError {
 }
 
 export interface RootSyncOptions {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /**
    * Asks the prime, or, on the prime itself, runs a read-index round and answers from the own state. Rejects when it
    * cannot; a promise that stays open is given up after `timeoutMs`, and the signal fires.

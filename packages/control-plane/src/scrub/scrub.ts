@@ -1,5 +1,6 @@
 import { type Difference, type ScrubWalk, StoreError, describeDifference } from "@event-anchoring/store";
-import type { Clock, Logger, Timer } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 
 /** Somebody else needs the machine, or there is nothing to read from: the scrub looks again after this long. */
 const BUSY_MS = 1000;
@@ -18,7 +19,7 @@ const STEP_EVERY_S = 4;
 export type OpenScrub = Pick<ScrubWalk, "step" | "close">;
 
 export interface ScrubOptions {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly logger: Logger;
   /** @throws StoreError */
   readonly openWalk: () => Promise<OpenScrub>;

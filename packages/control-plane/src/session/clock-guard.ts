@@ -1,6 +1,6 @@
 import type { PeerFrame } from "@event-anchoring/control-contract";
 import type { RaftIndex } from "raft-ts";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 
 interface Report {
   readonly wallMs: number;

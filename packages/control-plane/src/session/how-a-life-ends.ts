@@ -1,7 +1,7 @@
 import { LedgerHaltError } from "@event-anchoring/ledger";
 import { StoreError } from "@event-anchoring/store";
 import { EngineDeadError, RaftPanicError, type SnapshotMeta } from "raft-ts";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { FenceCode } from "../promises/fencing.ts";
 import { PromiseFileError } from "../promises/promise-file.ts";
 import { FencedError } from "../promises/start-judgement.ts";

@@ -1,6 +1,6 @@
 import { type Hello, type Progress, type SignedProgress, progressSignedBytes } from "@event-anchoring/control-contract";
 import { equalBytes } from "@event-anchoring/protocol";
-import type { Clock, Timer } from "../ports/environment.ts";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 import type { NodeIdentity } from "../ports/identity.ts";
 import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import { authUnder } from "../membership/own-keys.ts";
@@ -10,7 +10,7 @@ import type { PromiseKeeper } from "../promises/promises.ts";
 const TOLD_TO_ALL_EVERY_MS = 100;
 
 export interface OwnHelloOptions {
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly identity: NodeIdentity;
   readonly known: KnownTrustRoot;
   readonly promises: PromiseKeeper;

@@ -1,7 +1,7 @@
 import type { PeerFrame } from "@event-anchoring/control-contract";
 import { DecodeError, assertNever } from "@event-anchoring/protocol";
 import { type InboundMessage, InvalidMessageError, type RawNode, decodeMessage } from "raft-ts";
-import type { Logger } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
 import { EntryGuard } from "../raft/entry-guard.ts";
 import { judgeStep } from "../raft/step-guard.ts";
 import type { SessionParts } from "./entry-reactions.ts";

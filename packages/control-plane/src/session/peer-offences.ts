@@ -1,5 +1,5 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 
 /**
  * What a peer did that no node does which keeps its promises, and which says nothing of *this* node.

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../ports/environment.ts";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 
 /** How often a session does what it does by the clock, milliseconds. */
 export const PERIOD_MS = {
@@ -17,11 +17,11 @@ export const PERIOD_MS = {
 
 /** Work at a fixed period. Missed periods are dropped: a timer that fires late fires once. */
 export class Periodics {
-  readonly #clock: Clock;
+  readonly #clock: TimerClock;
   readonly #timers = new Set<Timer>();
   #isClosed = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: TimerClock) {
     this.#clock = clock;
   }
 

@@ -1,7 +1,8 @@
 import { type Weight, decodeGroup, signaturesOf } from "@event-anchoring/ledger";
 import { type SignatureToVerify, type VerdictMemo, rememberVerdicts } from "@event-anchoring/records";
 import type { Crypto, TrustRoot } from "@event-anchoring/protocol";
-import type { Clock, Logger, VerifyAsync } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
+import type { VerifyAsync } from "../ports/environment.ts";
 
 /**
  * Verifications handed to the thread pool at a time. Eight keep two cores busy; more would only stand before the

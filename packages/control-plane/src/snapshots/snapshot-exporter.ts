@@ -2,7 +2,8 @@ import { decodeSnapshotChunkRequest, encodeSnapshotManifest } from "@event-ancho
 import { bytesToHex } from "@event-anchoring/protocol";
 import { type SignedStatePoint, type SnapshotExport, StoreError } from "@event-anchoring/store";
 import type { RaftIndex } from "raft-ts";
-import type { Clock, Logger, Timer } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
 import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "../transport/network-types.ts";
 
@@ -31,7 +32,7 @@ export interface ExportSource {
 export interface SnapshotExporterOptions {
   readonly machine: ExportSource;
   readonly session: () => Pick<SignedStates, "holdSigned"> | null;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly logger: Logger;
 }
 

@@ -8,7 +8,8 @@ import {
   StoreError,
 } from "@event-anchoring/store";
 import type { EntryId } from "raft-ts";
-import type { Clock, Logger, Timer } from "../ports/environment.ts";
+import type { Logger } from "@event-anchoring/telemetry";
+import type { TimerClock, Timer } from "../ports/environment.ts";
 import type { NodeIdentity } from "../ports/identity.ts";
 import type { Promises } from "../promises/promise-file.ts";
 import { FencedError } from "../promises/start-judgement.ts";
@@ -38,7 +39,7 @@ export interface InstallOptions {
   readonly announcedBy: string | null;
   /** That leader has not applied what it announced. */
   readonly onFalse: (peer: string, detail: string) => void;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   readonly logger: Logger;
 }
 

@@ -15,7 +15,7 @@ import {
   utf8ToBytes,
 } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { PromiseKeeper } from "../promises/promises.ts";
 
 /** Newest points whose signatures are gathered, and newest ones of each peer that this node has not reached. */

@@ -10,7 +10,7 @@ import {
 } from "@event-anchoring/control-contract";
 import type { Lane, PeerFrame } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 import type { ConnectionEnd } from "./network-types.ts";
 
 const FRAME_BYTES_MAX: Readonly<Record<Lane, number>> = {

@@ -1,7 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import { FRAME_HEADER_BYTES, FrameSizeError, FrameSplitter, SEQUENCE_BYTES } from "@event-anchoring/control-contract";
 import type { Lane } from "@event-anchoring/control-contract";
-import type { Clock } from "../ports/environment.ts";
+import type { TimerClock } from "../ports/environment.ts";
 import type { ConnectionEnd } from "./network-types.ts";
 
 /** What one lane may hold before it drops: a follower that reads nothing must not cost memory. */
@@ -16,7 +16,7 @@ const WRITE_BYTES = 256 * 1024;
 export interface OutboundLaneOptions {
   readonly socket: TLSSocket;
   readonly lane: Lane;
-  readonly clock: Clock;
+  readonly clock: TimerClock;
   /** Unix milliseconds: the session ends when the peer's certificate does. */
   readonly expiresMs: number;
   readonly peerIncarnation: number;

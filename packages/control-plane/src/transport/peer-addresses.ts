@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 
 /** Names are looked up again this often: a peer that moved is found before it has to be. */
 const LOOKUP_EVERY_MS = 30_000;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Clock } from "../ports/environment.ts";
+import type { Clock } from "@event-anchoring/telemetry";
 import { PENDING_MS } from "./hello-timeouts.ts";
 import type { PeerAddresses } from "./peer-addresses.ts";
 

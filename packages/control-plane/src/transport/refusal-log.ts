@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../ports/environment.ts";
+import type { Clock, Logger } from "@event-anchoring/telemetry";
 
 const LINE_EVERY_MS = 1000;
 

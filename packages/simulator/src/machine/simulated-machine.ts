@@ -2,7 +2,6 @@ import {
   type ControlPlaneConfig,
   ControlPlaneNode,
   type Environment,
-  type Logger,
   type Machine,
   type NodeIdentity,
   type StopReason,
@@ -320,7 +319,7 @@ export class SimulatedMachine {
     };
   }
 
-  #logger(): Logger {
+  #logger(): Environment["logger"] {
     const { trace } = this.#surroundings;
     const tell =
       (level: string) =>

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "@event-anchoring/control-plane";
+import type { Timer, TimerClock } from "@event-anchoring/control-plane";
 import type { Seeded } from "./seeded.ts";
 import type { World } from "./world.ts";
 
@@ -29,7 +29,7 @@ export class SimulatedProcess {
     return this.#state === "paused";
   }
 
-  readonly clock: Clock = {
+  readonly clock: TimerClock = {
     wallMs: () => Math.floor(WORLD_START_MS + this.#world.nowMs + this.#wallOffsetMs()),
     monotonicMs: () => this.#world.nowMs,
     startTimer: (delayMs, action) => this.#startTimer(delayMs, action),
