@@ -11,7 +11,7 @@ import { Connection } from "../postgres/connection.ts";
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
-import type { LedgerRow } from "../tables/ledger-codec.ts";
+import type { LedgerRow } from "../tables/ledger.ts";
 import { loadLedger } from "../ledger/ledger-load.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { decodeConfState } from "../log/raft-codec.ts";

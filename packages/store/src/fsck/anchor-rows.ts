@@ -8,7 +8,7 @@ import type { ClaimLeaf, GrantLeaf, RevocationLeaf } from "@event-anchoring/prot
 import { bigintArray, byteaArray, prefixArray } from "../postgres/binary-array.ts";
 import type { Reader } from "../postgres/connection.ts";
 import type { SnapshotClientEvent } from "../snapshot/snapshot-format.ts";
-import { namesRecorder } from "../tables/read-rows.ts";
+import { namesRecorder } from "../tables/anchors.ts";
 import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import type { Findings, RowName, Value } from "./findings.ts";
 import { recordOf } from "./leaf-lookup.ts";

@@ -1,7 +1,7 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, bytesToHex, clientEventCommit, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
-import { namesRecorder } from "../tables/read-rows.ts";
+import { namesRecorder } from "../tables/anchors.ts";
 import type { SnapshotClientEvent } from "../snapshot/snapshot-format.ts";
 import type { Findings, RowName } from "./findings.ts";
 

@@ -5,7 +5,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { DecodeError, InvalidBytesError, ZERO_32, bytesToHex } from "@event-anchoring/protocol";
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
-import { decodeCosignatures } from "../tables/ledger-codec.ts";
+import { decodeCosignatures } from "../tables/certificates.ts";
 import {
   LeavesInTables,
   judgeAnchorRow,

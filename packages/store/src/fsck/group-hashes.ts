@@ -2,7 +2,7 @@
 import { nextGroupIdsHash } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Reader } from "../postgres/connection.ts";
-import { decodeGroupIds } from "../tables/ledger-codec.ts";
+import { decodeGroupIds } from "../tables/group-ids.ts";
 import type { Findings } from "./findings.ts";
 import type { LedgerEnds } from "./small-tables.ts";
 

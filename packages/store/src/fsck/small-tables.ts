@@ -6,7 +6,7 @@ import { bytesToHex, equalBytes, raftIdOf } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
-import { loadLedgerRow } from "../ledger/ledger-load.ts";
+import { loadLedgerRow } from "../tables/ledger.ts";
 import { raftIdFromSigned } from "../log/raft-codec.ts";
 import type { Findings, RowName } from "./findings.ts";
 import { apiKeyOf, apiKeyRow, judgeApiKey, judgeOperatorAct, operatorRow } from "./key-table.ts";

@@ -10,20 +10,12 @@ import type { Parameter, Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { CONTENT_HASH } from "../tables/leaf-indexes.ts";
 import type { OriginNumbers } from "../tables/origin-numbers.ts";
-import {
-  CLAIM_ANCHOR,
-  CLAIM_BYTES,
-  GRANT_ANCHOR,
-  GRANT_BYTES,
-  RELATED_RECORDS,
-  assertWhole,
-  relatedRecords,
-  toClaimRecord,
-  toGrantRecord,
-} from "../tables/record-rows.ts";
-import type { RecordRow } from "../tables/record-rows.ts";
-import { StatementCache, unionOf } from "../postgres/statement-parts.ts";
-import type { SelectPart } from "../postgres/statement-parts.ts";
+import { CLAIM_ANCHOR, CLAIM_BYTES, toClaimRecord } from "../tables/claims.ts";
+import { GRANT_ANCHOR, GRANT_BYTES, toGrantRecord } from "../tables/grants.ts";
+import { RELATED_RECORDS, assertWhole, relatedRecords } from "../tables/related-records.ts";
+import type { RecordRow } from "../tables/related-records.ts";
+import { StatementCache, unionOf } from "../postgres/composed-statement.ts";
+import type { SelectPart } from "../postgres/composed-statement.ts";
 
 interface AnchorRow {
   readonly what: "anchor";

@@ -10,7 +10,7 @@ import { StoreError } from "../postgres/errors.ts";
 import { loadFacts } from "./facts.ts";
 import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
 import { loadFrontier, loadLedger } from "./ledger-load.ts";
-import type { LedgerRow } from "../tables/ledger-codec.ts";
+import type { LedgerRow } from "../tables/ledger.ts";
 import { LEDGER_LOCK } from "../postgres/locks.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { OriginNumbers } from "../tables/origin-numbers.ts";
@@ -108,7 +108,7 @@ export class LedgerStore {
       throw new StoreError("corrupt", "the state tree does not have the root that the row of the ledger names");
     }
     const numbers = new OriginNumbers();
-    for (const { origin, origin_fingerprint: fingerprint } of originRows) numbers.add(origin, fingerprint);
+    for (const { origin, originFingerprint } of originRows) numbers.add(origin, originFingerprint);
     this.#numbers = numbers;
     this.#row = row;
     this.#deletedGroupIdsBelow = row.groupIdsFrom;

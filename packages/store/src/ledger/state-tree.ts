@@ -1,42 +1,19 @@
 /** The state tree of this node: its pages in a table, and those near the root in memory. */
-import {
-  EMPTY_STATE_PAGE,
-  StatePagesMissing,
-  decodeStatePage,
-  encodeStatePage,
-  stateRootOf,
-  updateStateTree,
-} from "@event-anchoring/ledger";
+import { EMPTY_STATE_PAGE, StatePagesMissing, stateRootOf, updateStateTree } from "@event-anchoring/ledger";
 import type { StatePage, StateTreeUpdate } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { DecodeError, bytesToHex } from "@event-anchoring/protocol";
+import { bytesToHex } from "@event-anchoring/protocol";
 import type { StateLeaf } from "@event-anchoring/protocol";
-import { byteaArray, textArray } from "../postgres/binary-array.ts";
-import type { Parameter, Reader } from "../postgres/connection.ts";
+import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
+import { loadStatePages } from "../tables/tree-pages.ts";
 
 /** Pages with prefixes up to this long stay in memory: at most 4,369 of them, a few MB. */
 const KEPT_PREFIX_MAX = 3;
 /** Pages that are read at once below one that is missing: most keys end within these. */
 const PAGES_AHEAD = 3;
 
-const LOAD_PAGES = {
-  name: "state_pages",
-  text: "SELECT prefix, slots FROM state.tree_pages WHERE prefix = ANY($1::text[])",
-};
-
 const { sha256 } = nodeCrypto;
-
-function decodePage(prefix: string, slots: Uint8Array): StatePage {
-  try {
-    return decodeStatePage(slots);
-  } catch (cause) {
-    if (cause instanceof DecodeError) {
-      throw new StoreError("corrupt", `page "${prefix}" of the state tree cannot be decoded`, { cause });
-    }
-    throw cause;
-  }
-}
 
 /** Prefixes of the keys below a page, the page's own first. */
 function prefixesBelow(missing: readonly string[], keys: readonly string[]): string[] {
@@ -48,11 +25,6 @@ function prefixesBelow(missing: readonly string[], keys: readonly string[]): str
     }
   }
   return [...prefixes];
-}
-
-/** Pages as values of the statement that writes an entry: prefixes, then slots. */
-export function statePageParameters(pages: StateTreeUpdate["pages"]): Parameter[] {
-  return [textArray([...pages.keys()]), byteaArray([...pages.values()].map(encodeStatePage))];
 }
 
 /** Invariant: every page in memory is that of the table, as of the last update that was noted. */
@@ -90,8 +62,7 @@ export class StateTree {
 
   async #read(session: Reader, missing: readonly string[], keys: readonly string[]): Promise<void> {
     const asked = prefixesBelow(missing, keys);
-    const rows = await session.read<{ prefix: string; slots: Uint8Array }>(LOAD_PAGES, [textArray(asked)]);
-    for (const { prefix, slots } of rows) this.#pages.set(prefix, decodePage(prefix, slots));
+    for (const [prefix, page] of await loadStatePages(session, asked)) this.#pages.set(prefix, page);
     for (const prefix of missing) {
       if (this.#pages.has(prefix)) continue;
       if (prefix !== "") throw new StoreError("corrupt", `page "${prefix}" of the state tree is missing`);

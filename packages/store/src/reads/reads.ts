@@ -9,16 +9,22 @@ import type { Parameter } from "../postgres/connection.ts";
 import { loadDatabaseUsage } from "./database-usage.ts";
 import type { DatabaseUsage } from "./database-usage.ts";
 import { StoreError } from "../postgres/errors.ts";
-import { toApiKey } from "../ledger/ledger-load.ts";
-import type { ApiKeyRow } from "../ledger/ledger-load.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { loadProofHashes } from "./proof-hashes.ts";
 import type { ProofHashes, SubtreesOfOrigin } from "./proof-hashes.ts";
 import { ACCEPTED_MS_OF, POSITION, SEQUENCE_AT_OR_BEFORE } from "./position-queries.ts";
 import { ReadPool } from "./read-pool.ts";
 import type { ReadPoolOptions } from "./read-pool.ts";
-import { ANCHOR_COLUMNS, toStoredAnchor, toStoredCertificate } from "../tables/read-rows.ts";
-import type { AnchorRow, CertificateRow, StoredAnchor, StoredCertificate } from "../tables/read-rows.ts";
+import { ANCHOR_COLUMNS, toStoredAnchor } from "../tables/anchors.ts";
+import type { AnchorRow, StoredAnchor } from "../tables/anchors.ts";
+import { SELECT_API_KEYS, toApiKey } from "../tables/api-keys.ts";
+import type { ApiKeyRow } from "../tables/api-keys.ts";
+import { certificateColumns, toStoredCertificate } from "../tables/certificates.ts";
+import type { CertificateRow, StoredCertificate } from "../tables/certificates.ts";
+import { toClaimRecord } from "../tables/claims.ts";
+import { toGrantRecord } from "../tables/grants.ts";
+import { SELECT_TRUST_ROOTS } from "../tables/trust-roots.ts";
+import type { StoredTrustRootRow } from "../tables/trust-roots.ts";
 import {
   anchorsBySequenceQuery,
   eventsQuery,
@@ -31,8 +37,7 @@ import {
   withApplied,
 } from "./record-reads.ts";
 import type { EventFilter, GrantBetweenRow, RecordQuery } from "./record-reads.ts";
-import { toClaimRecord, toGrantRecord } from "../tables/record-rows.ts";
-import type { RecordRow } from "../tables/record-rows.ts";
+import type { RecordRow } from "../tables/related-records.ts";
 import { loadHashRanges } from "../ledger/tree-hashes.ts";
 
 /** Every answer says how far the log was applied in the very snapshot that it was read from. */
@@ -54,14 +59,6 @@ export interface StoredOriginHead {
   readonly treeSize: number;
   /** null: no leaf. */
   readonly lastAnchorId: AnchorId | null;
-}
-
-export interface StoredTrustRootRow {
-  readonly version: number;
-  readonly rootThk: Uint8Array;
-  /** Sequence of the first leaf that announces it. */
-  readonly sequence: number;
-  readonly document: string;
 }
 
 export type ReadDirection = "ascending" | "descending";
@@ -104,8 +101,7 @@ const ANCHOR_BY_CLIENT_EVENT = {
     ORDER BY a.client_event_id IS NULL, a.sequence LIMIT 1`),
 };
 
-const CERTIFICATE_COLUMNS = `o.origin_fingerprint, c.tree_size, c.root_hash, c.certified_at_s, c.trust_root_version,
-  c.cosignatures`;
+const CERTIFICATE_COLUMNS = `o.origin_fingerprint AS "originFingerprint", ${certificateColumns("c")}`;
 
 const LATEST_CERTIFICATE = {
   name: "latest_certificate",
@@ -124,7 +120,7 @@ const CERTIFICATE_AT = {
 
 const TRUST_ROOTS = {
   name: "trust_roots",
-  text: withApplied("SELECT version, root_thk, sequence, document FROM state.trust_roots ORDER BY version"),
+  text: withApplied(SELECT_TRUST_ROOTS),
 };
 
 const ORIGINS = {
@@ -137,7 +133,7 @@ const ORIGINS = {
 
 const API_KEYS = {
   name: "api_keys",
-  text: withApplied("SELECT * FROM state.api_keys ORDER BY key_id"),
+  text: withApplied(SELECT_API_KEYS),
 };
 
 /**
@@ -377,7 +373,7 @@ export class Reads {
     const { appliedIndex, rows } = await this.#select<CertificateRow>(
       statement,
       [originFingerprint, treeSize],
-      (row) => row.tree_size !== null,
+      (row) => row.treeSize !== null,
     );
     return { appliedIndex, certificate: rows[0] === undefined ? null : toStoredCertificate(rows[0]) };
   }
@@ -406,13 +402,12 @@ export class Reads {
 
   /** Every version, ascending. */
   async trustRoots(): Promise<AsOfApplied & { readonly trustRoots: readonly StoredTrustRootRow[] }> {
-    const { appliedIndex, rows } = await this.#select<{
-      version: number;
-      root_thk: Uint8Array;
-      sequence: number;
-      document: string;
-    }>(TRUST_ROOTS, [], (row) => row.version !== null);
-    const trustRoots = rows.map(({ version, root_thk: rootThk, sequence, document }) => ({
+    const { appliedIndex, rows } = await this.#select<StoredTrustRootRow>(
+      TRUST_ROOTS,
+      [],
+      (row) => row.version !== null,
+    );
+    const trustRoots = rows.map(({ version, rootThk, sequence, document }) => ({
       version,
       rootThk,
       sequence,
@@ -440,7 +435,7 @@ export class Reads {
 
   /** The whole key table, revoked and expired ones too. No secret is in it. */
   async apiKeys(): Promise<AsOfApplied & { readonly apiKeys: readonly ApiKey[] }> {
-    const { appliedIndex, rows } = await this.#select<ApiKeyRow>(API_KEYS, [], (row) => row.key_id !== null);
+    const { appliedIndex, rows } = await this.#select<ApiKeyRow>(API_KEYS, [], (row) => row.keyId !== null);
     return { appliedIndex, apiKeys: rows.map(toApiKey) };
   }
 

@@ -6,20 +6,12 @@ import { bigintArray, prefixArray } from "../postgres/binary-array.ts";
 import type { Parameter } from "../postgres/connection.ts";
 import { EVENT_HASH, GRANT_REF, IRIS_REF } from "../tables/leaf-indexes.ts";
 import type { IndexedHash } from "../tables/leaf-indexes.ts";
-import { ANCHOR_COLUMNS } from "../tables/read-rows.ts";
-import {
-  CLAIM_ANCHOR,
-  CLAIM_BYTES,
-  GRANT_ANCHOR,
-  GRANT_BYTES,
-  RELATED_RECORDS,
-  assertWhole,
-  relatedRecords,
-  toClaimRecord,
-  toGrantRecord,
-} from "../tables/record-rows.ts";
-import type { RecordRow } from "../tables/record-rows.ts";
-import { unionOf } from "../postgres/statement-parts.ts";
+import { ANCHOR_COLUMNS } from "../tables/anchors.ts";
+import { CLAIM_ANCHOR, CLAIM_BYTES, toClaimRecord } from "../tables/claims.ts";
+import { GRANT_ANCHOR, GRANT_BYTES, toGrantRecord } from "../tables/grants.ts";
+import { RELATED_RECORDS, assertWhole, relatedRecords } from "../tables/related-records.ts";
+import type { RecordRow } from "../tables/related-records.ts";
+import { unionOf } from "../postgres/composed-statement.ts";
 
 /** Which events are listed. A reference is named by the sequence of the claim or grant. */
 export type EventFilter =

@@ -8,7 +8,7 @@ import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey, Cosignature, OperatorAct } from "@event-anchoring/ledger";
 import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
 import type { ConfState } from "raft-ts";
-import { decodeCosignatures, encodeCosignatures } from "../tables/ledger-codec.ts";
+import { decodeCosignatures, encodeCosignatures } from "../tables/certificates.ts";
 import { decodeConfState, encodeConfState } from "../log/raft-codec.ts";
 
 /** What is known of a snapshot before its first byte. Nothing of it is trusted: the stream has to say the same. */

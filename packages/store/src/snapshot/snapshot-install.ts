@@ -6,14 +6,13 @@ import { DecodeError, EMPTY_STATE_ROOT, InvalidBytesError, equalBytes, frontierR
 import type { OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
 import type { ConfState, EntryId } from "raft-ts";
 import { buildInsert } from "../ledger/apply.ts";
-import { bigintArray, byteaArray } from "../postgres/binary-array.ts";
 import { Connection } from "../postgres/connection.ts";
 import type { Session } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
-import { ledgerRowChecksum } from "../tables/ledger-codec.ts";
-import type { LedgerRow } from "../tables/ledger-codec.ts";
-import { loadFrontier, loadLedger, loadLedgerRow } from "../ledger/ledger-load.ts";
+import { loadLedgerRow, updateLedgerRow } from "../tables/ledger.ts";
+import type { LedgerRow } from "../tables/ledger.ts";
+import { loadFrontier, loadLedger } from "../ledger/ledger-load.ts";
 import { LEDGER_LOCK, RAFT_LOG_LOCK } from "../postgres/locks.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { OriginNumbers } from "../tables/origin-numbers.ts";
@@ -25,7 +24,7 @@ import { RecordDecoder } from "./snapshot-format.ts";
 import type { SnapshotManifest, SnapshotRecord } from "./snapshot-format.ts";
 import { deriveRecords } from "./snapshot-records.ts";
 import { SnapshotRebuild } from "./snapshot-rebuild.ts";
-import type { GroupIdsRow, RebuiltOrigin } from "./snapshot-rebuild.ts";
+import type { RebuiltOrigin } from "./snapshot-rebuild.ts";
 import { birthConfState, verifySnapshotState } from "./snapshot-state.ts";
 import type { StateSigners } from "./snapshot-state.ts";
 import { StateTree } from "../ledger/state-tree.ts";
@@ -196,10 +195,9 @@ class SnapshotInstaller {
     const records = await deriveRecords(this.#session, recordLeaves, this.#numbers);
     const all = { ...writes, ...records };
     const stateTree = await this.#growStateTree({ ...all, erasures: erased });
-    const { statement, values } = buildInsert(all, this.#numbers, { erased, stateTree });
+    const { statement, values } = buildInsert({ writes: all, erased, groupIds, stateTree }, this.#numbers);
     await this.#session.write(statement, values);
     this.#stateTree.note(stateTree);
-    if (groupIds.length > 0) await this.#writeGroupIds(groupIds);
   }
 
   async #growStateTree(writes: StateWrites): Promise<StateTreeUpdate> {
@@ -207,20 +205,6 @@ class SnapshotInstaller {
     const update = await this.#stateTree.update(this.#session, leaves);
     this.#stateRoot = update.rootHash;
     return update;
-  }
-
-  async #writeGroupIds(rows: readonly GroupIdsRow[]): Promise<void> {
-    await this.#session.write(
-      {
-        text: `INSERT INTO state.group_ids (index, groups, hash_before)
-          SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])`,
-      },
-      [
-        bigintArray(rows.map(({ index }) => index)),
-        byteaArray(rows.map(({ groups }) => groups)),
-        byteaArray(rows.map(({ hashBefore }) => hashBefore)),
-      ],
-    );
   }
 
   /** As soon as the chain is there: a cluster that is not ours need not send its leaves. */
@@ -264,28 +248,7 @@ class SnapshotInstaller {
       stateRoot: this.#stateRoot,
       ...runningHashes,
     };
-    await this.#session.write(
-      {
-        text: `UPDATE state.ledger SET applied_index = $1, applied_term = $2, effect = $3, next_sequence = $4,
-          last_accepted_ms = $5, group_ids_from = $6, conf_state = $7, rules = $8, stamp_ms = $9,
-          state_root = $10, group_ids_hash = $11, client_events_hash = $12, checksum = $13`,
-      },
-      [
-        row.appliedIndex,
-        row.appliedTerm,
-        row.effect,
-        row.nextSequence,
-        row.lastAcceptedMs,
-        row.groupIdsFrom,
-        row.confState,
-        row.rules,
-        row.stampMs,
-        row.stateRoot,
-        row.groupIdsHash,
-        row.clientEventsHash,
-        ledgerRowChecksum(row),
-      ],
-    );
+    await updateLedgerRow(this.#session, row);
   }
 
   /** A log never begins in a later term than the stored one. Nobody was voted for in a term that is new to us. */

@@ -35,7 +35,9 @@ import {
 } from "@event-anchoring/protocol";
 import type { Leaf, OriginFingerprint, TrustRootChain } from "@event-anchoring/protocol";
 import type { ErasedClientEvent } from "../ledger/apply.ts";
-import { decodeGroupIds } from "../tables/ledger-codec.ts";
+import { namesRecorder } from "../tables/anchors.ts";
+import { decodeGroupIds } from "../tables/group-ids.ts";
+import type { GroupIdsRow } from "../tables/group-ids.ts";
 import type {
   SnapshotCertificate,
   SnapshotClientEvent,
@@ -44,7 +46,6 @@ import type {
   SnapshotLeaf,
   SnapshotRecord,
 } from "./snapshot-format.ts";
-import { namesRecorder } from "../tables/read-rows.ts";
 import { isRecordLeaf, namesOneOf } from "./snapshot-records.ts";
 import type { RecordLeaf } from "./snapshot-records.ts";
 import { refuse, refuseUnless, verifiedChain, verifyCertificate } from "./snapshot-signatures.ts";
@@ -83,13 +84,6 @@ export interface RebuiltOrigin {
   readonly originFingerprint: OriginFingerprint;
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
-}
-
-export interface GroupIdsRow {
-  readonly index: number;
-  readonly groups: Uint8Array;
-  /** Running hash before this entry. */
-  readonly hashBefore: Uint8Array;
 }
 
 /** What records have become. */

@@ -1,12 +1,16 @@
 /** The state of a ledger as the records of a snapshot, read in the order in which they stand in the stream. */
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
-import { decodeCosignatures } from "../tables/ledger-codec.ts";
-import type { LedgerRow } from "../tables/ledger-codec.ts";
-import { loadOperatorActs, toApiKey } from "../ledger/ledger-load.ts";
-import type { ApiKeyRow } from "../ledger/ledger-load.ts";
+import { CLIENT_EVENT_COLUMNS, namesRecorder, toClientEvent } from "../tables/anchors.ts";
+import type { ClientEventColumns } from "../tables/anchors.ts";
+import { loadApiKeys } from "../tables/api-keys.ts";
+import { certificateColumns, decodeCosignatures } from "../tables/certificates.ts";
+import type { CertificateColumns } from "../tables/certificates.ts";
+import { loadGroupIds } from "../tables/group-ids.ts";
+import type { LedgerRow } from "../tables/ledger.ts";
+import { loadOperatorActs } from "../tables/operators.ts";
+import { loadTrustRoots } from "../tables/trust-roots.ts";
 import { decodeConfState } from "../log/raft-codec.ts";
-import { namesRecorder, toClientEvent } from "../tables/read-rows.ts";
 import type { SnapshotClientEvent, SnapshotHeader, SnapshotRecord } from "./snapshot-format.ts";
 
 /** Leaves, or rows of group ids, read by one statement. */
@@ -14,31 +18,17 @@ const ROWS_PER_READ = 2_000;
 
 const LEAVES = {
   name: "export_leaves",
-  text: `SELECT a.sequence, a.kind, a.leaf, a.api_client_id, a.client_event_id, a.salt,
-      CASE WHEN a.client_event_id IS NULL THEN int8send(a.client_prefix) END AS erased_prefix,
-      c.root_hash, c.certified_at_s, c.trust_root_version, c.cosignatures
+  text: `SELECT ${CLIENT_EVENT_COLUMNS}, ${certificateColumns("c")},
+      CASE WHEN a.client_event_id IS NULL THEN int8send(a.client_prefix) END AS erased_prefix
     FROM state.anchors a LEFT JOIN state.certificates c ON c.origin = a.origin AND c.tree_size = a.depth + 1
     WHERE a.sequence >= $1 AND a.sequence < $2 ORDER BY a.sequence`,
 };
 
-const GROUP_IDS = {
-  name: "export_group_ids",
-  text: `SELECT index, groups, hash_before FROM state.group_ids
-    WHERE index >= $1 ORDER BY index LIMIT ${ROWS_PER_READ}`,
-};
-
-interface LeafRow {
-  readonly sequence: number;
-  readonly kind: number;
-  readonly leaf: Uint8Array;
-  readonly api_client_id: Uint8Array | null;
-  readonly client_event_id: string | null;
-  readonly salt: Uint8Array | null;
+interface LeafRow extends ClientEventColumns, Omit<CertificateColumns, "rootHash"> {
+  readonly bytes: Uint8Array;
   readonly erased_prefix: Uint8Array | null;
-  readonly root_hash: Uint8Array | null;
-  readonly certified_at_s: number;
-  readonly trust_root_version: number;
-  readonly cosignatures: Uint8Array;
+  /** null: no certificate covers the tree that ends with this leaf. */
+  readonly rootHash: Uint8Array | null;
 }
 
 function clientEventOf(row: LeafRow): SnapshotClientEvent | null {
@@ -51,14 +41,14 @@ function clientEventOf(row: LeafRow): SnapshotClientEvent | null {
 }
 
 function leafRecords(row: LeafRow): SnapshotRecord[] {
-  const recordedBy = namesRecorder(row.kind) ? row.api_client_id : null;
-  const leaf: SnapshotRecord = { type: "leaf", bytes: row.leaf, clientEvent: clientEventOf(row), recordedBy };
-  if (row.root_hash === null) return [leaf];
+  const recordedBy = namesRecorder(row.kind) ? row.apiClientId : null;
+  const leaf: SnapshotRecord = { type: "leaf", bytes: row.bytes, clientEvent: clientEventOf(row), recordedBy };
+  if (row.rootHash === null) return [leaf];
   const certificate: SnapshotRecord = {
     type: "certificate",
-    rootHash: row.root_hash,
-    certifiedAtS: row.certified_at_s,
-    trustRootVersion: row.trust_root_version,
+    rootHash: row.rootHash,
+    certifiedAtS: row.certifiedAtS,
+    trustRootVersion: row.trustRootVersion,
     cosignatures: decodeCosignatures(row.cosignatures),
   };
   return [leaf, certificate];
@@ -66,13 +56,8 @@ function leafRecords(row: LeafRow): SnapshotRecord[] {
 
 /** The running hash before the first row of group ids that is kept. */
 async function groupIdsHashBefore(session: Reader, row: LedgerRow): Promise<Uint8Array> {
-  const [first] = await session.read<{ hash_before: Uint8Array }>(
-    {
-      text: "SELECT hash_before FROM state.group_ids WHERE index >= $1 ORDER BY index LIMIT 1",
-    },
-    [row.groupIdsFrom],
-  );
-  return first?.hash_before ?? row.groupIdsHash;
+  const [first] = await loadGroupIds(session, row.groupIdsFrom, 1);
+  return first?.hashBefore ?? row.groupIdsHash;
 }
 
 async function headerOf(session: Reader, row: LedgerRow): Promise<SnapshotHeader> {
@@ -96,16 +81,12 @@ async function* tableRecords(
   row: LedgerRow,
   stateHead: string | null,
 ): AsyncGenerator<readonly SnapshotRecord[]> {
-  const trustRoots = await session.read<{ document: string }>({
-    text: "SELECT document FROM state.trust_roots ORDER BY version",
-  });
-  yield trustRoots.map(({ document }) => ({ type: "trust_root", document }));
+  yield (await loadTrustRoots(session)).map(({ document }) => ({ type: "trust_root", document }));
   if (stateHead !== null) yield [{ type: "state_head", note: stateHead }];
-  const keys = await session.read<ApiKeyRow>({ text: "SELECT * FROM state.api_keys ORDER BY key_id" });
-  yield keys.map((key) => ({ type: "api_key", apiKey: toApiKey(key) }));
+  yield (await loadApiKeys(session)).map((apiKey) => ({ type: "api_key", apiKey }));
   yield (await loadOperatorActs(session)).map((act) => ({ type: "operator", act }));
   for (let from = row.groupIdsFrom; ;) {
-    const rows = await session.read<{ index: number; groups: Uint8Array }>(GROUP_IDS, [from]);
+    const rows = await loadGroupIds(session, from, ROWS_PER_READ);
     yield rows.map(({ index, groups }) => ({ type: "group_ids", index, groups }));
     const last = rows.at(-1);
     if (last === undefined || rows.length < ROWS_PER_READ) return;

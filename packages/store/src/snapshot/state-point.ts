@@ -2,7 +2,7 @@ import { Connection } from "../postgres/connection.ts";
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
-import { loadLedgerRow } from "../ledger/ledger-load.ts";
+import { loadLedgerRow } from "../tables/ledger.ts";
 
 /** As Postgres prints the name of an exported snapshot. */
 const SNAPSHOT_NAME = /^[0-9A-F]+-[0-9A-F]+-[0-9]+$/;

@@ -22,6 +22,20 @@ export class OriginNumbers {
     return this.#numbers.get(bytesToHex(originFingerprint));
   }
 
+  /** The number of each row's origin. @throws StoreError `out_of_order`: an origin was never listed */
+  of(rows: readonly { readonly originFingerprint: Uint8Array }[]): number[] {
+    const found = new Map<Uint8Array, number>();
+    return rows.map(({ originFingerprint }) => {
+      // Most rows of an entry share one fingerprint object: the hex look-up is made once for it.
+      const known = found.get(originFingerprint) ?? this.find(originFingerprint);
+      if (known === undefined) {
+        throw new StoreError("out_of_order", `origin ${bytesToHex(originFingerprint)} was never listed`);
+      }
+      found.set(originFingerprint, known);
+      return known;
+    });
+  }
+
   /** @throws StoreError `corrupt`: a row names an origin that has no row itself */
   fingerprintOf(number: number): OriginFingerprint {
     const found = this.#fingerprints.get(number);

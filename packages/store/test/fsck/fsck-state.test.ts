@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals
 import { operatorEntry } from "@event-anchoring/ledger";
 import { describeDifference, fsckDatabase } from "../../src/index.ts";
 import { Connection } from "../../src/postgres/connection.ts";
-import { loadLedgerRow } from "../../src/ledger/ledger-load.ts";
-import type { LedgerRow } from "../../src/tables/ledger-codec.ts";
+import { loadLedgerRow } from "../../src/tables/ledger.ts";
+import type { LedgerRow } from "../../src/tables/ledger.ts";
 import { hash } from "../support/cluster.ts";
 import { migratedDatabase, startTestPostgres } from "../support/database.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";

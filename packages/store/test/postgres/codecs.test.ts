@@ -5,12 +5,8 @@ import type { ConfState } from "raft-ts";
 import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "../../src/postgres/binary-array.ts";
 import { COLUMN_TYPES } from "../../src/postgres/connection.ts";
 import { StoreError } from "../../src/index.ts";
-import {
-  decodeCosignatures,
-  decodeGroupIds,
-  encodeCosignatures,
-  encodeGroupIds,
-} from "../../src/tables/ledger-codec.ts";
+import { decodeCosignatures, encodeCosignatures } from "../../src/tables/certificates.ts";
+import { decodeGroupIds, encodeGroupIds } from "../../src/tables/group-ids.ts";
 import { decodeConfState, encodeConfState, raftIdFromSigned, raftIdToSigned } from "../../src/log/raft-codec.ts";
 import { toStoreError } from "../../src/postgres/sqlstate.ts";
 import type { Phase } from "../../src/postgres/sqlstate.ts";

@@ -5,10 +5,10 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { Connection } from "../../src/postgres/connection.ts";
 import type { Session } from "../../src/postgres/connection.ts";
-import { ledgerRowChecksum } from "../../src/tables/ledger-codec.ts";
-import type { LedgerRow } from "../../src/tables/ledger-codec.ts";
-import { loadLedgerRow } from "../../src/ledger/ledger-load.ts";
-import { StateTree, statePageParameters } from "../../src/ledger/state-tree.ts";
+import { ledgerRowChecksum, loadLedgerRow } from "../../src/tables/ledger.ts";
+import type { LedgerRow } from "../../src/tables/ledger.ts";
+import { StateTree } from "../../src/ledger/state-tree.ts";
+import { statePageParameters } from "../../src/tables/tree-pages.ts";
 
 /** Columns of the ledger's row that these tests change. */
 export type LedgerChange = Partial<Pick<LedgerRow, "stateRoot" | "groupIdsHash" | "clientEventsHash" | "groupIdsFrom">>;

@@ -2,7 +2,7 @@
 import type { Statement } from "./connection.ts";
 
 /** `?` stands for the next parameter of the statement. */
-function numbered(sql: string): string {
+export function numbered(sql: string): string {
   let parameter = 0;
   return sql.replaceAll("?", () => `$${++parameter}`);
 }
