@@ -23,9 +23,9 @@ export function printPin(printer: Printer, held: HeldTrustRoots): void {
 export function notPinnedText(held: HeldTrustRoots): string {
   const { trustRoot } = held.chain.versions[0] ?? held.chain.newest;
   return (
-    `compare the RootTHK of trust root ${trustRoot.version}, ${firstRootThk(held)}, with the one that those who run ` +
-    `${trustRoot.clusterName} have published or told you, by another way than these files; then give that one as ` +
-    "--root-thk."
+    `compare the RootTHK of trust root ${trustRoot.version}, ${firstRootThk(held)}, with the one that the ` +
+    `operators of ${trustRoot.clusterName} have published or told you, by another way than these files; then pass ` +
+    "that one as --root-thk."
   );
 }
 

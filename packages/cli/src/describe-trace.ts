@@ -172,7 +172,7 @@ function actorText({ actorProven, actor }: ShownTrace): string {
   if (actorProven) return "proven: signed with the key of the actor's claim";
   if (actorSignature === "fail") return "not proven: the signature is not the actor's";
   if (claim === null && actorSignature === "pass") return "not proven: signed, and no claim says whose key that is";
-  return "not proven: nobody has signed, so who acted is the word of whoever recorded it";
+  return "not proven: the event is unsigned, so only the API client that recorded it says who acted";
 }
 
 function printVerdict(

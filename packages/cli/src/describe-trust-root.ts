@@ -76,7 +76,7 @@ function describeDocument(root: TrustRoot, rootThk: Uint8Array, printer: Printer
   });
   alignColumns(rows).forEach((row, at) => field(at === 0 ? "nodes" : "", row));
   const operators = root.operators.map(({ name, vkey }) => `${name}  ${keyText(vkey.publicKey)}`);
-  (operators.length === 0 ? ["none: nobody can make an API key"] : operators).forEach((text, at) => {
+  (operators.length === 0 ? ["none: no API key can be made"] : operators).forEach((text, at) => {
     field(at === 0 ? "operators" : "", text);
   });
   if (root.witnesses.length === 0) return;

@@ -63,7 +63,7 @@ function gapOf({ version, quorum, nodes }: TrustRoot, nodeIds: ReadonlySet<strin
   if (given >= needed) return null;
   const who = `${needed} of the ${active.length} nodes that could cosign under version ${version}`;
   const takes = `that takes the promise files of ${who}, and ${given} are here`;
-  return `nobody knows what was certified after the backup: ${takes}`;
+  return `it is unknown what was certified after the backup: ${takes}`;
 }
 
 /** A checkpoint that somebody has kept, as evidence; it must have been certified. @throws EvidenceError */

@@ -45,7 +45,7 @@ async function readLimited(stream: AsyncIterable<Uint8Array>): Promise<Uint8Arra
 function failureOf(error: unknown): TransportFailure {
   const { code, name, message } = isRecord(error) ? error : {};
   if (code === "ECONNREFUSED") {
-    return new TransportFailure("unreachable", "nobody listens there", { wasSent: false, cause: error });
+    return new TransportFailure("unreachable", "connection refused", { wasSent: false, cause: error });
   }
   if (name === "TimeoutError")
     return new TransportFailure("timeout", "no answer in time", { wasSent: true, cause: error });

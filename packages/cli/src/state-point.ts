@@ -18,7 +18,7 @@ import { CliError, EXIT } from "./cli-error.ts";
 const SIGNED_WITHIN_MS = 15_000;
 /** What the control plane may take beyond that to say so. */
 const GRACE_MS = 1000;
-const INSTEAD = "--unsigned makes a backup whose API keys, members and endings nobody vouches for";
+const INSTEAD = "--unsigned makes a backup whose API keys, members and endings are not proved";
 
 export interface HeldPoint {
   readonly point: SignedStatePoint;
@@ -75,7 +75,7 @@ function ask(socket: Socket, path: string): Promise<LocalResponse> {
         fail(`the control plane at ${path} is of another build`, error);
       }
     });
-    socket.on("error", (error) => fail(`nobody serves ${path} for this account: ${error.message}`, error));
+    socket.on("error", (error) => fail(`cannot connect to ${path} from this account: ${error.message}`, error));
     socket.on("close", () => fail(`the control plane at ${path} has ended the connection`));
   });
 }

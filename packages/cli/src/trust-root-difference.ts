@@ -123,7 +123,7 @@ function warnings(before: TrustRoot, after: TrustRoot): Difference[] {
   warn(after.quorum < before.quorum, "fewer nodes than before can certify");
   const excluded = (root: TrustRoot): number => liarsExcluded({ quorum: root.quorum, nodes: activeIn(root) });
   warn(excluded(after) < excluded(before), "fewer lying nodes than before are excluded");
-  warn(after.operators.length === 0, "no operator is left: nobody can make an API key");
+  warn(after.operators.length === 0, "no operator is left: no API key can be made");
   warn(after.expiresS < before.expiresS, "it expires earlier than the version before");
   warn(
     after.origins.some(({ status, originFingerprint }) => status === "lost" && !isLost(before, originFingerprint)),

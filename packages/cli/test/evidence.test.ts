@@ -71,7 +71,7 @@ describe("anchorctl evidence", () => {
     writeFileSync(join(folder, "x.notes"), formatContradiction([noteOf(1, "a", "b"), noteOf(2, "c")]));
     const run = await runAnchorctl(folder, ["evidence", "x.notes", ...trust]);
     expect(run.exitCode).toBe(EXIT.ok);
-    expect(run.stdout).toContain("it is not known who is wrong");
+    expect(run.stdout).toContain("it is not known which is wrong");
     expect(run.stdout).not.toContain("fork");
   });
 

@@ -158,7 +158,7 @@ describe("anchorctl trace", () => {
   });
 
   test.each([
-    ["nobody has signed", "not_checked", "nobody has signed"],
+    ["nobody has signed", "not_checked", "the event is unsigned"],
     ["somebody else has signed", "fail", "the signature is not the actor's"],
   ])("an act that %s is never shown as one that was authorised and proven", async (_title, signature, why) => {
     const actor = actorOf(hop(2).grantee_claim as Json, signature);

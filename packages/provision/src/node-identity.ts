@@ -57,7 +57,7 @@ export async function prepareNode(node: {
   const { identityDir, nodeId, chain, logSeed } = node;
   const { trustRoot } = chain.newest;
   if (trustRoot.nodes.some((known) => known.nodeId === nodeId)) {
-    throw new RangeError(`${nodeId} stands in the trust root already: node ids are never used again`);
+    throw new RangeError(`${nodeId} is in the trust root already: node ids are never used again`);
   }
   const card = await drawNodeKeys(identityDir, nodeId, trustRoot, logSeed);
   await writeTrustRoots(identityDir, chain);

@@ -279,7 +279,7 @@ function judgeAnswer(
 function connectionError(error: Error): OperatorCallError {
   const refused = "code" in error && error.code === "ECONNREFUSED";
   const code = refused ? "connection_refused" : "connection_lost";
-  return new OperatorCallError(code, refused ? "nobody listens there" : "the connection was lost", error);
+  return new OperatorCallError(code, refused ? "connection refused" : "the connection was lost", error);
 }
 
 /** When a credential must be replaced: its certificate's own words. Unix milliseconds. */

@@ -320,7 +320,7 @@ function nodesAfter(before: TrustRoot, change: TrustRootChange): readonly TrustR
   }));
   const joining = (card: NodeCard, status: "learner" | "active"): TrustRootNode => {
     if (kept.some(({ nodeId }) => nodeId === card.nodeId)) {
-      throw new TrustRootChangeError(`${card.nodeId} stands in the trust root already: node ids are never used again`);
+      throw new TrustRootChangeError(`${card.nodeId} is in the trust root already: node ids are never used again`);
     }
     return { nodeId: card.nodeId, status, ...keysOf(before, card) };
   };

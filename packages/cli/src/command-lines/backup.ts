@@ -49,7 +49,7 @@ export function addBackup(program: Command, context: CommandContext): void {
     .description("write the state of one node, which every node has alike, as a quorum of the cluster signs it")
     .requiredOption("--database <address or settings file>", "the node's database")
     .requiredOption("--out <file>", "where the backup goes; never overwritten")
-    .option("--unsigned", "do not have the cluster sign it: nobody will vouch for its API keys, members and endings")
+    .option("--unsigned", "make it without the cluster's signatures, which prove its API keys, members and endings")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP)
     .action(async (flags: CreateFlags) => {

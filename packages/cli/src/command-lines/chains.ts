@@ -37,7 +37,7 @@ export function addDemo(program: Command, context: CommandContext): void {
   const { surroundings, printer, done } = context;
   const command = program
     .command("demo")
-    .description("play a responsibility chain: register, delegate, act, trace, withdraw, act again")
+    .description("play a responsibility chain: register, delegate, act, trace, revoke, act again")
     .option("--json", "print one JSON object: ids and verdicts")
     .addHelpText("after", HELP);
   withTimeout(withTrustRoot(withTarget(command))).action(async (flags: DemoFlags) => {

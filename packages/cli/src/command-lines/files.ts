@@ -66,7 +66,7 @@ export function addAnchor(program: Command, context: CommandContext): void {
     .option("--stdin", "read paths from standard input, one a line")
     .option("-0, --null", "paths on standard input end in NUL")
     .option("--report <file>", "report of many files (default: anchorctl-report.jsonl)")
-    .option("--actor-key <file>", "private key of who acts, who signs the event (default: nobody signs)")
+    .option("--actor-key <file>", "private key of the actor, to sign the event (default: unsigned)")
     .option("--json", "print one JSON object")
     .addHelpText("after", BATCH_HELP + HELP);
   withTimeout(withTrustRoot(withOrigin(withTarget(withReferences(command))))).action(

@@ -35,7 +35,7 @@ export function addFirstTrustRoot(root: Command, context: CommandContext): void 
 function addBegin(root: Command, context: CommandContext): void {
   root
     .command("begin <folder>")
-    .description("draw a new cluster's id and its log seed, before any of its keys")
+    .description("make a new cluster's id and log seed, before any of its keys")
     .requiredOption("--cluster-name <name>", "a host name, perhaps with a path; it never changes")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP)
@@ -67,7 +67,7 @@ function addDraft(root: Command, context: CommandContext): void {
 
 function firstOf(flags: DraftFlags, nowMs: number): FirstTrustRoot {
   if (flags.operator.length === 0) {
-    throw new CliError(EXIT.usage, "operator_missing", "give --operator: without one nobody can make an API key");
+    throw new CliError(EXIT.usage, "operator_missing", "give --operator: without one no API key can be made");
   }
   const expiresMs = parseExpiry("--expires", flags.expires, nowMs);
   if (expiresMs === 0) throw new CliError(EXIT.usage, "expiry_invalid", "a trust root always expires");

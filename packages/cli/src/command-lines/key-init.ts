@@ -23,13 +23,13 @@ export interface KeyInit {
 
 export const ROOT_INIT: KeyInit = {
   role: "root",
-  description: "draw an offline root key; do it on a machine without a network",
+  description: "make an offline root key; do it on a machine without a network",
   label: "whose key it is: a–z, 0–9 and hyphens",
 };
 
 export const OPERATOR_INIT: KeyInit = {
   role: "operator",
-  description: "draw an operator's key; the trust root must name it before it counts",
+  description: "make an operator's key; it counts once the trust root names it",
   label: "the operator's name: a–z, 0–9 and hyphens, a letter first",
 };
 

@@ -102,7 +102,7 @@ function addInstall(member: Command, context: CommandContext): void {
 function addRotate(member: Command, context: CommandContext): void {
   const command = member
     .command("rotate <node_id>")
-    .description("draw other keys for a node, beside those it uses, and write its new card")
+    .description("make new keys for a node, beside those it uses, and write its new card")
     .option("--keys <list>", "some of auth,cosigner", "cosigner")
     .option("--card <file>", "where the card goes (default: <node_id>.card)");
   withIdentity(command).action(async (nodeId: string, flags: RotateFlags) => {

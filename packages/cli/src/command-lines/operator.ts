@@ -30,7 +30,7 @@ interface RevokeFlags extends ActFlags, RevocationFlags {
 function addRevoke(operator: Command, context: CommandContext): void {
   const command = operator
     .command("revoke <anchor_id>")
-    .description("revoke a claim or grant, whoever recorded it; it cannot be taken back")
+    .description("revoke any client's claim or grant; this cannot be undone")
     .addOption(repeatable("--api-url <address>", "base address of a node, which is asked what the record is"))
     .option("--origin <fingerprint>", "active origin to write to, if that of the record is lost");
   withSigner(withRevocationFields(command)).action(async (text: string, flags: RevokeFlags) => {
@@ -50,7 +50,7 @@ function addRevoke(operator: Command, context: CommandContext): void {
 function addErase(operator: Command, context: CommandContext): void {
   const command = operator
     .command("erase <anchor_id>")
-    .description("erase the client_event_id of an event, whoever recorded it; it cannot be taken back");
+    .description("erase the client_event_id of any client's event; this cannot be undone");
   withSigner(command).action(async (text: string, flags: ActFlags) => {
     assertAnchorId("an anchor id", text);
     context.done(await operatorEraseCommand(text.toLowerCase(), await actOptions(flags, context)));

@@ -56,7 +56,7 @@ export function withGrantFields(command: Command): Command {
   return command
     .requiredOption("--grantor-claim <anchor_id>", "claim of who delegates")
     .requiredOption("--grantee-claim <anchor_id>", "claim of whom it is delegated to")
-    .option("--parent <anchor_id>", "grant to the grantor under which this one stands (default: none, a root grant)")
+    .option("--parent <anchor_id>", "parent grant, to this grantor (default: none, a root grant)")
     .option("--scope-hash <hash>", "scope_hash: what may be done")
     .option("--scope-file <file>", "instead: the file whose SHA-256 it is")
     .option("--depth <hops>", "delegation_depth: how many further hops may be granted", "0")

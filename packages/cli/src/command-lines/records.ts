@@ -120,7 +120,7 @@ interface KeygenFlags extends CommonFlags {
 export function addKeygen(program: Command, { printer, done }: CommandContext): void {
   program
     .command("keygen <file>")
-    .description("draw an Ed25519 key: <file>, mode 600, and <file>.pub; the private key is never printed")
+    .description("make an Ed25519 key: <file>, mode 600, and <file>.pub; the private key is never printed")
     .option("--format <format>", "pem (PKCS #8) or seed (32 raw bytes)", "pem")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP)

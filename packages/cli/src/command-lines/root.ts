@@ -192,7 +192,7 @@ function keptIn(flags: OperatorFlags, context: CommandContext): string | null {
 function addShow(root: Command, context: CommandContext): void {
   const command = root
     .command("show [proposal]")
-    .description("draw a proposal, or the newest version held here, and what it changes")
+    .description("show a proposal, or the newest local version, and what it changes")
     .option("--json", "print one JSON object");
   withHeld(command)
     .addHelpText("after", HELP)

@@ -157,7 +157,7 @@ function addPrepareRevocation(prepare: Command, context: CommandContext): void {
     .requiredOption(`--revoker ${PUBLIC_KEY}`, "of the issuer, subject, grantor or witness");
   withDraft(withRevocationFields(command)).action((flags: PreparedRevocationFlags) => {
     if (flags.origin === undefined) {
-      throw new CliError(EXIT.usage, "origin_missing", "give --origin: the origin that the target stands in");
+      throw new CliError(EXIT.usage, "origin_missing", "give --origin: the target's origin");
     }
     const fields = {
       ...revocationFields(flags),

@@ -137,13 +137,13 @@ function describeJudged({ file, scanned, checked, isPinned }: JudgedBackup, prin
   printer.check("pass", "leaves", `${leaves}, each in its place; the trees have the roots that were certified`);
   printer.check("pass", "signatures", `${signatures} of records, and those of ${certificates} certificates`);
   const { version } = scanned.chain.newest.trustRoot;
-  if (isPinned) printer.check("pass", "trust root", `up to version ${version}, from the pin that is held here`);
-  else printer.check("warn", "trust root", `its own, up to version ${version}: no pin to hold it against`);
+  if (isPinned) printer.check("pass", "trust root", `up to version ${version}, from your pin`);
+  else printer.check("warn", "trust root", `its own, up to version ${version}: there is no pin to check it`);
   if (scanned.stateHead === null) {
     describeKeys(liveKeys(scanned, file), printer);
     printer.verdict(
       "warn",
-      `NOT SIGNED: the leaves are sound. ${UNSIGNED}: whoever can write the file has chosen them.`,
+      `NOT SIGNED: the leaves are sound. ${UNSIGNED}: somebody who can write the file may have chosen them.`,
     );
     return;
   }

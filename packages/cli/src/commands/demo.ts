@@ -134,7 +134,7 @@ class Stage {
   }
 
   async #withdrawAndActAgain({ agent, grant, firstAct }: Pick<Shown, "agent" | "grant" | "firstAct">) {
-    this.#begin("The deployer withdraws the grant", "→ POST /v1/grant-anchors/{anchor_id}/revoke");
+    this.#begin("The deployer revokes the grant", "→ POST /v1/grant-anchors/{anchor_id}/revoke");
     const withdrawn = await this.#play.withdraw(grant.anchorId);
     const revocation = this.#show("revocation", withdrawn, "privilege_withdrawn, signed by the grantor");
     const currentAfter = await this.#play.currentGrant();
@@ -157,7 +157,7 @@ class Stage {
   }
 
   showReceipt({ receipt, firstAct }: Shown, trust: TrustOptions): CheckedReceipt | null {
-    this.#begin("One receipt, checked offline", "the first act's, against the trust root; nobody is asked");
+    this.#begin("One receipt, checked offline", "the first act's, against the trust root, without the service");
     const expect = { eventHash: hexToBytes(hashOf(FIRST_ACT), 32), anchorId: hexToBytes(firstAct.anchorId, 32) };
     const checked = checkReceipt(parseStated(receipt), expect, trust);
     if (checked === null) {

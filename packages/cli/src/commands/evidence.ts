@@ -107,7 +107,7 @@ function describe({ path, proven, failure }: Judged, printer: Printer): void {
   printer.line(`  size           ${treeSize}`);
   for (const note of notes) printer.check("pass", bytesToHex(note.rootHash).slice(0, 12), signersText(note));
   if (named.length === 0)
-    printer.check("skip", "named", "nobody: each key signed one root, and it is not known who is wrong");
+    printer.check("skip", "named", "no key: each key signed one root, and it is not known which is wrong");
   for (const { name } of named) printer.check("fail", "named", `${name} has signed both roots`);
   const isFork = notes.every(({ certifiedBy }) => certifiedBy.length > 0);
   if (isFork) printer.check("fail", "fork", "each root has a quorum certificate: receipts of both may exist");

@@ -196,6 +196,6 @@ function writeCard(card: NodeCard, path: string, isJson: boolean, printer: Print
   if (isJson) printer.json({ node_id: card.nodeId, card: path, sha256: hash });
   else {
     printer.check("pass", "card", path);
-    printer.check("skip", "SHA-256", `${hash}, to compare with whoever proposes`);
+    printer.check("skip", "SHA-256", `${hash}, to compare with the proposer of the version`);
   }
 }

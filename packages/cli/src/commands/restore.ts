@@ -164,7 +164,7 @@ function assertNewTo(held: TrustRootChain, found: TrustRootChain, { nodeId }: No
     trustRoot.nodes.some((node) => node.nodeId === nodeId),
   );
   if (listing === undefined) return;
-  const message = `${nodeId} stands in trust-root version ${listing.trustRoot.version}: a restored node is a new one`;
+  const message = `${nodeId} is in trust-root version ${listing.trustRoot.version}: restore into a new node`;
   throw new CliError(EXIT.usage, "identity_spent", message);
 }
 
@@ -183,11 +183,7 @@ function assertFollows(found: TrustRootChain, proposals: readonly TrustRootPropo
   for (const [at, proposal] of proposals.entries()) {
     const before = chain.newest.trustRoot;
     if (proposal.lines.length === 0) {
-      throw new CliError(
-        EXIT.invalid,
-        "root_quorum_missing",
-        `nobody has signed version ${proposal.trustRoot.version}`,
-      );
+      throw new CliError(EXIT.invalid, "root_quorum_missing", `no signature on version ${proposal.trustRoot.version}`);
     }
     const extended = extendTrustRootChain(chain, formatProposal(proposal), nodeCrypto);
     if (extended.result === "refused") {

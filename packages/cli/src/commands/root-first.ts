@@ -22,8 +22,8 @@ export async function beginCommand(
   if (isJson) printer.json({ cluster_name: clusterName, cluster_id: bytesToHex(clusterId), card, log_seed: logSeed });
   else {
     printer.check("pass", "cluster", `${clusterName}  ${bytesToHex(clusterId)}`);
-    printer.check("pass", "public", `${card}, for whoever prepares a node`);
-    printer.check("warn", "secret", `${logSeed}, for whoever prepares a node, and nobody else`);
+    printer.check("pass", "public", `${card}, for everyone who prepares a node`);
+    printer.check("warn", "secret", `${logSeed}, only for those who prepare a node`);
     const files = ["--cluster-card", card, "--log-seed", logSeed, "--identity", "<folder>"];
     printer.verdict("pass", `Next, on each node: ${printer.next("member", "prepare", "<id>", ...files)}`);
   }

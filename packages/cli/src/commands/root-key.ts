@@ -45,7 +45,7 @@ export async function initKeyCommand(
   }
   printer.check("pass", `${role} key`, vkey.name);
   printer.check(isPlain ? "warn" : "pass", "private", isPlain ? `${path}, not sealed` : `${path}, sealed`);
-  printer.check("skip", "public", `${path}.pub, for whoever proposes the next trust root:`);
+  printer.check("skip", "public", `${path}.pub, for the proposer of the next trust root:`);
   printer.line(formatVkey(vkey));
   return EXIT.ok;
 }

@@ -107,7 +107,7 @@ async function confirm(
     const message = `the proposal has RootTHK ${actual}, not the expected ${expected}: nothing was signed`;
     throw new CliError(EXIT.invalid, "root_thk_differs", message);
   }
-  const instead = "no terminal to ask: give --expect <RootTHK>, as you were told it by another way";
+  const instead = "there is no terminal: give --expect <RootTHK>, as you got it by another way";
   const question = `Type ${trustRoot.version} to sign version ${trustRoot.version}: `;
   const answer = await askPerson(surroundings, question, { isHidden: false, instead });
   if (answer.trim() !== String(trustRoot.version)) throw new CliError(EXIT.usage, "not_signed", "nothing was signed");

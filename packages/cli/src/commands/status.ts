@@ -180,7 +180,7 @@ function printRules(printer: Printer, versions: Readonly<Record<string, unknown>
   if (typeof rules !== "number" || typeof known !== "number") return;
   const inForce = `rules ${rules}, entries of version ${word(entryVersion)}`;
   if (rules >= known) printer.check("skip", "", inForce);
-  else printer.check("warn", "", `${inForce}; rules ${known} are held back by ${word(holders) || "nobody any more"}`);
+  else printer.check("warn", "", `${inForce}; rules ${known} are held back by ${word(holders) || "no node any more"}`);
 }
 
 function printExpiry(printer: Printer, what: string, expiresMs: number, nowMs: number): void {
@@ -195,8 +195,8 @@ function printExpiry(printer: Printer, what: string, expiresMs: number, nowMs: n
 }
 
 function leaderText({ leaders, isRaftTold }: ClusterState): string {
-  if (!isRaftTold) return "who leads is told to an API key with the scope read";
-  return leaders.length === 0 ? "nobody leads" : `${leaders.join(", ")} leads`;
+  if (!isRaftTold) return "the leader is shown only with an API key that has the scope read";
+  return leaders.length === 0 ? "no leader" : `${leaders.join(", ")} leads`;
 }
 
 function printCluster(printer: Printer, cluster: ClusterState, areReady: boolean): void {

@@ -133,7 +133,7 @@ export function bundleJson(verification: BundleVerification, held: HeldTrustRoot
 }
 
 const VERDICTS: Readonly<Record<PinnedOutcome, string>> = {
-  valid: "VALID: everything that is said here is proved.",
+  valid: "VALID: everything above is proved.",
   valid_as_stated: "VALID AS STATED: nothing is wrong, and what is marked ! rests on the word of the service.",
   not_pinned: "NOT PINNED: the bundle and the trust root go together, which proves nothing yet:",
   invalid: "NOT VALID",
@@ -178,7 +178,7 @@ function printVerdicts(
   if (isAct) {
     const text = actorProven
       ? "proven: signed with the key of the actor's claim"
-      : "not proven: who acted is the word of whoever recorded it";
+      : "not proven: only the API client that recorded the event says who acted";
     printer.check(shown(actorProven ? "pass" : "warn"), "actor", text);
   }
   const atAction = shownVerdict(authorisedAtAction, actorProven);
