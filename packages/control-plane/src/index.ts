@@ -14,6 +14,7 @@ export type { Promises, SlotIo } from "./promises/promise-file.ts";
 export { raftIdKey } from "./promises/promises.ts";
 export { membershipContext } from "./membership/members.ts";
 export type { StopReason } from "./session/how-a-life-ends.ts";
+export { openStorage } from "./process/open-storage.ts";
 export type { IdentityStorage, LedgerStorage, OpenStorage, RaftLogStorage } from "./ports/storage.ts";
 export type { CallAnswer, CallOptions, PeerNetwork, PeerNetworkOptions } from "./transport/network-types.ts";
 export { PeerCallError } from "./transport/network-types.ts";

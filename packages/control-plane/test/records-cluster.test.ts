@@ -70,7 +70,12 @@ describe("records through three nodes", () => {
       LEAF_KIND.revocation,
     ]);
     expectAgreement();
-    for (const { tables } of cluster.nodes) expect(tables.rows.grant(grant.sequence)?.revokedAt).toBe(revoked.sequence);
+    const nothing = { clientEvents: [], anchors: [], contents: [], claimPairs: [], grantParties: [] };
+    const query = { ...nothing, records: [grant.anchorId] };
+    for (const { tables } of cluster.nodes) {
+      const { records } = await tables.loadFacts(query);
+      expect(records.grant(grant.sequence)?.revokedAt).toBe(revoked.sequence);
+    }
   });
 
   test("answer a repetition with the first, through another node", async () => {

@@ -1,5 +1,9 @@
 export { SimulatedProcess, WORLD_START_MS } from "./world/simulated-process.ts";
 export { World } from "./world/world.ts";
+export { SimulatedDatabase } from "./disks/simulated-database.ts";
+export { SimulatedSnapshots } from "./disks/simulated-snapshots.ts";
+export { NO_BUGS } from "./planted/planted-bugs.ts";
+export { Seeded } from "./world/seeded.ts";
 export { SimulatedTables } from "./disks/simulated-tables.ts";
 export { rootIn } from "./disks/stored-ledger.ts";
 export { PLANTED_BUGS } from "./planted/planted-bugs.ts";

@@ -1,5 +1,5 @@
 import type { EntryDecision } from "@event-anchoring/ledger";
-import { type Identity, StoreError } from "@event-anchoring/store";
+import type { Identity } from "@event-anchoring/store";
 import type { ConfState, Entry, EntryId, HardState, RaftIndex } from "raft-ts";
 import type { Bugs } from "../planted/planted-bugs.ts";
 import type { Seeded } from "../world/seeded.ts";
@@ -24,6 +24,8 @@ export interface DatabaseImage {
   readonly identity: Identity | null;
   readonly applied: readonly AppliedRow[];
   readonly wal: bigint;
+  /** Names of certificates that were deleted. */
+  readonly thinned: ReadonlySet<string>;
 }
 
 export interface DatabaseWatcher {
@@ -41,41 +43,4 @@ export interface SimulatedDatabaseOptions {
   readonly watcher: DatabaseWatcher;
   /** For the bug that strikes one node alone. */
   readonly isFirst: boolean;
-}
-
-/** What the next write meets. */
-export type WriteFault = "refused" | "lost_unknown" | "done_unknown";
-
-export interface WriteUnderWay {
-  /** What the statement does once it commits. */
-  readonly commit: () => void;
-  isOver: boolean;
-}
-
-export type Waiter<T> = { readonly resolve: (value: T) => void; readonly reject: (error: Error) => void };
-
-export function answerOf<T>(commit: () => T, { resolve, reject }: Waiter<T>): () => void {
-  try {
-    const value = commit();
-    return () => resolve(value);
-  } catch (error) {
-    return () => reject(error instanceof Error ? error : new Error(String(error)));
-  }
-}
-
-export function faultError(fault: WriteFault): StoreError {
-  return fault === "refused"
-    ? new StoreError("full", "no space left on device")
-    : new StoreError("unknown_outcome", "the connection was lost at the commit");
-}
-
-/** What a scan of the log at its start finds. */
-export function assertTermsAscend(compacted: EntryId, rows: readonly LogRow[]): void {
-  let last = compacted.term;
-  for (const { entry } of rows) {
-    if (entry.term < last) {
-      throw new StoreError("corrupt", `log row ${entry.index} is of term ${entry.term}, after term ${last}`);
-    }
-    last = entry.term;
-  }
 }

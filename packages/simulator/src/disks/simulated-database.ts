@@ -1,33 +1,16 @@
-import {
-  type IdentityStorage,
-  type LedgerStorage,
-  type OpenStorage,
-  type RaftLogStorage,
-} from "@event-anchoring/control-plane";
-import {
-  type AppendRequest,
-  type Identity,
-  type IdentityState,
-  type LoadedRaftLog,
-  StoreError,
-} from "@event-anchoring/store";
+import type { IdentityStorage, LedgerStorage, OpenStorage, RaftLogStorage } from "@event-anchoring/control-plane";
+import { type AppendRequest, type Identity, type LoadedRaftLog, StoreError } from "@event-anchoring/store";
 import type { Entry, EntryId, HardState, RaftIndex } from "raft-ts";
-import {
-  type AppliedRow,
-  type DatabaseImage,
-  type LogRow,
-  type SimulatedDatabaseOptions,
-  type Waiter,
-  type WriteFault,
-  type WriteUnderWay,
-  answerOf,
-  assertTermsAscend,
-  faultError,
-} from "./database-image.ts";
+import type { AppliedRow, DatabaseImage, LogRow, SimulatedDatabaseOptions } from "./database-image.ts";
+import { assertFollows, assertHardState, assertTermsAscend } from "./log-checks.ts";
+import { identityStorageOn } from "./simulated-identity.ts";
 import type { SimulatedProcess } from "../world/simulated-process.ts";
-import { latency } from "../world/simulated-process.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
+import { type WriteFault, StatementsUnderWay } from "./statements-under-way.ts";
 import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
+
+/** An apply, and what is committed as it is: nobody waits for the disk. */
+const FAST_WRITE = { lowMs: 0.1, highMs: 0.5, fault: null } as const;
 
 /**
  * One Postgres: the log is durable when an append resolves; applies are visible at once and durable with the next
@@ -43,16 +26,15 @@ export class SimulatedDatabase {
   #durableApplied = 0;
   #wal = 1n;
   #tables: SimulatedTables;
-  #writes: WriteUnderWay[] = [];
-  #serverLife = 0;
+  readonly #statements: StatementsUnderWay;
+  /** Names of certificates that were deleted. */
+  #thinned = new Set<string>();
   #sessions: { readonly process: SimulatedProcess; readonly onLost: (cause: Error) => void }[] = [];
   #isUp = true;
   /** The rows that an apply in two steps has written, and its index has not. */
   #torn: AppliedRow | null = null;
   nextFault: WriteFault | null = null;
   isFull = false;
-  /** Multiplies latencies. */
-  slowness = 1;
   repairs = 0;
   /** Called once, when the next append has been sent and not been committed. */
   onNextAppend: (() => void) | null = null;
@@ -61,7 +43,13 @@ export class SimulatedDatabase {
 
   constructor(options: SimulatedDatabaseOptions) {
     this.#options = options;
+    this.#statements = new StatementsUnderWay(options.world, options.random);
     this.#tables = this.#newTables();
+  }
+
+  /** Multiplies latencies. */
+  set slowness(factor: number) {
+    this.#statements.slowness = factor;
   }
 
   get appliedIndex(): RaftIndex {
@@ -99,18 +87,24 @@ export class SimulatedDatabase {
       identity: this.#identity,
       applied: [...this.#applied],
       wal: this.#wal,
+      thinned: new Set(this.#thinned),
     };
   }
 
   /** Another image in this one's place. No process may have it open. */
   restore(image: DatabaseImage): void {
-    this.#endWrites(() => false);
+    this.#statements.end(() => false);
     this.#rows = image.rows.map((row) => ({ ...row }));
     this.#compacted = image.compacted;
     this.#hardState = image.hardState;
     this.#identity = image.identity;
+    this.#thinned = new Set(image.thinned);
     this.#setApplied([...image.applied]);
     this.#wal = image.wal;
+  }
+
+  get #lastIndex(): RaftIndex {
+    return this.#compacted.index + this.#rows.length;
   }
 
   /** The highest commit index that any row speaks of; 0: none does. */
@@ -139,9 +133,9 @@ export class SimulatedDatabase {
 
   /** Power is lost: what is not flushed is gone. */
   losePower(): void {
-    this.#endWrites(() => false);
+    this.#statements.end(() => false);
     this.#sessions = [];
-    this.#serverLife += 1;
+    this.#statements.loseSessions();
     this.#torn = null;
     if (this.#options.bugs.has("applied_index_apart")) this.#torn = this.#applied[this.#durableApplied] ?? null;
     this.#setApplied(this.#applied.slice(0, this.#durableApplied));
@@ -150,7 +144,7 @@ export class SimulatedDatabase {
   /** The server restarts at once: sessions end, asynchronous applies are lost. */
   restartServer(): void {
     const sessions = this.#sessions;
-    this.#endWrites(() => this.#options.random.chance(0.5));
+    this.#statements.end(() => this.#options.random.chance(0.5));
     this.losePower();
     for (const { process, onLost } of sessions) {
       process.later(0.2, () => onLost(new StoreError("unavailable", "the server closed the connection")));
@@ -173,15 +167,16 @@ export class SimulatedDatabase {
   }
 
   async open(process: SimulatedProcess, onLost: (cause: Error) => void): Promise<OpenStorage> {
-    await this.#wait(process, 1, 4);
+    await this.#statements.wait(process, 1, 4);
     if (!this.#isUp) throw new StoreError("unavailable", "the server does not answer");
     // A new session gets the lock when the old one has ended, and with it whatever that one had sent.
-    this.#endWrites(() => this.#options.random.chance(0.5));
+    this.#statements.end(() => this.#options.random.chance(0.5));
     const session = { process, onLost };
     this.#sessions.push(session);
-    const life = this.#serverLife;
+    const life = this.#statements.serverLife;
     const assertUp = (): void => {
-      if (!this.#isUp || life !== this.#serverLife) throw new StoreError("unavailable", "the connection is lost");
+      if (!this.#isUp || life !== this.#statements.serverLife)
+        throw new StoreError("unavailable", "the connection is lost");
     };
     const loadedLog = this.#loadLog();
     const loadedLedger = this.#loadLedger();
@@ -203,6 +198,7 @@ export class SimulatedDatabase {
    * @param losesLookUps a planted bug
    */
   install(applied: readonly AppliedRow[], point: EntryId, losesLookUps: boolean): void {
+    this.#thinned = new Set();
     this.#setApplied([...applied]);
     if (losesLookUps) this.#tables = this.#newTables();
     this.#rows = [];
@@ -214,7 +210,7 @@ export class SimulatedDatabase {
   }
 
   #newTables(): SimulatedTables {
-    return new SimulatedTables(this.#options.bugs);
+    return new SimulatedTables(this.#options.bugs, this.#thinned);
   }
 
   #setApplied(applied: AppliedRow[]): void {
@@ -222,16 +218,6 @@ export class SimulatedDatabase {
     this.#durableApplied = applied.length;
     this.#tables = this.#newTables();
     for (const { decision } of applied) this.#tables.apply(decision);
-  }
-
-  #endWrites(isDone: () => boolean): void {
-    const writes = this.#writes;
-    this.#writes = [];
-    for (const write of writes) {
-      if (write.isOver) continue;
-      write.isOver = true;
-      if (isDone()) write.commit();
-    }
   }
 
   #loadLog(): LoadedRaftLog {
@@ -244,13 +230,14 @@ export class SimulatedDatabase {
       }
       this.#rows = this.#rows.slice(0, corruptAt);
     }
-    const lastIndex = this.#compacted.index + this.#rows.length;
+    const lastIndex = this.#lastIndex;
     const commitHint = Math.min(Math.max(this.rowsCommitHint, this.#compacted.index), lastIndex);
     if (bugs.has("log_tail_dropped_at_start")) {
       const kept = Math.max(commitHint, this.appliedIndex);
       this.#rows = this.#rows.slice(0, kept - this.#compacted.index);
     }
-    assertTermsAscend(this.#compacted, this.#rows);
+    const lastTerm = assertTermsAscend(this.#compacted, this.#rows);
+    if (!bugs.has("hard_state_not_saved")) assertHardState(this.#hardState, lastTerm);
     const entries = this.#rows.map(({ entry: { index, term, type, payload } }) => ({
       index,
       term,
@@ -291,9 +278,11 @@ export class SimulatedDatabase {
     return {
       append: async (request) => {
         assertUsable();
-        this.#assertFollows(request);
+        const hardState = this.#changedHardState(request.hardState);
+        if (request.entries.length === 0 && hardState === null) return { walPosition: this.#wal };
+        this.#assertFollows(request.entries);
         try {
-          return await this.#append(process, request);
+          return await this.#append(process, { ...request, hardState });
         } catch (error) {
           if (error instanceof StoreError && error.code === "unknown_outcome") isUnknown = true;
           throw error;
@@ -301,13 +290,13 @@ export class SimulatedDatabase {
       },
       read: async (from, to, maxBytes) => {
         assertUsable();
-        await this.#wait(process, 0.1, 1);
+        await this.#statements.wait(process, 0.1, 1);
         assertUsable();
         return this.#read(from, to, maxBytes);
       },
       compact: async (upTo) => {
         assertUsable();
-        await this.#wait(process, 0.2, 2);
+        await this.#statements.wait(process, 0.2, 2);
         assertUsable();
         return this.#compact(upTo);
       },
@@ -328,10 +317,10 @@ export class SimulatedDatabase {
     };
     if (bugs.has("ack_before_persist") && fault === null) {
       const walPosition = this.#wal + 1n;
-      void this.#statement(process, write, { lowMs: 30, highMs: 60, fault: null });
+      void this.#statements.run(process, write, { lowMs: 30, highMs: 60, fault: null });
       return Promise.resolve({ walPosition });
     }
-    return this.#statement(process, write, { lowMs: 0.3, highMs: 1.5, fault });
+    return this.#statements.run(process, write, { lowMs: 0.3, highMs: 1.5, fault });
   }
 
   #write({ entries, hardState, commit }: AppendRequest): void {
@@ -359,21 +348,22 @@ export class SimulatedDatabase {
     if (onNextReplaced !== null) this.#options.world.after(0, onNextReplaced);
   }
 
-  #assertFollows({ entries, hardState }: AppendRequest): void {
-    if (hardState !== null && hardState.term < (this.#hardState?.term ?? 0)) {
-      throw new StoreError("out_of_order", `term ${hardState.term} after term ${this.#hardState?.term}`);
-    }
-    const first = entries[0]?.index;
-    if (first === undefined || this.#options.bugs.has("ack_before_persist")) return;
-    const lastIndex = this.#compacted.index + this.#rows.length;
-    const hint = Math.max(this.rowsCommitHint, this.#compacted.index);
-    if (first > lastIndex + 1) throw new StoreError("out_of_order", `entry ${first} does not follow ${lastIndex}`);
-    if (first <= hint) throw new StoreError("out_of_order", `entry ${first} would replace what is committed`);
+  /** null: it is what is stored. */
+  #changedHardState(hardState: HardState | null): HardState | null {
+    if (hardState === null) return null;
+    const { term, vote } = this.#hardState ?? { term: 0, vote: 0n };
+    if (hardState.term < term) throw new StoreError("out_of_order", `term ${hardState.term} after term ${term}`);
+    return hardState.term === term && hardState.vote === vote ? null : hardState;
+  }
+
+  #assertFollows(entries: readonly Entry[]): void {
+    if (this.#options.bugs.has("ack_before_persist")) return;
+    assertFollows(entries, this.#lastIndex, Math.max(this.rowsCommitHint, this.#compacted.index));
   }
 
   #read(from: RaftIndex, to: RaftIndex, maxBytes: number): Entry[] {
     const { index: compacted } = this.#compacted;
-    if (from <= compacted || from >= to || to > compacted + this.#rows.length + 1) {
+    if (from <= compacted || from >= to || to > this.#lastIndex + 1) {
       throw new StoreError("out_of_order", `entries ${from} to ${to} are not in the log`);
     }
     const found: Entry[] = [];
@@ -388,8 +378,10 @@ export class SimulatedDatabase {
   }
 
   #compact(upTo: RaftIndex): EntryId {
-    if (upTo > this.appliedIndex) throw new StoreError("out_of_order", `cannot compact to ${upTo}`);
     if (upTo <= this.#compacted.index) return this.#compacted;
+    if (upTo > Math.min(this.#lastIndex, this.appliedIndex)) {
+      throw new StoreError("out_of_order", `cannot compact to ${upTo}`);
+    }
     const row = this.#rows[upTo - this.#compacted.index - 1];
     if (row === undefined || row.isCorrupt) throw new StoreError("corrupt", `log row ${upTo} is missing`);
     this.#rows = this.#rows.slice(upTo - this.#compacted.index);
@@ -409,7 +401,7 @@ export class SimulatedDatabase {
       apply: async ({ decision, confState }) => {
         assertUp();
         this.#options.watcher.onDecided(decision, confState);
-        return this.#statement(
+        return this.#statements.run(
           process,
           () => {
             if (decision.index !== this.appliedIndex + 1) {
@@ -420,7 +412,7 @@ export class SimulatedDatabase {
             this.#wal += 1n;
             return { stateRoot: this.#tables.stateRoot };
           },
-          { lowMs: 0.1, highMs: 0.5, fault: null },
+          FAST_WRITE,
         );
       },
       rootAt: async (origin, treeSize) => {
@@ -433,68 +425,26 @@ export class SimulatedDatabase {
         if (root === null) throw new StoreError("out_of_order", `the origin has no ${treeSize} leaves`);
         return root;
       },
-      thinCertificates: async ({ after }) => ({ after, deleted: 0 }),
+      thinCertificates: async (request) => {
+        assertUp();
+        return this.#statements.run(process, () => this.#tables.thinCertificates(request), FAST_WRITE);
+      },
     };
   }
 
   #openIdentity(process: SimulatedProcess, assertUp: () => void): IdentityStorage {
-    const set = (identity: Identity): Promise<void> => {
-      assertUp();
-      const write = (): void => {
-        this.#identity = identity;
-      };
-      return this.#statement(process, write, { lowMs: 0.3, highMs: 1.5, fault: null });
-    };
-    return {
-      load: async () => {
+    return identityStorageOn({
+      load: () => {
         assertUp();
         return this.#identity;
       },
-      insert: (identity) => set({ ...identity, state: "new" }),
-      advance: (from) => {
-        const to: IdentityState = from === "new" ? "paired" : "running";
-        if (this.#identity?.state !== from) throw new StoreError("out_of_order", `the identity is not ${from}`);
-        return set({ ...this.#identity, state: to });
+      write: async (change) => {
+        assertUp();
+        const write = (): void => {
+          this.#identity = change(this.#identity);
+        };
+        return this.#statements.run(process, write, { lowMs: 0.3, highMs: 1.5, fault: null });
       },
-    };
-  }
-
-  /** A statement that commits by itself: it takes effect some time before its answer arrives, if one does. */
-  #statement<T>(
-    process: SimulatedProcess,
-    commit: () => T,
-    { lowMs, highMs, fault }: { readonly lowMs: number; readonly highMs: number; readonly fault: WriteFault | null },
-  ): Promise<T> {
-    const { world, random } = this.#options;
-    const life = this.#serverLife;
-    const totalMs = latency(random, lowMs, highMs, this.slowness);
-    return new Promise<T>((resolve, reject) => {
-      const waiter: Waiter<T> = { resolve, reject };
-      let answer = (): void => {};
-      const write: WriteUnderWay = {
-        isOver: false,
-        commit: () => {
-          answer = answerOf(commit, waiter);
-        },
-      };
-      this.#writes.push(write);
-      world.after(totalMs * 0.7, () => {
-        this.#writes = this.#writes.filter((each) => each !== write);
-        if (write.isOver) return;
-        write.isOver = true;
-        if (fault === null || fault === "done_unknown") write.commit();
-      });
-      process.later(totalMs, () => {
-        if (fault !== null) reject(faultError(fault));
-        else if (life === this.#serverLife) answer();
-        else reject(new StoreError("unknown_outcome", "the connection was lost while a write was under way"));
-      });
-    });
-  }
-
-  #wait(process: SimulatedProcess, lowMs: number, highMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      process.later(latency(this.#options.random, lowMs, highMs, this.slowness), resolve);
     });
   }
 }

@@ -1,7 +1,17 @@
 import type { OpenExport, OpenStateHold } from "@event-anchoring/control-plane";
 import { type LedgerState, type RuleTable, restoreLedgerState, stateHeadOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { bytesToHex, formatStateHead, hexToBytes, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
+import {
+  StateHeadError,
+  type TrustRootChain,
+  type VerifiedStateHead,
+  bytesToHex,
+  formatStateHead,
+  hexToBytes,
+  honestSigners,
+  raftIdOf,
+  verifyStateHead,
+} from "@event-anchoring/protocol";
 import {
   type InstallSnapshotOptions,
   type InstalledSnapshot,
@@ -93,7 +103,10 @@ export class SimulatedSnapshots {
         chunkHashes: [chunkHash],
         wholeHash: chunkHash,
       },
-      chunk: async () => chunk,
+      chunk: async (index) => {
+        if (index !== 0) throw new RangeError(`no chunk ${index}`);
+        return chunk;
+      },
       close: async () => {
         this.#states.delete(key);
       },
@@ -118,8 +131,9 @@ export class SimulatedSnapshots {
     const decisions = applied.map(({ decision }) => decision);
     const { ledger, stateRoot } = stateOf(applied, ruleTable);
     await checks.trustRoots(ledger.trustRootChain);
+    const confState = membersOf(applied) ?? membersAtBirth(ledger);
     const isUnchecked = this.#bugs.has("snapshot_below_promise") || this.#bugs.has("state_head_not_checked");
-    if (!isUnchecked) assertSigned({ applied, stateHead }, ledger, stateRoot, signers);
+    if (!isUnchecked) assertSigned(stateHead, { ledger, stateRoot, members: confState }, signers);
     for (const { originFingerprint, leaves } of originRowsOf(decisions).values()) {
       const rootAt = async (treeSize: number): Promise<Uint8Array> => {
         const root = rootIn(decisions, originFingerprint, treeSize);
@@ -138,26 +152,64 @@ export class SimulatedSnapshots {
       throw new StoreError("snapshot_refused", "the state here is newer");
     }
     const point = { index: manifest.raftIndex, term: manifest.raftTerm };
-    database.install(applied, point, this.#bugs.has("snapshot_without_lookups"));
-    const confState = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+    const installed = applied.map((row, at) => (at === applied.length - 1 ? { ...row, confState } : row));
+    database.install(installed, point, this.#bugs.has("snapshot_without_lookups"));
     return { point, confState };
   }
 }
 
+/** A cluster is born with the active nodes of trust root version 1 as its voters. */
+function membersAtBirth({ trustRootChain }: LedgerState): ConfState {
+  const root = trustRootChain?.versions[0]?.trustRoot;
+  if (root === undefined) throw new StoreError("snapshot_refused", "neither members nor trust root are in it");
+  const voters = root.nodes
+    .filter(({ status }) => status === "active")
+    .map(({ nodeId }) => raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256));
+  voters.sort((a, b) => (a < b ? -1 : 1));
+  return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+}
+
+interface UnpackedState {
+  readonly ledger: LedgerState;
+  readonly stateRoot: Uint8Array;
+  readonly members: ConfState;
+}
+
 /** As the real installation holds a snapshot against its state head, with the same verifier. */
 function assertSigned(
-  { applied, stateHead: note }: OfferedState,
-  ledger: LedgerState,
-  stateRoot: Uint8Array,
+  note: string,
+  { ledger, stateRoot, members }: UnpackedState,
   signers: InstallSnapshotOptions["signers"],
 ): void {
   const newest = ledger.trustRootChain?.newest;
   if (newest === undefined) throw new StoreError("snapshot_refused", "there is no trust root in it");
-  const signersMin = signers === "alone" ? 1 : honestSigners(newest.trustRoot.quorum);
-  const { head } = verifyStateHead(note, newest, simulatedCrypto, signersMin);
-  const own = stateHeadOf(ledger, { members: membersOf(applied) ?? head.members, stateRoot });
+  const { head } = verifiedHead(note, newest, signers);
+  const own = stateHeadOf(ledger, { members, stateRoot });
   if (own === null || formatStateHead(own) !== formatStateHead(head)) {
     throw new StoreError("snapshot_refused", "it differs from the state head that was signed");
+  }
+  const { clusterId, nodes } = newest.trustRoot;
+  const listed = nodes
+    .filter(({ status }) => status !== "distrusted")
+    .map(({ nodeId }) => raftIdOf(clusterId, nodeId, nodeCrypto.sha256));
+  const { voters, votersOutgoing, learners, learnersNext } = members;
+  for (const id of [...voters, ...votersOutgoing, ...learners, ...learnersNext]) {
+    if (!listed.includes(id)) throw new StoreError("snapshot_refused", `member ${id.toString(16)} is in no trust root`);
+  }
+}
+
+function verifiedHead(
+  note: string,
+  newest: TrustRootChain["newest"],
+  signers: InstallSnapshotOptions["signers"],
+): VerifiedStateHead {
+  const { quorum } = newest.trustRoot;
+  const signersMin = { quorum, honest: honestSigners(quorum), alone: 1, unsigned: quorum };
+  try {
+    return verifyStateHead(note, newest, simulatedCrypto, signersMin[signers]);
+  } catch (cause) {
+    if (!(cause instanceof StateHeadError)) throw cause;
+    throw new StoreError("snapshot_refused", `the state head is refused: ${cause.message}`, { cause });
   }
 }
 

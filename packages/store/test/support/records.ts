@@ -100,8 +100,10 @@ type ActingMore = Partial<Omit<EventInput, "actor">> & {
   readonly actor?: string;
 };
 
+type Runs = Pick<StoredLedgerHarness, "run">;
+
 /** The one leaf that a command has appended. @throws if it was refused, with the reason */
-export async function accepted(ledger: StoredLedgerHarness, command: Command): Promise<LeafWrite> {
+export async function accepted(ledger: Runs, command: Command): Promise<LeafWrite> {
   const decision = await ledger.run([command]);
   const leaf = decision.writes.leaves[0];
   if (leaf === undefined) throw new Error(`not accepted: ${JSON.stringify(decision.outcomes)}`);
@@ -109,7 +111,7 @@ export async function accepted(ledger: StoredLedgerHarness, command: Command): P
 }
 
 /** A claim for each name, in one entry. */
-export async function holders(ledger: StoredLedgerHarness, names: readonly string[]): Promise<Holder[]> {
+export async function holders(ledger: Runs, names: readonly string[]): Promise<Holder[]> {
   const { writes } = await ledger.run(names.map((name) => claimCommand(name)));
   return names.map((name, at) => ({ name, claim: leafAt(writes.leaves, at) }));
 }

@@ -79,15 +79,18 @@ export function events(count: number, label: string, origin = originAt(0)): Even
   );
 }
 
-export class StoredLedgerHarness {
+/** A store as far as deciding and applying take it. */
+type DecidingStore = Pick<LedgerStore, "loadFacts" | "apply">;
+
+export class StoredLedgerHarness<Store extends DecidingStore = LedgerStore> {
   readonly credential = CREDENTIAL;
-  readonly store: LedgerStore;
+  readonly store: Store;
   state: LedgerState;
   clockMs = 1_800_000_000_000;
   #counter = 0;
   readonly #onApplied: (decision: EntryDecision) => void;
 
-  constructor(store: LedgerStore, state: LedgerState, onApplied: (decision: EntryDecision) => void = () => undefined) {
+  constructor(store: Store, state: LedgerState, onApplied: (decision: EntryDecision) => void = () => undefined) {
     this.store = store;
     this.state = state;
     this.#onApplied = onApplied;
@@ -103,9 +106,22 @@ export class StoredLedgerHarness {
   /** A ledger with genesis and one API key. */
   static async started(url: string, onApplied?: (decision: EntryDecision) => void): Promise<StoredLedgerHarness> {
     const harness = await StoredLedgerHarness.open(url, onApplied);
-    await harness.run([{ kind: "genesis", document: GENESIS_DOCUMENT }]);
-    await harness.run([CREATE_KEY]);
+    await harness.begin();
     return harness;
+  }
+
+  /** The same ledger, of which another store is given what follows. */
+  on<Other extends DecidingStore>(store: Other, onApplied = this.#onApplied): StoredLedgerHarness<Other> {
+    const harness = new StoredLedgerHarness(store, this.state, onApplied);
+    harness.clockMs = this.clockMs;
+    harness.#counter = this.#counter;
+    return harness;
+  }
+
+  /** Genesis and one API key. */
+  async begin(): Promise<void> {
+    await this.run([{ kind: "genesis", document: GENESIS_DOCUMENT }]);
+    await this.run([CREATE_KEY]);
   }
 
   entry(commands: readonly Command[], certificates: readonly Certificate[] = []): Entry {
@@ -138,10 +154,15 @@ export class StoredLedgerHarness {
     return this.run([{ kind: "record_events", credential: CREDENTIAL, atomic: false, events: inputs }]);
   }
 
+  /** Has a certificate over an origin's tree as it is. */
+  certificateEntry(originFingerprint: OriginFingerprint): Entry {
+    const { tree } = this.origin(originFingerprint);
+    return this.entry([], [certify(originFingerprint, tree.size, tree.rootAt(tree.size))]);
+  }
+
   /** Records a certificate over an origin's tree as it is. */
   async certify(originFingerprint: OriginFingerprint): Promise<EntryDecision> {
-    const { tree } = this.origin(originFingerprint);
-    return this.apply(this.entry([], [certify(originFingerprint, tree.size, tree.rootAt(tree.size))]));
+    return this.apply(this.certificateEntry(originFingerprint));
   }
 
   origin(originFingerprint: OriginFingerprint): OriginState {
