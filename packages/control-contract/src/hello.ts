@@ -24,6 +24,7 @@ import {
   writeOptional,
   writeText,
 } from "./fields.ts";
+import type { RaftIndex } from "raft-ts";
 
 /** Fingerprint, size and root of one signed head. */
 const SIGNED_HEAD_BYTES = 32 + 8 + 32;
@@ -54,7 +55,7 @@ export interface Hello {
   /** The highest rules that this node lets the cluster raise to (docs/versions.md). */
   readonly rulesMax: number;
   /** Of a node of a group that was restored from a backup: the log entry of that backup, and the effect chain there. */
-  readonly restoredFrom?: { readonly raftIndex: number; readonly effect: Uint8Array };
+  readonly restoredFrom?: { readonly raftIndex: RaftIndex; readonly effect: Uint8Array };
 }
 
 /**

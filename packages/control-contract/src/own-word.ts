@@ -1,6 +1,7 @@
 /** What a node has signed of itself, and how a peer brings it back to it. README.md, "Progress". */
 import { ByteWriter, DecodeError, asciiToBytes, tag, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ByteReader, OriginFingerprint } from "@event-anchoring/protocol";
+import type { RaftIndex, Term } from "raft-ts";
 
 /** How far a node says that its durable log has ever reached, and in which of its lives. */
 export interface Progress {
@@ -10,8 +11,8 @@ export interface Progress {
   /** 16 random bytes, drawn with the incarnation: a clone that speaks in the same one differs in it. */
   readonly lifeId: Uint8Array;
   /** Term and index of the highest end that the log has had, in Raft's order: term first, then index. */
-  readonly term: number;
-  readonly index: number;
+  readonly term: Term;
+  readonly index: RaftIndex;
 }
 
 /** A progress with the signature of its node's auth key. It proves itself, whoever brings it. */
@@ -32,7 +33,7 @@ export type OwnWord =
       readonly timeS: number;
       readonly signature: Uint8Array;
       /** Where the size was reached, if the peer knows: the log index of that certify point; else 0. Not signed. */
-      readonly raftIndex: number;
+      readonly raftIndex: RaftIndex;
     };
 
 const KIND = { progress: 1, cosignature: 2 } as const;

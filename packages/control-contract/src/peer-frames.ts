@@ -25,6 +25,7 @@ import { readSignedProgress, writeSignedProgress } from "./own-word.ts";
 import type { SignedProgress } from "./own-word.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
 import type { RefusalCode } from "./refusal-code.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 /**
  * `control`: heartbeats, votes, acknowledgements, read index, cosignatures, small entries. `bulk`: everything that is
@@ -57,7 +58,7 @@ export interface PeerCosignature {
   readonly timeS: number;
   readonly signature: Uint8Array;
   /** The entry whose certify point this is. */
-  readonly raftIndex: number;
+  readonly raftIndex: RaftIndex;
   /** The sender's effect chain at raftIndex: a node that differs has diverged. */
   readonly effect: Uint8Array;
 }
@@ -76,7 +77,7 @@ export interface HeadLine {
 
 /** One node's signature over the state head after an entry. */
 export interface StateSignature {
-  readonly raftIndex: number;
+  readonly raftIndex: RaftIndex;
   /** SHA-256 of the text of the sender's state head, 32 bytes: a node that differs has diverged. */
   readonly textHash: Uint8Array;
   /** 64 bytes over stateHeadMessage. */
@@ -121,11 +122,11 @@ export type PeerFrame =
   | {
       readonly type: "clock";
       readonly wallMs: number;
-      readonly appliedIndex: number;
+      readonly appliedIndex: RaftIndex;
       readonly monotonicMs: number;
     }
   /** The leader's span of an entry that holds traced writes, so that each node's spans of it are of the same trace. */
-  | { readonly type: "entry_trace"; readonly index: number; readonly term: number; readonly context: TraceContext };
+  | { readonly type: "entry_trace"; readonly index: RaftIndex; readonly term: Term; readonly context: TraceContext };
 
 const FRAME = {
   raft: 1,

@@ -6,6 +6,7 @@ import { decodeJson, encodeJson } from "./json-codec.ts";
 import { nodeStatusSchema } from "./node-status.ts";
 import type { NodeStatus } from "./node-status.ts";
 import type { Lane } from "./peer-frames.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 /** Where the two lanes of a session begin, by an HTTP upgrade to UPGRADE_PROTOCOL. */
 export const LANE_PATHS: Readonly<Record<Lane, string>> = {
@@ -85,8 +86,8 @@ export interface PrimeRootThk {
   readonly version: number;
   readonly rootThk: Uint8Array;
   /** The read index of the round that confirmed it, and the term it was run in. */
-  readonly readIndex: number;
-  readonly term: number;
+  readonly readIndex: RaftIndex;
+  readonly term: Term;
 }
 
 export function encodePrimeRootThk(prime: PrimeRootThk): Uint8Array {
@@ -115,8 +116,8 @@ export interface SnapshotManifest {
   /** 16 random bytes drawn by the exporter. */
   readonly snapshotId: Uint8Array;
   /** The state is that after this entry. */
-  readonly raftIndex: number;
-  readonly raftTerm: number;
+  readonly raftIndex: RaftIndex;
+  readonly raftTerm: Term;
   /** Effect chain at raftIndex. */
   readonly effect: Uint8Array;
   /** Bytes of every chunk but the last. */

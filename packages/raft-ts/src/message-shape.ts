@@ -1,4 +1,4 @@
-import type { ConfState, InboundMessage, MessageType, SnapshotMeta } from "./types.ts";
+import type { ConfState, InboundMessage, MessageType, SnapshotMeta, Term } from "./types.ts";
 
 /** The largest `context` of a message, in bytes. */
 export const CONTEXT_BYTES_MAX = 4096;
@@ -100,7 +100,7 @@ function findReadFault(message: InboundMessage): string | null {
   return request.payload.length > CONTEXT_BYTES_MAX ? "context is too long" : null;
 }
 
-function findSnapshotFault(snapshot: SnapshotMeta | null, term: number): string | null {
+function findSnapshotFault(snapshot: SnapshotMeta | null, term: Term): string | null {
   if (snapshot === null || snapshot.index === 0) return "an empty snapshot";
   if (snapshot.term === 0 || snapshot.term > term) return "the snapshot's term is out of range";
   return findConfStateFault(snapshot.confState);

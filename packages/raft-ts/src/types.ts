@@ -1,11 +1,19 @@
 /** A node of the Raft group. Never 0n: zero means "nobody". The two largest 64-bit values are reserved. */
 export type RaftId = bigint;
 
+declare const unit: unique symbol;
+
+/**
+ * A number that is known by what it counts. A plain number may become one, and arithmetic makes it plain again; what
+ * counts one thing is never taken for what counts another.
+ */
+type NumberOf<Unit extends string> = number & { readonly [unit]?: Unit };
+
 /** A position in the Raft log. The first entry has index 1; 0 is "before the log". Exact below 2^53. */
-export type RaftIndex = number;
+export type RaftIndex = NumberOf<"index">;
 
 /** A Raft term. 0 is "before the first election". Exact below 2^53. */
-export type Term = number;
+export type Term = NumberOf<"term">;
 
 /** What an entry's payload is: the caller's bytes, or a `ConfChangeV2`. The older `ConfChange` is never used. */
 export type EntryType = "normal" | "conf_change";
