@@ -3,7 +3,8 @@ import { verifyCheckpoint } from "@event-anchoring/bundle";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { OriginFingerprint, TrustRoot, TrustRootChain } from "@event-anchoring/protocol";
-import type { AskedHead, Promises } from "@event-anchoring/store";
+import type { Promises } from "@event-anchoring/control-contract";
+import type { AskedHead } from "@event-anchoring/store";
 
 /** A tree that is known to have been signed, or certified. */
 export interface KnownHead extends AskedHead {

@@ -1,4 +1,5 @@
-import { BackupError, PromiseReadError, StoreError } from "@event-anchoring/store";
+import { BackupError, StoreError } from "@event-anchoring/store";
+import { PromiseReadError } from "./read-promises.ts";
 import type { BackupCode, StoreErrorCode } from "@event-anchoring/store";
 import { CliError, EXIT } from "./cli-error.ts";
 import type { ExitCode } from "./cli-error.ts";

@@ -15,7 +15,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
-import type { Promises } from "@event-anchoring/store";
+import type { Promises } from "@event-anchoring/control-contract";
 import { EvidenceError, boundOf, certifiedHead, judgeOrigin } from "../src/restore-evidence.ts";
 
 const NAME = "evidence.test";

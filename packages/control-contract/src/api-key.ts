@@ -1,6 +1,7 @@
 /** The text form of an API key. README.md, "API keys". */
 import { apiKeyHash } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
+import { crc32 } from "./crc32.ts";
 
 /**
  * `ank_` ‖ 43 base62 characters of the 256-bit secret ‖ 6 base62 characters of its CRC-32. The prefix lets scanners of
@@ -73,14 +74,4 @@ function fromBase62(text: string): bigint {
   let value = 0n;
   for (const character of text) value = value * 62n + BigInt(ALPHABET.indexOf(character));
   return value;
-}
-
-/** CRC-32 of IEEE 802.3 (polynomial 0xEDB88320, reflected), as zlib computes it. */
-function crc32(bytes: Uint8Array): number {
-  let crc = 0xffff_ffff;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb8_8320 : 0);
-  }
-  return (crc ^ 0xffff_ffff) >>> 0;
 }

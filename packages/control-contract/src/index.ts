@@ -116,3 +116,19 @@ export {
   unaryCallOf,
 } from "./unary.ts";
 export type { UnaryCall, UnaryCallName } from "./unary.ts";
+export {
+  SLOT_CLASS_MAX,
+  brokenPromise,
+  decodePromises,
+  encodePromises,
+  encodeSlot,
+  readSlot,
+  slotBytesOf,
+  slotClassFor,
+  slotOffsetOf,
+  furthest,
+  isBefore,
+} from "./promises/promise-codec.ts";
+export type { PeerPromises, Promises, SignedHead, SignedState } from "./promises/promise-codec.ts";
+export { newestSlot } from "./promises/promise-slots.ts";
+export type { SlotPosition } from "./promises/promise-slots.ts";

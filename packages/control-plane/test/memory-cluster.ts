@@ -12,7 +12,7 @@ import {
   raftIdOf,
 } from "@event-anchoring/protocol";
 import { type Ceremony, holdCeremony } from "@event-anchoring/provision";
-import { furthest } from "@event-anchoring/store";
+import { furthest } from "@event-anchoring/control-contract";
 import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/simulator";
 import { TestActs } from "@event-anchoring/testkit";
 import { type Entry, type EntryId, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";

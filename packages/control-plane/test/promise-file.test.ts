@@ -14,7 +14,7 @@ import {
   readSlot,
   slotBytesOf,
   slotOffsetOf,
-} from "@event-anchoring/store";
+} from "@event-anchoring/control-contract";
 import {
   PromiseFile,
   type PeerPromises,

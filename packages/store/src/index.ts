@@ -45,20 +45,3 @@ export type { AskedHead, ScannedBackup } from "./backup/scan-backup.ts";
 export { restoreBackup } from "./backup/restore-backup.ts";
 export type { RestoreBackupOptions } from "./backup/restore-backup.ts";
 export type { Restoration } from "./tables/restoration.ts";
-export {
-  SLOT_CLASS_MAX,
-  brokenPromise,
-  decodePromises,
-  encodePromises,
-  encodeSlot,
-  readSlot,
-  slotBytesOf,
-  slotClassFor,
-  slotOffsetOf,
-  furthest,
-  isBefore,
-} from "./promises/promise-codec.ts";
-export type { PeerPromises, Promises, SignedHead, SignedState } from "./promises/promise-codec.ts";
-export { newestSlot } from "./promises/promise-slots.ts";
-export type { SlotPosition } from "./promises/promise-slots.ts";
-export { PromiseReadError, readPromises } from "./promises/read-promises.ts";

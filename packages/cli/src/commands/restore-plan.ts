@@ -2,8 +2,9 @@ import { ProofError, bytesToHex, equalBytes, parseProof } from "@event-anchoring
 import type { OriginFingerprint, TrustRoot, TrustRootChain } from "@event-anchoring/protocol";
 import { composeTrustRoot, formatProposal } from "@event-anchoring/provision";
 import type { TrustRootChange } from "@event-anchoring/provision";
-import { readPromises } from "@event-anchoring/store";
-import type { Promises, ScannedBackup } from "@event-anchoring/store";
+import { readPromises } from "../read-promises.ts";
+import type { Promises } from "@event-anchoring/control-contract";
+import type { ScannedBackup } from "@event-anchoring/store";
 import { CliError, EXIT } from "../cli-error.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Printer } from "../printer.ts";

@@ -1,7 +1,8 @@
 import type { HelloRefusal, NodeStatus } from "@event-anchoring/control-contract";
 import { type RuleTable, restoreLedgerState, trustRootsOf } from "@event-anchoring/ledger";
 import { type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
-import { StoreError, isBefore } from "@event-anchoring/store";
+import { isBefore } from "@event-anchoring/control-contract";
+import { StoreError } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
 import { type ControlPlaneConfig, peersOf } from "./config.ts";
 import { SessionCounts } from "../session/session-counts.ts";

@@ -1,5 +1,6 @@
 import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { type Identity, type IdentityState, type Restoration, isBefore } from "@event-anchoring/store";
+import { isBefore } from "@event-anchoring/control-contract";
+import { type Identity, type IdentityState, type Restoration } from "@event-anchoring/store";
 import type { EntryId, HardState, RaftIndex, Term } from "raft-ts";
 import type { Promises, SignedHead } from "./promise-file.ts";
 

@@ -1,6 +1,5 @@
-import { type OwnWord, type SignedProgress, progressSignedBytes } from "@event-anchoring/control-contract";
+import { type OwnWord, type SignedProgress, progressSignedBytes, isBefore } from "@event-anchoring/control-contract";
 import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { isBefore } from "@event-anchoring/store";
 import type { EntryId, RaftIndex, Term } from "raft-ts";
 import { isGoodCosignature } from "../signatures/certificates.ts";
 import type { SignedHead } from "./promise-file.ts";

@@ -1,6 +1,6 @@
 import type { Hello, HelloRefusal, HelloVerdict, OwnWord, SignedProgress } from "@event-anchoring/control-contract";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import { isBefore } from "@event-anchoring/store";
+import { isBefore } from "@event-anchoring/control-contract";
 
 /** A cosignature, as it is held against whoever made it. */
 export type RememberedCosignature = Omit<Extract<OwnWord, { kind: "cosignature" }>, "kind">;

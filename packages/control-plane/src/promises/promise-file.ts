@@ -12,10 +12,10 @@ import {
   slotBytesOf,
   slotClassFor,
   slotOffsetOf,
-} from "@event-anchoring/store";
+} from "@event-anchoring/control-contract";
 import { LockHeldError, PromiseLock, errorCodeOf } from "./promise-lock.ts";
 
-export type { PeerPromises, Promises, SignedHead, SignedState } from "@event-anchoring/store";
+export type { PeerPromises, Promises, SignedHead, SignedState } from "@event-anchoring/control-contract";
 
 /**
  * - `missing`: there is no such file.

@@ -1,5 +1,5 @@
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
-import { furthest } from "@event-anchoring/store";
+import { furthest } from "@event-anchoring/control-contract";
 import type { EntryId, RaftId, RaftIndex } from "raft-ts";
 import type { PeerPromises, PromiseFile, Promises, SignedHead, SignedState } from "./promise-file.ts";
 

@@ -1,4 +1,5 @@
-import { type Identity, type LoadedRaftLog, type Restoration, furthest } from "@event-anchoring/store";
+import { furthest } from "@event-anchoring/control-contract";
+import { type Identity, type LoadedRaftLog, type Restoration } from "@event-anchoring/store";
 import type { RaftIndex, Term } from "raft-ts";
 import { type FenceReason, birthStep, judgeStart } from "./fencing.ts";
 import type { NodeIdentity } from "../ports/identity.ts";

@@ -1,4 +1,4 @@
-import { isBefore } from "@event-anchoring/store";
+import { isBefore } from "@event-anchoring/control-contract";
 import type { AppendChore, Entry, EntryId, HardState, Message, RaftIndex, SnapshotMeta } from "raft-ts";
 
 /** The durable Raft log, as the append lane needs it. */

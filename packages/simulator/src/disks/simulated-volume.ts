@@ -6,7 +6,7 @@ import {
   type Promises,
   type SlotIo,
 } from "@event-anchoring/control-plane";
-import { newestSlot, slotOffsetOf } from "@event-anchoring/store";
+import { newestSlot, slotOffsetOf } from "@event-anchoring/control-contract";
 import type { Bugs } from "../planted/planted-bugs.ts";
 import type { Seeded } from "../world/seeded.ts";
 import type { SimulatedProcess } from "../world/simulated-process.ts";

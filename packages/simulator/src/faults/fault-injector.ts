@@ -1,5 +1,5 @@
 import { raftIdKey } from "@event-anchoring/control-plane";
-import { newestSlot } from "@event-anchoring/store";
+import { newestSlot } from "@event-anchoring/control-contract";
 import { type Fault, SPENDING } from "./faults.ts";
 import { allPairs, pairsOf } from "../machine/machine-pairs.ts";
 import { type Scene, type Stage, SCRIPTS, setBackKnownToOne } from "./scripted-faults.ts";

@@ -1,7 +1,7 @@
 import { membershipContext } from "@event-anchoring/control-plane";
 import { type Command, decodeGroup, encodeGroup } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { isBefore } from "@event-anchoring/store";
+import { isBefore } from "@event-anchoring/control-contract";
 import { type EntryId, ConfChangeRefusedError, NotLeaderError, ProposalDroppedError, encodeMessage } from "raft-ts";
 import type { DatabaseImage } from "../disks/database-image.ts";
 import { pairsOf } from "../machine/machine-pairs.ts";

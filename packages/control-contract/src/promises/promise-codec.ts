@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import {
   ByteReader,
   ZERO_32,
@@ -13,6 +12,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { EntryId, RaftId, RaftIndex, Term } from "raft-ts";
+import { crc32 } from "../crc32.ts";
 
 /** The newest checkpoint of one origin that this node has cosigned, and the entry that produced it. */
 export interface SignedHead {

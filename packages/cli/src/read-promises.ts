@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import type { Promises } from "./promise-codec.ts";
-import { newestSlot } from "./promise-slots.ts";
+import { newestSlot } from "@event-anchoring/control-contract";
+import type { Promises } from "@event-anchoring/control-contract";
 
 /** The file cannot be relied on: `torn`, `foreign`, or `damaged` where its newest words may be missing. */
 export class PromiseReadError extends Error {
