@@ -109,7 +109,7 @@ function buildProgram(context: CommandContext): Command {
   return program;
 }
 
-/** What is wrong with a command line takes one line; the help is a page, and stands where it is asked for. */
+/** A wrong command line gets one line of explanation; the help is a page, and is printed only on request. */
 function sayOnOneLine(command: Command, name: string): void {
   command.configureOutput({
     outputError: (text, write) => write(`anchorctl: ${usageFault(text)}; see ${name} --help\n`),

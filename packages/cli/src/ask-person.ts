@@ -9,7 +9,7 @@ const SILENT = new Writable({ write: (_chunk, _encoding, done) => done() });
 /**
  * Asks on standard error, so that standard output stays the result.
  * @param options.isHidden what is typed is not shown
- * @throws CliError `usage` with `instead` where nobody can be asked
+ * @throws CliError `usage` with `instead` if there is no terminal
  */
 export async function askPerson(
   surroundings: Surroundings,

@@ -18,7 +18,7 @@ export interface ReportLine {
   readonly client_event_id: string | null;
   readonly anchor_id: string | null;
   readonly receipt: string | null;
-  /** Of a problem; null if there is none. */
+  /** The problem's code; null if there is none. */
   readonly code: string | null;
   readonly detail: string | null;
 }

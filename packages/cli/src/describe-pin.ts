@@ -1,4 +1,4 @@
-/** What a person is told of the pin: the one thing that everything else of a verdict hangs on. */
+/** The text about the pin, on which every other part of a verdict depends. */
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Printer } from "./printer.ts";
 import { PIN_SOURCES } from "./trust-roots.ts";

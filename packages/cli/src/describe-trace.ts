@@ -48,7 +48,7 @@ export function reasonText({ code, anchorId, sequence }: TraceReason, names: Nam
   return `${REASON_TEXTS[code] ?? code}${place} (${code})`;
 }
 
-/** @param otherwise what it is called if nobody has named it */
+/** @param otherwise its name if it has no label */
 function named(anchorId: string, names: Names, otherwise?: string): string {
   const name = names.get(anchorId) ?? otherwise;
   return name === undefined ? short(anchorId) : `${name} ${short(anchorId)}`;
@@ -98,7 +98,7 @@ export function printTree(printer: Printer, trace: ShownTrace, names: Names = NO
     level += level === 0 && root === undefined ? 0 : 1;
     printer.leaf(level, stateMark(state), `${claimText({ ...claim, state }, names)}, the actor`);
   }
-  // A grant that is itself traced stands in the tree already.
+  // A grant that is itself traced is in the tree already.
   if (trace.delegation[0]?.grant.anchorId === trace.anchor.anchorId) return;
   const isAlone = root === undefined && claim === null && trace.delegationOmitted === 0;
   const { mark } = shownVerdict(trace.authorisedAtAction, trace.actorProven);

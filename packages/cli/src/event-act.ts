@@ -12,7 +12,7 @@ export interface Act {
   readonly references: JsonBody | null;
   /** What they are in a leaf. */
   readonly semanticAnchor: SemanticAnchor;
-  /** Null: nobody signs. */
+  /** Null: unsigned. */
   readonly actor: Signer | null;
 }
 

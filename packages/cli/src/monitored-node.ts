@@ -10,7 +10,7 @@ const readLatest = record({
 });
 const readProof = record({ proof: listOf(base64) });
 
-/** A node as the monitor asks it. No more of an answer is read than is judged: what else a node says blinds nobody. */
+/** A node as the monitor asks it. Only the judged parts of an answer are read: the rest cannot break the monitor. */
 export function monitoredNode(client: Client): MonitoredService {
   const read = async <Value>(path: string, query: RawRequest["query"], reader: Reader<Value>): Promise<Value> =>
     (await client.request({ path, query })).read(reader);

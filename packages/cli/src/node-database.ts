@@ -24,7 +24,7 @@ export interface NodeSettings {
 const SETTINGS_BYTES_MAX = 256 * 1024;
 const OTHERS_MAY_READ = 0o077;
 const IS_ADDRESS = /^postgres(ql)?:\/\//u;
-/** With which the variables of a node's processes begin; what they say stands over the file. */
+/** Prefixes of the environment variables of a node's processes; these variables override the file. */
 const PREFIXES = { controlPlane: "ANCHORING_CONTROL_PLANE__", api: "ANCHORING_API__" } as const;
 
 /**

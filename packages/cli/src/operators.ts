@@ -49,7 +49,7 @@ const PEM_BYTES_MAX = 64 * 1024;
 
 /**
  * What is not given is taken from the cluster folder, whose CA issues a certificate for the occasion, in memory. The
- * nodes' keys are those of the trust root: nobody else can answer in their name.
+ * nodes' keys are those of the trust root: no other process can answer in their name.
  * @throws CliError
  */
 export async function openOperators(options: OperatorOptions): Promise<Operators> {

@@ -6,7 +6,7 @@ import type { Service } from "./service.ts";
 const readDocuments = readers.record({ chain: readers.listOf(readers.record({ document: readers.text })) });
 
 /**
- * The service's trust roots, held against the one that is trusted here: they begin with it and may go on.
+ * The service's trust roots, checked against the one that is trusted here: they begin with it and may continue.
  * @returns from the pin that is held to the newest version of the service
  * @throws CliError `invalid`: they are of another cluster, or older than what is held
  */

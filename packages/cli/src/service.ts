@@ -16,7 +16,7 @@ import { serviceTransport } from "./service-transport.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** An answer of the service. The body is what a server sent: it is checked by whoever reads it. */
+/** An answer of the service. The body is what a server sent: each reader checks it. */
 export class Answer {
   readonly status: number;
   readonly apiUrl: string;
@@ -67,7 +67,7 @@ export interface ServiceOptions {
   readonly apiKey: string | null;
   /** How long the whole question may take, with all repetitions. */
   readonly timeoutMs: number;
-  /** Told why nobody has answered, before all are asked again. */
+  /** Called with the reason why no node has answered, before all are asked again. */
   readonly onWait?: (reason: string) => void;
 }
 
@@ -161,7 +161,7 @@ function inTurn({ apiUrls, timeoutMs }: ServiceOptions): RetryRule {
   };
 }
 
-/** Nobody has answered: the newest reason. */
+/** No node has answered: the newest reason. */
 export function unavailable(error: AnchoringError): CliError {
   return new CliError(EXIT.unavailable, "unavailable", `no node could answer: ${reasonOf(error)}`);
 }

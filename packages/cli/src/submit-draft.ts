@@ -39,7 +39,7 @@ export interface SubmitOptions {
   /** Where the receipt goes; null: nowhere, it can be fetched at any time. */
   readonly out: string | null;
   readonly isJson: boolean;
-  /** The draft's own file, or where it is kept if nobody knows what became of it. */
+  /** The draft's own file, or where it is kept if its outcome is unknown. */
   readonly draftPath: string;
 }
 
@@ -79,7 +79,7 @@ async function submitDraft(draft: Draft, service: Service, trust: TrustOptions):
   };
 }
 
-/** @param doubt what a person does if nobody says what became of it @throws CliError `refused`, `outcome_unknown` */
+/** @param doubt what a person does if the outcome is unknown @throws CliError `refused`, `outcome_unknown` */
 export async function writeOnce(service: Service, path: string, body: JsonBody, doubt: string): Promise<Answer> {
   try {
     return expectStatus(await service.ask({ method: "POST", path, body }), 200, 201, 202);

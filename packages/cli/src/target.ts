@@ -4,7 +4,7 @@ import type { Settings, SettingsLevel } from "./settings.ts";
 
 /** Which service a command talks to. */
 export interface Target extends FoundTarget {
-  /** Told why nobody has answered yet, before all nodes are asked again. */
+  /** Called with the reason why no node has answered yet, before all nodes are asked again. */
   readonly onWait: (reason: string) => void;
 }
 

@@ -24,7 +24,7 @@ export interface GivenPin {
   readonly source: "flag" | "environment" | "config";
 }
 
-/** What the first document was held against, learnt by other means than from the document. */
+/** The hash that the first document was checked against; it came from another source than the document. */
 export interface Pin {
   readonly source: GivenPin["source"] | "file";
   /** The file beside the trust root; null: it was given. */
@@ -48,7 +48,7 @@ export interface HeldTrustRoots {
 
 /**
  * The trust roots that receipts are judged by: files that the person has and trusts, never what came with a receipt.
- * The first document is held against its pin, the others against the one before.
+ * The first document is checked against its pin, each other one against the previous one.
  * @throws CliError `invalid` when a document does not verify
  */
 export function loadTrustRoots(options: TrustRootOptions): HeldTrustRoots {
@@ -83,7 +83,7 @@ function nearestFolder(workingDir: string): string {
   throw new CliError(EXIT.usage, "trust_root_missing", message);
 }
 
-/** The pin that was given or stands beside the document; null if there is none. */
+/** The pin that was given or is beside the document; null if there is none. */
 function pinOf(given: GivenPin | null, documentPath: string): { rootThk: Uint8Array; pin: Pin } | null {
   if (given !== null) {
     const { rootThk, source } = given;
@@ -111,7 +111,7 @@ export function parsePin(text: string, where: string): Uint8Array {
   }
 }
 
-/** Without a pin a document is held against itself: it goes together, and nothing says whose it is. */
+/** Without a pin a document is checked against itself: it is consistent, but its owner is unknown. */
 function ownRootThk(path: string, document: string): Uint8Array {
   try {
     return parseSignedTrustRoot(document, nodeCrypto.sha256).rootThk;

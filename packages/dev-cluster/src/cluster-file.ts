@@ -6,7 +6,7 @@ export interface ClusterFileNode {
   readonly id: string;
   /** Without a trailing slash. */
   readonly api_url: string;
-  /** Of the private Prometheus listener, its path included. */
+  /** URL of the private Prometheus listener, with its path. */
   readonly metrics_url: string;
   /** `host:port` of the control plane; mutual TLS. */
   readonly control_address: string;

@@ -16,7 +16,7 @@ import type { NodePorts } from "./ports.ts";
 import { SupervisorLock } from "./supervisor-lock.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** What is told to the person who waits. */
+/** Progress messages for the person who waits. */
 export interface Reporter {
   /** Runs one step under a title, and shows that it is under way, done (and how long it took) or failed. */
   step<Result>(title: string, run: () => Promise<Result>): Promise<Result>;

@@ -67,7 +67,7 @@ export function apiConfig(input: NodeConfigInput): object {
     listen: { host: LOOPBACK, port: api },
     metrics: { host: LOOPBACK, port: metrics },
     log_level: "info",
-    // Whoever runs the cluster is the only client.
+    // The person who runs the cluster is the only client.
     limits: { key_requests_per_second: null },
   };
 }

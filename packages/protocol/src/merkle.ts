@@ -62,7 +62,7 @@ export function appendToFrontier(frontier: Frontier, leafHash: Uint8Array, sha25
   return { size: frontier.size + 1, hashes };
 }
 
-/** Root hash of the tree that the frontier stands for. */
+/** Root hash of the tree that the frontier represents. */
 export function frontierRoot(frontier: Frontier, sha256: Sha256): Uint8Array {
   return foldRight(frontier.hashes, sha256) ?? EMPTY_ROOT;
 }

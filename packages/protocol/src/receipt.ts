@@ -149,7 +149,7 @@ function readLeaf(bytes: Uint8Array): Leaf {
   }
 }
 
-/** The payload that the leaf's first signer signed; null for kinds that nobody signs. */
+/** The payload that the leaf's first signer signed; null for kinds without signatures. */
 function payloadOf(leaf: Leaf, expected: Uint8Array): Uint8Array | null {
   switch (leaf.kind) {
     case LEAF_KIND.genesis:
@@ -185,7 +185,8 @@ function checkContent(steps: StepList, leaf: Leaf, expect: ReceiptExpectation): 
     const isSame = own !== null && equalBytes(own, payload);
     refuseUnless(isSame, "content_differs", "the leaf does not hold what the payload says");
   }
-  if (eventHash === undefined && payload === undefined) steps.skip("content", "nothing was given to compare with");
+  if (eventHash === undefined && payload === undefined)
+    steps.skip("content", "no event hash or payload was given to compare");
   else steps.pass("content", "the leaf holds what was given");
 }
 

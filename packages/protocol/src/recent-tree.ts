@@ -24,7 +24,7 @@ const DEAD_HASHES_MAX = 1024;
 const EDGES_KEPT_MAX = 8;
 
 /**
- * The newest leaves of one origin in memory, above a frontier that stands for all older ones. Every interior hash is
+ * The newest leaves of one origin in memory, above a frontier that represents all older ones. Every interior hash is
  * computed once, when its subtree becomes complete, so the proofs of a whole batch cost look-ups only; what is
  * incomplete at a size (the right edge) is folded once for each size.
  *

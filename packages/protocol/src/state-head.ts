@@ -1,6 +1,6 @@
 /**
  * The state head: what a quorum of nodes signs about the state after one log entry that leaves alone do not prove.
- * Snapshots, backups, restores and proofs of authority are held against it. docs/PROTOCOL.md, "State head".
+ * Snapshots, backups, restores and proofs of authority are checked against it. docs/PROTOCOL.md, "State head".
  */
 import { InvalidBytesError, bytesToHex, concatBytes, equalBytes, hexToBytes, utf8ToBytes } from "./bytes.ts";
 import { isClusterName, parseDecimal } from "./checkpoint.ts";

@@ -50,7 +50,7 @@ export function stateLeafHash({ key, valueHash }: StateLeaf, sha256: Sha256): Ui
   return sha256(concatBytes(tag("state-leaf"), key, valueHash));
 }
 
-/** H(tag "state-interior" ‖ left ‖ right); ZERO_32 stands for a half without keys. */
+/** H(tag "state-interior" ‖ left ‖ right); ZERO_32 represents a half without keys. */
 function stateInteriorHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
   return sha256(concatBytes(tag("state-interior"), left, right));
 }

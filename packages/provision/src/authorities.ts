@@ -89,7 +89,7 @@ export async function switchAuthority(outDir: string): Promise<void> {
   for (const ending of ["key", "crt"]) await rename(join(caDir, `next.${ending}`), join(caDir, `ca.${ending}`));
 }
 
-/** Step 3, when all nodes have certificates of the new CA: nobody accepts the old one, and its files are deleted. */
+/** Step 3, when all nodes have certificates of the new CA: no node accepts the old one, and its files are deleted. */
 export async function forgetPreviousAuthority(outDir: string): Promise<void> {
   const current = await readPrivateFile(join(outDir, "ca", "ca.crt"));
   if (!(await fileExists(join(outDir, "ca", "previous.crt")))) {
@@ -108,7 +108,7 @@ export async function forgetPreviousAuthority(outDir: string): Promise<void> {
   for (const ending of ["key", "crt"]) await rm(join(outDir, "ca", `previous.${ending}`), { force: true });
 }
 
-/** Of each node that of its control plane, and that of its api process where it has one. */
+/** The certificates of each node: its control plane's, and its api process's if it has one. */
 async function certificatesInUse(
   nodes: readonly ProvisionedNode[],
 ): Promise<readonly { readonly nodeId: string; readonly file: string }[]> {

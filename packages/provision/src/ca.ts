@@ -294,7 +294,7 @@ async function privateKeyPemOf(keys: webcrypto.CryptoKeyPair): Promise<string> {
   return `-----BEGIN PRIVATE KEY-----\n${lines.join("\n")}\n-----END PRIVATE KEY-----\n`;
 }
 
-/** A secret that is not enumerable stays out of logs, JSON and spread copies that nobody meant to make. */
+/** A secret that is not enumerable stays out of logs, JSON and unintended spread copies. */
 function withUnprintableKey<T extends { readonly privateKeyPem: string }>(made: T): T {
   return Object.defineProperty(made, "privateKeyPem", { enumerable: false });
 }

@@ -7,7 +7,7 @@ import { PrivateFileError, fileExists, makePrivateDirectory, writePrivateFile } 
 import { scramVerifier } from "./scram.ts";
 
 const DATABASE = "anchoring";
-/** The image of Postgres has an account of its own. The folder lets nobody in; the file has no secret. */
+/** The image of Postgres has its own account. Other accounts cannot enter the folder; the file has no secret. */
 const READ_BY_POSTGRES = 0o644;
 /** Owns the tables; of the control plane. */
 const OWNER_ROLE = "anchoring_owner";

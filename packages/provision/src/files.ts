@@ -28,7 +28,7 @@ export async function makePrivateDirectory(path: string): Promise<void> {
 
 /**
  * Writes a file that only its owner can read, whole or not at all: temporary file, fsync, rename, fsync of the folder.
- * A reader sees the old file or the new one. Written by root, it belongs to whoever the folder belongs to.
+ * A reader sees the old file or the new one. Written by root, it belongs to the folder's owner.
  */
 export async function writePrivateFile(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;

@@ -22,7 +22,7 @@ export function operatorKeyPath(outDir: string, name = "operator"): string {
   return join(outDir, "operators", `${name}.key`);
 }
 
-/** Whose key it is by the trust root; null: it lists nobody with this key. */
+/** The key's operator by the trust root; null: it lists no operator with this key. */
 export function actSignerOf({ operators, clusterId, epoch }: TrustRoot, signer: Signer): ActSigner | null {
   const operator = operators.find(({ vkey }) => equalBytes(vkey.publicKey, signer.publicKey));
   if (operator === undefined) return null;
@@ -46,7 +46,7 @@ let newestCounter = 0;
  */
 const AHEAD_MS_MAX = 24 * 60 * 60_000;
 
-/** Unix milliseconds, and never the same twice: so nobody has to ask the cluster for an operator's newest act. */
+/** Unix milliseconds, and never the same twice, so that no tool has to ask the cluster for an operator's newest act. */
 function nextCounter(): number {
   newestCounter = Math.max(Date.now(), newestCounter + 1);
   return newestCounter;

@@ -30,7 +30,7 @@ export interface DrawnKey {
 
 interface SealedKey {
   readonly format: typeof FORMAT;
-  /** Of the public half, so that a file says whose it is. */
+  /** The public key, so that a file says whose it is. */
   readonly vkey: string;
   readonly salt: string;
   readonly nonce: string;

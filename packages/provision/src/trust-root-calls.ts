@@ -22,7 +22,7 @@ export async function readMembership(options: CallOptions): Promise<Membership> 
   return decoded(() => decodeMembership(answer));
 }
 
-/** Signed documents, oldest first, to be verified from a pin by whoever asked. @throws OperatorCallError */
+/** Signed documents, oldest first, to be verified from a pin by the caller. @throws OperatorCallError */
 export async function readTrustRootChain(options: CallOptions): Promise<readonly string[]> {
   const answer = await callOperator(options, UNARY_CALLS.trust_root, new Uint8Array(0));
   return decoded(() => decodeTrustRootChain(answer));

@@ -43,7 +43,7 @@ const TRANSITIONS: readonly ConfChange["transition"][] = ["auto", "implicit", "e
 /** The library's numbers; 2 is an update, which is never proposed here. */
 const CHANGE_TYPES: readonly (ConfChangeSingle["type"] | null)[] = ["add_node", "remove_node", null, "add_learner"];
 
-/** A ticket stands for a payload that stays outside the engine; 0 stands for none. */
+/** A ticket represents a payload that stays outside the engine; 0 means none. */
 export type TicketOf = (payload: Uint8Array) => number;
 /** Throws for a ticket that is not out. */
 export type PayloadOf = (ticket: number) => Uint8Array;

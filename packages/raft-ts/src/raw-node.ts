@@ -379,7 +379,7 @@ export class RawNode {
 
   #issueTicket(payload: Uint8Array): number {
     if (payload.length === 0) return 0;
-    // Tickets live only until the next Ready, so a number is long free when it comes round again. 0 stands for none.
+    // Tickets live only until the next Ready, so a number has long been free when it comes round again. 0 means none.
     this.#lastTicket = this.#lastTicket === 0xffff_ffff ? 1 : this.#lastTicket + 1;
     this.#payloads.set(this.#lastTicket, payload);
     return this.#lastTicket;

@@ -1,4 +1,4 @@
-/** A node of the Raft group. Never 0n: zero means "nobody". The two largest 64-bit values are reserved. */
+/** A node of the Raft group. Never 0n: zero means "no node". The two largest 64-bit values are reserved. */
 export type RaftId = bigint;
 
 declare const unit: unique symbol;

@@ -220,7 +220,7 @@ fn check_content(steps: &mut Steps, leaf: &Leaf, expect: &ReceiptExpectation) ->
         refuse_unless(is_same, "content_differs", || "the leaf does not hold what the payload says".into())?;
     }
     if expect.event_hash.is_none() && expect.payload.is_none() {
-        steps.push(Outcome::NotChecked, "nothing was given to compare with");
+        steps.push(Outcome::NotChecked, "no event hash or payload was given to compare");
     } else {
         steps.pass("the leaf holds what was given");
     }

@@ -65,7 +65,7 @@ interface EventFacts extends AnchorHeader {
   readonly clientEventErased: boolean;
 }
 
-/** An event that nobody has signed. */
+/** An unsigned event. */
 export interface EventAnchor extends EventFacts {
   readonly kind: "event";
 }

@@ -46,7 +46,7 @@ const readBase64: Reader<Uint8Array> = (value, path) => {
   try {
     return base64ToBytes(readText(value, path));
   } catch {
-    // Which character is wrong helps nobody here.
+    // Naming the wrong character would not help here.
     return refuse(path, "base64");
   }
 };

@@ -36,7 +36,7 @@ import type { Receipt } from "./receipt.ts";
 
 /** A result, and the request that it answers. */
 export type Answered<Result> = Result & {
-  /** `X-Request-Id`, to be quoted to whoever runs the service. */
+  /** `X-Request-Id`, to be quoted to the operators of the service. */
   readonly requestId: string;
 };
 

@@ -131,12 +131,12 @@ export interface Trace {
   readonly actor: {
     readonly claim: Anchor | null;
     readonly state: RecordState | null;
-    /** `not_checked`: nobody has signed the event. */
+    /** `not_checked`: the event is unsigned. */
     readonly actorSignature: CheckResult;
   };
   readonly delegation: readonly DelegationHop[];
   readonly delegationOmitted: number;
-  /** Of each lineage on the way, the newest claim at the event and at `asOf`, unless it is shown elsewhere. */
+  /** For each lineage in the chain, the newest claim at the event and at `asOf`, unless it is shown elsewhere. */
   readonly lineageClaims: readonly Anchor[];
   readonly boundary: {
     readonly scopeHash: string;

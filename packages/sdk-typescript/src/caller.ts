@@ -19,12 +19,12 @@ export interface Operation {
   readonly isWrite?: boolean | undefined;
   /** Default: true. */
   readonly isRepeatable?: boolean | undefined;
-  /** Of the events in it. */
+  /** The client event ids of the events in the body. */
   readonly clientEventIds?: readonly (string | null)[] | undefined;
   readonly isBatch?: boolean | undefined;
   /** It needs no API key, and gets none unless it is welcome. */
   readonly isPublic?: boolean | undefined;
-  /** It is public, and a key is told more: it is sent if there is one. */
+  /** The route is public, but shows more to a key: the key is sent if there is one. */
   readonly isKeyWelcome?: boolean | undefined;
   /** Default: 200, 201 and 202. */
   readonly isAnswer?: ((status: number) => boolean) | undefined;

@@ -15,11 +15,11 @@ export interface ClientOptions {
   readonly endpoint?: string | undefined;
   /** Base addresses of nodes of one cluster: if one does not answer, the next is asked. */
   readonly endpoints?: readonly string[] | undefined;
-  /** Allows `http://` to other hosts than this one. Whoever is on the way can read the API key, and use it. */
+  /** Allows `http://` to other hosts than this one. Everybody on the path can read the API key, and use it. */
   readonly allowPlainHttp?: boolean | undefined;
   /** The access key. Without one only the public routes answer. It is never printed. */
   readonly apiKey?: string | undefined;
-  /** Of the node that writes name. Absent: read from /healthz before the first write, and kept from then on. */
+  /** The origin that writes go to. Absent: read from /healthz before the first write, then kept. */
   readonly originFingerprint?: Bytes32 | undefined;
   /** From `verifyTrustRoot`. Given, every receipt of an answer is verified before you see it. */
   readonly trustRoot?: TrustRootChain | undefined;

@@ -37,7 +37,7 @@ export interface ErrorContext {
 export class AnchoringError extends Error {
   /** What happened, as a stable word. */
   readonly code: string;
-  /** `X-Request-Id` of the call, to be quoted to whoever runs the service; null if nothing was asked. */
+  /** `X-Request-Id` of the call, to be quoted to the operators of the service; null if nothing was asked. */
   readonly requestId: string | null;
   /** Seconds after which asking again makes sense; null: it does not, or nothing was said. */
   readonly retryAfter: number | null;
@@ -104,9 +104,9 @@ export class Cancelled extends AnchoringError {
  * second event.
  */
 export class OutcomeUnknown extends AnchoringError {
-  /** Of the event; null for a batch, for records that are known by their content, and if the caller forbade one. */
+  /** The event's id; null for a batch, for records recognised by their content, and if the caller forbade an id. */
   readonly clientEventId: string | null;
-  /** Of the events of a batch, in their order; of one event: its own; of other records: none. */
+  /** The ids of a batch's events, in order; for one event its own id; for other records none. */
   readonly clientEventIds: readonly (string | null)[];
 
   constructor(message: string, clientEventIds: readonly (string | null)[], context: ErrorContext = {}) {

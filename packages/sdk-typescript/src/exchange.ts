@@ -33,7 +33,7 @@ export interface Call {
   readonly isWrite: boolean;
   /** Sending it again has no further effect: a read, or a write that is known by an id or by its content. */
   readonly isRepeatable: boolean;
-  /** Of the events in it, to be told when their outcome is unknown. */
+  /** The client event ids in the body, for the error if their outcome is unknown. */
   readonly clientEventIds: readonly (string | null)[];
   /** One for all tries, so that it is known even if nothing is answered. */
   readonly requestId: string;
@@ -72,7 +72,7 @@ export interface EndpointResponse extends TransportResponse {
 /** A try: its response, or why there is none. */
 type Try = TransportResponse | TransportFailure;
 
-/** Asks endpoints. Whoever answered last is asked first. */
+/** Asks endpoints. The endpoint that answered last is asked first. */
 export class Exchange {
   readonly #options: ExchangeOptions;
   #current = 0;
@@ -234,7 +234,7 @@ function text(value: unknown): string {
   return shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, " ");
 }
 
-/** The same without the API key: whoever answers knows it, and an error ends up in logs. */
+/** The same without the API key: the server knows it, and an error ends up in logs. */
 function withoutKey(value: unknown, apiKey: string | null): unknown {
   if (apiKey === null || apiKey.length < SECRET_CHARS_MIN) return value;
   if (typeof value === "string") return value.replaceAll(apiKey, "<API_KEY>");
@@ -253,7 +253,7 @@ export function requestIdOf({ headers }: TransportResponse, asked: string): stri
   return found !== undefined && REQUEST_ID.test(found) ? found : asked;
 }
 
-/** The parsed JSON of a body; undefined: it is none. */
+/** The parsed JSON of a body; undefined: it is not JSON. */
 function jsonOf(body: Uint8Array): unknown {
   try {
     return JSON.parse(bytesToUtf8(body));

@@ -21,7 +21,7 @@ export interface Alarm {
   readonly originFingerprint: string | null;
   /** For people. */
   readonly detail: string;
-  /** Signed notes that contradict one another, as far as there are any: evidence against whoever signed them. */
+  /** Signed notes that contradict one another, as far as there are any: evidence against their signers. */
   readonly evidence: readonly string[];
   /** What `Monitor.update` throws. */
   readonly error: VerificationError;

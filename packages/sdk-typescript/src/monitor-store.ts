@@ -12,7 +12,7 @@ export interface MonitorState {
   readonly checkpoints: Readonly<Record<string, string>>;
 }
 
-/** Where it is kept. Whoever can set it back can hide a rollback, so it does not belong beside the service. */
+/** Where it is kept. Setting it back would hide a rollback, so it does not belong beside the service. */
 export interface MonitorStore {
   /** null: nothing was saved yet. */
   load(): Promise<MonitorState | null>;

@@ -47,7 +47,7 @@ export interface MonitoredService {
 
 /** How a monitor is made. One of `pinnedRootThk` and `trustRoot`. */
 export interface MonitorOptions {
-  /** One that asks whoever answers; or one for each node, which are then held against one another as well. */
+  /** One client for any node; or one for each node: then the nodes are also compared with one another. */
   readonly client: MonitoredService | readonly MonitoredService[];
   readonly store: MonitorStore;
   /** RootTHK of any version, learnt by other means than from the service. */
@@ -99,7 +99,7 @@ interface Sight {
  * Watches the logs of a cluster from outside: keeps the newest checkpoint of each origin and the highest trust root,
  * and raises an alarm when a later one does not go together with it. Call `update` or `look` from time to time.
  *
- * A single client can be shown a history of its own as long as nobody compares: run monitors in several places, or
+ * A single client can be shown a separate history as long as no one compares: run monitors in several places, or
  * compare what they keep.
  */
 export class Monitor {

@@ -35,7 +35,7 @@ export interface Health {
   /** What a write to this node names. */
   readonly originFingerprint: string;
   readonly primeRootThk: RootSync;
-  /** How the node takes part in consensus. null: only a key with `read` is told, while the control plane answers. */
+  /** How the node takes part in consensus. null: shown only to a key with `read`, while the control plane answers. */
   readonly raft: {
     readonly role: string;
     readonly term: number;
@@ -43,7 +43,7 @@ export interface Health {
     readonly commitIndex: number;
     readonly appliedIndex: number;
   } | null;
-  /** What the node holds against others. null: only a key with `read` is told. */
+  /** The node's evidence against others. null: shown only to a key with `read`. */
   readonly contradictions: {
     /** Nodes whose key has signed two roots of one size. */
     readonly named: readonly string[];
@@ -57,7 +57,7 @@ export interface Health {
     readonly evidence: readonly string[];
     readonly evidenceFiles: number;
   } | null;
-  /** Peers that the node does not listen to for a while. null: only a key with `read` is told. */
+  /** Peers that the node temporarily ignores. null: shown only to a key with `read`. */
   readonly peersCutOff: readonly PeerCutOff[] | null;
   /** null: the node cannot say yet, or is of a release that does not. */
   readonly versions: {
@@ -70,7 +70,7 @@ export interface Health {
     readonly rulesKnown: number | null;
     /** Nodes for which higher rules wait; empty: none do. */
     readonly rulesHeldBackBy: string | null;
-    /** Of the entries that a leader writes. */
+    /** The version of the entries that a leader writes. */
     readonly entryVersion: number | null;
   };
 }

@@ -11,7 +11,7 @@ import { checkSignature } from "./signing.ts";
 
 /** What a ClaimAnchor says, without its signatures. */
 export interface ClaimAnchorContent {
-  /** Of the target node: `(await client.healthz()).originFingerprint`. It is signed. */
+  /** The target origin: `(await client.healthz()).originFingerprint`. It is signed. */
   readonly originFingerprint: Bytes32;
   /** Names the entity. */
   readonly entityFingerprint: Bytes32;
@@ -29,7 +29,7 @@ export interface ClaimAnchorContent {
   readonly expiresAt?: number | null | undefined;
 }
 
-/** A claim that nobody has signed yet. The subject signs first; the issuer signs that signature as well. */
+/** An unsigned claim. The subject signs first; the issuer signs that signature as well. */
 export class PreparedClaimAnchor implements PreparedRequest {
   readonly signingOrder = ["subject", "issuer"] as const;
   /** As it was read. Spread it into `createClaimAnchor`, with the two signatures. */

@@ -27,14 +27,14 @@ export interface SemanticAnchorInput {
 
 /** What an event anchor says, without the actor's signature. */
 export interface EventAnchorContent {
-  /** Of the target node: `(await client.healthz()).originFingerprint`. It is signed. */
+  /** The target origin: `(await client.healthz()).originFingerprint`. It is signed. */
   readonly originFingerprint: Bytes32;
   /** SHA-256 of the event. */
   readonly eventHash: Bytes32;
   readonly semanticAnchor?: SemanticAnchorInput | null | undefined;
   /** 1 to 128 printable ASCII characters, yours to choose. It is not signed. */
   readonly clientEventId?: string | null | undefined;
-  /** Who acts and will sign; absent: an event that nobody has signed. */
+  /** The actor, who will sign; absent: an unsigned event. */
   readonly actorPublicKey?: Bytes32 | null | undefined;
 }
 

@@ -11,7 +11,7 @@ import { checkSignature } from "./signing.ts";
 
 /** What a GrantAnchor says, without its signatures. */
 export interface GrantAnchorContent {
-  /** Of the target node: `(await client.healthz()).originFingerprint`. It is signed. */
+  /** The target origin: `(await client.healthz()).originFingerprint`. It is signed. */
   readonly originFingerprint: Bytes32;
   /** Anchor id of the grantor's claim. */
   readonly grantorClaimRef: Bytes32;
@@ -34,7 +34,7 @@ export interface GrantAnchorContent {
   readonly expiresAt?: number | null | undefined;
 }
 
-/** A grant that nobody has signed yet. The grantor signs first; the witness signs that signature as well. */
+/** An unsigned grant. The grantor signs first; the witness signs that signature as well. */
 export class PreparedGrantAnchor implements PreparedRequest {
   readonly signingOrder = ["grantor", "witness"] as const;
   /** As it was read. Spread it into `createGrantAnchor`, with the two signatures. */

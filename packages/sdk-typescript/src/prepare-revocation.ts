@@ -26,7 +26,7 @@ export interface RevocationContent {
   readonly suspectSince?: number | null | undefined;
   /** Unix milliseconds; absent or 0: not stated. */
   readonly issuedAt?: number | null | undefined;
-  /** Issuer or subject of a claim, grantor or witness of a grant, who will sign; absent: nobody. */
+  /** Issuer or subject of a claim, grantor or witness of a grant, who will sign; absent: unsigned. */
   readonly revokerPublicKey?: Bytes32 | null | undefined;
 }
 
@@ -59,7 +59,7 @@ export class PreparedRevocation implements PreparedRequest {
     this.revokerPayload = new PayloadToSign("revoker", fields.revokerPublicKey, bytes);
   }
 
-  /** The body without its signature; what is revoked stands in the path. */
+  /** The body without its signature; the target is in the path. */
   get unsigned(): JsonBody {
     const { fields } = this;
     return jsonBody(

@@ -11,7 +11,7 @@ export interface PreparedRequest {
   /**
    * What is signed next.
    * @param signatures those that there are, in signing order; they are not verified
-   * @returns null if nobody else signs
+   * @returns null if no other party signs
    */
   nextPayload(signatures: readonly Bytes64[]): PayloadToSign | null;
   /** The body to POST. @throws InvalidInput; SigningFailed if a signature is not good */

@@ -30,7 +30,7 @@ export class RawAnswer {
   readonly status: number;
   /** Base address of the node that answered. */
   readonly endpoint: string;
-  /** `X-Request-Id`, to be quoted to whoever runs the service. */
+  /** `X-Request-Id`, to be quoted to the operators of the service. */
   readonly requestId: string;
   readonly body: Uint8Array;
   readonly #response: EndpointResponse;
@@ -43,7 +43,7 @@ export class RawAnswer {
     this.#response = response;
   }
 
-  /** The members of the JSON object that the body is. @throws UnexpectedAnswer if it is none */
+  /** The members of the body's JSON object. @throws UnexpectedAnswer if the body is not an object */
   json(): Readonly<Record<string, unknown>> {
     return this.read(readObject);
   }

@@ -32,7 +32,7 @@ export class ReceiptGuard {
   }
 
   /**
-   * A receipt is of the anchor that it stands beside, and good if there is a trust root to judge it by.
+   * A receipt must be of the anchor beside it, and is verified if there is a trust root.
    * @param anchorId as the answer names it
    * @throws VerificationError
    */

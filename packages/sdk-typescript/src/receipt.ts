@@ -18,7 +18,7 @@ import { VerificationError } from "./errors.ts";
 export class Receipt {
   /** The parts that verification works on. */
   readonly parts: ReceiptParts;
-  /** As stated by whoever gave the receipt, 64 hex digits; of a tlog-proof: computed. */
+  /** As stated in the receipt, 64 hex digits; for a tlog-proof it is computed. */
   readonly anchorId: string;
   /** A hint, which verification does not rely on; null if none came. */
   readonly trustRootVersion: number | null;

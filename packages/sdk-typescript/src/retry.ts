@@ -86,7 +86,7 @@ function isWorthAnotherTry(outcome: Outcome): boolean {
   return outcome.kind === "answered" ? isPassing(outcome.status) : !outcome.isFinal;
 }
 
-/** Whether what was sent may have had an effect: of such a write nobody knows the outcome. */
+/** Whether the request may have had an effect: the outcome of such a write is unknown. */
 export function leavesDoubt(outcome: Outcome, code: string | null): boolean {
   if (outcome.kind === "failed") return outcome.wasSent;
   if (outcome.status === 503) return code === "outcome_unknown";

@@ -143,7 +143,7 @@ function rfc3339(timeMs: number): string {
   return Number.isNaN(date.getTime()) ? "" : date.toISOString();
 }
 
-/** Whether the anchor id is the hash of what the anchor shows. Of a kind that is not known nobody can say. */
+/** Whether the anchor id is the hash of what the anchor shows. For an unknown kind it cannot be checked. */
 export function isWhatItShows(anchor: Anchor): boolean {
   if (anchor.kind === "unknown") return true;
   if (idOf(anchor) !== anchor.anchorId || rfc3339(anchor.acceptedMs) !== anchor.acceptedAt) return false;

@@ -38,7 +38,7 @@ export async function signWith(signer: Signer, payload: PayloadToSign): Promise<
 
 async function answerOf(signer: Signer, payload: PayloadToSign): Promise<Uint8Array> {
   try {
-    // A copy: whoever signs may keep or change what it was given.
+    // A copy: a signer may keep or change its argument.
     return bytes64(`${payload.role}Signature`, await signer.sign(Uint8Array.from(payload.bytes), payload.role));
   } catch (error) {
     if (error instanceof SigningFailed) throw error;

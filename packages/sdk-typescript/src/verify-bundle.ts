@@ -59,7 +59,7 @@ function seenOf(seen: HighestSeen | null | undefined): { version: number; rootTh
 
 /**
  * Looks at a bundle as `verifyBundle` does, and reports on any. Its `outcome` is one of three: `valid` alone is proved,
- * `valid_as_stated` rests in part on the word of whoever made the bundle, `invalid` proves nothing.
+ * `valid_as_stated` rests in part on the word of the bundle's maker, `invalid` proves nothing.
  * @param source the text of the bundle, or its bytes; may be attacker-controlled
  * @throws VerificationError `bundle_…` if it is no bundle at all; InvalidInput
  */
@@ -93,7 +93,7 @@ const REFUSALS = {
  * not be true: an act that was not authorised can be proved as well as one that was.
  * @param source the text of the bundle, or its bytes; may be attacker-controlled
  * @throws VerificationError for every bundle that is not proved throughout: `bundle_invalid` if something is wrong,
- * `bundle_not_proved` if something rests on the word of whoever made it; with the check in `step`, all checks in
+ * `bundle_not_proved` if something rests on the word of its maker; with the check in `step`, all checks in
  * `steps`, and the BundleVerification in `result`. To look at such a bundle without an error: `inspectBundle`.
  * `bundle_…` if it is no bundle; InvalidInput
  */

@@ -26,7 +26,7 @@ export interface HighestSeen {
 export interface TrustRootInput {
   /** Ascending by version. Those before the pinned one are not looked at. */
   readonly documents: readonly TrustRootDocument[];
-  /** RootTHK of one of them, learnt by other means than from whoever gave the documents. */
+  /** RootTHK of one of them; it must come from another source than the documents. */
   readonly pinnedRootThk: Bytes32;
   readonly highestSeen?: HighestSeen | null | undefined;
 }

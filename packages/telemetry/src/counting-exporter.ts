@@ -3,7 +3,7 @@ import type { TracerCounts, TracingOptions } from "./tracer.ts";
 
 type Done = Parameters<SpanExporter["export"]>[1];
 
-/** Of the codes of OpenTelemetry's ExportResult. */
+/** Code of OpenTelemetry's ExportResult. */
 const SUCCESS = 0;
 
 /**

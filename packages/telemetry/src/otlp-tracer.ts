@@ -58,7 +58,7 @@ export class OtlpTracer implements Tracer {
     });
     this.#provider = new TracerProvider({
       sampler: samplerOf(sampler),
-      // What the environment says of this process stands over what it says of itself.
+      // The environment's resource attributes override the process's own.
       resource: own.merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [
         new BoundedProcessor(this.#exporter, {

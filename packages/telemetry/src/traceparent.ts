@@ -7,7 +7,7 @@ export interface RemoteContext extends TraceContext {
 }
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** A later version may append fields; nobody needs more than this to be understood. */
+/** A later version may append fields; these are enough to be understood. */
 const CHARACTERS_MAX = 256;
 const SAMPLED = 1;
 

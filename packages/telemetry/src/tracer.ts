@@ -37,7 +37,7 @@ export interface TracerCounts {
   readonly waiting: number;
 }
 
-/** Where spans come from. Whoever may be without one holds `Tracer | null`, and asks that once for each write. */
+/** Where spans come from. Code that may run without one holds a `Tracer | null`, and checks it once for each write. */
 export interface Tracer {
   /** null: the sampler does not want it. */
   start(name: string, start: SpanStart): Span | null;

@@ -179,7 +179,9 @@ function checkSubject(progress: Progress): Finding {
   failUnless(isSame, `the subject does not hold the event hash ${bytesToHex(eventHash ?? new Uint8Array(0))}`);
   progress.subject = subject;
   const isCompared = anchorId !== undefined || eventHash !== undefined;
-  return pass(`kind ${leaf.kind}, sequence ${leaf.sequence}${isCompared ? "" : "; nothing was given to compare with"}`);
+  return pass(
+    `kind ${leaf.kind}, sequence ${leaf.sequence}${isCompared ? "" : "; no event hash or id was given to compare"}`,
+  );
 }
 
 function checkSignatures({ leaves, crypto }: Progress): Finding {

@@ -41,7 +41,7 @@ export const readWanted: Reader<WantedOfTrace> = (value, path) => {
     }),
     references: references.map(({ field, anchorId, exists }) => ({ field, anchor_id: anchorId, exists })),
   });
-  // The newest claims of lineages that went on: the service has judged by them, and so will whoever verifies.
+  // The newest claims of lineages that went on: the service has judged by them, and a verifier will too.
   const anchorIds = [...new Set([...wanted.anchorIds, ...lineageClaims.map(({ anchor_id: id }) => id)])];
   return { ...wanted, anchorIds };
 };

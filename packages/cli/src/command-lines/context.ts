@@ -48,7 +48,7 @@ Exit codes:
    2  wrong usage, or a file cannot be read or written
    3  the service refused the request (the code says why); of many files, at least one
    4  the service is unavailable, or the outcome is unknown: ask again (anchor: with the same --event-id)
-   5  a bundle or a backup is not wrong, and a part of it rests on the word of the service, or nobody has signed it
+   5  a bundle or a backup is not wrong, but a part of it rests on the word of the service, or is unsigned
    6  verify, backup verify: nothing is wrong, and no pinned RootTHK says whose trust root it was judged by
   70  a fault of this program
 
@@ -92,7 +92,7 @@ export function withTarget(command: Command): Command {
     .option(...CLUSTER);
 }
 
-/** For what asks nobody: only the trust root is taken from there. */
+/** For offline commands: only the trust root is taken from there. */
 export function withCluster(command: Command): Command {
   return command.option(...CLUSTER);
 }
@@ -125,11 +125,11 @@ export function targetOf(flags: TargetFlags, { surroundings, settings }: Command
 export interface TrustChoice {
   /** Files, oldest first; empty: those of the cluster folder. */
   readonly trustRoots: readonly string[];
-  /** Null: what stands beside the first file, if anything does. */
+  /** Null: the file beside the first one, if there is one. */
   readonly pin: GivenPin | null;
 }
 
-/** A pin belongs to the documents that it was set with: a pin of a farther place is not held against nearer ones. */
+/** A pin belongs to the documents that it was set with: one of lower priority does not apply to those of a higher. */
 export function trustOf(flags: TrustFlags, { settings }: CommandContext): TrustChoice {
   const { environment, file } = settings();
   let pin: GivenPin | null = null;
@@ -144,7 +144,7 @@ export function trustOf(flags: TrustFlags, { settings }: CommandContext): TrustC
   return { trustRoots: [], pin };
 }
 
-/** For commands that ask nobody: where no trust root is named, that of the cluster folder that is. */
+/** For offline commands: without a trust root option, the trust root of the named cluster folder. */
 export function offlineTrustOf(flags: TrustFlags & Pick<TargetFlags, "cluster">, context: CommandContext): TrustChoice {
   const choice = trustOf(flags, context);
   const { environment, file } = context.settings();

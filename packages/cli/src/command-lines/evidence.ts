@@ -1,4 +1,4 @@
-/** The command lines of whoever looks at what a node keeps against others. */
+/** The command lines that show a node's evidence against others. */
 import type { Command } from "commander";
 import { clearEvidence, evidenceCommand } from "../commands/evidence.ts";
 import { loadTrustRoots } from "../trust-roots.ts";

@@ -1,4 +1,4 @@
-/** The command line of whoever doubts a node's disk. */
+/** The command line of fsck. */
 import type { Command } from "commander";
 import { fsckCommand } from "../commands/fsck.ts";
 import { nodeDatabaseOf } from "../node-database.ts";

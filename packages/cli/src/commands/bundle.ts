@@ -21,7 +21,7 @@ export interface BundleOptions {
 
 /**
  * `anchorctl bundle`: everything that a trace needs in one file, verified before it is written. Exit 0 also if a part
- * is as the service states it: that is said, and verify says it again.
+ * is as the service states it: this command says so, and verify says it again.
  */
 export async function bundleCommand(
   options: BundleOptions,

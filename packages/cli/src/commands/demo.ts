@@ -44,7 +44,7 @@ export async function demoCommand(options: DemoOptions, target: Target, printer:
   return surprises.length === 0 ? EXIT.ok : EXIT.invalid;
 }
 
-/** A printer that nobody reads: what happens is the same with --json. */
+/** A printer without output: with --json the demo does the same. */
 function silent(): Printer {
   return new Printer({ isTTY: false, write: () => undefined }, {});
 }

@@ -67,7 +67,7 @@ function describeReport(report: FsckReport, { pinnedRootThk, findsAll }: FsckCom
   printer.check("skip", "", `${certificates} certificates, ${signatures} signatures, ${logRows} log entries`);
   printer.check("skip", "", `${statePages} pages of the state tree`);
   if (trustRoot !== null) {
-    const pin = pinnedRootThk === null ? ", held against no pin" : "";
+    const pin = pinnedRootThk === null ? ", not checked against a pin" : "";
     const mark = pinnedRootThk === null ? "warn" : "skip";
     printer.check(mark, "trust root", `version ${trustRoot.version}, ${bytesToHex(trustRoot.rootThk)}${pin}`);
   }

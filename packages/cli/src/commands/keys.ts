@@ -162,7 +162,7 @@ async function readKeys({ operators, timeoutMs }: KeysOptions): Promise<ListedAp
   throw new CliError(EXIT.unavailable, result.code, result.detail);
 }
 
-/** While nobody knows whether the key exists its secret is shown to nobody. */
+/** While it is unknown whether the key exists, its secret is not shown. */
 async function writeNew(keyId: Uint8Array, options: ActOptions, call: OperatorCall): Promise<void> {
   try {
     await actDone(call, options);

@@ -1,4 +1,4 @@
-/** What an operator revokes and erases, whoever recorded it. */
+/** An operator revokes and erases any client's records. */
 import type { RevocationInput } from "@event-anchoring/ledger";
 import { REVOCATION_REASONS, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";

@@ -117,7 +117,7 @@ function changeOf(options: RestorePlanOptions, planned: readonly PlannedOrigin[]
   };
 }
 
-/** A version that follows an older one than the newest would be a fork for whoever has seen that. */
+/** A version that follows an older one than the newest would be a fork for everybody who has seen the newest. */
 function assertNotBehind(held: TrustRootChain, found: TrustRootChain): void {
   const [have, needed] = [held.newest.trustRoot.version, found.newest.trustRoot.version];
   if (have >= needed) return;

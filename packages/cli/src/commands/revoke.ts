@@ -24,7 +24,7 @@ export async function readTarget(service: Service, anchorId: string): Promise<Ta
 
 /**
  * `anchorctl revoke`: the service is asked what the target is and where it stands, and that goes into the signed bytes.
- * @param revoker null: nobody signs, since the API client has recorded the target itself
+ * @param revoker null: unsigned, because the API client has recorded the target itself
  */
 export async function revokeCommand(
   anchorId: string,

@@ -24,7 +24,7 @@ export interface NewKeyOptions {
   readonly path: string;
   readonly label: string;
   readonly clusterName: string;
-  /** Keep the key as it is, readable for whoever reads the file. */
+  /** Keep the key unencrypted: everybody who can read the file has it. */
   readonly isPlain: boolean;
   readonly passphraseFile: string | null;
   readonly isJson: boolean;

@@ -95,7 +95,7 @@ export async function signRootCommand(
   return EXIT.ok;
 }
 
-/** A signature that nobody meant to make cannot be taken back. */
+/** An unintended signature cannot be undone. */
 async function confirm(
   { rootThk, trustRoot }: TrustRootProposal,
   expected: string | null,

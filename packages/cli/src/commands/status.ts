@@ -25,7 +25,7 @@ interface NodeState {
   readonly failing: readonly string[];
   /** Checks that warn: the node serves, and a person should look. */
   readonly warnings: readonly string[];
-  /** Of the node's TLS listener, Unix milliseconds; null: it has none that is known here. */
+  /** When the node's TLS certificate expires, Unix milliseconds; null: it has no known TLS listener. */
   readonly certificateExpiresMs: number | null;
 }
 
@@ -34,7 +34,7 @@ interface ClusterState {
   /** Nodes that say how they take part in consensus: their control plane answers, and the key has `read`. */
   readonly terms: readonly number[];
   readonly leaders: readonly string[];
-  /** False: who leads was not told, whoever does. */
+  /** False: the answer did not include the leader. */
   readonly isRaftTold: boolean;
   readonly rootThks: readonly string[];
   readonly highestCommit: number;
@@ -86,7 +86,7 @@ async function stateOf(apiUrl: string, apiKey: string | null, controlAddress: st
   return { ...node, isReady: ready.status === 200, health: health.body, failing, warnings };
 }
 
-/** Of the control plane, where its address is known, else of the API if that has TLS. */
+/** The certificate of the control plane if its address is known, else of the API if that has TLS. */
 async function expiryOf(apiUrl: string, controlAddress: string | null): Promise<number | null> {
   const { protocol, hostname, port } = new URL(controlAddress === null ? apiUrl : `https://${controlAddress}`);
   if (protocol !== "https:") return null;

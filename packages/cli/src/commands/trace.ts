@@ -29,7 +29,7 @@ export function assertAnchorId(what: string, text: string): void {
 
 /**
  * `anchorctl trace`: from an act back to who delegated it. Exit `invalid` if the records contradict one another; an act
- * that nobody had authorised is an answer like any other.
+ * that was not authorised is an answer like any other.
  */
 export async function traceCommand(options: TraceOptions, target: Target, printer: Printer): Promise<ExitCode> {
   assertAnchorId("an anchor id", options.anchorId);

@@ -64,7 +64,7 @@ export function looksLikeBundle(path: string): boolean {
       closeSync(file);
     }
   } catch {
-    // Whoever reads it whole says what is wrong with it.
+    // The reader of the whole bundle reports what is wrong with it.
     return false;
   }
 }

@@ -92,7 +92,7 @@ export function draftOf<Kind extends DraftKind>(kind: Kind, fields: Fields): Dra
   return draft;
 }
 
-/** What a revocation is of stands in the path of the request, and not in its body. */
+/** The target of a revocation is in the path of the request, not in its body. */
 function splitRevocation(fields: Fields): { readonly target: RevocationTarget; readonly content: Fields } {
   const { target_kind: kind, origin_fingerprint: origin, ...content } = fields;
   if (kind !== "claim" && kind !== "grant") throw invalid("target_kind", "must be claim or grant");
@@ -109,7 +109,7 @@ function splitRevocation(fields: Fields): { readonly target: RevocationTarget; r
   return { target, content };
 }
 
-/** Null if all who sign have signed. An event without an actor, and an unsigned revocation, need nobody. */
+/** Null if all signers have signed. An event without an actor, and an unsigned revocation, need no signature. */
 export function nextSignature({ prepared, signatures }: Draft): NextSignature | null {
   const next = prepared.nextPayload(signatures);
   const publicKey = next?.publicKey ?? null;

@@ -19,7 +19,7 @@ numbered steps wait until all nodes have taken it up: their log says tls_reloade
   new       make the successor, if there is none; a trust root must pin it (its pin is printed)
   trust     1. every node accepts certificates of both CAs
   switch    2. what is issued from now on is issued by the successor; then: node certs/renew.js
-  forget    3. nobody accepts the old CA, and its key is deleted; then a trust root without its pin
+  forget    3. no node accepts the old CA, and its key is deleted; then sign a trust root without its pin
 
 Options:
   --out <folder>       the cluster's folder (default: ${OUT_DIR_DEFAULT}); the newest trust root in it counts

@@ -168,7 +168,7 @@ function farewell(cluster: ProvisionedCluster, options: CeremonyOptions, termina
     curl --cacert ${join(folder, "gateway", "ca.crt")} https://${host}:8443/healthz
 
   The three root keys in ${rootKeys} are demo keys: they, the CA's key, the operator's and those of all nodes were
-  made on this machine, and whoever has it has the cluster. To rely on a cluster make each key where it stays:
+  made on this machine, which therefore controls the cluster. For production make each key where it stays:
   docs/operating/ceremony.md, offline, step by step. Publish the RootTHK: it is what verifiers pin.
 `;
 }

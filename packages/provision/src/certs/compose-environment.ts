@@ -1,9 +1,9 @@
-/** What docker compose is told in `.env`: where the cluster's files are, and whose they are. */
+/** The content of `.env` for docker compose: where the cluster's files are, and who owns them. */
 import { readFile } from "node:fs/promises";
 import { fileExists, writePrivateFile } from "../files.ts";
 import { CertsUsageError, shortPath } from "./certs-arguments.ts";
 
-/** Of the containers where root makes the files: no account of any common system. */
+/** The containers' account if root makes the files: not an account of any common system. */
 const UID_DEFAULT = 10_001;
 
 /**
@@ -18,7 +18,7 @@ export interface ContainerAccount {
   readonly gid: number;
 }
 
-/** The containers run as whoever owns the files, and never as root. */
+/** The containers run as the owner of the files, and never as root. */
 export function accountOf(given: string | undefined): ContainerAccount {
   const own = process.getuid?.() ?? 0;
   if (own !== 0) {

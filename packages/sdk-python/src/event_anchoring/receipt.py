@@ -109,7 +109,7 @@ def _check_content(steps: _Steps, leaf: Leaf, event_hash: Optional[bytes], paylo
     if payload is not None and _payload_of(leaf, payload) != payload:
         _refuse("content_differs", "the leaf does not hold what the payload says")
     if event_hash is None and payload is None:
-        steps.skip("content", "nothing was given to compare with")
+        steps.skip("content", "no event hash or payload was given to compare")
     else:
         steps.passed("content", "the leaf holds what was given")
 
