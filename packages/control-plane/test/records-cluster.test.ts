@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Command, LIMITS, encodeGroup, waitingGroupOf } from "@event-anchoring/ledger";
 import { LEAF_KIND, type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
+import { partyOf } from "@event-anchoring/testkit";
 import { certifiedSizes, decided, made, readyCluster, recorded } from "./cluster-steps.ts";
 import { CREDENTIAL, MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
 import {
@@ -14,7 +15,6 @@ import {
   recordRevocation,
   revocationOf,
   signedEventOf,
-  signerOf,
 } from "./signed-records.ts";
 
 let cluster: MemoryCluster;
@@ -165,7 +165,7 @@ describe("nested signatures", () => {
       () => {
         const good = signedEventOf(origin, "agent");
         const signature = forged(good.actor?.signature ?? new Uint8Array(64));
-        return recordEvents(CREDENTIAL, { ...good, actor: { publicKey: signerOf("agent").publicKey, signature } });
+        return recordEvents(CREDENTIAL, { ...good, actor: { publicKey: partyOf("agent").publicKey, signature } });
       },
       "/actor_signature",
     ],
@@ -174,7 +174,7 @@ describe("nested signatures", () => {
       () => {
         const good = signedEventOf(origin, "agent");
         const signature = good.actor?.signature ?? new Uint8Array(64);
-        return recordEvents(CREDENTIAL, { ...good, actor: { publicKey: signerOf("other").publicKey, signature } });
+        return recordEvents(CREDENTIAL, { ...good, actor: { publicKey: partyOf("other").publicKey, signature } });
       },
       "/actor_signature",
     ],

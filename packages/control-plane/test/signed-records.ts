@@ -1,43 +1,19 @@
 /** Claims, grants, revocations and events that somebody has signed, as commands. */
-import type {
-  ClaimInput,
-  Command,
-  Credential,
-  EventInput,
-  GrantInput,
-  RevocationInput,
-  Signer as SignedBy,
-} from "@event-anchoring/ledger";
-import { type Signer, createSigner, nodeCrypto } from "@event-anchoring/node-crypto";
+import type { ClaimInput, Command, Credential, EventInput, GrantInput, RevocationInput } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   EMPTY_SEMANTIC_ANCHOR,
   type AnchorId,
   type OriginFingerprint,
   type SemanticAnchor,
   ZERO_32,
-  claimIssuerPayload,
-  claimPayload,
-  eventActorPayload,
-  grantPayload,
-  grantWitnessPayload,
-  revocationPayload,
   toAnchorId,
   utf8ToBytes,
 } from "@event-anchoring/protocol";
-
-const { sha256 } = nodeCrypto;
-
-const signers = new Map<string, Signer>();
-
-/** The same person every time. */
-export function signerOf(name: string): Signer {
-  const known = signers.get(name) ?? createSigner(sha256(utf8ToBytes(`signer ${name}`)));
-  signers.set(name, known);
-  return known;
-}
+import { partyOf, signClaim, signEvent, signGrant, signRevocation } from "@event-anchoring/testkit";
 
 function hashOf(name: string): Uint8Array {
-  return sha256(utf8ToBytes(name));
+  return nodeCrypto.sha256(utf8ToBytes(name));
 }
 
 /** Turns one bit. */
@@ -49,8 +25,6 @@ export function forged(signature: Uint8Array): Uint8Array {
 
 /** The claim that this is the key of somebody's name, issued by the registrar. */
 export function claimOf(originFingerprint: OriginFingerprint, subject: string, issuedAt = 0): ClaimInput {
-  const holder = signerOf(subject);
-  const issuer = signerOf("registrar");
   const content = {
     originFingerprint,
     entityFingerprint: hashOf(`entity ${subject}`),
@@ -58,13 +32,8 @@ export function claimOf(originFingerprint: OriginFingerprint, subject: string, i
     attributeHash: hashOf(`attribute ${subject}`),
     issuedAt,
     expiresAt: 0,
-    subjectPublicKey: holder.publicKey,
-    issuerPublicKey: issuer.publicKey,
   };
-  const payload = claimPayload(content);
-  const subjectSignature = holder.sign(payload);
-  const issuerSignature = issuer.sign(claimIssuerPayload(payload, subjectSignature, sha256));
-  return { ...content, subjectSignature, issuerSignature };
+  return signClaim(content, partyOf(subject), partyOf("registrar"));
 }
 
 export interface GrantPlan {
@@ -78,8 +47,6 @@ export interface GrantPlan {
 
 /** A grant that the notary has witnessed. */
 export function grantOf(plan: GrantPlan): GrantInput {
-  const grantor = signerOf(plan.grantor);
-  const witness = signerOf("notary");
   const content = {
     originFingerprint: plan.originFingerprint,
     grantorClaimRef: plan.grantorClaim,
@@ -90,13 +57,8 @@ export function grantOf(plan: GrantPlan): GrantInput {
     issuedAt: 0,
     notBefore: 0,
     expiresAt: 0,
-    grantorPublicKey: grantor.publicKey,
-    witnessPublicKey: witness.publicKey,
   };
-  const payload = grantPayload(content);
-  const grantorSignature = grantor.sign(payload);
-  const witnessSignature = witness.sign(grantWitnessPayload(payload, grantorSignature, sha256));
-  return { ...content, grantorSignature, witnessSignature };
+  return signGrant(content, partyOf(plan.grantor), partyOf("notary"));
 }
 
 /** @param signer null: no party */
@@ -114,9 +76,8 @@ export function revocationOf(
     issuedAt: 0,
   } as const;
   if (signer === null) return { ...content, signer: null };
-  const { publicKey, sign } = signerOf(signer);
-  const message = revocationPayload({ ...content, originFingerprint: target.originFingerprint });
-  return { ...content, signer: { publicKey, signature: sign(message) } };
+  const signed = signRevocation({ ...content, originFingerprint: target.originFingerprint }, partyOf(signer));
+  return { ...content, signer: signed };
 }
 
 /** An event that its actor has signed. */
@@ -125,11 +86,9 @@ export function signedEventOf(
   actor: string,
   references: Partial<SemanticAnchor> = {},
 ): EventInput {
-  const { publicKey, sign } = signerOf(actor);
   const semanticAnchor = { ...EMPTY_SEMANTIC_ANCHOR, ...references };
   const content = { originFingerprint, eventHash: hashOf(`act of ${actor}`), semanticAnchor };
-  const signedBy: SignedBy = { publicKey, signature: sign(eventActorPayload(content)) };
-  return { ...content, clientEventId: null, clientEventSalt: null, actor: signedBy };
+  return { ...content, clientEventId: null, clientEventSalt: null, actor: signEvent(content, partyOf(actor)) };
 }
 
 export function recordClaim(credential: Credential, claim: ClaimInput): Command {
