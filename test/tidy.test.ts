@@ -241,6 +241,66 @@ describe("pure packages", () => {
   });
 });
 
+/** Folders of a package's source, and the imports between them, types included: `from -> to`, with a witness. */
+function folderArrows(folder: string): ReadonlyMap<string, string> {
+  const arrows = new Map<string, string>();
+  for (const { path, package: owner, facts } of SOURCES) {
+    if (owner !== folder || path.endsWith("/src/index.ts")) continue;
+    const from = posix.dirname(path);
+    for (const { specifier, line } of facts.imports) {
+      const to = specifier.startsWith(".") ? posix.dirname(posix.join(from, specifier)) : from;
+      if (to !== from) arrows.set(`${from} -> ${to}`, `${path}:${line}: ${specifier}`);
+    }
+  }
+  return arrows;
+}
+
+/** The arrows that lie on a circle. */
+function circlesOf(arrows: ReadonlyMap<string, string>): string[] {
+  const reaches = (from: string, wanted: string, seen: Set<string>): boolean =>
+    [...arrows.keys()].some((arrow) => {
+      const [start, to = ""] = arrow.split(" -> ");
+      if (start !== from) return false;
+      if (to === wanted) return true;
+      if (seen.has(to)) return false;
+      seen.add(to);
+      return reaches(to, wanted, seen);
+    });
+  return [...arrows].flatMap(([arrow, where]) => {
+    const [from = "", to = ""] = arrow.split(" -> ");
+    return reaches(to, from, new Set()) ? [where] : [];
+  });
+}
+
+const TYPE_DECLARED = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class) (\w+)/;
+
+describe("rooms", () => {
+  test.each(PACKAGES)("imports between the folders of %s run one way, types included", (folder) => {
+    expect(circlesOf(folderArrows(folder))).toEqual([]);
+  });
+
+  test("a circle of two folders is found, and a longer one", () => {
+    const arrows = (...pairs: string[]): Map<string, string> => new Map(pairs.map((pair) => [pair, pair]));
+    expect(circlesOf(arrows("a -> b", "b -> a", "a -> c"))).toEqual(["a -> b", "b -> a"]);
+    expect(circlesOf(arrows("a -> b", "b -> c", "c -> a", "d -> a"))).toEqual(["a -> b", "b -> c", "c -> a"]);
+    expect(circlesOf(arrows("a -> b", "a -> c", "b -> c"))).toEqual([]);
+  });
+
+  test("a package declares no two types of one name", () => {
+    const declared = new Map<string, string[]>();
+    for (const { path, package: folder, lines } of SOURCES) {
+      for (const line of lines) {
+        const name = TYPE_DECLARED.exec(line)?.[1];
+        if (name === undefined) continue;
+        const key = `${folder}: ${name}`;
+        declared.set(key, [...(declared.get(key) ?? []), path]);
+      }
+    }
+    const twice = [...declared].filter(([, paths]) => paths.length > 1);
+    expect(twice.map(([key, paths]) => `${key} in ${paths.join(", ")}`)).toEqual([]);
+  });
+});
+
 describe("size", () => {
   test(`functions have at most ${FUNCTION_LINES_MAX} lines`, () => {
     const offenders = TYPESCRIPT.flatMap(({ path, facts }) =>

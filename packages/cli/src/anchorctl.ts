@@ -1,10 +1,11 @@
 import { Command, CommanderError } from "commander";
-import { CliError, EXIT } from "./cli-error.ts";
-import type { ExitCode } from "./cli-error.ts";
+import { CliError, EXIT } from "./terminal/cli-error.ts";
+import type { ExitCode } from "./terminal/cli-error.ts";
 import { addBackup, addRestore } from "./command-lines/backup.ts";
 import { addDemo, addTrace } from "./command-lines/chains.ts";
 import { HELP } from "./command-lines/context.ts";
-import type { CommandContext, Surroundings } from "./command-lines/context.ts";
+import type { CommandContext } from "./command-lines/context.ts";
+import type { Surroundings } from "./terminal/surroundings.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
 import { addEvidence } from "./command-lines/evidence.ts";
 import { addFsck } from "./command-lines/fsck.ts";
@@ -16,10 +17,10 @@ import { addClaim, addGrant, addKeygen, addRevoke } from "./command-lines/record
 import { addMember } from "./command-lines/member.ts";
 import { addRoot } from "./command-lines/root.ts";
 import { addPrepare, addSign, addSubmit } from "./command-lines/split-signing.ts";
-import { nextCommandOf } from "./next-command.ts";
-import { Printer } from "./printer.ts";
-import { readSettings } from "./settings.ts";
-import type { Settings } from "./settings.ts";
+import { nextCommandOf } from "./terminal/next-command.ts";
+import { Printer } from "./terminal/printer.ts";
+import { readSettings } from "./files/settings.ts";
+import type { Settings } from "./files/settings.ts";
 
 /** Runs one command line. Nothing is thrown: what went wrong is printed and becomes the exit code. */
 export async function anchorctl(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {

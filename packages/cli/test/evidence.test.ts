@@ -13,7 +13,7 @@ import {
   formatNote,
 } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
-import { EXIT } from "../src/cli-error.ts";
+import { EXIT } from "../src/terminal/cli-error.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 const { sha256 } = nodeCrypto;

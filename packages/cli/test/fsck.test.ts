@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { EXIT } from "../src/cli-error.ts";
+import { EXIT } from "../src/terminal/cli-error.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 // What fsck says of tables is tested where they are: packages/store, and test/cluster with a real node.

@@ -16,7 +16,7 @@ import {
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
 import type { Promises } from "@event-anchoring/control-contract";
-import { EvidenceError, boundOf, certifiedHead, judgeOrigin } from "../src/restore-evidence.ts";
+import { EvidenceError, boundOf, certifiedHead, judgeOrigin } from "../src/commands/restore-evidence.ts";
 
 const NAME = "evidence.test";
 const ceremony = holdCeremony({

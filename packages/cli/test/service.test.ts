@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { Progress } from "../src/progress.ts";
-import { Service } from "../src/service.ts";
+import { Progress } from "../src/terminal/progress.ts";
+import { Service } from "../src/service/service.ts";
 
 let server: Server | null = null;
 

@@ -13,8 +13,8 @@ import {
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
-import { controlSocketOf } from "../src/node-database.ts";
-import { holdSignedState } from "../src/state-point.ts";
+import { controlSocketOf } from "../src/files/node-database.ts";
+import { holdSignedState } from "../src/service/state-point.ts";
 import { runAnchorctl } from "./run-anchorctl.ts";
 
 let folder: string;

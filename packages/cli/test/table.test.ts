@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { alignColumns } from "../src/table.ts";
+import { alignColumns } from "../src/terminal/table.ts";
 
 describe("alignColumns", () => {
   test.each([

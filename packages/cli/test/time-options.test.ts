@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { durationText, parseDuration, parseExpiry } from "../src/time-options.ts";
+import { durationText, parseDuration, parseExpiry } from "../src/terminal/time-options.ts";
 
 describe("durations", () => {
   test.each([

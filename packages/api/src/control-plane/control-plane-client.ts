@@ -37,7 +37,7 @@ export interface ControlPlaneClientOptions {
 /** The request without the id, which is this client's affair. */
 type Unnumbered = LocalRequest extends infer R ? (R extends LocalRequest ? Omit<R, "requestId"> : never) : never;
 
-interface Waiter {
+interface AnswerWaiter {
   /** What it means that no answer comes: a write may have been done. */
   readonly type: LocalRequest["type"];
   readonly timer: NodeJS.Timeout;
@@ -58,7 +58,7 @@ interface Waiter {
  */
 export class ControlPlaneClient implements ControlPlane {
   readonly #options: ControlPlaneClientOptions;
-  readonly #waiters = new Map<number, Waiter>();
+  readonly #waiters = new Map<number, AnswerWaiter>();
   #socket: Socket | null = null;
   #isConnected = false;
   #isClosed = false;

@@ -21,7 +21,7 @@ export interface ReadingThreadOptions {
   readonly stuckMs?: number;
 }
 
-interface Waiter {
+interface ReadWaiter {
   readonly timer: NodeJS.Timeout;
   readonly resolve: (made: MadeRead) => void;
   readonly reject: (error: Error) => void;
@@ -37,7 +37,7 @@ interface Waiter {
  */
 export class ReadingThread {
   readonly #options: ReadingThreadOptions;
-  readonly #waiters = new Map<number, Waiter>();
+  readonly #waiters = new Map<number, ReadWaiter>();
   #worker: Worker | null = null;
   #lastId = 0;
   #isClosed = false;

@@ -32,7 +32,7 @@ import { getCheckpoint, getEntries, getTile } from "../routes/tiles.ts";
 import { verifyEventAnchor } from "../routes/verify-events.ts";
 import { verifyClaimAnchor } from "../routes/verify-records.ts";
 import { Exchange } from "./exchange.ts";
-import type { ExchangeDependencies } from "./exchange.ts";
+import type { ExchangeDependencies, NamedRoute } from "./exchange.ts";
 import { readJsonText } from "./json-body.ts";
 import { routedTarget } from "./request-target.ts";
 import { sendBytes } from "./respond.ts";
@@ -76,8 +76,6 @@ export interface AppDependencies extends HandlerDependencies, ExchangeDependenci
 
 /** A costly read gives up by itself at its time, unless it computes then. */
 const COSTLY_GRACE_MS = 200;
-
-type NamedRoute = Route & { readonly id: RouteId };
 
 /** The part of the request target after the question mark. */
 function searchOf(request: IncomingMessage): string {

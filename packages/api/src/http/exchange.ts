@@ -23,7 +23,7 @@ export interface ExchangeDependencies {
   readonly tracer?: Tracer | null;
 }
 
-type NamedRoute = Route & { readonly id: RouteId };
+export type NamedRoute = Route & { readonly id: RouteId };
 
 /** One request from its headers to the end of its answer: counted, timed, traced, logged. */
 export class Exchange {

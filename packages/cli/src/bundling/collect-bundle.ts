@@ -6,12 +6,12 @@ import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { readers } from "@event-anchoring/sdk";
 import type { Reader } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { Progress } from "../progress.ts";
-import { fetchTrustRoots } from "../service-trust-roots.ts";
-import { expectStatus } from "../service.ts";
-import type { Answer, Service } from "../service.ts";
-import { askWholeTrace } from "../whole-trace.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { fetchTrustRoots } from "../service/service-trust-roots.ts";
+import { expectStatus } from "../service/service.ts";
+import type { Answer, Service } from "../service/service.ts";
+import { askWholeTrace } from "../service/whole-trace.ts";
 import { LogReader } from "./log-reader.ts";
 import { readWanted } from "./read-wanted.ts";
 

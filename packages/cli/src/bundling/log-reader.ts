@@ -15,8 +15,8 @@ import {
 } from "@event-anchoring/protocol";
 import type { HashAt, Subtree } from "@event-anchoring/protocol";
 import type { Client } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { Service } from "../service.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { Service } from "../service/service.ts";
 
 /** Nothing that is read here is believed: the bundle that comes of it is verified as a whole. */
 export class LogReader {

@@ -1,26 +1,26 @@
 /** Command lines of those who keep backups, and of those who need one. */
 import type { Command } from "commander";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { createBackupCommand, showBackupCommand, verifyBackupCommand } from "../commands/backup.ts";
 import { restorePlanCommand } from "../commands/restore-plan.ts";
 import { restoreClusterCommand, restoreNodeCommand } from "../commands/restore.ts";
-import { controlSocketOf, nodeDatabaseOf, readNodeSettings } from "../node-database.ts";
-import { Progress } from "../progress.ts";
-import { parseExpiry } from "../time-options.ts";
+import { controlSocketOf, nodeDatabaseOf, readNodeSettings } from "../files/node-database.ts";
+import { Progress } from "../terminal/progress.ts";
+import { parseExpiry } from "../terminal/time-options.ts";
 import { HELP, collect, trustOf } from "./context.ts";
 import type { CommandContext, CommonFlags } from "./context.ts";
 import { countOf } from "./first-trust-root.ts";
 import { folderOf, heldChain, withHeld } from "./held-trust-roots.ts";
 import type { HeldFlags } from "./held-trust-roots.ts";
 
-interface CreateFlags extends CommonFlags {
+interface CreateBackupFlags extends CommonFlags {
   readonly database: string;
   readonly out: string;
   readonly unsigned?: true;
 }
 
-interface VerifyFlags extends HeldFlags {
+interface VerifyBackupFlags extends HeldFlags {
   readonly trustRootsOut?: string;
 }
 
@@ -52,7 +52,7 @@ export function addBackup(program: Command, context: CommandContext): void {
     .option("--unsigned", "make it without the cluster's signatures, which prove its API keys, members and endings")
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP)
-    .action(async (flags: CreateFlags) => {
+    .action(async (flags: CreateBackupFlags) => {
       const database = nodeDatabaseOf(flags.database, context.surroundings.environment);
       const controlSocket = flags.unsigned === true ? null : signingSocket(flags.database, context);
       const options = { database, controlSocket, out: flags.out, isJson: flags.json === true };
@@ -73,7 +73,7 @@ export function addBackup(program: Command, context: CommandContext): void {
     .option("--json", "print one JSON object");
   withHeld(verify)
     .addHelpText("after", HELP)
-    .action(async (path: string, flags: VerifyFlags) => {
+    .action(async (path: string, flags: VerifyBackupFlags) => {
       const options = {
         path,
         held: heldIfAny(flags, context),

@@ -1,6 +1,6 @@
 /** Shell completion, made from the command lines themselves: it cannot name an option that does not exist. */
 import type { Command } from "commander";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { CommandContext } from "./context.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;

@@ -1,29 +1,17 @@
 /** What every command line shares: options that mean the same everywhere, and where results go. */
-import type { Readable } from "node:stream";
 import { join } from "node:path";
 import { Option } from "commander";
 import type { Command } from "commander";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { Output, Printer } from "../printer.ts";
-import { Progress } from "../progress.ts";
-import { VARIABLES } from "../settings.ts";
-import type { Settings } from "../settings.ts";
-import { findTarget } from "../target.ts";
-import type { Target } from "../target.ts";
-import type { GivenPin } from "../trust-roots.ts";
-
-/** What the program needs of the world. */
-export interface Surroundings {
-  readonly stdout: Output;
-  readonly stderr: Output;
-  /** Absent: there is nothing to read. */
-  readonly stdin?: Readable;
-  readonly workingDir: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Ends a command that would run until it is stopped. */
-  readonly signal?: AbortSignal;
-}
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Surroundings } from "../terminal/surroundings.ts";
+import { Progress } from "../terminal/progress.ts";
+import { VARIABLES } from "../files/settings.ts";
+import type { Settings } from "../files/settings.ts";
+import { findTarget } from "../files/target.ts";
+import type { Target } from "../files/target.ts";
+import type { GivenPin } from "../files/trust-roots.ts";
 
 export interface CommandContext {
   readonly surroundings: Surroundings;

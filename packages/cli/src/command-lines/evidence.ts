@@ -1,7 +1,7 @@
 /** The command lines that show a node's evidence against others. */
 import type { Command } from "commander";
 import { clearEvidence, evidenceCommand } from "../commands/evidence.ts";
-import { loadTrustRoots } from "../trust-roots.ts";
+import { loadTrustRoots } from "../files/trust-roots.ts";
 import { HELP, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
 

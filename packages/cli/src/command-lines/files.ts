@@ -1,17 +1,17 @@
 /** Command lines that anchor and verify files, and look at the nodes. */
 import type { Command } from "commander";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { anchorCommand } from "../commands/anchor.ts";
 import { anchorFilesCommand } from "../commands/anchor-files.ts";
 import { statusCommand } from "../commands/status.ts";
 import { assertAnchorId } from "../commands/trace.ts";
 import { looksLikeBundle, verifyBundleCommand } from "../commands/verify-bundle.ts";
 import { verifyCommand } from "../commands/verify.ts";
-import { actOf } from "../event-act.ts";
-import { expandPatterns, isPattern } from "../file-patterns.ts";
-import { readSigner } from "../key-files.ts";
-import { Progress } from "../progress.ts";
-import { readPathList } from "../read-path-list.ts";
+import { actOf } from "../drafts/event-act.ts";
+import { expandPatterns, isPattern } from "../files/file-patterns.ts";
+import { readSigner } from "../files/key-files.ts";
+import { Progress } from "../terminal/progress.ts";
+import { readPathList } from "../files/read-path-list.ts";
 import {
   HELP,
   offlineTrustOf,

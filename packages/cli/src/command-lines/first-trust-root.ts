@@ -2,10 +2,10 @@
 import type { Command } from "commander";
 import { QUORUM_SHAPES, describeQuorumShape } from "@event-anchoring/provision";
 import type { FirstTrustRoot } from "@event-anchoring/provision";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { beginCommand, draftCommand, finishCommand } from "../commands/root-first.ts";
 import { caPinOf, readNodeCard, readPublicVkey } from "../commands/root-proposal.ts";
-import { parseExpiry } from "../time-options.ts";
+import { parseExpiry } from "../terminal/time-options.ts";
 import { HELP, collect } from "./context.ts";
 import type { CommandContext, CommonFlags } from "./context.ts";
 

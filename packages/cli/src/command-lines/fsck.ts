@@ -1,9 +1,9 @@
 /** The command line of fsck. */
 import type { Command } from "commander";
 import { fsckCommand } from "../commands/fsck.ts";
-import { nodeDatabaseOf } from "../node-database.ts";
-import { Progress } from "../progress.ts";
-import { PIN_SOURCES, loadTrustRoots, parsePin } from "../trust-roots.ts";
+import { nodeDatabaseOf } from "../files/node-database.ts";
+import { Progress } from "../terminal/progress.ts";
+import { PIN_SOURCES, loadTrustRoots, parsePin } from "../files/trust-roots.ts";
 import { HELP, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
 import { countOf } from "./root.ts";

@@ -1,8 +1,8 @@
 /** What command lines share that judge by trust roots held here, in files or in a cluster folder. */
 import type { Command } from "commander";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { findNearestCluster } from "../nearest-cluster.ts";
-import { loadTrustRoots, trustRootFilesIn } from "../trust-roots.ts";
+import { findNearestCluster } from "../files/nearest-cluster.ts";
+import { loadTrustRoots, trustRootFilesIn } from "../files/trust-roots.ts";
 import { trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TrustFlags } from "./context.ts";
 

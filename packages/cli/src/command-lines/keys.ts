@@ -12,13 +12,13 @@ import {
   rotateKeyCommand,
 } from "../commands/keys.ts";
 import type { ActOptions, KeysOptions } from "../commands/keys.ts";
-import { parseDuration, parseExpiry } from "../time-options.ts";
+import { parseDuration, parseExpiry } from "../terminal/time-options.ts";
 import { timeoutMsOf } from "./context.ts";
 import type { CommandContext } from "./context.ts";
 import { OPERATOR_TIMEOUT_S, actingOf, operatorsOf, withOperator, withSigner } from "./operator-flags.ts";
 import type { ActFlags, OperatorFlags } from "./operator-flags.ts";
 
-interface CreateFlags extends ActFlags {
+interface CreateKeyFlags extends ActFlags {
   readonly label: string;
   readonly scopes: string;
   readonly client?: string;
@@ -73,7 +73,7 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option("--client <id>", "API client, 32 hex digits (default: a new one)")
     .option("--expires <when>", "never, a duration such as 30d, or an RFC 3339 time", "90d")
     .option("--rate <tokens>", "tokens a second at each node, or node: as each is configured", String(RATE_DEFAULT));
-  withSigner(command).action(async (flags: CreateFlags) => {
+  withSigner(command).action(async (flags: CreateKeyFlags) => {
     const key = {
       label: parseLabel(flags.label),
       scopes: parseScopes(flags.scopes),

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { NODE_KEY_NAMES } from "@event-anchoring/provision";
 import type { NodeKeyName } from "@event-anchoring/provision";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import {
   discardMemberCommand,
   installMemberCommand,
@@ -23,7 +23,7 @@ interface IdentityFlags extends HeldFlags {
   readonly identity: string;
 }
 
-interface PrepareFlags extends IdentityFlags {
+interface PrepareMemberFlags extends IdentityFlags {
   readonly logSeed: string;
   readonly clusterCard?: string;
   readonly card?: string;
@@ -37,7 +37,7 @@ interface InstallFlags extends CommonFlags {
   readonly certificate: string;
 }
 
-interface RotateFlags extends IdentityFlags {
+interface RotateMemberFlags extends IdentityFlags {
   readonly keys: string;
   readonly card?: string;
 }
@@ -69,7 +69,7 @@ function addPrepare(member: Command, context: CommandContext): void {
     .requiredOption("--log-seed <file>", "log.seed of a node of the cluster")
     .option("--cluster-card <file>", "of a cluster that has no trust root yet: cluster.card of anchorctl root begin")
     .option("--card <file>", "where the card goes (default: <node_id>.card)");
-  withIdentity(command).action(async (nodeId: string, flags: PrepareFlags) => {
+  withIdentity(command).action(async (nodeId: string, flags: PrepareMemberFlags) => {
     const { identity: identityDir, logSeed, clusterCard } = flags;
     const common = { nodeId, identityDir, logSeed, card: cardOf(flags, nodeId), isJson: flags.json === true };
     context.done(
@@ -105,7 +105,7 @@ function addRotate(member: Command, context: CommandContext): void {
     .description("make new keys for a node, beside those it uses, and write its new card")
     .option("--keys <list>", "some of auth,cosigner", "cosigner")
     .option("--card <file>", "where the card goes (default: <node_id>.card)");
-  withIdentity(command).action(async (nodeId: string, flags: RotateFlags) => {
+  withIdentity(command).action(async (nodeId: string, flags: RotateMemberFlags) => {
     const options = {
       nodeId,
       identityDir: flags.identity,

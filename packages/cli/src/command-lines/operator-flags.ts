@@ -1,9 +1,9 @@
 /** What the command lines of operators share: whom they call, and with which credential. */
 import type { Command } from "commander";
-import { openActSigner } from "../act-signer.ts";
-import type { Acting } from "../act-signer.ts";
-import { openOperators } from "../operators.ts";
-import type { Operators } from "../operators.ts";
+import { openActSigner } from "../commands/act-signer.ts";
+import type { Acting } from "../commands/act-signer.ts";
+import { openOperators } from "../files/operators.ts";
+import type { Operators } from "../files/operators.ts";
 import { HELP, repeatable, timeoutMsOf, trustOf, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 

@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { operatorEraseCommand, operatorRevokeCommand } from "../commands/operator-acts.ts";
 import { assertAnchorId } from "../commands/trace.ts";
-import { Service } from "../service.ts";
-import { apiKeyOf } from "../target.ts";
+import { Service } from "../service/service.ts";
+import { apiKeyOf } from "../files/target.ts";
 import { repeatable, targetOf, timeoutMsOf } from "./context.ts";
 import type { CommandContext } from "./context.ts";
 import { OPERATOR_INIT, addInit } from "./key-init.ts";

@@ -2,19 +2,19 @@
 import { join } from "node:path";
 import { POLICY_FORMATS } from "@event-anchoring/protocol";
 import type { Command } from "commander";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { bundleCommand } from "../commands/bundle.ts";
 import { latestCommand } from "../commands/latest.ts";
 import { monitorCommand } from "../commands/monitor.ts";
 import { policyCommand } from "../commands/policy.ts";
 import { receiptCommand } from "../commands/receipt.ts";
 import { assertAnchorId } from "../commands/trace.ts";
-import { Progress } from "../progress.ts";
-import { Service } from "../service.ts";
-import { stateHome } from "../settings.ts";
-import { apiKeyOf } from "../target.ts";
-import type { Target } from "../target.ts";
-import { parseDuration } from "../time-options.ts";
+import { Progress } from "../terminal/progress.ts";
+import { Service } from "../service/service.ts";
+import { stateHome } from "../files/settings.ts";
+import { apiKeyOf } from "../files/target.ts";
+import type { Target } from "../files/target.ts";
+import { parseDuration } from "../terminal/time-options.ts";
 import {
   HELP,
   offlineTrustOf,

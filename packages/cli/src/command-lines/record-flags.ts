@@ -1,8 +1,9 @@
 /** What claims, grants, events and revocations are made of, as options: the same for `claim` and `prepare claim`. */
 import type { Command } from "commander";
-import { CliError, EXIT } from "../cli-error.ts";
-import { hashFile } from "../read-input.ts";
-import { parseExpiry, parseTime } from "../time-options.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { RevocationFields } from "../commands/operator-acts.ts";
+import { hashFile } from "../files/read-input.ts";
+import { parseExpiry, parseTime } from "../terminal/time-options.ts";
 
 export interface ClaimFlags {
   readonly entity: string;
@@ -135,13 +136,6 @@ export function semanticAnchorFields(flags: ReferenceFlags): Readonly<Record<str
     yield_ref: flags.yieldRef,
     event_data_hash: flags.eventDataHash,
   };
-}
-
-/** What the options say of a revocation. Times are Unix milliseconds. */
-export interface RevocationFields {
-  readonly reason: string | undefined;
-  readonly suspect_since: number;
-  readonly issued_at: number;
 }
 
 export function revocationFields(flags: RevocationFlags): RevocationFields {

@@ -1,16 +1,16 @@
 /** Command lines that record claims, grants and revocations with keys that are here. */
 import type { Command } from "commander";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { keygenCommand } from "../commands/keygen.ts";
 import { recordCommand } from "../commands/record.ts";
 import { revokeCommand } from "../commands/revoke.ts";
 import { assertAnchorId } from "../commands/trace.ts";
-import { readSigner } from "../key-files.ts";
-import { originToWrite } from "../origin.ts";
-import type { RecordRun } from "../record-run.ts";
-import { Service } from "../service.ts";
-import { apiKeyOf } from "../target.ts";
-import type { Target } from "../target.ts";
+import { readSigner } from "../files/key-files.ts";
+import { originToWrite } from "../service/origin.ts";
+import type { RecordRun } from "../commands/record-run.ts";
+import { Service } from "../service/service.ts";
+import { apiKeyOf } from "../files/target.ts";
+import type { Target } from "../files/target.ts";
 import { HELP, targetOf, timeoutMsOf, trustOf, withOrigin, withTarget, withTimeout, withTrustRoot } from "./context.ts";
 import type { CommandContext, CommonFlags, TargetFlags, TimeoutFlags, TrustFlags } from "./context.ts";
 import {

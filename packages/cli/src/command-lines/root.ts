@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import type { TrustRootChange } from "@event-anchoring/provision";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import {
   caPinOf,
   isFirstVersion,
@@ -15,7 +15,7 @@ import {
   signRootCommand,
 } from "../commands/root-proposal.ts";
 import { fetchRootCommand, submitRootCommand } from "../commands/root-submit.ts";
-import { parseDuration, parseExpiry } from "../time-options.ts";
+import { parseDuration, parseExpiry } from "../terminal/time-options.ts";
 import { SHAPES_HELP, addFirstTrustRoot, countOf } from "./first-trust-root.ts";
 import { HELP, collect, timeoutMsOf, trustOf } from "./context.ts";
 import type { CommandContext } from "./context.ts";
@@ -51,7 +51,7 @@ interface ProposeFlags extends HeldFlags {
   readonly raiseEpoch?: true;
 }
 
-interface SignFlags extends HeldFlags {
+interface SignRootFlags extends HeldFlags {
   readonly key: string;
   readonly passphraseFile?: string;
   readonly expect?: string;
@@ -150,7 +150,7 @@ function addSignRoot(root: Command, context: CommandContext): void {
     .option("--json", "print one JSON object");
   withHeld(command)
     .addHelpText("after", HELP)
-    .action(async (path: string, flags: SignFlags) => {
+    .action(async (path: string, flags: SignRootFlags) => {
       const options = {
         path,
         key: flags.key,

@@ -2,16 +2,16 @@
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { prepareCommand } from "../commands/prepare.ts";
 import { signCommand } from "../commands/sign.ts";
 import { submitCommand } from "../commands/submit.ts";
 import { draftOf } from "../drafts/draft.ts";
 import type { DraftKind } from "../drafts/draft.ts";
-import { readPublicKey } from "../key-files.ts";
-import { originToWrite } from "../origin.ts";
-import { hashFile } from "../read-input.ts";
-import { Service } from "../service.ts";
+import { readPublicKey } from "../files/key-files.ts";
+import { originToWrite } from "../service/origin.ts";
+import { hashFile } from "../files/read-input.ts";
+import { Service } from "../service/service.ts";
 import { HELP, targetOf, timeoutMsOf, withOrigin, withTarget, withTimeout } from "./context.ts";
 import type { CommandContext, CommonFlags, TargetFlags, TimeoutFlags } from "./context.ts";
 import {

@@ -5,15 +5,15 @@ import type { TrustRootChain } from "@event-anchoring/protocol";
 import { makePrivateDirectory, writeTrustRoots } from "@event-anchoring/provision";
 import { BackupFile, describeDifference, fsckRecords, scanBackup, writeBackup } from "@event-anchoring/store";
 import type { AskedHead, BackupManifest, FsckReport, ScannedBackup } from "@event-anchoring/store";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { NodeDatabase } from "../node-database.ts";
-import type { Printer } from "../printer.ts";
-import type { Progress } from "../progress.ts";
-import { asCliError } from "../read-input.ts";
-import { holdSignedState } from "../state-point.ts";
-import { withStoreFaults } from "../store-faults.ts";
-import { alignColumns } from "../table.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { NodeDatabase } from "../files/node-database.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { asCliError } from "../files/read-input.ts";
+import { holdSignedState } from "../service/state-point.ts";
+import { withStoreFaults } from "./store-faults.ts";
+import { alignColumns } from "../terminal/table.ts";
 
 export interface CreateBackupOptions {
   readonly database: NodeDatabase;

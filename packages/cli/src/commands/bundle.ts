@@ -1,13 +1,13 @@
 import { formatBundle } from "@event-anchoring/bundle";
 import { collectBundle } from "../bundling/collect-bundle.ts";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { Printer } from "../printer.ts";
-import type { Progress } from "../progress.ts";
-import { assertWritable, writeWhole } from "../read-input.ts";
-import type { Service } from "../service.ts";
-import { heldTrustRootsOf } from "../check-receipt.ts";
-import type { TrustOptions } from "../check-receipt.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { assertWritable, writeWhole } from "../files/read-input.ts";
+import type { Service } from "../service/service.ts";
+import { heldTrustRootsOf } from "../reports/check-receipt.ts";
+import type { TrustOptions } from "../reports/check-receipt.ts";
 import { bundleJson, judgeBundle, printBundle } from "./verify-bundle.ts";
 
 export interface BundleOptions {

@@ -1,20 +1,20 @@
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
-import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
-import type { CheckedReceipt, TrustOptions } from "../check-receipt.ts";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
+import { checkReceipt, isProved, parseStated } from "../reports/check-receipt.ts";
+import type { CheckedReceipt, TrustOptions } from "../reports/check-receipt.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
 import { Play, hashOf } from "../demo/play.ts";
 import type { Current, Recorded, Verified } from "../demo/play.ts";
-import { certifiedAtS, cosignersOf, isoSeconds, printSteps } from "../describe-receipt.ts";
-import { printFindings, printTree, reasonText, short, shownVerdict } from "../describe-trace.ts";
-import { Printer } from "../printer.ts";
-import { Service } from "../service.ts";
-import type { Fields } from "../service.ts";
-import { alignColumns } from "../table.ts";
-import { apiKeyOf } from "../target.ts";
-import type { Target } from "../target.ts";
-import type { GivenPin } from "../trust-roots.ts";
-import type { ShownTrace } from "../trace-answer.ts";
+import { certifiedAtS, cosignersOf, isoSeconds, printSteps } from "../reports/describe-receipt.ts";
+import { printFindings, printTree, reasonText, short, shownVerdict } from "../reports/describe-trace.ts";
+import { Printer } from "../terminal/printer.ts";
+import { Service } from "../service/service.ts";
+import type { Fields } from "../service/service.ts";
+import { alignColumns } from "../terminal/table.ts";
+import { apiKeyOf } from "../files/target.ts";
+import type { Target } from "../files/target.ts";
+import type { GivenPin } from "../files/trust-roots.ts";
+import type { ShownTrace } from "../service/trace-answer.ts";
 
 export interface DemoOptions {
   readonly trustRoots: readonly string[];

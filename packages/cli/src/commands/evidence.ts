@@ -9,12 +9,12 @@ import {
   bytesToHex,
   verifyContradiction,
 } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { notPinnedText, pinJson, printPin } from "../describe-pin.ts";
-import type { Printer } from "../printer.ts";
-import { asCliError, readText } from "../read-input.ts";
-import type { HeldTrustRoots } from "../trust-roots.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { notPinnedText, pinJson, printPin } from "../reports/describe-pin.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { asCliError, readText } from "../files/read-input.ts";
+import type { HeldTrustRoots } from "../files/trust-roots.ts";
 
 const SUFFIX = ".notes";
 const FILE_BYTES_MAX = 1024 * 1024;

@@ -1,12 +1,12 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import { describeDifference, fsckDatabase } from "@event-anchoring/store";
 import type { FsckProgress, FsckReport } from "@event-anchoring/store";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { NodeDatabase } from "../node-database.ts";
-import type { Printer } from "../printer.ts";
-import type { Progress } from "../progress.ts";
-import { withStoreFaults } from "../store-faults.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { NodeDatabase } from "../files/node-database.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { withStoreFaults } from "./store-faults.ts";
 
 export interface FsckCommandOptions {
   readonly database: NodeDatabase;

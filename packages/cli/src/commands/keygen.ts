@@ -1,9 +1,9 @@
 import { generateSeed } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { writeKeyFiles } from "../key-files.ts";
-import type { Printer } from "../printer.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { writeKeyFiles } from "../files/key-files.ts";
+import type { Printer } from "../terminal/printer.ts";
 
 export interface KeygenOptions {
   readonly file: string;

@@ -3,15 +3,15 @@ import type { Scope } from "@event-anchoring/ledger";
 import { InvalidBytesError, bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import { drawApiKey, drawReplacementApiKey, listApiKeys } from "@event-anchoring/provision";
 import type { ApiKeyList, ListedApiKey, OperatorCall } from "@event-anchoring/control-contract";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { actDone } from "../act-signer.ts";
-import type { Acting } from "../act-signer.ts";
-import { askNodes } from "../operators.ts";
-import type { Operators } from "../operators.ts";
-import type { Printer } from "../printer.ts";
-import { alignColumns } from "../table.ts";
-import { durationText } from "../time-options.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { actDone } from "./act-signer.ts";
+import type { Acting } from "./act-signer.ts";
+import { askNodes } from "../files/operators.ts";
+import type { Operators } from "../files/operators.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { alignColumns } from "../terminal/table.ts";
+import { durationText } from "../terminal/time-options.ts";
 
 export interface KeysOptions {
   readonly operators: Operators;

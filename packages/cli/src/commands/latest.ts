@@ -1,14 +1,14 @@
 import { hexToBytes } from "@event-anchoring/protocol";
 import { readers } from "@event-anchoring/sdk";
-import { checkReceipt, isProved, parseStated } from "../check-receipt.ts";
-import type { TrustOptions } from "../check-receipt.ts";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { printSteps } from "../describe-receipt.ts";
-import type { Printer } from "../printer.ts";
-import { leaves } from "../words.ts";
-import { expectStatus } from "../service.ts";
-import type { Service } from "../service.ts";
+import { checkReceipt, isProved, parseStated } from "../reports/check-receipt.ts";
+import type { TrustOptions } from "../reports/check-receipt.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { printSteps } from "../reports/describe-receipt.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { leaves } from "../terminal/words.ts";
+import { expectStatus } from "../service/service.ts";
+import type { Service } from "../service/service.ts";
 
 const { count, hex32, record, text } = readers;
 const readLatest = record({

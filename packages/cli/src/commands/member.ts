@@ -15,12 +15,12 @@ import {
   settleNode,
 } from "@event-anchoring/provision";
 import type { NodeCard, NodeKeyName } from "@event-anchoring/provision";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { Operators } from "../operators.ts";
-import type { Printer } from "../printer.ts";
-import { readText, writeWhole } from "../read-input.ts";
-import { alignColumns } from "../table.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { Operators } from "../files/operators.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { readText, writeWhole } from "../files/read-input.ts";
+import { alignColumns } from "../terminal/table.ts";
 import { asUsage } from "./root-key.ts";
 import { membershipOf } from "./root-submit.ts";
 

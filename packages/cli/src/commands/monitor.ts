@@ -2,20 +2,20 @@ import { setTimeout as delay } from "node:timers/promises";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { ApiProblem, FileMonitorStore, Monitor, VerificationError } from "@event-anchoring/sdk";
 import type { MonitorLook } from "@event-anchoring/sdk";
-import { heldTrustRootsOf } from "../check-receipt.ts";
-import type { TrustOptions } from "../check-receipt.ts";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { pinJson, printPin } from "../describe-pin.ts";
-import { monitoredNode } from "../monitored-node.ts";
-import type { Printer } from "../printer.ts";
-import { asCliError } from "../read-input.ts";
-import { foreignTrustRoots } from "../service-trust-roots.ts";
-import { Service, refusedBy, unavailable } from "../service.ts";
-import { leaves } from "../words.ts";
-import { apiKeyOf } from "../target.ts";
-import type { Target } from "../target.ts";
-import type { HeldTrustRoots } from "../trust-roots.ts";
+import { heldTrustRootsOf } from "../reports/check-receipt.ts";
+import type { TrustOptions } from "../reports/check-receipt.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { pinJson, printPin } from "../reports/describe-pin.ts";
+import { monitoredNode } from "../service/monitored-node.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { asCliError } from "../files/read-input.ts";
+import { foreignTrustRoots } from "../service/service-trust-roots.ts";
+import { Service, refusedBy, unavailable } from "../service/service.ts";
+import { leaves } from "../terminal/words.ts";
+import { apiKeyOf } from "../files/target.ts";
+import type { Target } from "../files/target.ts";
+import type { HeldTrustRoots } from "../files/trust-roots.ts";
 
 export interface MonitorOptions {
   /** Where what was seen of a cluster is kept, by its id of 64 hex digits. */

@@ -2,14 +2,20 @@
 import type { RevocationInput } from "@event-anchoring/ledger";
 import { REVOCATION_REASONS, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
-import { actDone } from "../act-signer.ts";
-import type { Acting } from "../act-signer.ts";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { RevocationFields } from "../command-lines/record-flags.ts";
-import type { Printer } from "../printer.ts";
-import type { Service } from "../service.ts";
+import { actDone } from "./act-signer.ts";
+import type { Acting } from "./act-signer.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Service } from "../service/service.ts";
 import { readTarget } from "./revoke.ts";
+
+/** What the options say of a revocation. Times are Unix milliseconds. */
+export interface RevocationFields {
+  readonly reason: string | undefined;
+  readonly suspect_since: number;
+  readonly issued_at: number;
+}
 
 export interface OperatorActOptions extends Acting {
   readonly isJson: boolean;

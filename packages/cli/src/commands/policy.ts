@@ -1,12 +1,12 @@
 import { bytesToHex, renderPolicy } from "@event-anchoring/protocol";
 import type { PolicyFormat } from "@event-anchoring/protocol";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { pinJson, printPin } from "../describe-pin.ts";
-import type { Printer } from "../printer.ts";
-import { writeWhole } from "../read-input.ts";
-import { loadTrustRoots } from "../trust-roots.ts";
-import type { GivenPin } from "../trust-roots.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { pinJson, printPin } from "../reports/describe-pin.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { writeWhole } from "../files/read-input.ts";
+import { loadTrustRoots } from "../files/trust-roots.ts";
+import type { GivenPin } from "../files/trust-roots.ts";
 
 export interface PolicyOptions {
   readonly format: PolicyFormat;

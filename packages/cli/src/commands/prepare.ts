@@ -1,10 +1,10 @@
 import { bytesToHex } from "@event-anchoring/protocol";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
 import { formatDraft, nextJson, nextSignature } from "../drafts/draft.ts";
 import type { Draft } from "../drafts/draft.ts";
-import type { Printer } from "../printer.ts";
-import { writeWhole } from "../read-input.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { writeWhole } from "../files/read-input.ts";
 
 /** Where the exact bytes are that the next party signs. */
 const payloadPathOf = (path: string, party: string): string => `${path}.${party}.bin`;

@@ -1,16 +1,16 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { anchorIdOf, bytesToHex, formatProof, hexToBytes, receiptToJson } from "@event-anchoring/protocol";
-import { checkReceipt, isProved } from "../check-receipt.ts";
-import type { TrustOptions } from "../check-receipt.ts";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { printSteps } from "../describe-receipt.ts";
-import type { Printer } from "../printer.ts";
-import { writeWhole } from "../read-input.ts";
-import { readReceipt } from "../receipt-file.ts";
-import type { Service } from "../service.ts";
-import { leaves } from "../words.ts";
-import { fetchReceipt } from "../submit-draft.ts";
+import { checkReceipt, isProved } from "../reports/check-receipt.ts";
+import type { TrustOptions } from "../reports/check-receipt.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { printSteps } from "../reports/describe-receipt.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { writeWhole } from "../files/read-input.ts";
+import { readReceipt } from "../files/receipt-file.ts";
+import type { Service } from "../service/service.ts";
+import { leaves } from "../terminal/words.ts";
+import { fetchReceipt } from "../drafts/submit-draft.ts";
 
 export interface ReceiptOptions {
   /** 64 hex digits; null: that of the receipt that is renewed. */

@@ -1,12 +1,12 @@
 import type { Signer } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { SignerRole } from "@event-anchoring/sdk";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
 import { draftOf, signedBy } from "../drafts/draft.ts";
 import type { DraftKind } from "../drafts/draft.ts";
-import type { RecordRun } from "../record-run.ts";
-import { draftPathOf, submitAndPrint } from "../submit-draft.ts";
+import type { RecordRun } from "./record-run.ts";
+import { draftPathOf, submitAndPrint } from "../drafts/submit-draft.ts";
 
 /**
  * `anchorctl claim`, `grant` and `revoke`: the parties' keys are here. Where they are not, prepare, sign and submit do

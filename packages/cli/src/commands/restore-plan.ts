@@ -2,17 +2,17 @@ import { ProofError, bytesToHex, equalBytes, parseProof } from "@event-anchoring
 import type { OriginFingerprint, TrustRoot, TrustRootChain } from "@event-anchoring/protocol";
 import { composeTrustRoot, formatProposal } from "@event-anchoring/provision";
 import type { TrustRootChange } from "@event-anchoring/provision";
-import { readPromises } from "../read-promises.ts";
+import { readPromises } from "../files/read-promises.ts";
 import type { Promises } from "@event-anchoring/control-contract";
 import type { ScannedBackup } from "@event-anchoring/store";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { Printer } from "../printer.ts";
-import type { Progress } from "../progress.ts";
-import { asCliError, readText, writeWhole } from "../read-input.ts";
-import { EvidenceError, boundOf, certifiedHead, judgeOrigin } from "../restore-evidence.ts";
-import type { OriginVerdict } from "../restore-evidence.ts";
-import { alignColumns } from "../table.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { asCliError, readText, writeWhole } from "../files/read-input.ts";
+import { EvidenceError, boundOf, certifiedHead, judgeOrigin } from "./restore-evidence.ts";
+import type { OriginVerdict } from "./restore-evidence.ts";
+import { alignColumns } from "../terminal/table.ts";
 import { assertOwnCluster, goThrough, withBackup } from "./backup.ts";
 import { asRefusal, readNodeCard } from "./root-proposal.ts";
 

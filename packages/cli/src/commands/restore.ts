@@ -21,12 +21,12 @@ import {
 import type { TrustRootProposal } from "@event-anchoring/provision";
 import { restoreBackup } from "@event-anchoring/store";
 import type { BackupFile, RestoreBackupOptions } from "@event-anchoring/store";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { NodeSettings } from "../node-database.ts";
-import type { Printer } from "../printer.ts";
-import type { Progress } from "../progress.ts";
-import { readText } from "../read-input.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { NodeSettings } from "../files/node-database.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { readText } from "../files/read-input.ts";
 import { assertOwnCluster, withBackup } from "./backup.ts";
 import { asUsage } from "./root-key.ts";
 import { PROPOSAL_BYTES_MAX, asRefusal } from "./root-proposal.ts";

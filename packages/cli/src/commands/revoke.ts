@@ -1,9 +1,9 @@
 import type { Signer } from "@event-anchoring/node-crypto";
 import { readers } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { RecordRun } from "../record-run.ts";
-import type { Service } from "../service.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { RecordRun } from "./record-run.ts";
+import type { Service } from "../service/service.ts";
 import { recordCommand } from "./record.ts";
 
 const readAnswer = readers.record({
@@ -11,14 +11,14 @@ const readAnswer = readers.record({
 });
 
 /** What a record is, and in which origin it stands. */
-export interface Target {
+export interface RecordToRevoke {
   readonly kind: string;
   /** 64 hex digits. */
   readonly originFingerprint: string;
 }
 
 /** @throws CliError what the service answers instead */
-export async function readTarget(service: Service, anchorId: string): Promise<Target> {
+export async function readTarget(service: Service, anchorId: string): Promise<RecordToRevoke> {
   return (await service.read({ path: `/v1/event-anchors/${anchorId}` }, readAnswer)).anchor;
 }
 

@@ -5,10 +5,10 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, verifyTrustRootChain } from "@event-anchoring/protocol";
 import { beginCluster, composeFirstTrustRoot, formatProposal, writeTrustRoots } from "@event-anchoring/provision";
 import type { FirstTrustRoot } from "@event-anchoring/provision";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { groupsOf } from "../describe-trust-root.ts";
-import type { Printer } from "../printer.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { groupsOf } from "../reports/describe-trust-root.ts";
+import type { Printer } from "../terminal/printer.ts";
 import { asUsage } from "./root-key.ts";
 import { asRefusal, completeProposal, writeProposal } from "./root-proposal.ts";
 

@@ -5,12 +5,12 @@ import {
   createRootKey,
 } from "@event-anchoring/provision";
 import { formatVkey } from "@event-anchoring/protocol";
-import { askPerson } from "../ask-person.ts";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { Surroundings } from "../command-lines/context.ts";
-import type { Printer } from "../printer.ts";
-import { readText } from "../read-input.ts";
+import { askPerson } from "../terminal/ask-person.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { Surroundings } from "../terminal/surroundings.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { readText } from "../files/read-input.ts";
 
 const PASSPHRASE_BYTES_MAX = 4096;
 
@@ -19,7 +19,7 @@ export type KeyRole = "root" | "operator";
 
 const DRAW = { root: createRootKey, operator: createOperatorKey } as const;
 
-export interface NewKeyOptions {
+export interface NewRootKeyOptions {
   readonly role: KeyRole;
   readonly path: string;
   readonly label: string;
@@ -32,7 +32,7 @@ export interface NewKeyOptions {
 
 /** `anchorctl root init` and `anchorctl operator init`: draws the key of one person. Needs no network. */
 export async function initKeyCommand(
-  options: NewKeyOptions,
+  options: NewRootKeyOptions,
   surroundings: Surroundings,
   printer: Printer,
 ): Promise<ExitCode> {

@@ -16,14 +16,14 @@ import {
   spkiSha256Of,
 } from "@event-anchoring/provision";
 import type { NodeCard, TrustRootChange, TrustRootProposal } from "@event-anchoring/provision";
-import { askPerson } from "../ask-person.ts";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import type { Surroundings } from "../command-lines/context.ts";
-import { describeTrustRoot, trustRootJson } from "../describe-trust-root.ts";
-import type { DescribedTrustRoot } from "../describe-trust-root.ts";
-import type { Printer } from "../printer.ts";
-import { readText, writeWhole } from "../read-input.ts";
+import { askPerson } from "../terminal/ask-person.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import type { Surroundings } from "../terminal/surroundings.ts";
+import { describeTrustRoot, trustRootJson } from "../reports/describe-trust-root.ts";
+import type { DescribedTrustRoot } from "../reports/describe-trust-root.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { readText, writeWhole } from "../files/read-input.ts";
 import { asUsage, existingPassphrase } from "./root-key.ts";
 
 export const PROPOSAL_BYTES_MAX = 512 * 1024;

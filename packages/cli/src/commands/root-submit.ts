@@ -10,11 +10,11 @@ import {
   writeTrustRoots,
 } from "@event-anchoring/provision";
 import type { Membership } from "@event-anchoring/control-contract";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { askNodes, write } from "../operators.ts";
-import type { Operators } from "../operators.ts";
-import type { Printer } from "../printer.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { askNodes, write } from "../files/operators.ts";
+import type { Operators } from "../files/operators.ts";
+import type { Printer } from "../terminal/printer.ts";
 import { completeProposal } from "./root-proposal.ts";
 
 const LOOK_EVERY_MS = 500;

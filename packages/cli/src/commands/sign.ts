@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { equalBytes, hexToBytes } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
 import { nextSignature, parseDraft, withSignature } from "../drafts/draft.ts";
 import type { NextSignature } from "../drafts/draft.ts";
-import { readSigner } from "../key-files.ts";
-import type { Printer } from "../printer.ts";
-import { asCliError, readText } from "../read-input.ts";
+import { readSigner } from "../files/key-files.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { asCliError, readText } from "../files/read-input.ts";
 import { showDraft, writeDraft } from "./prepare.ts";
 
 export interface SignOptions {

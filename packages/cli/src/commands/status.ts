@@ -1,11 +1,11 @@
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { isRecord } from "../nearest-cluster.ts";
-import { certificateExpiryOf } from "../node-certificate.ts";
-import type { Printer } from "../printer.ts";
-import { Service } from "../service.ts";
-import type { Answer } from "../service.ts";
-import type { Target } from "../target.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { isRecord } from "../files/nearest-cluster.ts";
+import { certificateExpiryOf } from "../files/node-certificate.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { Service } from "../service/service.ts";
+import type { Answer } from "../service/service.ts";
+import type { Target } from "../files/target.ts";
 
 const TIMEOUT_MS = 3000;
 const DAY_MS = 86_400_000;

@@ -1,9 +1,9 @@
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
 import { parseDraft } from "../drafts/draft.ts";
-import { readText } from "../read-input.ts";
-import type { RecordRun } from "../record-run.ts";
-import { submitAndPrint } from "../submit-draft.ts";
+import { readText } from "../files/read-input.ts";
+import type { RecordRun } from "./record-run.ts";
+import { submitAndPrint } from "../drafts/submit-draft.ts";
 import { DRAFT_BYTES_MAX } from "./sign.ts";
 
 /** `anchorctl submit`: sends what everybody has signed; the same file again is the same record. */

@@ -1,12 +1,12 @@
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { printFindings, printTree } from "../describe-trace.ts";
-import type { Printer } from "../printer.ts";
-import { Service } from "../service.ts";
-import { apiKeyOf } from "../target.ts";
-import type { Target } from "../target.ts";
-import { readTrace } from "../trace-answer.ts";
-import { askWholeTrace } from "../whole-trace.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { printFindings, printTree } from "../reports/describe-trace.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { Service } from "../service/service.ts";
+import { apiKeyOf } from "../files/target.ts";
+import type { Target } from "../files/target.ts";
+import { readTrace } from "../service/trace-answer.ts";
+import { askWholeTrace } from "../service/whole-trace.ts";
 
 export interface TraceOptions {
   /** 64 hex digits. */

@@ -4,16 +4,16 @@ import type { Bundle, BundleOutcome, BundleVerification } from "@event-anchoring
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { isoMs } from "../describe-receipt.ts";
-import { notPinnedText, pinJson, printPin } from "../describe-pin.ts";
-import { shownVerdict } from "../describe-trace.ts";
-import type { Progress } from "../progress.ts";
-import type { Mark, Printer } from "../printer.ts";
-import { hashFile, readText } from "../read-input.ts";
-import { loadTrustRoots } from "../trust-roots.ts";
-import type { GivenPin, HeldTrustRoots } from "../trust-roots.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { isoMs } from "../reports/describe-receipt.ts";
+import { notPinnedText, pinJson, printPin } from "../reports/describe-pin.ts";
+import { shownVerdict } from "../reports/describe-trace.ts";
+import type { Progress } from "../terminal/progress.ts";
+import type { Mark, Printer } from "../terminal/printer.ts";
+import { hashFile, readText } from "../files/read-input.ts";
+import { loadTrustRoots } from "../files/trust-roots.ts";
+import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
 
 export interface VerifyBundleOptions {
   readonly bundle: string;

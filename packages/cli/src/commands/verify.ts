@@ -1,16 +1,16 @@
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bytesToHex, verifyReceipt } from "@event-anchoring/protocol";
 import type { ReceiptVerification } from "@event-anchoring/protocol";
-import { EXIT } from "../cli-error.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../describe-receipt.ts";
-import { notPinnedText, pinJson } from "../describe-pin.ts";
-import type { Mark, Printer } from "../printer.ts";
-import type { Progress } from "../progress.ts";
-import { hashFile } from "../read-input.ts";
-import { readReceipt } from "../receipt-file.ts";
-import { loadTrustRoots } from "../trust-roots.ts";
-import type { GivenPin, HeldTrustRoots } from "../trust-roots.ts";
+import { EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
+import { certifiedAtS, cosignersOf, isoMs, isoSeconds, printSteps } from "../reports/describe-receipt.ts";
+import { notPinnedText, pinJson } from "../reports/describe-pin.ts";
+import type { Mark, Printer } from "../terminal/printer.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { hashFile } from "../files/read-input.ts";
+import { readReceipt } from "../files/receipt-file.ts";
+import { loadTrustRoots } from "../files/trust-roots.ts";
+import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
 
 export interface VerifyOptions {
   readonly file: string;

@@ -2,14 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, utf8ToBytes } from "@event-anchoring/protocol";
 import { LocalKey, readers, sha256 } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "../cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { draftOf, requestOf, signedBy } from "../drafts/draft.ts";
 import type { DraftKind } from "../drafts/draft.ts";
-import { expectStatus } from "../service.ts";
-import type { Answer, Fields, Service } from "../service.ts";
-import { readTrace } from "../trace-answer.ts";
-import type { ShownTrace } from "../trace-answer.ts";
-import { askWholeTrace } from "../whole-trace.ts";
+import { expectStatus } from "../service/service.ts";
+import type { Answer, Fields, Service } from "../service/service.ts";
+import { readTrace } from "../service/trace-answer.ts";
+import type { ShownTrace } from "../service/trace-answer.ts";
+import { askWholeTrace } from "../service/whole-trace.ts";
 
 /** A record that the service has taken. */
 export interface Recorded {

@@ -15,9 +15,9 @@ import {
   wireName,
 } from "@event-anchoring/sdk";
 import type { JsonBody, SignerRole } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "../cli-error.ts";
-import { isRecord } from "../nearest-cluster.ts";
-import type { Fields } from "../service.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { isRecord } from "../files/nearest-cluster.ts";
+import type { Fields } from "../service/service.ts";
 
 const PREPARE = {
   claim: prepareClaimAnchor,

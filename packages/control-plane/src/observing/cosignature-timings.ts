@@ -1,7 +1,7 @@
 /** Certify points that are remembered; what a peer says of older ones is not timed. */
 const POINTS_MAX = 512;
 
-interface Point {
+interface TimedPoint {
   /** When this node reached it; null: a peer was there first. */
   reachedMs: number | null;
   readonly arrived: Set<string>;
@@ -10,7 +10,7 @@ interface Point {
 /** How long after this node the peers have signed what it has signed; 0 for a peer that was there first. */
 export class CosignatureTimings {
   readonly #observe: (peer: string, seconds: number) => void;
-  readonly #points = new Map<number, Point>();
+  readonly #points = new Map<number, TimedPoint>();
 
   constructor(observe: (peer: string, seconds: number) => void) {
     this.#observe = observe;
@@ -29,10 +29,10 @@ export class CosignatureTimings {
     this.#observe(peer, point.reachedMs === null ? 0 : (nowMs - point.reachedMs) / 1000);
   }
 
-  #pointAt(raftIndex: number): Point {
+  #pointAt(raftIndex: number): TimedPoint {
     const known = this.#points.get(raftIndex);
     if (known !== undefined) return known;
-    const point: Point = { reachedMs: null, arrived: new Set() };
+    const point: TimedPoint = { reachedMs: null, arrived: new Set() };
     this.#points.set(raftIndex, point);
     const [oldest] = this.#points.keys();
     if (oldest !== undefined && this.#points.size > POINTS_MAX) this.#points.delete(oldest);

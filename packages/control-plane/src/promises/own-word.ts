@@ -107,8 +107,8 @@ function judgeCosignature(said: Extract<OwnWord, { kind: "cosignature" }>, own: 
   return mayFollow ? KEPT : { kind: "forgotten", detail: `${what}, and this log does not lead there` };
 }
 
-type Head = Pick<SignedHead, "treeSize" | "rootHash">;
+type ShownHead = Pick<SignedHead, "treeSize" | "rootHash">;
 
-function isSameHead(left: Head, right: Head): boolean {
+function isSameHead(left: ShownHead, right: ShownHead): boolean {
   return left.treeSize === right.treeSize && equalBytes(left.rootHash, right.rootHash);
 }

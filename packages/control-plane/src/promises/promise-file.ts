@@ -68,7 +68,7 @@ export interface OpenedPromiseFile {
   readonly hasDamagedSlot: boolean;
 }
 
-interface Waiter {
+interface SaveWaiter {
   resolve(): void;
   reject(error: PromiseFileError): void;
 }
@@ -90,7 +90,7 @@ export class PromiseFile {
   #current: Promises;
   /** The newest promises asked to be saved; `#current` once durable. Invariant: takes nothing of `#current` back. */
   #requested: Promises;
-  #waiters: Waiter[] = [];
+  #waiters: SaveWaiter[] = [];
   #writing: Promise<void> | null = null;
   #failure: PromiseFileError | null = null;
 

@@ -43,7 +43,7 @@ export interface StateHeadsOptions {
 }
 
 /** One state point that this node has applied. */
-interface OwnPoint {
+interface OwnStatePoint {
   readonly raftIndex: RaftIndex;
   readonly text: string;
   readonly textHash: Uint8Array;
@@ -56,7 +56,7 @@ interface OwnPoint {
   note: string | null;
 }
 
-interface Waiter {
+interface SignedWaiter {
   readonly raftIndex: RaftIndex;
   signed(note: string): void;
 }
@@ -70,10 +70,10 @@ interface Waiter {
 export class StateHeads {
   readonly #options: StateHeadsOptions;
   /** By raft index, ascending. */
-  readonly #points = new Map<RaftIndex, OwnPoint>();
+  readonly #points = new Map<RaftIndex, OwnStatePoint>();
   /** What peers have signed after entries that are not applied here, by raft index and node id. */
   readonly #early = new Map<RaftIndex, Map<string, StateSignature>>();
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Set<SignedWaiter>();
   #isClosed = false;
 
   constructor(options: StateHeadsOptions) {
@@ -92,7 +92,7 @@ export class StateHeads {
     const { raftIndex } = head;
     const text = formatStateHead(head);
     const textHash = crypto.sha256(utf8ToBytes(text));
-    const point: OwnPoint = { raftIndex, text, textHash, root, head, signatures: new Map(), note: null };
+    const point: OwnStatePoint = { raftIndex, text, textHash, root, head, signatures: new Map(), note: null };
     this.#points.set(raftIndex, point);
     forgetOldest(this.#points);
     for (const [from, item] of this.#early.get(raftIndex) ?? []) this.#take(from, item, point);
@@ -155,7 +155,7 @@ export class StateHeads {
     return point === undefined || signature === undefined ? [] : [{ raftIndex, textHash: point.textHash, signature }];
   }
 
-  async #sign(point: OwnPoint): Promise<void> {
+  async #sign(point: OwnStatePoint): Promise<void> {
     const { promises, maySign, cosignerUnder, nodeId, broadcast } = this.#options;
     const cosigner = maySign() ? cosignerUnder(point.root) : null;
     if (cosigner === null || !this.#mayPromise(point)) return;
@@ -171,7 +171,7 @@ export class StateHeads {
     this.#complete(point);
   }
 
-  #mayPromise({ raftIndex, textHash }: OwnPoint): boolean {
+  #mayPromise({ raftIndex, textHash }: OwnStatePoint): boolean {
     const promised = this.#options.promises.current.stateHead;
     if (promised === null || promised.raftIndex < raftIndex) return true;
     if (promised.raftIndex > raftIndex) return false;
@@ -181,7 +181,7 @@ export class StateHeads {
   }
 
   /** A signature over another state counts for nothing, and is told: one of the two nodes has gone wrong, or lies. */
-  #take(from: string, { raftIndex, textHash, signature }: StateSignature, point: OwnPoint): void {
+  #take(from: string, { raftIndex, textHash, signature }: StateSignature, point: OwnStatePoint): void {
     const { crypto, logger, onContradiction } = this.#options;
     if (!equalBytes(textHash, point.textHash)) {
       onContradiction(from, raftIndex);
@@ -217,7 +217,7 @@ export class StateHeads {
   }
 
   /** Lines of distinct active nodes, as the trust root orders them. */
-  #linesOf({ root, signatures }: OwnPoint): SignatureLine[] {
+  #linesOf({ root, signatures }: OwnStatePoint): SignatureLine[] {
     const { sha256 } = this.#options.crypto;
     return root.nodes.flatMap(({ nodeId, status, cosignerVkey: { name, publicKey } }) => {
       const signature = signatures.get(nodeId);
@@ -227,7 +227,7 @@ export class StateHeads {
   }
 
   /** The signed note, once there is a quorum. */
-  #complete(point: OwnPoint): void {
+  #complete(point: OwnStatePoint): void {
     const note = this.noteOf(point.raftIndex, point.root.quorum);
     if (note === null) return;
     point.note = note;
@@ -240,7 +240,7 @@ export class StateHeads {
   }
 }
 
-function forgetOldest(points: Map<RaftIndex, OwnPoint>): void {
+function forgetOldest(points: Map<RaftIndex, OwnStatePoint>): void {
   for (const index of points.keys()) {
     if (points.size <= POINTS_MAX) return;
     points.delete(index);

@@ -50,13 +50,13 @@ function contextOf(lane: Lane, exporter: Uint8Array, body: Uint8Array): AuthCont
   return { method: "GET", path: LANE_PATHS[lane], exporter, bodyDigest: nodeCrypto.sha256(body) };
 }
 
-export interface OwnHello {
+export interface MadeHello {
   readonly header: string;
   readonly frame: Uint8Array;
 }
 
 /** The dialling side's first frame. Null while this node has no hello to give. */
-export function makeHello(context: TransportContext, to: string, lane: Lane, exporter: Uint8Array): OwnHello | null {
+export function makeHello(context: TransportContext, to: string, lane: Lane, exporter: Uint8Array): MadeHello | null {
   const hello = context.options.hello();
   if (hello === null) return null;
   const body = encodeHello(hello);
@@ -161,7 +161,7 @@ export function judgeHelloAnswer(
   from: string,
   lane: Lane,
   exporter: Uint8Array,
-  own: OwnHello,
+  own: MadeHello,
   frame: Uint8Array,
 ): AnswerJudgement {
   const { options } = context;

@@ -2,7 +2,7 @@ import type { Clock, Logger } from "@event-anchoring/telemetry";
 
 const LINE_EVERY_MS = 1000;
 
-interface Refused {
+interface RefusedSince {
   readonly reason: string;
   /** Who it says it is, or "". */
   readonly peer: string;
@@ -16,14 +16,14 @@ export class RefusalLog {
   #lineMs = Number.NEGATIVE_INFINITY;
   /** Since the last line, by reason. */
   #counts = new Map<string, number>();
-  #newest: Refused | null = null;
+  #newest: RefusedSince | null = null;
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
     this.#clock = clock;
     this.#logger = logger;
   }
 
-  note(refused: Refused, amount = 1): void {
+  note(refused: RefusedSince, amount = 1): void {
     this.#counts.set(refused.reason, (this.#counts.get(refused.reason) ?? 0) + amount);
     this.#newest = refused;
     this.sweep();

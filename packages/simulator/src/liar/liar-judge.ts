@@ -49,7 +49,7 @@ export class LiarInvariants extends Invariants {
   }
 }
 
-type Session = NonNullable<ControlPlaneNode["session"]>;
+type LiveSession = NonNullable<ControlPlaneNode["session"]>;
 
 export interface LiarJudgeOptions {
   readonly nowMs: () => number;
@@ -238,7 +238,7 @@ export class LiarJudge {
       membership: {
         peers: { memories },
       },
-    }: Session,
+    }: LiveSession,
   ): void {
     if (this.#watched.has(certifier)) return;
     this.#watched.add(certifier);

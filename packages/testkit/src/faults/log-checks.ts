@@ -44,11 +44,11 @@ function strangers(leaves: readonly StoredLeaf[], attempted: ReadonlySet<string>
   });
 }
 
-type SaidRoot = Pick<SeenCosignature, "nodeId" | "originFingerprint" | "treeSize" | "rootHash">;
+type LoggedRoot = Pick<SeenCosignature, "nodeId" | "originFingerprint" | "treeSize" | "rootHash">;
 
 /** Said of a tree, and not what the leaves come to. */
-function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly SaidRoot[]): readonly string[] {
-  const keyOf = ({ originFingerprint, treeSize }: SaidRoot): string => `${originFingerprint} ${treeSize}`;
+function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly LoggedRoot[]): readonly string[] {
+  const keyOf = ({ originFingerprint, treeSize }: LoggedRoot): string => `${originFingerprint} ${treeSize}`;
   const roots = rootsAt(leaves, new Set(said.map(keyOf)));
   return said.flatMap((one) => {
     const root = roots.get(keyOf(one));

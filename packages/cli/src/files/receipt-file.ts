@@ -1,6 +1,6 @@
 import { ProofError, parseProof } from "@event-anchoring/protocol";
 import type { Receipt } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { readText } from "./read-input.ts";
 
 const RECEIPT_BYTES_MAX = 4 * 1024 * 1024;

@@ -10,8 +10,8 @@ import {
   isPassing,
 } from "@event-anchoring/sdk";
 import type { JsonBody, RawAnswer, RawRequest, Reader, RetryRule } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "./cli-error.ts";
-import { isRecord } from "./nearest-cluster.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { isRecord } from "../files/nearest-cluster.ts";
 import { serviceTransport } from "./service-transport.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;

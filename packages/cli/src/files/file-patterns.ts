@@ -1,7 +1,7 @@
 /** Patterns of file names for shells that leave them as they are, and for lists too long for a command line. */
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 
 const SPECIAL = /[*?]/u;
 const RECEIPT_ENDING = ".tlog-proof";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { accessSync, constants, createReadStream, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { CliError, EXIT } from "./cli-error.ts";
-import type { Progress } from "./progress.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { Progress } from "../terminal/progress.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 const MEGABYTE = 1e6;

@@ -1,7 +1,7 @@
 /** A trace comes in pages of hops; people and bundles want the whole chain. */
 import { readers } from "@event-anchoring/sdk";
 import type { RawRequest } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { expectStatus } from "./service.ts";
 import type { Answer, Service } from "./service.ts";
 

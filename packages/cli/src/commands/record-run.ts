@@ -1,6 +1,6 @@
-import type { TrustOptions } from "./check-receipt.ts";
-import type { Printer } from "./printer.ts";
-import type { Service } from "./service.ts";
+import type { TrustOptions } from "../reports/check-receipt.ts";
+import type { Printer } from "../terminal/printer.ts";
+import type { Service } from "../service/service.ts";
 
 /** What every command that records something is run with. */
 export interface RecordRun {

@@ -8,9 +8,9 @@ import type {
   StatedReceipt,
   TrustRootChain,
 } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "./cli-error.ts";
-import { loadTrustRoots } from "./trust-roots.ts";
-import type { GivenPin, HeldTrustRoots } from "./trust-roots.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { loadTrustRoots } from "../files/trust-roots.ts";
+import type { GivenPin, HeldTrustRoots } from "../files/trust-roots.ts";
 
 /** @throws CliError `invalid` for anything but a receipt in JSON */
 export function parseStated(value: unknown): StatedReceipt {

@@ -10,7 +10,7 @@ import {
   verifyTrustRootChain,
 } from "@event-anchoring/protocol";
 import type { TrustRootChain } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { findNearestCluster } from "./nearest-cluster.ts";
 import { readText } from "./read-input.ts";
 

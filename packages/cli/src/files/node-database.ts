@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { isRecord } from "./nearest-cluster.ts";
 import { readText } from "./read-input.ts";
 import type { Environment } from "./settings.ts";

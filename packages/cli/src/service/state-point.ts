@@ -12,7 +12,7 @@ import {
 import type { LocalResponse } from "@event-anchoring/control-contract";
 import { DecodeError } from "@event-anchoring/protocol";
 import type { SignedStatePoint } from "@event-anchoring/store";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 
 /** For an election, and for the signatures of nodes that are busy. */
 const SIGNED_WITHIN_MS = 15_000;

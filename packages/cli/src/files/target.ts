@@ -1,4 +1,4 @@
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { openRunningCluster } from "./nearest-cluster.ts";
 import type { Settings, SettingsLevel } from "./settings.ts";
 

@@ -1,8 +1,8 @@
 /** The text about the pin, on which every other part of a verdict depends. */
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Printer } from "./printer.ts";
-import { PIN_SOURCES } from "./trust-roots.ts";
-import type { HeldTrustRoots, Pin } from "./trust-roots.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { PIN_SOURCES } from "../files/trust-roots.ts";
+import type { HeldTrustRoots, Pin } from "../files/trust-roots.ts";
 
 /** RootTHK of the first version held: what is pinned, or has to be compared. */
 function firstRootThk({ chain }: HeldTrustRoots): string {

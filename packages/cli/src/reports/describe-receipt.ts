@@ -1,8 +1,8 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { ReceiptStepCode, ReceiptVerification, TrustRootChain } from "@event-anchoring/protocol";
 import { printPin } from "./describe-pin.ts";
-import type { Mark, Printer } from "./printer.ts";
-import type { HeldTrustRoots } from "./trust-roots.ts";
+import type { Mark, Printer } from "../terminal/printer.ts";
+import type { HeldTrustRoots } from "../files/trust-roots.ts";
 
 const LABELS: Readonly<Record<ReceiptStepCode, string>> = {
   leaf: "leaf",

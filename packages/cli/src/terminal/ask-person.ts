@@ -2,7 +2,7 @@
 import { Writable } from "node:stream";
 import { createInterface } from "node:readline/promises";
 import { CliError, EXIT } from "./cli-error.ts";
-import type { Surroundings } from "./command-lines/context.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 const SILENT = new Writable({ write: (_chunk, _encoding, done) => done() });
 

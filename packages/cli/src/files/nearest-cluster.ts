@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { readText } from "./read-input.ts";
 
 /** What this program uses of an embedded cluster's `cluster.json`. */

@@ -2,7 +2,7 @@
 import { isPassing, TransportFailure } from "@event-anchoring/sdk";
 import type { Transport, TransportRequest, TransportResponse } from "@event-anchoring/sdk";
 import { request } from "undici";
-import { isRecord } from "./nearest-cluster.ts";
+import { isRecord } from "../files/nearest-cluster.ts";
 
 /** A batch of 1,000 with their receipts has some 4 MiB. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,11 +1,11 @@
 /** The key with which an operator signs: a file that is given, or the one that a ceremony in one place has made. */
 import type { ActSigner, OperatorCall } from "@event-anchoring/control-contract";
 import { act, actSignerOf, operatorKeyPath, readSealedKey } from "@event-anchoring/provision";
-import { CliError, EXIT } from "./cli-error.ts";
-import type { Surroundings } from "./command-lines/context.ts";
-import { asUsage, existingPassphrase } from "./commands/root-key.ts";
-import { write } from "./operators.ts";
-import type { Done, Operators } from "./operators.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { Surroundings } from "../terminal/surroundings.ts";
+import { asUsage, existingPassphrase } from "./root-key.ts";
+import { write } from "../files/operators.ts";
+import type { Done, Operators } from "../files/operators.ts";
 
 export interface SignKey {
   /** null: that of the cluster folder. */

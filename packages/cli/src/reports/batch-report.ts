@@ -1,9 +1,9 @@
 /** What became of many files, one JSON object a line: appended to as it happens, read to go on after a stop. */
 import { appendFileSync, existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
-import { CliError, EXIT } from "./cli-error.ts";
-import { isRecord } from "./nearest-cluster.ts";
-import { asCliError, readText } from "./read-input.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { isRecord } from "../files/nearest-cluster.ts";
+import { asCliError, readText } from "../files/read-input.ts";
 
 const REPORT_FORMAT = "anchorctl/report/v1";
 const REPORT_BYTES_MAX = 512 * 1024 * 1024;

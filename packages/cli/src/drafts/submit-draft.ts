@@ -5,16 +5,16 @@ import { bytesToHex, formatProof, hexToBytes } from "@event-anchoring/protocol";
 import type { ReceiptExpectation, StatedReceipt } from "@event-anchoring/protocol";
 import { PreparedClaimAnchor, PreparedGrantAnchor, PreparedRevocation, readers } from "@event-anchoring/sdk";
 import type { JsonBody } from "@event-anchoring/sdk";
-import { checkReceipt, isProved, parseStated } from "./check-receipt.ts";
-import type { CheckedReceipt, TrustOptions } from "./check-receipt.ts";
-import { CliError, EXIT } from "./cli-error.ts";
-import { isoMs, printSteps } from "./describe-receipt.ts";
-import { fieldsOf, formatDraft, requestOf } from "./drafts/draft.ts";
-import type { Draft } from "./drafts/draft.ts";
-import type { Printer } from "./printer.ts";
-import { assertWritable, writeWhole } from "./read-input.ts";
-import { expectStatus } from "./service.ts";
-import type { Answer, Service } from "./service.ts";
+import { checkReceipt, isProved, parseStated } from "../reports/check-receipt.ts";
+import type { CheckedReceipt, TrustOptions } from "../reports/check-receipt.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { isoMs, printSteps } from "../reports/describe-receipt.ts";
+import { fieldsOf, formatDraft, requestOf } from "./draft.ts";
+import type { Draft } from "./draft.ts";
+import type { Printer } from "../terminal/printer.ts";
+import { assertWritable, writeWhole } from "../files/read-input.ts";
+import { expectStatus } from "../service/service.ts";
+import type { Answer, Service } from "../service/service.ts";
 
 const { count, flag, hex32, object, optional, record } = readers;
 /** An answer to a write; the receipt is judged by what verifies it. */

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 
 const LIST_BYTES_MAX = 256 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { VerificationError, extendTrustRoot, readers } from "@event-anchoring/sdk";
 import type { TrustRootChain } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { Service } from "./service.ts";
 
 const readDocuments = readers.record({ chain: readers.listOf(readers.record({ document: readers.text })) });

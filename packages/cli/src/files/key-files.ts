@@ -4,7 +4,7 @@ import { existsSync, fstatSync, openSync, closeSync, readSync, statSync, writeFi
 import { createSigner } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { bytesToHex, hexToBytes } from "@event-anchoring/protocol";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { asCliError, readText } from "./read-input.ts";
 
 const SEED_BYTES = 32;

@@ -3,8 +3,8 @@ import { bytesToHex, formatVkey } from "@event-anchoring/protocol";
 import type { TrustRoot } from "@event-anchoring/protocol";
 import { describeQuorumShape } from "@event-anchoring/provision";
 import type { SignatureCount } from "@event-anchoring/provision";
-import type { Mark, Printer } from "./printer.ts";
-import { alignColumns } from "./table.ts";
+import type { Mark, Printer } from "../terminal/printer.ts";
+import { alignColumns } from "../terminal/table.ts";
 import { dayText, differencesOf, keyText } from "./trust-root-difference.ts";
 import type { Difference } from "./trust-root-difference.ts";
 

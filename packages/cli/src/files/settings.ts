@@ -1,7 +1,7 @@
 /** What a person has set once, for all commands: the environment before the config file. docs/anchorctl.md. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { isRecord } from "./nearest-cluster.ts";
 import { readText } from "./read-input.ts";
 

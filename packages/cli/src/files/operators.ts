@@ -13,7 +13,7 @@ import {
   readPrivateFile,
 } from "@event-anchoring/provision";
 import type { CalledNode, OperatorCredential } from "@event-anchoring/provision";
-import { CliError, EXIT } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
 import { openRunningCluster } from "./nearest-cluster.ts";
 import type { NearbyCluster } from "./nearest-cluster.ts";
 import { readText } from "./read-input.ts";

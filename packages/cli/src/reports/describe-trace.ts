@@ -1,7 +1,7 @@
 /** A trace as a tree in the terminal: the root of the delegation on top, the act at the end. */
 import type { Trace, TraceReason, Verdict } from "@event-anchoring/sdk";
-import type { Mark, Printer } from "./printer.ts";
-import type { ShownHop, ShownRecord, ShownTrace } from "./trace-answer.ts";
+import type { Mark, Printer } from "../terminal/printer.ts";
+import type { ShownHop, ShownRecord, ShownTrace } from "../service/trace-answer.ts";
 
 /** Names for anchor ids, where somebody knows them. */
 export type Names = ReadonlyMap<string, string>;

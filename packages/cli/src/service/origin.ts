@@ -1,6 +1,6 @@
 import { readers } from "@event-anchoring/sdk";
 import type { Service } from "./service.ts";
-import type { Target } from "./target.ts";
+import type { Target } from "../files/target.ts";
 
 const readOrigin = readers.record({ originFingerprint: readers.hex32 });
 

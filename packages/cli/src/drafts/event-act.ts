@@ -4,8 +4,8 @@ import type { Signer } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, bytesToHex, eventActorPayload } from "@event-anchoring/protocol";
 import type { Leaf, SemanticAnchor } from "@event-anchoring/protocol";
 import type { JsonBody } from "@event-anchoring/sdk";
-import { CliError, EXIT } from "./cli-error.ts";
-import { draftOf, prepare, requestOf, signedBy } from "./drafts/draft.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import { draftOf, prepare, requestOf, signedBy } from "./draft.ts";
 
 export interface Act {
   /** Wire fields, checked; null: no references. */

@@ -1,8 +1,8 @@
 import { BackupError, StoreError } from "@event-anchoring/store";
 import { PromiseReadError } from "./read-promises.ts";
 import type { BackupCode, StoreErrorCode } from "@event-anchoring/store";
-import { CliError, EXIT } from "./cli-error.ts";
-import type { ExitCode } from "./cli-error.ts";
+import { CliError, EXIT } from "../terminal/cli-error.ts";
+import type { ExitCode } from "../terminal/cli-error.ts";
 
 const STORE_EXITS: Readonly<Record<StoreErrorCode, ExitCode>> = {
   unavailable: EXIT.unavailable,
