@@ -20,7 +20,7 @@ const { sha256 } = nodeCrypto;
 const PREFIX_BYTES = 8;
 
 /** Integers that may be damaged come as text, prefixes as bytes. */
-export interface AnchorRow {
+export interface WalkedAnchorRow {
   readonly sequence: number;
   readonly origin: number;
   readonly depth: string;
@@ -44,15 +44,15 @@ const ANCHORS = {
     FROM state.anchors WHERE sequence >= $1 AND sequence < $2 ORDER BY sequence`,
 };
 
-export async function loadAnchorRows(session: Reader, from: number, past: number): Promise<readonly AnchorRow[]> {
-  return session.read<AnchorRow>(ANCHORS, [from, past]);
+export async function loadAnchorRows(session: Reader, from: number, past: number): Promise<readonly WalkedAnchorRow[]> {
+  return session.read<WalkedAnchorRow>(ANCHORS, [from, past]);
 }
 
 /**
  * What the bytes of the leaf must hash to: the id, if the prefix beside it agrees. Of an id that stands alone nobody
  * can say whether it or the leaf was altered; then the leaf is believed.
  */
-export function vouchedId({ anchor_id: id, anchor_prefix: prefix }: AnchorRow): Uint8Array | null {
+export function vouchedId({ anchor_id: id, anchor_prefix: prefix }: WalkedAnchorRow): Uint8Array | null {
   return equalBytes(id.subarray(0, PREFIX_BYTES), prefix) ? id : null;
 }
 
@@ -61,7 +61,7 @@ const SALT_BYTES = 32;
 const CLIENT_EVENT_ID = /^[\x20-\x7e]{1,128}$/u;
 
 /** @returns false: no hash can be made of it */
-function isClientEventShaped(row: AnchorRow, name: RowName, findings: Findings): boolean {
+function isClientEventShaped(row: WalkedAnchorRow, name: RowName, findings: Findings): boolean {
   const { api_client_id: apiClientId, client_event_id: clientEventId, salt } = row;
   const wrong: string[] = [];
   if (apiClientId !== null && apiClientId.length !== CLIENT_BYTES) wrong.push("api_client_id");
@@ -73,7 +73,7 @@ function isClientEventShaped(row: AnchorRow, name: RowName, findings: Findings):
 
 /** @param apiClientId null: the row has none, or says with it who recorded a claim or a grant */
 function clientEventOf(
-  row: AnchorRow,
+  row: WalkedAnchorRow,
   apiClientId: Uint8Array | null,
   name: RowName,
   findings: Findings,
@@ -117,7 +117,7 @@ function markOf(sequence: number, event: SnapshotClientEvent | null): MarkedEven
  * @returns what client event the row has; `unknown`: it is damaged
  */
 export function judgeAnchorRow(
-  row: AnchorRow,
+  row: WalkedAnchorRow,
   { leaf, anchorId }: WalkedLeaf,
   origin: number | null,
   { named, findings }: { readonly named: NamedLeaves; readonly findings: Findings },
@@ -153,7 +153,7 @@ export class LeavesInTables implements LeafLookup {
   }
 
   async find(anchorIds: readonly Uint8Array[]): Promise<ReadonlyMap<string, NamedLeaf>> {
-    const rows = await this.#session.read<Pick<AnchorRow, "sequence" | "anchor_id" | "kind" | "leaf">>(
+    const rows = await this.#session.read<Pick<WalkedAnchorRow, "sequence" | "anchor_id" | "kind" | "leaf">>(
       {
         name: "fsck_named",
         text: `SELECT a.sequence, a.anchor_id, a.kind,
@@ -297,7 +297,7 @@ export interface SizeRange {
   readonly last: number;
 }
 
-export interface CertificateRow {
+export interface WalkedCertificateRow {
   readonly origin: number;
   readonly tree_size: number;
   readonly root_hash: Uint8Array;
@@ -309,9 +309,9 @@ export interface CertificateRow {
 export async function loadCertificateRows(
   session: Reader,
   ranges: readonly SizeRange[],
-): Promise<readonly CertificateRow[]> {
+): Promise<readonly WalkedCertificateRow[]> {
   if (ranges.length === 0) return [];
-  return session.read<CertificateRow>(
+  return session.read<WalkedCertificateRow>(
     {
       name: "fsck_certificates",
       text: `SELECT c.origin, c.tree_size, c.root_hash, c.certified_at_s::text AS certified_at_s,

@@ -14,7 +14,7 @@ import {
   loadCertificateRows,
   vouchedId,
 } from "./anchor-rows.ts";
-import type { AnchorRow, CertificateRow, MarkedEvent, SizeRange, WalkedRange } from "./anchor-rows.ts";
+import type { WalkedAnchorRow, WalkedCertificateRow, MarkedEvent, SizeRange, WalkedRange } from "./anchor-rows.ts";
 import { CertificateChecks } from "./certificates.ts";
 import type { StatedCertificate } from "./certificates.ts";
 import type { Findings } from "./findings.ts";
@@ -52,10 +52,10 @@ import { judgedChain } from "./trust-roots.ts";
  * leaves: every leaf with what repeats it, then the tables of few rows; claims, grants: what they are to each other;
  * tree: the pages of the state tree; log: the raft log; groups: their running hash. Then it is done.
  */
-type Phase = "leaves" | "claims" | "grants" | "tree" | "log" | "groups" | "done";
+type WalkPhase = "leaves" | "claims" | "grants" | "tree" | "log" | "groups" | "done";
 
 /** What a phase reads most of. */
-const TABLE_OF: Readonly<Record<Phase, string>> = {
+const TABLE_OF: Readonly<Record<WalkPhase, string>> = {
   leaves: "state.anchors",
   claims: "state.claims",
   grants: "state.grants",
@@ -81,7 +81,7 @@ export class DatabaseWalk {
   readonly #groups: GroupWalk;
   readonly #log: LogWalk;
   readonly walk: LeafWalk;
-  #phase: Phase = "leaves";
+  #phase: WalkPhase = "leaves";
   #trustRoots = -1;
   /** Where the claims or grants go on. */
   #nextRecord = 0;
@@ -157,7 +157,7 @@ export class DatabaseWalk {
   async #stepRecords(
     session: Reader,
     { next, entries }: RecordsJudged,
-    after: Phase,
+    after: WalkPhase,
     { nextSequence: total, stateRoot }: LedgerEnds,
   ): Promise<FsckProgress> {
     await this.#state.judge(session, entries, stateRoot);
@@ -219,7 +219,7 @@ export class DatabaseWalk {
     await this.#signatures.settle();
   }
 
-  #place(row: AnchorRow, origins: OriginRows): WalkedLeaf | null {
+  #place(row: WalkedAnchorRow, origins: OriginRows): WalkedLeaf | null {
     const anchorId = vouchedId(row);
     this.#findings.checked.leaves += 1;
     const originFingerprint = origins.fingerprints.get(row.origin) ?? null;
@@ -242,7 +242,7 @@ export class DatabaseWalk {
     session: Reader,
     leaves: number,
     origins: OriginRows,
-  ): Promise<ReadonlyMap<string, CertificateRow>> {
+  ): Promise<ReadonlyMap<string, WalkedCertificateRow>> {
     const ranges: SizeRange[] = [];
     for (const [origin, fingerprint] of origins.fingerprints) {
       const first = this.walk.origin(fingerprint)?.frontier.size ?? 0;
@@ -255,7 +255,7 @@ export class DatabaseWalk {
   #judgeCertificate(
     origin: WalkedOrigin | null,
     at: number,
-    certificates: ReadonlyMap<string, CertificateRow>,
+    certificates: ReadonlyMap<string, WalkedCertificateRow>,
     origins: OriginRows,
   ): void {
     if (origin === null) return;
@@ -268,7 +268,7 @@ export class DatabaseWalk {
   async #judgeNamed(
     session: Reader,
     range: WalkedRange,
-    rows: ReadonlyMap<number, AnchorRow>,
+    rows: ReadonlyMap<number, WalkedAnchorRow>,
     origins: OriginRows,
   ): Promise<DerivedEntry[]> {
     const findings = this.#findings;
@@ -318,7 +318,7 @@ function isOfDamage(error: unknown): error is Error {
   return error instanceof RangeError || error instanceof DecodeError || error instanceof InvalidBytesError;
 }
 
-function statedCertificate(row: CertificateRow): StatedCertificate {
+function statedCertificate(row: WalkedCertificateRow): StatedCertificate {
   return {
     rootHash: row.root_hash,
     certifiedAtS: row.certified_at_s,

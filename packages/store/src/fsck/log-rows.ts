@@ -24,7 +24,7 @@ interface Point {
   readonly term: number;
 }
 
-interface LogRow extends Point {
+interface WalkedLogRow extends Point {
   readonly type: number;
   readonly commit_hint: number;
   readonly payload: Uint8Array;
@@ -104,7 +104,7 @@ export class LogWalk {
     const compacted = await judgeCompaction(session, ends, this.#findings);
     // One row back: what the next one must follow is read in the same snapshot.
     const from = Math.max(this.#next - 1, compacted.index + 1);
-    const rows = await session.read<LogRow>(ROWS, [from, rowsMax + 1, logBytesMax]);
+    const rows = await session.read<WalkedLogRow>(ROWS, [from, rowsMax + 1, logBytesMax]);
     const isGoingOn = from < this.#next && rows[0]?.index === from;
     let before: Point = isGoingOn ? (rows[0] ?? compacted) : compacted;
     if (!isGoingOn && from < this.#next) {
@@ -128,7 +128,7 @@ export class LogWalk {
     return true;
   }
 
-  #judgeRow(row: LogRow, before: Point): void {
+  #judgeRow(row: WalkedLogRow, before: Point): void {
     const { index, term, type, payload, checksum, commit_hint: commitHint } = row;
     const name = logRow(index);
     this.#findings.checked.logRows += 1;
@@ -141,7 +141,7 @@ export class LogWalk {
   }
 
   /** Entries that are applied: they decode, and their groups are in state.group_ids once. */
-  async #judgeDecided(session: Reader, rows: readonly LogRow[], ends: LedgerEnds): Promise<void> {
+  async #judgeDecided(session: Reader, rows: readonly WalkedLogRow[], ends: LedgerEnds): Promise<void> {
     const last = rows.findLast(({ index }) => index <= ends.appliedIndex);
     const [first] = rows;
     if (first === undefined || last === undefined) return;
@@ -162,14 +162,14 @@ export class LogWalk {
     }
   }
 
-  #judgeAppliedTerm(rows: readonly LogRow[], ends: LedgerEnds): void {
+  #judgeAppliedTerm(rows: readonly WalkedLogRow[], ends: LedgerEnds): void {
     const applied = rows.find(({ index }) => index === ends.appliedIndex);
     if (applied === undefined) return;
     const name: RowName = { table: "state.ledger", key: "the only row", at: applied.index };
     this.#findings.compare(name, { applied_term: ends.appliedTerm }, { applied_term: applied.term });
   }
 
-  #decode({ index, payload }: LogRow): Entry | null {
+  #decode({ index, payload }: WalkedLogRow): Entry | null {
     try {
       return decodeEntry(payload, this.#ruleTable);
     } catch (error) {

@@ -17,7 +17,7 @@ import type { RecordRow } from "../tables/related-records.ts";
 import { StatementCache, unionOf } from "../postgres/composed-statement.ts";
 import type { SelectPart } from "../postgres/composed-statement.ts";
 
-interface AnchorRow {
+interface ReferredAnchorRow {
   readonly what: "anchor";
   readonly sequence: number;
   readonly anchor_id: Uint8Array;
@@ -54,7 +54,7 @@ interface LoneRow extends Omit<RecordRow, "what"> {
   readonly what: "pair" | "between" | "claim_alone" | "grant_alone";
 }
 
-type FactRow = AnchorRow | ClientEventRow | ContentRow | LoneRow | RecordRow;
+type FactRow = ReferredAnchorRow | ClientEventRow | ContentRow | LoneRow | RecordRow;
 
 /** One question, and what is found for it. `?` stands for the next parameter. */
 interface FactsPart {
