@@ -27,13 +27,13 @@ export class StatementCache {
 }
 
 /** Columns that a part fills, by name, as SQL. */
-export type Columns = Readonly<Record<string, string>>;
+export type ColumnSql = Readonly<Record<string, string>>;
 
 /** One SELECT among several whose rows come back together. */
 export interface SelectPart {
   /** What its rows are called, in the column `what`. */
   readonly what: string;
-  readonly columns: Columns;
+  readonly columns: ColumnSql;
   /** All that comes after the column list. */
   readonly from: string;
 }
