@@ -1,5 +1,5 @@
 import { BackupError, StoreError } from "@event-anchoring/store";
-import { PromiseReadError } from "./read-promises.ts";
+import { PromiseReadError } from "../files/read-promises.ts";
 import type { BackupCode, StoreErrorCode } from "@event-anchoring/store";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
