@@ -63,6 +63,8 @@ const LOOKED_UP = {
 
 const ALL = { ...LEAF, ...LOOKED_UP };
 
+const leafArrays = arraysOf(LEAF);
+const lookUpArrays = arraysOf(LOOKED_UP);
 const INSERT = { name: "leaves", sql: insertOf("state.anchors", LEAF) };
 const INSERT_LOOKED_UP = { name: "looked_up_leaves", sql: insertOf("state.anchors", ALL) };
 
@@ -94,12 +96,12 @@ export function addLeaves(
   if (leaves.length === 0) return;
   const common = { origin: numbers.of(leaves), anchorPrefix: leaves.map(({ anchorId }) => anchorId) };
   if (lookUps.length === 0) {
-    statement.add(INSERT, arraysOf(LEAF, leaves, common));
+    statement.add(INSERT, leafArrays(leaves, common));
     return;
   }
   const bySequence = new Map(lookUps.map((lookUp) => [lookUp.sequence, lookUp]));
   const found = leaves.map(({ sequence }) => bySequence.get(sequence) ?? NO_LOOK_UP);
-  statement.add(INSERT_LOOKED_UP, [...arraysOf(LEAF, leaves, common), ...arraysOf(LOOKED_UP, found, {})]);
+  statement.add(INSERT_LOOKED_UP, [...leafArrays(leaves, common), ...lookUpArrays(found, {})]);
 }
 
 const NO_LOOK_UP = { clientPrefix: null, apiClientId: null, clientEventId: null, salt: null, contentHash: null };

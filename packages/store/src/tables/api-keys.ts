@@ -40,6 +40,7 @@ const CHANGING = (
   .map((name) => `${name} = excluded.${name}`)
   .join(", ");
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = {
   name: "api_keys",
   sql: insertOf("state.api_keys", COLUMNS, `ON CONFLICT (key_id) DO UPDATE SET ${CHANGING}`),
@@ -58,7 +59,7 @@ function rowOf(key: ApiKey): ApiKeyRow {
 }
 
 export function addApiKeys(statement: GuardedStatement, keys: readonly ApiKey[]): void {
-  if (keys.length > 0) statement.add(INSERT, arraysOf(COLUMNS, keys.map(rowOf), {}));
+  if (keys.length > 0) statement.add(INSERT, arrays(keys.map(rowOf), {}));
 }
 
 export function toApiKey(row: ApiKeyRow): ApiKey {

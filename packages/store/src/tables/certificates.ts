@@ -32,6 +32,7 @@ const COLUMNS: Columns<CertificateColumns> = {
 
 const ALL = { origin: smallint("origin"), ...COLUMNS };
 
+const arrays = arraysOf(ALL);
 const INSERT = { name: "certificates", sql: insertOf("state.certificates", ALL) };
 
 export function addCertificates(
@@ -41,7 +42,7 @@ export function addCertificates(
 ): void {
   if (certificates.length === 0) return;
   const cosignatures = certificates.map((certificate) => encodeCosignatures(certificate.cosignatures));
-  statement.add(INSERT, arraysOf(ALL, certificates, { origin: numbers.of(certificates), cosignatures }));
+  statement.add(INSERT, arrays(certificates, { origin: numbers.of(certificates), cosignatures }));
 }
 
 /** u16 count; each: u16 length and node id, u64 time, 64 bytes. */

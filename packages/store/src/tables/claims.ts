@@ -27,17 +27,19 @@ const ENDED: Columns<Pick<ClaimRecord, "sequence" | "supersededAt" | "revokedAt"
   ...ENDS,
 };
 
+const arrays = arraysOf(ALL);
+const endedArrays = arraysOf(ENDED);
 const INSERT = { name: "claims", sql: insertOf("state.claims", ALL) };
 const END = { name: "ended_claims", sql: updateOf("state.claims", ENDED, "sequence") };
 
 export function addClaims(statement: GuardedStatement, claims: readonly ClaimRecord[]): void {
   if (claims.length === 0) return;
   const pairHashes = claims.map((claim) => claimPairHash(claim, nodeCrypto.sha256));
-  statement.add(INSERT, arraysOf(ALL, claims, { pairPrefix: pairHashes, pairHash: pairHashes }));
+  statement.add(INSERT, arrays(claims, { pairPrefix: pairHashes, pairHash: pairHashes }));
 }
 
 export function addEndedClaims(statement: GuardedStatement, claims: readonly ClaimRecord[]): void {
-  statement.add(END, arraysOf(ENDED, claims, {}));
+  statement.add(END, endedArrays(claims, {}));
 }
 
 /** What toClaimRecord reads, of `state.claims c` and CLAIM_ANCHOR. */

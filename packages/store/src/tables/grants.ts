@@ -34,17 +34,19 @@ const ENDED: Columns<Pick<GrantRecord, "sequence" | "supersededAt" | "revokedAt"
   ...ENDS,
 };
 
+const arrays = arraysOf(ALL);
+const endedArrays = arraysOf(ENDED);
 const INSERT = { name: "grants", sql: insertOf("state.grants", ALL) };
 const END = { name: "ended_grants", sql: updateOf("state.grants", ENDED, "sequence") };
 
 export function addGrants(statement: GuardedStatement, grants: readonly GrantRecord[]): void {
   if (grants.length === 0) return;
   const partiesPrefix = grants.map((grant) => grantPartiesHash(grant, nodeCrypto.sha256));
-  statement.add(INSERT, arraysOf(ALL, grants, { partiesPrefix }));
+  statement.add(INSERT, arrays(grants, { partiesPrefix }));
 }
 
 export function addEndedGrants(statement: GuardedStatement, grants: readonly GrantRecord[]): void {
-  statement.add(END, arraysOf(ENDED, grants, {}));
+  statement.add(END, endedArrays(grants, {}));
 }
 
 /** What toGrantRecord reads, of `state.grants g` and GRANT_ANCHOR. */

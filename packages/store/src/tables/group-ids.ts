@@ -23,11 +23,12 @@ const COLUMNS: Columns<GroupIdsRow> = {
   hashBefore: bytea("hash_before"),
 };
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = { name: "group_ids", sql: insertOf("state.group_ids", COLUMNS) };
 const FORGET = { name: "forgotten", sql: "DELETE FROM state.group_ids USING guard WHERE index < ?" };
 
 export function addGroupIds(statement: GuardedStatement, rows: readonly GroupIdsRow[]): void {
-  if (rows.length > 0) statement.add(INSERT, arraysOf(COLUMNS, rows, {}));
+  if (rows.length > 0) statement.add(INSERT, arrays(rows, {}));
 }
 
 export function forgetGroupIds(statement: GuardedStatement, below: number): void {

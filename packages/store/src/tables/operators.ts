@@ -7,13 +7,14 @@ import type { Columns } from "./table.ts";
 
 const COLUMNS: Columns<OperatorAct> = { operator: text("operator"), counter: bigint("counter") };
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = {
   name: "operators",
   sql: insertOf("state.operators", COLUMNS, "ON CONFLICT (operator) DO UPDATE SET counter = excluded.counter"),
 };
 
 export function addOperatorActs(statement: GuardedStatement, acts: readonly OperatorAct[]): void {
-  if (acts.length > 0) statement.add(INSERT, arraysOf(COLUMNS, acts, {}));
+  if (acts.length > 0) statement.add(INSERT, arrays(acts, {}));
 }
 
 /** By name. */

@@ -12,6 +12,7 @@ const COLUMNS = {
   status: text("status"),
 };
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = {
   name: "origins",
   sql: insertOf("state.origins", COLUMNS, "ON CONFLICT (origin) DO UPDATE SET status = excluded.status"),
@@ -22,7 +23,7 @@ export function addOrigins(
   statuses: EntryWrites["originStatuses"],
   numbers: OriginNumbers,
 ): void {
-  if (statuses.length > 0) statement.add(INSERT, arraysOf(COLUMNS, statuses, { origin: numbers.of(statuses) }));
+  if (statuses.length > 0) statement.add(INSERT, arrays(statuses, { origin: numbers.of(statuses) }));
 }
 
 export interface OriginRow {

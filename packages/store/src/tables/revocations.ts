@@ -6,8 +6,9 @@ import type { Columns } from "./table.ts";
 
 const COLUMNS: Columns<RevocationWrite> = { sequence: bigint("sequence"), target: bigint("target") };
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = { name: "revocations", sql: insertOf("state.revocations", COLUMNS) };
 
 export function addRevocations(statement: GuardedStatement, revocations: readonly RevocationWrite[]): void {
-  statement.add(INSERT, arraysOf(COLUMNS, revocations, {}));
+  statement.add(INSERT, arrays(revocations, {}));
 }

@@ -78,7 +78,7 @@ function arrayParameters(columns: readonly Column<unknown>[]): string {
   return columns.map(({ type }) => `?::${type}[]`).join(", ");
 }
 
-/** A part of a GuardedStatement that inserts the rows of `arraysOf`. @param conflict its ON CONFLICT, as SQL */
+/** A part of a GuardedStatement that inserts the rows of ArraysOf. @param conflict its ON CONFLICT, as SQL */
 export function insertOf<Row>(table: string, columns: Columns<Row>, conflict = ""): string {
   const all = listOf(columns);
   const names = all.map(({ name }) => name).join(", ");
@@ -86,7 +86,7 @@ export function insertOf<Row>(table: string, columns: Columns<Row>, conflict = "
       SELECT u.* FROM guard, unnest(${arrayParameters(all)}) AS u ${conflict}`;
 }
 
-/** A part that gives the rows of `arraysOf` new values, found by the column `key`. */
+/** A part that gives the rows of ArraysOf new values, found by the column `key`. */
 export function updateOf<Row>(table: string, columns: Columns<Row>, key: keyof Row & string): string {
   const all = listOf(columns);
   const names = all.map(({ name }) => name);
@@ -101,15 +101,19 @@ export function updateOf<Row>(table: string, columns: Columns<Row>, key: keyof R
  * One list a column.
  * @param given values of fields that the rows do not have themselves, parallel to the rows
  */
-export function arraysOf<Row, Given extends Partial<{ readonly [Field in keyof Row]: readonly Row[Field][] }>>(
-  columns: Columns<Row>,
+export type ArraysOf<Row> = <Given extends Partial<{ readonly [Field in keyof Row]: readonly Row[Field][] }>>(
   rows: readonly Omit<Row, keyof Given>[],
   given: Given,
-): Parameter[] {
-  const lists: Readonly<Record<string, readonly unknown[] | undefined>> = given;
-  return Object.entries<Column<unknown>>(columns).map(([field, column]) =>
-    column.toArray(lists[field] ?? rows.map((row) => (row as Readonly<Record<string, unknown>>)[field])),
-  );
+) => Parameter[];
+
+export function arraysOf<Row>(columns: Columns<Row>): ArraysOf<Row> {
+  const all = Object.entries<Column<unknown>>(columns);
+  return (rows, given) => {
+    const lists: Readonly<Record<string, readonly unknown[] | undefined>> = given;
+    return all.map(([field, column]) =>
+      column.toArray(lists[field] ?? rows.map((row) => (row as Readonly<Record<string, unknown>>)[field])),
+    );
+  };
 }
 
 /** A column list whose rows have the names of fields. @param alias of the table */

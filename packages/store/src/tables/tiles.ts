@@ -13,8 +13,9 @@ const COLUMNS: Columns<Omit<TileWrite, "originFingerprint"> & { readonly origin:
   hashes: bytea("hashes"),
 };
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = { name: "tiles", sql: insertOf("state.tiles", COLUMNS) };
 
 export function addTiles(statement: GuardedStatement, tiles: readonly TileWrite[], numbers: OriginNumbers): void {
-  if (tiles.length > 0) statement.add(INSERT, arraysOf(COLUMNS, tiles, { origin: numbers.of(tiles) }));
+  if (tiles.length > 0) statement.add(INSERT, arrays(tiles, { origin: numbers.of(tiles) }));
 }

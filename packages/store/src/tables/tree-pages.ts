@@ -17,6 +17,7 @@ interface TreePageRow {
 
 const COLUMNS: Columns<TreePageRow> = { prefix: text("prefix"), slots: bytea("slots") };
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = {
   name: "state_pages",
   sql: insertOf("state.tree_pages", COLUMNS, "ON CONFLICT (prefix) DO UPDATE SET slots = excluded.slots"),
@@ -30,7 +31,7 @@ const LOAD = {
 /** Prefixes, then slots. */
 export function statePageParameters(pages: StateTreeUpdate["pages"]): Parameter[] {
   const rows = [...pages].map(([prefix, page]) => ({ prefix, slots: encodeStatePage(page) }));
-  return arraysOf(COLUMNS, rows, {});
+  return arrays(rows, {});
 }
 
 export function addStatePages(statement: GuardedStatement, pages: StateTreeUpdate["pages"]): void {

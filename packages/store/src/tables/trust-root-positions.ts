@@ -10,6 +10,7 @@ const COLUMNS: Columns<TrustRootPosition> = { leafIndex: bigint("leaf_index"), v
 
 const ALL = { origin: smallint("origin"), ...COLUMNS };
 
+const arrays = arraysOf(ALL);
 const INSERT = { name: "positions", sql: insertOf("state.trust_root_positions", ALL) };
 
 export function addPositions(
@@ -17,7 +18,7 @@ export function addPositions(
   positions: EntryWrites["trustRootPositions"],
   numbers: OriginNumbers,
 ): void {
-  if (positions.length > 0) statement.add(INSERT, arraysOf(ALL, positions, { origin: numbers.of(positions) }));
+  if (positions.length > 0) statement.add(INSERT, arrays(positions, { origin: numbers.of(positions) }));
 }
 
 /** Those of one origin, ascending. */

@@ -21,10 +21,11 @@ const COLUMNS: Columns<StoredTrustRootRow> = {
   document: text("document"),
 };
 
+const arrays = arraysOf(COLUMNS);
 const INSERT = { name: "trust_roots", sql: insertOf("state.trust_roots", COLUMNS) };
 
 export function addTrustRoots(statement: GuardedStatement, trustRoots: EntryWrites["trustRoots"]): void {
-  if (trustRoots.length > 0) statement.add(INSERT, arraysOf(COLUMNS, trustRoots, {}));
+  if (trustRoots.length > 0) statement.add(INSERT, arrays(trustRoots, {}));
 }
 
 /** Rows are StoredTrustRootRow, ascending by version. */
