@@ -18,6 +18,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { BackupError } from "./backup-error.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 /** One origin as the backup has it. */
 export interface BackupOrigin {
@@ -40,8 +41,8 @@ export interface BackupManifest {
   /** Clock of whoever took it, Unix milliseconds. */
   readonly takenAtMs: number;
   /** The state is that after this log entry. */
-  readonly raftIndex: number;
-  readonly raftTerm: number;
+  readonly raftIndex: RaftIndex;
+  readonly raftTerm: Term;
   /** Effect chain at raftIndex, 32 bytes. */
   readonly effect: Uint8Array;
   /** How many leaves there are, over all origins. */

@@ -5,6 +5,7 @@ import type { Reader } from "../postgres/connection.ts";
 import { decodeGroupIds } from "../tables/group-ids.ts";
 import type { Findings } from "./findings.ts";
 import type { LedgerEnds } from "./small-tables.ts";
+import type { RaftIndex } from "raft-ts";
 
 const GROUPS = {
   name: "fsck_group_hashes",
@@ -14,7 +15,7 @@ const GROUP_ID_BYTES = 24;
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 interface GroupRow {
-  readonly index: number;
+  readonly index: RaftIndex;
   readonly groups: Uint8Array;
   readonly hash_before: Uint8Array;
 }

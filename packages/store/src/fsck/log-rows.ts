@@ -7,6 +7,7 @@ import { compactionChecksum, hardStateChecksum, logRowChecksum, raftIdFromSigned
 import type { Findings, RowName } from "./findings.ts";
 import { isSame, show } from "./findings.ts";
 import type { LedgerEnds } from "./small-tables.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 const GROUP_ID_BYTES = 24;
 const NORMAL = 0;
@@ -20,8 +21,8 @@ export interface StepBounds {
 }
 
 interface Point {
-  readonly index: number;
-  readonly term: number;
+  readonly index: RaftIndex;
+  readonly term: Term;
 }
 
 interface WalkedLogRow extends Point {
@@ -40,13 +41,13 @@ const ROWS = {
     ) AS range WHERE index <= $1 + 1 OR bytes_so_far <= $3 ORDER BY index`,
 };
 
-function logRow(index: number): RowName {
+function logRow(index: RaftIndex): RowName {
   return { table: "node.raft_log", key: `index ${index}`, at: index };
 }
 
-async function judgeHardState(session: Reader, lastTerm: number, findings: Findings): Promise<void> {
+async function judgeHardState(session: Reader, lastTerm: Term, findings: Findings): Promise<void> {
   const name: RowName = { table: "node.raft_state", key: "the only row", at: Number.MAX_SAFE_INTEGER };
-  const [row] = await session.read<{ term: number; vote: string; checksum: Uint8Array }>({
+  const [row] = await session.read<{ term: Term; vote: string; checksum: Uint8Array }>({
     name: "fsck_hard_state",
     text: "SELECT term, vote::text AS vote, checksum FROM node.raft_state",
   });
@@ -71,7 +72,7 @@ async function judgeCompaction(session: Reader, ends: LedgerEnds, findings: Find
   if (index > ends.appliedIndex) {
     findings.add(name, "index", String(index), `${ends.appliedIndex} at most: entries go once they are applied`);
   }
-  const strays = await session.read<{ index: number }>(
+  const strays = await session.read<{ index: RaftIndex }>(
     { name: "fsck_log_strays", text: "SELECT index FROM node.raft_log WHERE index <= $1 ORDER BY index LIMIT 100" },
     [index],
   );
@@ -146,7 +147,7 @@ export class LogWalk {
     const [first] = rows;
     if (first === undefined || last === undefined) return;
     this.#judgeAppliedTerm(rows, ends);
-    const stored = await session.read<{ index: number; groups: Uint8Array }>(
+    const stored = await session.read<{ index: RaftIndex; groups: Uint8Array }>(
       { name: "fsck_groups", text: "SELECT index, groups FROM state.group_ids WHERE index >= $1 AND index <= $2" },
       [first.index, last.index],
     );
@@ -182,7 +183,7 @@ export class LogWalk {
   /** Every group that has not expired is decided by this entry, or was by an earlier one. */
   async #judgeGroups(
     session: Reader,
-    { index, entry, stored }: { readonly index: number; readonly entry: Entry; readonly stored: Uint8Array | null },
+    { index, entry, stored }: { readonly index: RaftIndex; readonly entry: Entry; readonly stored: Uint8Array | null },
     ends: LedgerEnds,
   ): Promise<void> {
     const decided: Uint8Array[] = [];
@@ -202,7 +203,7 @@ export class LogWalk {
     }
   }
 
-  #addGroups(index: number, stored: Uint8Array | undefined, derived: Uint8Array | null): void {
+  #addGroups(index: RaftIndex, stored: Uint8Array | undefined, derived: Uint8Array | null): void {
     const name: RowName = { table: "state.group_ids", key: `index ${index}`, at: index };
     this.#findings.add(name, "groups", show(stored ?? null), show(derived));
   }
@@ -216,7 +217,7 @@ function idsOf(groups: Uint8Array): readonly string[] {
 }
 
 /** Also true if it may have been: what was decided longer ago than ids are kept is forgotten. */
-async function wasDecidedBefore(session: Reader, id: Uint8Array, index: number, ends: LedgerEnds): Promise<boolean> {
+async function wasDecidedBefore(session: Reader, id: Uint8Array, index: RaftIndex, ends: LedgerEnds): Promise<boolean> {
   if (ends.groupIdsFrom > 0 && index - LIMITS.groupIdEntriesKept < ends.groupIdsFrom) return true;
   const rows = await session.read(
     {

@@ -12,6 +12,7 @@ import type { Findings, RowName } from "./findings.ts";
 import { apiKeyOf, apiKeyRow, judgeApiKey, judgeOperatorAct, operatorRow } from "./key-table.ts";
 import type { DerivedEntry } from "./state-tree-rows.ts";
 import { trustRootRow } from "./trust-roots.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
@@ -166,8 +167,8 @@ export async function judgeApiKeys(session: Reader, findings: Findings): Promise
 /** How far the ledger is, as far as the walk needs it. */
 export interface LedgerEnds {
   readonly nextSequence: number;
-  readonly appliedIndex: number;
-  readonly appliedTerm: number;
+  readonly appliedIndex: RaftIndex;
+  readonly appliedTerm: Term;
   readonly lastAcceptedMs: number;
   readonly groupIdsFrom: number;
   /** 32 bytes each. */

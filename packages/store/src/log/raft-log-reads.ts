@@ -49,8 +49,8 @@ const READ_RANGE = {
 };
 
 interface ScanRow {
-  readonly index: number;
-  readonly term: number;
+  readonly index: RaftIndex;
+  readonly term: Term;
   readonly type: number;
   readonly commit_hint: number;
   readonly payload_bytes: number;
@@ -58,8 +58,8 @@ interface ScanRow {
 }
 
 interface EntryRow {
-  readonly index: number;
-  readonly term: number;
+  readonly index: RaftIndex;
+  readonly term: Term;
   readonly type: number;
   readonly commit_hint: number;
   readonly payload: Uint8Array;
@@ -74,7 +74,7 @@ interface ServerRow {
 
 /** @throws StoreError `corrupt`; null: there is no row */
 export async function loadTermAndVote(session: Reader): Promise<Pick<HardState, "term" | "vote"> | null> {
-  const rows = await session.read<{ term: number; vote: string; checksum: Uint8Array }>({
+  const rows = await session.read<{ term: Term; vote: string; checksum: Uint8Array }>({
     text: "SELECT term, vote::text AS vote, checksum FROM node.raft_state",
   });
   const row = rows[0];
@@ -87,7 +87,7 @@ export async function loadTermAndVote(session: Reader): Promise<Pick<HardState, 
 }
 
 async function loadCompactionPoint(session: Reader): Promise<EntryId> {
-  const rows = await session.read<{ index: number; term: number; checksum: Uint8Array }>({
+  const rows = await session.read<{ index: RaftIndex; term: Term; checksum: Uint8Array }>({
     text: "SELECT index, term, checksum FROM node.raft_compaction",
   });
   const row = rows[0];
@@ -141,7 +141,7 @@ function assertHardState(state: Pick<HardState, "term" | "vote"> | null, lastTer
 export async function loadRaftLog(session: Reader): Promise<LoadedRaftLog> {
   const state = await loadTermAndVote(session);
   const compacted = await loadCompactionPoint(session);
-  const stray = await session.read<{ index: number }>(
+  const stray = await session.read<{ index: RaftIndex }>(
     { text: "SELECT index FROM node.raft_log WHERE index <= $1 LIMIT 1" },
     [compacted.index],
   );

@@ -7,7 +7,7 @@
 import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey, Cosignature, OperatorAct } from "@event-anchoring/ledger";
 import { ByteReader, ByteWriter, DecodeError, assertNever, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
-import type { ConfState } from "raft-ts";
+import type { ConfState, RaftIndex, Term } from "raft-ts";
 import { decodeCosignatures, encodeCosignatures } from "../tables/certificates.ts";
 import { decodeConfState, encodeConfState } from "../log/raft-codec.ts";
 
@@ -16,8 +16,8 @@ export interface SnapshotManifest {
   /** 16 random bytes drawn by the exporter. */
   readonly snapshotId: Uint8Array;
   /** The state is that after this entry. */
-  readonly raftIndex: number;
-  readonly raftTerm: number;
+  readonly raftIndex: RaftIndex;
+  readonly raftTerm: Term;
   /** Effect chain at raftIndex, 32 bytes. */
   readonly effect: Uint8Array;
   /** Bytes of every chunk but the last. */
@@ -55,8 +55,8 @@ const RECORD = {
 
 export interface SnapshotHeader {
   readonly type: "header";
-  readonly raftIndex: number;
-  readonly raftTerm: number;
+  readonly raftIndex: RaftIndex;
+  readonly raftTerm: Term;
   readonly effect: Uint8Array;
   readonly nextSequence: number;
   readonly lastAcceptedMs: number;
@@ -96,7 +96,7 @@ export interface SnapshotOperator {
 
 export interface SnapshotGroupIds {
   readonly type: "group_ids";
-  readonly index: number;
+  readonly index: RaftIndex;
   readonly groups: Uint8Array;
 }
 

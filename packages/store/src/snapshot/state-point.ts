@@ -3,6 +3,7 @@ import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { INDEXED_PLANS } from "../postgres/indexed-plans.ts";
 import { loadLedgerRow } from "../tables/ledger.ts";
+import type { RaftIndex } from "raft-ts";
 
 /** As Postgres prints the name of an exported snapshot. */
 const SNAPSHOT_NAME = /^[0-9A-F]+-[0-9A-F]+-[0-9]+$/;
@@ -18,7 +19,7 @@ export interface SignedStatePoint {
 /** The state after one entry, readable under a name until it is released. Whoever has begun to read it goes on. */
 export interface HeldState {
   readonly databaseSnapshot: string;
-  readonly raftIndex: number;
+  readonly raftIndex: RaftIndex;
 }
 
 /** A session that pins a state of the database for others to read. Opened ahead, so that pinning takes no time. */

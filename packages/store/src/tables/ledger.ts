@@ -7,10 +7,11 @@ import { StoreError } from "../postgres/errors.ts";
 import { GuardedStatement } from "./guarded-statement.ts";
 import { bigint, bytea, selectOf, smallint } from "./table.ts";
 import type { Columns } from "./table.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 export interface LedgerRow {
-  readonly appliedIndex: number;
-  readonly appliedTerm: number;
+  readonly appliedIndex: RaftIndex;
+  readonly appliedTerm: Term;
   readonly effect: Uint8Array;
   readonly nextSequence: number;
   readonly lastAcceptedMs: number;
