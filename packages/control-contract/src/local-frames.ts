@@ -34,6 +34,7 @@ import type { NodeStatus } from "./node-status.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
 import type { RefusalCode } from "./refusal-code.ts";
 import { readRejection, writeRejection } from "./rejection-codec.ts";
+import type { RaftIndex } from "raft-ts";
 
 /** Longest frame either way: a batch of 1,000 events answered with leaves and paths is about 2 MiB. */
 export const LOCAL_FRAME_BYTES_MAX = 8 * 1024 * 1024;
@@ -133,14 +134,14 @@ export type LocalResponse =
       readonly type: "ready_to_read";
       readonly requestId: number;
       /** A snapshot of the tables answers this read iff its applied index is at least this. */
-      readonly readIndex: number;
+      readonly readIndex: RaftIndex;
       readonly certificates: readonly ShownCertificate[];
       readonly trustRootVersion: number;
     }
   | {
       readonly type: "state_held";
       readonly requestId: number;
-      readonly raftIndex: number;
+      readonly raftIndex: RaftIndex;
       /** Name of the database snapshot that has the state after that entry. */
       readonly databaseSnapshot: string;
       /** The state head, a note that a quorum has signed. */

@@ -14,6 +14,7 @@ import type { Comparison } from "./comparison.ts";
 import { OriginCertification, type OwnPoint } from "./origin-certification.ts";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { SignedHead } from "../promises/promise-file.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 export interface HeldCertificate extends Certificate {
   readonly certifiedAtS: number;
@@ -21,13 +22,13 @@ export interface HeldCertificate extends Certificate {
   readonly checkpoint: () => string;
   readonly trustRootVersion: number;
   /** The log index at which this node reached the size; 0 if that was before this session. */
-  readonly raftIndex: number;
+  readonly raftIndex: RaftIndex;
 }
 
 /** Where an entry with the certify bit ended: what this node signs, if it signs. */
 export interface CertifyPoint {
-  readonly raftIndex: number;
-  readonly raftTerm: number;
+  readonly raftIndex: RaftIndex;
+  readonly raftTerm: Term;
   /** The effect chain there; sent along, so that nodes that differ notice. */
   readonly effect: Uint8Array;
   /** The entry appended no leaf: a new leader asks for what is signed and uncovered to be said again. */

@@ -1,5 +1,6 @@
 import { equalBytes } from "@event-anchoring/protocol";
 import type { Clock } from "@event-anchoring/telemetry";
+import type { RaftIndex } from "raft-ts";
 
 /** Peers that differ over one point are counted together for so long: what comes later is another event. */
 const WINDOW_MS = 10_000;
@@ -10,12 +11,12 @@ const EFFECTS_MAX = 1024;
 
 /** The effect chain at the newest certify points, here and at the peers that are ahead. */
 export class Effects {
-  readonly #own = new Map<number, Uint8Array>();
-  readonly #ahead = new Map<string, Map<number, Uint8Array>>();
+  readonly #own = new Map<RaftIndex, Uint8Array>();
+  readonly #ahead = new Map<string, Map<RaftIndex, Uint8Array>>();
   #newest = 0;
 
   /** @returns the peers that have said something else of it */
-  onOwn(raftIndex: number, effect: Uint8Array): readonly string[] {
+  onOwn(raftIndex: RaftIndex, effect: Uint8Array): readonly string[] {
     this.#newest = Math.max(this.#newest, raftIndex);
     keep(this.#own, raftIndex, effect);
     return [...this.#ahead].flatMap(([nodeId, effects]) => {
@@ -26,11 +27,11 @@ export class Effects {
   }
 
   /** Whether this node has another effect there. */
-  differs(nodeId: string, raftIndex: number, effect: Uint8Array): boolean {
+  differs(nodeId: string, raftIndex: RaftIndex, effect: Uint8Array): boolean {
     const own = this.#own.get(raftIndex);
     if (own !== undefined) return !equalBytes(own, effect);
     if (raftIndex <= this.#newest) return false;
-    const ahead = this.#ahead.get(nodeId) ?? new Map<number, Uint8Array>();
+    const ahead = this.#ahead.get(nodeId) ?? new Map<RaftIndex, Uint8Array>();
     this.#ahead.set(nodeId, ahead);
     keep(ahead, raftIndex, effect);
     return false;
@@ -38,7 +39,7 @@ export class Effects {
 }
 
 /** The oldest goes. */
-function keep(effects: Map<number, Uint8Array>, raftIndex: number, effect: Uint8Array): void {
+function keep(effects: Map<RaftIndex, Uint8Array>, raftIndex: RaftIndex, effect: Uint8Array): void {
   effects.set(raftIndex, effect);
   for (const index of effects.keys()) {
     if (effects.size <= EFFECTS_MAX) break;

@@ -1,4 +1,5 @@
 /** Certify points that are remembered; what a peer says of older ones is not timed. */
+import type { RaftIndex } from "raft-ts";
 const POINTS_MAX = 512;
 
 interface TimedPoint {
@@ -17,19 +18,19 @@ export class CosignatureTimings {
   }
 
   /** This node is at the certify point of that entry. */
-  reached(raftIndex: number, nowMs: number): void {
+  reached(raftIndex: RaftIndex, nowMs: number): void {
     this.#pointAt(raftIndex).reachedMs ??= nowMs;
   }
 
   /** Of an authenticated peer. What it says again is not timed again. */
-  arrived(peer: string, raftIndex: number, nowMs: number): void {
+  arrived(peer: string, raftIndex: RaftIndex, nowMs: number): void {
     const point = this.#pointAt(raftIndex);
     if (point.arrived.has(peer)) return;
     point.arrived.add(peer);
     this.#observe(peer, point.reachedMs === null ? 0 : (nowMs - point.reachedMs) / 1000);
   }
 
-  #pointAt(raftIndex: number): TimedPoint {
+  #pointAt(raftIndex: RaftIndex): TimedPoint {
     const known = this.#points.get(raftIndex);
     if (known !== undefined) return known;
     const point: TimedPoint = { reachedMs: null, arrived: new Set() };

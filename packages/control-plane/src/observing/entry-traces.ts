@@ -1,6 +1,7 @@
 import type { TraceContext } from "@event-anchoring/control-contract";
 import type { Span, Tracer } from "@event-anchoring/telemetry";
 import { type QueuedGroup, groupKey } from "../proposals/leader-queue.ts";
+import type { RaftIndex, Term } from "raft-ts";
 
 /** Entries, and groups in the leader's queue, that are followed at a time. What comes on top goes untraced. */
 const ENTRIES_MAX = 1024;
@@ -19,12 +20,12 @@ const NAMES: Readonly<Record<Stage, string>> = {
 
 /** Where an entry stands in the log. */
 export interface Position {
-  readonly index: number;
-  readonly term: number;
+  readonly index: RaftIndex;
+  readonly term: Term;
 }
 
 interface FollowedEntry {
-  readonly term: number;
+  readonly term: Term;
   /** The leader's span: what this node does with the entry is part of it. */
   readonly context: TraceContext;
   /** On the leader itself. */
@@ -107,7 +108,7 @@ export class EntryTraces {
     if (span !== null) followed.stages.set(stage, span);
   }
 
-  end(stage: Stage, index: number, failed?: string): void {
+  end(stage: Stage, index: RaftIndex, failed?: string): void {
     if (this.#entries.size === 0) return;
     const followed = this.#entries.get(index);
     if (followed === undefined) return;
@@ -152,7 +153,7 @@ export class EntryTraces {
     this.#entries.set(index, { term, context, own, stages: new Map(), open: new Set(["apply", "certify"]) });
   }
 
-  #drop(index: number, why: string): void {
+  #drop(index: RaftIndex, why: string): void {
     const followed = this.#entries.get(index);
     if (followed === undefined) return;
     this.#entries.delete(index);

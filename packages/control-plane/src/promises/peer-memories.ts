@@ -10,6 +10,7 @@ import {
   rememberCosignature,
   rememberProgress,
 } from "./peer-memory.ts";
+import type { RaftIndex } from "raft-ts";
 
 interface Recollection {
   current: PeerMemory;
@@ -80,7 +81,7 @@ export class PeerMemories {
   }
 
   /** Cosignatures that were verified here or recorded by the log. */
-  onCertificate({ cosignatures, raftIndex = 0, ...head }: Certificate & { readonly raftIndex?: number }): void {
+  onCertificate({ cosignatures, raftIndex = 0, ...head }: Certificate & { readonly raftIndex?: RaftIndex }): void {
     const { originFingerprint, treeSize, rootHash } = head;
     for (const { nodeId, timeS, signature } of cosignatures) {
       const said = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex };

@@ -1,6 +1,6 @@
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { furthest } from "@event-anchoring/control-contract";
-import type { EntryId, RaftId, RaftIndex } from "raft-ts";
+import type { EntryId, RaftId, RaftIndex, Term } from "raft-ts";
 import type { PeerPromises, PromiseFile, Promises, SignedHead, SignedState } from "./promise-file.ts";
 
 /** Where promises become durable; `save` resolves when they are. */
@@ -69,7 +69,7 @@ export class PromiseKeeper {
   }
 
   /** Resolves when the vote is durable; only then may it leave. */
-  promiseVote(vote: { term: number; vote: RaftId }): Promise<void> {
+  promiseVote(vote: { term: Term; vote: RaftId }): Promise<void> {
     this.#current = { ...this.#current, term: vote.term, vote: vote.vote };
     return this.#save();
   }

@@ -1,5 +1,5 @@
 import { isBefore } from "@event-anchoring/control-contract";
-import type { AppendChore, Entry, EntryId, HardState, Message, RaftIndex, SnapshotMeta } from "raft-ts";
+import type { AppendChore, Entry, EntryId, HardState, Message, RaftIndex, SnapshotMeta, Term } from "raft-ts";
 
 /** The durable Raft log, as the append lane needs it. */
 export interface AppendTarget {
@@ -19,7 +19,7 @@ export interface AppendLaneOptions {
   /** Resolves once it is remembered outside the database that the log may end there, lower in Raft's order than now. */
   readonly promiseRetreat: (end: EntryId) => Promise<void>;
   /** The promise file's part: resolves once a vote, or a term without one, is remembered outside the database. */
-  readonly promiseVote: (vote: { term: number; vote: bigint }) => Promise<void>;
+  readonly promiseVote: (vote: { term: Term; vote: bigint }) => Promise<void>;
   /** Entries and hard state are durable: tell the mirror, the cache and the promise file's bookkeeping. */
   readonly onDurable: (done: { entries: readonly Entry[]; lastAppend: EntryId | null; walPosition: bigint }) => void;
   /** Each response, in order, once all before it is durable. */
@@ -41,7 +41,7 @@ export class AppendLane {
   #waiting: AppendChore[] = [];
   #running: Promise<void> | null = null;
   #isStopped = false;
-  #term: number;
+  #term: Term;
   #vote: bigint;
   #commit: RaftIndex;
   #last: EntryId;

@@ -21,7 +21,7 @@ const READ_BYTES_MAX = 4 * 1024 * 1024;
 /** The ledger's tables, as the applier needs them. */
 export interface ApplyTarget {
   /** It is this entry's turn to be decided. */
-  onTurn?(entry: { readonly index: RaftIndex; readonly term: number }): void;
+  onTurn?(entry: { readonly index: RaftIndex; readonly term: Term }): void;
   loadFacts(query: FactsQuery): Promise<Facts>;
   /** One transaction: all that was decided, and the applied index. */
   apply(work: { decision: EntryDecision; confState: ConfState | null }): Promise<AppliedEntry>;

@@ -7,6 +7,7 @@ import { Divergence, Effects } from "../certification/divergence.ts";
 import type { Life } from "./how-a-life-ends.ts";
 import type { Membership } from "./membership.ts";
 import type { SessionOptions } from "./session-options.ts";
+import type { RaftIndex } from "raft-ts";
 
 /** As many as a status holds. */
 const NODES_SHOWN_MAX = 32;
@@ -87,7 +88,7 @@ export class Contradictions {
   }
 
   /** The effect chain of this node, at the end of an entry whose certify point it is. */
-  onOwnEffect(raftIndex: number, effect: Uint8Array): void {
+  onOwnEffect(raftIndex: RaftIndex, effect: Uint8Array): void {
     for (const nodeId of this.#effects.onOwn(raftIndex, effect)) this.#onEffectDiffers(nodeId, raftIndex);
   }
 
@@ -97,11 +98,11 @@ export class Contradictions {
     }
   }
 
-  #onEffectDiffers(nodeId: string, raftIndex: number): void {
+  #onEffectDiffers(nodeId: string, raftIndex: RaftIndex): void {
     this.#haltIfAlone(nodeId, raftIndex, `another effect chain at log index ${raftIndex}`);
   }
 
-  #haltIfAlone(nodeId: string, raftIndex: number, detail: string): void {
+  #haltIfAlone(nodeId: string, raftIndex: RaftIndex, detail: string): void {
     if (!this.#isAlone(nodeId, `${raftIndex}`, detail) || this.#isAskedToGo()) return;
     this.#life.end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
   }
@@ -114,7 +115,7 @@ export class Contradictions {
   }
 
   /** A peer has signed another state head after the same entry: its effects, keys or members are not this node's. */
-  onStateDiffers(nodeId: string, raftIndex: number): void {
+  onStateDiffers(nodeId: string, raftIndex: RaftIndex): void {
     this.#haltIfAlone(nodeId, raftIndex, `another state after log index ${raftIndex}`);
   }
 

@@ -2,7 +2,15 @@ import { membershipContext } from "@event-anchoring/control-plane";
 import { type Command, decodeGroup, encodeGroup } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { isBefore } from "@event-anchoring/control-contract";
-import { type EntryId, ConfChangeRefusedError, NotLeaderError, ProposalDroppedError, encodeMessage } from "raft-ts";
+import {
+  type EntryId,
+  type RaftIndex,
+  type Term,
+  ConfChangeRefusedError,
+  NotLeaderError,
+  ProposalDroppedError,
+  encodeMessage,
+} from "raft-ts";
 import type { DatabaseImage } from "../disks/database-image.ts";
 import { pairsOf } from "../machine/machine-pairs.ts";
 import { rotSlot, setHeadsBack } from "./promise-faults.ts";
@@ -54,7 +62,7 @@ export const SCRIPTS = {
 } as const;
 
 /** One machine of a life lies, always the same: it leads in a term of its own, for all that the others are told. */
-function lie({ machines }: Stage, said: (term: number) => { readonly term: number; readonly commit: number }): void {
+function lie({ machines }: Stage, said: (term: Term) => { readonly term: Term; readonly commit: RaftIndex }): void {
   const [liar, ...others] = machines;
   const node = liar?.node ?? null;
   const network = node?.network ?? null;

@@ -1,6 +1,6 @@
 import type { PeerFrame } from "@event-anchoring/control-contract";
 import { type Entry as LedgerEntry, type ProposalGroup, decodeEntry, encodeEntry } from "@event-anchoring/ledger";
-import { type Entry, type InboundMessage, decodeMessage, encodeMessage } from "raft-ts";
+import { type Entry, type InboundMessage, type RaftIndex, type Term, decodeMessage, encodeMessage } from "raft-ts";
 import { NEXT_RULES } from "@event-anchoring/testkit";
 import { type Heard, type LiarSelf, NoLie } from "./lie.ts";
 
@@ -16,10 +16,10 @@ abstract class RaftLie extends NoLie {
 
 /** Every so many messages are of a later term than any election has made. */
 export class ForgedTerms extends RaftLie {
-  readonly #termOf: (term: number) => number;
+  readonly #termOf: (term: Term) => Term;
   #messages = 0;
 
-  constructor(termOf: (term: number) => number) {
+  constructor(termOf: (term: Term) => Term) {
     super();
     this.#termOf = termOf;
   }
@@ -98,7 +98,7 @@ abstract class ForgedEntries extends RaftLie {
     return { ...message, entries };
   }
 
-  protected abstract forged(payload: Uint8Array, index: number): Partial<Entry>;
+  protected abstract forged(payload: Uint8Array, index: RaftIndex): Partial<Entry>;
 }
 
 /** What nobody can decide: were it committed, every node would stop. */
@@ -110,7 +110,7 @@ export class UnreadableEntries extends ForgedEntries {
     () => ({ type: "conf_change", payload: Uint8Array.of(9, 9, 9) }),
   ];
 
-  protected override forged(payload: Uint8Array, index: number): Partial<Entry> {
+  protected override forged(payload: Uint8Array, index: RaftIndex): Partial<Entry> {
     return this.#ways[index % this.#ways.length]?.(payload) ?? {};
   }
 }

@@ -13,7 +13,7 @@ import {
   parseNote,
   quorumPolicyOf,
 } from "@event-anchoring/protocol";
-import type { ConfState, Entry, EntryId, HardState, InboundMessage } from "raft-ts";
+import type { ConfState, Entry, EntryId, HardState, InboundMessage, RaftIndex, Term } from "raft-ts";
 import { simulatedCrypto } from "../trust/simulated-crypto.ts";
 import type { SimulatedDatabase } from "../disks/simulated-database.ts";
 import { WORLD_START_MS } from "../world/simulated-process.ts";
@@ -41,7 +41,7 @@ interface KnownEntry {
 }
 
 interface CanonicalEntry {
-  readonly term: number;
+  readonly term: Term;
   readonly effect: string;
   /** After it. */
   readonly members: string;
@@ -179,7 +179,7 @@ export class Invariants {
     this.#changes.set(`${index}:${term}`, bytesToHex(context));
   }
 
-  membershipFollowsTheTrustRootInForce(index: number, term: number): void {
+  membershipFollowsTheTrustRootInForce(index: RaftIndex, term: Term): void {
     const context = this.#changes.get(`${index}:${term}`);
     const inForce = bytesToHex(membershipContext(this.#trustRootVersion));
     if (context === undefined || context === inForce) return;
@@ -187,12 +187,12 @@ export class Invariants {
     this.fail("membershipFollowsTheTrustRootInForce", detail);
   }
 
-  anEntryIsAppliedOnceItIsDurableHere(machine: string, index: number, term: number): void {
+  anEntryIsAppliedOnceItIsDurableHere(machine: string, index: RaftIndex, term: Term): void {
     if (this.#options.disksOf(machine).database.holds({ index, term })) return;
     this.fail("anEntryIsAppliedOnceItIsDurableHere", `${machine} applies ${index} of term ${term}`);
   }
 
-  whatIsAppliedIsDurableOnAQuorum(machine: string, index: number, term: number): void {
+  whatIsAppliedIsDurableOnAQuorum(machine: string, index: RaftIndex, term: Term): void {
     const holders = this.#entries.get(`${index}:${term}`)?.holders ?? 0;
     if (this.#isQuorum(holders)) return;
     this.fail(
@@ -284,7 +284,7 @@ export class Invariants {
     else if (type === "MsgVoteResp" && !message.reject) this.aVoteLeavesAfterItIsDurable(machine, message);
   }
 
-  noTwoLeadersShareATerm(term: number, nodeId: string): void {
+  noTwoLeadersShareATerm(term: Term, nodeId: string): void {
     const known = this.#leaders.get(term);
     if (known === undefined) this.#leaders.set(term, nodeId);
     else if (known !== nodeId) this.fail("noTwoLeadersShareATerm", `${known} and ${nodeId} lead in term ${term}`);

@@ -4,8 +4,9 @@ import type {
   EntryMeta,
   InboundMessage,
   Message,
-  RaftId,
   RaftEngine,
+  RaftId,
+  RaftIndex,
   RawNode,
   RawNodeOptions,
   ReadState,
@@ -23,7 +24,7 @@ export interface EngineWatcher {
   /** For the bug that forgets what compaction knows: the highest commit index of the rows that are left. */
   rowsCommitHint(): number;
   /** For the bug that shortens the log: drops the durable rows after that one. */
-  dropRowsAfter(index: number): void;
+  dropRowsAfter(index: RaftIndex): void;
   /** True time, for the bug that makes up for it. */
   nowMs(): number;
 }
