@@ -18,7 +18,7 @@ let treeSize: string;
 
 beforeAll(async () => {
   setup = await startTestCluster({
-    surroundings: {
+    faultHooks: {
       environment: (id, name) =>
         name === "control_plane"
           ? { ANCHORING_CONTROL_PLANE__SCRUB_ROWS_PER_SECOND: id === DAMAGED ? "100000" : "0" }

@@ -24,7 +24,7 @@ let setup: TestCluster;
 beforeAll(async () => {
   collector = await TraceCollector.listen();
   setup = await startTestCluster({
-    surroundings: {
+    faultHooks: {
       environment: (_node, process) =>
         process === "postgres"
           ? {}

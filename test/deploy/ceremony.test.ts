@@ -48,8 +48,8 @@ interface Said {
 async function run(...args: readonly string[]): Promise<Said> {
   const said = { stdout: "", stderr: "" };
   const output = (name: "stdout" | "stderr") => ({ isTTY: false, write: (text: string) => void (said[name] += text) });
-  const surroundings = { stdout: output("stdout"), stderr: output("stderr"), workingDir: home, environment: {} };
-  const code = await anchorctl([...args], surroundings);
+  const io = { stdout: output("stdout"), stderr: output("stderr"), workingDir: home, environment: {} };
+  const code = await anchorctl([...args], io);
   return { code, ...said };
 }
 

@@ -5,7 +5,7 @@ import { addBackup, addRestore } from "./command-lines/backup.ts";
 import { addDemo, addTrace } from "./command-lines/chains.ts";
 import { HELP } from "./command-lines/context.ts";
 import type { CommandContext } from "./command-lines/context.ts";
-import type { Surroundings } from "./terminal/surroundings.ts";
+import type { ProgramIo } from "./terminal/program-io.ts";
 import { addAnchor, addStatus, addVerify } from "./command-lines/files.ts";
 import { addEvidence } from "./command-lines/evidence.ts";
 import { addFsck } from "./command-lines/fsck.ts";
@@ -23,15 +23,15 @@ import { readSettings } from "./files/settings.ts";
 import type { Settings } from "./files/settings.ts";
 
 /** Runs one command line. Nothing is thrown: what went wrong is printed and becomes the exit code. */
-export async function anchorctl(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const printer = new Printer(surroundings.stdout, surroundings.environment);
+export async function anchorctl(args: readonly string[], io: ProgramIo): Promise<ExitCode> {
+  const printer = new Printer(io.stdout, io.environment);
   let exitCode: ExitCode = EXIT.ok;
   let settings: Settings | null = null;
   const program = buildProgram({
-    surroundings,
+    io,
     printer,
-    aside: new Printer(surroundings.stderr, surroundings.environment),
-    settings: () => (settings ??= readSettings(surroundings.environment)),
+    aside: new Printer(io.stderr, io.environment),
+    settings: () => (settings ??= readSettings(io.environment)),
     done: (code) => {
       exitCode = code;
     },
@@ -47,7 +47,7 @@ export async function anchorctl(args: readonly string[], surroundings: Surroundi
       if (isJson) printer.json({ failure: "usage", detail: usageFault(error.message) });
       return EXIT.usage;
     }
-    return report(error, isJson, printer, new Printer(surroundings.stderr, surroundings.environment));
+    return report(error, isJson, printer, new Printer(io.stderr, io.environment));
   }
 }
 
@@ -70,13 +70,13 @@ function report(error: unknown, isJson: boolean, stdout: Printer, stderr: Printe
 }
 
 function buildProgram(context: CommandContext): Command {
-  const { surroundings } = context;
+  const { io } = context;
   const program = new Command("anchorctl")
     .description("Anchors files and acts with an event anchoring service, traces them, and checks receipts offline.")
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => surroundings.stdout.write(text),
-      writeErr: (text) => surroundings.stderr.write(text),
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
     })
     .addHelpText("after", HELP);
   addAnchor(program, context);

@@ -14,7 +14,7 @@ import { openPostgresInstallation } from "./postgres-installation.ts";
 import { LOOPBACK, choosePorts } from "./ports.ts";
 import type { NodePorts } from "./ports.ts";
 import { SupervisorLock } from "./supervisor-lock.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { FaultHooks } from "./fault-hooks.ts";
 
 /** Progress messages for the person who waits. */
 export interface Reporter {
@@ -35,7 +35,7 @@ export interface EmbeddedClusterOptions {
   readonly logEntriesKept?: number;
   /** Where the ports of a new cluster begin. Default 7301; clusters that start side by side need a place each. */
   readonly firstPort?: number;
-  readonly surroundings?: Surroundings;
+  readonly faultHooks?: FaultHooks;
   readonly reporter: Reporter;
 }
 
@@ -158,7 +158,7 @@ export class EmbeddedCluster {
         installation,
         postgresPort: socketNumbers.next(),
         logEntriesKept: options.logEntriesKept ?? null,
-        surroundings: options.surroundings ?? {},
+        faultHooks: options.faultHooks ?? {},
         onPid: (name, pid) => {
           lock.record(`${node.nodeId} ${name}`, pid);
           publish();

@@ -16,7 +16,7 @@ import { RotatingLog } from "./rotating-log.ts";
 import { SupervisedPostgres } from "./supervised-postgres.ts";
 import { EXIT_FENCED, EXIT_HALTED, SupervisedProcess } from "./supervised-process.ts";
 import type { ProcessEnd } from "./supervised-process.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { FaultHooks } from "./fault-hooks.ts";
 import { writeAtomically } from "./write-atomically.ts";
 
 /** The three processes of a node, as cluster.json names them. */
@@ -33,7 +33,7 @@ export interface EmbeddedNodeOptions {
   readonly postgresPort: number;
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
-  readonly surroundings: Surroundings;
+  readonly faultHooks: FaultHooks;
   readonly onPid: (process: ProcessName, pid: number | null) => void;
   /** A line for the person who watches. */
   readonly onTrouble: (message: string) => void;
@@ -58,7 +58,7 @@ export class EmbeddedNode {
 
   constructor(options: EmbeddedNodeOptions) {
     this.#options = options;
-    const { folder, node, installation, surroundings } = options;
+    const { folder, node, installation, faultHooks } = options;
     const log = (name: string): RotatingLog => new RotatingLog({ path: join(node.dir, "logs", `${name}.log`) });
     const [postgresLog, controlPlaneLog, apiLog] = [log("postgres"), log("control-plane"), log("api")];
     this.#logs = [postgresLog, controlPlaneLog, apiLog];
@@ -70,7 +70,7 @@ export class EmbeddedNode {
       port: options.postgresPort,
       installation: {
         ...installation,
-        environment: { ...installation.environment, ...surroundings.environment?.(node.nodeId, "postgres") },
+        environment: { ...installation.environment, ...faultHooks.environment?.(node.nodeId, "postgres") },
       },
       user: folder.postgresUser,
       bootstrapSql: [...ROLES_SQL, `CREATE DATABASE ${DATABASE} OWNER ${OWNER_ROLE};`],
@@ -138,8 +138,8 @@ export class EmbeddedNode {
   }
 
   #writeSettings(): void {
-    const { node, ports, logEntriesKept, surroundings } = this.#options;
-    const shared = { cluster: this.#cluster, node, ports, logEntriesKept, surroundings };
+    const { node, ports, logEntriesKept, faultHooks } = this.#options;
+    const shared = { cluster: this.#cluster, node, ports, logEntriesKept, faultHooks };
     const input = { ...shared, postgres: this.#server, socketDir: this.#socketDir };
     for (const [name, config] of [
       ["control-plane", controlPlaneConfig(input)],
@@ -193,7 +193,7 @@ export class EmbeddedNode {
       name: `${this.id} ${packageName}`,
       script: processScript(packageName),
       args: ["--config", config],
-      environment: this.#options.surroundings.environment?.(this.id, name) ?? {},
+      environment: this.#options.faultHooks.environment?.(this.id, name) ?? {},
       log,
       onPid: (pid) => this.#setPid(name, pid),
       onEnd: (end) => this.#onEnd(name, end, log),

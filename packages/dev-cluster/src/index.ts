@@ -11,7 +11,7 @@ export type { ClusterFile, ClusterFileNode } from "./cluster-file.ts";
 export { EmbeddedCluster } from "./embedded-cluster.ts";
 export type { EmbeddedClusterOptions, Reporter } from "./embedded-cluster.ts";
 export type { EmbeddedNode, ProcessName } from "./embedded-node.ts";
-export type { NetworkAddress } from "./surroundings.ts";
+export type { NetworkAddress } from "./fault-hooks.ts";
 export { startCommand } from "./start.ts";
 export { terminalReporter } from "./terminal-reporter.ts";
 export type { Terminal } from "./terminal-reporter.ts";

@@ -4,7 +4,7 @@ import { OWNER_ROLE, READER_ROLE } from "./postgres-roles.ts";
 import type { EmbeddedPostgres } from "./postgres.ts";
 import { LOOPBACK } from "./ports.ts";
 import type { NodePorts } from "./ports.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { FaultHooks } from "./fault-hooks.ts";
 
 /** The database that each node's own server holds. */
 export const DATABASE = "anchoring";
@@ -19,7 +19,7 @@ export interface NodeConfigInput {
   readonly socketDir: string;
   /** Null: as the control plane has it. */
   readonly logEntriesKept: number | null;
-  readonly surroundings: Surroundings;
+  readonly faultHooks: FaultHooks;
 }
 
 function portsOf(input: NodeConfigInput, nodeId: string): NodePorts {
@@ -43,7 +43,7 @@ export function controlPlaneConfig(input: NodeConfigInput): object {
     listen: { host: LOOPBACK, port: portsOf(input, node.nodeId).control },
     peers: others.map(({ nodeId }) => {
       const listening = { host: LOOPBACK, port: portsOf(input, nodeId).control };
-      const dialled = input.surroundings.dialledAddress?.(node.nodeId, nodeId, listening) ?? listening;
+      const dialled = input.faultHooks.dialledAddress?.(node.nodeId, nodeId, listening) ?? listening;
       return { node_id: nodeId, host: dialled.host, port: dialled.port };
     }),
     api_socket: join(input.socketDir, "control.sock"),

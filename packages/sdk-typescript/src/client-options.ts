@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { TrustRootChain } from "@event-anchoring/protocol";
 import { InvalidInput } from "./errors.ts";
-import type { FailedTry, Surroundings } from "./exchange.ts";
+import type { FailedTry, Timing } from "./exchange.ts";
 import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
 import { retryRule } from "./retry.ts";
@@ -36,7 +36,7 @@ export interface ClientOptions {
   /** Default: `fetchTransport()`. */
   readonly transport?: Transport | undefined;
   /** Clock, chance and waiting. For tests. */
-  readonly surroundings?: Partial<Surroundings> | undefined;
+  readonly timing?: Partial<Timing> | undefined;
 }
 
 /** What every call takes. */
@@ -69,7 +69,7 @@ export interface ClientSettings {
   readonly batchTimeoutMs: number;
   readonly deadlineMs: number;
   readonly transport: Transport;
-  readonly surroundings: Surroundings;
+  readonly timing: Timing;
 }
 
 const API_KEY = /^[\x21-\x7e]{1,512}$/;
@@ -89,7 +89,7 @@ function waitFor(ms: number, signal: AbortSignal | null): Promise<void> {
   });
 }
 
-const REAL: Surroundings = {
+const REAL: Timing = {
   now: () => performance.now(),
   wallClock: () => Date.now(),
   chance: () => Math.random(),
@@ -151,7 +151,7 @@ export function clientSettings(options: ClientOptions): ClientSettings {
     batchTimeoutMs: timeoutOf("batchTimeoutMs", options.batchTimeoutMs, 30_000),
     deadlineMs: timeoutOf("deadlineMs", options.deadlineMs, Number.POSITIVE_INFINITY),
     transport: options.transport ?? fetchTransport(),
-    surroundings: { ...REAL, ...options.surroundings },
+    timing: { ...REAL, ...options.timing },
   };
 }
 

@@ -9,7 +9,7 @@ import { TransportFailure } from "./transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
 /** Clock, chance and waiting, so that tests can do without. */
-export interface Surroundings {
+export interface Timing {
   /** Monotonic, ms. */
   now(): number;
   /** Unix ms. */
@@ -61,7 +61,7 @@ export interface ExchangeOptions {
   readonly deadlineMs: number;
   readonly onRetry: (failed: FailedTry) => void;
   readonly transport: Transport;
-  readonly surroundings: Surroundings;
+  readonly timing: Timing;
 }
 
 /** What was answered, and by whom. */
@@ -86,29 +86,29 @@ export class Exchange {
    * @throws AnchoringError
    */
   async send(call: Call): Promise<EndpointResponse> {
-    const { retry, surroundings, deadlineMs, onRetry } = this.#options;
-    const startedMs = surroundings.now();
+    const { retry, timing, deadlineMs, onRetry } = this.#options;
+    const startedMs = timing.now();
     let inDoubt = false;
     let told: Pick<Failure, "endpoint" | "result"> | null = null;
     for (let attempt = 1; ; attempt++) {
       const place = this.#current;
       const endpoint = this.#options.endpoints[place] ?? "";
-      const leftMs = Math.max(1, startedMs + deadlineMs - surroundings.now());
+      const leftMs = Math.max(1, startedMs + deadlineMs - timing.now());
       const result = await this.#try({ ...call, timeoutMs: Math.min(call.timeoutMs, leftMs) }, endpoint);
-      const outcome = outcomeOf(result, call, surroundings.wallClock());
+      const outcome = outcomeOf(result, call, timing.wallClock());
       if (!(result instanceof TransportFailure) && call.isAnswer(result.status)) return { ...result, endpoint };
       inDoubt ||= leavesDoubt(outcome, codeOf(result));
-      const elapsedMs = surroundings.now() - startedMs;
-      const situation = { attempt, isRepeatable: call.isRepeatable, elapsedMs, chance: surroundings.chance() };
+      const elapsedMs = timing.now() - startedMs;
+      const situation = { attempt, isRepeatable: call.isRepeatable, elapsedMs, chance: timing.chance() };
       const delayMs = retry(outcome, situation);
       // Without a pause the same endpoint would say the same.
       if (isAboutEndpoint(outcome) || delayMs === 0) this.#moveOn(place);
       // The deadline has cut this try short: what was told before says more.
       if (told === null || leftMs >= call.timeoutMs || !isTimeout(result)) told = { endpoint, result };
-      const error = failureOf({ call, ...told, inDoubt, attempt, wallClockMs: surroundings.wallClock() });
+      const error = failureOf({ call, ...told, inDoubt, attempt, wallClockMs: timing.wallClock() });
       if (delayMs === null || elapsedMs + delayMs > deadlineMs) throw error;
       onRetry({ attempt, error, delayMs });
-      await surroundings.wait(delayMs, call.signal);
+      await timing.wait(delayMs, call.signal);
     }
   }
 

@@ -1,7 +1,7 @@
 /** Client and offline verifier of the event anchoring service. */
 export { Client } from "./client.ts";
 export type { CallOptions, ClientOptions, WriteOptions } from "./client-options.ts";
-export type { EndpointResponse, FailedTry, Surroundings } from "./exchange.ts";
+export type { EndpointResponse, FailedTry, Timing } from "./exchange.ts";
 export { readers } from "./answer-reader.ts";
 export type { Reader } from "./answer-reader.ts";
 export { RawAnswer } from "./raw-request.ts";

@@ -54,11 +54,11 @@ describe("asking again", () => {
     ["504", { status: 504, text: "" }],
   ] as [string, Reaction][])("after %s the next endpoint is asked", async (_, failure) => {
     const transport = new FakeTransport(failure, CREATED);
-    const { client, surroundings } = clientOf(transport);
+    const { client, timing } = clientOf(transport);
     await client.createEventAnchor(HASH);
     expect(transport.hosts).toEqual(["a.example", "b.example"]);
     expect(transport.requests[1]?.url).toBe("https://b.example/base/v1/event-anchors");
-    expect(surroundings.waits).toEqual([100]);
+    expect(timing.waits).toEqual([100]);
     expect(transport.body(1)).toEqual(transport.body(0));
     expect(typeof transport.body(0)["client_event_id"]).toBe("string");
     await client.createEventAnchor(HASH);
@@ -67,18 +67,18 @@ describe("asking again", () => {
 
   test("after 429 the same endpoint is asked, when it said", async () => {
     const transport = new FakeTransport(problem(429, "rate_limited", { "retry-after": "2" }), CREATED);
-    const { client, surroundings } = clientOf(transport);
+    const { client, timing } = clientOf(transport);
     await client.createEventAnchor(HASH, { clientEventId: null });
     expect(transport.hosts).toEqual(["a.example", "a.example"]);
-    expect(surroundings.waits).toEqual([2000]);
+    expect(timing.waits).toEqual([2000]);
   });
 
   test("Retry-After may be a date", async () => {
     const headers = { "retry-after": "Thu, 01 Jan 2026 00:00:03 GMT" };
     const transport = new FakeTransport(problem(503, "no_leader", headers), LIMITS);
-    const { client, surroundings } = clientOf(transport);
+    const { client, timing } = clientOf(transport);
     await client.limits();
-    expect(surroundings.waits).toEqual([3000]);
+    expect(timing.waits).toEqual([3000]);
   });
 
   test.each([400, 401, 403, 404, 405, 409, 410, 413, 415, 422])("never after %d", async (status) => {
@@ -91,10 +91,10 @@ describe("asking again", () => {
 
   test("the budget of tries holds, and the backoff doubles", async () => {
     const transport = new FakeTransport(problem(503, "overloaded"));
-    const { client, surroundings } = clientOf(transport);
+    const { client, timing } = clientOf(transport);
     const error = await errorOf(client.limits());
     expect(error).toMatchObject({ name: "Unavailable", code: "overloaded" });
-    expect(surroundings.waits).toEqual([100, 200, 400, 800]);
+    expect(timing.waits).toEqual([100, 200, 400, 800]);
     expect(transport.hosts).toEqual(["a.example", "b.example", "c.example", "a.example", "b.example"]);
   });
 
@@ -107,9 +107,9 @@ describe("asking again", () => {
 
   test("a deadline bounds every try, and the call with all of them", async () => {
     const transport = new FakeTransport(problem(503, "no_leader"));
-    const { client, surroundings } = clientOf(transport, { deadlineMs: 350, retry: { attemptsMax: 9 } });
+    const { client, timing } = clientOf(transport, { deadlineMs: 350, retry: { attemptsMax: 9 } });
     expect(await errorOf(client.limits())).toMatchObject({ code: "no_leader" });
-    expect(surroundings.waits).toEqual([100, 200]);
+    expect(timing.waits).toEqual([100, 200]);
     expect(transport.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([350, 250, 50]);
   });
 
@@ -128,9 +128,9 @@ describe("asking again", () => {
     const policy = { attemptsMax: 3, totalMs: 1000, backoffMs: 10, backoffMaxMs: 10 };
     const atOnce: RetryRule = (outcome, it) => (it.attempt === 1 ? 0 : delayBeforeRetry(policy, outcome, it));
     const failed: FailedTry[] = [];
-    const { client, surroundings } = clientOf(transport, { retry: atOnce, onRetry: (it) => void failed.push(it) });
+    const { client, timing } = clientOf(transport, { retry: atOnce, onRetry: (it) => void failed.push(it) });
     await client.limits();
-    expect(surroundings.waits).toEqual([0, 10]);
+    expect(timing.waits).toEqual([0, 10]);
     expect(failed).toMatchObject([
       { attempt: 1, delayMs: 0, error: { code: "rate_limited", endpoint: "https://a.example" } },
       { attempt: 2, delayMs: 10, error: { code: "no_leader", endpoint: "https://b.example/base" } },

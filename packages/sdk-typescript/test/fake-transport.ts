@@ -1,4 +1,4 @@
-import type { Surroundings } from "../src/exchange.ts";
+import type { Timing } from "../src/exchange.ts";
 import { Client, TransportFailure } from "../src/index.ts";
 import type { ClientOptions, Transport, TransportFailureKind, TransportRequest } from "../src/index.ts";
 
@@ -52,7 +52,7 @@ export class FakeTransport {
 }
 
 /** A clock that stands still but for waiting, which takes no time. */
-export class FakeSurroundings implements Surroundings {
+export class FakeTiming implements Timing {
   readonly waits: number[] = [];
   #nowMs = 0;
 
@@ -81,20 +81,20 @@ export const ORIGIN = "0a".repeat(32);
 export function clientOf(
   transport: FakeTransport,
   options: Partial<ClientOptions> = {},
-): { client: Client; surroundings: FakeSurroundings } {
-  const surroundings = new FakeSurroundings();
+): { client: Client; timing: FakeTiming } {
+  const timing = new FakeTiming();
   const client = new Client({
     endpoints: ["https://a.example", "https://b.example/base/", "https://c.example"],
     apiKey: "ea_key",
     originFingerprint: ORIGIN,
     transport: transport.send,
-    surroundings: {
-      now: () => surroundings.now(),
-      wallClock: () => surroundings.wallClock(),
-      chance: () => surroundings.chance(),
-      wait: (ms) => surroundings.wait(ms),
+    timing: {
+      now: () => timing.now(),
+      wallClock: () => timing.wallClock(),
+      chance: () => timing.chance(),
+      wait: (ms) => timing.wait(ms),
     },
     ...options,
   });
-  return { client, surroundings };
+  return { client, timing };
 }

@@ -40,7 +40,7 @@ interface RestoreFlags extends CommonFlags {
   readonly unsigned?: true;
 }
 
-const progressOf = ({ surroundings }: CommandContext): Progress => new Progress(surroundings.stderr);
+const progressOf = ({ io }: CommandContext): Progress => new Progress(io.stderr);
 
 export function addBackup(program: Command, context: CommandContext): void {
   const backup = program.command("backup").description("the state of a cluster in one file: take, show and verify it");
@@ -53,7 +53,7 @@ export function addBackup(program: Command, context: CommandContext): void {
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP)
     .action(async (flags: CreateBackupFlags) => {
-      const database = nodeDatabaseOf(flags.database, context.surroundings.environment);
+      const database = nodeDatabaseOf(flags.database, context.io.environment);
       const controlSocket = flags.unsigned === true ? null : signingSocket(flags.database, context);
       const options = { database, controlSocket, out: flags.out, isJson: flags.json === true };
       context.done(await createBackupCommand(options, context.printer, progressOf(context)));
@@ -85,8 +85,8 @@ export function addBackup(program: Command, context: CommandContext): void {
 }
 
 /** @throws CliError `usage`: only an address was given */
-function signingSocket(database: string, { surroundings }: CommandContext): string {
-  const socket = controlSocketOf(database, surroundings.environment);
+function signingSocket(database: string, { io }: CommandContext): string {
+  const socket = controlSocketOf(database, io.environment);
   if (socket !== null) return socket;
   const message =
     "an address names no control plane that could have the cluster sign: give the settings file, or --unsigned";
@@ -114,8 +114,8 @@ function withBackupAndNode(command: Command): Command {
     .option("--json", "print one JSON object");
 }
 
-function restoreOptions({ backup, node, unsigned, json }: RestoreFlags, { surroundings }: CommandContext) {
-  const settings = readNodeSettings(node, surroundings.environment);
+function restoreOptions({ backup, node, unsigned, json }: RestoreFlags, { io }: CommandContext) {
+  const settings = readNodeSettings(node, io.environment);
   return { backup, settings, mayBeUnsigned: unsigned === true, isJson: json === true };
 }
 

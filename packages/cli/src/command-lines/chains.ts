@@ -34,7 +34,7 @@ export function addTrace(program: Command, context: CommandContext): void {
 }
 
 export function addDemo(program: Command, context: CommandContext): void {
-  const { surroundings, printer, done } = context;
+  const { io, printer, done } = context;
   const command = program
     .command("demo")
     .description("play a responsibility chain: register, delegate, act, trace, revoke, act again")
@@ -45,7 +45,7 @@ export function addDemo(program: Command, context: CommandContext): void {
       ...trustOf(flags, context),
       timeoutMs: timeoutMsOf(flags, context),
       isJson: flags.json === true,
-      workingDir: surroundings.workingDir,
+      workingDir: io.workingDir,
     };
     done(await demoCommand(options, targetOf(flags, context), printer));
   });

@@ -19,13 +19,13 @@ interface Completed {
   readonly options: readonly { readonly long: string; readonly description: string; readonly takesValue: boolean }[];
 }
 
-export function addCompletion(program: Command, { surroundings, done }: CommandContext): void {
+export function addCompletion(program: Command, { io, done }: CommandContext): void {
   program
     .command("completion <shell>")
     .description(`print completions for ${SHELLS.join(", ")}`)
     .addHelpText("after", USE)
     .action((shell: string) => {
-      surroundings.stdout.write(scriptOf(shell, program));
+      io.stdout.write(scriptOf(shell, program));
       done(EXIT.ok);
     });
 }

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
 import type { Printer } from "../terminal/printer.ts";
-import type { Surroundings } from "../terminal/surroundings.ts";
+import type { ProgramIo } from "../terminal/program-io.ts";
 import { Progress } from "../terminal/progress.ts";
 import { VARIABLES } from "../files/settings.ts";
 import type { Settings } from "../files/settings.ts";
@@ -14,7 +14,7 @@ import type { Target } from "../files/target.ts";
 import type { GivenPin } from "../files/trust-roots.ts";
 
 export interface CommandContext {
-  readonly surroundings: Surroundings;
+  readonly io: ProgramIo;
   readonly printer: Printer;
   /** For what is not the result: progress, and what a script should not read. */
   readonly aside: Printer;
@@ -100,9 +100,9 @@ export function withTimeout(command: Command, defaultS = 30): Command {
   return command.option("--timeout <seconds>", `how long to try, over all nodes (default: ${defaultS})`);
 }
 
-export function targetOf(flags: TargetFlags, { surroundings, settings }: CommandContext): Target {
+export function targetOf(flags: TargetFlags, { io, settings }: CommandContext): Target {
   const { apiUrl: apiUrls, cluster = null, origin: originFingerprint = null } = flags;
-  const { workingDir, stderr } = surroundings;
+  const { workingDir, stderr } = io;
   const found = findTarget({ flags: { apiUrls, cluster, originFingerprint }, settings: settings(), workingDir });
   // Lines, also on a terminal: what follows is not to be written over.
   const progress = new Progress({ isTTY: false, write: (text) => stderr.write(text) });

@@ -17,7 +17,7 @@ export function addEvidence(program: Command, context: CommandContext): void {
     .addHelpText("after", HELP)
     .action((paths: string[], flags: EvidenceFlags) => {
       const { trustRoots, pin } = trustOf(flags, context);
-      const { workingDir } = context.surroundings;
+      const { workingDir } = context.io;
       const held = loadTrustRoots({ paths: trustRoots, pin, workingDir });
       context.done(evidenceCommand({ paths, held, workingDir, isJson: flags.json === true }, context.printer));
     });
@@ -27,6 +27,6 @@ export function addEvidence(program: Command, context: CommandContext): void {
     .argument("<paths...>", "files, or folders of *.notes")
     .addHelpText("after", HELP)
     .action((paths: string[]) => {
-      context.done(clearEvidence({ paths, workingDir: context.surroundings.workingDir }, context.printer));
+      context.done(clearEvidence({ paths, workingDir: context.io.workingDir }, context.printer));
     });
 }

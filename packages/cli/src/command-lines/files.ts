@@ -57,7 +57,7 @@ signature of who acts: the private key of the claim in --iris-ref, mode 600. The
 `;
 
 export function addAnchor(program: Command, context: CommandContext): void {
-  const { surroundings, printer, done } = context;
+  const { io, printer, done } = context;
   const command = program
     .command("anchor [files...]")
     .description("anchor the SHA-256 of files, and write <file>.tlog-proof for each")
@@ -78,7 +78,7 @@ export function addAnchor(program: Command, context: CommandContext): void {
         act: actOf(semanticAnchorFields(flags), actor),
         timeoutMs,
         isJson: flags.json === true,
-        workingDir: surroundings.workingDir,
+        workingDir: io.workingDir,
       };
       const isBatch =
         flags.stdin === true || flags.report !== undefined || given.length > 1 || given.some((path) => isPattern(path));
@@ -86,12 +86,12 @@ export function addAnchor(program: Command, context: CommandContext): void {
       if (!isBatch && file !== undefined) {
         const eventId = checkedEventId(flags.eventId);
         const options = { ...common, file, eventId, out: flags.out ?? null };
-        done(await anchorCommand(options, targetOf(flags, context), printer, new Progress(surroundings.stderr)));
+        done(await anchorCommand(options, targetOf(flags, context), printer, new Progress(io.stderr)));
         return;
       }
       const files = await filesOf(given, flags, context);
       const options = { ...common, files, report: flags.report ?? "anchorctl-report.jsonl" };
-      const progress = new Progress(surroundings.stderr);
+      const progress = new Progress(io.stderr);
       done(await anchorFilesCommand(options, targetOf(flags, context), printer, progress));
     },
   );
@@ -105,12 +105,12 @@ function checkedEventId(eventId: string | undefined): string | null {
 async function filesOf(
   given: readonly string[],
   flags: AnchorFlags,
-  { surroundings }: CommandContext,
+  { io }: CommandContext,
 ): Promise<readonly string[]> {
   if (flags.eventId !== undefined || flags.out !== undefined) {
     throw new CliError(EXIT.usage, "single_file_only", "--event-id and --out are for a single file");
   }
-  const { stdin, workingDir } = surroundings;
+  const { stdin, workingDir } = io;
   if (flags.stdin === true && stdin === undefined) {
     throw new CliError(EXIT.usage, "no_stdin", "there is no standard input to read paths from");
   }
@@ -121,7 +121,7 @@ async function filesOf(
 }
 
 export function addVerify(program: Command, context: CommandContext): void {
-  const { surroundings, printer, done } = context;
+  const { io, printer, done } = context;
   const command = program
     .command("verify [file]")
     .description("check a file against its receipt, or a bundle, offline")
@@ -132,8 +132,8 @@ export function addVerify(program: Command, context: CommandContext): void {
     .option("--json", "print one JSON object")
     .addHelpText("after", HELP);
   withCluster(withTrustRoot(command)).action(async (file: string | undefined, flags: VerifyFlags) => {
-    const { workingDir } = surroundings;
-    const progress = new Progress(surroundings.stderr);
+    const { workingDir } = io;
+    const progress = new Progress(io.stderr);
     const common = { ...offlineTrustOf(flags, context), isJson: flags.json === true, workingDir };
     const isBundleItself =
       file !== undefined && flags.bundle === undefined && flags.proof === undefined && looksLikeBundle(file);

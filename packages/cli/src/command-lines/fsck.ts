@@ -25,15 +25,15 @@ export function addFsck(program: Command, context: CommandContext): void {
   withTrustRoot(command)
     .addHelpText("after", HELP)
     .action(async (flags: FsckFlags) => {
-      const { surroundings, printer } = context;
+      const { io, printer } = context;
       const options = {
-        database: nodeDatabaseOf(flags.database, surroundings.environment),
+        database: nodeDatabaseOf(flags.database, io.environment),
         pinnedRootThk: pinOf(flags, context),
         findsAll: flags.all === true,
         differencesMax: countOf("--max", flags.max),
         isJson: flags.json === true,
       };
-      context.done(await fsckCommand(options, printer, new Progress(surroundings.stderr)));
+      context.done(await fsckCommand(options, printer, new Progress(io.stderr)));
     });
 }
 
@@ -41,7 +41,7 @@ export function addFsck(program: Command, context: CommandContext): void {
 function pinOf(flags: FsckFlags, context: CommandContext): Uint8Array | null {
   const { trustRoots: paths, pin } = trustOf(flags, context);
   if (paths.length > 0) {
-    return loadTrustRoots({ paths, pin, workingDir: context.surroundings.workingDir }).chain.newest.rootThk;
+    return loadTrustRoots({ paths, pin, workingDir: context.io.workingDir }).chain.newest.rootThk;
   }
   return pin === null ? null : parsePin(pin.rootThk, PIN_SOURCES[pin.source]);
 }

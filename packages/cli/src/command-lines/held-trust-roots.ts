@@ -16,13 +16,13 @@ export function heldChain(flags: HeldFlags, context: CommandContext): TrustRootC
   const { trustRoots, pin } = trustOf(flags, context);
   const folder = trustRoots.length > 0 ? null : folderOf(flags, context);
   const paths = folder === null ? trustRoots : trustRootFilesIn(folder);
-  return loadTrustRoots({ paths, pin, workingDir: context.surroundings.workingDir }).chain;
+  return loadTrustRoots({ paths, pin, workingDir: context.io.workingDir }).chain;
 }
 
 /** The folder that keeps the versions; null: there is none. */
-export function folderOf(flags: HeldFlags, { settings, surroundings }: CommandContext): string | null {
+export function folderOf(flags: HeldFlags, { settings, io }: CommandContext): string | null {
   const { environment, file } = settings();
-  return flags.cluster ?? environment.cluster ?? file.cluster ?? findNearestCluster(surroundings.workingDir);
+  return flags.cluster ?? environment.cluster ?? file.cluster ?? findNearestCluster(io.workingDir);
 }
 
 export function withHeld(command: Command): Command {

@@ -54,6 +54,6 @@ export function addInit(group: Command, { role, description, label }: KeyInit, c
         passphraseFile: flags.passphraseFile ?? null,
         isJson: flags.json === true,
       };
-      context.done(await initKeyCommand(options, context.surroundings, context.printer));
+      context.done(await initKeyCommand(options, context.io, context.printer));
     });
 }

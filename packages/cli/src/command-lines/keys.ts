@@ -42,7 +42,7 @@ export function addKeys(program: Command, context: CommandContext): void {
 function optionsOf(
   called: Pick<KeysOptions, "operators" | "timeoutMs">,
   flags: OperatorFlags,
-  { surroundings, printer, aside }: CommandContext,
+  { io, printer, aside }: CommandContext,
 ): KeysOptions {
   return {
     ...called,
@@ -50,7 +50,7 @@ function optionsOf(
     nowMs: Date.now(),
     printer,
     // A script that reads the secret from stdout reads nothing else there.
-    aside: surroundings.stdout.isTTY ? printer : aside,
+    aside: io.stdout.isTTY ? printer : aside,
   };
 }
 

@@ -54,13 +54,13 @@ export function withSigner(command: Command): Command {
 export async function actingOf(flags: ActFlags, context: CommandContext): Promise<Acting> {
   const operators = await operatorsOf(flags, context);
   const key = { path: flags.signKey ?? null, passphraseFile: flags.passphraseFile ?? null };
-  const signer = await openActSigner(key, operators, context.surroundings);
+  const signer = await openActSigner(key, operators, context.io);
   return { operators, signer, timeoutMs: timeoutMsOf(flags, context, OPERATOR_TIMEOUT_S) };
 }
 
 /** @throws CliError */
 export async function operatorsOf(flags: OperatorFlags, context: CommandContext): Promise<Operators> {
-  const { surroundings, settings } = context;
+  const { io, settings } = context;
   const { environment, file } = settings();
   return openOperators({
     certificate: flags.operatorCert ?? null,
@@ -69,6 +69,6 @@ export async function operatorsOf(flags: OperatorFlags, context: CommandContext)
     nodes: flags.node,
     cluster: flags.cluster ?? environment.cluster ?? file.cluster,
     ...trustOf(flags, context),
-    workingDir: surroundings.workingDir,
+    workingDir: io.workingDir,
   });
 }

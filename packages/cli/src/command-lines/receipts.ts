@@ -43,7 +43,7 @@ function readingOf(
 ): { target: Target; service: Service; trust: Parameters<typeof latestCommand>[0]["trust"]; timeoutMs: number } {
   const target = targetOf(flags, context);
   const timeoutMs = timeoutMsOf(flags, context);
-  const { workingDir } = context.surroundings;
+  const { workingDir } = context.io;
   return {
     target,
     timeoutMs,
@@ -106,7 +106,7 @@ export function addBundle(program: Command, context: CommandContext): void {
     const { service, trust } = readingOf(flags, context);
     const out = flags.out ?? `${anchorId}.bundle.json`;
     const options = { anchorId, out, isSmall: flags.small === true, isJson: flags.json === true, trust };
-    const progress = new Progress(context.surroundings.stderr);
+    const progress = new Progress(context.io.stderr);
     context.done(await bundleCommand(options, service, context.printer, progress));
   });
 }
@@ -131,7 +131,7 @@ export function addPolicy(program: Command, context: CommandContext): void {
     if (format === undefined) {
       throw new CliError(EXIT.usage, "format_invalid", `--format is tlog or sigsum, not: ${flags.format}`);
     }
-    const { workingDir } = context.surroundings;
+    const { workingDir } = context.io;
     const out = flags.out ?? null;
     const options = { ...offlineTrustOf(flags, context), format, out, isJson: flags.json === true, workingDir };
     context.done(policyCommand(options, context));
@@ -166,14 +166,14 @@ export function addMonitor(program: Command, context: CommandContext): void {
       timeoutMs,
       isJson: flags.json === true,
       trust,
-      signal: context.surroundings.signal ?? null,
+      signal: context.io.signal ?? null,
     };
     context.done(await monitorCommand(options, target, context.printer));
   });
 }
 
-function defaultStatePath(clusterId: string, { surroundings }: CommandContext): string {
-  const home = stateHome(surroundings.environment);
+function defaultStatePath(clusterId: string, { io }: CommandContext): string {
+  const home = stateHome(io.environment);
   if (home !== null) return join(home, "monitor", `${clusterId}.json`);
   throw new CliError(EXIT.usage, "state_missing", "there is no home folder: give --state");
 }

@@ -40,7 +40,7 @@ export function withWriting(command: Command): Command {
 
 /** @returns the run, and where it writes to */
 export function recordRunOf(flags: WritingFlags, context: CommandContext): { run: RecordRun; target: Target } {
-  const { surroundings, printer } = context;
+  const { io, printer } = context;
   const target = targetOf(flags, context);
   const service = new Service({
     apiUrls: target.apiUrls,
@@ -48,7 +48,7 @@ export function recordRunOf(flags: WritingFlags, context: CommandContext): { run
     apiKey: apiKeyOf(target),
     timeoutMs: timeoutMsOf(flags, context),
   });
-  const { workingDir } = surroundings;
+  const { workingDir } = io;
   const trust = { ...trustOf(flags, context), clusterFolder: target.clusterFolder, workingDir };
   const run = { service, trust, out: flags.out ?? null, isJson: flags.json === true, workingDir, printer };
   return { run, target };

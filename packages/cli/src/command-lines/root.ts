@@ -159,7 +159,7 @@ function addSignRoot(root: Command, context: CommandContext): void {
         chain: chainBefore(path, flags, context),
         isJson: flags.json === true,
       };
-      context.done(await signRootCommand(options, context.surroundings, context.printer, context.aside));
+      context.done(await signRootCommand(options, context.io, context.printer, context.aside));
     });
 }
 

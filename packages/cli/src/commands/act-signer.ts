@@ -2,7 +2,7 @@
 import type { ActSigner, OperatorCall } from "@event-anchoring/control-contract";
 import { act, actSignerOf, operatorKeyPath, readSealedKey } from "@event-anchoring/provision";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
-import type { Surroundings } from "../terminal/surroundings.ts";
+import type { ProgramIo } from "../terminal/program-io.ts";
 import { asUsage, existingPassphrase } from "./root-key.ts";
 import { write } from "../files/operators.ts";
 import type { Done, Operators } from "../files/operators.ts";
@@ -18,11 +18,11 @@ export interface SignKey {
 export async function openActSigner(
   { path: given, passphraseFile }: SignKey,
   { trustRoot, folder }: Operators,
-  surroundings: Surroundings,
+  io: ProgramIo,
 ): Promise<ActSigner> {
   const path = given ?? (folder === null ? null : operatorKeyPath(folder));
   if (path === null) throw new CliError(EXIT.usage, "sign_key_missing", "give --sign-key: an operator signs this");
-  const signer = await asUsage(() => readSealedKey(path, existingPassphrase(passphraseFile, path, surroundings)));
+  const signer = await asUsage(() => readSealedKey(path, existingPassphrase(passphraseFile, path, io)));
   const found = actSignerOf(trustRoot, signer);
   if (found !== null) return found;
   const message = `version ${trustRoot.version} of the trust root lists no operator with the key in ${path}`;

@@ -8,7 +8,7 @@ import { formatVkey } from "@event-anchoring/protocol";
 import { askPerson } from "../terminal/ask-person.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
-import type { Surroundings } from "../terminal/surroundings.ts";
+import type { ProgramIo } from "../terminal/program-io.ts";
 import type { Printer } from "../terminal/printer.ts";
 import { readText } from "../files/read-input.ts";
 
@@ -31,13 +31,9 @@ export interface NewRootKeyOptions {
 }
 
 /** `anchorctl root init` and `anchorctl operator init`: draws the key of one person. Needs no network. */
-export async function initKeyCommand(
-  options: NewRootKeyOptions,
-  surroundings: Surroundings,
-  printer: Printer,
-): Promise<ExitCode> {
+export async function initKeyCommand(options: NewRootKeyOptions, io: ProgramIo, printer: Printer): Promise<ExitCode> {
   const { role, path, label, clusterName, isPlain, isJson } = options;
-  const passphrase = isPlain ? null : await newPassphrase(options.passphraseFile, surroundings);
+  const passphrase = isPlain ? null : await newPassphrase(options.passphraseFile, io);
   const { vkey } = await asUsage(() => DRAW[role]({ path, clusterName, label, passphrase }));
   if (isJson) {
     printer.json({ name: vkey.name, vkey: formatVkey(vkey), path, sealed: !isPlain });
@@ -51,17 +47,17 @@ export async function initKeyCommand(
 }
 
 /** Asked for twice, or the first line of a file. */
-async function newPassphrase(file: string | null, surroundings: Surroundings): Promise<string> {
+async function newPassphrase(file: string | null, io: ProgramIo): Promise<string> {
   if (file !== null) return passphraseOf(file);
-  const ask = (question: string): Promise<string> => askPassphrase(surroundings, question);
+  const ask = (question: string): Promise<string> => askPassphrase(io, question);
   const first = await ask(`Passphrase for the new key (${PASSPHRASE_CHARACTERS_MIN} characters at least): `);
   if ((await ask("Once more: ")) === first) return first;
   throw new CliError(EXIT.usage, "passphrase_differs", "the two passphrases differ");
 }
 
-function askPassphrase(surroundings: Surroundings, question: string): Promise<string> {
+function askPassphrase(io: ProgramIo, question: string): Promise<string> {
   const instead = "no terminal to ask for a passphrase: give --passphrase-file";
-  return askPerson(surroundings, question, { isHidden: true, instead });
+  return askPerson(io, question, { isHidden: true, instead });
 }
 
 function passphraseOf(file: string): string {
@@ -69,12 +65,8 @@ function passphraseOf(file: string): string {
 }
 
 /** The passphrase of a key that is there. */
-export function existingPassphrase(
-  file: string | null,
-  keyPath: string,
-  surroundings: Surroundings,
-): () => Promise<string> {
-  return async () => (file === null ? askPassphrase(surroundings, `Passphrase of ${keyPath}: `) : passphraseOf(file));
+export function existingPassphrase(file: string | null, keyPath: string, io: ProgramIo): () => Promise<string> {
+  return async () => (file === null ? askPassphrase(io, `Passphrase of ${keyPath}: `) : passphraseOf(file));
 }
 
 /** What is wrong with a file or a value that the person gave. */

@@ -19,7 +19,7 @@ import type { NodeCard, TrustRootChange, TrustRootProposal } from "@event-anchor
 import { askPerson } from "../terminal/ask-person.ts";
 import { CliError, EXIT } from "../terminal/cli-error.ts";
 import type { ExitCode } from "../terminal/cli-error.ts";
-import type { Surroundings } from "../terminal/surroundings.ts";
+import type { ProgramIo } from "../terminal/program-io.ts";
 import { describeTrustRoot, trustRootJson } from "../reports/describe-trust-root.ts";
 import type { DescribedTrustRoot } from "../reports/describe-trust-root.ts";
 import type { Printer } from "../terminal/printer.ts";
@@ -75,15 +75,15 @@ export interface SignRootOptions extends ProposalOptions {
 /** `anchorctl root sign`: shows what is to be signed, asks, and adds one signature. Needs no network. */
 export async function signRootCommand(
   options: SignRootOptions,
-  surroundings: Surroundings,
+  io: ProgramIo,
   printer: Printer,
   aside: Printer,
 ): Promise<ExitCode> {
   const { chain, path, key, passphraseFile, expected, isJson } = options;
   const proposal = readProposal(chain, path);
   describeTrustRoot(describedOf(chain, proposal), aside);
-  await confirm(proposal, expected, surroundings);
-  const signer = await asUsage(() => readSealedKey(key, existingPassphrase(passphraseFile, key, surroundings)));
+  await confirm(proposal, expected, io);
+  const signer = await asUsage(() => readSealedKey(key, existingPassphrase(passphraseFile, key, io)));
   const signed = asRefusal(() => signProposal(chain, proposal, signer));
   writeWhole(path, formatProposal(signed));
   const missing = missingOf(chain, signed);
@@ -99,7 +99,7 @@ export async function signRootCommand(
 async function confirm(
   { rootThk, trustRoot }: TrustRootProposal,
   expected: string | null,
-  surroundings: Surroundings,
+  io: ProgramIo,
 ): Promise<void> {
   const actual = bytesToHex(rootThk);
   if (expected !== null) {
@@ -109,7 +109,7 @@ async function confirm(
   }
   const instead = "there is no terminal: give --expect <RootTHK>, as you got it by another way";
   const question = `Type ${trustRoot.version} to sign version ${trustRoot.version}: `;
-  const answer = await askPerson(surroundings, question, { isHidden: false, instead });
+  const answer = await askPerson(io, question, { isHidden: false, instead });
   if (answer.trim() !== String(trustRoot.version)) throw new CliError(EXIT.usage, "not_signed", "nothing was signed");
 }
 

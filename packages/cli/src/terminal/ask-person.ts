@@ -2,7 +2,7 @@
 import { Writable } from "node:stream";
 import { createInterface } from "node:readline/promises";
 import { CliError, EXIT } from "./cli-error.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ProgramIo } from "./program-io.ts";
 
 const SILENT = new Writable({ write: (_chunk, _encoding, done) => done() });
 
@@ -12,11 +12,11 @@ const SILENT = new Writable({ write: (_chunk, _encoding, done) => done() });
  * @throws CliError `usage` with `instead` if there is no terminal
  */
 export async function askPerson(
-  surroundings: Surroundings,
+  io: ProgramIo,
   question: string,
   options: { readonly isHidden: boolean; readonly instead: string },
 ): Promise<string> {
-  const { stdin, stderr } = surroundings;
+  const { stdin, stderr } = io;
   if (stdin === undefined || !stderr.isTTY) throw new CliError(EXIT.usage, "nobody_to_ask", options.instead);
   stderr.write(question);
   const lines = createInterface({ input: stdin, output: SILENT, terminal: options.isHidden });

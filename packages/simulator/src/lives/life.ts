@@ -116,7 +116,7 @@ class Life {
   readonly #network: SimulatedNetwork;
   readonly #machines: SimulatedMachine[];
   readonly #clones: SimulatedMachine[] = [];
-  readonly #surroundings: ConstructorParameters<typeof SimulatedMachine>[3];
+  readonly #parts: ConstructorParameters<typeof SimulatedMachine>[3];
   readonly #faults: readonly Fault[];
   readonly #clients: Clients;
   readonly #faultInjector: FaultInjector;
@@ -162,7 +162,7 @@ class Life {
     this.#faults = isGrowing(plan) ? faults.filter((fault) => !NOT_WHILE_GROWING.has(fault)) : faults;
     const drawnEntries = random.pick([20, 60, 10_000]);
     const drawnBytes = new Seeded(seed, 8).pick([8 * 1024, 64 * 1024, 1024 * 1024 * 1024]);
-    this.#surroundings = {
+    this.#parts = {
       world,
       nodeIds: identities.map(({ nodeId }) => nodeId),
       trace,
@@ -177,10 +177,8 @@ class Life {
       groupIdEntriesKept: random.pick([40, LIMITS.groupIdEntriesKept]),
       verdictsMs: random.pick([0, 0, 3]),
     };
-    const surroundings = this.#surroundings;
-    this.#machines = identities.map(
-      (identity, at) => new SimulatedMachine(identity.nodeId, identity, at, surroundings),
-    );
+    const parts = this.#parts;
+    this.#machines = identities.map((identity, at) => new SimulatedMachine(identity.nodeId, identity, at, parts));
     this.#clients = this.#newClients(new Seeded(seed, 4));
     this.#faultInjector = this.#newFaultInjector(new Seeded(seed, 5));
     this.#growth = isGrowing(plan) ? this.#newGrowth(new Seeded(seed, 10)) : null;
@@ -190,7 +188,7 @@ class Life {
   #newClients(random: Seeded): Clients {
     const drawn = this.#random;
     return new Clients({
-      ...this.#surroundings,
+      ...this.#parts,
       random,
       machines: this.#machines,
       trustRootOf: (version) => simulatedTrustRoot(this.#plan, version),
@@ -217,7 +215,7 @@ class Life {
   #newGrowth(random: Seeded): Growth {
     const plan = this.#plan;
     return new Growth({
-      ...this.#surroundings,
+      ...this.#parts,
       random,
       plan,
       machines: this.#machines,
@@ -227,7 +225,7 @@ class Life {
   }
 
   #newFaultInjector(random: Seeded): FaultInjector {
-    const { world, trace, invariants, network } = this.#surroundings;
+    const { world, trace, invariants, network } = this.#parts;
     return new FaultInjector(
       {
         world,
@@ -312,7 +310,7 @@ class Life {
   #makeClone(original: SimulatedMachine, images: DiskImages): SimulatedMachine {
     const position = this.#machines.length + this.#clones.length;
     const name = `${original.identity.nodeId}-clone`;
-    const clone = new SimulatedMachine(name, original.identity, position, this.#surroundings);
+    const clone = new SimulatedMachine(name, original.identity, position, this.#parts);
     clone.ruleTable = original.ruleTable;
     clone.database.restore(images.database);
     clone.volume.restore(images.volume);

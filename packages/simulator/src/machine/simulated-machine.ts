@@ -29,7 +29,7 @@ import type { LifeTrace } from "../world/life-trace.ts";
 import type { Invariants } from "./invariants.ts";
 import type { World } from "../world/world.ts";
 
-export interface MachineSurroundings {
+export interface LifeParts {
   readonly world: World;
   /** Everybody whom the settings of a machine name, members or not. */
   readonly nodeIds: readonly string[];
@@ -68,7 +68,7 @@ export class SimulatedMachine {
   readonly identity: NodeIdentity;
   readonly database: SimulatedDatabase;
   readonly volume: SimulatedVolume;
-  readonly #surroundings: MachineSurroundings;
+  readonly #parts: LifeParts;
   readonly #position: number;
   #running: Running | null = null;
   #starts = 0;
@@ -82,12 +82,12 @@ export class SimulatedMachine {
   excuse: string | null = null;
   #isBurnt = false;
 
-  constructor(name: string, identity: NodeIdentity, position: number, surroundings: MachineSurroundings) {
+  constructor(name: string, identity: NodeIdentity, position: number, parts: LifeParts) {
     this.name = name;
     this.identity = identity;
     this.#position = position;
-    this.#surroundings = surroundings;
-    const { world, bugs, seed, invariants } = surroundings;
+    this.#parts = parts;
+    const { world, bugs, seed, invariants } = parts;
     const random = new Seeded(seed, 1000 + position);
     this.database = new SimulatedDatabase({
       world,
@@ -127,13 +127,13 @@ export class SimulatedMachine {
 
   start(): void {
     if (this.#running !== null || this.#isBurnt) return;
-    const { world, trace, seed, verdictsMs } = this.#surroundings;
+    const { world, trace, seed, verdictsMs } = this.#parts;
     this.#starts += 1;
     this.#stopped = null;
     trace.note("start", this.name);
     const random = new Seeded(seed, 10_000 + this.#position * 100 + this.#starts);
     const process = new SimulatedProcess(world, () => this.wallOffsetMs);
-    const crypto = wrongCrypto(this.#surroundings.bugs) ?? simulatedCrypto;
+    const crypto = wrongCrypto(this.#parts.bugs) ?? simulatedCrypto;
     const environment: Environment = {
       clock: process.clock,
       random,
@@ -158,7 +158,7 @@ export class SimulatedMachine {
     this.#running = running;
     node.run().then(
       () => this.#onEnded(running),
-      (error: unknown) => this.#surroundings.invariants.fail("noNodeDiesOfAnError", `${this.name}: ${String(error)}`),
+      (error: unknown) => this.#parts.invariants.fail("noNodeDiesOfAnError", `${this.name}: ${String(error)}`),
     );
   }
 
@@ -191,7 +191,7 @@ export class SimulatedMachine {
   stop(): void {
     const running = this.#running;
     if (running === null) return;
-    this.#surroundings.trace.note("stop", this.name);
+    this.#parts.trace.note("stop", this.name);
     running.process.turn(() => void running.node.stop());
   }
 
@@ -218,15 +218,15 @@ export class SimulatedMachine {
     const running = this.#running;
     if (running === null) return;
     this.#running = null;
-    this.#surroundings.trace.note(kind, this.name);
+    this.#parts.trace.note(kind, this.name);
     running.process.kill();
-    this.#surroundings.network.processGone(this.name);
+    this.#parts.network.processGone(this.name);
     forget(running.process);
     for (const rawNode of running.rawNodes) rawNode.free();
   }
 
   #onStopped(stop: StopReason): void {
-    const { trace, invariants } = this.#surroundings;
+    const { trace, invariants } = this.#parts;
     this.#stopped = stop;
     trace.note("stopped", this.name, stop.reason, stop.code, stop.detail);
     if (this.excuse === null) {
@@ -239,14 +239,14 @@ export class SimulatedMachine {
   #onEnded(running: Running): void {
     if (this.#running !== running) return;
     this.#running = null;
-    this.#surroundings.trace.note("ended", this.name);
+    this.#parts.trace.note("ended", this.name);
     running.process.kill();
-    this.#surroundings.network.processGone(this.name);
+    this.#parts.network.processGone(this.name);
     for (const rawNode of running.rawNodes) rawNode.free();
   }
 
   #machine(process: SimulatedProcess, rawNodes: RawNode[], node: () => ControlPlaneNode): Machine {
-    const { network, snapshots, engine, bugs, world, invariants } = this.#surroundings;
+    const { network, snapshots, engine, bugs, world, invariants } = this.#parts;
     let ticks: number[] = [];
     const watched = watchedEngine(engine, bugs, {
       onCreated: (rawNode) => {
@@ -267,7 +267,7 @@ export class SimulatedMachine {
       rowsCommitHint: () => this.database.rowsCommitHint,
       dropRowsAfter: (index) => this.database.dropRowsAfter(index),
     });
-    const lieOf = (): Lie | null => this.#surroundings.lieOf?.(this.name) ?? null;
+    const lieOf = (): Lie | null => this.#parts.lieOf?.(this.name) ?? null;
     return {
       crypto: wrongCrypto(bugs) ?? simulatedCrypto,
       promiseVolume: this.volume.openedBy(process),
@@ -283,7 +283,7 @@ export class SimulatedMachine {
         const start = endpoint.start.bind(endpoint);
         endpoint.start = async () => {
           plantInNode(node(), bugs);
-          keepGroupIdsFor(this.#surroundings.groupIdEntriesKept, node(), bugs);
+          keepGroupIdsFor(this.#parts.groupIdEntriesKept, node(), bugs);
           await start();
         };
         return endpoint;
@@ -304,15 +304,15 @@ export class SimulatedMachine {
       run_dir: "",
       database_url: "",
       listen: { host: this.name, port: 1 },
-      peers: this.#surroundings.nodeIds
+      peers: this.#parts.nodeIds
         .filter((nodeId) => nodeId !== this.identity.nodeId)
         .map((nodeId) => ({ node_id: nodeId, host: nodeId, port: 1 })),
       api_socket: "",
       api_socket_mode: "0600",
       metrics: null,
       log_level: "warn",
-      log_entries_kept: this.#surroundings.logEntriesKept,
-      log_bytes_kept: this.#surroundings.logBytesKept,
+      log_entries_kept: this.#parts.logEntriesKept,
+      log_bytes_kept: this.#parts.logBytesKept,
       certificates_kept: 1000,
       rules_max: null,
       scrub_rows_per_second: 0,
@@ -320,7 +320,7 @@ export class SimulatedMachine {
   }
 
   #logger(): Environment["logger"] {
-    const { trace } = this.#surroundings;
+    const { trace } = this.#parts;
     const tell =
       (level: string) =>
       (event: string, fields: Record<string, unknown> = {}): void => {
@@ -336,7 +336,7 @@ export class SimulatedMachine {
     const error = (event: string, fields: Record<string, unknown> = {}): void => {
       errs(event, fields);
       if (event !== "peer_cut_off" || fields["offence"] !== "unreadable_entry") return;
-      this.#surroundings.invariants.fail("whatALeaderAddsCanBeDecided", `${this.name}: ${String(fields["detail"])}`);
+      this.#parts.invariants.fail("whatALeaderAddsCanBeDecided", `${this.name}: ${String(fields["detail"])}`);
     };
     const leaderChanges = (event: string, fields?: Record<string, unknown>): void => {
       if (event === "leader_changed" || event.startsWith("snapshot")) tell("says")(event, fields);

@@ -30,7 +30,7 @@ export class FaultNetwork {
     return new FaultNetwork(nodeIds, proxies);
   }
 
-  /** What a cluster's `surroundings` ask. */
+  /** What a cluster's `faultHooks` ask. */
   dialledAddress(from: string, to: string, listening: NetworkAddress): NetworkAddress {
     const proxy = this.#proxy(from, to);
     proxy.leadTo(listening);

@@ -44,7 +44,7 @@ export async function startFaultyCluster(): Promise<FaultyCluster> {
   };
   try {
     const setup = await startTestCluster({
-      surroundings: {
+      faultHooks: {
         dialledAddress: (from, to, listening) => network.dialledAddress(from, to, listening),
         environment: (nodeId, process) => ({
           ...switches?.environment(`${nodeId} ${process}`),

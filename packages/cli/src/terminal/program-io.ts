@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Output } from "./printer.ts";
 
 /** What the program needs of the world. */
-export interface Surroundings {
+export interface ProgramIo {
   readonly stdout: Output;
   readonly stderr: Output;
   /** Absent: there is nothing to read. */
