@@ -15,13 +15,36 @@ export class InvalidBytesError extends Error {
 /** 32 zero bytes: the empty reference, and the parent of a genesis leaf. Never write to it. */
 export const ZERO_32: Uint8Array = new Uint8Array(32);
 
-const HEX_PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+/** WHATWG Encoding, which browsers, Node and Deno have; the language's own library does not name it. */
+const { TextEncoder, TextDecoder } = globalThis as unknown as {
+  readonly TextEncoder: new () => { encode(text: string): Uint8Array };
+  readonly TextDecoder: new (
+    label: "utf-8",
+    options: { readonly fatal: true; readonly ignoreBOM: true },
+  ) => { decode(bytes: Uint8Array): string };
+};
+const ENCODER = new TextEncoder();
+/** Strict: it refuses overlong forms, surrogates and whatever else is malformed, and keeps a byte order mark. */
+const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Where the characters of one short text are laid out before it is made in one piece, and not appended one by one. */
+const SCRATCH = new Uint8Array(4096);
+
+function spaceFor(length: number): Uint8Array {
+  return length <= SCRATCH.length ? SCRATCH.subarray(0, length) : new Uint8Array(length);
+}
+
+const HEX_DIGITS = asciiToBytes("0123456789abcdef");
 
 /** Lower-case hex, two digits a byte. */
 export function bytesToHex(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += HEX_PAIRS[byte];
-  return text;
+  const digits = spaceFor(bytes.length * 2);
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] ?? 0;
+    digits[index * 2] = HEX_DIGITS[byte >> 4] ?? 0;
+    digits[index * 2 + 1] = HEX_DIGITS[byte & 15] ?? 0;
+  }
+  return DECODER.decode(digits);
 }
 
 function hexDigit(code: number): number {
@@ -90,24 +113,26 @@ export function isZero(bytes: Uint8Array): boolean {
   return true;
 }
 
-const BASE64_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const BASE64_ALPHABET = asciiToBytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+const BASE64_PADDING = "=".charCodeAt(0);
 const BASE64_VALUES: Int8Array = (() => {
   const values = new Int8Array(128).fill(-1);
-  for (let index = 0; index < 64; index++) values[BASE64_ALPHABET.charCodeAt(index)] = index;
+  BASE64_ALPHABET.forEach((code, value) => (values[code] = value));
   return values;
 })();
 
 /** Standard base64 with padding (RFC 4648 section 4). */
 export function bytesToBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (let index = 0; index < bytes.length; index += 3) {
+  const text = spaceFor(Math.ceil(bytes.length / 3) * 4);
+  for (let index = 0, at = 0; index < bytes.length; index += 3, at += 4) {
     const left = bytes.length - index;
     const word = ((bytes[index] ?? 0) << 16) | ((bytes[index + 1] ?? 0) << 8) | (bytes[index + 2] ?? 0);
-    text += BASE64_ALPHABET.charAt(word >> 18) + BASE64_ALPHABET.charAt((word >> 12) & 63);
-    text += left > 1 ? BASE64_ALPHABET.charAt((word >> 6) & 63) : "=";
-    text += left > 2 ? BASE64_ALPHABET.charAt(word & 63) : "=";
+    text[at] = BASE64_ALPHABET[word >> 18] ?? 0;
+    text[at + 1] = BASE64_ALPHABET[(word >> 12) & 63] ?? 0;
+    text[at + 2] = left > 1 ? (BASE64_ALPHABET[(word >> 6) & 63] ?? 0) : BASE64_PADDING;
+    text[at + 3] = left > 2 ? (BASE64_ALPHABET[word & 63] ?? 0) : BASE64_PADDING;
   }
-  return text;
+  return DECODER.decode(text);
 }
 
 function base64Value(text: string, index: number): number {
@@ -158,14 +183,16 @@ export function asciiToBytes(text: string): Uint8Array {
 
 /** @throws InvalidBytesError `text_invalid` if a byte is above 0x7f */
 export function bytesToAscii(bytes: Uint8Array): string {
-  let text = "";
   for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index] ?? 0;
-    if (byte > 0x7f) throw new InvalidBytesError("text_invalid", `not ASCII at byte ${index}`);
-    text += String.fromCharCode(byte);
+    if ((bytes[index] ?? 0) > 0x7f) throw new InvalidBytesError("text_invalid", `not ASCII at byte ${index}`);
   }
-  return text;
+  return DECODER.decode(bytes);
 }
+
+/** Half of a pair; quick to look for. */
+const SURROGATE = /[\ud800-\udfff]/;
+/** With the `u` flag a pair is one character, so this finds lone ones alone. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** UTF-8 of a string. @throws InvalidBytesError `text_invalid` for a lone surrogate, which has no UTF-8 */
 export function utf8ToBytes(text: string): Uint8Array {
@@ -179,52 +206,15 @@ export function utf8ToBytes(text: string): Uint8Array {
 }
 
 function encodeUtf8(text: string): Uint8Array {
-  const bytes: number[] = [];
-  for (const character of text) {
-    const point = character.codePointAt(0) ?? 0;
-    const last = 0x80 | (point & 63);
-    if (point >= 0xd800 && point <= 0xdfff) throw new InvalidBytesError("text_invalid", "lone surrogate");
-    if (point < 0x80) bytes.push(point);
-    else if (point < 0x800) bytes.push(0xc0 | (point >> 6), last);
-    else if (point < 0x10000) bytes.push(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 63), last);
-    else bytes.push(0xf0 | (point >> 18), 0x80 | ((point >> 12) & 63), 0x80 | ((point >> 6) & 63), last);
-  }
-  return Uint8Array.from(bytes);
-}
-
-/** Smallest code point that needs 2, 3 and 4 bytes: a smaller one in that form is overlong and refused. */
-const UTF8_MINIMUM: readonly number[] = [0, 0, 0x80, 0x800, 0x10000];
-
-function utf8SequenceLength(lead: number): number {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return 2;
-  if (lead >= 0xe0 && lead <= 0xef) return 3;
-  if (lead >= 0xf0 && lead <= 0xf4) return 4;
-  return 0;
+  if (SURROGATE.test(text) && LONE_SURROGATE.test(text)) throw new InvalidBytesError("text_invalid", "lone surrogate");
+  return ENCODER.encode(text);
 }
 
 /** Strict UTF-8. @throws InvalidBytesError `text_invalid` for overlong forms, surrogates, and anything malformed */
 export function bytesToUtf8(bytes: Uint8Array): string {
-  let text = "";
-  let offset = 0;
-  while (offset < bytes.length) {
-    const lead = bytes[offset] ?? 0;
-    const length = utf8SequenceLength(lead);
-    if (length === 0 || offset + length > bytes.length) {
-      throw new InvalidBytesError("text_invalid", `not UTF-8 at byte ${offset}`);
-    }
-    let point = length === 1 ? lead : lead & (0xff >> (length + 1));
-    for (let index = 1; index < length; index++) {
-      const next = bytes[offset + index] ?? 0;
-      if ((next & 0xc0) !== 0x80) throw new InvalidBytesError("text_invalid", `not UTF-8 at byte ${offset + index}`);
-      point = point * 64 + (next & 63);
-    }
-    const isSurrogate = point >= 0xd800 && point <= 0xdfff;
-    if (point < (UTF8_MINIMUM[length] ?? 0) || point > 0x10ffff || isSurrogate) {
-      throw new InvalidBytesError("text_invalid", `not UTF-8 at byte ${offset}`);
-    }
-    text += String.fromCodePoint(point);
-    offset += length;
+  try {
+    return DECODER.decode(bytes);
+  } catch {
+    throw new InvalidBytesError("text_invalid", "not UTF-8");
   }
-  return text;
 }
