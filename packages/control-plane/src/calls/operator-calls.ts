@@ -1,4 +1,4 @@
-/** What the handlers of unary calls share: what they see of the node, and how they answer. */
+/** What all handlers of unary calls use: their view of the node, and how they answer. */
 import {
   type NodeStatus,
   type OperatorResult,
@@ -19,7 +19,7 @@ import type { PeerNetwork, UnaryAnswer } from "../transport/network-types.ts";
 /** How long an operator's call, and a confirmation by a read-index round, may take. */
 const OPERATOR_DEADLINE_MS = 10_000;
 const CONFIRM_DEADLINE_MS = 2000;
-/** How long an operator waits for a certificate. What was asked for is in force already: a stall must not hide that. */
+/** How long an operator waits for a certificate. The command is in force already: a stall must not hide that. */
 const CERTIFICATE_WAIT_MS = 500;
 
 export interface UnaryView {
@@ -45,7 +45,7 @@ export const NOT_SERVING = {
   retryAfterMs: RETRY_AFTER_MS,
 } as const;
 
-/** A log index that a quorum confirmed after this call, and that is applied here; null if that was not so in time. */
+/** A log index that a quorum confirmed after this call, and that is applied here; null if not in time. */
 export function confirmed(session: Session, clock: TimerClock, signal: AbortSignal): Promise<number | null> {
   return new Promise((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
@@ -57,7 +57,7 @@ export function confirmed(session: Session, clock: TimerClock, signal: AbortSign
   });
 }
 
-/** Resolves once the command is decided and what it made is certified, or either was given up. */
+/** Resolves once the command is decided and its leaf is certified, or the wait for either was given up. */
 export async function submitted(session: Session, clock: TimerClock, command: Command): Promise<OperatorResult> {
   const result = await new Promise<SubmissionResult>((respond) => {
     session.submit({
@@ -70,7 +70,7 @@ export async function submitted(session: Session, clock: TimerClock, command: Co
   return operatorResult(result, async () => ((await isCertified(session, clock)) ? "certified" : "committed"));
 }
 
-/** Whether every leaf that there is now gets a certificate in time. */
+/** Whether every leaf that exists now gets a certificate in time. */
 function isCertified(session: Session, clock: TimerClock): Promise<boolean> {
   return new Promise((resolve) => {
     const open = new Set([...session.state.origins.values()].filter(({ status }) => status !== "lost"));

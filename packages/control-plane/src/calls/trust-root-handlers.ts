@@ -1,4 +1,4 @@
-/** Calls about the trust root's next version and the group: asked by operators, and by nodes of one another. */
+/** Calls about the trust root's next version and the group: made by operators, and by nodes to each other. */
 import {
   type OperatorResult,
   type TrustRootReadiness,
@@ -36,8 +36,8 @@ import { missingKeyUnder } from "../membership/own-keys.ts";
 const READINESS_TIMEOUT_MS = 1500;
 
 /**
- * Proposes a signed trust root, once enough nodes that are to cosign under it have said that they can: a version under
- * which nothing can be certified would stop the cluster, and only a later version could start it again.
+ * Proposes a signed trust root, once enough of the nodes that must cosign under it have confirmed that they can: a
+ * version under which nothing can be certified would stop the cluster, and only a later version could start it again.
  */
 export async function proposeTrustRoot(view: UnaryView, request: UnaryRequest): Promise<UnaryAnswer> {
   if (request.from.kind !== "operator") return FORBIDDEN;
@@ -80,7 +80,7 @@ function refusedNow(code: "no_leader" | "not_initialised", detail: string): Oper
   return { outcome: "refused", code, detail, retryAfterMs: RETRY_AFTER_MS };
 }
 
-/** The version that the document would be, or the answer if it is none, or is in force already. */
+/** The version in the document; or the answer to give if it is invalid, or in force already. */
 function nextOf(chain: TrustRootChain, document: string): TrustRoot | OperatorResult {
   const extended = extendTrustRootChain(chain, document, nodeCrypto);
   if (extended.result === "verified") return extended.chain.newest.trustRoot;
@@ -93,7 +93,7 @@ function nextOf(chain: TrustRootChain, document: string): TrustRoot | OperatorRe
 
 /**
  * Why too few nodes could cosign under that version; null: enough can. A learner that it makes active votes as soon as
- * it is in force. Whoever it brings in cannot be asked before: such a node counts only while every other one is ready.
+ * it is in force. A node that it adds cannot be asked beforehand: it counts only while every other one is ready.
  */
 async function preflight(view: UnaryView, session: Session, next: TrustRoot, document: string): Promise<string | null> {
   const { group, members } = session.membership;

@@ -105,7 +105,7 @@ function parsed<T>(decode: () => T): T | null {
   }
 }
 
-/** The key table as it is after whatever was acknowledged, by any node, before the call. */
+/** The key table, including every change that any node acknowledged before the call. */
 async function listApiKeys(view: UnaryView, { from, signal }: UnaryRequest): Promise<UnaryAnswer> {
   const session = view.session();
   if (from.kind !== "operator") return FORBIDDEN;

@@ -3,13 +3,13 @@ import type { OriginFingerprint } from "@event-anchoring/protocol";
 /** Rows looked at in one statement: it takes a few ms between two applies. */
 const THINNED_ROWS_MAX = 500;
 
-/** The recorded certificates, as the thinning needs them. */
+/** The recorded certificates, as thinning needs them. */
 export interface CertificateRows {
   thinCertificates(request: {
     readonly originFingerprint: OriginFingerprint;
-    /** The newest of them that stay, all of them. */
+    /** This many of the newest certificates all stay. */
     readonly kept: number;
-    /** Larger trees than this are looked at. */
+    /** Certificates of larger trees than this are looked at. */
     readonly after: number;
     readonly rowsMax: number;
   }): Promise<{ readonly after: number; readonly deleted: number }>;
@@ -23,12 +23,12 @@ export interface CertificateThinningOptions {
 }
 
 /**
- * Node-local housekeeping: heads are certified up to ten times a second for years, and nothing that is served or
- * decided needs more than the newest. One page of one origin at a time, on a timer, beside applying.
+ * Node-local housekeeping: heads are certified up to ten times a second for years, and serving and deciding need only
+ * the newest. One page of one origin at a time, on a timer, in parallel with applying.
  */
 export class CertificateThinning {
   readonly #options: CertificateThinningOptions;
-  /** Up to which tree size an origin is thinned, by the fingerprint that the state holds of it. */
+  /** The tree size up to which an origin is thinned, keyed by the fingerprint object in the state. */
   readonly #after = new Map<OriginFingerprint, number>();
   #turn = 0;
   #deleted = 0;

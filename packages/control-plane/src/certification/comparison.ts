@@ -16,9 +16,9 @@ import { isActive, isGoodCosignature, judgingRoot } from "../signatures/certific
 import { type EvidenceFiles, contradictionText, contradictionsIn, evidenceName } from "./evidence.ts";
 import { type Dispute, Head, Heads } from "./heads.ts";
 
-/** For so long all members exchange what they hold over a contradicted size, and writes up to it wait. */
+/** How long all members exchange their lines over a contradicted size, while writes up to it wait. */
 const EXCHANGE_MS = 2000;
-/** What was lost on the way is said again this often. */
+/** Lines are rebroadcast this often, since some may be lost. */
 const EXCHANGE_EVERY_MS = 250;
 
 export interface ComparisonOptions {
@@ -28,28 +28,28 @@ export interface ComparisonOptions {
   readonly state: LedgerState;
   readonly nodeId: string;
   readonly evidence: EvidenceFiles;
-  /** What is kept when the session begins. */
+  /** The evidence kept when the session begins. */
   readonly evidenceKept: ReadonlyMap<string, string>;
   /** To all members. */
   readonly exchange: (lines: readonly HeadLine[]) => void;
-  /** A peer brought a line that its key has not made. */
+  /** A peer sent a line that does not verify with its signer's key. */
   readonly onRefused: (from: string) => void;
   /** A node's own signature contradicts this node's root. */
   readonly onDiffers: (nodeId: string, point: string, detail: string) => void;
-  /** This node's key has signed what its own log does not lead to. */
+  /** This node's key has signed something that its own log does not lead to. */
   readonly onForgotten: (detail: string) => void;
-  /** What was held back, or stopped, goes on. */
+  /** An origin that was held back or stopped goes on. */
   readonly onReleased: (origin: OriginFingerprint) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What a node knows of others' lies, for people. */
+/** What a node knows about contradictions, for operators. */
 export interface ComparisonView {
   /** Nodes whose key has signed two roots of one size. */
   readonly named: readonly string[];
   /** Origins of which another certificate than this node's exists, in hex. */
   readonly contradicted: readonly string[];
-  /** Sizes for which nobody is told `201` now. */
+  /** Sizes for which no client gets `201` now. */
   readonly withheld: readonly { readonly originFingerprint: OriginFingerprint; readonly treeSize: number }[];
   /** Names of files of evidence. */
   readonly evidence: readonly string[];
@@ -59,21 +59,21 @@ export interface ComparisonView {
  * Compares what all nodes sign with this node's own roots, whether or not a certificate needs it.
  *
  * One good line over another root proves that the trees have parted, and not who lied: writes up to that size wait
- * while all members exchange their lines. A key with good lines over two roots of one size is *named*, and counts no
- * more in certificates made here until a person takes its evidence away. A quorum certificate over another root is a
- * *fork*: its origin stops, until a trust root is in force by whose active nodes that certificate is none, or which
- * calls the origin lost.
+ * while all members exchange their lines. A key with good lines over two roots of one size is *named*: it does not
+ * count in certificates made here until an operator removes the evidence. A quorum certificate over another root is a
+ * *fork*: its origin stops until a trust root is in force under whose active nodes that certificate is not valid, or
+ * which marks the origin lost.
  *
- * All of it is local. What the log records, and what receipts need, does not depend on it.
+ * All of this is local. What the log records, and what receipts need, does not depend on it.
  */
 export class Comparison {
   readonly #options: ComparisonOptions;
   readonly #heads = new Heads();
   /** In dispute, oldest first. */
   readonly #open = new Set<Head>();
-  /** By origin in hex: the nodes that are known to differ there. What they sign holds nothing back again. */
+  /** By origin in hex: the nodes that are known to differ there. Further lines of theirs hold nothing back. */
   readonly #estranged = new Map<string, Set<string>>();
-  /** Origins in hex, and the nodes that a file shows to differ there: one file is enough. */
+  /** Origins in hex, and the nodes for which a file of evidence exists there: one file is enough. */
   readonly #shown = new Set<string>();
   #kept: ReadonlyMap<string, string>;
   #proven: readonly Contradiction[] = [];
@@ -92,7 +92,7 @@ export class Comparison {
 
   get view(): ComparisonView {
     const root = trustRootsOf(this.#options.state).at(-1)?.trustRoot;
-    // Whoever has left cosigns nothing any more.
+    // A node that has left does not cosign any more.
     const named = (root?.nodes ?? []).filter(({ nodeId, cosignerVkey }) => {
       return root !== undefined && isActive(root, nodeId) && this.#isNamedKey(cosignerVkey);
     });
@@ -111,12 +111,12 @@ export class Comparison {
     return node !== undefined && this.#isNamedKey(node.cosignerVkey);
   }
 
-  /** There is another certificate of it: nothing is certified, and no client's leaf is taken. */
+  /** A contradicting certificate of the origin exists: nothing is certified, and no client's leaf is accepted. */
   isStopped(origin: OriginFingerprint): boolean {
     return this.#stopped.size > 0 && this.#stopped.has(bytesToHex(origin));
   }
 
-  /** Whether nobody may be told now that a tree of this size is certified. */
+  /** Whether a tree of this size must not be reported as certified now. */
   withholds(origin: OriginFingerprint, treeSize: number): boolean {
     if (this.isStopped(origin)) return true;
     for (const { originFingerprint, dispute } of this.#open) {
@@ -138,7 +138,7 @@ export class Comparison {
     this.#note(from, { ...item, nodeId: from });
   }
 
-  /** What a peer holds of all nodes' signatures over contradicted sizes. */
+  /** All nodes' signatures over contradicted sizes that a peer holds. */
   onLines(from: string, items: readonly HeadLine[]): void {
     for (const item of items) this.#note(from, item);
   }
@@ -156,8 +156,8 @@ export class Comparison {
   }
 
   /**
-   * Other nodes may be active now: a certificate that these have not made contradicts nobody any more. A lost origin
-   * has no future in which it could.
+   * Other nodes may be active now: a certificate that these have not made no longer counts as a contradiction. A lost
+   * origin does not grow, so nothing can contradict it later.
    */
   onTrustRoot(): void {
     const before = [...this.#stopped];
@@ -165,7 +165,7 @@ export class Comparison {
     this.#releaseAll(before);
   }
 
-  /** Says again what was said, and ends exchanges that are over. */
+  /** Rebroadcasts lines, and ends exchanges that are over. */
   sweep(): void {
     if (this.#open.size === 0) return;
     const nowMs = this.#options.clock.monotonicMs();
@@ -179,7 +179,7 @@ export class Comparison {
     }
   }
 
-  /** Takes up what a person has taken away from the files, or put there. */
+  /** Picks up files that an operator has removed or added. */
   async look(): Promise<void> {
     await this.#writing;
     const kept = await this.#options.evidence.load();
@@ -216,7 +216,7 @@ export class Comparison {
     this.#options.onForgotten(`this node's key has signed another root of size ${treeSize}`);
   }
 
-  /** The own head of a size that this node has reached, and whose root it still knows. */
+  /** This node's head of a size that it has reached and whose root it still knows. */
   #headAt(origin: OriginFingerprint, treeSize: number): Head | undefined {
     const known = this.#heads.find(origin, treeSize);
     if (known !== undefined) return known;
@@ -231,7 +231,7 @@ export class Comparison {
     return isGoodCosignature(root, line.originFingerprint, line, line, crypto);
   }
 
-  /** Something good contradicts this node's root, or another line of the same key. */
+  /** A verified line contradicts this node's root, or another line of the same key. */
   #judge(head: Head): void {
     const { state, clock, logger, onDiffers } = this.#options;
     const lines = head.goodLines((line) => this.#isGood(line));
@@ -266,7 +266,7 @@ export class Comparison {
       const key = bytesToHex(line.rootHash);
       byRoot.set(key, [...(byRoot.get(key) ?? []), line]);
     }
-    // The own root first, so that every file that has it begins with it.
+    // This node's root first, so that every file that contains it begins with it.
     const groups = [...byRoot.values()].sort(
       (left, right) => Number(ownRoot(head, right)) - Number(ownRoot(head, left)),
     );
@@ -312,7 +312,7 @@ export class Comparison {
     this.#named = new Set(this.#proven.flatMap(({ named }) => named.map(({ publicKey }) => bytesToHex(publicKey))));
     const { clusterName } = newest;
     const stopped = [...state.origins.values()].filter(({ originFingerprint, status }) => {
-      // It has ended: what the log holds of it is shown, and nothing is added.
+      // The origin has ended: what the log holds of it is served, and nothing is added.
       if (status === "lost") return false;
       const origin = checkpointOrigin(clusterName, originFingerprint);
       return this.#proven.some((proven) => proven.origin === origin && this.#isFork(proven, originFingerprint, newest));
@@ -353,7 +353,7 @@ export class Comparison {
   }
 }
 
-/** Why nothing is anchored in an origin that has stopped, nor its certificate shown. */
+/** Why nothing is anchored in an origin that has stopped, and its certificate is not shown. */
 export function originContradicted(origin: OriginFingerprint): { readonly code: RefusalCode; readonly detail: string } {
   const detail = `a certificate of origin ${bytesToHex(origin)} exists that contradicts this node's`;
   return { code: "origin_contradicted", detail };

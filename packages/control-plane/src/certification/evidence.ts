@@ -14,7 +14,7 @@ import {
 import type { Logger } from "@event-anchoring/telemetry";
 import { checkpointText } from "../signatures/certificates.ts";
 
-/** Where a node keeps evidence: files that outlive it, and that a person can take away. */
+/** Where a node keeps evidence: files that outlive the process, and that an operator can remove. */
 export interface EvidenceFiles {
   /** What is kept now: texts by file name. */
   load(): Promise<ReadonlyMap<string, string>>;
@@ -32,14 +32,14 @@ export function contradictionText(
   return formatContradiction([noteOf(root, left, sha256), noteOf(root, right, sha256)]);
 }
 
-/** The same for the same two roots, so that what is learnt later replaces what was kept before. */
+/** The same name for the same two roots, so that later evidence replaces earlier. */
 export function evidenceName(left: HeadLine, right: HeadLine): string {
   const origin = bytesToHex(left.originFingerprint).slice(0, 16);
   const roots = [left, right].map(({ rootHash }) => bytesToHex(rootHash).slice(0, 16));
   return `${origin}-${left.treeSize}-${roots.sort().join("-")}.notes`;
 }
 
-/** Good lines over one root, as a signed note. A node's newest line would do; more would be repeats. */
+/** Good lines over one root, as a signed note. Only a node's newest line is needed; more would be repeats. */
 function noteOf(root: TrustRoot, lines: readonly HeadLine[], sha256: Sha256): string {
   const [first] = lines;
   if (first === undefined) throw new RangeError("a note has a line");

@@ -1,7 +1,7 @@
 import type { HeadLine } from "@event-anchoring/control-contract";
 import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 
-/** Sizes remembered of each origin, with what all nodes have signed over them. */
+/** Sizes remembered for each origin, with the lines of all nodes over them. */
 const HEADS_MAX = 256;
 /** A key that signed two roots is named already. */
 const ROOTS_OF_A_NODE_MAX = 2;
@@ -9,9 +9,9 @@ const ROOTS_OF_A_NODE_MAX = 2;
 /** The exchange over a size whose roots differ. */
 export interface Dispute {
   readonly sinceMs: number;
-  /** Whether writes up to this size wait for its end; not where a node differs that is known to. */
+  /** Whether writes up to this size wait for its end; false if the differing node was already known to differ. */
   readonly withholds: boolean;
-  /** The newest smaller size that nobody has contradicted: what it holds does not wait. */
+  /** The newest smaller size that is not contradicted: writes up to it do not wait. */
   readonly floor: number;
 }
 
@@ -20,10 +20,10 @@ export class Head {
   readonly originFingerprint: OriginFingerprint;
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
-  /** By node. A line over this node's own root is verified when somebody contradicts it. */
+  /** By node. A line over this node's own root is verified only when another line contradicts it. */
   readonly #lines = new Map<string, { readonly line: HeadLine; isGood: boolean }[]>();
   dispute: Dispute | null = null;
-  /** Somebody has signed another root of it. */
+  /** A node has signed another root of this size. */
   isContradicted = false;
 
   constructor(originFingerprint: OriginFingerprint, treeSize: number, rootHash: Uint8Array) {
@@ -42,7 +42,7 @@ export class Head {
     return !this.isOwnRoot(line) || known.some((other) => !equalBytes(other.line.rootHash, line.rootHash));
   }
 
-  /** A good line of that node over that root is here. */
+  /** Whether a verified line of that node over that root is held. */
   hasGood(line: HeadLine): boolean {
     const known = this.#lines.get(line.nodeId) ?? [];
     return known.some((other) => other.isGood && equalBytes(other.line.rootHash, line.rootHash));
@@ -55,7 +55,7 @@ export class Head {
     this.#lines.set(line.nodeId, [...others, { line, isGood }]);
   }
 
-  /** Every line that its key has made; the others are forgotten. */
+  /** Every line that verifies with its signer's key; the others are dropped. */
   goodLines(verify: (line: HeadLine) => boolean): readonly HeadLine[] {
     for (const [nodeId, lines] of this.#lines) {
       for (const held of lines) held.isGood ||= verify(held.line);
@@ -87,7 +87,7 @@ export class Heads {
     return head;
   }
 
-  /** The newest size below that nobody has contradicted; 0: none is known. */
+  /** The newest smaller size that is not contradicted; 0: none is known. */
   floorBelow(head: Head): number {
     let floor = 0;
     for (const { treeSize, isContradicted } of this.#headsOf(head.originFingerprint)) {

@@ -37,8 +37,8 @@ interface OpenRead extends ReadRequest {
 
 /**
  * A read that shows certified state takes a read index R, waits until R is applied, then until this node holds a
- * certificate over every leaf that the origin has at that point, and answers the newest it holds. So an answer is
- * never older than one given anywhere before the read began.
+ * certificate over every leaf that the origin has at that point, and returns the newest it holds. So an answer is never
+ * older than one given by any node before the read began.
  */
 export class LinearizableReads {
   readonly #options: LinearizableReadsOptions;
@@ -61,7 +61,7 @@ export class LinearizableReads {
     open.stopWaiting.push(stop);
   }
 
-  /** More is applied: reads that waited for it go on. */
+  /** The applied index has advanced: reads that waited for it continue. */
   onApplied(): void {
     for (const open of this.#open) if (open.phase === "apply") this.#afterApply(open);
   }
@@ -90,7 +90,7 @@ export class LinearizableReads {
       ({ originFingerprint }) =>
         open.origins === "all" || (open.origins !== "none" && isAmong(originFingerprint, open.origins)),
     );
-    // What a node cannot show without taking a side is not shown.
+    // A stopped origin's certificate is not shown: showing one of the two would take a side.
     const stopped =
       open.origins === "all" ? undefined : wanted.find((origin) => certifier.isStopped(origin.originFingerprint));
     if (stopped !== undefined) {
@@ -98,7 +98,7 @@ export class LinearizableReads {
       this.#answer(open, { type: "refused", ...refusal, retryAfterMs: RETRY_AFTER_MS });
       return;
     }
-    // A lost origin is certified no more, nor is one that has stopped: what it held then is all there is.
+    // Lost and stopped origins are not certified any more: the last certificate is all there is.
     const awaited = wanted.filter(
       ({ status, originFingerprint }) => status !== "lost" && !certifier.isStopped(originFingerprint),
     );

@@ -11,7 +11,7 @@ export interface OwnPoint extends CertifyPoint {
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
   readonly reachedMs: number;
-  /** On its way to the promise file, or there. A point where this node might not sign may become one where it may. */
+  /** On its way to the promise file, or there. A node that may not sign a point now may be entitled to later. */
   isToBeSigned: boolean;
   /** The time that was promised with it; 0 before. */
   timeS: number;
@@ -24,7 +24,7 @@ interface CoverageWaiter {
   readonly covered: (certificate: HeldCertificate) => void;
 }
 
-/** What is known of one origin's certificates, and who waits for them. */
+/** The certificates of one origin, and who waits for them. */
 export class OriginCertification {
   held: HeldCertificate | null = null;
   /** The newest one that the log records; not newer than the held one. */
@@ -37,7 +37,7 @@ export class OriginCertification {
   lastOwn: PeerCosignature | null = null;
   /** The newest head that was promised and not signed, because a certificate came first. */
   unsigned: OwnPoint | null = null;
-  /** The newest covered size that each peer still spoke of. */
+  /** The newest covered size for which each peer still sent a cosignature. */
   readonly lateSizes = new Map<string, number>();
   lastTimeS: number;
 
@@ -55,7 +55,7 @@ export class OriginCertification {
     return this.points.values().next().value;
   }
 
-  /** A peer that runs ahead, or claims sizes that will never be, takes no more room than its share. */
+  /** A peer that runs ahead, or claims sizes that will never exist, takes no more room than its share. */
   offer(from: string, item: PeerCosignature): void {
     const offers = this.offers.get(item.treeSize) ?? new Map<string, PeerCosignature>();
     this.offers.set(item.treeSize, offers.set(from, item));
@@ -66,7 +66,7 @@ export class OriginCertification {
     if (this.offers.get(smallest)?.size === 0) this.offers.delete(smallest);
   }
 
-  /** Own heads and offers up to that size have served. */
+  /** Drops own heads and offers up to that size. */
   hold(certificate: HeldCertificate): void {
     this.held = certificate;
     for (const size of this.points.keys()) {
@@ -85,7 +85,7 @@ export class OriginCertification {
     this.unsigned = null;
   }
 
-  /** Answers those whose size the held certificate covers, but for those that it is withheld from. */
+  /** Answers the waiters whose size the held certificate covers, except those from whom it is withheld. */
   answerWaiters(isWithheld: (treeSize: number) => boolean): void {
     const { held } = this;
     if (held === null) return;

@@ -11,7 +11,7 @@ import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
 
 /** Each is a connection to the database that holds back what Postgres may clean up. */
 const HELD_MAX = 2;
-/** However long the asker would wait. */
+/** The upper bound, even if the asker would wait longer. */
 const SIGNED_WITHIN_MS_MAX = 30_000;
 const RETRY_AFTER_MS = 5000;
 
@@ -26,8 +26,8 @@ export interface HeldStatesOptions {
 export type HoldRequest = Extract<LocalRequest, { type: "hold_state" }>;
 
 /**
- * Keeps this node's state, as a quorum has signed it, readable for whoever takes a backup on this host: until the asker
- * has gone, a minute at most, two at a time.
+ * Keeps this node's state, as a quorum has signed it, readable for a backup on this host: until the asker is done, for
+ * a minute at most, two at a time.
  */
 export class HeldStates {
   readonly #options: HeldStatesOptions;

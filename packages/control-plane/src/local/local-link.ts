@@ -64,8 +64,8 @@ export class LocalLink {
 
   /**
    * Before the end, two steps, each over as soon as nobody is connected: for `serveMs` all is answered as before, so
-   * that the api process and whoever asks it learn from /readyz that the node goes; then nothing more is taken, and
-   * what was taken is waited for, `answerMs` at most.
+   * that the api process and its callers learn from /readyz that the node is stopping; then no new request is accepted,
+   * and accepted ones are waited for, `answerMs` at most.
    */
   async drain({ serveMs, answerMs }: { readonly serveMs: number; readonly answerMs: number }): Promise<void> {
     await this.#until(() => this.#connections.size === 0, serveMs);
@@ -108,7 +108,7 @@ export class LocalLink {
   }
 }
 
-/** What a connection must know of the link, and the link of it. */
+/** The state that a link and its connections share. */
 interface LinkState {
   readonly isRefusing: () => boolean;
   readonly onAnswered: () => void;
@@ -176,7 +176,7 @@ class LocalConnection {
       const answers = this.#answers;
       this.#answers = [];
       if (this.#socket.destroyed || this.#socket.write(joinFrames(answers))) return;
-      // Whoever does not read its answers is asked no further.
+      // Backpressure: no further request is read from a client that does not read its answers.
       this.#socket.pause();
       this.#socket.once("drain", () => this.#socket.resume());
     });

@@ -15,8 +15,8 @@ import type { ControlPlaneNode } from "../node/node.ts";
 import { submissionAnswer } from "./submission-answer.ts";
 
 /**
- * What a client may have asked of the api process. Keys, trust roots and certify points come from operators and from
- * the nodes themselves: an api process in foreign hands must not be able to speak in their name.
+ * Commands that the api process may submit for clients. Keys, trust roots and certify points come from operators and
+ * from the nodes themselves: a compromised api process must not be able to submit them.
  */
 const CLIENT_COMMANDS: ReadonlySet<Command["kind"]> = new Set<Command["kind"]>([
   "record_events",
@@ -38,12 +38,12 @@ export interface LocalRequestsOptions {
   readonly heldStates?: HeldStates;
 }
 
-/** What the api process of this node asks, and how it is answered. */
+/** Handles the requests of this node's api process. */
 export function localRequests(options: LocalRequestsOptions): LocalHandler {
   return requestHandler(options, ({ kind }) => CLIENT_COMMANDS.has(kind));
 }
 
-/** The same for a caller who may speak for operators, too. */
+/** The same for a caller that may also submit operators' commands. */
 export function trustedRequests(options: LocalRequestsOptions): LocalHandler {
   return requestHandler(options, () => true);
 }
@@ -151,7 +151,10 @@ function outcomeOf(response: LocalResponse): string {
   return response.outcome.kind === "rejected" ? "rejected" : response.finality;
 }
 
-/** By the id that the client was told. A refusal by rule is the client's affair, and one line of many. */
+/**
+ * Logged with the request id that the client got; at level debug if a rule refused the write, since that is frequent
+ * and the client's affair.
+ */
 function logUnserved(logger: Logger, call: CallContext | null, command: Command, response: LocalResponse): void {
   if (call === null) return;
   const fields = {

@@ -15,8 +15,8 @@ import {
 import type { NodeIdentity } from "../ports/identity.ts";
 
 /**
- * The newest trust root that this node has verified, from its pin on: what it was set up with, what its log carries, or
- * what a peer has shown it. It says whom to talk to; what counts for deciding and signing is the version in the log.
+ * The newest trust root that this node has verified, starting at its pin: the one it was set up with, one in its log,
+ * or one that a peer has sent. It says whom to talk to; for deciding and signing, the version in the log counts.
  */
 export class KnownTrustRoot {
   readonly #onNewer: (root: TrustRoot) => void;
@@ -47,7 +47,7 @@ export class KnownTrustRoot {
 
   /**
    * Takes documents, oldest first, that may be attacker-controlled: those above the newest version are verified as its
-   * successors, the others are passed over.
+   * successors, the others are skipped.
    * @returns whether anything was learnt
    */
   learn(documents: readonly string[]): boolean {
@@ -65,7 +65,7 @@ export class KnownTrustRoot {
   }
 }
 
-/** How the versions of a log contradict the one that this node was set up with; null: they do not. */
+/** Why the versions in a log contradict the one that this node was set up with; null: they do not. */
 export function contradictionOf(
   { configured }: Pick<NodeIdentity, "configured">,
   applied: readonly SignedTrustRoot[],

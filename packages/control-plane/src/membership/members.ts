@@ -40,8 +40,8 @@ export function bootstrapConfState(root: TrustRoot): ConfState {
   const voters = active
     .map(({ nodeId }) => raftIdOf(root.clusterId, nodeId, nodeCrypto.sha256))
     .sort((left, right) => (left < right ? -1 : 1));
-  // A node that version 1 does not list waits, knowing who votes but without a vote, until the group adds it: the log
-  // that it will be sent begins with these members. From a later version it knows nobody, and needs a snapshot.
+  // A node that version 1 does not list waits without a vote, knowing who votes, until the group adds it: the log that
+  // it will be sent begins with these members. If its version is later, it knows no members and needs a snapshot.
   return root.version === 1 ? { ...empty, voters } : empty;
 }
 
@@ -59,7 +59,7 @@ export function changeInForce(
   version: number,
 ): Uint8Array | null {
   const { changes, context } = node.decodeConfChange(payload);
-  // What leaves a joint configuration is the engine's own and follows from nothing.
+  // The engine itself makes the change that leaves a joint configuration; it has no version.
   if (changes.length === 0) return payload;
   const { buffer, byteOffset, length } = context;
   return length === VERSION_BYTES && new DataView(buffer, byteOffset).getUint32(0) === version ? payload : null;

@@ -27,29 +27,29 @@ export interface MembershipKeeperOptions {
 }
 
 /**
- * On the leader: moves the group towards what the trust root asks, one change at a time. It keeps nothing that a new
+ * On the leader: moves the group towards what the trust root asks, one change at a time. It has no state that a new
  * leader would miss: how long a learner has followed is measured again.
  */
 export class MembershipKeeper {
   readonly #options: MembershipKeeperOptions;
   readonly #heardMs = new Map<RaftId, number>();
-  /** Since when a learner lags by little; absent: it does not. */
+  /** When each learner began to lag by little; absent: it lags more. */
   readonly #followingSinceMs = new Map<RaftId, number>();
-  /** Where the change under way stands in the log; 0: none. */
+  /** Log index of the change under way; 0: none. */
   #proposedIndex: RaftIndex = 0;
 
   constructor(options: MembershipKeeperOptions) {
     this.#options = options;
   }
 
-  /** Leadership was won or lost: what was measured before says nothing. */
+  /** Leadership was won or lost: earlier measurements are void. */
   onRoleChange(): void {
     this.#heardMs.clear();
     this.#followingSinceMs.clear();
     this.#proposedIndex = 0;
   }
 
-  /** Called every little while on the leader. */
+  /** Called periodically on the leader. */
   look(): void {
     const { logger } = this.#options;
     const root = this.#options.trustRoot();
@@ -120,7 +120,7 @@ export class MembershipKeeper {
   #measure({ progress, lastIndex }: Status): void {
     const now = this.#options.clock.monotonicMs();
     for (const [id, seen] of progress) {
-      // A new leader has heard of nobody yet: it waits before it calls anybody silent.
+      // A new leader has heard from no member yet: it waits before it counts one as silent.
       if (seen.recentActive || !this.#heardMs.has(id)) this.#heardMs.set(id, now);
       if (!isFollowing(seen, lastIndex) || !this.#isAlive(id)) this.#followingSinceMs.delete(id);
       else if (!this.#followingSinceMs.has(id)) this.#followingSinceMs.set(id, now);

@@ -1,16 +1,16 @@
-/** What the group must become, by the trust root in force, and the next step towards it. */
+/** What the group must become under the trust root in force, and the next step towards it. */
 import { assertNever } from "@event-anchoring/protocol";
 import type { TrustRoot, TrustRootNode } from "@event-anchoring/protocol";
 import type { ConfChange, ConfChangeSingle, ConfState, RaftId } from "raft-ts";
 
-/** A line of the trust root, with the number that consensus knows the node by. */
+/** A line of the trust root, with the node's Raft id. */
 export interface ListedNode {
   readonly nodeId: string;
   readonly raftId: RaftId;
   readonly status: TrustRootNode["status"];
 }
 
-/** What a leader goes by. */
+/** What a leader knows when it plans. */
 export interface GroupView {
   readonly self: RaftId;
   readonly confState: ConfState;
@@ -25,7 +25,7 @@ export type MembershipStep =
   /** The group is as the trust root asks. */
   | { readonly kind: "none" }
   | { readonly kind: "wait"; readonly reason: string }
-  /** This leader is about to go: another one must take the next step. */
+  /** This leader is about to leave the group: another one must take the next step. */
   | { readonly kind: "transfer"; readonly reason: string }
   | { readonly kind: "change"; readonly changes: readonly ConfChangeSingle[]; readonly reason: string };
 
@@ -56,7 +56,7 @@ export function planMembership(view: GroupView): MembershipStep {
   if (isJoint(confState)) return { kind: "wait", reason: "a joint change is on its way" };
   const members = nodes.filter(({ raftId }) => isMember(confState, raftId));
   const own = members.find(({ raftId }) => raftId === self);
-  // What it holds is no beginning for a newcomer: it may go because it was deceived.
+  // A newcomer must not start from this leader's state: it may be leaving because it was deceived.
   if (own !== undefined && !isWanted(own) && members.some((node) => mayLeadInstead(node, view))) {
     return { kind: "transfer", reason: `${own.nodeId} leads and is about to leave` };
   }
@@ -80,12 +80,15 @@ function mayLeadInstead(node: ListedNode, { self, confState, isAlive }: GroupVie
   return raftId !== self && isWanted(node) && isVoter(confState, raftId) && isAlive(raftId);
 }
 
-/** Somebody is on the way to vote: who leaves alive waits for that. */
+/** A node is about to get a vote: a live node that leaves waits for it. */
 function isExpected(joining: ListedNode | undefined, promoting: readonly ListedNode[]): boolean {
   return joining?.status === "active" || promoting.length > 0;
 }
 
-/** Whom nobody hears from only makes majorities harder; who is distrusted, or has no vote, is not waited for. */
+/**
+ * A silent node only makes majorities harder; a distrusted node, or one without a vote, need not wait for a
+ * replacement.
+ */
 function mayGoAtOnce({ raftId, status }: ListedNode, { self, confState, isAlive }: GroupView): boolean {
   if (status === "distrusted" || isLearner(confState, raftId)) return true;
   return raftId !== self && !isAlive(raftId);

@@ -11,7 +11,7 @@ export function cosignerUnder(identity: NodeIdentity, root: TrustRoot): Signer |
   return identity.otherSigner?.("cosigner", publicKey) ?? null;
 }
 
-/** The key with which this node proves who it is to those who know that trust root; null if it is not here. */
+/** The key with which this node authenticates itself under a trust root; null if it is not here. */
 export function authUnder(identity: NodeIdentity, root: TrustRoot): Signer | null {
   const line = root.nodes.find(({ nodeId }) => nodeId === identity.nodeId);
   if (line === undefined || equalBytes(line.authPublicKey, identity.authSigner.publicKey)) return identity.authSigner;

@@ -12,8 +12,8 @@ export interface PendingTrustRoot {
 
 /**
  * The beginning of a group that was restored from a backup. Its members are set up with the same state and the same
- * signed trust roots; until the last of these is applied, its log knows nobody of them, and nothing else is done.
- * Of any other group it is empty.
+ * signed trust roots; until the last of these is applied, its log lists none of them, and nothing else is done. For any
+ * other group this is empty.
  */
 export class RestoredGroup {
   readonly #restoration: Restoration | null;
@@ -37,12 +37,12 @@ export class RestoredGroup {
     return next === undefined ? null : { version: next.trustRoot.version, document: next.document };
   }
 
-  /** While something is missing: who is who once it is not. Otherwise null. */
+  /** While a version is missing: the trust root that will be in force in the end. Otherwise null. */
   promised(): TrustRoot | null {
     return this.pending() === null ? null : (this.#versions.at(-1)?.trustRoot ?? null);
   }
 
-  /** What this node says of where it began. */
+  /** What this node's hello says about the backup it began from. */
   get mark(): Pick<Hello, "restoredFrom"> {
     if (this.#restoration === null) return {};
     const { point, effect } = this.#restoration;

@@ -29,11 +29,11 @@ export interface SessionMembershipOptions {
   readonly transferLeadership: () => void;
   readonly network: Pick<SessionNetwork, "isConnected" | "disconnect">;
   readonly promises: Pick<PromiseKeeper, "current" | "confirm">;
-  /** This node is no member any more, and by the trust root never will be again. */
+  /** This node is no member any more, and under the trust root never will be again. */
   readonly onRetired: (detail: string) => void;
 }
 
-/** Who is in the group, as one session knows it: changes put into force, and what follows from them. */
+/** Who is in the group, as one session sees it: changes put into force, and what follows from them. */
 export class SessionMembership {
   readonly restored: RestoredGroup;
   readonly #options: SessionMembershipOptions;
@@ -78,9 +78,9 @@ export class SessionMembership {
     this.#keeper.onRoleChange();
   }
 
-  /** Called every little while; only a leader does something. */
+  /** Called periodically; only a leader does something. */
   look(): void {
-    // A restored group has its members already; the versions on the way to the one that says so are not acted upon.
+    // A restored group already has its members; the versions before the one that lists them cause no change.
     if (this.restored.pending() === null) this.#keeper.look();
   }
 
@@ -99,14 +99,14 @@ export class SessionMembership {
     return this.#confState;
   }
 
-  /** An entry is in the database: whoever has left by it is left alone now, this node included. */
+  /** An entry is in the database: nodes that it removed are disconnected now; if this node is one, it retires. */
   onApplied(): void {
     const before = this.#before;
     if (before === null) return;
     this.#before = null;
     const { node, identity, members, network, environment } = this.#options;
     environment.logger.info("membership", { ...namesOf(this.#confState, members) });
-    // Whoever falls behind the log is told of the members as they are now, the newest one included.
+    // A node that falls behind the log gets the current members, the newest one included.
     const compactedTo = node.basicStatus().firstIndex - 1;
     if (compactedTo > 0) node.mirrorCompact(compactedTo, this.#confState);
     const after = allOf(this.#confState);
@@ -130,7 +130,7 @@ export class SessionMembership {
     return raftId !== null && allOf(this.#confState).includes(raftId);
   }
 
-  /** That node has judged this one's hello, and remembers nothing that it lacks. */
+  /** That peer has judged this node's hello, and remembers no promise that it lacks. */
   onPeerUp(nodeId: string): void {
     const { promises, members, environment } = this.#options;
     const raftId = members.raftIdOf(nodeId);
@@ -139,7 +139,7 @@ export class SessionMembership {
     environment.logger.info("promises_confirmed", { peer: nodeId });
   }
 
-  /** What a damaged slot of the promise file held is asked of a peer first; whoever votes alone has nobody to ask. */
+  /** After a damaged slot of the promise file a peer must confirm first; a sole voter has no peer to ask. */
   #mayHaveForgotten(): boolean {
     return this.#options.promises.current.mayLackNewest && this.#confState.voters.length > 1;
   }
@@ -189,7 +189,7 @@ export class SessionMembership {
     return signer;
   }
 
-  /** Who has left is told so, with what proves it; null: nothing speaks against that node. */
+  /** A node that has left is told so, with the proof; null: the hello is accepted. */
   judgeHello(hello: Hello): HelloVerdict | null {
     const { nodeId } = hello;
     const root = this.restored.promised() ?? this.#options.applied();

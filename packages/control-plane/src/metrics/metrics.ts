@@ -26,7 +26,7 @@ export function createMetrics(
 ): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: `${PREFIX}control_plane_` });
-  // Gauges that go by the name of counters; what they add up stands beside them.
+  // Gauges that are named like counters; the totals they add up are separate metrics.
   for (const what of ["handles", "requests", "resources"]) {
     registry.removeSingleMetric(`${PREFIX}control_plane_nodejs_active_${what}_total`);
   }
@@ -110,7 +110,7 @@ function volumeMetrics(volumes: ProcessMeasures["volumes"], registry: Registry):
   });
 }
 
-/** A volume that is gone is named by the check that it fails, and must not cost the scrape. */
+/** A missing volume fails a check of its own, and must not fail the scrape. */
 async function freeBytes(path: string): Promise<number | null> {
   try {
     const { bavail, bsize } = await statfs(path);
@@ -122,7 +122,7 @@ async function freeBytes(path: string): Promise<number | null> {
 
 type AddSessionGauge = (name: string, help: string, read: (session: SessionView) => number) => void;
 
-/** Gauges of the session that lives; each is 0 while none does. One view serves all that are read in one turn. */
+/** Gauges of the live session; each is 0 while there is none. One view serves all reads of one turn. */
 function sessionGauges(node: ControlPlaneNode, gauge: AddGauge): AddSessionGauge {
   let view: SessionView | null | undefined;
   const current = (): SessionView | null => {
@@ -323,7 +323,9 @@ function countMetrics({ counts }: ControlPlaneNode, registry: Registry): void {
   );
 }
 
-/** Every peer and every offence from the start on: a first one is a rise from 0, which an alert can see. */
+/**
+ * Every peer and every offence has a series from the start: a first offence is a rise from 0, which an alert can see.
+ */
 function offenceMetrics(node: ControlPlaneNode, registry: Registry): void {
   const { offences, known } = node;
   const peers = (): readonly string[] => {

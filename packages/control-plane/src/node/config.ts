@@ -55,17 +55,17 @@ const configSchema = z.strictObject({
     .int()
     .min(2 * 1024 * 1024)
     .default(1024 * 1024 * 1024),
-  /** The newest recorded certificates of each origin that stay, all of them; of older ones a few. */
+  /** This many of the newest recorded certificates of each origin all stay; of older ones, a few. */
   certificates_kept: z.int().min(10).default(1000),
   /** Rows of the node's own tables that are derived again and compared in a second; 0 for none. */
   scrub_rows_per_second: z.int().min(0).max(100_000).default(25),
-  /** The highest rules that this node lets the cluster raise to; null for all that it knows. */
+  /** The highest rules (feature level) that this node lets the cluster raise to; null for all that it knows. */
   rules_max: z.int().min(1).max(65_535).nullable().default(null),
 });
 
 export type ControlPlaneConfig = z.infer<typeof configSchema>;
 
-/** What a control-plane process can be told: `docs/operating/configuration.md`. */
+/** The settings of a control-plane process: `docs/operating/configuration.md`. */
 export const CONTROL_PLANE_SETTINGS = { schema: configSchema, prefix: "ANCHORING_CONTROL_PLANE__" };
 
 /** The peers of a control plane's settings. */
@@ -77,7 +77,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads and checks the settings of a control-plane process.
- * @param environment what it says in variables that begin with the prefix stands over the file
+ * @param environment its variables that begin with the prefix override the file
  * @throws ConfigError
  */
 export function loadConfig(path: string, environment: Variables = {}): ControlPlaneConfig {

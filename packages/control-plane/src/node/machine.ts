@@ -12,7 +12,7 @@ import type { PeerNetwork, PeerNetworkOptions } from "../transport/network-types
 
 /**
  * What a node finds on the machine it runs on: database, promise volume, network, engine. In a simulator all of it is
- * memory, and fails when it is told to.
+ * in memory, and fails on demand.
  */
 export interface Machine {
   /** The Ed25519 rule and SHA-256, on the event loop. */
@@ -23,9 +23,9 @@ export interface Machine {
   openStorage(onLost: (cause: Error) => void): Promise<OpenStorage>;
   createNetwork(options: PeerNetworkOptions): PeerNetwork;
   loadEngine(): Promise<Pick<RaftEngine, "createNode">>;
-  /** A connection by which the tables can be pinned as they are. @throws StoreError */
+  /** A connection that can pin the tables as they are. @throws StoreError */
   openStateHold(): Promise<OpenStateHold>;
-  /** The state at a point that is held. @throws StoreError */
+  /** The state at a held point. @throws StoreError */
   exportSnapshot(point: SignedStatePoint): Promise<OpenExport>;
   /** Absent: there are no tables to be scrubbed. @throws StoreError */
   readonly openScrub?: (ruleTable: RuleTable) => Promise<OpenScrub>;

@@ -20,16 +20,16 @@ export interface NodeNetworkOptions {
   readonly known: KnownTrustRoot;
   readonly peers: readonly PeerAddress[];
   readonly incarnation: number;
-  /** null before the session is made, and after it ended: peers are then answered with what is configured. */
+  /** null before the session is made, and after it ended: peers are then answered from the configuration. */
   readonly session: () => Session | null;
   readonly status: () => NodeStatus;
   readonly snapshots: SnapshotExporter;
   readonly onRefused: (peer: string, refusal: HelloRefusal) => void;
-  /** Sees what has arrived before the session does. */
+  /** Sees each frame before the session does. */
   readonly onFrame: (from: string, frame: PeerFrame) => void;
 }
 
-/** The node's place in the private network: who it is, whom it knows, and where what arrives goes. */
+/** The node's place in the private network: its identity, its peers, and who handles their frames. */
 export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
   const { environment, config, identity, session, known } = options;
   const network: PeerNetwork = options.createNetwork({
@@ -78,7 +78,7 @@ export function openNetwork(options: NodeNetworkOptions): PeerNetwork {
   return network;
 }
 
-/** Of a retired node too, so that it can be told; whoever is distrusted is nobody. */
+/** A retired node has a key too, so that it can be told; a distrusted node has no key here. */
 function authKeyOf({ nodes }: TrustRoot, nodeId: string): Uint8Array | null {
   const line = nodes.find((node) => node.nodeId === nodeId);
   return line === undefined || line.status === "distrusted" ? null : line.authPublicKey;

@@ -49,9 +49,9 @@ export interface NodeOptions {
   readonly config: ControlPlaneConfig;
   readonly identity: NodeIdentity;
   readonly machine: Machine;
-  /** What this program can decide by. */
+  /** The rules that this program can decide by. */
   readonly ruleTable: RuleTable;
-  /** This node must not go on, and must not be started again by itself. */
+  /** This node must not go on, and must not be restarted automatically. */
   readonly onStopped: (stop: StopReason) => void;
 }
 
@@ -83,7 +83,7 @@ export class ControlPlaneNode {
   #endLife: ((end: LifeEnd) => void) | null = null;
   #incarnation = 0;
   #isStopping = false;
-  /** What halts the node as soon as it lives. */
+  /** Halts the node as soon as it is running. */
   #haltReason: Extract<LifeEnd, { kind: "halted" }> | null = null;
 
   constructor(options: NodeOptions) {
@@ -148,14 +148,14 @@ export class ControlPlaneNode {
     this.#endLife?.(this.#haltReason);
   }
 
-  /** Who is dialled from now on, and where. */
+  /** Replaces the list of peers to dial. */
   setPeers(peers: readonly PeerAddress[]): void {
     this.#peers = peers;
     this.#network?.setPeers(peers);
     this.#options.environment.logger.info("peers_set", { peers: peers.map(({ nodeId }) => nodeId) });
   }
 
-  /** A newer trust root is known: its nodes may be talked to, and its authorities may be others. */
+  /** A newer trust root is known: its nodes are accepted as peers, and its authorities may differ. */
   #onKnown(root: TrustRoot): void {
     this.#options.environment.logger.info("trust_root_known", { version: root.version });
     this.#session?.onKnown(root);
@@ -200,8 +200,8 @@ export class ControlPlaneNode {
   }
 
   /**
-   * Hands leadership on, answers who waits, and lets writes under way end.
-   * @param served resolves when those whom this node serves have gone elsewhere; until then it serves as a follower
+   * Hands leadership on, answers all waiters, and lets writes under way end.
+   * @param served resolves when this node's clients have moved elsewhere; until then it serves as a follower
    */
   async stop(served: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     this.#isStopping = true;
@@ -212,7 +212,7 @@ export class ControlPlaneNode {
     this.#endLife?.({ kind: "stopped" });
   }
 
-  /** Waits, a moment at most, until another node leads: its clients then notice nothing. */
+  /** Waits briefly until another node leads, so that its clients notice nothing. */
   async #handOver(): Promise<void> {
     const { clock } = this.#options.environment;
     const untilMs = clock.monotonicMs() + 1000;
@@ -254,7 +254,7 @@ export class ControlPlaneNode {
       await network.start();
       this.#serving = { state: "running", failing: [] };
       const reason = await ended;
-      // From here on nobody is to be answered from a session that has ended.
+      // From here on no request may be answered from a session that has ended.
       this.#session = null;
       if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session, keeper);
       return reason;
@@ -306,7 +306,7 @@ export class ControlPlaneNode {
     environment.logger.error("hello_refused", { peer, code: refusal.code, detail: refusal.detail });
     if (refusal.trustRootChain !== undefined) this.known.learn(refusal.trustRootChain);
     this.#session?.onHelloRefused(peer, refusal);
-    // Who is asked to go serves until it is removed; a refusal for another reason says nothing of that.
+    // A node that is asked to leave serves until it is removed; refusals for other reasons do not matter here.
     if (refusal.code !== "retired" && refusal.code !== "unknown_node") return;
     // A peer's word is not enough: the chain it sent must say so.
     const { newest } = this.known;
@@ -440,7 +440,7 @@ export class ControlPlaneNode {
     return { kind: "unavailable", check: "catching_up", cause: "a snapshot was installed" };
   }
 
-  /** What peers and clients see of a life that another follows. */
+  /** What peers and clients see after a life that another one follows. */
   #showEnd(end: LifeEnd): void {
     if (end.kind !== "unavailable" || this.#isStopping) return;
     this.#serving = { state: "unavailable", failing: [{ check: end.check, detail: causeOf(end).slice(0, 1000) }] };

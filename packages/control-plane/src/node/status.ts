@@ -13,7 +13,7 @@ export const VERSIONS = { service: "4.2.0", api_contract: "4.2", locked_code: "V
 
 export interface StatusView {
   readonly identity: NodeIdentity;
-  /** null: none is alive. */
+  /** null: there is no live session. */
   readonly session: SessionView | null;
   readonly serving: Serving;
   readonly primeRootThk: NodeStatus["primeRootThk"];
@@ -23,7 +23,7 @@ export interface StatusView {
   readonly scrub: ScrubCounts | null;
 }
 
-/** What this node says of itself: to its api process, to operators, to peers. */
+/** The status that this node reports to its api process, to operators and to peers. */
 export function nodeStatus(view: StatusView): NodeStatus {
   const { identity, session, serving, primeRootThk, incarnation, peersCutOff, scrub } = view;
   const failing = [...serving.failing, ...(session === null ? [] : sessionChecks(session))];

@@ -3,7 +3,7 @@ import type { Span, Tracer } from "@event-anchoring/telemetry";
 import { type QueuedGroup, groupKey } from "../proposals/leader-queue.ts";
 import type { RaftIndex, Term } from "raft-ts";
 
-/** Entries, and groups in the leader's queue, that are followed at a time. What comes on top goes untraced. */
+/** Entries, and groups in the leader's queue, that are followed at a time. The excess is not traced. */
 const ENTRIES_MAX = 1024;
 const GROUPS_MAX = 1024;
 
@@ -31,7 +31,7 @@ interface FollowedEntry {
   /** On the leader itself. */
   readonly own: Span | null;
   readonly stages: Map<Stage, Span>;
-  /** What is still to come before the entry is done with here. */
+  /** The stages that must still end before the entry is finished here. */
   readonly open: Set<"apply" | "certify">;
 }
 
@@ -92,7 +92,10 @@ export class EntryTraces {
     this.#options.announce(entry, own.context);
   }
 
-  /** The leader has a span for an entry that is on its way. Its word costs one place of many, and nothing else. */
+  /**
+   * The leader has announced a span for an entry that is on its way. A false announcement costs one of many places, and
+   * nothing else.
+   */
   onAnnounced(entry: Position, context: TraceContext): void {
     this.#follow(entry, context, null);
   }
@@ -125,13 +128,13 @@ export class EntryTraces {
     return this.#entries.get(index)?.term === term;
   }
 
-  /** The session is over: what it had begun is not going to end. */
+  /** The session is over: its open spans will not end by themselves. */
   close(): void {
     for (const key of this.#queued.keys()) for (const span of this.#takeQueued(key)) span.end("session_ended");
     for (const index of this.#entries.keys()) this.#drop(index, "session_ended");
   }
 
-  /** A certificate was there before this node's own signature: nobody waits for that any more. */
+  /** A certificate came before this node's own signature: that is not waited for any more. */
   #endUnneeded({ stages }: FollowedEntry): void {
     const cosign = stages.get("cosign");
     cosign?.set({ "anchoring.cosign.needed": false });

@@ -13,7 +13,7 @@ type ObservedSession = Pick<Session, "whenCovered" | "leaderNodeId"> & {
   readonly consensus: Pick<Session["consensus"], "status">;
 };
 
-/** What a session is given, and the observer stands in front of. */
+/** The parts of a session that the observer wraps. */
 type WatchedParts = Pick<SessionOptions, "log" | "tables" | "network">;
 
 export interface SessionObserverOptions {
@@ -27,13 +27,13 @@ export interface SessionObserverOptions {
 }
 
 /**
- * What is measured and traced of one session. It stands between the session and its log, tables and network, and
- * passes on whatever goes through; nothing that a node does depends on it.
+ * Measures and traces one session. It wraps the session's log, tables and network, and passes every call through;
+ * nothing that a node does depends on it.
  */
 export class SessionObserver {
   readonly #options: SessionObserverOptions;
   readonly #traces: EntryTraces | null;
-  /** When the entry that is being decided had its turn. */
+  /** When deciding the current entry began. */
   #turnMs = 0;
 
   constructor(options: SessionObserverOptions) {
@@ -91,7 +91,7 @@ export class SessionObserver {
     };
   }
 
-  /** What came from a peer, before the session gets it. */
+  /** A peer's frame, before the session gets it. */
   onFrame(from: string, frame: PeerFrame): void {
     if (frame.type === "entry_trace") this.#onEntryTrace(from, frame);
     if (frame.type !== "cosignatures") return;
@@ -102,7 +102,7 @@ export class SessionObserver {
     this.#traces?.close();
   }
 
-  /** Only the node that leads says what its entries' spans are. */
+  /** Only the leader announces the spans of its entries. */
   #onEntryTrace(from: string, { index, term, context }: Extract<PeerFrame, { type: "entry_trace" }>): void {
     if (from === this.#options.session()?.leaderNodeId()) this.#traces?.onAnnounced({ index, term }, context);
   }

@@ -1,7 +1,7 @@
 import type { Clock } from "@event-anchoring/telemetry";
 import type { PromiseStore } from "../promises/promises.ts";
 
-/** The same promise file; how long each write of it takes is noted, in seconds. */
+/** The same promise file; records how long each write takes, in seconds. */
 export function timedPromises(
   file: PromiseStore,
   clock: Clock,

@@ -1,6 +1,6 @@
 /**
- * What the control plane takes from outside. In production these are the machine's; a simulator hands in its own, so
- * that a whole cluster life is a function of one seed.
+ * What the control plane takes from outside. In production these are the machine's; a simulator passes its own, so that
+ * a whole cluster life is a function of one seed.
  */
 
 import type { Clock, Logger, Tracer } from "@event-anchoring/telemetry";
@@ -13,7 +13,7 @@ export interface Timer {
 export interface TimerClock extends Clock {
   /** Calls `action` once, no earlier than `delayMs` from now. */
   startTimer(delayMs: number, action: () => void): Timer;
-  /** Calls `action` once the turn's pending work is through: what one turn collects is then sent together. */
+  /** Calls `action` once the turn's pending work is done: what one turn collects is then sent together. */
   afterTurn(action: () => void): void;
 }
 

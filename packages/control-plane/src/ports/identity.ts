@@ -2,7 +2,7 @@ import type { Signer } from "@event-anchoring/node-crypto";
 import type { OriginFingerprint, TrustRoot } from "@event-anchoring/protocol";
 import type { RaftId } from "raft-ts";
 
-/** What makes a node this node. Secrets live inside the signers and print as nothing. */
+/** The identity of a node. Secrets are inside the signers and do not print. */
 export interface NodeIdentity {
   readonly nodeId: string;
   readonly clusterId: Uint8Array;
@@ -16,7 +16,7 @@ export interface NodeIdentity {
   readonly configured: { readonly document: string; readonly version: number; readonly rootThk: Uint8Array };
   /** That of `configured`. */
   readonly trustRoot: TrustRoot;
-  /** Documents of later versions that stand beside it, oldest first. */
+  /** Documents of later versions that are stored beside it, oldest first. */
   readonly laterTrustRoots?: readonly string[];
   /** A key of this node beside the two above, for a trust root that names another one; null: it is not here. */
   readonly otherSigner?: (name: KeyName, publicKey: Uint8Array) => Signer | null;

@@ -14,7 +14,7 @@ export type RaftLogStorage = Pick<RaftLog, "append" | "read" | "compact">;
 /** The ledger's tables, as a node uses them once they are loaded. */
 export type LedgerStorage = Pick<LedgerStore, "loadFacts" | "apply" | "rootAt" | "thinCertificates">;
 
-/** The row that says whose database this is. */
+/** The row that names the node that owns the database. */
 export type IdentityStorage = Pick<IdentityStore, "load" | "insert" | "advance">;
 
 /** Everything a node keeps in its Postgres, opened and loaded once. */

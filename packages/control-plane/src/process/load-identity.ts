@@ -64,7 +64,7 @@ export function loadIdentity(directory: string, nodeId: string): NodeIdentity {
   };
 }
 
-/** Later versions stand beside the pinned one, a file each. */
+/** Later versions are stored beside the pinned one, a file each. */
 function laterDocuments(directory: string): readonly string[] {
   const versions = readdirSync(directory).flatMap((name) => {
     const [, version] = LATER_DOCUMENT.exec(name) ?? [];
@@ -73,14 +73,14 @@ function laterDocuments(directory: string): readonly string[] {
   return versions.toSorted((a, b) => a - b).map((version) => readOwn(join(directory, `trust-root-${version}.txt`)));
 }
 
-/** Keys that were drawn for a rotation; looked for when a trust root names one, so that no restart is needed. */
+/** Keys that were generated for a rotation; looked up when a trust root names one, so that no restart is needed. */
 function nextSigners(directory: string): (name: KeyName, publicKey: Uint8Array) => Signer | null {
   const held = new Map<string, Signer>();
   return (name, publicKey) => {
     const key = `${name} ${bytesToHex(publicKey)}`;
     const known = held.get(key);
     if (known !== undefined) return known;
-    // After it was settled the key has the name of the one before.
+    // After the rotation is settled, the new key has the file name of the old one.
     for (const file of [`${name}.next.key`, `${name}.key`]) {
       const path = join(directory, file);
       if (!existsSync(path)) continue;
@@ -105,7 +105,7 @@ function assertKeys(
   }
 }
 
-/** A node that waits to be listed has keys that nobody else is listed with. */
+/** A node that waits to be listed must not use keys that another node is listed with. */
 function refuseForeignKeys({ nodes }: TrustRoot, own: Readonly<Record<KeyName, Signer>>): void {
   const owner = nodes.find(
     ({ cosignerVkey, authPublicKey }) =>

@@ -22,8 +22,8 @@ import { startTracing } from "@event-anchoring/telemetry";
 
 const EXIT_CONFIG = 2;
 /**
- * How long a node that goes serves its api process: a gateway has taken it out within the 2 s for which a stopping api
- * process waits, and the longest answer under way then is that of a batch.
+ * How long a stopping node serves its api process: a gateway removes it within the 2 s for which a stopping api process
+ * waits, and the longest answer under way then is that of a batch.
  */
 const DRAIN = { serveMs: 3000, answerMs: 15_000 } as const;
 
@@ -105,7 +105,9 @@ async function serve(
   process.exit(stop === null ? 0 : stop.exitCode);
 }
 
-/** Interrupts of a terminal go to the whole process group; only the supervisor's word counts, and it is in a hurry. */
+/**
+ * A terminal sends interrupts to the whole process group; only the supervisor's signal counts, and it is in a hurry.
+ */
 function stopOn(stop: (isHurried: boolean) => Promise<void>): void {
   process.on("SIGINT", () => {});
   let isAsked = false;
@@ -119,7 +121,7 @@ function stopOn(stop: (isHurried: boolean) => Promise<void>): void {
 }
 
 function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
-  // Beside the socket the api process finds it, and says so in its metrics.
+  // The api process finds this file beside the socket, and reports it in its metrics.
   const nowMs = Date.now();
   writeStopped(config.run_dir, stop, { nowMs, isForGroup: false });
   writeStopped(dirname(config.api_socket), stop, { nowMs, isForGroup: config.api_socket_mode === "0660" });
@@ -128,7 +130,7 @@ function reportStopped(config: ControlPlaneConfig, stop: StopReason): void {
 
 /**
  * @param ruleTable what this program can decide by
- * @param machineOf another machine than the system's, for tests of what a node does that is not what it says
+ * @param machineOf another machine than the system's, for tests of nodes that do not do what they say
  */
 export function runProcess(ruleTable: RuleTable, machineOf: MachineOf = systemMachine): void {
   main(ruleTable, machineOf).catch((error: unknown) => {

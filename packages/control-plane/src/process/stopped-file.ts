@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { StopReason } from "../session/how-a-life-ends.ts";
 
 /**
- * Leaves the reason where supervisors and people find it, `<run dir>/stopped.json`.
+ * Writes the reason where supervisors and operators find it, `<run dir>/stopped.json`.
  * @param isForGroup whether an api process with an account of its own must be able to read it
  */
 export function writeStopped(
@@ -16,11 +16,11 @@ export function writeStopped(
   const content = { code: exitCode, reason, check: code, detail, at: new Date(nowMs).toISOString() };
   const path = join(runDir, "stopped.json");
   writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
-  // After the file: the umask may take the group's right away, and must not.
+  // A second step: the umask could remove the group's permission from the new file.
   if (isForGroup) chmodSync(path, 0o640);
 }
 
-/** A process that starts has not stopped. */
+/** A process that starts removes the file. */
 export function forgetStopped(dir: string): void {
   rmSync(join(dir, "stopped.json"), { force: true });
 }

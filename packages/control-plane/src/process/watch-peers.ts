@@ -3,7 +3,7 @@ import { ConfigError, type ControlPlaneConfig, peersOf } from "../node/config.ts
 import type { Environment } from "../ports/environment.ts";
 import type { PeerAddress } from "../transport/network-types.ts";
 
-/** How often the settings are looked at for other peers. */
+/** How often the settings are checked for changed peers. */
 const LOOK_MS = 5000;
 
 export interface PeerWatchOptions {
@@ -17,8 +17,8 @@ export interface PeerWatchOptions {
 }
 
 /**
- * Follows the list of peers in the settings file, so that nobody restarts a node because another one joins. Everything
- * else in the file counts from the next start on. A file that cannot be used is reported, and changes nothing.
+ * Follows the list of peers in the settings file, so that no node has to be restarted because another one joins. All
+ * other settings take effect at the next start. A file that cannot be used is reported, and changes nothing.
  */
 export class PeerWatch {
   readonly #options: PeerWatchOptions;

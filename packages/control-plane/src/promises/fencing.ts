@@ -14,10 +14,10 @@ import type { Promises, SignedHead } from "./promise-file.ts";
  * - `timeline_changed`, `wal_went_back`: Postgres was recovered to an earlier time.
  * - `hard_state_went_back`: a term or a vote is forgotten.
  * - `log_went_back`: entries that were durable are gone.
- * - `signed_entry_lost`, `signed_entry_replaced`: a cosignature covers an entry that is not in the log any more.
- * After replay: `root_missing`, `root_differs`. Elsewhere: `promise_file_torn` (no slot can be read),
- * `peer_remembers_more` (a peer brought back what this node has signed itself and does not know any more, or two
- * members say so), `retired` (the trust root in force says that this node is no member).
+ * - `signed_entry_lost`, `signed_entry_replaced`: a cosignature covers an entry that is not in the log any more. After
+ *   replay: `root_missing`, `root_differs`. Elsewhere: `promise_file_torn` (no slot can be read), `peer_remembers_more`
+ *   (a peer returned something that this node has signed and does not know any more, or two members say so), `retired`
+ *   (the trust root in force says that this node is no member).
  */
 export type FenceCode =
   | "wrong_node"
@@ -38,7 +38,7 @@ export type FenceCode =
 
 export interface FenceReason {
   readonly code: FenceCode;
-  /** For the operator: what was promised, and what is there. */
+  /** For the operator: what was promised, and what was found. */
   readonly detail: string;
 }
 
@@ -122,7 +122,7 @@ function judgeMissingFile(durable: DurableState): FenceReason | null {
   return null;
 }
 
-/** The log ends where the backup does, and nobody was voted for since: the node has yet to speak for the first time. */
+/** The log ends where the backup does, and the node has not voted since: it has not spoken yet. */
 function isAsRestored({ restoration, hardState, lastEntry }: DurableState): boolean {
   if (restoration === null || hardState === null) return false;
   const { index, term } = restoration.point;
@@ -201,13 +201,12 @@ export function judgeRoots(
 }
 
 /**
- * What is still to be done to set a node up, one step at a time; each is durable before the next.
+ * The next step in setting up a node; each is durable before the next.
  * - `insert`: write the identity row with a random pair id, as `new`.
  * - `pair`: advance it to `paired`. From here on a promise file may exist.
  * - `create_file`: make the promise file with the row's pair id.
  * - `run`: advance the row to `running`. From here on a missing file is a forgotten promise.
- * - `done`: nothing.
- * Ask only where `judgeStart` found nothing.
+ * - `done`: nothing. Call only if `judgeStart` found nothing.
  */
 export function birthStep(
   state: IdentityState | null,

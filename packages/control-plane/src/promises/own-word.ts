@@ -5,8 +5,8 @@ import { isGoodCosignature } from "../signatures/certificates.ts";
 import type { SignedHead } from "./promise-file.ts";
 
 /**
- * What a peer's proof comes to.
- * - `unproven`: this node has not signed that. It is the peer's word.
+ * What a peer's proof shows.
+ * - `unproven`: this node has not signed that. It is only the peer's word.
  * - `kept`: it has, and has forgotten nothing of it.
  * - `regained`: it has, the promise file has forgotten it, and its log leads to what was signed.
  * - `unread`: it has, the promise file has forgotten it, and only the database still holds a tree of that size.
@@ -24,25 +24,25 @@ export interface UnreadHead {
   readonly treeSize: number;
 }
 
-/** What this node has, to hold a proof against. */
+/** This node's own state, to compare a proof with. */
 export interface OwnState {
   readonly nodeId: string;
   readonly clusterId: Uint8Array;
   /** Every trust root that this node has verified: one of them names the key that signed. */
   readonly trustRoots: readonly TrustRoot[];
   readonly crypto: Crypto;
-  /** What it would say of its log now. */
+  /** What it would report about its log now. */
   readonly progress: SignedProgress;
   readonly lastIndex: RaftIndex;
   readonly appliedIndex: RaftIndex;
   readonly appliedTerm: Term;
   /** The largest size that its promise file says it has signed; null: none. */
   readonly headOf: (origin: OriginFingerprint) => SignedHead | null;
-  /** The root of its own tree; `not_held`: it has grown beyond that size, and memory holds no such old one. */
+  /** The root of its own tree; `not_held`: the tree has grown beyond that size, and its old root is not in memory. */
   readonly rootAt: (origin: OriginFingerprint, treeSize: number) => Uint8Array | "not_reached" | "not_held";
 }
 
-/** Whatever a peer brings, only this node can have signed it: nothing here depends on who brings it. */
+/** Only this node can have signed what a peer shows here, so the verdict does not depend on the peer. */
 export function judgeOwnWord(word: OwnWord, own: OwnState): OwnWordVerdict {
   return word.kind === "progress" ? judgeProgress(word.progress, own) : judgeCosignature(word, own);
 }
@@ -92,7 +92,7 @@ function judgeCosignature(said: Extract<OwnWord, { kind: "cosignature" }>, own: 
   );
   if (!isOwn) return { kind: "unproven", detail: "a cosignature that this node has not made" };
   const head = own.headOf(originFingerprint);
-  // The promise file speaks first: a node that has kept it has nothing to show.
+  // The promise file is checked first: if it still holds the promise, nothing is forgotten.
   if (head !== null && (head.treeSize > treeSize || isSameHead(head, said))) return KEPT;
   const what = `size ${treeSize} of origin ${bytesToHex(originFingerprint)} was signed`;
   const root = own.rootAt(originFingerprint, treeSize);

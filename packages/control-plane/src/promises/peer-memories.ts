@@ -14,9 +14,9 @@ import type { RaftIndex } from "raft-ts";
 
 interface Recollection {
   current: PeerMemory;
-  /** What the peer itself has told us: in a new incarnation it can only have done so once its hello was accepted. */
+  /** What the peer itself has told us: a new incarnation can tell us only after its hello was accepted. */
   heard: PeerMemory;
-  /** As it was at the last turn of the page, and at the one before: at least one page is older than any hello. */
+  /** The memory at the last two calls of `settle`: at least one of them is older than any hello under way. */
   recent: PeerMemory;
   settled: PeerMemory;
   turnedMs: number;
@@ -27,11 +27,11 @@ interface Recollection {
  *
  * A peer in a new incarnation is held against everything it has told us. One that opens another connection in the life
  * we know may have acknowledged and signed more while its hello travelled, so it is held against what we knew before
- * that. A clone speaks in that incarnation too, and shows by its life id.
+ * that. A clone uses the same incarnation, and is recognised by its life id.
  *
  * What a certificate tells us of a peer in a new incarnation may be news of that very incarnation: it has signed for
- * others while its hello to us travelled. Such a peer is asked again, without a verdict, until its hello says so too
- * or we have known it for longer than any hello travels.
+ * others while its hello to us travelled. Such a peer is asked again, without a verdict, until its hello says so too or
+ * until we have known it for longer than any hello can be under way.
  */
 export class PeerMemories {
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class PeerMemories {
     this.#update(nodeId, (memory) => rememberProgress(memory, kept));
   }
 
-  /** All that is known so far is old: no hello can have been on its way while it came about. */
+  /** Marks everything known so far as old: every hello that was on its way at the time has arrived or expired. */
   settle(): void {
     for (const recollection of this.#peers.values()) {
       recollection.recent = recollection.current;
@@ -68,12 +68,12 @@ export class PeerMemories {
     return verdict;
   }
 
-  /** The newest that the peer has said of its log; null: nothing. */
+  /** The newest progress that the peer has signed; null: none. */
   progressOf(nodeId: string): SignedProgress | null {
     return this.#of(nodeId).current.progress;
   }
 
-  /** @returns whether it is news: of the life whose hello was accepted, and further on in Raft's order */
+  /** @returns whether it is news: from the life whose hello was accepted, and later in Raft's order */
   onProgress(nodeId: string, said: SignedProgress): boolean {
     const before = this.progressOf(nodeId);
     if (!isSameLife(before, said)) return false;
@@ -90,7 +90,7 @@ export class PeerMemories {
     }
   }
 
-  /** What the peer itself says that it has signed; it binds nobody else. */
+  /** A cosignature that the peer itself claims; it binds only that peer. */
   onCosignature(nodeId: string, item: PeerCosignature): void {
     const { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex } = item;
     const said = { originFingerprint, treeSize, rootHash, timeS, signature, raftIndex };

@@ -2,12 +2,12 @@ import type { Hello, HelloRefusal, HelloVerdict, OwnWord, SignedProgress } from 
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import { isBefore } from "@event-anchoring/control-contract";
 
-/** A cosignature, as it is held against whoever made it. */
+/** A cosignature, as evidence of its signer's promise. */
 export type RememberedCosignature = Omit<Extract<OwnWord, { kind: "cosignature" }>, "kind">;
 
-/** What this node remembers of one peer. Kept by pure updates, so that a value once taken does not change. */
+/** What this node remembers of one peer. Updates are pure: a value that was read does not change. */
 export interface PeerMemory {
-  /** The newest that the peer has said of its log; null: nothing. */
+  /** The newest progress that the peer has signed; null: none. */
   readonly progress: SignedProgress | null;
   /** The largest size of each origin it is known to have cosigned, by origin fingerprint in hex. */
   readonly signed: ReadonlyMap<string, RememberedCosignature>;
@@ -16,10 +16,10 @@ export interface PeerMemory {
 export const EMPTY_PEER_MEMORY: PeerMemory = { progress: null, signed: new Map() };
 
 /**
- * Does the peer still know what we know of it? A later life, a log that reached further, and a larger cosigned size or
- * another root speak against it; nothing else does. What is held against it is what it has signed itself.
- * @param memory as it was *before* the connection of this hello was opened. While the hello was on its way the peer
- *   may have acknowledged and signed more over another connection, and that is no amnesia.
+ * Does the peer still know what we know of it? It does not if we know of a later life, a log that reached further, a
+ * larger cosigned size or another root; nothing else counts. Only what the peer has signed itself is held against it.
+ * @param memory as it was *before* the connection of this hello was opened. While the hello was on its way the peer may
+ * have acknowledged and signed more over another connection, and that is not amnesia.
  */
 export function judgeHello(memory: PeerMemory, hello: Pick<Hello, "progress" | "signed">): HelloVerdict {
   const { progress } = memory;
@@ -60,7 +60,7 @@ function judgeSigned({ signed }: PeerMemory, said: Hello["signed"]): HelloVerdic
   return { accepted: true };
 }
 
-/** What the peer says of its log, in a hello that was accepted or after it. The same memory: it is nothing newer. */
+/** The progress that a peer reports, in an accepted hello or after it. Returns the same memory if it is not newer. */
 export function rememberProgress(memory: PeerMemory, said: SignedProgress): PeerMemory {
   const { progress } = memory;
   if (progress !== null && progress.incarnation > said.incarnation) return memory;

@@ -21,7 +21,7 @@ export type { PeerPromises, Promises, SignedHead, SignedState } from "@event-anc
  * - `missing`: there is no such file.
  * - `exists`: asked to create a file that is there already.
  * - `torn`: no slot can be read. What this node promised is not known any more.
- * - `foreign`: the file holds something else, or the format of another build.
+ * - `foreign`: the file is not a promise file, or has the format of another build.
  * - `mode`: not a regular file, or readable by others than its owner (wider than 0600).
  * - `locked`: another process uses it.
  * - `broken_promise`: asked to save less than was promised. The caller is wrong; nothing was written.
@@ -88,7 +88,10 @@ export class PromiseFile {
   #counter: number;
   #position: SlotPosition;
   #current: Promises;
-  /** The newest promises asked to be saved; `#current` once durable. Invariant: takes nothing of `#current` back. */
+  /**
+   * The newest promises passed to `save`; they become `#current` once durable. Invariant: takes back nothing in
+   * `#current`.
+   */
   #requested: Promises;
   #waiters: SaveWaiter[] = [];
   #writing: Promise<void> | null = null;
@@ -263,7 +266,7 @@ class FileSlotIo implements SlotIo {
     }
   }
 
-  /** Nothing is left to do: the file is open with O_DSYNC, so a write that has returned is durable. */
+  /** Nothing to do: the file is open with O_DSYNC, so a write that has returned is durable. */
   async sync(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -299,7 +302,7 @@ async function assertPrivate(path: string): Promise<void> {
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const handle = await open(path, "w", 0o600);
   try {
-    // The mode above holds for a new file only, and a crash may have left an old one.
+    // The mode above applies to a new file only, and a crash may have left an old one.
     await handle.chmod(0o600);
     await handle.writeFile(bytes);
     await handle.sync();

@@ -67,7 +67,7 @@ async function isLinked(draft: string, path: string): Promise<boolean> {
 /**
  * Puts the finished lock at `path`: by a link if there is none (atomic, and no reader ever sees a lock without its
  * owner), else by replacing a stale one. Between judging a lock stale and replacing it a rival could do the same, so
- * both need the takeover lock first; a crash with that in hand is cured the same way, one level down.
+ * both need the takeover lock first; a crash while holding it is handled the same way, one level down.
  */
 async function place(draft: string, path: string, takeoversLeft: number): Promise<void> {
   if (await isLinked(draft, path)) return;

@@ -9,13 +9,14 @@ export type PromiseStore = Pick<PromiseFile, "current" | "save">;
 /**
  * What this node has promised, in memory and in the promise file.
  *
- * A vote and a signed head are promises: they are waited for before anything leaves; so is what the log may not keep,
- * before the erasure is written. The other fields are evidence against forgetting and are written whenever the file is.
+ * A vote and a signed head are promises: they are durable before anything that depends on them is sent; so is a promise
+ * to compact the log, before the erasure is written. The other fields are evidence against forgetting and are written
+ * whenever the file is.
  */
 export class PromiseKeeper {
   readonly #file: PromiseStore;
   #current: Promises;
-  /** What the file holds of peers, or is about to. */
+  /** What the file holds about peers, or will after the save under way. */
   #savedPeers: Promises["peers"];
 
   constructor(file: PromiseStore) {
@@ -28,7 +29,7 @@ export class PromiseKeeper {
     return this.#current;
   }
 
-  /** A peer that remembers this node has found nothing missing. It is written with the next promise. */
+  /** A peer that remembers this node has found no promise missing. This is written with the next promise. */
   confirm(): void {
     this.#current = { ...this.#current, mayLackNewest: false };
   }
@@ -49,19 +50,21 @@ export class PromiseKeeper {
     };
   }
 
-  /** What a peer has signed of its log: newer than what is held of it. */
+  /** Progress that a peer has signed; newer than what is held. */
   notePeer(peer: RaftId, said: PeerPromises): void {
     this.#current = { ...this.#current, peers: new Map(this.#current.peers).set(raftIdKey(peer), said) };
   }
 
-  /** Resolves when what peers have said is durable. Without a vote or a cosignature nothing else would write it. */
+  /**
+   * Resolves when the peers' signed progress is durable. Without a vote or a cosignature nothing else would write it.
+   */
   async savePeers(): Promise<void> {
     if (this.#current.peers !== this.#savedPeers) await this.#save();
   }
 
   /**
    * A later leader replaces the uncommitted end of the log by one that is lower in Raft's order. Resolves when it is
-   * durable that the log may end there: it would look like a log that was set back.
+   * durable that the log may end there: otherwise it would look like a log that was set back.
    */
   promiseRetreat(end: EntryId): Promise<void> {
     this.#current = { ...this.#current, lastAppend: end };
@@ -88,7 +91,7 @@ export class PromiseKeeper {
     return this.#file.save(this.#current);
   }
 
-  /** Resolves when it is durable that the log may not keep this entry and those before it. */
+  /** Resolves when it is durable that the log must drop this entry and those before it. */
   promiseToForget(upTo: RaftIndex): Promise<void> {
     this.#current = { ...this.#current, forgetLogTo: Math.max(this.#current.forgetLogTo, upTo) };
     return this.#save();

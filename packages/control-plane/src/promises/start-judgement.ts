@@ -28,8 +28,8 @@ export interface StartOptions {
 }
 
 /**
- * Holds the promise file against the database, then takes a new incarnation. The first time, it makes the pair: each
- * step is durable before the next, so that an interrupted birth goes on where it stopped.
+ * Compares the promise file with the database, then takes a new incarnation. The first time, it creates the pair: each
+ * step is durable before the next, so that an interrupted setup goes on where it stopped.
  * @throws FencedError, PromiseFileError `locked`, `mode`, `foreign`
  */
 export async function openPromises(options: StartOptions): Promise<{ file: OpenPromiseFile; hasDamagedSlot: boolean }> {
@@ -141,8 +141,8 @@ function firstPromises(identity: NodeIdentity, pairId: Uint8Array, log: LoadedRa
 }
 
 /**
- * One more start. What the log holds beyond the file's last record of it is noted as well: a vote that was committed
- * right before a crash leaves again when its candidate asks again, and may not leave unremembered.
+ * One more start. What the log holds beyond the file's last record is noted as well: a vote that was committed right
+ * before a crash is sent again when its candidate asks again, and must be in the file by then.
  */
 function nextIncarnation(promises: Promises, log: LoadedRaftLog, hasDamagedSlot: boolean): Promises {
   const { index, term: lastTerm } = log.entries.at(-1) ?? log.compacted;
@@ -150,7 +150,7 @@ function nextIncarnation(promises: Promises, log: LoadedRaftLog, hasDamagedSlot:
   const { term, vote } = log.hardState ?? promises;
   return {
     ...promises,
-    // The slot that cannot be read may have held a start of which peers know.
+    // The unreadable slot may have held a start that peers know of.
     incarnation: promises.incarnation + (hasDamagedSlot ? 2 : 1),
     mayLackNewest: promises.mayLackNewest || hasDamagedSlot,
     term,

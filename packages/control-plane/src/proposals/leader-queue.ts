@@ -11,7 +11,7 @@ import type { RefusalCode, TraceContext } from "@event-anchoring/control-contrac
 import type { RaftIndex } from "raft-ts";
 import type { TimerClock, Timer } from "../ports/environment.ts";
 
-/** While one entry is on its way, a second leaves once this much waits … */
+/** While one entry is under way, a second is proposed once this much waits … */
 const SECOND_ENTRY_COMMANDS = 64;
 const SECOND_ENTRY_BYTES = 128 * 1024;
 /** … or the oldest has waited this long. */
@@ -19,12 +19,12 @@ const SECOND_ENTRY_AGE_MS = 3;
 const ENTRIES_UNDER_WAY_MAX = 2;
 const QUEUED_COMMANDS_MAX = 8192;
 const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
-/** A certificate that no entry picked up is recorded by an entry of its own after this much idleness. */
+/** A certificate that no entry picked up is recorded by an entry of its own after this much idle time. */
 const RECORD_CERTIFICATE_AFTER_MS = 25;
 
 /**
- * Under load not every entry records certificates: nobody waits for the record, and each costs every node a row and the
- * verification of signatures that it may not have seen.
+ * Under load not every entry records certificates: no client waits for the record, and each costs every node a row and
+ * the verification of signatures that it may not have seen.
  */
 const RECORD_CERTIFICATES_EVERY_MS = 100;
 /** Head and cosignatures of one certificate in an entry, for any quorum a cluster of seven nodes may have. */
@@ -36,9 +36,9 @@ export interface QueuedGroup extends WaitingGroup {
   readonly bytes: Uint8Array;
   /** The node that waits for it; null: this one. */
   readonly from: string | null;
-  /** Monotonic time after which nobody waits for it. */
+  /** Monotonic time after which no client waits for it. */
   readonly deadlineMs: number;
-  /** Of its traced writes; absent: none is. Beside the group, never in its bytes. */
+  /** Trace contexts of its traced writes; absent: none. Beside the group, never in its bytes. */
   readonly traces?: readonly TraceContext[];
 }
 
@@ -46,7 +46,9 @@ export interface QueuedGroup extends WaitingGroup {
 export interface Gate {
   readonly code: RefusalCode;
   readonly detail: string;
-  /** Groups of these purposes are refused. What the group itself lives by waits instead, if it is held back as well. */
+  /**
+   * Groups of these purposes are refused. What the Raft group itself needs waits instead, if it is held back as well.
+   */
   readonly holds: ReadonlySet<Purpose>;
 }
 
@@ -60,19 +62,19 @@ export interface LeaderQueueOptions {
   readonly propose: (payload: Uint8Array, groups: readonly QueuedGroup[]) => RaftIndex | null;
   /** The newest certificates that the log does not record yet. */
   readonly certificatesToRecord: () => readonly Certificate[];
-  /** These are on their way into the log. */
+  /** These have been proposed. */
   readonly onRecording: (certificates: readonly Certificate[]) => void;
-  /** A group has come and will be proposed: what deciding it needs can be begun with. */
+  /** A group has come and will be proposed: preparing its decision can begin. */
   readonly onQueued: (group: QueuedGroup) => void;
   /** Why not everything may be proposed now; null: all may. */
   readonly gate: () => Gate | null;
-  /** Of the entries that are proposed now. */
+  /** The version of the entries that are proposed now. */
   readonly entryVersion: () => number;
   readonly refuse: (groups: readonly QueuedGroup[], code: RefusalCode, detail: string) => void;
 }
 
 /**
- * The leader's side of group commit: an idle pipeline proposes at once, a busy one gathers.
+ * The leader's side of group commit: an idle pipeline proposes at once, a busy one batches.
  *
  * Invariant: at most two entries of this queue are not yet applied at any time. A group leaves the queue proposed,
  * refused by name, or expired; expired work is dropped here and never after it was proposed.
@@ -105,7 +107,7 @@ export class LeaderQueue {
     return oldest === undefined ? 0 : this.#options.clock.monotonicMs() - oldest.sinceMs;
   }
 
-  /** Takes groups of this node's clients or of a follower's. */
+  /** Takes groups of this node's clients or of a follower. */
   offer(groups: readonly QueuedGroup[]): void {
     if (!this.#isLeading) {
       this.#options.refuse(groups, "no_leader", "this node does not lead");
@@ -131,13 +133,16 @@ export class LeaderQueue {
     this.#isLeading = isLeading;
     this.#underWay = [];
     this.#cancelTimers();
-    // A leader before this one may have gone before it recorded what this node holds.
+    // The previous leader may have stopped before it recorded a certificate that this node holds.
     if (isLeading) return this.#recordSoon();
     const groups = this.#takeAll();
     if (groups.length > 0) this.#options.refuse(groups, "no_leader", "this node no longer leads");
   }
 
-  /** An entry is applied here. Counting to this point, not to the commit, lets batches grow with the cost of it. */
+  /**
+   * An entry is applied here. Counting up to this point, not to the commit, lets batches grow with the cost of
+   * applying.
+   */
   onApplied(applied: RaftIndex): void {
     if (this.#underWay.length === 0) return;
     this.#underWay = this.#underWay.filter(({ index }) => index > applied);
@@ -177,7 +182,7 @@ export class LeaderQueue {
     return false;
   }
 
-  /** Until nothing is left to record, by whatever entry: a look every 25 ms, which an idle pipeline uses. */
+  /** Until nothing is left to record, by any entry: a check every 25 ms, which an idle pipeline uses. */
   #recordSoon(): void {
     if (!this.#isLeading || this.#recordTimer !== null || this.#options.certificatesToRecord().length === 0) return;
     this.#recordTimer = this.#options.clock.startTimer(RECORD_CERTIFICATE_AFTER_MS, () => {
@@ -203,7 +208,7 @@ export class LeaderQueue {
       const groups = this.#groups;
       this.#remove(new Set(groups.filter((group) => isHeld(group.purpose, gate)).map(({ id }) => groupKey(id))));
       this.#refuseHeld(groups, gate);
-      // Nothing is stamped then, and no certificate recorded.
+      // Then no entry is stamped, and no certificate recorded.
       if (gate.holds.has("group")) return false;
     }
     const now = this.#options.clock.monotonicMs();
@@ -281,7 +286,7 @@ export class LeaderQueue {
   }
 }
 
-/** By what a group is for, not by who sent it: a follower's group is judged like one of this node's own. */
+/** Decided by the group's purpose, not by its sender: a follower's group is treated like one of this node's own. */
 export function isHeld(purpose: Purpose, { holds }: Gate): boolean {
   return purpose !== "group" && holds.has(purpose);
 }

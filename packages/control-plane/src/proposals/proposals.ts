@@ -26,19 +26,19 @@ import { groupKey } from "./leader-queue.ts";
 
 /** A group's own header, and room for certificates in its entry. */
 const GROUP_OVERHEAD_BYTES = 64 * 1024;
-/** A group that came too late for its clients still shows that its leader proposes what it is sent. */
+/** A group that is decided too late for its clients still shows that its leader proposes what it is sent. */
 const REMEMBERED_MS = 5000;
-/** Groups above this size, together, leave in several frames. */
+/** Groups that together exceed this size are sent in several frames. */
 const BATCH_BYTES_MAX = LIMITS.entryBytesMax;
 
-/** What one request wants anchored or changed, and who waits for it. */
+/** The command of one request, and who waits for it. */
 export interface Submission {
   readonly command: Command;
   /** The command as the log will hold it; absent: it is encoded here. */
   readonly bytes?: Uint8Array;
   /** "committed": answer as soon as the command is decided, without waiting for a certificate. */
   readonly answer: "certified" | "committed";
-  /** Monotonic time at which an answer is due, whatever is known then. */
+  /** Monotonic time at which an answer is due, even if the outcome is unknown then. */
   readonly deadlineMs: number;
   /** Of a write that is traced. */
   readonly trace?: TraceContext;
@@ -47,8 +47,8 @@ export interface Submission {
 }
 
 /**
- * What the node can say. `refused`: nothing was or will be anchored, except for `outcome_unknown`, which promises
- * nothing in either direction.
+ * The node's answer. `refused`: nothing was or will be anchored, except for `outcome_unknown`, which promises nothing
+ * in either direction.
  */
 export type SubmissionResult =
   | { readonly kind: "decided"; readonly finality: "certified" | "committed"; readonly outcome: CommandOutcome }
@@ -64,7 +64,7 @@ export interface ProposalsOptions {
   /** Hands groups to the leader's queue, here or over the network; false: it cannot be reached now. */
   readonly sendTo: (leader: string, groups: readonly QueuedGroup[]) => boolean;
   readonly sha256: Sha256;
-  /** Something else than this node has sent was decided under an id of its own. */
+  /** Something that this node did not send was decided under one of its ids. */
   readonly onOtherDecided: () => void;
   /** Calls back once this node holds a certificate of at least that size. */
   readonly whenCovered: (origin: OriginFingerprint, treeSize: number, covered: () => void) => () => void;
@@ -73,7 +73,7 @@ export interface ProposalsOptions {
 /**
  * A local group is one of:
  * - *waiting*: no leader has it; at its deadline the answer is definite, nothing was anchored;
- * - *sent*: it may be in the log, or come into it; it is sent again, under the same id, to every new leader;
+ * - *sent*: it may be in the log, or get there later; it is sent again, under the same id, to every new leader;
  * - *decided*: found in the node's own log; what remains is the wait for a certificate. At the deadline the answer
  *   is "committed".
  * At the deadline a *sent* group is answered `outcome_unknown`: the client asks again with its client_event_id.
@@ -82,11 +82,11 @@ interface LocalGroup extends QueuedGroup {
   /** SHA-256 of its encoding, which has one form only. */
   readonly digest: Uint8Array;
   readonly submissions: OpenSubmission[];
-  /** The leaders that may have it, once for each time it left. After a second time a refusal says nothing definite. */
+  /** The leaders that may have it, once for each send. After a second send a refusal says nothing definite. */
   readonly sentTo: string[];
 }
 
-/** What a leader was sent, as far as a refusal of it can be judged. */
+/** What a leader was sent, as far as needed to judge its refusal. */
 export interface SentGroup {
   readonly purpose: Purpose;
   readonly commands: readonly Command[];
@@ -130,30 +130,30 @@ export class Proposals {
     if (this.#collecting.length === 1) queueMicrotask(() => this.#formGroups());
   }
 
-  /** A leader is known and reachable, perhaps a new one: whatever is not decided goes to it (again). */
+  /** A leader is known and reachable, perhaps a new one: everything undecided is sent to it (again). */
   onLeaderReachable(): void {
     const undecided = [...this.#groups.values()].filter((group) => group.deadlineMs > this.#now());
     if (undecided.length > 0) this.#send(undecided);
   }
 
-  /** That node did not take these. It speaks for one copy of each, and only for a copy that it was sent. */
+  /** That node did not accept these. Its refusal covers one copy of each, and only a copy that it was sent. */
   onRefused(from: string, ids: readonly GroupId[], code: RefusalCode, detail: string): void {
     for (const id of ids) {
       const group = this.#groups.get(groupKey(id));
       if (group === undefined || !group.sentTo.includes(from)) continue;
-      // Not led from there (any more), and never proposed there: the group stays, and goes to the next leader.
+      // That node does not lead (any more) and has not proposed it: the group stays, and goes to the next leader.
       if (code === "no_leader") {
         takeBack(group, from);
         continue;
       }
-      // It left twice: the first copy may be in the log, so a refusal of the second says nothing definite.
+      // It was sent twice: the first copy may be in the log, so a refusal of the second says nothing definite.
       if (group.sentTo.length > 1) continue;
       this.#groups.delete(groupKey(id));
       for (const submission of group.submissions) this.#answer(submission, { kind: "refused", code, detail });
     }
   }
 
-  /** What of these that node was sent. */
+  /** Those of these groups that were sent to that node. */
   sentTo(leader: string, ids: readonly GroupId[]): readonly SentGroup[] {
     return ids.flatMap((id) => {
       const group = this.#groups.get(groupKey(id));
@@ -163,8 +163,8 @@ export class Proposals {
   }
 
   /**
-   * An entry was decided here: those of its groups that are this node's have their outcome.
-   * @returns whether one of them is as this node has sent it
+   * An entry was decided here: this node's groups in it get their outcome.
+   * @returns whether one of them is exactly as this node sent it
    */
   onDecided(entry: LedgerEntry, decision: EntryDecision): boolean {
     let isAnySent = false;
@@ -186,12 +186,12 @@ export class Proposals {
     return isAnySent;
   }
 
-  /** The log is what the leader has made of it: a group with an id of this node's need not be the one it has sent. */
+  /** The leader writes the log: a group with one of this node's ids need not be the one that this node sent. */
   isAsSent(decided: ProposalGroup | undefined, sent: { readonly digest: Uint8Array }): boolean {
     return decided !== undefined && equalBytes(this.#options.sha256(encodeGroup(decided)), sent.digest);
   }
 
-  /** What was sent may be decided by another way, or by nobody now that its id is taken. */
+  /** The sent group may still be decided from another copy, or never, now that its id is taken. */
   #onOtherDecided({ id, submissions }: LocalGroup): void {
     this.#groups.delete(groupKey(id));
     this.#options.onOtherDecided();
@@ -200,12 +200,15 @@ export class Proposals {
     for (const submission of submissions) this.#answer(submission, refusal("outcome_unknown", detail));
   }
 
-  /** The last log index at which what is sent now may be decided: ids of decided groups are known for so long. */
+  /**
+   * The last log index at which a group that is sent now may be decided: ids of decided groups are remembered that
+   * long.
+   */
   notAfter(): RaftIndex {
     return this.#options.commitIndex() + LIMITS.groupIdEntriesKept;
   }
 
-  /** Answers whatever is due. Called every few ms; an answer is never later than its deadline plus one period. */
+  /** Answers what is due. Called every few ms; an answer is never later than its deadline plus one period. */
   sweep(): void {
     const now = this.#now();
     for (const submission of this.#open) {
@@ -218,11 +221,11 @@ export class Proposals {
       if (group.deadlineMs + REMEMBERED_MS <= now) this.#groups.delete(key);
       else if (group.deadlineMs > now && group.sentTo.length === 0) waiting.push(group);
     }
-    // The outbox was full, or the leader was not one yet: nothing else would call for these again.
+    // The outbox was full, or the node did not lead yet: nothing else would send these again.
     if (waiting.length > 0) this.#send(waiting);
   }
 
-  /** The session ends. What may be in the log is unknown; what never left is not. */
+  /** The session ends. The outcome of a sent group is unknown; that of one never sent is definite. */
   close(): void {
     this.#isClosed = true;
     for (const submission of this.#open) {
@@ -296,7 +299,7 @@ export class Proposals {
     if (submission.isAnswered) return;
     submission.outcome = outcome;
     const leaves = lastAccepted(outcome);
-    // What a trust root appends is none of its outcome.
+    // Leaves that a trust root appends are not part of its outcome.
     const isOwed = outcome.kind === "applied" && mayAppendLeaf(submission.command);
     if (leaves.length === 0) return this.#answerDecided(submission, outcome, isOwed ? "committed" : "certified");
     if (submission.answer === "committed") return this.#answerDecided(submission, outcome, "committed");
@@ -330,7 +333,7 @@ export class Proposals {
   }
 }
 
-/** After a change of leader everything open leaves at once; one frame could not carry it. */
+/** After a change of leader everything open is sent at once; one frame could not carry it. */
 function* batchesOf(groups: readonly LocalGroup[]): Generator<readonly LocalGroup[]> {
   let batch: LocalGroup[] = [];
   let bytes = 0;
@@ -346,7 +349,7 @@ function* batchesOf(groups: readonly LocalGroup[]): Generator<readonly LocalGrou
   if (batch.length > 0) yield batch;
 }
 
-/** One copy is known to be nowhere. */
+/** One copy is known not to be in the log. */
 function takeBack({ sentTo }: LocalGroup, leader: string): void {
   const at = sentTo.indexOf(leader);
   if (at >= 0) sentTo.splice(at, 1);
@@ -371,7 +374,7 @@ function addWeights(left: Weight, right: Weight): Weight {
   };
 }
 
-/** Of each origin the accepted leaf with the greatest depth: once these are covered, all of this outcome are. */
+/** The accepted leaf with the greatest depth, for each origin: once these are covered, all of this outcome are. */
 function lastAccepted(outcome: CommandOutcome): readonly LeafWrite[] {
   if (outcome.kind !== "records" || outcome.refused) return [];
   const last = new Map<string, LeafWrite>();

@@ -18,13 +18,13 @@ export interface RouterOptions {
   readonly raftIdOf: (nodeId: string) => bigint | null;
   /** Why a command cannot be proposed here; null: it can. */
   readonly refusalOf: (command: Command) => { readonly code: RefusalCode; readonly detail: string } | null;
-  /** Groups of this node's clients have left for another leader. */
+  /** Groups of this node's clients were forwarded to another leader. */
   readonly onForwarded: (leader: string) => void;
   readonly proposals: () => Proposals;
   readonly queue: () => LeaderQueue;
 }
 
-/** The way of a group to the queue of the node that leads, and of a refusal back to the node whose group it is. */
+/** Routes groups to the leader's queue, and refusals back to the node that sent the group. */
 export class Router {
   readonly #options: RouterOptions;
 
@@ -73,10 +73,10 @@ export class Router {
     for (const [position, bytes] of frame.groups.entries()) {
       const group = decodeGroup(bytes);
       const waiting = waitingGroupOf(group, bytes.length);
-      // A node speaks for itself alone, and a group that fits no entry would never leave the queue.
+      // A node may send only its own groups, and a group that fits no entry would never leave the queue.
       const isOwn = group.id.node === raftIdOf(from);
       if (!isOwn || !fitsEntry(waiting.weight)) throw new DecodeError("value_invalid", "group of another node or size");
-      // Leaders propose it themselves, when they have found that everybody is ready for it.
+      // Only leaders propose it, once every node is ready for it.
       if (group.commands.some(({ kind }) => kind === "raise_rules")) continue;
       const queued = { ...waiting, id: group.id, bytes, from, deadlineMs };
       const traces = frame.traces.filter((trace) => trace.group === position).map(({ context }) => context);
@@ -88,7 +88,7 @@ export class Router {
   }
 }
 
-/** The traced writes among these groups, as far as a frame takes them. */
+/** The traced writes among these groups, as many as fit in a frame. */
 function tracesOf(groups: readonly QueuedGroup[]): readonly GroupTrace[] {
   const traces = groups.flatMap((group, at) => group.traces?.map((context) => ({ group: at, context })) ?? []);
   return traces.slice(0, GROUP_TRACES_MAX);

@@ -16,7 +16,7 @@ export interface AppendLaneOptions {
   readonly hardState: HardState;
   /** The last entry of the log, as it was loaded; 0 and 0: it is empty. */
   readonly lastEntry: EntryId;
-  /** Resolves once it is remembered outside the database that the log may end there, lower in Raft's order than now. */
+  /** Resolves once the promise file holds that the log may end there, lower in Raft's order than now. */
   readonly promiseRetreat: (end: EntryId) => Promise<void>;
   /** The promise file's part: resolves once a vote, or a term without one, is remembered outside the database. */
   readonly promiseVote: (vote: { term: Term; vote: bigint }) => Promise<void>;
@@ -24,7 +24,7 @@ export interface AppendLaneOptions {
   readonly onDurable: (done: { entries: readonly Entry[]; lastAppend: EntryId | null; walPosition: bigint }) => void;
   /** Each response, in order, once all before it is durable. */
   readonly onResponse: (message: Message) => void;
-  /** The leader's log starts after ours ends: state must be fetched. Nothing later in this lane is ever done. */
+  /** The leader's log starts after ours ends: state must be fetched. Nothing later in this lane is executed. */
   readonly onSnapshot: (meta: SnapshotMeta) => void;
   /** The log cannot be written: the session is over. */
   readonly onFailure: (error: unknown) => void;

@@ -31,18 +31,18 @@ export interface ApplierOptions {
   readonly state: LedgerState;
   readonly crypto: Crypto;
   readonly cache: PayloadCache;
-  /** Where entries are found decoded, and their signatures verified. */
+  /** Holds entries that are already decoded and whose signatures are verified. */
   readonly arrivals: EntryArrivals;
   readonly readLog: (from: RaftIndex, to: RaftIndex, maxBytes: number) => Promise<readonly Entry[]>;
   readonly target: ApplyTarget;
   readonly reactions: EntryReactions;
 }
 
-/** What an entry sets off, in the order in which the applier calls it. */
+/** What an entry triggers, in the order in which the applier calls it. */
 export interface EntryReactions {
   /** Puts a membership change into force, or refuses it; the members afterwards. */
   confChange(payload: Uint8Array): ConfState;
-  /** Resolves once it is remembered outside the database that the log may not keep the entry. */
+  /** Called if the log must not keep the entry. Resolves once the promise file holds that. */
   forgetting(decision: EntryDecision): Promise<void>;
   /** Decided, and the in-memory state not yet advanced; from here until `written` it is ahead of the database. */
   advancing(decision: EntryDecision): void;
@@ -52,11 +52,11 @@ export interface EntryReactions {
   decided(entry: LedgerEntry, decision: EntryDecision): void;
   /** The entry's effects are in the database. No later entry is decided before this resolves. */
   written(applied: AppliedEntry, isStatePoint: boolean): Promise<void>;
-  /** The last of an entry. */
+  /** The last call for an entry. */
   applied(entry: { readonly index: RaftIndex; readonly term: Term }): void;
 }
 
-/** A leader's opening entry and a membership change mean nothing to the ledger but move its index. */
+/** A leader's opening entry and a membership change only advance the ledger's index. */
 const NOTHING: Omit<LedgerEntry, "acceptedMs"> = { version: 1, certify: false, certificates: [], groups: [] };
 
 /**
@@ -119,7 +119,7 @@ export class Applier {
     try {
       reactions.decided(entry, decision);
     } finally {
-      // Also when a waiter fails: a write under way is never left without anybody to hear of its end.
+      // Also when a waiter fails: a write under way must always be awaited.
       applied = await applying;
     }
     await reactions.written(applied, decision.isStatePoint || confState !== null);
@@ -132,7 +132,7 @@ export class Applier {
     return { entry: { ...NOTHING, acceptedMs: this.#options.state.lastAcceptedMs }, verdicts: null };
   }
 
-  /** Asked for while signatures are verified. */
+  /** Loaded while signatures are verified. */
   async #factsFor(entry: LedgerEntry): Promise<Facts> {
     const { state, target } = this.#options;
     const query = factsNeeded(entry, state);

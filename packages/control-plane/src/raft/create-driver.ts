@@ -20,7 +20,7 @@ export interface CreateDriverOptions extends Pick<
   readonly logger: Logger;
   readonly send: (to: RaftId, lane: "control" | "bulk", message: Uint8Array) => boolean;
   readonly onSnapshot: (meta: SnapshotMeta) => void;
-  /** The log has grown on the disk, and nothing of that has been acknowledged yet. */
+  /** The log has grown on disk, and the growth is not acknowledged yet. */
   readonly onDurable: () => void;
 }
 

@@ -25,7 +25,7 @@ export interface DriverOptions {
   readonly appendLane: AppendLane;
   /** Decides and applies committed entries, in order; resolves when their effects are in the database. */
   readonly apply: (entries: readonly EntryMeta[]) => Promise<void>;
-  /** Entries have come and are on their way to the disk: what deciding them needs can be begun with. */
+  /** Entries have arrived and are being written: preparing their decision can begin. */
   readonly onArrived: (entries: readonly Entry[]) => void;
   readonly onSoftState: (state: SoftState) => void;
   readonly onReadState: (state: ReadState) => void;
@@ -36,8 +36,8 @@ export interface DriverOptions {
 /**
  * The Ready loop: `step(message | tick | proposal)` in, chores out.
  *
- * Messages leave at once; what must wait for the disk goes through the append lane, what must wait for the append
- * goes through the apply lane. Both are first in, first out, and nothing in them is dropped.
+ * Messages leave at once; chores that must wait for the disk go through the append lane, chores that must wait for the
+ * append go through the apply lane. Both are first in, first out, and nothing in them is dropped.
  */
 export class Driver {
   readonly #options: DriverOptions;
@@ -128,7 +128,7 @@ export class Driver {
     else this.#options.outbound.send(message);
   }
 
-  /** Does all chores there are, now rather than at the end of the turn. */
+  /** Does all pending chores now rather than at the end of the turn. */
   drain(): void {
     if (this.#isDraining || this.#isStopped) return;
     this.#isDraining = true;

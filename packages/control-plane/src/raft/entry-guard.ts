@@ -7,8 +7,8 @@ const STAMP_LEAD_MAX_MS = 24 * 60 * 60_000;
 /** Why an entry that a leader offers is not appended. */
 export interface EntryFault {
   /**
-   * - `offence`: no leader of this program makes it, and none of a newer program either as long as its peers are what
-   *   they say they are;
+   * - `offence`: no leader that runs this program makes it, nor one that runs a newer program, as long as its peers are
+   *   what they say they are;
    * - `outgrown`: the other members know more than this program;
    * - `unexplained`: this node cannot tell which of the two, or whether its own clock is wrong.
    */
@@ -23,7 +23,7 @@ export interface EntryGuardOptions {
   readonly read: (payload: Uint8Array) => LedgerEntry;
   /** The highest rules that this program can decide by. */
   readonly rulesKnown: number;
-  /** Whether the other members say that they know higher rules; null: nobody else is there to say. */
+  /** Whether the other members say that they know higher rules; null: no other member is connected. */
   readonly isOutgrown: (leader: string) => boolean | null;
   readonly wallMs: () => number;
   readonly lastAcceptedMs: () => number;
@@ -33,7 +33,7 @@ export interface EntryGuardOptions {
  * Judges what a leader adds to the log, before the engine sees it.
  *
  * An entry that is committed is decided by every node, and one that cannot be decided stops every node for good. So
- * none is acknowledged that this node could not decide: under a lying leader it never reaches a quorum.
+ * this node acknowledges no entry that it could not decide: such an entry of a lying leader never reaches a quorum.
  */
 export class EntryGuard {
   readonly #options: EntryGuardOptions;
@@ -59,7 +59,7 @@ export class EntryGuard {
   #faultOfChange({ payload }: Entry): EntryFault | null {
     try {
       const { transition } = this.#options.node.decodeConfChange(payload);
-      // Another one could leave the group between two memberships.
+      // Any other transition could leave the group between two memberships.
       return transition === "auto" ? null : malformed(`a membership change of transition ${transition}`);
     } catch (error) {
       if (!(error instanceof InvalidMessageError)) throw error;

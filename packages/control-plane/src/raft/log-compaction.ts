@@ -9,34 +9,34 @@ export const ERASURE_WAIT_MS_MAX = 30_000;
 export interface LogCompactionOptions {
   readonly clock: Clock;
   readonly log: Pick<RaftLogStorage, "compact">;
-  /** Of the log as it was loaded; kept up to date here. */
+  /** Sizes of the log as it was loaded; kept up to date here. */
   readonly sizes: LogSizes;
   /** Applied entries that stay in the log, for followers that lag … */
   readonly entriesKept: number;
   /** … or the newest of them that take no more than this, if these are fewer. */
   readonly bytesKept: number;
-  /** What was promised before this session to be forgotten; 0: nothing. */
+  /** The log must be compacted up to this index, by a promise made before this session; 0: none. */
   readonly forgetLogTo: RaftIndex;
   /** Knows what is applied and, on a leader, how far each member's log reaches. */
   readonly node: Pick<RawNode, "basicStatus" | "status">;
-  /** Nothing after this entry may go; null: no such bound. */
+  /** Entries after this one must stay; null: no such bound. */
   readonly pinnedIndex: () => RaftIndex | null;
   /** Engine and payload cache may forget them as well. */
   readonly onCompacted: (point: EntryId) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What is forgotten at a time, as a part of what is kept. */
+/** The part that is compacted at a time, relative to what is kept. */
 const STEP = 0.1;
 
-/** An entry that the log may not keep, and since when. */
+/** An entry that the log must drop, and since when. */
 interface Debt {
   readonly index: RaftIndex;
   readonly sinceMs: number;
 }
 
 /**
- * Forgets old entries: a tenth of what is kept at a time, and without delay what an erasure has promised to forget.
+ * Compacts old entries: a tenth of what is kept at a time, and without delay what an erasure has promised to drop.
  *
  * So the log holds as many entries or bytes as are kept, whichever is less, and up to a tenth more. A follower that
  * lags by less finds what it needs, one that lags by more takes over a state.
@@ -56,7 +56,7 @@ export class LogCompaction {
     this.owe(options.forgetLogTo);
   }
 
-  /** How many entries still stand in the log that an erasure has promised to forget. */
+  /** How many entries are still in the log that an erasure has promised to drop. */
   get owedEntries(): number {
     return Math.max(0, (this.#owed.at(-1)?.index ?? 0) - this.#options.sizes.compactedTo);
   }
@@ -67,7 +67,7 @@ export class LogCompaction {
     return { entries, bytes };
   }
 
-  /** These are on their way into the log. */
+  /** These entries are being appended to the log. */
   onArrived(entries: readonly Entry[]): void {
     this.#options.sizes.append(entries);
   }
@@ -81,7 +81,7 @@ export class LogCompaction {
     const isHeld = bound !== null && bound - sizes.compactedTo < entriesKept * STEP;
     if (!(isOverEntries || isOverBytes) || isHeld || this.#isRunning) return;
     const upTo = Math.max(index - entriesKept, sizes.cutFor(bytesKept));
-    // The engine hears of a whole chore of the apply lane at its end.
+    // The engine learns of a chore of the apply lane only when all of it is done.
     this.#compact(Math.min(upTo, bound ?? upTo, node.basicStatus().applied));
   }
 
@@ -90,13 +90,13 @@ export class LogCompaction {
     if (index > this.#options.sizes.compactedTo) this.#owed.push({ index, sinceMs: this.#options.clock.monotonicMs() });
   }
 
-  /** Pays what can be paid now. Called every few ms. */
+  /** Drops what is owed and can be dropped now. Called every few ms. */
   sweep(): void {
     if (this.#owed.length === 0) return;
     const { clock, node, pinnedIndex } = this.#options;
     const { role, applied, progress } = node.status();
     const bound = Math.min(applied, pinnedIndex() ?? Number.POSITIVE_INFINITY);
-    // Whoever does not lead is not asked for entries.
+    // Only a leader sends entries.
     const needed = role === "leader" ? [...progress.values()].map(({ match }) => match) : [];
     const heldByAll = Math.min(...needed);
     const overdueMs = clock.monotonicMs() - ERASURE_WAIT_MS_MAX;

@@ -20,8 +20,8 @@ interface Block {
 
 /**
  * How many bytes the log holds, entry by entry, for four bytes of memory each, so that no table is ever summed. It
- * begins with what the scan of the log at a start has read, and is exact over restarts: payloads, and LOG_ROW_BYTES a
- * row. What deleted rows take until Postgres has vacuumed them is not in it.
+ * begins with the scan of the log at the start, and is exact across restarts: payloads, and LOG_ROW_BYTES a row.
+ * Deleted rows that Postgres has not vacuumed yet are not counted.
  */
 export class LogSizes {
   /** The first one holds the first entry after #compactedTo. */
@@ -63,7 +63,7 @@ export class LogSizes {
     return this.#appliedBytes;
   }
 
-  /** Entries as they come: they take the place of everything from the first of them on. */
+  /** Entries as they arrive: they replace everything from the first of them on. */
   append(entries: readonly { readonly index: RaftIndex; readonly payload: Uint8Array }[]): void {
     for (const { index, payload } of entries) this.#append(index, payload.length);
   }
@@ -84,7 +84,7 @@ export class LogSizes {
     this.#base += whole * BLOCK_ENTRIES;
   }
 
-  /** The first entry after which the applied part takes no more than so many bytes. */
+  /** The first entry after which the applied part takes at most this many bytes. */
   cutFor(bytes: number): RaftIndex {
     let held = this.#appliedBytes;
     let at = this.#compactedTo;

@@ -14,9 +14,9 @@ export interface OutboundOptions {
   readonly read: (from: RaftIndex, to: RaftIndex, maxBytes: number) => Promise<readonly Entry[]>;
   /** Hands bytes to the network; false: not connected, or the outbox is full. */
   readonly send: (to: RaftId, lane: "control" | "bulk", bytes: Uint8Array) => boolean;
-  /** The engine must hear of every append that did not leave, or it waits for its answer. */
+  /** The engine must be told of every append that was not sent, or it waits for its answer. */
   readonly onUndelivered: (message: Message) => void;
-  /** MsgSnap carries metadata only; the engine wants to hear whether it left. */
+  /** MsgSnap carries metadata only; the engine must be told whether it was sent. */
   readonly onSnapshotSent: (to: RaftId, isSent: boolean) => void;
   readonly onFailure: (error: unknown) => void;
   readonly logger: Logger;
@@ -87,7 +87,7 @@ export class Outbound {
 
   /** The entries as the log has them now; null if it holds others at these indexes, or none. */
   async #readEntries(message: Message): Promise<Entry[] | null> {
-    // What is in memory may not be durable yet: only the rest is asked of the log.
+    // Entries in memory may not be durable yet: only the rest is read from the log.
     const found = new Map<RaftIndex, Entry>();
     for (const meta of message.entries) {
       const cached = this.#options.cache.get(meta);

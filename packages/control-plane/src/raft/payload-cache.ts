@@ -41,7 +41,7 @@ export class PayloadCache {
     this.#evict();
   }
 
-  /** Forgets entries that are applied, up to and including this one, whatever room there is. */
+  /** Drops applied entries up to and including this one, even if there is room. */
   forget(upTo: RaftIndex): void {
     for (const index of this.#entries.keys()) {
       if (index <= upTo && index <= this.#appliedIndex) this.#remove(index);

@@ -2,7 +2,7 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex, ReadState } from "raft-ts";
 import type { TimerClock, Timer } from "../ports/environment.ts";
 
-/** A round without an answer is asked again after this time, with another context. */
+/** A round without an answer is retried after this time, with another context. */
 const RETRY_MS = 250;
 
 export interface ReadRoundsOptions {
@@ -37,7 +37,7 @@ export class ReadRounds {
     this.#options = options;
   }
 
-  /** Calls `confirmed` with an index that a quorum confirmed after this call. Returns how to stop waiting. */
+  /** Calls `confirmed` with an index that a quorum confirmed after this call. Returns a function that cancels. */
   request(confirmed: (index: RaftIndex) => void): () => void {
     if (this.#isClosed) return () => {};
     const waiter = { confirmed };
@@ -59,7 +59,7 @@ export class ReadRounds {
     for (const { confirmed } of answered) confirmed(state.index);
   }
 
-  /** Whoever leads now may never have heard of the round under way. */
+  /** The new leader may not know the round under way. */
   onLeaderChange(): void {
     if (this.#context !== null) this.#ask();
   }
@@ -89,7 +89,7 @@ export class ReadRounds {
     this.#options.readIndex(context);
   }
 
-  /** Those who came meanwhile may join: no attempt that they could be confused with is under way. */
+  /** Requests that came meanwhile may join: the next attempt begins after they came, with a context of its own. */
   #askAgain(): void {
     for (const waiter of this.#waiting) this.#asking.add(waiter);
     this.#waiting.clear();

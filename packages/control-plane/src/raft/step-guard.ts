@@ -3,8 +3,8 @@ import { isPeerMessage } from "raft-ts";
 import type { EntryFault } from "./entry-guard.ts";
 
 /**
- * What a message shows: fit to step, not for this node, what no node sends that keeps its promises, or that this
- * program is too old for the group. `code`: why the node halts, if two members send the like.
+ * The verdict on a message: fit to step; not for this node; one that no node sends that keeps its promises; or one that
+ * shows that this program is too old for the group. `code`: why the node halts, if two members send such messages.
  */
 export type StepVerdict =
   | { readonly kind: "step" }
@@ -31,7 +31,7 @@ const STEP: StepVerdict = { kind: "step" };
  * Judges a peer's message before the engine sees it (attacker-controlled, though from an authenticated node).
  *
  * The library panics on what cannot happen among nodes that keep their promises. Such a message shows that one of the
- * two forgot, or lies, and not which: it is dropped, and its sender answers for it. A message of a lower term than ours
+ * two forgot, or lies, and not which: it is dropped, and its sender is cut off. A message of a lower term than ours
  * goes to the library unchecked: it may be late, and is ignored or answered there.
  */
 export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuardView): StepVerdict {
@@ -54,7 +54,7 @@ export function judgeStep(message: InboundMessage, from: RaftId, view: StepGuard
     case "MsgApp":
       return judgeAppend(message, view);
     case "MsgAppResp":
-      // Of a later term it only says that this node leads no more.
+      // One of a later term only shows that this node does not lead any more.
       if (isOwnFollower(message, status) && !message.reject && message.index > status.lastIndex) {
         return impossible(`append of ${message.index} acknowledged, own log ends at ${status.lastIndex}`);
       }

@@ -8,11 +8,11 @@ const TERMS_AT_ONCE = 2 ** 20;
 const TERMS_PER_SECOND = 10;
 
 /**
- * The highest term that a peer is believed. Terms only rise and end at 2^53: one that nothing explains would be kept
+ * The highest term that is accepted from a peer. Terms only rise and end at 2^53: an implausibly high one would be kept
  * for ever, and the next election could not be held.
  *
- * Time counts from the issue of the first trust root, by the later of the own clock and the newest accepted time: a
- * clock that is behind must not keep this node from a group that has met many terms. A node that has not learnt yet
+ * Time counts from the issue of the first trust root to the later of this node's clock and the newest accepted time: a
+ * clock that is behind must not keep this node out of a group that has had many terms. A node that has not learnt yet
  * when its cluster began counts from 1970, so that it is let in; that is still 2^53 · 10^-5 at the most.
  */
 export function termMax(

@@ -87,8 +87,8 @@ async function fetchPrime(view: RootSyncView, ownVersion: number, signal: AbortS
 }
 
 /**
- * A node that slept through a rotation knows nobody's key any more. A chain of trust roots proves itself, whoever sends
- * it, so any peer may give it.
+ * A node that was down during a rotation may know no peer's key any more. A chain of trust roots proves itself, so it
+ * may come from any peer.
  */
 async function learnFromPeers(view: RootSyncView, signal: AbortSignal): Promise<void> {
   const network = view.network();

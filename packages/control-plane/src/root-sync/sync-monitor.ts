@@ -2,7 +2,9 @@ import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { TimerClock, Timer } from "../ports/environment.ts";
 
-/** What the prime, the current leader, says of the newest trust root, after a read-index round confirmed it leads. */
+/**
+ * What the prime, the current leader, reports about the newest trust root, after a read-index round confirmed it leads.
+ */
 export interface PrimeAnswer {
   readonly primeNodeId: string;
   readonly version: number;

@@ -1,10 +1,10 @@
 import type { SessionView } from "../session/view.ts";
 
-/** Entries that wait to be applied, and commands that wait to be proposed, beyond which a node has better to do. */
+/** Entries that wait to be applied, and commands that wait to be proposed, beyond which a node is busy. */
 const BEHIND_MAX = 64;
 const QUEUED_MAX = 256;
 
-/** True while nothing should be read beside what a session writes: there is none, it lags, or its queue is long. */
+/** True while the scrub should not read: there is no session, it lags, or its queue is long. */
 export function isBusyFor(session: Pick<SessionView, "raft" | "queue"> | null): boolean {
   if (session === null) return true;
   const { commitIndex, appliedIndex } = session.raft;

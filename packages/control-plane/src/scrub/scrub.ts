@@ -2,9 +2,9 @@ import { type Difference, type ScrubWalk, StoreError, describeDifference } from 
 import type { Logger } from "@event-anchoring/telemetry";
 import type { TimerClock, Timer } from "../ports/environment.ts";
 
-/** Somebody else needs the machine, or there is nothing to read from: the scrub looks again after this long. */
+/** The machine is busy, or there is nothing to read from: the scrub tries again after this long. */
 const BUSY_MS = 1000;
-/** After the database was not there, or a statement took too long. */
+/** The pause after the database was unavailable, or a statement took too long. */
 const RETRY_MS = 10_000;
 /** How long the process waits for a step under way when it ends. */
 const STOP_MS_MAX = 2000;
@@ -46,7 +46,7 @@ export interface ScrubCounts {
 
 /**
  * Derives the node's tables again from its leaves, slowly and for ever. It reads in short snapshots, a step at a time,
- * and leaves the machine to others between two. A pass begins anew with each start of the process.
+ * and yields the machine between two steps. A pass begins anew with each start of the process.
  */
 export class Scrub {
   readonly #options: ScrubOptions;

@@ -14,7 +14,7 @@ import { SignedStates } from "./signed-states.ts";
 
 /** A page of one origin's certificates this often: three origins are thinned faster than they are recorded. */
 const THIN_EVERY_MS = 5000;
-/** Evidence that a person takes away counts no more after so long. */
+/** Evidence that an operator removes stops counting after at most this long. */
 const EVIDENCE_LOOK_EVERY_MS = 5000;
 
 export interface CertifyingParts {
@@ -22,11 +22,11 @@ export interface CertifyingParts {
   readonly membership: Membership;
   readonly life: Life;
   readonly submit: (submission: Submission) => void;
-  /** This node holds a certificate that it had not. */
+  /** This node holds a new certificate. */
   readonly onCertificate: () => void;
 }
 
-/** What this node and its peers sign, whether they agree, and who may be told. */
+/** What this node and its peers sign, whether they agree, and what may be answered as certified. */
 export class Certifying {
   readonly certifier: Certifier;
   readonly contradictions: Contradictions;
@@ -75,20 +75,20 @@ export class Certifying {
   onCosignatures(from: string, items: readonly PeerCosignature[]): void {
     const { memories } = this.#membership.peers;
     for (const item of items) {
-      // Not verified: a peer that claims to have signed what it has not makes nobody but itself forgetful.
+      // Not verified: a peer's false claim to have signed something is held against that peer alone.
       if (this.#options.state.origins.has(bytesToHex(item.originFingerprint))) memories.onCosignature(from, item);
     }
     this.contradictions.onPeerEffects(from, items);
     this.certifier.onCosignatures(from, items);
   }
 
-  /** The log records it. Cosignatures in it are memory too: their nodes may not come back without them. */
+  /** The log records it. Its cosignatures are remembered too: their nodes must not come back without them. */
   onRecorded(certificate: Certificate): void {
     this.#membership.peers.memories.onCertificate(certificate);
     this.certifier.onRecorded(certificate);
   }
 
-  /** Called every little while. Nobody waits for any of it. */
+  /** Called periodically. No client waits for any of it. */
   look(): void {
     const nowMs = this.#options.environment.clock.monotonicMs();
     if (nowMs - this.#evidenceMs >= EVIDENCE_LOOK_EVERY_MS) {

@@ -8,7 +8,7 @@ interface Report {
   readonly atMs: number;
 }
 
-/** A clock this far from the median is not to stamp anything. */
+/** A clock this far from the median must not stamp anything. */
 const OFF_MAX_MS = 5000;
 /** Older reports say nothing about the peer's clock now. */
 const REPORT_AGE_MAX_MS = 2000;
@@ -16,8 +16,8 @@ const REPORT_AGE_MAX_MS = 2000;
 /**
  * Whether this node's wall clock is fit to stamp entries: not more than 5 s from the median of its own clock and the
  * fresh reports of connected voters, and these are a majority of the voters. A clock ahead of the others would date
- * entries after their time, and one behind them would have ended grants and keys in force. A clock that nobody confirms
- * stamps nothing.
+ * entries after their time, and one behind them would have ended grants and keys in force. A clock that no other node
+ * confirms stamps nothing.
  *
  * With an even number of clocks either of the two in the middle may be right: a clock is unsafe if it is far from
  * one of them, and refuted if it is far from both, on the same side.
@@ -34,7 +34,7 @@ export class ClockGuard {
     this.#voters = voters;
   }
 
-  /** The wall time of a connected node, and how far it had applied, as that arrived. */
+  /** The wall time and applied index that a connected node reports, on arrival. */
   onReport(nodeId: string, wallMs: number, appliedIndex: RaftIndex): void {
     this.#reports.set(nodeId, { wallMs, appliedIndex, atMs: this.#clock.monotonicMs() });
   }
@@ -88,7 +88,7 @@ export class ClockGuard {
     return this.#freshOffsets().length > this.#voters().length / 2;
   }
 
-  /** The two in the middle, or twice the one. */
+  /** The two middle values, or the single one twice. */
   #medians(): { readonly lower: number; readonly upper: number } {
     const offsets = this.#freshOffsets().sort((left, right) => left - right);
     const lower = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;

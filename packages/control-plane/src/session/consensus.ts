@@ -30,7 +30,7 @@ export interface ConsensusParts {
   readonly onRole: (isLeader: boolean) => void;
   /** Another node leads; it may be this one. */
   readonly onLeader: () => void;
-  /** The log has grown on the disk, and nothing of that has been acknowledged yet. */
+  /** The log has grown on disk, and the growth is not acknowledged yet. */
   readonly onDurable: () => void;
   /** Whether this node, if it led, would refuse all of these now. */
   readonly wouldRefuse: (groups: readonly SentGroup[]) => boolean;
@@ -44,7 +44,7 @@ export interface ConsensusParts {
  * Nothing happens, and no part is called back, before `start`.
  */
 export class Consensus {
-  /** 16 random bytes, of this life alone: nobody else speaks in its incarnation. */
+  /** 16 random bytes, unique to this life: they tell a clone with the same incarnation apart. */
   readonly lifeId = new Uint8Array(16);
   readonly arrivals: EntryArrivals;
   readonly compaction: LogCompaction;
@@ -77,7 +77,7 @@ export class Consensus {
     });
   }
 
-  /** Begins with what the engine has to do. @param reactions what a committed entry sets off */
+  /** Starts the engine's work. @param reactions what a committed entry triggers */
   start(reactions: EntryReactions): void {
     const { state, cache, log, tables, signatures } = this.#options;
     const applier = new Applier({

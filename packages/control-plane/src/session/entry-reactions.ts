@@ -18,7 +18,7 @@ export interface SessionParts {
 }
 
 /**
- * What a committed entry sets off, in the order in which it happens. The order is the safety argument; what must be
+ * What a committed entry triggers, in the order in which it happens. The order is the safety argument; what must be
  * durable before what is in docs/ARCHITECTURE.md.
  *
  * The applier calls these for one entry at a time, from top to bottom. Before the first the entry is durable in this
@@ -32,18 +32,19 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
     // A membership change is put into force, or refused by every replica alike, before its entry is decided.
     confChange: (payload) => membership.group.applyConfChange(payload),
 
-    // Decided. What the log may not keep is promised to be forgotten before anything of the entry is.
+    // Decided. If the log must not keep the entry, the promise to drop it is durable before any effect of the entry.
     forgetting: ({ index }) => promises.promiseToForget(index),
 
-    // The state in memory is about to go on. Certificates that the log records come first: their signers may not come
-    // back without them, and what contradicts them must be known before this node signs a larger tree.
+    // The state in memory is about to go on. Certificates that the log records come first: their signers must not come
+    // back without them, and contradictions of them must be known before this node signs a larger tree.
     advancing: ({ writes: { certificates }, contradictions: forks }) => {
       for (const certificate of certificates) certifying.onRecorded(certificate);
       for (const certificate of forks) contradictions.comparison.onCertificate(certificate);
       states.onAdvancing();
     },
 
-    // The state in memory has gone on. A certify point: the head is promised and signed beside the transaction.
+    // The state in memory is advanced. At a certify point the head is promised and signed in parallel with the
+    // transaction.
     advanced: ({ index, term, effect, certify, writes: { trustRoots, leaves } }) => {
       if (trustRoots.length > 0) onTrustRoot(parts, options);
       if (!certify || life.isEnded) return;
@@ -51,7 +52,7 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
       certifier.onCertifyPoint({ raftIndex: index, raftTerm: term, effect, isEmpty: leaves.length === 0 });
     },
 
-    // The transaction is on its way. Who waits for the outcome has it: the log, and not the tables, is the promise.
+    // The transaction is under way. Waiters get the outcome now: the log, not the tables, is the promise.
     decided: (entry, decision) => {
       counts.noteDecision(decision);
       if (life.isEnded) return;
@@ -61,10 +62,10 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
       reads.onApplied();
     },
 
-    // The entry is in the tables, and the next one waits: at a state point they hold exactly what is signed.
+    // The entry is in the tables, and the next one waits: at a state point the tables hold exactly what is signed.
     written: ({ stateRoot }, isStatePoint) => states.onApplied(stateRoot, isStatePoint),
 
-    // The next entry may be decided. A node that has left the group by this one stops here.
+    // The next entry may be decided. A node that this entry removed from the group stops here.
     applied: (entry) => {
       if (life.isEnded) return;
       membership.group.onApplied();
@@ -76,7 +77,7 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
   };
 }
 
-/** Another version is in force: it names nodes, their keys and the quorum, and ends what an earlier one disputed. */
+/** Another version is in force: it names nodes, their keys and the quorum, and may settle contradictions. */
 function onTrustRoot({ membership, certifying, life }: SessionParts, { state, known, identity }: SessionOptions): void {
   const versions = trustRootsOf(state);
   for (const { trustRoot } of versions) membership.members.learn(trustRoot);

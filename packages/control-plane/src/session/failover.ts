@@ -2,18 +2,18 @@ import type { Environment, Timer } from "../ports/environment.ts";
 import type { SentGroup } from "../proposals/proposals.ts";
 
 const RANDOM_DELAY_MAX_MS = 150;
-/** A leader under whom nothing that was forwarded is decided for so long is abandoned. */
+/** A leader under which no forwarded write is decided for this long is abandoned. */
 const PATIENCE_MS = 5000;
-/** One write may have been lost on its way. */
+/** A single write may have been lost on the way. */
 const UNANSWERED_MIN = 3;
-/** For how long it is not followed then: twice as long each time. */
+/** How long it is then not followed; doubles each time. */
 const PAUSE_MIN_MS = 10_000;
 const PAUSE_MAX_MS = 320_000;
 
 export interface FailoverOptions {
   readonly environment: Pick<Environment, "clock" | "random" | "logger">;
   readonly leader: () => string | null;
-  /** All that is known to be committed is applied here: what was decided would have been seen. */
+  /** Everything known to be committed is applied here, so a decided write would have been seen. */
   readonly isCaughtUp: () => boolean;
   /** Whether this node, if it led, would refuse all of these now. */
   readonly wouldRefuse: (groups: readonly SentGroup[]) => boolean;
@@ -38,10 +38,10 @@ interface Shunned {
  * When a follower looks for another leader before its election timeout says so.
  *
  * A leader whose connections are closed and whose port refuses is dead, not slow: waiting would only cost time. One
- * that keeps its office and takes no writes is broken, or lies: it is not followed for a while. A refusal answers for
- * a write only if this node would refuse it as well, by its own ledger, certificates and clock. In either case the
- * follower forgets the leader, waits a random moment so that two rarely collide, and campaigns with PreVote, which
- * disturbs nobody if it is wrong.
+ * that stays leader and accepts no writes is broken, or lies: it is not followed for a while. A refusal answers for a
+ * write only if this node would refuse it as well, by its own ledger, certificates and clock. In either case the
+ * follower forgets the leader, waits a random moment so that two rarely collide, and campaigns with PreVote, which does
+ * no harm if the follower is wrong.
  */
 export class Failover {
   readonly #options: FailoverOptions;
@@ -59,7 +59,7 @@ export class Failover {
     if (this.#options.leader() === nodeId && this.#campaign === null) this.#leave();
   }
 
-  /** Writes of this node's clients have left for the leader. */
+  /** Writes of this node's clients were forwarded to the leader. */
   onForwarded(leader: string): void {
     const nowMs = this.#nowMs();
     if (this.#wait?.leader !== leader) this.#wait = { leader, sinceMs: nowMs, unanswered: 0, refused: [] };
@@ -79,7 +79,7 @@ export class Failover {
     else this.#wait.refused = groups;
   }
 
-  /** What this node says as leader is not heard. */
+  /** Whether this node's messages as leader are ignored. */
   isShunned(nodeId: string): boolean {
     return this.#nowMs() < (this.#shunned.get(nodeId)?.untilMs ?? 0);
   }
@@ -101,7 +101,7 @@ export class Failover {
     }
     this.#wait = null;
     if (leader() !== wait.leader) return;
-    // This node may have learnt since why they were refused.
+    // Since then this node may have come to agree with the refusal.
     if (wait.refused.length > 0 && wouldRefuse(wait.refused)) return;
     const before = this.#shunned.get(wait.leader)?.pauseMs ?? PAUSE_MIN_MS / 2;
     const pauseMs = Math.min(before * 2, PAUSE_MAX_MS);

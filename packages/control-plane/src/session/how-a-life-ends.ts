@@ -11,7 +11,7 @@ export type SessionEnd =
   /** Storage, or the engine, is gone for the moment: load again. */
   | { readonly kind: "unavailable"; readonly check: string; readonly cause: unknown }
   | { readonly kind: "panicked"; readonly cause: RaftPanicError }
-  /** Going on would be wrong until a person looks. */
+  /** The node must not go on until an operator has looked. */
   | { readonly kind: "halted"; readonly code: string; readonly detail: string }
   /** This node forgot a promise, or shows evidence of it. */
   | { readonly kind: "fenced"; readonly code: FenceCode; readonly detail: string }
@@ -24,7 +24,7 @@ export type SessionEnd =
 /** How a life of the node ends: as its session did, or because an operator stops the node. */
 export type LifeEnd = SessionEnd | { readonly kind: "stopped" };
 
-/** What the parts of a session can do about the session as a whole. */
+/** How the parts of a session can end it. */
 export interface Life {
   readonly isEnded: boolean;
   readonly end: (end: SessionEnd) => void;
@@ -32,12 +32,12 @@ export interface Life {
   readonly fail: (error: unknown) => void;
 }
 
-/** The trust root this node was set up with is not the one its log carries. */
+/** The trust root that this node was set up with is not the one in its log. */
 export class WrongRootError extends Error {
   override readonly name = "WrongRootError";
 }
 
-/** How a life ends in which this was thrown. */
+/** How a life ends in which this error was thrown. */
 export function endOfError(error: unknown): SessionEnd {
   const halted = (code: string, { message: detail }: Error): SessionEnd => ({ kind: "halted", code, detail });
   if (error instanceof FencedError) return { kind: "fenced", ...error.reason };
@@ -52,7 +52,7 @@ export function endOfError(error: unknown): SessionEnd {
   return { kind: "unavailable", check: failedCheck(error), cause: error };
 }
 
-/** Which named check of /readyz an error of this node's own machinery fails. */
+/** The check of /readyz that fails for this error. */
 function failedCheck(error: unknown): "promise_file" | "engine" | "storage_full" | "storage" {
   if (error instanceof PromiseFileError) return "promise_file";
   if (error instanceof EngineDeadError) return "engine";
@@ -71,7 +71,7 @@ export interface StopReason {
   readonly detail: string;
 }
 
-/** This many engine panics within the window are no accident. */
+/** This many engine panics within the window halt the node. */
 const PANICS_MAX = 3;
 const PANIC_WINDOW_MS = 60_000;
 

@@ -18,7 +18,7 @@ const STALLED_MAX_MS = 2000;
 const RECORDS: ReadonlySet<Purpose> = new Set(["client"]);
 const ALL_BUT_THE_GROUPS: ReadonlySet<Purpose> = new Set(["client", "operator"]);
 const ALL: ReadonlySet<Purpose> = new Set(["client", "operator", "group"]);
-/** Nobody waits for housekeeping; it must outlast an election. */
+/** No client waits for housekeeping; the deadline must outlast an election. */
 const HOUSEKEEPING_DEADLINE_MS = 60_000;
 
 export interface LeadershipOptions {
@@ -26,7 +26,7 @@ export interface LeadershipOptions {
   readonly state: LedgerState;
   readonly certifier: Certifier;
   readonly clockGuard: ClockGuard;
-  /** What brings an empty ledger to life. */
+  /** The trust root that initialises an empty ledger. */
   readonly genesisDocument: string;
   /** What a restored group has yet to apply, one version at a time; null: nothing. */
   readonly pendingTrustRoot?: () => PendingTrustRoot | null;
@@ -34,14 +34,16 @@ export interface LeadershipOptions {
   readonly transferLeadership: () => void;
 }
 
-/** What only a leader does: bring the ledger to life, record certificates, and hold back when it is not fit to lead. */
+/**
+ * What only a leader does: initialise the ledger, record certificates, and hold writes back when it is not fit to lead.
+ */
 export class Leadership {
   readonly #options: LeadershipOptions;
-  /** Sizes already on their way into the log in this term of office, by origin. */
+  /** Sizes whose certificates this leader has proposed in its term, by origin. */
   #proposedSizes = new Map<string, number>();
   #housekeptTerm: Term = 0;
   #markedMs = 0;
-  /** Of a restored group, in this term of office; 0: none. */
+  /** The trust-root version that this leader of a restored group has proposed in its term; 0: none. */
   #proposedVersion = 0;
 
   constructor(options: LeadershipOptions) {
@@ -70,8 +72,8 @@ export class Leadership {
   }
 
   /**
-   * Called every little while on the leader, with the age of its oldest entry that is not applied. A certify point may
-   * have passed while too few nodes were entitled to sign it: they are asked again until a certificate comes.
+   * Called periodically on the leader, with the age of its oldest entry that is not applied. A certify point may have
+   * passed while too few nodes were entitled to sign it: they are asked again until a certificate comes.
    */
   look(oldestUnderWayMs: number): void {
     const { certifier, environment, transferLeadership } = this.#options;
@@ -86,7 +88,7 @@ export class Leadership {
     this.#propose({ kind: "mark_certify_point" });
   }
 
-  /** Each version is in the ledger before the one after it is proposed. */
+  /** Each version is in the ledger before the next one is proposed. */
   #proposePending({ version, document }: PendingTrustRoot): void {
     if (version === this.#proposedVersion) return;
     this.#proposedVersion = version;
@@ -97,7 +99,7 @@ export class Leadership {
   gate(): Gate | null {
     const { state, clockGuard, certifier, transferLeadership } = this.#options;
     if (!clockGuard.isSafe()) {
-      // A node that has heard too few of the others may be as good a leader as they are.
+      // If it has heard too few clocks, it may be as good a leader as any other node.
       if (clockGuard.isRefuted()) transferLeadership();
       return {
         code: "clock_unsafe",
@@ -135,7 +137,7 @@ export class Leadership {
   certificatesToRecord(): readonly HeldCertificate[] {
     const toRecord: HeldCertificate[] = [];
     for (const [key, origin] of this.#options.state.origins) {
-      // Both certificates of a fork are kept as evidence, and neither is made a fact of the log.
+      // Both certificates of a fork are kept as evidence, and neither is recorded in the log.
       if (this.#options.certifier.isStopped(origin.originFingerprint)) continue;
       const held = this.#options.certifier.heldOf(origin.originFingerprint);
       const known = Math.max(origin.certified?.treeSize ?? 0, this.#proposedSizes.get(key) ?? 0);
@@ -144,7 +146,7 @@ export class Leadership {
     return toRecord;
   }
 
-  /** These were proposed; if this node loses its office, they are forgotten with it. */
+  /** These were proposed; the note of it lasts as long as this node leads. */
   onRecording(certificates: readonly Certificate[]): void {
     for (const { originFingerprint, treeSize } of certificates) {
       this.#proposedSizes.set(bytesToHex(originFingerprint), treeSize);

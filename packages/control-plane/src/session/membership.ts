@@ -103,9 +103,9 @@ export class Membership {
     this.group.onTrustRoot(versions.at(-2) ?? null, this.trustRoot());
   }
 
-  /** An entry was decided: its stamp is held against this node's clock, so that a leader's wrong one is noticed. */
+  /** An entry was decided: its stamp is compared with this node's clock, so that a leader's wrong clock is noticed. */
   judgeStamp({ acceptedMs, groups, certificates }: LedgerEntry, index: RaftIndex): void {
-    // What the consensus engine appends by itself bears the stamp of the entry before it.
+    // Entries that the consensus engine itself appends have the stamp of the entry before.
     if (groups.length + certificates.length === 0) return;
     const leader = this.#consensus.leaderNodeId();
     const { logger } = this.#options.environment;
@@ -114,7 +114,7 @@ export class Membership {
     if (isPast) logger.error("entry_from_the_past", { acceptedMs, index, leader });
   }
 
-  /** By which rules this node goes, and who holds back higher ones. */
+  /** The rules that this node decides by, and who holds back higher ones. */
   versions(): NodeStatus["versions"] {
     const { known, inForce } = this.rules;
     const { number: rules, entryVersion } = inForce;

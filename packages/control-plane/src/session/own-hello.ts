@@ -6,7 +6,7 @@ import type { KnownTrustRoot } from "../membership/known-trust-root.ts";
 import { authUnder } from "../membership/own-keys.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 
-/** Who does not lead hears of this node's log at most this often; a leader hears of it with every acknowledgement. */
+/** Followers get this node's progress at most this often; a leader gets it with every acknowledgement. */
 const TOLD_TO_ALL_EVERY_MS = 100;
 
 export interface OwnHelloOptions {
@@ -19,7 +19,7 @@ export interface OwnHelloOptions {
   /** Of the group. */
   readonly epoch: () => number;
   readonly trustRootVersion: () => number;
-  /** The highest that this node lets the cluster raise the rules to. */
+  /** The highest rules that this node lets the cluster raise to. */
   readonly rulesMax: () => number;
   /** Of a restored group. */
   readonly mark: () => Pick<Hello, "restoredFrom">;
@@ -29,7 +29,9 @@ export interface OwnHelloOptions {
   readonly broadcast: (progress: SignedProgress) => void;
 }
 
-/** What this node says of itself: all that a peer could remember better, and how far its log reaches, signed. */
+/**
+ * What this node says about itself: every promise that a peer might remember better, and its log's progress, signed.
+ */
 export class OwnHello {
   readonly #options: OwnHelloOptions;
   #signed: { readonly progress: SignedProgress; readonly by: Uint8Array } | null = null;
@@ -57,7 +59,7 @@ export class OwnHello {
     };
   }
 
-  /** How far the log has ever reached; signed once for each step, and again by the next key. */
+  /** The furthest that the log has ever reached; signed once for each advance, and again after a key change. */
   progress(): SignedProgress {
     const { identity, known, promises, lifeId, epoch } = this.#options;
     const { reached, incarnation } = promises.current;
@@ -73,8 +75,8 @@ export class OwnHello {
   }
 
   /**
-   * The log has grown on the disk, and nothing of that has been acknowledged yet. The leader is told first, on the lane
-   * that the acknowledgement will take: it never counts what it could not prove.
+   * The log has grown on disk, and the growth is not acknowledged yet. The leader gets the signed progress first, on
+   * the lane that the acknowledgement will take: so it never counts an acknowledgement that it could not prove.
    */
   onDurable(): void {
     const { clock, leader, sendTo, broadcast } = this.#options;

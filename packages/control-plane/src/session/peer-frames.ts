@@ -7,10 +7,10 @@ import { judgeStep } from "../raft/step-guard.ts";
 import type { SessionParts } from "./entry-reactions.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** What only a leader says. */
+/** Messages that only a leader sends. */
 const LEADERS_MESSAGES: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap", "MsgTimeoutNow"]);
 
-/** What arrives from authenticated peers, and which part of the session it is for. */
+/** Dispatches frames of authenticated peers to the parts of the session. */
 export class PeerFrames {
   readonly entryGuard: EntryGuard;
   readonly #parts: SessionParts;
@@ -71,7 +71,7 @@ export class PeerFrames {
         membership.clockGuard.onReport(from, frame.wallMs, frame.appliedIndex);
         break;
       case "entry_trace":
-        // It is for who traces this node, and changes nothing here.
+        // Only for tracing; it changes nothing here.
         break;
       default:
         assertNever(frame);

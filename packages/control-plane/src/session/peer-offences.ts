@@ -2,13 +2,13 @@ import type { NodeStatus } from "@event-anchoring/control-contract";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 
 /**
- * What a peer did that no node does which keeps its promises, and which says nothing of *this* node.
+ * What a peer did that no node does that keeps its promises. It says nothing about *this* node.
  * - `impossible_message`: a consensus message that this node's log excludes.
  * - `term_too_high`: a term that elections and time do not explain.
  * - `unreadable_entry`: it adds to the log what no leader writes and no node could decide.
- * - `false_state`: it led, said that its log begins after an entry, and has not applied that entry.
+ * - `false_state`: as leader, it said that its log begins after an entry, and it has not applied that entry.
  * - `invalid_frame`: bytes that do not decode, or contradict themselves.
- * - `unproven_accusation`: it says that this node forgot a promise, and shows nothing that this node has signed.
+ * - `unproven_accusation`: it claims that this node forgot a promise, and shows nothing that this node has signed.
  */
 export const PEER_OFFENCES = [
   "impossible_message",
@@ -24,7 +24,7 @@ export type PeerOffence = (typeof PEER_OFFENCES)[number];
 /** The first pause; each later one is twice as long as the one before it. */
 const PAUSE_MIN_MS = 1000;
 const PAUSE_MAX_MS = 5 * 60_000;
-/** A peer that has done nothing of the kind for so long begins anew. */
+/** After this long without an offence a peer starts again with the first pause. */
 const FORGIVEN_AFTER_MS = 60 * 60_000;
 
 interface Standing {
@@ -34,10 +34,10 @@ interface Standing {
 }
 
 /**
- * Which peers are cut off, and until when. Of the process: a session that loads again forgives nothing.
+ * Which peers are cut off, and until when. It belongs to the process: a new session forgives nothing.
  *
- * A peer's word costs that peer, never this node: its message is dropped, its sessions end, and none is opened for a
- * while, which grows.
+ * A peer's unproven word costs that peer, never this node: its message is dropped, its sessions end, and none is opened
+ * for a pause that grows.
  */
 export class PeerOffences {
   readonly #clock: Clock;
@@ -54,7 +54,7 @@ export class PeerOffences {
     const standing: Standing = this.#peers.get(peer) ?? { counts: new Map(), pauseMs: 0, lastMs: now };
     this.#peers.set(peer, standing);
     standing.counts.set(offence, (standing.counts.get(offence) ?? 0) + 1);
-    // What was on its way when the peer was cut off does not lengthen the pause.
+    // Messages that were under way when the peer was cut off do not lengthen the pause.
     if (standing.pauseMs === 0 || now >= standing.lastMs + standing.pauseMs) {
       const isForgiven = now - standing.lastMs > FORGIVEN_AFTER_MS;
       standing.pauseMs =
@@ -64,13 +64,13 @@ export class PeerOffences {
     this.#logger.error("peer_cut_off", { peer, offence, detail, pauseMs: standing.pauseMs });
   }
 
-  /** How long the peer is not listened to from now on; 0: it is. */
+  /** How long the peer remains cut off from now on; 0: it is not. */
   cutOffMs(peer: string): number {
     const standing = this.#peers.get(peer);
     return standing === undefined ? 0 : Math.max(0, standing.lastMs + standing.pauseMs - this.#clock.monotonicMs());
   }
 
-  /** Those that are not listened to now. */
+  /** The peers that are cut off now. */
   view(): NodeStatus["peersCutOff"] {
     return [...this.#peers].flatMap(([nodeId, { counts }]) => {
       const remainingMs = this.cutOffMs(nodeId);

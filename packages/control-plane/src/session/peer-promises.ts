@@ -24,15 +24,15 @@ export interface PeerPromisesParts {
   readonly members: Members;
   readonly group: SessionMembership;
   readonly trustRoot: () => TrustRoot;
-  /** The highest that this node lets the cluster raise the rules to. */
+  /** The highest rules that this node lets the cluster raise to. */
   readonly rulesMax: () => number;
   readonly broadcast: (frame: PeerFrame) => void;
   readonly life: Life;
 }
 
 /**
- * What this node and its peers have promised each other: what it says of itself, what it remembers of them, and what
- * their words are worth.
+ * What this node and its peers have promised each other: its own hello, its memory of peers, and its judgement of what
+ * they say.
  */
 export class PeerPromises {
   readonly memories: PeerMemories;
@@ -75,7 +75,7 @@ export class PeerPromises {
     });
   }
 
-  /** Gives back to memory what the promise file kept of each peer over a restart. */
+  /** Restores the memory of each peer from the promise file after a restart. */
   recall(): void {
     for (const [key, said] of this.#options.promises.current.peers) {
       const nodeId = this.#members.nodeIdOf(BigInt(`0x${key}`));
@@ -91,7 +91,7 @@ export class PeerPromises {
     const { nodeId, progress } = hello;
     const refusal = this.words.refusalOf(nodeId);
     if (refusal !== null) return refusal;
-    // Who is in no trust root that is known here has nobody's key; the transport lets only known nodes through.
+    // A node that no known trust root lists has no key here; the transport lets only known nodes through.
     const isListed = this.#options.known.newest.nodes.some((node) => node.nodeId === nodeId);
     if (isListed && !isSignedProgress(progress, { ...this.#verifier(), nodeId })) {
       return { accepted: false, code: "bad_signature", detail: `the progress is not signed by ${nodeId}` };
@@ -101,24 +101,24 @@ export class PeerPromises {
     return verdict;
   }
 
-  /** What a peer says of its log, in the life whose hello was accepted. It binds that peer alone. */
+  /** A peer's signed progress, from the life whose hello was accepted. It binds that peer alone. */
   onProgress(nodeId: string, progress: SignedProgress): void {
     if (this.memories.onProgress(nodeId, progress)) this.#keep(nodeId);
   }
 
-  /** What this node can show a peer of what that has signed itself; null: nothing. */
+  /** Something that the peer itself has signed and that this node can show it; null: nothing. */
   ownWordOf(nodeId: string): OwnWord | null {
     const progress = this.memories.progressOf(nodeId);
     return progress === null ? null : { kind: "progress", progress };
   }
 
-  /** The highest term that a peer is believed. */
+  /** The highest term that is accepted from a peer. */
   termMax(): Term {
     const { environment, identity, state } = this.#options;
     return termMax(environment.clock.wallMs(), state, identity.trustRoot);
   }
 
-  /** The log has grown on the disk, and nothing of that has been acknowledged yet. */
+  /** The log has grown on disk, and the growth is not acknowledged yet. */
   onDurable(): void {
     this.#own.onDurable();
   }

@@ -6,16 +6,16 @@ import type { PromiseKeeper } from "../promises/promises.ts";
 import type { PeerOffence, PeerOffences } from "./peer-offences.ts";
 import type { SessionNetwork } from "../transport/network-types.ts";
 
-/** So many distinct members are believed without a proof: at least one of them does not lie. */
+/** This many distinct members are believed without a proof: at least one of them does not lie. */
 const WORDS_NEEDED = 2;
-/** What one of these brings would be part of the log, if it did not lie. */
+/** Offences that, if the peer does not lie, show that this node's log is wrong. */
 const AGAINST_THE_LOG: ReadonlySet<PeerOffence> = new Set(["impossible_message", "unreadable_entry"]);
 
 export interface PeerWordsOptions {
   readonly offences: PeerOffences;
   readonly network: SessionNetwork;
   readonly promises: Pick<PromiseKeeper, "promiseHeads">;
-  /** Whether that node is in the group; what others say counts for nothing. */
+  /** Whether that node is in the group; others' words do not count. */
   readonly isMember: (nodeId: string) => boolean;
   readonly ownState: () => OwnState;
   /** The root of its own tree at a size that the database holds. */
@@ -27,12 +27,12 @@ export interface PeerWordsOptions {
 }
 
 /**
- * What peers say against this node, and what it is worth.
+ * What peers say against this node, and how it is judged.
  *
- * - A *proof*, which is something that this node has signed and does not know any more, fences it.
- * - A *word* costs whoever says it: the peer is cut off. When two members say in one session that this node forgot, it
- *   is fenced; when two send what its log excludes, it halts, because one of them is right and nobody has shown it.
- *   So it does when two send entries that it cannot decide: one of them has such an entry in its log.
+ * - A *proof*, something that this node has signed and does not know any more, fences this node.
+ * - A *word* without a proof costs the peer that says it: it is cut off. When two members say in one session that this
+ *   node forgot, it is fenced; when two send what its log excludes, it halts, because one of them is right and neither
+ *   has proved it. It also halts when two send entries that it cannot decide: one of them has such an entry in its log.
  */
 export class PeerWords {
   readonly #options: PeerWordsOptions;
@@ -43,7 +43,7 @@ export class PeerWords {
     this.#options = options;
   }
 
-  /** Why the peer is not listened to now; null: it is. */
+  /** Why the peer is cut off now; null: it is not. */
   refusalOf(peer: string): HelloRefusal | null {
     const pauseMs = this.#options.offences.cutOffMs(peer);
     if (pauseMs === 0) return null;
@@ -61,12 +61,14 @@ export class PeerWords {
     onHalted(code, `${namesOf(this.#contradictors)} send what this log excludes: ${peer}: ${detail}`);
   }
 
-  /** The others say that they know more than this program, and one of them brings what it cannot decide. */
+  /**
+   * The others say that they know higher rules than this program, and one of them sends an entry that it cannot decide.
+   */
   onOutgrown(peer: string, code: string, detail: string): void {
     this.#options.onHalted(code, `${peer} leads a group that knows more than this program: ${detail}`);
   }
 
-  /** A peer refused this node's hello: it says that this node forgot. */
+  /** A peer refused this node's hello, claiming that this node forgot. */
   onAccused(peer: string, refusal: HelloRefusal): void {
     this.#judge(peer, refusal, this.#options.ownState());
   }
@@ -90,7 +92,9 @@ export class PeerWords {
       onFenced("peer_remembers_more", `${namesOf(this.#accusers)} agree: ${told}`);
   }
 
-  /** Judges again, by what is so when the database has answered: another peer may have shown the same meanwhile. */
+  /**
+   * Judges again, by the state at the time of the database's answer: another peer may have shown the same meanwhile.
+   */
   #readAndJudge(peer: string, refusal: HelloRefusal, { originFingerprint, treeSize }: UnreadHead): void {
     const { storedRootAt, ownState, onFailure } = this.#options;
     storedRootAt(originFingerprint, treeSize)

@@ -1,9 +1,9 @@
 import type { TimerClock, Timer } from "../ports/environment.ts";
 
-/** How often a session does what it does by the clock, milliseconds. */
+/** Periods of a session's timers, milliseconds. */
 export const PERIOD_MS = {
   tick: 100,
-  /** Deadlines are looked at this often; an answer is late by no more. */
+  /** Deadlines are checked this often; an answer is late by no more. */
   sweep: 25,
   resendUncovered: 50,
   resendState: 1000,
@@ -11,7 +11,7 @@ export const PERIOD_MS = {
   leaderLook: 500,
   membershipLook: 250,
   upkeep: 250,
-  /** What peers have said of their logs is durable after this long, also if nothing else is written. */
+  /** Peers' signed progress is durable after this long, even if nothing else is written. */
   savePeers: 1000,
 } as const;
 

@@ -4,14 +4,14 @@ import type { TrustRoot } from "@event-anchoring/protocol";
 import type { Environment } from "../ports/environment.ts";
 import type { Submission } from "../proposals/proposals.ts";
 
-/** One that is not proposed by then may have become wrong meanwhile: it is looked at anew. */
+/** A raise that is not proposed by then may be wrong by now: it is considered anew. */
 const RAISE_DEADLINE_MS = 1000;
 
 export interface RulesKeeperOptions {
   readonly environment: Pick<Environment, "clock" | "logger">;
   readonly state: Pick<LedgerState, "rules" | "ruleTable">;
   readonly selfNodeId: string;
-  /** What this node lets the rules be raised to, if that is less than it knows; null: all that it knows. */
+  /** The highest rules that this node lets the cluster raise to, if lower than it knows; null: all that it knows. */
   readonly rulesHeldAt: number | null;
   /** The newest applied version; null before genesis. */
   readonly trustRoot: () => TrustRoot | null;
@@ -22,17 +22,18 @@ export interface RulesKeeperOptions {
 /** A node by which higher rules are held back. */
 export interface RulesHolder {
   readonly nodeId: string;
-  /** The highest that it says it lets the cluster raise to; null: it is not connected. */
+  /** The highest rules that it says it lets the cluster raise to; null: it is not connected. */
   readonly rulesMax: number | null;
 }
 
 /**
- * On the leader: raises the rules as soon as every node that is or is to be in the group has said, in the hello of the
- * connection that stands, that it knows them. Who is away might come back as another program, so it holds them back.
+ * On the leader: raises the rules (the cluster's feature level) as soon as every node that is or will be in the group
+ * has said, in the hello of its current connection, that it knows them. A disconnected node might come back with
+ * another program, so it holds them back.
  */
 export class RulesKeeper {
   readonly #options: RulesKeeperOptions;
-  /** As each peer's last hello said. */
+  /** The highest rules by each peer's last hello. */
   readonly #said = new Map<string, number>();
   #isUnderWay = false;
 
@@ -46,12 +47,12 @@ export class RulesKeeper {
     return Math.max(RULES_FIRST, Math.min(this.#options.rulesHeldAt ?? known, known));
   }
 
-  /** The highest that this program can decide by. */
+  /** The highest rules that this program can decide by. */
   get known(): number {
     return this.#options.state.ruleTable.max;
   }
 
-  /** By which the next entry is decided here. */
+  /** The rules by which the next entry is decided here. */
   get inForce(): Rules {
     const { state } = this.#options;
     return state.ruleTable.of(state.rules);
@@ -62,7 +63,7 @@ export class RulesKeeper {
     this.#said.set(nodeId, rulesMax);
   }
 
-  /** Who holds back the highest rules that this program knows; empty: nobody. */
+  /** The nodes that hold back the highest rules that this program knows; empty: none. */
   heldBackBy(): readonly RulesHolder[] {
     const nodes = this.#options.trustRoot()?.nodes ?? [];
     return nodes
@@ -73,8 +74,8 @@ export class RulesKeeper {
 
   /**
    * Whether this program knows less than the group: every other node that is connected says that it knows higher rules.
-   * @param leader whose word alone is not enough, as long as there is anybody else
-   * @returns null: nobody else is connected
+   * @param leader whose word alone is not enough, as long as another node is connected
+   * @returns null: no other node is connected
    */
   isOutgrown(leader: string): boolean | null {
     const { trustRoot, selfNodeId } = this.#options;
@@ -87,7 +88,7 @@ export class RulesKeeper {
     return said.every((rulesMax) => rulesMax > this.known);
   }
 
-  /** Called every little while on the leader. */
+  /** Called periodically on the leader. */
   look(): void {
     const { state, trustRoot, environment } = this.#options;
     if (trustRoot() === null || this.#isUnderWay) return;

@@ -14,7 +14,7 @@ export class SessionCounts {
   readonly records = new Map<LeafKindName, number>();
   /** Commands, and items of batches, that were refused by a rule. */
   readonly rejections = new Map<RejectionCode, number>();
-  /** Cosignatures that count for nothing, by sender: over another root, or not signed by its key. */
+  /** Cosignatures that do not count, by sender: over another root, or not signed by its key. */
   readonly refusedCosignatures = new Map<string, number>();
   #leaderChanges = 0;
   #replays = 0;
@@ -25,12 +25,12 @@ export class SessionCounts {
     return this.#replays;
   }
 
-  /** Groups under an id of this node's that hold something else than it has sent. */
+  /** Decided groups with an id of this node's whose content it has not sent. */
   get otherGroups(): number {
     return this.#otherGroups;
   }
 
-  /** How often another node came to lead, or none. */
+  /** How often the leader changed, to another node or to none. */
   get leaderChanges(): number {
     return this.#leaderChanges;
   }

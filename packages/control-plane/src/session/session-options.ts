@@ -21,18 +21,18 @@ import type { LedgerStorage, RaftLogStorage } from "../ports/storage.ts";
 export interface SessionOptions {
   readonly environment: Environment;
   readonly identity: NodeIdentity;
-  /** Of the process: what is learnt outlives a session. */
+  /** Belongs to the process: what is learnt outlives a session. */
   readonly known: KnownTrustRoot;
-  /** Of the process: verdicts outlive a session. */
+  /** Belongs to the process: verdicts outlive a session. */
   readonly signatures: SignatureVerifier;
   /** Of the process. */
   readonly counts: SessionCounts;
-  /** What stands around the leader's queue. */
+  /** Wraps the leader's queue, to observe it. */
   readonly aroundQueue: (options: LeaderQueueOptions) => LeaderQueueOptions;
   readonly node: RawNode;
   readonly hardState: HardState;
   readonly confState: ConfState;
-  /** Of the log as it was loaded. */
+  /** Sizes of the log as it was loaded. */
   readonly logSizes: LogSizes;
   readonly state: LedgerState;
   /** Root of the state tree in the tables. */
@@ -46,12 +46,12 @@ export interface SessionOptions {
   /** Every size that the origins have had, from the database. */
   readonly trees: Pick<LedgerStorage, "rootAt">;
   readonly promises: PromiseKeeper;
-  /** Of the process: who is cut off stays so over a reload. */
+  /** Belongs to the process: a peer that is cut off stays so over a reload. */
   readonly offences: PeerOffences;
   readonly network: SessionNetwork;
   readonly logEntriesKept: number;
   readonly logBytesKept: number;
-  /** Newest recorded certificates of each origin that stay, all of them. */
+  /** This many of the newest recorded certificates of each origin all stay. */
   readonly certificatesKept: number;
   /** The highest rules that this node lets the cluster raise to; null: all that it knows. */
   readonly rulesHeldAt: number | null;
@@ -59,9 +59,9 @@ export interface SessionOptions {
   readonly pinnedIndex: () => RaftIndex | null;
   /** Which backup the database began from; absent or null: none. */
   readonly restoration?: Restoration | null;
-  /** Evidence of lies and forks, on the promise volume. */
+  /** Evidence of contradictions, on the promise volume. */
   readonly evidence: EvidenceFiles;
-  /** What it held when the session was made. */
+  /** The evidence it held when the session was created. */
   readonly evidenceKept: ReadonlyMap<string, string>;
   readonly onEnd: (end: SessionEnd) => void;
 }

@@ -18,10 +18,10 @@ import { type SessionView, viewOf } from "./view.ts";
 import { Writes } from "./writes.ts";
 
 /**
- * One life of a node between two loads from disk: four assemblies, and what they do by the clock.
+ * One life of a node between two loads from disk: four assemblies, and their timers.
  *
- * A session never repairs itself. Whatever it cannot be sure of ends it; the node loads what is durable and starts the
- * next one, with a higher incarnation.
+ * A session never repairs itself. Any uncertainty ends it; the node loads what is durable and starts the next session,
+ * with a higher incarnation.
  */
 export class Session implements SessionParts {
   readonly state: LedgerState;
@@ -62,7 +62,7 @@ export class Session implements SessionParts {
     this.frames = new PeerFrames(options, this);
   }
 
-  /** What was promised before is said again, ticks begin, and the engine runs. */
+  /** Restores the memory of peers, signs the last certify point again, starts the timers, and runs the engine. */
   start(): void {
     const { membership, certifying, writes, consensus } = this;
     membership.peers.recall();
@@ -144,7 +144,7 @@ export class Session implements SessionParts {
     this.membership.peers.onRefused(peer, refusal);
   }
 
-  /** What this node can show a peer of what that has signed itself; null: nothing. */
+  /** Something that the peer itself has signed and that this node can show it; null: nothing. */
   ownWordOf(nodeId: string): OwnWord | null {
     return this.membership.peers.ownWordOf(nodeId);
   }
@@ -170,12 +170,12 @@ export class Session implements SessionParts {
     this.membership.transferLeadership();
   }
 
-  /** For people, and for what they look at. */
+  /** For status and metrics. */
   view(): SessionView {
     return viewOf(this, this.#options);
   }
 
-  /** Ends this session from outside. Everybody who waits is answered with what is known. */
+  /** Ends this session from outside. Every waiter is answered with what is known. */
   stop(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -208,7 +208,7 @@ export class Session implements SessionParts {
     };
   }
 
-  /** Every node that any trust root named which is known here. */
+  /** Every node that any known trust root lists. */
   #makeMembers(): Members {
     const { identity, known, state, restoration } = this.#options;
     const members = new Members(identity.trustRoot);
@@ -235,7 +235,7 @@ export class Session implements SessionParts {
     this.#periodics.every(periodMs, () => this.#guard(action));
   }
 
-  /** What comes from outside (frames, timers) must not take the process down with it. */
+  /** Errors in handling frames and timers must not take the process down. */
   #guard(action: () => void): void {
     if (this.#isEnded) return;
     try {

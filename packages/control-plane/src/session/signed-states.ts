@@ -10,7 +10,7 @@ import { StateHeads } from "../state-heads/state-heads.ts";
 
 /** A state that is to be read has to be reached and signed within this time; an election may come in between. */
 const SIGNED_WITHIN_MS = 20_000;
-/** After this time a state point is made of where the node stands: a group without a majority commits no entry. */
+/** After this time the node's current index becomes the state point: a group without a majority commits no entry. */
 const REACHED_WITHIN_MS = 2000;
 /** After this time fewer signatures than a quorum are enough, and after that time this node's own. */
 const FEWER_AFTER_MS = 3000;
@@ -22,12 +22,12 @@ export type OpenStateHold = Pick<StateHold, "hold" | "release">;
 
 export interface HoldSignedOptions {
   /**
-   * Whose signatures are enough. `fewer`: where no quorum can be had, as many as there are after a while; how many are
-   * enough is for the reader to say.
+   * Whose signatures are enough. `fewer`: if no quorum is reached, as many as there are after a while; the reader
+   * decides how many are enough.
    */
   readonly signers: "quorum" | "fewer";
   readonly withinMs?: number;
-  /** Aborted: nobody waits for it any more. */
+  /** Aborted when no reader waits for it any more. */
   readonly signal?: AbortSignal;
 }
 
@@ -45,7 +45,7 @@ export interface SignedStatesParts {
   readonly life: Life;
 }
 
-/** What a session signs about its whole state, and who waits to read the state that a quorum has signed. */
+/** A session's signatures over its whole state, and the readers that wait for a state that a quorum has signed. */
 export class SignedStates {
   readonly heads: StateHeads;
   readonly #options: SessionOptions;
@@ -82,7 +82,7 @@ export class SignedStates {
     });
   }
 
-  /** The state in memory goes on; the tables follow. */
+  /** The state in memory advances; the tables follow. */
   onAdvancing(): void {
     this.#isApplying = true;
   }
@@ -112,7 +112,7 @@ export class SignedStates {
     }
   }
 
-  /** Nothing is being applied, and nothing may be for a while: the state as it is. */
+  /** No entry is being applied, and none may come for a while: takes the state as it is. */
   async #pointHere(pending: PendingHold): Promise<void> {
     if (this.#isApplying || this.#ending.signal.aborted || !this.#holds.delete(pending)) return;
     const { appliedIndex } = this.#options.state;

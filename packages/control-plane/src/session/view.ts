@@ -9,7 +9,7 @@ export interface SessionView {
   readonly isLeader: boolean;
   /** False: the genesis entry is not applied yet. */
   readonly isInitialised: boolean;
-  /** What a restored cluster has yet to apply; null: nothing. */
+  /** The trust-root version that a restored cluster has yet to apply; null: none. */
   readonly pendingVersion: number | null;
   /** Leaves in all trees. */
   readonly leaves: number;
@@ -25,7 +25,7 @@ export interface SessionView {
     readonly isMember: boolean;
     readonly voters: number;
     readonly learners: number;
-    /** The group is not yet as the trust root asks; only the leader knows. */
+    /** The membership is not yet as the trust root asks; only the leader knows. */
     readonly isChanging: boolean;
     readonly isKeyMissing: boolean;
     readonly maySign: boolean;

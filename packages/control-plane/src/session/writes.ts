@@ -15,7 +15,7 @@ export interface WritesParts {
   readonly certifying: Certifying;
 }
 
-/** The way of a command from whoever submits it to the log, and of its outcome back. */
+/** The way of a command from its submitter to the log, and of its outcome back. */
 export class Writes {
   readonly proposals: Proposals;
   readonly queue: LeaderQueue;
@@ -92,7 +92,7 @@ export class Writes {
     this.queue.onLeadership(isLeader);
   }
 
-  /** An entry was decided here: who waits for it is answered, or waits for its certificate. */
+  /** An entry was decided here: its waiters are answered, or wait for its certificate. */
   onDecided(entry: LedgerEntry, decision: EntryDecision): void {
     if (this.proposals.onDecided(entry, decision)) this.#parts.consensus.failover.onDecided();
   }
@@ -104,7 +104,7 @@ export class Writes {
     if (consensus.isLeader()) this.#leadership.onApplied(term, consensus.status().term);
   }
 
-  /** Called every little while on the leader. */
+  /** Called periodically on the leader. */
   look(): void {
     this.#leadership.look(this.queue.oldestUnderWayMs);
   }

@@ -87,7 +87,7 @@ export function certificateNote(root: TrustRoot, certificate: Certificate, logSi
   return formatNote(text, lines);
 }
 
-/** The time at which the quorum was complete: the k-th smallest of the times shown. */
+/** The time at which the quorum was complete: the k-th smallest of the cosigning times. */
 export function certifiedAtS(certificate: Certificate, quorum: number): number {
   const times = certificate.cosignatures.map(({ timeS }) => timeS).sort((left, right) => left - right);
   return times[quorum - 1] ?? 0;

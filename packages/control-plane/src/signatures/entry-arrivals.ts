@@ -9,7 +9,7 @@ import type { TrustRoot } from "@event-anchoring/protocol";
 import type { Entry, RaftIndex, Term } from "raft-ts";
 import type { SignatureVerifier } from "./signature-verifier.ts";
 
-/** Payload bytes of entries that are kept decoded. What comes on top is opened when its turn has come. */
+/** Payload bytes of entries that are kept decoded. Further entries are decoded when their turn has come. */
 const KEPT_BYTES_MAX = 8 * 1024 * 1024;
 
 /** A decoded entry whose signatures are being verified. */
@@ -26,14 +26,14 @@ interface Arrived extends OpenedEntry {
 
 /**
  * Entries from their arrival until they are applied, decoded once. Their signatures are verified while the log is
- * written and a majority is waited for, so that deciding finds the verdicts.
+ * written and replicated, so that the verdicts are ready for deciding.
  */
 export class EntryArrivals {
   readonly #verifier: SignatureVerifier;
   readonly #ruleTable: RuleTable;
   readonly #trustRoot: () => TrustRoot | null;
   readonly #arrived = new Map<RaftIndex, Arrived>();
-  /** By payload: read when a leader offered them, and on their way through the engine. */
+  /** By payload: entries that were read when a leader offered them, and are still in the engine. */
   readonly #offered = new WeakMap<Uint8Array, LedgerEntry>();
   #bytes = 0;
 
@@ -45,7 +45,7 @@ export class EntryArrivals {
   }
 
   /**
-   * Reads what a leader offers. It is not read again when the engine hands it on.
+   * Reads an entry that a leader offers. It is not read again when the engine hands it out.
    * @throws LedgerHaltError if it cannot be read
    */
   read(payload: Uint8Array): LedgerEntry {
@@ -54,10 +54,10 @@ export class EntryArrivals {
     return entry;
   }
 
-  /** Takes entries as they come: from a leader, of this leader, or out of the log. */
+  /** Takes entries as they come: from a leader, from this node as leader, or from the log. */
   note(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      // What stands further back, of a suffix that is replaced, is found out by its term.
+      // Later entries of a replaced suffix are recognised by their term.
       this.#drop(entry.index);
       const bytes = entry.payload.length;
       if (entry.type !== "normal" || bytes === 0 || this.#bytes + bytes > KEPT_BYTES_MAX) continue;
@@ -88,7 +88,7 @@ export class EntryArrivals {
     return { entry, verdicts: this.#verifier.verify(signatures, "entry") };
   }
 
-  /** What cannot be read halts a node when it is committed, and not before. */
+  /** An unreadable entry halts a node when it is committed, and not before. */
   #openUncommitted(entry: Entry): OpenedEntry | null {
     try {
       return this.#open(entry.payload);

@@ -5,12 +5,12 @@ import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { VerifyAsync } from "../ports/environment.ts";
 
 /**
- * Verifications handed to the thread pool at a time. Eight keep two cores busy; more would only stand before the
- * promise file's writes, which wait for the same four threads.
+ * Verifications handed to the thread pool at a time. Eight keep two cores busy; more would only delay the promise
+ * file's writes, which use the same four threads.
  */
 const UNDER_WAY_MAX = 8;
 
-/** What an entry needs goes before what only waits to be proposed. */
+/** Signatures of an entry come before those of a group that waits to be proposed. */
 export type Urgency = "entry" | "group";
 
 export interface SignatureVerifierOptions {
@@ -26,7 +26,7 @@ export interface VerificationCounts {
   readonly threadPool: { readonly count: number; readonly ms: number };
   /** On the event loop, while everything else waited. */
   readonly eventLoop: { readonly count: number; readonly ms: number };
-  /** Verdicts that were there when they were asked for. */
+  /** Verdicts that were already known when asked for. */
   readonly remembered: number;
   /** The thread pool gave no verdict; the event loop then computes it. */
   readonly failed: number;
@@ -40,10 +40,10 @@ interface Job {
 }
 
 /**
- * Verifies signatures before anybody has to know, and remembers the verdicts.
+ * Verifies signatures before the verdicts are needed, and remembers them.
  *
- * Every verdict is this node's own: a pure function of key, message and signature, computed here. Nothing that another
- * node says about a signature comes in, and an entry that is never committed leaves nothing behind but verdicts.
+ * Every verdict is this node's own: a pure function of key, message and signature, computed here. No other node's claim
+ * about a signature is used, and an entry that is never committed leaves only verdicts behind.
  */
 export class SignatureVerifier {
   /** Knows every verdict that was computed, and computes those that were not. */

@@ -9,9 +9,9 @@ import type { UnaryAnswer, UnaryIdentity, UnaryRequest } from "../transport/netw
 
 /** Each export is as large as the leaves, and keeps the log from being compacted. */
 const EXPORTS_MAX = 2;
-/** A peer that asks within this time of an export's making shares it: the log still holds what follows. */
+/** A peer that asks within this time after an export was made shares it: the log still holds what follows. */
 const SHARED_MS = 60_000;
-/** An export of which no chunk was asked for in this time is let go. */
+/** An export is closed after this time without a request for a chunk. */
 const IDLE_MS = 60_000;
 const EXPORT_MAX_MS = 60 * 60_000;
 
@@ -39,7 +39,7 @@ export interface SnapshotExporterOptions {
 interface SharedExport {
   readonly made: OpenExport;
   readonly madeMs: number;
-  /** Node ids of those who take it. */
+  /** Node ids of the peers that fetch it. */
   readonly takers: Set<string>;
   readonly expiry: Timer;
   idle: Timer;
@@ -47,8 +47,8 @@ interface SharedExport {
 
 /**
  * Hands this node's state, as a quorum has signed it, to peers that have fallen behind the log: chunks by number, as
- * often as asked for. One export for each point, shared by all who ask soon enough, one for each peer, two in all;
- * it ends when nobody takes it any more. While one is open the log keeps what follows it.
+ * often as asked for. One export for each point, shared by all who ask soon enough, one for each peer, two in all; it
+ * ends when no peer fetches it any more. While one is open the log keeps what follows it.
  */
 export class SnapshotExporter {
   readonly #options: SnapshotExporterOptions;
@@ -88,7 +88,7 @@ export class SnapshotExporter {
     return { status: 200, body: await open.made.chunk(chunkIndex) };
   }
 
-  /** A peer is gone, or asks anew: what it took ends unless others take it too. */
+  /** A peer is gone, or asks anew: its export ends unless other peers fetch it too. */
   leave(nodeId: string): void {
     for (const open of this.#exports.values()) {
       if (open.takers.delete(nodeId)) this.#endIfUnused(open);

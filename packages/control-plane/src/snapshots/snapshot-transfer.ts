@@ -22,7 +22,7 @@ const CHUNK_TRIES = 5;
 /** How long a node that sees a single other member waits for a second one. */
 const ALONE_AFTER_MS = 5000;
 const ALONE_LOOK_MS = 100;
-/** A peer that goes silent while it makes its export is noticed this long after the network has noticed it. */
+/** The connection to a peer that makes its export is checked this often. */
 const LOST_LOOK_MS = 500;
 
 export interface InstallOptions {
@@ -60,8 +60,8 @@ async function signersInReach({ peers, network, clock, logger }: InstallOptions)
 }
 
 /**
- * Takes over the state of the first peer whose export stands up to every check. Nothing of this node's own state is
- * touched before; log and ledger must be closed.
+ * Takes over the state of the first peer whose export passes every check. Nothing of this node's own state is touched
+ * before that; log and ledger must be closed.
  * @throws FencedError if a newer state lacks what this node has signed; FalseStateError if the leader has less than it
  *   announced; StoreError; otherwise the last peer's error
  */
@@ -77,7 +77,7 @@ export async function installFromPeers(options: InstallOptions): Promise<Install
       if (error instanceof FencedError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       if (error instanceof FalseStateError) {
-        // Nobody else need have it either: every peer would make an export for nothing.
+        // Other peers may lack it as well: each would make an export for nothing.
         options.onFalse(peer, reason);
         throw error;
       }
@@ -128,7 +128,7 @@ async function askForManifest(peer: string, { network, clock }: InstallOptions):
   return network.call(peer, UNARY_CALLS.snapshot_manifest.path, null, options).finally(() => look.cancel());
 }
 
-/** A leader has not applied what it says that its log begins after. */
+/** A leader has not applied the entry that it says its log begins after. */
 class FalseStateError extends Error {
   override readonly name = "FalseStateError";
 }

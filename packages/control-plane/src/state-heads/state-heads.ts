@@ -33,11 +33,11 @@ export interface StateHeadsOptions {
   readonly maySign: () => boolean;
   readonly broadcast: (items: readonly StateSignature[], asks: boolean) => void;
   readonly sendTo: (nodeId: string, items: readonly StateSignature[]) => void;
-  /** A peer asks for the state after an entry that was no state point: it may be where this node stands now. */
+  /** A peer asks for the state after an entry that was not a state point: it may be this node's current index. */
   readonly onAsked: (raftIndex: RaftIndex) => void;
   /** A peer has signed another state after the same entry. */
   readonly onContradiction: (from: string, raftIndex: RaftIndex) => void;
-  /** This node has promised another state after this entry: it has not computed it the same way twice. */
+  /** This node has promised another state after this entry: it has computed two different results. */
   readonly onForgotten: (detail: string) => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -113,7 +113,7 @@ export class StateHeads {
     if (own.length > 0) this.#options.sendTo(from, own);
   }
 
-  /** Called every little while: what has no quorum yet is signed if it may be now, and said again. */
+  /** Called periodically: points without a quorum are signed if that is allowed now, and rebroadcast. */
   resend(): void {
     const newest = [...this.#points.values()].at(-1);
     if (newest === undefined || newest.note !== null) return;
@@ -122,7 +122,7 @@ export class StateHeads {
     else void this.#sign(newest);
   }
 
-  /** Calls `signed` once a quorum has signed the state after this entry. @returns takes the wish back */
+  /** Calls `signed` once a quorum has signed the state after this entry. @returns cancels */
   whenSigned(raftIndex: RaftIndex, signed: (note: string) => void): () => void {
     const note = this.#points.get(raftIndex)?.note ?? null;
     const waiter = { raftIndex, signed };
@@ -180,7 +180,7 @@ export class StateHeads {
     return false;
   }
 
-  /** A signature over another state counts for nothing, and is told: one of the two nodes has gone wrong, or lies. */
+  /** A signature over another state does not count, and is reported: one of the two nodes has gone wrong, or lies. */
   #take(from: string, { raftIndex, textHash, signature }: StateSignature, point: OwnStatePoint): void {
     const { crypto, logger, onContradiction } = this.#options;
     if (!equalBytes(textHash, point.textHash)) {
@@ -204,7 +204,7 @@ export class StateHeads {
       there.set(from, item);
       return;
     }
-    // A peer that claims entries that will never be takes the room of its own later claims, and nobody else's.
+    // A peer that claims entries that will never exist takes room from its own later claims only.
     const ofPeer = [...this.#early].filter(([, byNode]) => byNode.has(from)).map(([index]) => index);
     if (ofPeer.length >= POINTS_MAX) this.#dropEarly(from, Math.min(...ofPeer));
     this.#early.set(item.raftIndex, new Map([[from, item]]));

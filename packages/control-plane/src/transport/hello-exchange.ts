@@ -31,7 +31,7 @@ import type { TransportContext } from "./transport-context.ts";
 const ACCEPTED = 200;
 const REFUSED = 403;
 
-/** What the refused peer is told of a failed Cluster-auth check. Details are for our log alone. */
+/** What the refused peer is told about a failed Cluster-auth check. Details go to our log alone. */
 const TOLD: Readonly<Record<AuthRefusalCode, HelloRefusalCode>> = {
   malformed: "bad_signature",
   wrong_identity: "bad_signature",

@@ -4,11 +4,11 @@ export const PENDING_MS = 5000;
 export const SWEEP_MS = 500;
 /** From the start of a dial to the peer's answer to our hello. */
 export const DIAL_TIMEOUT_MS = 3000;
-/** A process that was about to judge may have been put to sleep for a moment. */
+/** A process that is about to judge may have been suspended for a moment. */
 const MARGIN_MS = 500;
 
 /**
- * No hello is older than this when it is judged: its connection would have been closed. Whoever dials makes it after
- * the connection was accepted, whoever answers while the dialer waits.
+ * No hello is older than this when it is judged: its connection would have been closed. The dialler makes its hello
+ * after the connection was accepted, the listener while the dialler waits.
  */
 export const HELLO_AGE_MAX_MS = Math.max(PENDING_MS + SWEEP_MS, DIAL_TIMEOUT_MS) + MARGIN_MS;

@@ -154,7 +154,7 @@ export class Listener {
       if (frames !== null && frames.length === 0) return;
       socket.off("data", onChunk);
       const [frame] = frames ?? [];
-      // Nothing may follow the hello before its answer: what is early was not written for this exchange.
+      // Nothing may follow the hello before its answer: earlier bytes were not written for this exchange.
       const isAlone = frames?.length === 1 && splitter.pendingBytes === 0;
       if (frame !== undefined && isAlone) this.#onHello(lane, certificate, socket, frame);
       else {

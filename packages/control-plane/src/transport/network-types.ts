@@ -1,4 +1,4 @@
-/** The network as the rest of the node sees it. The simulator stands behind the same PeerNetwork. */
+/** The network as the rest of the node sees it. The simulator implements the same PeerNetwork. */
 import type { Signer } from "@event-anchoring/node-crypto";
 import type { Environment } from "../ports/environment.ts";
 import type { Hello, HelloRefusal, HelloVerdict, Lane, OwnWord, PeerFrame } from "@event-anchoring/control-contract";
@@ -83,7 +83,7 @@ export interface PeerNetworkOptions {
   readonly peers: readonly PeerAddress[];
   /**
    * This node's hello, asked for at every handshake; `nodeId`, `clusterId` and `incarnation` are those of `self`. Null
-   * while the node cannot speak for itself: it then dials nobody, and refuses who dials it as `not_ready`.
+   * while the node has none: it then dials no peer, and refuses a peer that dials it as `not_ready`.
    */
   readonly hello: () => Hello | null;
   /**
@@ -93,7 +93,7 @@ export interface PeerNetworkOptions {
   readonly judgeHello: (peer: Hello) => HelloVerdict;
   /** A peer's authentic refusal of our hello. `amnesia` and `retired` are about this node's right to go on. */
   readonly onHelloRefused: (peer: string, refusal: HelloRefusal) => void;
-  /** What a node that is refused for an older incarnation has signed in the later one; null: nothing is held. */
+  /** Something that a node refused for an older incarnation has signed in a later one; null: nothing is held. */
   readonly ownWordOf: (nodeId: string) => OwnWord | null;
   /**
    * Auth public key of a node in the trust root in force, or null: such a node is refused as `unknown_node`. Give the
@@ -106,7 +106,7 @@ export interface PeerNetworkOptions {
   readonly trustRootVersion: () => number;
   /** SHA-256 of the SubjectPublicKeyInfo of each accepted CA, from the trust root in force. */
   readonly caSpkiPins: () => readonly Uint8Array[];
-  /** In order per peer and lane. May come before onPeerUp: what we receive does not wait for what we dialled. */
+  /** In order per peer and lane. May come before onPeerUp: inbound lanes do not wait for outbound ones. */
   readonly onFrame: (from: string, lane: Lane, frame: PeerFrame) => void;
   /** Our control lane to the peer is open: send() reaches it. */
   readonly onPeerUp: (nodeId: string, hello: Hello) => void;
@@ -182,7 +182,7 @@ export interface PeerNetwork {
   ): Promise<{ readonly status: number; readonly stream: AsyncIterable<Uint8Array> }>;
   /** Ends all sessions with a node. Peers are dialled again, and judged again. */
   disconnect(nodeId: string, reason: string): void;
-  /** Who is dialled from now on; sessions with others end. */
+  /** Replaces the list of peers to dial; sessions with others end. */
   setPeers(peers: readonly PeerAddress[]): void;
   /** Takes up new TLS files now; it also looks by itself every TLS_RELOAD_MS. @throws TlsMaterialError, the old stay */
   reloadTls(): Promise<void>;
@@ -216,7 +216,7 @@ export type TransportEvent =
   | "unary_answered"
   | "tls_reload_failed";
 
-/** How long reconnects must have been refused before a follower hears of it. */
+/** How long reconnects must have been refused before a follower is told. */
 export const REFUSED_AFTER_MS = 150;
-/** How often the TLS files are looked at: three calls of stat. */
+/** How often the TLS files are checked: three calls of stat. */
 export const TLS_RELOAD_MS = 5000;

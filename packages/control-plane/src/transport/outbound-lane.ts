@@ -10,7 +10,7 @@ const OUTBOX_FRAMES_MAX: Readonly<Record<Lane, number>> = { control: 8192, bulk:
 const KEEPALIVE_MS = 1000;
 /** A lane whose peer neither answers keepalives nor takes bytes for this long is dead. */
 const SILENT_MS = 5000;
-/** Frames are joined up to about this much: each write that ends is a sign that the peer takes bytes. */
+/** Frames are joined up to about this much: each write that completes shows that the peer takes bytes. */
 const WRITE_BYTES = 256 * 1024;
 
 export interface OutboundLaneOptions {

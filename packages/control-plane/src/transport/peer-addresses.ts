@@ -52,7 +52,7 @@ export class PeerAddresses {
     await this.refresh();
   }
 
-  /** Looks names up if it is time. What cannot be found now keeps the addresses that it had. */
+  /** Looks names up if it is time. A name that cannot be resolved now keeps its addresses. */
   async refresh(): Promise<void> {
     const now = this.#clock.monotonicMs();
     if (now - this.#lookedUpMs < LOOKUP_EVERY_MS) return;

@@ -208,7 +208,7 @@ export class PeerDialer {
     context.counters.add("session_ended", peer.nodeId, reason);
     if (framesDropped > 0) context.counters.add("frame_dropped", peer.nodeId, "session_ended", framesDropped);
     context.options.environment.logger.info("session_ended", { peer: peer.nodeId, lane: this.#options.lane, reason });
-    // Dial before telling: whoever hears of it may stop this dialer.
+    // Dial before calling back: the callback may stop this dialer.
     this.start();
     this.#options.onDown(reason, false);
   }

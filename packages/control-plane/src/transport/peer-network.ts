@@ -275,7 +275,7 @@ class MutualTlsNetwork implements PeerNetwork {
     if (dialers !== undefined) for (const each of LANES) dialers[each].hurry();
   }
 
-  /** A newer start of a node ends every session of an older one: two of it alive would be a clone. */
+  /** A newer start of a node ends every session of an older one: two live starts would be a clone. */
   #noteIncarnation(nodeId: string, incarnation: number): void {
     if (!this.#context.incarnations.remember(nodeId, incarnation)) return;
     this.#endConnections(nodeId, "newer_incarnation", (ofSession) => ofSession < incarnation);

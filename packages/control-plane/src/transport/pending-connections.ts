@@ -6,9 +6,11 @@ import type { PeerAddresses } from "./peer-addresses.ts";
 
 /** Connections that have proved nothing yet, from addresses that are no peer's. More are closed unseen. */
 const STRANGERS_MAX = 64;
-/** Of these from one address. */
+/** The same, from one address. */
 const STRANGERS_PER_ADDRESS_MAX = 4;
-/** From the address of one peer, beside all strangers: two lanes and a few calls, and whoever shares the address. */
+/**
+ * From the address of one peer, beside all strangers: two lanes and a few calls, and other hosts behind that address.
+ */
 const PER_PEER_ADDRESS_MAX = 32;
 
 interface Pending {
@@ -21,7 +23,7 @@ interface Pending {
 /**
  * Accepted connections that are not authenticated yet, known by their remote address and port. One count and one
  * deadline cover every way to be slow: a TLS handshake that stalls, a head that drips, a hello that never comes.
- * Strangers share what is left beside the peers' addresses, so they keep no peer out.
+ * Strangers have a limit of their own, beside the peers' addresses, so they keep no peer out.
  */
 export class PendingConnections {
   readonly #clock: Clock;

@@ -9,7 +9,7 @@ interface RefusedSince {
   readonly detail: string;
 }
 
-/** What was refused at the door, in one line a second at most: strangers must not fill the disk with lines. */
+/** Logs refused connections, one line a second at most: strangers must not fill the disk. */
 export class RefusalLog {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -29,7 +29,7 @@ export class RefusalLog {
     this.sweep();
   }
 
-  /** Called every now and then: tells what has waited for its line. */
+  /** Called periodically: logs what has waited for its line. */
   sweep(): void {
     const now = this.#clock.monotonicMs();
     if (this.#newest === null || now - this.#lineMs < LINE_EVERY_MS) return;

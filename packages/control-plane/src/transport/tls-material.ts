@@ -1,4 +1,4 @@
-/** What the node shows and trusts in TLS, and whom a peer's certificate speaks for. */
+/** What the node presents and trusts in TLS, and which node a peer's certificate names. */
 import { X509Certificate, constants as cryptoConstants, createHash, createPrivateKey } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
@@ -171,7 +171,7 @@ export type PeerCertificateVerdict =
     }
   | { readonly ok: false; readonly code: PeerCertificateRefusal };
 
-/** Whom the other end of an established, verified TLS connection speaks for. */
+/** Which node the other end of an established, verified TLS connection is. */
 export function judgePeerCertificate(
   socket: TLSSocket,
   clusterId: Uint8Array,
