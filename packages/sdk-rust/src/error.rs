@@ -227,7 +227,7 @@ impl Error {
         self.is_answered(401)
     }
 
-    /// 403: the API key has not the scope.
+    /// 403: the API key lacks the scope of the route, or another API client recorded the anchor (`not_own_record`).
     pub fn is_forbidden(&self) -> bool {
         self.is_answered(403)
     }

@@ -167,7 +167,7 @@ export class ApiProblem extends AnchoringError {
 /** 401: the API key is missing, malformed, unknown, expired or revoked. */
 export class Unauthorized extends ApiProblem {}
 
-/** 403: the API key lacks the scope of the route. */
+/** 403: the API key lacks the scope of the route, or another API client recorded the anchor (`not_own_record`). */
 export class Forbidden extends ApiProblem {}
 
 /** 404, or 410 for an erased `client_event_id`. */

@@ -163,7 +163,7 @@ class Unauthorized(ApiProblem):
 
 
 class Forbidden(ApiProblem):
-    """403: the API key lacks the scope of the route."""
+    """403: the API key lacks the scope of the route, or another API client recorded the anchor (`not_own_record`)."""
 
 
 class NotFound(ApiProblem):
