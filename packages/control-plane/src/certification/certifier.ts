@@ -18,20 +18,20 @@ import type { RaftIndex, Term } from "raft-ts";
 
 export interface HeldCertificate extends Certificate {
   readonly certifiedAtS: number;
-  /** The whole signed note; made, and its log line signed, when it is first shown. */
+  /** The whole signed note. It is made, and its log line signed, on first use. */
   readonly checkpoint: () => string;
   readonly trustRootVersion: number;
   /** The log index at which this node reached the size; 0 if that was before this session. */
   readonly raftIndex: RaftIndex;
 }
 
-/** Where an entry with the certify bit ended: what this node signs, if it signs. */
+/** The end of an entry with the certify bit: the head that this node signs, if it signs. */
 export interface CertifyPoint {
   readonly raftIndex: RaftIndex;
   readonly raftTerm: Term;
-  /** The effect chain there; sent along, so that nodes that differ notice. */
+  /** The effect chain at this point; sent along, so that diverging nodes are noticed. */
   readonly effect: Uint8Array;
-  /** The entry appended no leaf: a new leader asks for what is signed and uncovered to be said again. */
+  /** The entry appended no leaf: a new leader asks for uncovered cosignatures to be rebroadcast. */
   readonly isEmpty: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface CertifierOptions {
   readonly crypto: Crypto;
   readonly state: LedgerState;
   readonly nodeId: string;
-  /** The key that this trust root names; null: it is not here, and nothing that it judges is signed. */
+  /** This node's key under this trust root; null: the key is not here, so nothing under that root is signed. */
   readonly cosignerUnder: (root: TrustRoot) => Signer | null;
   readonly logSignerOf: (origin: OriginFingerprint) => Signer;
   readonly promises: {
@@ -51,12 +51,12 @@ export interface CertifierOptions {
   /** Whether this node is active in the trust root and a voter: only then does it sign. */
   readonly maySign: () => boolean;
   readonly broadcast: (items: readonly PeerCosignature[]) => void;
-  /** To one peer, which has shown that it lacks them. */
+  /** To one peer that has shown that it lacks them. */
   readonly sendTo: (nodeId: string, items: readonly PeerCosignature[]) => void;
   readonly onCertificate: (certificate: HeldCertificate) => void;
-  /** What all nodes sign, held against this node's roots. */
+  /** Compares what all nodes sign with this node's own roots. */
   readonly comparison: Pick<Comparison, "onOwn" | "onPeer" | "onCertificate" | "isNamed" | "isStopped" | "withholds">;
-  /** A peer's cosignature that its key has not made. It is forgotten, and not verified again. */
+  /** A peer's cosignature does not verify with its key. It is dropped, and not verified again. */
   readonly onRefused?: (from: string) => void;
   /** The promise file holds another root for a size than this node's tree has: it forgot. */
   readonly onForgotten: (detail: string) => void;
@@ -85,7 +85,7 @@ export class Certifier {
     return this.#of(origin).held;
   }
 
-  /** Nothing of it is certified until a trust root says who is right. */
+  /** Nothing in the origin is certified until a trust root decides which certificate is right. */
   isStopped(origin: OriginFingerprint): boolean {
     return this.#options.comparison.isStopped(origin);
   }
@@ -98,9 +98,9 @@ export class Certifier {
     void this.#signWaiting();
   }
 
-  /** Cosignatures from an authenticated peer; what they claim is not trusted before it is verified. */
+  /** Cosignatures from an authenticated peer; they are not trusted before they are verified. */
   onCosignatures(from: string, items: readonly PeerCosignature[]): void {
-    // The own signature must not count twice, whoever brings it: a clone, or a node that is set up as its own peer.
+    // This node's own signature must not count twice: a clone may send it, or a node that is set up as its own peer.
     if (from === this.#options.nodeId) return;
     for (const item of items) {
       const origin = this.#options.state.origins.get(bytesToHex(item.originFingerprint));
@@ -116,7 +116,7 @@ export class Certifier {
     }
   }
 
-  /** A certificate that the log records, judged by `decide`; called before the state forgets what it covers. */
+  /** A certificate that the log records, verified by `decide`; called before the state drops what it covers. */
   onRecorded(certificate: Certificate): void {
     const origin = this.#options.state.origins.get(bytesToHex(certificate.originFingerprint));
     if (origin === undefined) return;
@@ -126,14 +126,14 @@ export class Certifier {
     this.#hold(origin, certification, certification.recorded);
   }
 
-  /** Another version of the trust root is in force: what it calls lost is certified no more. */
+  /** Another version of the trust root is in force: origins that it marks lost are not certified any more. */
   onTrustRoot(): void {
     for (const { originFingerprint, status } of this.#options.state.origins.values()) {
       if (status === "lost") this.#of(originFingerprint).lose();
     }
   }
 
-  /** What was held back of an origin goes on: certificates are completed, and who waits for them is answered. */
+  /** An origin is released: its certificates are completed, and their waiters are answered. */
   onReleased(originFingerprint: OriginFingerprint): void {
     const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
     if (origin === undefined || this.#isClosed) return;
@@ -146,7 +146,9 @@ export class Certifier {
     void this.#signWaiting();
   }
 
-  /** Calls `covered` with a certificate of at least that size; at once if one is held. Returns how to stop waiting. */
+  /**
+   * Calls `covered` with a certificate of at least that size; at once if one is held. Returns a function that cancels.
+   */
   whenCovered(
     origin: OriginFingerprint,
     treeSize: number,
@@ -169,8 +171,8 @@ export class Certifier {
   }
 
   /**
-   * Says again what is not certified after `afterMs`: the first telling may have been lost with a connection. A node
-   * that was not entitled to sign when it passed the newest point, and is now, signs it.
+   * Rebroadcasts cosignatures that no certificate covers after `afterMs`: the first send may have been lost with a
+   * connection. If this node was not entitled to sign when it passed the newest point, and is now, it signs it.
    */
   resendUncovered(afterMs: number): void {
     const before = this.#options.clock.monotonicMs() - afterMs;
@@ -236,7 +238,7 @@ export class Certifier {
     this.#complete(origin, certification, own.treeSize);
   }
 
-  /** A larger size may have been promised since; then no smaller one is signed any more. */
+  /** A larger size may have been promised since; then no smaller one may be signed. */
   #isNewestPromise({ originFingerprint, treeSize }: OwnPoint): boolean {
     return this.#options.promises.headOf(originFingerprint)?.treeSize === treeSize;
   }
@@ -248,8 +250,8 @@ export class Certifier {
   }
 
   /**
-   * A cosignature of a size that is covered here. The first one is merely late. A peer that says it again has no
-   * certificate yet: ours got lost on the way, or was never made, and without it that peer may wait forever.
+   * A cosignature of a size that is covered here. The first one is merely late. A peer that rebroadcasts it has no
+   * certificate yet: our cosignature was lost on the way, or was never made, and without it that peer may wait forever.
    */
   #onLate(certification: OriginCertification, from: string, treeSize: number): void {
     if (certification.lateSizes.get(from) !== treeSize) {
@@ -394,12 +396,12 @@ export class Certifier {
     };
   }
 
-  /** Neither lost nor stopped: somebody may hold a certificate of either that this tree does not lead to. */
+  /** Neither lost nor stopped: a certificate of such an origin may exist that contradicts this tree. */
   #isOpen({ originFingerprint, status }: OriginState): boolean {
     return status !== "lost" && !this.#options.comparison.isStopped(originFingerprint);
   }
 
-  /** Null: the key is not here, or nothing of the origin is signed any more. */
+  /** Null: the key is not here, or the origin is not signed any more. */
   #cosignerOf({ originFingerprint, treeSize }: OwnPoint): Signer | null {
     if (this.#options.state.origins.get(bytesToHex(originFingerprint))?.status === "lost") return null;
     return this.#options.cosignerUnder(judgingRoot(this.#options.state, originFingerprint, treeSize));

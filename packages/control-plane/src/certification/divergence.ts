@@ -2,11 +2,11 @@ import { equalBytes } from "@event-anchoring/protocol";
 import type { Clock } from "@event-anchoring/telemetry";
 import type { RaftIndex } from "raft-ts";
 
-/** Peers that differ over one point are counted together for so long: what comes later is another event. */
+/** Peers that differ over one point within this time are counted together; a later one is another event. */
 const WINDOW_MS = 10_000;
 const POINTS_MAX = 1024;
 
-/** Own effects that peers' may still be compared with, and effects of each peer that this node has not reached. */
+/** Own effects kept for comparison with peers', and effects kept of each peer that this node has not reached. */
 const EFFECTS_MAX = 1024;
 
 /** The effect chain at the newest certify points, here and at the peers that are ahead. */
@@ -15,7 +15,7 @@ export class Effects {
   readonly #ahead = new Map<string, Map<RaftIndex, Uint8Array>>();
   #newest = 0;
 
-  /** @returns the peers that have said something else of it */
+  /** @returns the peers that reported another effect */
   onOwn(raftIndex: RaftIndex, effect: Uint8Array): readonly string[] {
     this.#newest = Math.max(this.#newest, raftIndex);
     keep(this.#own, raftIndex, effect);
@@ -50,7 +50,7 @@ function keep(effects: Map<RaftIndex, Uint8Array>, raftIndex: RaftIndex, effect:
 export interface DivergenceOptions {
   readonly clock: Clock;
   readonly quorum: () => number;
-  /** Whether the word of that node counts: an active one, whose key is not known to have lied. */
+  /** Whether that node counts: it is active, and its key is not known to have signed two roots of one size. */
   readonly counts: (nodeId: string) => boolean;
 }
 
@@ -62,8 +62,8 @@ interface Point {
 /**
  * Which peers differ from this node, and over what.
  *
- * One that differs has diverged itself, or lies. When as many distinct members as make a quorum differ from this node
- * over the same point, within seconds, it is this node that is wrong.
+ * A peer that differs has itself diverged, or lies. When as many distinct members as make a quorum differ from this
+ * node over the same point, within seconds, it is this node that is wrong.
  */
 export class Divergence {
   readonly #options: DivergenceOptions;

@@ -1,4 +1,4 @@
-/** Certify points that are remembered; what a peer says of older ones is not timed. */
+/** Certify points that are remembered; cosignatures of older ones are not timed. */
 import type { RaftIndex } from "raft-ts";
 const POINTS_MAX = 512;
 
@@ -8,7 +8,9 @@ interface TimedPoint {
   readonly arrived: Set<string>;
 }
 
-/** How long after this node the peers have signed what it has signed; 0 for a peer that was there first. */
+/**
+ * How long after this node reached a certify point each peer's cosignature of it arrived; 0 for a peer that was first.
+ */
 export class CosignatureTimings {
   readonly #observe: (peer: string, seconds: number) => void;
   readonly #points = new Map<number, TimedPoint>();
@@ -22,7 +24,7 @@ export class CosignatureTimings {
     this.#pointAt(raftIndex).reachedMs ??= nowMs;
   }
 
-  /** Of an authenticated peer. What it says again is not timed again. */
+  /** From an authenticated peer. A rebroadcast is not timed again. */
   arrived(peer: string, raftIndex: RaftIndex, nowMs: number): void {
     const point = this.#pointAt(raftIndex);
     if (point.arrived.has(peer)) return;

@@ -13,7 +13,7 @@ import type { RaftIndex } from "raft-ts";
 const NODES_SHOWN_MAX = 32;
 const SHOWN_MAX = 64;
 
-/** What a node without a session holds against others. */
+/** What a node without a session reports about contradictions. */
 export const NO_CONTRADICTIONS: NodeStatus["contradictions"] = {
   named: [],
   origins: [],
@@ -26,7 +26,7 @@ export const NO_CONTRADICTIONS: NodeStatus["contradictions"] = {
 export interface ContradictionsParts {
   readonly membership: Membership;
   readonly life: Life;
-  /** What was held back for that origin, or stopped it, goes on. */
+  /** The origin was held back or had stopped, and goes on. */
   readonly onReleased: (origin: OriginFingerprint) => void;
 }
 
@@ -71,7 +71,7 @@ export class Contradictions {
     });
   }
 
-  /** For people, and for what they look at. */
+  /** For operators: status and metrics. */
   view(): NodeStatus["contradictions"] {
     const { named, contradicted, withheld, evidence } = this.comparison.view;
     return {
@@ -107,25 +107,27 @@ export class Contradictions {
     this.#life.end({ kind: "halted", code: "diverged", detail: `a quorum of peers contradicts this node: ${detail}` });
   }
 
-  /** Nothing that it signs counts any more, and until others have taken its place its vote is needed. */
+  /** Its cosignatures do not count any more, but its vote is needed until others have taken its place. */
   #isAskedToGo(): boolean {
     const { nodeId } = this.#options.identity;
     const line = this.#membership.trustRoot().nodes.find((node) => node.nodeId === nodeId);
     return line?.status === "retired" || line?.status === "distrusted";
   }
 
-  /** A peer has signed another state head after the same entry: its effects, keys or members are not this node's. */
+  /**
+   * A peer has signed another state head after the same entry: its effects, keys or members differ from this node's.
+   */
   onStateDiffers(nodeId: string, raftIndex: RaftIndex): void {
     this.#haltIfAlone(nodeId, raftIndex, `another state after log index ${raftIndex}`);
   }
 
-  /** Why this command cannot be proposed: it would grow an origin that has stopped. Null: it would not. */
+  /** Why this command cannot be proposed: it would grow an origin that has stopped. Null: it can be. */
   refusalOf(command: Command): ReturnType<typeof originContradicted> | null {
     const stopped = originsGrownBy(command).find((origin) => this.comparison.isStopped(origin));
     return stopped === undefined ? null : originContradicted(stopped);
   }
 
-  /** Whether a person has taken evidence away. */
+  /** Checks whether an operator has removed evidence. */
   look(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
