@@ -30,7 +30,7 @@ function readConfig(): ApiConfig {
 const config = readConfig();
 const logger = openLog({ level: config.logLevel, node: config.nodeId, process: "api" });
 
-// Crash-only: after a fault that nobody expected, the state of this process cannot be trusted.
+// Crash-only: after an unexpected fault the state of this process cannot be trusted.
 process.on("uncaughtException", (error) => {
   logger.error("uncaught", { err: error });
   process.exit(EXIT_FAILED);
@@ -58,7 +58,7 @@ try {
   };
   process.on("SIGHUP", () => api.reloadTls());
   process.on("SIGTERM", () => stop("SIGTERM", process.connected));
-  // A terminal sends SIGINT to the whole group: with a supervisor, it alone decides who stops when.
+  // A terminal sends SIGINT to the whole group: if there is a supervisor, it alone decides which process stops when.
   process.on("SIGINT", () => {
     if (!process.connected) stop("SIGINT", true);
   });

@@ -1,4 +1,4 @@
-/** What this process takes on at a time: beyond it a request is refused at once, before anything is done for it. */
+/** How much this process does at a time: a request beyond that is refused at once, before any work on it. */
 import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type { ServerResponse } from "node:http";
 import { bytesToHex } from "@event-anchoring/protocol";
@@ -6,11 +6,11 @@ import { RefusedError } from "../control-plane/control-plane.ts";
 import type { Caller } from "./auth.ts";
 
 /**
- * Costly reads at a time. One thread makes them all: more of them only makes each later, and holds more in memory. One
- * waits for the database while the other is made.
+ * Costly reads at a time. One thread makes them all: more at a time would only delay each, and need more memory. One
+ * waits for the database while the other computes.
  */
 const COSTLY_READS_MAX = 2;
-/** Bytes of large bodies and of answers that are under way, all together, and of one key. */
+/** Bytes of large bodies and of answers under way, of all keys together, and of one key. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const KEY_BYTES_MAX = BYTES_MAX / 2;
 
@@ -24,8 +24,8 @@ interface Share {
 }
 
 /**
- * Two bounds. Costly reads: so many at a time. Bytes: what clients have sent and not yet ended, and what they have been
- * answered and not yet taken; whoever is slow with both keeps them in memory. No key has more than half of the bytes.
+ * Two bounds. Costly reads: a number at a time. Bytes: bodies that clients have begun to send, and answers that they
+ * have not read yet; a slow client keeps both in memory. No key has more than half of the bytes.
  */
 export class Admission {
   #costlyReads = 0;
@@ -34,7 +34,7 @@ export class Admission {
   readonly #shares = new WeakMap<ServerResponse, Share>();
 
   /**
-   * Asked before a body is read, too: what cannot be made need not be listened to.
+   * Also called before a body is read: there is no need to read the body of a read that cannot be made.
    * @throws RefusedError `overloaded`
    */
   assertCostlyRoom(caller: Caller): void {

@@ -32,7 +32,9 @@ function callerOf({ apiClientId, keyId, scopes }: ApiKey): Caller {
   return { credential: { apiClientId, keyId }, scopes, isAdmin: scopes.includes("admin") };
 }
 
-/** One load of the table may take a second and fail, such as while leadership moves; the request may have more. */
+/**
+ * One load of the table may take a second and fail, for example while leadership moves; the request may have more time.
+ */
 async function findKey(presented: string, keys: KeyTable, deadline: Deadline): Promise<ApiKey | null> {
   for (;;) {
     try {
@@ -46,12 +48,12 @@ async function findKey(presented: string, keys: KeyTable, deadline: Deadline): P
   }
 }
 
-/** How long a public answer waits for the table of keys: what it says does not depend on it. */
+/** How long a public answer waits for the key table: it can be given without it. */
 const OPTIONAL_KEY_TIMEOUT_MS = 300;
 
 /**
- * Who calls a public route that tells readers more. Whatever is wrong with a key, and if keys cannot be looked up now,
- * it is a stranger: null.
+ * The caller of a public route that shows readers more. A bad key, or one that cannot be looked up now, makes it a
+ * stranger: null.
  */
 export async function readerOf(request: IncomingMessage, keys: KeyTable): Promise<Caller | null> {
   const presented = presentedKey(request);
@@ -66,7 +68,7 @@ export async function readerOf(request: IncomingMessage, keys: KeyTable): Promis
 }
 
 /**
- * The early answer to who calls: the ledger looks at the key again when it decides a write.
+ * The early check of the API key: the ledger checks it again when it decides a write.
  * @param scopes any one of them is enough
  * @throws ProblemError `api_key_invalid`, `scope_missing`, `rate_limited`, in this order
  */

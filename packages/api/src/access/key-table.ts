@@ -13,15 +13,15 @@ import { RefusedError } from "../control-plane/control-plane.ts";
 const AGE_MS_MAX = 1000;
 /** From this age on the table is loaded anew in the background, so that a busy process never waits for it. */
 const AGE_MS_STALE = 400;
-/** An unknown key may be a new one: it is looked for again, but the table is not loaded more often than this. */
+/** An unknown key may be a new one: the table is loaded again, but not more often than this. */
 const MISS_PAUSE_MS = 50;
 /** Parsed keys remembered, so that the arithmetic of the text form is done once per key. */
 const IDENTITIES_MAX = 1024;
 
 export interface KeyTableOptions {
   /**
-   * The whole replicated key table, as of a read index taken after the call. So a node that lags neither denies a key
-   * that the cluster has nor takes one that the cluster has revoked.
+   * The whole replicated key table, as of a read index taken after the call. So a node that lags neither refuses a key
+   * that the cluster has nor accepts one that the cluster has revoked.
    */
   readonly load: () => Promise<readonly ApiKey[]>;
   readonly clock: Clock;
@@ -36,17 +36,17 @@ interface KeyIdentity {
 
 interface Loaded {
   readonly keys: ReadonlyMap<string, ApiKey>;
-  /** When it was asked for: what changed until the answer came may not be in it. */
+  /** When it was requested: changes since then may not be in it. */
   readonly atMs: number;
 }
 
-/** Compared against when there is no such key, so that both answers take the same way. */
+/** Compared with when there is no such key, so that both answers take the same path. */
 const NO_HASH = new Uint8Array(32);
 
 /** The replicated key table, at most one second old. */
 export class KeyTable {
   readonly #options: KeyTableOptions;
-  /** By the SHA-256 of the key's text: the secret itself is not kept, and the look-up says nothing about it. */
+  /** By the SHA-256 of the key's text: the secret itself is not kept, and the look-up reveals nothing about it. */
   readonly #identities = new Map<string, KeyIdentity>();
   #loaded: Loaded | null = null;
   #loading: Promise<Loaded> | null = null;
@@ -66,7 +66,7 @@ export class KeyTable {
     if (identity === null) return null;
     let loaded = await this.#fresh();
     let key = loaded.keys.get(identity.keyId);
-    // Only a table that was asked for after the key came says that there is no such key.
+    // Only a table that was requested after the key came can show that there is no such key.
     while (key === undefined && loaded.atMs < askedMs) {
       loaded = await this.#loadNewer(loaded);
       key = loaded.keys.get(identity.keyId);
@@ -88,7 +88,7 @@ export class KeyTable {
   }
 
   #identityOf(text: string): KeyIdentity | null {
-    // Longer texts are no keys, and are not worth hashing.
+    // Longer texts are not keys, and are not hashed.
     if (text.length > 128) return null;
     const digest = hash("sha256", text);
     const known = this.#identities.get(digest);
@@ -117,7 +117,7 @@ export class KeyTable {
     throw new RefusedError("deadline_exceeded", "the key table came too late to be used");
   }
 
-  /** A failure shows when the table is too old to be used; until then the one at hand is good. */
+  /** A failure is noticed when the table is too old to be used; until then the present one is good. */
   #loadBeside(): void {
     if (this.#loading !== null) return;
     const { logger } = this.#options;

@@ -10,8 +10,8 @@ interface Bucket {
 
 /**
  * One token bucket per API key, refilled at its rate; it holds one second of it. A request costs one token when it
- * comes. What it costs beyond that is taken when it is known, also from a bucket that has no more: the requests that
- * follow wait until it is paid.
+ * comes. Further cost is taken when it is known, even from an empty bucket: following requests wait until it is
+ * refilled.
  */
 export class RateLimiter {
   readonly #defaultPerSecond: number | null;

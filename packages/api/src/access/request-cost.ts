@@ -1,4 +1,4 @@
-/** What a handler does for a request, beyond one small thing. */
+/** The work of a handler for a request, beyond that of a small read. */
 export interface Work {
   /** Items of a batch, written or verified. */
   readonly items?: number;
@@ -13,9 +13,9 @@ export interface Work {
 }
 
 /**
- * What a request costs its key, in tokens. One token is what the nodes work for a small linearizable read: 1.85 ms of
- * processor time on 2 vCPU, of all processes that take part. Beside each, what was measured in the same way, in
- * microseconds: docs/API.md, "Rates".
+ * What a request costs its key, in tokens. One token is the work of the nodes for a small linearizable read: 1.85 ms of
+ * processor time on 2 vCPU, of all processes that take part. The comment on each is its measured cost in microseconds:
+ * docs/API.md, "Rates".
  */
 const TOKENS = {
   /** 160 to verify one, 200 to write one. */
@@ -31,7 +31,7 @@ const TOKENS = {
 const BODY_BYTES_PER_TOKEN = 32 * 1024;
 const ANSWER_BYTES_PER_TOKEN = 256 * 1024;
 
-/** Beyond the token that every request costs when it comes. */
+/** The cost beyond the one token that every request costs on arrival. */
 export function costOf(work: Work): number {
   const { items = 0, listed = 0, hops = 0, signatures = 0, bodyBytes = 0, answerBytes = 0 } = work;
   const looked = items * TOKENS.item + listed * TOKENS.listed + hops * TOKENS.hop;

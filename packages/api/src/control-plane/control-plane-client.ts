@@ -30,15 +30,15 @@ export interface ControlPlaneClientOptions {
   readonly logger: Logger;
   /** Absent or null: nothing is traced. */
   readonly tracer?: Tracer | null;
-  /** Why the control plane has ended for good; null: it has not, as far as is known. Absent: nobody knows. */
+  /** Why the control plane has stopped for good; null: it has not, as far as is known. Absent: not known. */
   readonly stoppedReason?: () => StoppedReason | null;
 }
 
-/** The request without the id, which is this client's affair. */
+/** The request without the id, which this client assigns. */
 type Unnumbered = LocalRequest extends infer R ? (R extends LocalRequest ? Omit<R, "requestId"> : never) : never;
 
 interface AnswerWaiter {
-  /** What it means that no answer comes: a write may have been done. */
+  /** Decides what a missing answer means: a write may have been done. */
   readonly type: LocalRequest["type"];
   readonly timer: NodeJS.Timeout;
   readonly resolve: (response: LocalResponse) => void;
@@ -49,11 +49,11 @@ interface AnswerWaiter {
  * The connection of the api process to its control plane.
  *
  * - connecting: no connection; requests are refused at once, nothing of them was sent: `unavailable`, or `fenced` or
- *   `halted` if the control plane has left word that it ended for good. A new attempt is made after a pause that
- *   doubles from 25 ms to 1 s.
+ *   `halted` if the control plane has left a file that says that it stopped for good. A new attempt is made after a
+ *   pause that doubles from 25 ms to 1 s.
  * - connected: requests get a number and wait. All requests of one turn of the event loop are written together.
- * - When the connection is lost, what waits is answered at once: a write `outcome_unknown` (it may have been handed
- *   on), anything else `unavailable`.
+ * - When the connection is lost, all waiting requests are answered at once: a write `outcome_unknown` (it may have been
+ *   forwarded), anything else `unavailable`.
  * - closed: as connecting, for ever.
  */
 export class ControlPlaneClient implements ControlPlane {
@@ -184,7 +184,7 @@ export class ControlPlaneClient implements ControlPlane {
   #flush(): void {
     const bodies = this.#queued;
     this.#queued = [];
-    // After a loss between queueing and flushing, those who wait have their answer already.
+    // After a loss between queueing and flushing, the waiters already have their answer.
     if (bodies.length > 0 && this.#isConnected) this.#socket?.write(joinFrames(bodies));
   }
 
@@ -246,7 +246,7 @@ export class ControlPlaneClient implements ControlPlane {
 
   #take(response: LocalResponse): void {
     const waiter = this.#waiters.get(response.requestId);
-    // An answer after its deadline: whoever waited has been told already.
+    // An answer after its deadline: the waiter has already been answered.
     if (waiter === undefined) return;
     this.#waiters.delete(response.requestId);
     clearTimeout(waiter.timer);

@@ -1,4 +1,4 @@
-/** What this process asks its control plane, and how that refuses. */
+/** What this process asks its control plane, and how the control plane refuses. */
 import type {
   CallContext,
   Finality,
@@ -10,7 +10,7 @@ import type {
 import type { Command } from "@event-anchoring/ledger";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 
-/** Why not: as the control plane says it, or because it has halted and says nothing any more. */
+/** Why it refused: a code of the control plane, or `halted` if it has halted and does not answer any more. */
 export type UnservedCode = RefusalCode | "halted";
 
 /**

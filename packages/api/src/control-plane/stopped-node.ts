@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@event-anchoring/telemetry";
 
-/** How a control plane ends for good, the code of what it found, and what it says of it. */
+/** How a control plane stopped for good, the code of the reason, and a detail. */
 export interface StoppedReason {
   readonly reason: "fenced" | "halted";
   readonly check: string;
@@ -11,14 +11,14 @@ export interface StoppedReason {
 
 const CHECK_CODE = /^[a-z_]{1,64}$/u;
 const DETAIL_CHARS_MAX = 1000;
-/** Whoever asks meanwhile hears the same. */
+/** Calls within this time get the same answer. */
 const AGE_MS_MAX = 250;
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value.slice(0, DETAIL_CHARS_MAX) : "";
 }
 
-/** What a control plane leaves beside its socket when it ends for good; null: nothing. */
+/** What a control plane leaves beside its socket when it stops for good; null: nothing. */
 function stoppedReasonIn(folder: string): StoppedReason | null {
   try {
     const value: unknown = JSON.parse(readFileSync(join(folder, "stopped.json"), "utf8"));
@@ -29,14 +29,14 @@ function stoppedReasonIn(folder: string): StoppedReason | null {
     const detail = "detail" in value ? textOf(value.detail) : "";
     return { reason, check: CHECK_CODE.test(check) ? check : "unknown", detail };
   } catch {
-    // No file, or half of one: the next look finds it whole.
+    // No file, or half of one: the next look finds all of it.
     return null;
   }
 }
 
 /**
- * Why the control plane of this node is gone for good. Only the file that it leaves says so: a connection that is lost
- * may come back. The file goes when a control plane starts.
+ * Why the control plane of this node has stopped for good. Only the file that it leaves shows that: a lost connection
+ * may come back. A control plane that starts removes the file.
  */
 export class StoppedNode {
   readonly #folder: string;
@@ -49,7 +49,7 @@ export class StoppedNode {
     this.#clock = clock;
   }
 
-  /** At most 250 ms old. Only for whom the control plane does not answer. */
+  /** At most 250 ms old. Used only when the control plane does not answer. */
   readonly reason = (): StoppedReason | null => {
     const atMs = this.#clock.monotonicMs();
     if (this.#read === null || atMs - this.#read.atMs > AGE_MS_MAX) {

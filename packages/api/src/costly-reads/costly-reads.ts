@@ -1,4 +1,6 @@
-/** Reads that take so long that the process's own loop does not make them: it would answer nobody else meanwhile. */
+/**
+ * Reads that take so long that they do not run on the process's event loop: it could answer no other request meanwhile.
+ */
 import { ROUTES } from "@event-anchoring/api-contract";
 import type { RouteId } from "@event-anchoring/api-contract";
 import type { Work } from "../access/request-cost.ts";

@@ -1,4 +1,4 @@
-/** What the process's own thread and the one that makes costly reads tell each other. */
+/** Messages between the process's main thread and the one that makes costly reads. */
 import type { Problem } from "@event-anchoring/api-contract";
 import type { ControlPlane, ReadyToRead, UnservedCode } from "../control-plane/control-plane.ts";
 import type { CostlyRead, MadeRead } from "./costly-reads.ts";
@@ -28,7 +28,7 @@ export type FromReader =
       readonly extension: object | null;
       readonly cause: unknown;
     }
-  /** A question to the control plane: its connection is the other thread's. */
+  /** A question to the control plane: the main thread has the connection. */
   | { readonly kind: "ask"; readonly id: number; readonly question: Parameters<ControlPlane["read"]> };
 
 export interface Refusal {

@@ -7,7 +7,7 @@ import { ProblemError } from "../request/problem-error.ts";
 import type { CostlyRead, MadeRead } from "./costly-reads.ts";
 import type { FromReader, ReadingSettings, Refusal, ToReader } from "./reading-messages.ts";
 
-/** Objects of all reads under way. A thread that needs more ends, and the process does not. */
+/** Heap for all reads under way. A thread that needs more ends; the process goes on. */
 const HEAP_MB_MAX = 256;
 const STUCK_DEFAULT_MS = 30_000;
 
@@ -15,9 +15,9 @@ export interface ReadingThreadOptions {
   readonly settings: ReadingSettings;
   readonly controlPlane: Pick<ControlPlane, "read">;
   readonly logger: Logger;
-  /** The program of the thread; a test hands in its own. */
+  /** The program of the thread; tests pass their own. */
   readonly program?: URL;
-  /** So long after its time a read that is still not answered ends with its thread. Default 30,000. */
+  /** This long after its deadline, a read that is still not answered ends its thread. Default 30,000. */
   readonly stuckMs?: number;
 }
 
@@ -32,8 +32,7 @@ interface ReadWaiter {
  * requests, writes, and answers /readyz.
  *
  * none → (`start`, or a read) running → it fails, or is ended → none. What it had under way is then answered
- * `unavailable`, and the next read starts another. It shares nothing with the process, so whatever happened in it is
- * gone with it.
+ * `unavailable`, and the next read starts another. It shares nothing with the process, so no broken state outlives it.
  */
 export class ReadingThread {
   readonly #options: ReadingThreadOptions;
@@ -46,7 +45,7 @@ export class ReadingThread {
     this.#options = options;
   }
 
-  /** Before anybody asks: a thread takes its time to load its program. */
+  /** Called before the first read: a thread takes time to load its program. */
   start(): void {
     this.#worker ??= this.#begin();
   }
@@ -125,7 +124,7 @@ export class ReadingThread {
     else waiter.reject(failureOf(message));
   }
 
-  /** A question of the thread to the control plane, whose connection is this thread's. */
+  /** A question of the thread to the control plane; this thread has the connection. */
   async #ask(worker: Worker, { id, question }: Extract<FromReader, { kind: "ask" }>): Promise<void> {
     try {
       this.#tell(worker, { kind: "ready", id, ready: await this.#options.controlPlane.read(...question) });

@@ -76,7 +76,7 @@ port.on("message", (message: ToReader) => {
     takeAnswer(message);
     return;
   }
-  // By the time of the first read the tables are there, and it waits for the attempt that finds them.
+  // The first read comes when the tables exist, so it waits for the attempt that opens them.
   if (!isAsked) reads.start();
   isAsked = true;
   void make(message.id, message.read);

@@ -15,7 +15,7 @@ const DATABASE_TIMEOUT_MS = 500;
 const LAST_SUCCESS = "anchoring_prime_root_thk_last_sync_success_timestamp_seconds";
 const LAST_SUCCESS_LINE = new RegExp(`^${LAST_SUCCESS} ([0-9.e+]+)$`, "mu");
 
-/** Said in place of the control plane when it does not answer: both alerts on the root sync must still fire. */
+/** Used when the control plane does not answer: both alerts on the root sync must still fire. */
 function controlPlaneGone(lastSuccess: string): string {
   return [
     "# HELP anchoring_prime_root_thk_sync_error 1 if the trust root could not be compared with the prime's",
@@ -70,7 +70,7 @@ export class ApiMetrics {
     this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry, prefix: "anchoring_api_" });
-    // Gauges that go by the name of counters; what they add up stands beside them.
+    // Gauges that are named like counters; the totals they add up are separate metrics.
     for (const what of ["handles", "requests", "resources"]) {
       this.#registry.removeSingleMetric(`anchoring_api_nodejs_active_${what}_total`);
     }
@@ -137,7 +137,7 @@ export class ApiMetrics {
     this.#registry.registerMetric(expiry);
   }
 
-  /** Absent while the database does not answer: what it took a while ago is no answer. */
+  /** Absent while the database does not answer: an old value would mislead. */
   async #askDatabase(): Promise<void> {
     const usage = await within(this.#databaseUsage(), DATABASE_TIMEOUT_MS, null);
     for (const { gauge, of } of this.#database) {
@@ -179,7 +179,9 @@ export class ApiMetrics {
     this.#connectionsRefused.inc({ reason });
   }
 
-  /** The text of a scrape: this process, then the control plane of the node. Never fails for lack of the latter. */
+  /**
+   * The text of a scrape: this process, then the control plane of the node. Never fails for lack of the control plane.
+   */
   async text(controlPlane: ControlPlane, logger: Logger): Promise<string> {
     let nodeText = controlPlaneGone(this.#lastSuccess);
     let isUp = false;

@@ -70,11 +70,11 @@ export interface AppDependencies extends HandlerDependencies, ExchangeDependenci
   readonly keys: KeyTable;
   readonly limiter: RateLimiter;
   readonly admission: Admission;
-  /** Makes a costly read where it holds up nobody else. */
+  /** Makes a costly read off the event loop, where it delays no other request. */
   readonly makeCostlyRead: (read: CostlyRead) => Promise<MadeRead>;
 }
 
-/** A costly read gives up by itself at its time, unless it computes then. */
+/** A costly read gives up by itself at its deadline, unless it is computing then. */
 const COSTLY_GRACE_MS = 200;
 
 /** The part of the request target after the question mark. */
@@ -101,8 +101,8 @@ function assertQuery({ querySchema }: Route, search: string): void {
 }
 
 /**
- * As the router decoded them. The segments of one that takes slashes are joined again; a slash that was encoded is not
- * one of these, and stays encoded.
+ * As the router decoded them. The segments of a parameter that may contain slashes are joined again; an encoded slash
+ * stays encoded.
  */
 function pathParametersOf({ params }: Request): Record<string, string> {
   const joined = (value: string | string[]): string =>
@@ -110,7 +110,7 @@ function pathParametersOf({ params }: Request): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, joined(value)]));
 }
 
-/** The body of a route that takes one. A large one counts while it comes and until it is answered. */
+/** The body of a route that takes one. A large one counts from its first bytes until the answer is sent. */
 async function bodyTextOf(
   route: Route,
   request: Request,
@@ -133,8 +133,8 @@ async function bodyTextOf(
 }
 
 /**
- * A costly read, if there is room for it. It keeps its place until it is made, also if it is answered before that: that
- * it takes too long.
+ * A costly read, if there is room for it. It keeps its place until it is done, even if the request is answered earlier
+ * because it takes too long.
  */
 async function madeCostly(
   routeId: CostlyRouteId,
@@ -160,7 +160,7 @@ async function handled(
   return made;
 }
 
-/** Who calls, what is asked, what it takes, what is answered: the order of checks is part of the contract. */
+/** The caller, the parameters, the cost, the answer: the order of checks is part of the contract. */
 async function answer(
   route: NamedRoute,
   request: Request,
@@ -200,7 +200,7 @@ async function answer(
   sendBytes(response, made.status, made.mediaType, made.body, { ...headers, ...made.headers });
 }
 
-/** What is spent is the key's. */
+/** The cost is charged to the key. */
 function spenderOf(caller: Caller | null, { limiter }: AppDependencies): HandlerRequest["spend"] {
   return (work) => {
     if (caller !== null) limiter.charge(caller.credential.keyId, costOf(work));
@@ -252,7 +252,7 @@ function createRouter(dependencies: AppDependencies): Express {
     for (const route of routes) {
       const handle = (request: Request, response: Response): void => {
         const exchange = new Exchange(request, response, route, dependencies);
-        // It never rejects: whatever is thrown becomes the answer.
+        // It never rejects: any error becomes the answer.
         void exchange.run(() => answer(route, request, response, exchange, dependencies));
       };
       if (route.method === "GET") router.get(path, handle);
@@ -268,14 +268,14 @@ function createRouter(dependencies: AppDependencies): Express {
 
 /** The public app: no port, no environment. */
 export interface App {
-  /** Whose prototypes requests and responses have. */
+  /** The app whose prototypes requests and responses have. */
   readonly express: Express;
   readonly serve: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 /**
- * Paths are case-sensitive, a trailing slash is another path, colons are literal, and everything that is no route is a
- * problem document: Express never answers for itself.
+ * Paths are case-sensitive, a trailing slash is another path, colons are literal, and everything that is not a route is
+ * answered with a problem document: Express never answers for itself.
  */
 export function createApp(dependencies: AppDependencies): App {
   const router = createRouter(dependencies);

@@ -1,4 +1,4 @@
-/** Who may hold how many connections to the public listener. */
+/** Limits of connections to the public listener. */
 import { BlockList, isIP } from "node:net";
 import type { Server, Socket } from "node:net";
 
@@ -16,7 +16,7 @@ export interface ConnectionRules {
 
 export const DEFAULT_CONNECTION_RULES: ConnectionRules = { perAddressMax: 256, proxies: [] };
 
-/** Why a connection was closed as soon as it came. */
+/** Why a connection was closed immediately. */
 export type ConnectionRefusal = "address" | "total";
 
 /** A network of `10.0.0.0/8`, `fd00::/8`, or one address; null: the text is neither. */
@@ -30,7 +30,7 @@ export function parseNetwork(text: string): { address: string; prefix: number; f
   return prefix > bits ? null : { address, prefix, family: version === 4 ? "ipv4" : "ipv6" };
 }
 
-/** An IPv4 address that an IPv6 socket took is the same address. */
+/** An IPv4 address on an IPv6 socket is the same address. */
 function plainAddress(address: string): string {
   return address.toLowerCase().startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }
@@ -46,8 +46,8 @@ function countedAs(address: string): string {
 }
 
 /**
- * Counts connections by address, and closes one that is too much before a byte of it is read. Whoever holds many
- * connections open so keeps out nobody else, and no health check.
+ * Counts connections by address, and closes one above the limit before a byte of it is read. So a client that holds
+ * many connections open keeps out no other client and no health check.
  */
 export class Connections {
   readonly #perAddressMax: number;
@@ -56,7 +56,7 @@ export class Connections {
   readonly #onRefused: (reason: ConnectionRefusal) => void;
   #open = 0;
 
-  /** @throws Error for a proxy that is no address and no network: the settings are checked before */
+  /** @throws Error for a proxy that is neither an address nor a network: the settings are checked before */
   constructor(rules: ConnectionRules, onRefused: (reason: ConnectionRefusal) => void) {
     this.#perAddressMax = rules.perAddressMax;
     this.#onRefused = onRefused;
@@ -67,7 +67,7 @@ export class Connections {
     }
   }
 
-  /** From now on the connections of a server count. */
+  /** Counts the connections of this server from now on. */
   watch(server: Server): void {
     server.maxConnections = CONNECTIONS_MAX;
     server.on("drop", () => this.#onRefused("total"));

@@ -38,7 +38,7 @@ export class Exchange {
   readonly #startMs: number;
   #problem: string | null = null;
 
-  /** @param route null: the request is for none, and is going to fail */
+  /** @param route null: the request matches none, and will fail */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -59,7 +59,7 @@ export class Exchange {
     response.once("close", () => this.#end());
   }
 
-  /** Runs what makes the answer, and turns whatever it throws into the answer. */
+  /** Runs the function that makes the answer, and turns what it throws into the answer. */
   async run(answer: () => Promise<void>): Promise<void> {
     try {
       await answer();
@@ -87,7 +87,8 @@ export class Exchange {
   #endSpan(span: Span): void {
     const { statusCode } = this.#response;
     span.set({ "http.response.status_code": statusCode });
-    // A request that was refused for what it says is no failure of the server: OpenTelemetry leaves its span unset.
+    // A request that was refused for its content is not a failure of the server: OpenTelemetry leaves its span status
+    // unset.
     span.end(statusCode >= 500 ? (this.#problem ?? String(statusCode)) : undefined);
   }
 

@@ -22,7 +22,7 @@ function collect(request: IncomingMessage, { bytesMax, onBytes }: BodyRule): Pro
     request.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > bytesMax) {
-        // What follows is read and dropped until the connection is closed by the answer.
+        // The rest is read and dropped until the answer closes the connection.
         chunks.length = 0;
         reject(tooLarge(bytesMax));
         return;
@@ -45,9 +45,9 @@ function collect(request: IncomingMessage, { bytesMax, onBytes }: BodyRule): Pro
 
 export interface BodyRule {
   readonly bytesMax: number;
-  /** True: no body, or an empty one, is `{}`, whatever its type is said to be. */
+  /** True: no body, or an empty one, is `{}`, whatever its declared type. */
   readonly isOptional: boolean;
-  /** Told of each part that comes. What it throws ends the reading, and is thrown. */
+  /** Called for each part that arrives. If it throws, reading ends with that error. */
   readonly onBytes: (count: number) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Certificate and key of the public listener: read, checked, and taken up again when their files have changed. */
+/** Certificate and key of the public listener: read, checked, and reloaded when their files have changed. */
 import { X509Certificate, constants, createPrivateKey } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -6,10 +6,10 @@ import type { SecureContextOptions, Server } from "node:tls";
 import { SettingsError } from "@event-anchoring/control-contract";
 import type { Logger } from "@event-anchoring/telemetry";
 
-/** As the control plane looks at its own. */
+/** The same interval as the control plane's. */
 const LOOK_INTERVAL_MS = 5000;
 
-/** PEM files. Chain certificates stand behind the server's own; the key has mode 0600. */
+/** PEM files. Chain certificates follow the server's own; the key has mode 0600. */
 export interface TlsFiles {
   readonly certificate: string;
   readonly key: string;
@@ -20,7 +20,7 @@ export interface TlsMaterial {
   readonly context: SecureContextOptions;
   /** Unix milliseconds. */
   readonly expiresMs: number;
-  /** Another text once a file has changed. */
+  /** Changes when a file does. */
   readonly fileVersion: string;
 }
 
@@ -33,7 +33,7 @@ export function loadTls(files: TlsFiles): TlsMaterial {
     cert,
     key,
     minVersion: "TLSv1.2",
-    // Tickets would outlive the certificate that they were given under.
+    // Tickets would outlive the certificate that they were issued under.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
   let certificate: X509Certificate;
@@ -69,8 +69,8 @@ function versionOf({ certificate, key }: TlsFiles): string {
 type Listener = Pick<Server, "setSecureContext" | "once">;
 
 /**
- * Follows the files for a listener: new connections show the new certificate, open ones stay. Files that do not belong
- * together change nothing.
+ * Watches the files for a listener: new connections get the new certificate, open ones keep theirs. Files that do not
+ * match each other change nothing.
  */
 export class ListenerTls {
   readonly #files: TlsFiles;
@@ -86,7 +86,7 @@ export class ListenerTls {
     this.#material = loadTls(files);
   }
 
-  /** For the making of the listener. */
+  /** The context to create the listener with. */
   get context(): SecureContextOptions {
     return this.#material.context;
   }
@@ -104,7 +104,7 @@ export class ListenerTls {
     server.once("close", () => clearInterval(timer));
   }
 
-  /** Takes up what has changed. A fault is logged once for each state of the files. */
+  /** Loads changed files. A fault is logged once for each state of the files. */
   look(): void {
     let fileVersion = "unreadable";
     try {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { CallContext } from "@event-anchoring/control-contract";
 
-/** What a caller may give as its own id: short, and harmless in any log. */
+/** A caller's own id must match: short, and harmless in any log. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 const processPart = randomBytes(6).toString("hex");
@@ -20,7 +20,7 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === "string" && REQUEST_ID.test(given) ? given : newRequestId();
 }
 
-/** How every line of the log names the request that it is about. */
+/** The fields that name the request in every log line. */
 export function callFields({ requestId, trace }: CallContext): { request_id: string; trace_id?: string } {
   return trace === null ? { request_id: requestId } : { request_id: requestId, trace_id: trace.traceId };
 }

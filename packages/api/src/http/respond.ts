@@ -9,7 +9,7 @@ import { problemOf } from "../request/problems.ts";
 import type { Headers } from "../routes/handler.ts";
 import { callFields } from "./request-id.ts";
 
-/** On every answer, whatever it says. */
+/** On every answer. */
 const SECURITY_HEADERS = {
   "Cache-Control": "no-store",
   "X-Content-Type-Options": "nosniff",
@@ -43,7 +43,7 @@ export function sendText(
   sendBytes(response, status, mediaType, Buffer.from(text, "utf8"), headers);
 }
 
-/** After these the connection cannot be used any more: what follows on it is not the next request. */
+/** After these the connection cannot be used any more: what follows on it is not a request. */
 const CLOSING_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "http_invalid",
   "headers_too_large",
@@ -88,12 +88,12 @@ export function sendProblem(
   sendText(response, options.status ?? body.status, "application/problem+json", JSON.stringify(body), headers);
 }
 
-/** No status of HTTP, between a node and its gateway alone. */
+/** Not a standard HTTP status; used only between a node and its gateway. */
 const OVERLOADED_STATUS = 529;
 
 /**
- * A gateway asks other nodes where one says 503. What one node has refused as too much must not be asked of the others,
- * too, and a gateway can tell the two apart by the status alone: it asks for one of its own, and clients get 503.
+ * A gateway retries a 503 at other nodes. A request that one node has refused as too much must not be retried at the
+ * others, and a gateway can tell the two apart by the status alone: it asks for this status, and clients get 503.
  */
 function statusFor(request: IncomingMessage, code: ProblemCode): number {
   const isToldApart = code === "overloaded" && request.headers["x-overloaded-as"] === String(OVERLOADED_STATUS);

@@ -27,7 +27,7 @@ const LISTENER = {
   handshakeTimeoutMs: 10_000,
   connectionsCheckingIntervalMs: 2000,
   requestsPerSocketMax: 10_000,
-  /** What is left of a connection whose last bytes nobody takes. */
+  /** How long a connection lasts whose last bytes are not read. */
   lastBytesMs: 5000,
 } as const;
 
@@ -59,7 +59,7 @@ function parseErrorCode(error: NodeJS.ErrnoException): ProblemCode {
   return "http_invalid";
 }
 
-/** The answers that are not finished yet, by connection. One that nobody reads ends with its connection. */
+/** The unfinished answers, by connection. An answer that the client does not read ends with its connection. */
 class PendingAnswers {
   readonly #bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
   readonly #all = new Set<ServerResponse>();
@@ -81,7 +81,7 @@ class PendingAnswers {
     });
   }
 
-  /** From now on each answer is the last one of its connection, and says so. */
+  /** From now on each answer is the last one of its connection, and carries `Connection: close`. */
   makeLast(): void {
     this.#areLast = true;
     for (const response of this.#all) response.shouldKeepAlive = false;
@@ -93,11 +93,11 @@ class PendingAnswers {
 }
 
 /**
- * The last bytes of a connection. It ends whatever the client does with its own half: half-open connections are
- * allowed to HTTP servers, and one that is merely ended stays for as long as the client likes.
+ * The last bytes of a connection. It ends even if the client keeps its own half open: HTTP servers allow half-open
+ * connections, and one that is merely ended stays for as long as the client likes.
  */
 function endWith(socket: Duplex, bytes: string): void {
-  // Node has taken its own listener away by now; a reset without one would end the process.
+  // Node has removed its own listener by now; a reset without one would end the process.
   socket.on("error", () => socket.destroy());
   const timer = setTimeout(() => socket.destroy(), LISTENER.lastBytesMs);
   socket.once("close", () => clearTimeout(timer));
@@ -105,9 +105,9 @@ function endWith(socket: Duplex, bytes: string): void {
 }
 
 /**
- * Bytes that are no request: they are answered, and the connection is closed. Before a request there is only a socket
- * to write to. In the body of one, its own answer says it. After a whole one, that is answered as if nothing had
- * come behind it. Once an answer has begun, anything more would be taken for its body.
+ * Bytes that are not a request: they are answered, and the connection is closed. Before a request there is only a
+ * socket to write to. In the body of a request, its own answer reports the error. After a whole request, that is
+ * answered as if nothing had followed it. Once an answer has begun, further bytes would be taken for its body.
  */
 function onClientError(error: NodeJS.ErrnoException, socket: Duplex, pending: PendingAnswers, logger: Logger): void {
   const [response, ...others] = pending.on(socket);
@@ -124,12 +124,12 @@ function onClientError(error: NodeJS.ErrnoException, socket: Duplex, pending: Pe
   else sendProblem(response, { code }, requestId);
 }
 
-/** The listener, and how it is brought to its end. */
+/** The listener, and how it is shut down. */
 export interface ApiServer {
   readonly server: Server;
   /**
-   * Connections end with their next answer, which carries `Connection: close`. Clients that keep connections so go
-   * elsewhere between two requests, and none of them is cut off with a request on its way.
+   * Connections end with their next answer, which carries `Connection: close`. So clients that keep connections move
+   * elsewhere between two requests, and none is cut off with a request under way.
    */
   readonly sayGoodbye: () => void;
 }
@@ -149,7 +149,7 @@ function createTlsListener(limits: ServerOptions, tls: ListenerTls): TlsServer {
   return server;
 }
 
-/** An HTTP/1.1 server for the app, with limits and without a port, in plain or over TLS. HTTP/2 is the gateway's. */
+/** An HTTP/1.1 server for the app, with limits and without a port, plain or over TLS. A gateway provides HTTP/2. */
 export function createApiServer(app: App, options: ApiServerOptions): ApiServer {
   const { logger, connections = DEFAULT_CONNECTION_RULES, onConnectionRefused = () => undefined } = options;
   const limits = {
@@ -164,7 +164,7 @@ export function createApiServer(app: App, options: ApiServerOptions): ApiServer 
     noDelay: true,
   };
   const server = options.tls === undefined ? createServer(limits) : createTlsListener(limits, options.tls);
-  // None is dropped unseen: the app counts them, and refuses a request with too many.
+  // Node drops no header silently: the app counts them, and refuses a request with too many.
   server.maxHeadersCount = 0;
   server.maxRequestsPerSocket = LISTENER.requestsPerSocketMax;
   new Connections(connections, onConnectionRefused).watch(server);
@@ -172,7 +172,7 @@ export function createApiServer(app: App, options: ApiServerOptions): ApiServer 
   server.on("request", (request, response) => pending.track(request.socket, response));
   server.on("request", app.serve);
   server.on("clientError", (error, socket) => onClientError(error, socket, pending, logger));
-  // The app says 100-continue itself, once it knows that it wants the body.
+  // The app sends 100-continue itself, once it knows that it wants the body.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     server.emit("request", request, response);
   });
@@ -181,7 +181,7 @@ export function createApiServer(app: App, options: ApiServerOptions): ApiServer 
     response.setHeader("X-Request-Id", requestId);
     respondWithError(request, response, problemError("http_invalid"), { call: { requestId, trace: null }, logger });
   });
-  // CONNECT and upgrades are no part of this API.
+  // CONNECT and upgrades are not part of this API.
   server.on("connect", (_request, socket) => endWith(socket, rawProblemResponse("route_not_found", newRequestId())));
   return { server, sayGoodbye: () => pending.makeLast() };
 }

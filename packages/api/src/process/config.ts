@@ -19,7 +19,7 @@ const configSchema = z.strictObject({
   node_id: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -, a letter first, are expected"),
   cluster_id: hex32,
   origin_fingerprint: hex32,
-  /** Holds root-thk.txt; without it the first trust root is taken as the control plane has admitted it. */
+  /** Holds root-thk.txt; without it the first trust root is accepted as the control plane has verified it. */
   identity_dir: z.string().min(1).optional(),
   /** Of a role that can only read. */
   database_url: z.string().regex(/^postgres(ql)?:\/\//, "a URL that begins with postgresql:// is expected"),
@@ -28,7 +28,7 @@ const configSchema = z.strictObject({
   listen: address,
   /** PEM files of the listener; absent: plain HTTP. */
   tls: z.strictObject({ certificate: z.string().min(1), key: z.string().min(1) }).optional(),
-  /** A private address: this listener asks nobody for a key. */
+  /** A private address: this listener needs no key. */
   metrics: address,
   log_level: z.enum(["debug", "info", "warn", "error"]).default("info"),
   /** Which requests get a line: a gateway in front writes one for each already. */
@@ -51,7 +51,7 @@ const configSchema = z.strictObject({
     }),
 });
 
-/** What an api process can be told: `docs/operating/configuration.md`. */
+/** The settings of an api process: `docs/operating/configuration.md`. */
 export const API_SETTINGS = { schema: configSchema, prefix: "ANCHORING_API__" };
 
 export interface ApiConfig {
@@ -89,7 +89,7 @@ function readPinnedRootThk(identityDir: string): Uint8Array {
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * @param environment what it says in variables that begin with the prefix stands over the file
+ * @param environment its variables that begin with the prefix override the file
  * @throws SettingsError naming the setting and what is wrong with it
  */
 export function loadConfig(path: string, environment: Variables = {}): ApiConfig {

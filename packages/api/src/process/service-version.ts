@@ -1,2 +1,2 @@
-/** Version of this release, as /healthz says it. */
+/** Version of this release, as /healthz shows it. */
 export const SERVICE_VERSION = "4.2.0";

@@ -34,8 +34,8 @@ const KEY_TIMEOUT_MS = 1000;
 /** How long a stopping process waits for answers under way: the longest timeout of a batch fits. */
 const DRAIN_MS_MAX = 15_500;
 /**
- * /readyz says 503 for so long before the listener closes: two checks of a gateway, 500 ms apart, and as much again for
- * answers that are slow. The control plane of the node waits for it.
+ * How long /readyz answers 503 before the listener closes: two checks of a gateway, 500 ms apart, and as much again for
+ * slow answers. The control plane of the node waits for it.
  */
 const UNREADY_MS = 2000;
 
@@ -43,9 +43,9 @@ export interface RunningApi {
   /** Bound addresses; the configuration may have asked for port 0. */
   readonly port: number;
   readonly metricsPort: number;
-  /** Takes up another certificate at once; without being asked it does so within seconds. */
+  /** Loads changed TLS files at once; without this call they are loaded within seconds. */
   reloadTls(): void;
-  /** Answers /readyz with 503 and ends connections with their answers, then takes none, then waits for the rest. */
+  /** Answers /readyz with 503 and ends connections with their answers, then accepts none, then waits for the rest. */
   stop(options?: { readonly isHurried?: boolean }): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ function pause(durationMs: number): Promise<void> {
   });
 }
 
-/** No connection is taken; idle ones end at once, busy ones with their answer, all of them after `timeoutMs`. */
+/** No connection is accepted; idle ones end at once, busy ones with their answer, all of them after `timeoutMs`. */
 function drain(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
@@ -118,9 +118,9 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
 }
 
 /**
- * Starts the api process of a node. It comes up without its control plane and without its tables, says so on /readyz,
- * and serves as soon as both are there.
- * @throws the error of a listener that cannot bind; SettingsError for TLS files that are none
+ * Starts the api process of a node. It starts without its control plane and without its tables, reports that on
+ * /readyz, and serves as soon as both are there.
+ * @throws the error of a listener that cannot bind; SettingsError for TLS files that are invalid
  */
 export async function startApi(config: ApiConfig, logger: Logger, tracer: Tracer | null = null): Promise<RunningApi> {
   const tls = config.tls === null ? null : new ListenerTls(config.tls, logger);

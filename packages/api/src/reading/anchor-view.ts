@@ -1,4 +1,4 @@
-/** From stored leaves to what an answer shows of them. */
+/** Turns stored leaves into what an answer shows of them. */
 import { anchorToJson } from "@event-anchoring/api-contract";
 import type { AnchorJson, ClientEvent, FinalityName, ReceiptAnswer } from "@event-anchoring/api-contract";
 import type { ShownCertificate } from "@event-anchoring/control-contract";
@@ -18,7 +18,7 @@ export interface ProvedAnchor {
   readonly receipt: Receipt;
 }
 
-/** Of an event that never had an id: there is nothing to hide from anybody. */
+/** For an event that never had an id: there is nothing to hide. */
 const NO_CLIENT_EVENT: ClientEvent = { clientEventId: null, clientEventSalt: null, isErased: false };
 
 /** Shown to the API client that wrote the event, and to `admin`; null: not shown. */
@@ -31,11 +31,11 @@ function visibleClientEvent(anchor: StoredAnchor, caller: Caller): ClientEvent |
   return { clientEventId, clientEventSalt, isErased };
 }
 
-/** What is said of an anchor beside its leaf. */
+/** What an answer shows of an anchor besides its leaf. */
 export interface AnchorShowing {
   readonly finality: FinalityName;
   readonly caller: Caller;
-  /** Of a claim or a grant; null for every other kind. */
+  /** The state of a claim or a grant; null for every other kind. */
   readonly state: RecordState | null;
 }
 
@@ -57,7 +57,7 @@ export async function loadAnchors(read: ConsistentRead, ids: readonly AnchorId[]
   return anchors.filter((anchor) => anchor !== null);
 }
 
-/** Whether its origin is lost: what no certificate covers by then, none ever will. */
+/** Whether its origin is lost: a leaf that no certificate covers by then will never be covered. */
 export async function isOfLostOrigin(
   read: ConsistentRead,
   { originFingerprint }: Pick<StoredAnchor, "originFingerprint">,

@@ -8,7 +8,7 @@ import type { ControlPlane } from "../control-plane/control-plane.ts";
 import type { Deadline } from "../request/deadline.ts";
 import type { AnchorReads, AtIndex, OpenableReads } from "./node-reads.ts";
 
-/** First and longest pause before the tables are looked at again: apply is some milliseconds behind at most. */
+/** First and longest pause before the tables are read again: apply is some milliseconds behind at most. */
 const PAUSE_FIRST_MS = 1;
 const PAUSE_MAX_MS = 20;
 

@@ -1,4 +1,4 @@
-/** What an answer shows of a delegation and of what revokes it. */
+/** What an answer shows of a delegation and of its revocations. */
 import { LIMITS, anchorToJson, formatDelegationCursor } from "@event-anchoring/api-contract";
 import type { AnchorJson, TraceAnswer, VerifiedClaimAnswer } from "@event-anchoring/api-contract";
 import type { AsOf, LoadedLeaf, RecordState, ShownRecord, TracedDelegation } from "@event-anchoring/records";
@@ -6,7 +6,9 @@ import { LEAF_KIND, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { StoredAnchor } from "@event-anchoring/store";
 import type { ConsistentRead } from "./consistent-read.ts";
 
-/** An anchor of the delegation: a claim, a grant or a revocation, which have nothing that only some may see. */
+/**
+ * An anchor of the delegation: a claim, a grant or a revocation, which have no field that only some callers may see.
+ */
 export function recordToJson(read: ConsistentRead, loaded: LoadedLeaf, state: RecordState | null): AnchorJson {
   const leaf = decodeLeaf(loaded.bytes);
   const certificate = read.certificateOf(leaf.originFingerprint);
@@ -22,9 +24,9 @@ export function hopsOf({ hops, omitted }: TracedDelegation): number {
 type DelegationJson = Pick<TraceAnswer, "delegation" | "delegation_omitted" | "delegation_next_cursor">;
 
 /**
- * One page of hops. A claim of a chain stands in two of its hops, and is decoded once.
+ * One page of hops. A claim of a chain is in two of its hops, and is decoded once.
  * @param options.before hops on the pages before it
- * @param options.asOf at which all pages are judged
+ * @param options.asOf the position at which all pages are judged
  */
 export function delegationToJson(
   read: ConsistentRead,
@@ -55,7 +57,7 @@ export function delegationToJson(
   };
 }
 
-/** Revocations with what each of them revokes. */
+/** Revocations, each with what it revokes. */
 export function revocationsToJson(
   read: ConsistentRead,
   revocations: readonly StoredAnchor[],

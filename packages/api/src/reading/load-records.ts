@@ -1,4 +1,4 @@
-/** Claims and grants with what they hang on, as a request needs them: few statements, whatever their number. */
+/** Claims and grants with the records they depend on: few statements, whatever their number. */
 import { LoadedRecords, RecordStates, leavesInView, recordsInView, targetsInView } from "@event-anchoring/records";
 import type { AsOf, ClaimRecord, RecordState, Records, RecordsInView } from "@event-anchoring/records";
 import { LEAF_KIND, bytesToHex } from "@event-anchoring/protocol";
@@ -9,21 +9,21 @@ import { RefusedError } from "../control-plane/control-plane.ts";
 import { resolveAsOf } from "./as-of.ts";
 import type { ConsistentRead } from "./consistent-read.ts";
 
-/** Rows of one statement: whoever asks for a long chain leaves room for others in between. */
+/** Rows of one statement: a request for a long chain lets others run in between. */
 const LEAVES_PER_SELECT = 1_000;
 
-/** Revocations that one answer shows and looks at. */
+/** Revocations that one answer reads and shows. */
 const REVOCATIONS_MAX = 1_000;
 
-/** Where an anchor stands, as far as its records are concerned. */
+/** The position and kind of an anchor, as its records need them. */
 export interface AnchorPlace {
   readonly kind: LeafKind;
   readonly sequence: number;
 }
 
 /**
- * The records of the claims and grants among these anchors, with all that they hang on. Where there are none, nothing
- * is read.
+ * The records of the claims and grants among these anchors, with all that they depend on. If there are none, nothing is
+ * read.
  */
 export async function loadRecords(
   read: ConsistentRead,
@@ -35,17 +35,17 @@ export async function loadRecords(
   ];
   const wanted = { claims: sequencesOf(LEAF_KIND.claim), grants: sequencesOf(LEAF_KIND.grant) };
   if (wanted.claims.length + wanted.grants.length === 0) return new LoadedRecords([], []);
-  // A position before the first leaf has the sequence −1, and nothing is the newest there.
+  // A position before the first leaf has the sequence −1: nothing is recorded there.
   const sequences = positions.map(({ sequence }) => sequence).filter((sequence) => sequence >= 0);
   return (await read.select((reads) => reads.records(wanted, sequences))).records;
 }
 
-/** The tables contradict themselves: an anchor is there, and what was derived from it is not. */
+/** The tables contradict themselves: an anchor exists, and the record derived from it does not. */
 export function missingRecord(sequence: number): RefusedError {
   return new RefusedError("unavailable", `the record at ${sequence}, or what it hangs on, is not in the tables`);
 }
 
-/** Says the state of a claim or a grant; null for what has none. */
+/** Returns the state of a claim or a grant; null for other kinds. */
 export type StateOf = (anchor: AnchorPlace) => RecordState | null;
 
 /** @throws RefusedError `unavailable` (when asked) if the record of a claim or a grant is missing */
@@ -64,7 +64,7 @@ export function statesAt(records: Records, at: AsOf): StateOf {
   };
 }
 
-/** The current states of the claims and grants among the anchors; where there are none, nothing is read. */
+/** The current states of the claims and grants among the anchors; if there are none, nothing is read. */
 export async function loadStates(
   read: ConsistentRead,
   anchors: readonly AnchorPlace[],
@@ -75,7 +75,7 @@ export async function loadStates(
   return statesAt(await loadRecords(read, anchors, [at]), at);
 }
 
-/** The rows that a judgement of claims and grants stands on. */
+/** The rows that a judgement of claims and grants needs. */
 export interface LoadedEvidence {
   readonly records: LoadedRecords;
   readonly leaves: readonly StoredAnchor[];
@@ -103,9 +103,9 @@ async function loadRevocations(read: ConsistentRead, view: RecordsInView, at: As
 }
 
 /**
- * The leaves that records are held against, and what revokes them, up to a position.
- * @param positions at which the records are judged; `at` among them
- * @param hopsMax links of a chain whose leaves are looked at
+ * The leaves that records are compared with, and their revocations, up to a position.
+ * @param positions the positions at which the records are judged; `at` among them
+ * @param hopsMax links of a chain whose leaves are read
  */
 export async function loadEvidence(
   read: ConsistentRead,
@@ -121,7 +121,7 @@ export async function loadEvidence(
   return { records, leaves, revocations, inView: view };
 }
 
-/** The anchors of those ids that are there, which may be of any kind. */
+/** The existing anchors of those ids, of any kind. */
 export function foundAmong(
   anchors: ReadonlyMap<string, StoredAnchor>,
   ids: readonly AnchorId[] | null,
@@ -129,7 +129,7 @@ export function foundAmong(
   return (ids ?? []).flatMap((id) => anchors.get(bytesToHex(id)) ?? []);
 }
 
-/** Claims that are trusted to grant without a parent. An id that is none trusts nobody. */
+/** Claims that are trusted to grant without a parent. An id that is not a claim's adds none. */
 export function trustedClaims(
   ids: readonly AnchorId[] | null,
   anchors: ReadonlyMap<string, StoredAnchor>,

@@ -2,7 +2,7 @@ import { Reads, StoreError } from "@event-anchoring/store";
 import type { DatabaseUsage, ReadPoolOptions } from "@event-anchoring/store";
 import type { Logger } from "@event-anchoring/telemetry";
 
-/** What the handlers read of the node's tables. Every result says the applied index of the snapshot it comes from. */
+/** What the handlers read from the node's tables. Every result has the applied index of the snapshot it comes from. */
 export type AnchorReads = Pick<
   Reads,
   | "anchors"
@@ -26,9 +26,9 @@ export type AnchorReads = Pick<
   | "apiKeys"
 >;
 
-/** Tables that may not be there yet. */
+/** Tables that may not exist yet. */
 export interface OpenableReads {
-  /** @throws StoreError why they are not there yet */
+  /** @throws StoreError if they do not exist yet */
   opened(): Promise<AnchorReads>;
 }
 
@@ -39,7 +39,7 @@ export interface AtIndex {
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 1000;
 
-/** The part of Reads that opens them; a test hands in its own. */
+/** The part of Reads that opens them; tests pass their own. */
 export type OpenReads = () => Promise<AnchorReads & Pick<Reads, "close" | "databaseUsage">>;
 
 function causeOf(error: StoreError): string {
@@ -47,12 +47,12 @@ function causeOf(error: StoreError): string {
 }
 
 /**
- * The node's tables, which may not be there yet: the control plane makes them when it first starts, and Postgres may
- * come up later than this process.
+ * The node's tables, which may not exist yet: the control plane creates them when it first starts, and Postgres may
+ * start later than this process.
  *
  * waiting → (they are there and fit this program) open → `close` → closed. While waiting a call waits for the attempt
  * that is under way; after one that failed every call fails with its reason, and another attempt follows after a pause
- * that doubles from 50 ms to 1 s. Once open, a database that goes away and comes back is the connection pool's affair.
+ * that doubles from 50 ms to 1 s. Once open, the connection pool handles a database that goes away and comes back.
  */
 export class NodeReads implements OpenableReads {
   readonly #open: OpenReads;
@@ -99,7 +99,7 @@ export class NodeReads implements OpenableReads {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       const reason = causeOf(error);
-      // One line for each reason: a process may wait for long.
+      // One line for each reason: a process may wait for a long time.
       if (reason !== causeOf(this.#failure)) this.#logger.warn("waiting for the tables", { code: error.code, reason });
       this.#failure = error;
       return false;

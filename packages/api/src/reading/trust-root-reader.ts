@@ -9,7 +9,7 @@ export class TrustRootReader {
   readonly #pinnedRootThk: Uint8Array | null;
   #chain: TrustRootChain | null = null;
 
-  /** @param pinnedRootThk of version 1; null = as the log has it, which the control plane has held against its pin */
+  /** @param pinnedRootThk of version 1; null = the one in the log, which the control plane has compared with its pin */
   constructor(crypto: Crypto, pinnedRootThk: Uint8Array | null) {
     this.#crypto = crypto;
     this.#pinnedRootThk = pinnedRootThk;
@@ -17,7 +17,7 @@ export class TrustRootReader {
 
   /**
    * All versions applied, the one in force at the read among them.
-   * @throws RefusedError `not_initialised` before genesis, `unavailable` if the chain of the tables does not verify
+   * @throws RefusedError `not_initialised` before genesis, `unavailable` if the chain in the tables does not verify
    */
   async chain(read: ConsistentRead): Promise<TrustRootChain> {
     const held = this.#chain;

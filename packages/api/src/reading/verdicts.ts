@@ -6,12 +6,12 @@ import type { Crypto } from "@event-anchoring/protocol";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import type { Deadline } from "../request/deadline.ts";
 
-/** More than the threads of the pool have at a time; less than would delay somebody else's for long. */
+/** More than the threads of the pool run at a time; few enough not to delay another request for long. */
 const IN_FLIGHT_MAX = 32;
 
 const memos = new WeakMap<Crypto, VerdictMemo>();
 
-/** The same cryptography with one memory for all requests: most signatures that are looked at were looked at before. */
+/** The same cryptography with one memo for all requests: most signatures have been verified before. */
 export function rememberingCrypto(crypto: Crypto): VerdictMemo {
   const known = memos.get(crypto);
   if (known !== undefined) return known;

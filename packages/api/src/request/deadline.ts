@@ -16,7 +16,7 @@ export class Deadline {
   }
 }
 
-/** What a promise leads to, or `late` if that is not known in time. */
+/** The result of a promise, or `late` if it does not settle in time. */
 export function within<T, const L>(promise: Promise<T>, timeoutMs: number, late: L): Promise<T | L> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(late), timeoutMs);

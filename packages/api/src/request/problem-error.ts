@@ -18,7 +18,7 @@ export function problemError(code: ProblemCode, errors?: readonly ProblemItem[])
   return new ProblemError(errors === undefined ? { code } : { code, errors });
 }
 
-/** The value of what was parsed. @throws ProblemError with its problem, if it was refused */
+/** The parsed value. @throws ProblemError with its problem, if it was refused */
 export function parsed<T>(result: Parsed<T>): T {
   if (!result.ok) throw new ProblemError(result.problem);
   return result.value;

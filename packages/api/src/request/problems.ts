@@ -1,4 +1,4 @@
-/** Which problem a client is told for what went wrong within the node. */
+/** Which problem a client gets for an error within the node. */
 import type { Problem, ProblemCode } from "@event-anchoring/api-contract";
 import type { Rejection, RejectionCode } from "@event-anchoring/ledger";
 import { StoreError } from "@event-anchoring/store";
@@ -7,8 +7,8 @@ import type { UnservedCode } from "../control-plane/control-plane.ts";
 import { ProblemError } from "./problem-error.ts";
 
 /**
- * What the client is told of a rejection by the ledger. Rejections of operators' commands cannot come from a route of
- * this process: to receive one is a fault of ours.
+ * The problem that a client gets for a rejection by the ledger. Rejections of operators' commands cannot come from a
+ * route of this process: receiving one is a bug of ours.
  */
 const REJECTION_PROBLEMS: Readonly<Record<RejectionCode, ProblemCode>> = {
   not_initialised: "not_initialised",
@@ -69,7 +69,7 @@ const REFUSAL_PROBLEMS: Readonly<Record<UnservedCode, ProblemCode>> = {
 };
 
 function storeProblem(error: StoreError): Problem {
-  // Corruption is the node's affair: nothing is said of the record, least of all that it is absent.
+  // Corruption concerns the node: the answer says nothing about the record, least of all that it is absent.
   return { code: error.code === "full" ? "storage_full" : "unavailable" };
 }
 
@@ -78,7 +78,7 @@ function isBadEncoding(error: unknown): boolean {
   return error instanceof URIError || (error instanceof Error && "status" in error && error.status === 400);
 }
 
-/** What to tell of any error: its outer message. Texts of errors stay inside. */
+/** The public answer to any error. Error texts are not sent to clients. */
 export function problemOf(error: unknown): { problem: Problem; extension: object | null } {
   if (error instanceof ProblemError) return { problem: error.problem, extension: error.extension };
   if (error instanceof RefusedError) {

@@ -16,7 +16,7 @@ import { ConsistentRead } from "../reading/consistent-read.ts";
 import { parsed, ProblemError, problemError } from "../request/problem-error.ts";
 import type { Handler } from "./handler.ts";
 
-/** A head of the tree that the cluster has certified, and how it grew out of a smaller one. */
+/** A head of the tree that the cluster has certified, and the proof that it extends a smaller one. */
 export interface Growth {
   readonly fromRoot: Uint8Array;
   readonly toRoot: Uint8Array;

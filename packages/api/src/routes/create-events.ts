@@ -11,7 +11,7 @@ import type { RecordResult } from "./record.ts";
 
 const CLIENT_EVENT_SALT_BYTES = 32;
 
-/** Draws all salts at once. A replay draws one too; the ledger keeps the first one. */
+/** Draws all salts at once. A replay draws one too; the ledger keeps the first. */
 function eventInputs(
   events: readonly EventToAnchor[],
   originFingerprint: OriginFingerprint,
@@ -63,7 +63,7 @@ function summaryOf(results: readonly BatchItemResult[]): CreatedBatchAnswer["sum
   return { total: results.length, created, replayed, committed, refused };
 }
 
-/** Every node verifies every signature before it co-signs, so one request may ask for so many of them. */
+/** Every node verifies every signature before it co-signs, so their number in one request is limited. */
 function assertSignatures(events: readonly EventToAnchor[]): void {
   const signed = events.filter(({ actor }) => actor !== null).length;
   if (signed > LIMITS.batchSignedItemsMax) throw problemError("batch_too_many_signatures");

@@ -1,6 +1,6 @@
 /**
  * The reference: the OpenAPI document, docs/openapi.json of this release, and a page for people that shows it. The page
- * is Swagger UI as it is installed beside this program; nothing of it comes from elsewhere.
+ * is Swagger UI as installed beside this program; it loads nothing from elsewhere.
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -37,7 +37,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** Nothing of the page comes from elsewhere, and nothing in it runs that is not one of its files. */
+/** The page loads nothing from elsewhere, and runs only its own files. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -56,7 +56,7 @@ interface Asset {
   readonly load: () => Promise<Uint8Array>;
 }
 
-/** Read when it is first asked for, and kept. A name never comes from a client. */
+/** Read on first use, and kept. A name never comes from a client. */
 function installed(name: string): () => Promise<Uint8Array> {
   let bytes: Uint8Array | null = null;
   return async () => {
@@ -74,12 +74,12 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["start.js", { mediaType: JAVASCRIPT, load: () => Promise.resolve(Buffer.from(START, "utf8")) }],
 ]);
 
-/** From the built file as from its source. */
+/** The same path from the built file and from its source. */
 const OPENAPI_FILE = new URL("../../../../docs/openapi.json", import.meta.url);
 
 let openApiBytes: Uint8Array | null = null;
 
-/** GET /openapi.json: read when it is first asked for, and kept, without the white space that is for people. */
+/** GET /openapi.json: read on first use, and kept, without insignificant white space. */
 export const getOpenApi: Handler = async () => {
   openApiBytes ??= Buffer.from(JSON.stringify(JSON.parse(await readFile(OPENAPI_FILE, "utf8"))), "utf8");
   return { status: 200, bytes: openApiBytes, mediaType: "application/json; charset=utf-8" };

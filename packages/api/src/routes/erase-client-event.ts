@@ -8,7 +8,7 @@ import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { readCommittedAnchors } from "./read-anchors.ts";
 
-/** The anchor is named by the path, so what the ledger says of a reference is said of the resource. */
+/** The path names the anchor, so a rejected reference means a problem with the resource. */
 function refusalOf(rejection: Rejection): ProblemError {
   if (rejection.code === "reference_not_found") return problemError("anchor_not_found");
   if (rejection.code === "reference_wrong_kind") return problemError("wrong_kind");
@@ -16,8 +16,8 @@ function refusalOf(rejection: Rejection): ProblemError {
 }
 
 /**
- * POST /v1/event-anchors/{anchor_id}/erase-client-event-id. The same request again changes nothing, so that whoever
- * got no answer asks again.
+ * POST /v1/event-anchors/{anchor_id}/erase-client-event-id. The request is idempotent: a client that got no answer can
+ * repeat it.
  */
 export const eraseClientEventId: Handler = async (request, dependencies) => {
   const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));

@@ -15,7 +15,7 @@ import type { Handler } from "./handler.ts";
 import { readCovered, showRecord } from "./read-anchors.ts";
 import { recordOne, recordedResponse } from "./record.ts";
 
-/** Grants between two entities that are looked at, one for each two lineages, the oldest lineages first. */
+/** How many grants between two entities are read, one for each two lineages, the oldest lineages first. */
 const CANDIDATES_MAX = PAGE_ROWS_MAX;
 
 /** POST /v1/grant-anchors */
@@ -26,7 +26,7 @@ export const createGrantAnchor: Handler = async (request, dependencies) => {
   return recordedResponse(await recordOne(request, dependencies, command));
 };
 
-/** @throws RefusedError `unavailable` if what the grant hangs on is not there: then nobody can say that it has ended */
+/** @throws RefusedError `unavailable` if a record that the grant depends on is missing: then its state is unknown */
 function noActiveGrant(newest: GrantRecord | null, at: AsOf, records: Records): ProblemError {
   if (newest === null) return new ProblemError({ code: "no_active_grant" });
   const force = grantForceAt(newest, at, records);
@@ -36,8 +36,8 @@ function noActiveGrant(newest: GrantRecord | null, at: AsOf, records: Records): 
 }
 
 /**
- * In the order of their lineages. They are judged at the position of the snapshot that has shown them: what they hang
- * on is read afterwards, and an ending that came meanwhile is after that position.
+ * In the order of their lineages. They are judged at the position of the snapshot that they come from: the records they
+ * depend on are read afterwards, and an ending that came meanwhile is after that position.
  * @throws ProblemError `no_active_grant` if there is none
  */
 async function grantsInForce(

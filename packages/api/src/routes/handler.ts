@@ -12,7 +12,7 @@ import type { TrustRootReader } from "../reading/trust-root-reader.ts";
 import type { Deadline } from "../request/deadline.ts";
 import type { NodeProbe } from "./node-probe.ts";
 
-/** What a handler needs to read. */
+/** What a handler needs for reading. */
 export interface ReadDependencies extends ReadSources {
   readonly trustRoots: TrustRootReader;
   readonly crypto: Crypto;
@@ -29,7 +29,7 @@ export interface HandlerDependencies extends ReadDependencies {
   readonly limits: LimitSettings;
   /** True from the first signal to stop: /readyz fails, everything else is still served. */
   readonly isStopping: () => boolean;
-  /** Of this node: said by /healthz also while the control plane is gone. */
+  /** This node's identity: shown by /healthz even while the control plane is gone. */
   readonly node: {
     readonly nodeId: string;
     readonly clusterId: string;
@@ -40,7 +40,7 @@ export interface HandlerDependencies extends ReadDependencies {
 
 export interface HandlerRequest {
   readonly route: Route;
-  /** Its id, and its span if it is traced: handed on with every write. */
+  /** Its id, and its span if it is traced: passed on with every write. */
   readonly call: CallContext;
   /** null on public routes. */
   readonly caller: Caller | null;
@@ -55,7 +55,7 @@ export interface HandlerRequest {
   readonly isAsync: boolean;
   /** Whether the client would rather have text/plain than JSON. */
   readonly prefersText: boolean;
-  /** Says what the request costs its key, once that is known: also if nothing comes of it. */
+  /** Charges the request's cost to its key, once it is known, even if the request fails. */
   readonly spend: (work: Work) => void;
 }
 
@@ -81,7 +81,7 @@ export function callerOf(request: HandlerRequest): Caller {
   return request.caller;
 }
 
-/** What an answer is on the wire. */
+/** An answer as it is sent. */
 export interface MadeAnswer {
   readonly status: number;
   readonly headers: Headers;

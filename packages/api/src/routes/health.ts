@@ -6,7 +6,7 @@ import { within } from "../request/deadline.ts";
 import type { Handler, HandlerDependencies } from "./handler.ts";
 import type { StatusAnswer, StorageAnswer } from "./node-probe.ts";
 
-/** Together with the checks before it an answer stays below a gateway's patience of a second. */
+/** Together with the checks before it an answer takes less than the second that a gateway waits. */
 const KEYS_TIMEOUT_MS = 400;
 
 const UNREACHABLE_ROOT_SYNC = {
@@ -21,7 +21,7 @@ const UNREACHABLE_ROOT_SYNC = {
   last_error: "the control plane of this node is not reachable",
 } as const;
 
-/** What strangers are told of an error: that there is one. Its text may name hosts. */
+/** Strangers learn only that there is an error: its text may name hosts. */
 const WITHHELD = "there is an error; a key with the scope read is told which";
 
 function rootSyncJson(sync: NodeStatus["primeRootThk"], isReader: boolean): HealthAnswer["prime_root_thk"] {
@@ -38,7 +38,7 @@ function rootSyncJson(sync: NodeStatus["primeRootThk"], isReader: boolean): Heal
   };
 }
 
-/** What a control plane that is loading does not say is left out. */
+/** Fields that a loading control plane does not report are left out. */
 function rulesJson(versions: NodeStatus["versions"]): Partial<HealthAnswer["versions"]> {
   const { rules, rules_known: known, rules_held_back_by: holders, entry_version: entryVersion } = versions;
   if (rules === undefined || known === undefined || holders === undefined || entryVersion === undefined) return {};
@@ -61,7 +61,7 @@ function healthStatus(answer: StatusAnswer): HealthAnswer["status"] {
 
 type ForReaders = Pick<HealthAnswer, "raft" | "contradictions" | "peers_cut_off">;
 
-/** Only where the control plane says it: nothing is made up for one that is gone. */
+/** Only what the control plane reports: nothing is made up for one that is gone. */
 function readersJson(answer: StatusAnswer): ForReaders {
   if (!answer.isReachable) return {};
   const { raft, contradictions, peersCutOff } = answer.status;
@@ -99,8 +99,8 @@ function originToWrite(own: string, answer: StatusAnswer): string {
 }
 
 /**
- * 200 while the process lives, whatever `status` says: it answers who this node is, also on a bad day. How the node
- * takes part in consensus is for readers.
+ * 200 while the process lives, whatever `status` is: it shows which node this is, even when the node is unhealthy. Only
+ *     readers see how the node takes part in consensus.
  */
 export const getHealth: Handler = async ({ caller }, { probe, node }) => {
   const answer = await probe.status();
@@ -129,7 +129,7 @@ function storageCheck(answer: StorageAnswer): ReadyCheck {
   return { check: "storage", result: "pass", detail: `applied up to ${answer.appliedIndex}` };
 }
 
-/** A node that knows of a lie serves: what the lie is about has stopped, and nothing else. */
+/** A node with evidence of a contradiction still serves: only the origin concerned has stopped. */
 function contradictionsCheck({ contradictions, origins }: NodeStatus): ReadyCheck {
   const { named, origins: stopped, withheld, differing, evidenceFiles } = contradictions;
   const says = [
@@ -161,21 +161,21 @@ function controlPlaneChecks(answer: StatusAnswer): ReadyCheck[] {
     return [{ check: state, result: "fail", detail: why === "" ? `the node is ${state}` : why }, connected];
   }
   const checks: ReadyCheck[] = failing.map(({ check, detail }) => ({ check, result: "fail", detail }));
-  // The state alone must be enough: a node that is not running is not ready, whatever list comes with it.
+  // The state alone must be enough: a node that is not running is not ready, even if no check fails.
   if (state !== "running" && checks.length === 0) {
     checks.push({ check: state, result: "fail", detail: `the node is ${state}` });
   }
   return [connected, ...checks, contradictionsCheck(answer.status)];
 }
 
-/** Loading goes on when the time is over: the next answer of a node that begins is a better one. */
+/** Loading continues after the timeout, so a later check of a starting node can succeed. */
 async function keysCheck(keys: HandlerDependencies["keys"]): Promise<ReadyCheck> {
   const isAtHand = await within(keys.isAtHand(), KEYS_TIMEOUT_MS, false);
   if (isAtHand) return { check: "api_keys", result: "pass", detail: "the table of keys can be read" };
   return { check: "api_keys", result: "fail", detail: "the table of keys cannot be read in time" };
 }
 
-/** 200, or 503 with the checks that fail, by name. One that warns is for people: the node serves. */
+/** 200, or 503 with the checks that fail, by name. A warning is for operators: the node serves. */
 export const getReadiness: Handler = async (_request, { probe, keys, isStopping }) => {
   const [status, storage] = await Promise.all([probe.status(), probe.storage()]);
   const checks = [...controlPlaneChecks(status), storageCheck(storage)];

@@ -19,7 +19,9 @@ import { proveGrowth } from "./consistency.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 
-/** Who has co-signed. The lines were verified by the control plane when it took the certificate; here they are read. */
+/**
+ * Who has co-signed. The control plane verified the lines when it accepted the certificate; here they are only parsed.
+ */
 function quorumJson(certificate: ShownCertificate, chain: TrustRootChain): LatestAnswer["quorum"] {
   const judge = chain.versions.find(({ trustRoot }) => trustRoot.version === certificate.trustRootVersion);
   if (judge === undefined) throw new Error(`no trust root ${certificate.trustRootVersion}`);
@@ -56,7 +58,7 @@ export const getLatestEventAnchor: Handler = async (request, dependencies) => {
   const origin = query.originFingerprint ?? dependencies.node.originFingerprint;
   const read = await ConsistentRead.begin(dependencies, [origin], request.deadline);
   const certificate = read.certificateOf(origin);
-  // Leaf 0 is the genesis leaf: a tree of one leaf holds no anchor of anybody yet.
+  // Leaf 0 is the genesis leaf: a tree of one leaf holds no client's anchor yet.
   if (certificate === null || certificate.treeSize < 2) throw await nothingToShow(read, origin);
   const depth = certificate.treeSize - 1;
   const { anchors } = await read.selectUntil(

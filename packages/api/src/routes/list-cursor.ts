@@ -6,14 +6,14 @@ const VERSION = 1;
 const FILTER_BYTES = 8;
 const CURSOR_BYTES = 1 + FILTER_BYTES + 8;
 
-/** Names a filter inside a cursor. A few bytes are enough: it guards against mistakes, and hides nothing. */
+/** Names a filter inside a cursor. A few bytes are enough: it guards against mistakes, not against attacks. */
 function filterMark(filter: string, sha256: Sha256): Uint8Array {
   return sha256(utf8ToBytes(filter)).subarray(0, FILTER_BYTES);
 }
 
 /**
- * Where the next page of a list begins: after a sequence. Opaque to clients; good for its filter alone, on any node
- * and for ever, as what it counts never changes.
+ * Where the next page of a list begins: after a sequence. Opaque to clients; valid for its filter alone, on any node
+ * and for ever, since sequences never change.
  * @param filter the parameter and its value, as one text
  */
 export function formatListCursor(filter: string, afterSequence: number, sha256: Sha256): string {
@@ -45,7 +45,7 @@ function readSequence(reader: ByteReader): number {
 /** @param text attacker-controlled. @throws ProblemError `invalid_request` unless it is a cursor of this very filter */
 export function parseListCursor(text: string, filter: string, sha256: Sha256): number {
   const bytes = new Uint8Array(Buffer.from(text, "base64url"));
-  // Decoding ignores what it does not understand: only the one text of these bytes is a cursor.
+  // Decoding ignores invalid characters: only the canonical text of these bytes is a cursor.
   const isCanonical = Buffer.from(bytes).toString("base64url") === text;
   if (!isCanonical || bytes.length !== CURSOR_BYTES) refuse("this is no cursor of a list");
   const reader = new ByteReader(bytes);

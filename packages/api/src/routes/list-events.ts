@@ -14,7 +14,7 @@ import { formatListCursor, parseListCursor } from "./list-cursor.ts";
 
 const FROM_THE_START = -1;
 
-/** The filter as one text. A client event id means another list to every API client. */
+/** The filter as one text. A client event id means a different list for each API client. */
 function filterText(filter: EventFilter, { credential }: Caller): string {
   switch (filter.by) {
     case "event_hash":
@@ -36,7 +36,7 @@ interface PageQuery {
   readonly limit: number;
 }
 
-/** @throws ProblemError `anchor_not_found`, `wrong_kind`: a list of nothing would say that nobody acted */
+/** @throws ProblemError `anchor_not_found`, `wrong_kind`: an empty list would mean that no event exists */
 async function sequenceOf(read: ConsistentRead, by: "iris_ref" | "grant_ref", anchorId: AnchorId): Promise<number> {
   const { anchors } = await read.select((reads) => reads.anchors([anchorId]));
   const [target] = anchors;
@@ -82,8 +82,8 @@ function isCertified(read: ConsistentRead, { originFingerprint, depth }: StoredA
 }
 
 /**
- * Tables may be a moment ahead of certificates: the list ends before the first event that none covers yet. It goes on
- * after one that none will ever cover, because its origin is lost.
+ * Tables may be a moment ahead of certificates: the list ends before the first event that no certificate covers yet. It
+ * continues after one that none will ever cover because its origin is lost.
  */
 function settledPart(
   read: ConsistentRead,

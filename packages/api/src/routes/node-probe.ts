@@ -7,7 +7,7 @@ import type { StoppedReason } from "../control-plane/stopped-node.ts";
 import type { OpenableReads } from "../reading/node-reads.ts";
 import { within } from "../request/deadline.ts";
 
-/** /healthz and /readyz are public: they cost the node at most one question of each kind in this time. */
+/** /healthz and /readyz are public: they cost the node at most one query of each kind in this time. */
 const AGE_MS_MAX = 250;
 /** /readyz fails within a second of its node being gone: cache and timeout together stay below it. */
 const TIMEOUT_MS = 500;
@@ -28,7 +28,7 @@ function storageDetail(error: StoreError): string {
   return "the database does not answer this process";
 }
 
-/** The result of a question that many ask: asked by one of them at a time, and good for a while. */
+/** The shared result of a query: one query at a time, and its result is valid for a while. */
 class CachedValue<T> {
   readonly #ask: () => Promise<T>;
   readonly #ageMsMax: number;
@@ -36,7 +36,7 @@ class CachedValue<T> {
   #held: { readonly value: T; readonly atMs: number } | null = null;
   #asking: Promise<T> | null = null;
 
-  /** @param ask its failures are handed to everybody who waits, and not kept */
+  /** @param ask its failures go to every waiter, and are not cached */
   constructor(ask: () => Promise<T>, ageMsMax: number, clock: Clock) {
     this.#ask = ask;
     this.#ageMsMax = ageMsMax;
@@ -55,7 +55,7 @@ class CachedValue<T> {
   }
 
   async #askOnce(): Promise<T> {
-    // The age counts from the question: what changed while it was answered may not be in it.
+    // The age counts from the query's start: later changes may not be in the result.
     const atMs = this.#clock.monotonicMs();
     const value = await this.#ask();
     this.#held = { value, atMs };
@@ -67,7 +67,7 @@ export interface NodeProbeOptions {
   readonly controlPlane: ControlPlane;
   readonly reads: OpenableReads;
   readonly clock: Clock;
-  /** What a control plane that has ended for good has left. */
+  /** Why the control plane has stopped for good; null: it has not, as far as is known. */
   readonly stoppedReason: () => StoppedReason | null;
 }
 

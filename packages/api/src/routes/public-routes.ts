@@ -1,4 +1,4 @@
-/** What the service says of itself to anybody: its limits, and the trust roots that it works under. */
+/** What the service shows without a key: its limits, and the trust roots that it works under. */
 import { limitsToJson } from "@event-anchoring/api-contract";
 import type { TrustRootAnswer } from "@event-anchoring/api-contract";
 import { bytesToHex } from "@event-anchoring/protocol";

@@ -21,9 +21,12 @@ import { parsed, problemError } from "../request/problem-error.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
 
-/** How long an answer that was asked for at once waits for certificates that are about to be made. */
+/** How long an answer to `Prefer: respond-async` waits for certificates that are about to be made. */
 const AT_ONCE_MS = 100;
-/** What is kept back of a write's time, to read a replay that is not certified. Shorter than the grace of an answer. */
+/**
+ * The part of a write's time that is reserved for reading a replay that is not certified. Shorter than the grace of an
+ * answer.
+ */
 const COMMITTED_READ_MS = 200;
 
 /** An anchor without a receipt is committed, and not known to be certified. */
@@ -38,7 +41,7 @@ export interface CertifiedAnchor extends ShownAnchor {
   readonly proved: ProvedAnchor;
 }
 
-/** Committed in an origin that is lost, and covered by no certificate: it never will be. */
+/** Committed in an origin that is lost, and covered by no certificate: it never will be covered. */
 interface UncertifiedAnchor extends ShownAnchor {
   readonly receipt: null;
   readonly proved: null;
@@ -60,7 +63,7 @@ function certifiedAnchor(
   };
 }
 
-/** Anchors of one read with receipts against its certificates, but for those that were lost before they had one. */
+/** Anchors of one read with receipts against its certificates, except those that were lost before they had one. */
 async function showCertified(
   read: ConsistentRead,
   ids: readonly AnchorId[],
@@ -93,7 +96,7 @@ async function showCertified(
 }
 
 /**
- * The anchor of a claim or grant whose state the read has found out.
+ * The anchor of a claim or grant whose state the read has determined.
  * @returns null if no certificate of the read covers it
  * @throws ProblemError `origin_lost`
  */
@@ -112,8 +115,8 @@ export async function showRecord(
 }
 
 /**
- * Reads what may have been written after the read began: tables can be a moment ahead of the certificates of a read,
- * and never are of those of the next one.
+ * Reads what may have been written after the read began: tables can be a moment ahead of the certificates of one read,
+ * but not of the next one's.
  * @param attempt null: what it found is not covered by a certificate of its read
  * @throws RefusedError when the time is over
  */
@@ -128,7 +131,7 @@ export async function readCovered<T>(
   }
 }
 
-/** Sizes of the trees that recorded certificates cover, by origin: a certificate in the tables is there for good. */
+/** Sizes of the trees that recorded certificates cover, by origin: a certificate in the tables stays for good. */
 async function recordedSizes(
   read: ConsistentRead,
   anchors: readonly StoredAnchor[],
@@ -144,7 +147,7 @@ async function recordedSizes(
   return new Map(sizes);
 }
 
-/** Anchors as they are committed, without receipts: no certificate is waited for. */
+/** Committed anchors, without receipts: does not wait for a certificate. */
 async function showCommitted(
   ids: readonly AnchorId[],
   request: HandlerRequest,
@@ -188,7 +191,7 @@ async function beginWithin(
 
 /**
  * Anchors with receipts against the newest certificates, in one linearizable read.
- * @returns by the hex of their ids; what does not exist is not in it
+ * @returns by the hex of their ids; without those that do not exist
  */
 async function readProvedAnchors(
   ids: readonly AnchorId[],
@@ -200,8 +203,8 @@ async function readProvedAnchors(
 }
 
 /**
- * Anchors that are known to be committed: with receipts if certificates come in time, else as they are. With
- * `Prefer: respond-async` that time is a moment.
+ * Anchors that are known to be committed: with receipts if certificates come in time, else without. With `Prefer:
+ * respond-async` that time is short.
  */
 export async function readCommittedAnchors(
   ids: readonly AnchorId[],

@@ -1,4 +1,4 @@
-/** What every write has in common: a command is submitted, and each record that it asks for has its own result. */
+/** Common to all writes: submits a command, and makes a result for each record in it. */
 import { anchorToJson } from "@event-anchoring/api-contract";
 import type { CreatedAnswer, Problem } from "@event-anchoring/api-contract";
 import type { ShownCertificate, SubmittedRecord } from "@event-anchoring/control-contract";
@@ -20,19 +20,19 @@ import { readCommittedAnchors } from "./read-anchors.ts";
 /** A command that appends leaves. */
 export type RecordCommand = RecordEventsCommand | RecordClaimCommand | RecordGrantCommand | RecordRevocationCommand;
 
-/** The answer to one record, before it is put into the form of its route. */
+/** The answer to one record, before its route shapes it. */
 export type RecordResult =
   | { readonly kind: "recorded"; readonly answer: CreatedAnswer }
   | { readonly kind: "refused"; readonly problem: Problem };
 
 export interface Recorded {
-  /** Of an atomic batch: nothing is anchored. */
+  /** An atomic batch was refused: nothing is anchored. */
   readonly isRefused: boolean;
   /** Parallel to what the command records. */
   readonly results: readonly RecordResult[];
 }
 
-/** By the record's position in its command: one for each record. Null where it is no event, or has no id. */
+/** By the record's position in its command: one for each record. Null if it is not an event, or has no id. */
 function clientEventIdsOf(command: RecordCommand): (string | null)[] {
   switch (command.kind) {
     case "record_events":
@@ -46,7 +46,7 @@ function clientEventIdsOf(command: RecordCommand): (string | null)[] {
   }
 }
 
-/** An event by itself is one small thing; a claim and a grant carry two signatures each. */
+/** An unsigned event costs no extra work; a claim and a grant carry two signatures each. */
 function workOf(command: RecordCommand): Work {
   switch (command.kind) {
     case "record_events": {
@@ -65,8 +65,8 @@ function workOf(command: RecordCommand): Work {
 }
 
 /**
- * Submits a command and makes an answer for each of its records: of those that are new at once, of replays as they
- * are now.
+ * Submits a command and makes an answer for each of its records: for new ones at once, for replays by reading their
+ * present state.
  * @param itemPointer RFC 6901 pointer of a record in the request body; "" when the body is the record
  * @throws ProblemError if the command as a whole is refused; RefusedError
  */
@@ -170,7 +170,7 @@ function replayedAnswer(replayed: ReadonlyMap<string, CreatedAnswer>, anchorId: 
   return answer;
 }
 
-/** 201 for a new record, 200 for a replay, 202 for what is committed and not yet certified. */
+/** 201 for a new record, 200 for a replay, 202 for one that is committed and not yet certified. */
 export function recordedStatus({ receipt, replayed }: Pick<CreatedAnswer, "receipt" | "replayed">): 200 | 201 | 202 {
   if (receipt === null) return 202;
   return replayed ? 200 : 201;

@@ -13,13 +13,17 @@ import { recordOne, recordedResponse } from "./record.ts";
 
 type TargetKind = "claim" | "grant";
 
-/** A signature is an authority of its own; without one the API key has to be one. The ledger judges alike. */
+/**
+ * A signature is an authority of its own; without one the API key needs the scope. The ledger applies the same rule.
+ */
 function assertMayRevoke({ scopes }: Caller, { signer }: RevokeRequest): void {
   const isEnough = scopes.includes("revoke") || (signer !== null && scopes.includes("write"));
   if (!isEnough) throw problemError("scope_missing");
 }
 
-/** What a revoker signs names the target's origin, so it is read first. An anchor never changes and never goes. */
+/**
+ * What a revoker signs names the target's origin, so it is read first. An anchor never changes and is never deleted.
+ */
 async function originOfTarget(
   targetAnchorId: AnchorId,
   kind: TargetKind,

@@ -11,7 +11,7 @@ import { parsed, ProblemError, problemError } from "../request/problem-error.ts"
 import type { Handler, HandlerAnswer, HandlerDependencies } from "./handler.ts";
 
 const LENGTH_BYTES = 2;
-/** Not for caches that are shared: who may read is asked each time that a request arrives. */
+/** Not for shared caches: every request must be authorised. */
 const FOR_GOOD = { "Cache-Control": "private, max-age=31536000, immutable" };
 
 /** @throws ProblemError `origin_unknown` */
@@ -34,14 +34,14 @@ export const getCheckpoint: Handler = async (request, dependencies) => {
   return { status: 200, text: certificate.checkpoint };
 };
 
-/** Leaves below which all of a tile is. */
+/** The tree size that contains the whole tile. */
 function leavesBelow({ level, index, width }: TilePath): number {
   return (index * TILE_WIDTH + width) * TILE_WIDTH ** level;
 }
 
 /**
- * Returns once the tables hold a tile that is certified. A certificate that is on record is there for good, and so is
- * what it covers: the cluster is asked only for what lies beyond.
+ * Returns once the tables hold a tile that is certified. A recorded certificate is there for good, and so are the
+ * leaves it covers: the cluster is asked only beyond them.
  * @throws ProblemError `origin_unknown`, `tile_not_found`; RefusedError, StoreError
  */
 async function assertCertified(tile: TilePath, deadline: Deadline, dependencies: HandlerDependencies): Promise<void> {

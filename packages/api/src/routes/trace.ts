@@ -37,10 +37,10 @@ import { parsed, ProblemError, problemError } from "../request/problem-error.ts"
 import { callerOf } from "./handler.ts";
 import type { ReadHandler } from "./handler.ts";
 
-/** Grants to the root grantor that are looked at: more than are shown, as some are not in force. */
+/** How many grants to the root grantor are read: more than are shown, as some are not in force. */
 const CANDIDATES_MAX = 256;
 
-/** What the anchor's non-empty references lead to. */
+/** The anchors that the non-empty references name. */
 async function loadReferences(read: ConsistentRead, anchor: StoredAnchor): Promise<Map<string, AnchorFact>> {
   const facts = new Map<string, AnchorFact>();
   const leaf = decodeLeaf(anchor.bytes);
@@ -62,7 +62,7 @@ interface Parents {
   readonly beforePage: StoredAnchor | null;
 }
 
-/** The page and the one leaf beyond it, against which its last leaf is held. */
+/** The page and the one leaf beyond it, with which its last leaf is compared. */
 async function loadParents(read: ConsistentRead, anchor: StoredAnchor, query: TraceQuery): Promise<Parents> {
   if (anchor.depth === 0) return { nearest: null, page: [], beforePage: null };
   const { originFingerprint, depth } = anchor;
@@ -79,7 +79,7 @@ async function loadParents(read: ConsistentRead, anchor: StoredAnchor, query: Tr
   return { nearest: nearest[0] ?? null, page, beforePage };
 }
 
-/** What a trace leads along: the claim and the grant that an event names, or the anchor itself. */
+/** What a trace follows: the claim and the grant that an event names, or the anchor itself. */
 function placesOnTheWay(anchor: StoredAnchor, references: ReadonlyMap<string, AnchorFact>): AnchorPlace[] {
   const leaf = decodeLeaf(anchor.bytes);
   if (leaf.kind !== LEAF_KIND.event && leaf.kind !== LEAF_KIND.signedEvent) return [anchor];
@@ -99,7 +99,7 @@ function recordsAt(places: readonly AnchorPlace[], records: LoadedRecords): Reco
   return { claims, grants };
 }
 
-/** Grants to whoever granted first, with what their own force depends on. */
+/** Grants to the root grantor, with the records that they depend on. */
 async function loadPossibleParents(
   read: ConsistentRead,
   grant: GrantRecord | undefined,
@@ -169,7 +169,7 @@ function traceJson(read: ConsistentRead, trace: Trace, page: { readonly before: 
   };
 }
 
-/** Claims that are judged beside those that the answer shows elsewhere: they stand for lineages that went on. */
+/** Claims that are judged and that the answer does not show elsewhere: the newest of lineages that went on. */
 function lineageClaimsJson(
   { inView, leaves }: LoadedEvidence,
   { actor, delegation }: Trace,
@@ -202,7 +202,7 @@ async function eeaJson(read: ConsistentRead, { certificate }: ProvedAnchor): Pro
   };
 }
 
-/** A later page does not begin at the anchor: its links are held against one another by themselves. */
+/** A later page does not begin at the anchor: its links are compared with one another. */
 function withParents(
   input: Omit<TraceInput, "parents" | "beforeParents">,
   { nearest, page, beforePage }: Parents,
@@ -215,7 +215,7 @@ function withParents(
   return { ...trace, violations: [...trace.violations, ...broken] };
 }
 
-/** The rows that are judged: records, their leaves, what revokes them, and where the root may come from. */
+/** The rows that are judged: records, their leaves, their revocations, and possible parents of the root. */
 async function loadTraced(
   read: ConsistentRead,
   anchor: StoredAnchor,

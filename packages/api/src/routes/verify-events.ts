@@ -34,7 +34,7 @@ interface VerifiedAnchors {
   readonly anchors: readonly (VerifiedAnchor | null)[];
 }
 
-/** What a leaf is held against: the one before it, and of a signed event the claim that it names. */
+/** What a leaf is compared with: the leaf before it, and for a signed event the claim that it names. */
 interface RelatedIds {
   readonly parent: AnchorId | null;
   readonly irisClaim: AnchorId | null;
@@ -52,7 +52,7 @@ function relatedIds({ bytes, depth, kind }: StoredAnchor): RelatedIds {
 /** Finds what was loaded by an id that another anchor names. */
 type FindRelated = (id: AnchorId | null) => StoredAnchor | null;
 
-/** All of them by one statement; many are among the anchors already. */
+/** Loads all by one statement; many are among the anchors already. */
 async function loadRelated(
   read: ConsistentRead,
   anchors: ReadonlyMap<string, StoredAnchor>,

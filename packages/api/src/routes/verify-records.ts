@@ -24,7 +24,7 @@ import { parsed, problemError } from "../request/problem-error.ts";
 import { callerOf } from "./handler.ts";
 import type { Handler, HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
 
-/** One claim or grant, with everything that its verification looks at. */
+/** One claim or grant, with everything that its verification needs. */
 interface RecordToVerify {
   readonly read: ConsistentRead;
   readonly asOf: AsOf;
@@ -54,7 +54,7 @@ async function loadParent(read: ConsistentRead, anchor: StoredAnchor): Promise<S
   return anchors[0] ?? null;
 }
 
-/** @param others whose records are looked at as well */
+/** @param others anchors whose records are needed as well */
 async function loadRecordToVerify(
   request: HandlerRequest,
   dependencies: ReadDependencies,
