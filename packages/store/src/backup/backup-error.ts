@@ -1,12 +1,12 @@
 /**
  * Why a file cannot be used as a backup.
- * - `not_a_backup`   it does not begin, or does not end, as one: something else, or cut off.
+ * - `not_a_backup`   its beginning or end is not a backup's: another kind of file, or cut off.
  * - `format_unknown` written by another build.
  * - `altered`        its bytes are not those that were written.
- * - `inconsistent`   whole as a file, and what it holds does not fit together.
- * - `unsigned`       no quorum has signed what it holds beside leaves.
- * - `empty_ledger`   there is nothing to back up: the cluster was not brought to life yet.
- * - `not_empty`      the database is not the empty one that a backup is put into.
+ * - `inconsistent`   intact as a file, but its content contradicts itself.
+ * - `unsigned`       no quorum has signed the part of the state that leaves do not prove.
+ * - `empty_ledger`   there is nothing to back up: the cluster is not initialised yet.
+ * - `not_empty`      a backup is restored into an empty database, and this one is not.
  */
 export type BackupCode =
   | "not_a_backup"

@@ -16,16 +16,16 @@ import {
 } from "./backup-format.ts";
 import type { BackupManifest } from "./backup-format.ts";
 
-/** Where in the file the records stand. */
+/** Where in the file the records are. */
 interface Extent {
   readonly start: number;
   readonly end: number;
 }
 
-/** A backup that was written earlier, opened for reading. Its content is not trusted before it was gone through. */
+/** A backup that was written earlier, opened for reading. Its content is not trusted before it was checked. */
 export class BackupFile {
   readonly manifest: BackupManifest;
-  /** As its end says; `assertIntact` shows whether it is so. */
+  /** As stated at its end; `assertIntact` verifies it. */
   readonly sha256: Uint8Array;
   readonly bytes: number;
   readonly #file: FileHandle;
@@ -65,7 +65,7 @@ export class BackupFile {
 
   /**
    * Reads all of it once.
-   * @returns what an installation holds the pieces against
+   * @returns the manifest that an installation compares the pieces with
    * @throws BackupError `altered`
    */
   async assertIntact(onProgress?: (bytes: number, ofBytes: number) => void): Promise<SnapshotManifest> {

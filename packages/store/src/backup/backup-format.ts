@@ -1,9 +1,9 @@
 /**
- * A backup file: its first line, the records of a snapshot, what is told of them, and a hash over all of it.
+ * A backup file: its first line, the records of a snapshot, a manifest, and a hash over all of it.
  *
  *     "event-anchoring/backup/v1" LF ‖ records ‖ manifest ‖ u32 length of the manifest ‖ SHA-256 of everything before
  *
- * What is told of the records stands behind them, because it is written in one go; a file that was cut off has none.
+ * The manifest follows the records, because the file is written in one pass; a file that was cut off has none.
  */
 import {
   ByteReader,
@@ -25,22 +25,22 @@ export interface BackupOrigin {
   readonly originFingerprint: OriginFingerprint;
   readonly status: OriginStatus;
   readonly treeSize: number;
-  /** Of `treeSize`, 32 bytes. */
+  /** Root of the tree of `treeSize`, 32 bytes. */
   readonly rootHash: Uint8Array;
   /** Size of the newest certificate that is recorded; 0: none. */
   readonly certifiedSize: number;
 }
 
-/** What a backup says of itself. Nothing of it is trusted: whoever reads the records holds it against them. */
+/** What a backup states about itself. None of it is trusted: a reader compares it with the records. */
 export interface BackupManifest {
   readonly clusterName: string;
   /** 32 bytes. */
   readonly clusterId: Uint8Array;
-  /** Whose database it was taken from; null: not known. */
+  /** The node whose database it was taken from; null: not known. */
   readonly nodeId: string | null;
-  /** Clock of whoever took it, Unix milliseconds. */
+  /** Clock of the process that took it, Unix milliseconds. */
   readonly takenAtMs: number;
-  /** The state is that after this log entry. */
+  /** The state after this log entry. */
   readonly raftIndex: RaftIndex;
   readonly raftTerm: Term;
   /** Effect chain at raftIndex, 32 bytes. */
@@ -51,9 +51,9 @@ export interface BackupManifest {
   readonly lastAcceptedMs: number;
   readonly trustRootVersion: number;
   readonly epoch: number;
-  /** Of that version, 32 bytes. */
+  /** RootTHK of that version, 32 bytes. */
   readonly rootThk: Uint8Array;
-  /** Whether a state head is in it, which a quorum has signed. */
+  /** Whether it contains a state head that a quorum has signed. */
   readonly isSigned: boolean;
   /** Ascending by fingerprint. */
   readonly origins: readonly BackupOrigin[];
@@ -61,12 +61,12 @@ export interface BackupManifest {
 
 export const BACKUP_MARK = asciiToBytes("event-anchoring/backup/v1\n");
 export const NO_ENDING = "it does not end as a backup does: it was cut off, or is something else";
-/** What every version of the format begins with. */
+/** The beginning of every version of the format. */
 export const BACKUP_MARK_COMMON = asciiToBytes("event-anchoring/backup/v");
 export const DIGEST_BYTES = 32;
 /** Length of the manifest, and the hash. */
 export const ENDING_BYTES = 4 + DIGEST_BYTES;
-/** A trust root of 256 KiB lists fewer origins than fit into this. */
+/** The origins that a trust root of 256 KiB can list fit into this. */
 export const MANIFEST_BYTES_MAX = 1024 * 1024;
 
 export function encodeManifest(manifest: BackupManifest): Uint8Array {

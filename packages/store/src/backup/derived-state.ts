@@ -1,4 +1,4 @@
-/** The state tree of a backup, derived in memory from what its leaves and records say. */
+/** The state tree of a backup, derived in memory from its leaves and records. */
 import { stateEntriesOf, stateLeafOf } from "@event-anchoring/ledger";
 import { RecordBook } from "@event-anchoring/records";
 import type { StateEntry, StateWrites } from "@event-anchoring/ledger";
@@ -20,7 +20,7 @@ const NOTHING: StateWrites = {
   erasures: [],
 };
 
-/** Some 3,500 bytes of memory a claim or grant. */
+/** Takes some 3,500 bytes of memory for each claim or grant. */
 export class DerivedState {
   readonly #book = new RecordBook(sha256);
   /** By the hex of the key. */

@@ -10,14 +10,17 @@ import type { BackupFile } from "./backup-file.ts";
 import { insertRestoration } from "../tables/restoration.ts";
 
 export interface RestoreBackupOptions {
-  /** Of an empty database, as its owner. */
+  /** An empty database, connecting as its owner. */
   readonly url: string;
   readonly file: BackupFile;
-  /** For whom. */
+  /** The node that the database is for. */
   readonly nodeId: string;
-  /** Throwing refuses the backup; the caller gets that very error. Called before any leaf is looked at. */
+  /** Throwing refuses the backup; the caller gets that very error. Called before any leaf is read. */
   readonly judgeChain: (chain: TrustRootChain) => void;
-  /** `unsigned`: without a state head it is taken as well, on the operator's word. If it differs from one, never. */
+  /**
+   * `unsigned`: a backup without a state head is accepted too, on the operator's word; one that differs from its state
+   * head never is.
+   */
   readonly signers: "quorum" | "unsigned";
   /** A new group's voters and the signed trust roots that it applies first; null: the node joins the living group. */
   readonly newGroup: { readonly voters: readonly RaftId[]; readonly trustRoots: readonly string[] } | null;
@@ -26,7 +29,7 @@ export interface RestoreBackupOptions {
 
 /**
  * Puts the state of a backup into an empty database, in the place of a first snapshot: the log begins after its entry.
- * All of it is there afterwards, or nothing. Keys and promise file are none of its business.
+ * It is all or nothing. It does not touch keys or the promise file.
  * @throws BackupError; StoreError, as installSnapshot and migrate; whatever judgeChain throws
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<InstalledSnapshot> {
@@ -42,7 +45,7 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Inst
     url,
     manifest,
     chunks: file.pieces(),
-    // Whatever says that it is signed must be.
+    // A backup that claims to be signed must be.
     signers: file.manifest.isSigned ? "quorum" : options.signers,
     checks: {
       trustRoots: (chain) => {
@@ -70,7 +73,7 @@ function votersAlone(ids: readonly RaftId[]): ConfState {
   return { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
 }
 
-/** A database that has belonged to a node, or holds any state, is nobody's to write over. */
+/** A database that has belonged to a node, or holds any state, is never overwritten. */
 async function assertUnused(session: Reader): Promise<void> {
   const [used] = await session.read<{ node_id: string | null; index: number; log: number; restored: string | null }>({
     text: `SELECT (SELECT node_id FROM node.identity) AS node_id, (SELECT applied_index FROM state.ledger) AS index,

@@ -10,21 +10,21 @@ import type { BackupFile } from "./backup-file.ts";
 import type { BackupManifest } from "./backup-format.ts";
 import { DerivedState } from "./derived-state.ts";
 
-/** A tree of an origin whose root is asked for. */
+/** A tree of an origin whose root the caller wants. */
 export interface AskedHead {
   readonly originFingerprint: OriginFingerprint;
   readonly treeSize: number;
 }
 
 export interface ScannedBackup {
-  /** Verified from its own version 1 on; whether that is the cluster's is for the caller to judge. */
+  /** Verified from its own version 1 on; the caller judges whether that is the cluster's. */
   readonly chain: TrustRootChain;
   readonly origins: readonly RebuiltOrigin[];
-  /** No leaf proves them. */
+  /** Not proved by any leaf. */
   readonly apiKeys: readonly ApiKey[];
-  /** What a quorum has signed of all that leaves do not prove, and the file holds; null: nobody has signed it. */
+  /** The state head in the file, signed by a quorum, over all that leaves do not prove; null: it is unsigned. */
   readonly stateHead: VerifiedStateHead | null;
-  /** Of a tree that was asked for; null: the backup does not reach it. */
+  /** Root of a tree that was asked for; null: the backup does not reach that size. */
   rootOf(head: AskedHead): Uint8Array | null;
 }
 
@@ -32,8 +32,8 @@ const keyOf = ({ originFingerprint, treeSize }: AskedHead): string => `${bytesTo
 
 /**
  * Goes through all of a backup that is intact as a file: hashes each leaf, rebuilds each tree, verifies the chain of
- * trust roots and the newest certificate of each origin, derives the state tree, holds all of it against the state head
- * if there is one, and what the backup says of itself against that.
+ * trust roots and the newest certificate of each origin, derives the state tree, compares it with the state head if
+ * there is one, and compares the manifest with the result.
  * @throws StoreError `snapshot_refused`, BackupError `inconsistent`
  */
 export async function scanBackup(
@@ -73,14 +73,14 @@ export async function scanBackup(
   return { chain, origins, apiKeys, stateHead, rootOf: (head) => roots.get(keyOf(head)) ?? null };
 }
 
-/** @throws StoreError `snapshot_refused`: it holds something else than was signed */
+/** @throws StoreError `snapshot_refused`: its content differs from what was signed */
 function verifiedState(rebuild: SnapshotRebuild, state: DerivedState): VerifiedStateHead | null {
   if (rebuild.stateHead === null) return null;
   const confState = rebuild.header.confState ?? birthConfState(rebuild.chain);
   return verifySnapshotState(rebuild, { stateRoot: state.root(), confState }, "quorum");
 }
 
-/** The first thing that a backup says wrongly of itself; null: nothing. */
+/** The first false statement in a backup's manifest; null: none. */
 function differenceOf(
   told: BackupManifest,
   { header, stateHead }: SnapshotRebuild,

@@ -29,13 +29,13 @@ export interface WriteBackupOptions {
   readonly url: string;
   /** Must not be there yet. */
   readonly path: string;
-  /** Whose database it is; null: what the database says, if this role may ask. */
+  /** The node whose database it is; null: taken from the database, if this role may read it. */
   readonly nodeId: string | null;
   /** Unix milliseconds. */
   readonly nowMs: number;
-  /** What to back up; null: the state as it is, which nobody has signed. */
+  /** What to back up; null: the current state, unsigned. */
   readonly point: SignedStatePoint | null;
-  /** The point is being read: it need not be held any longer. */
+  /** The point is being read: it need not be held any more. */
   readonly onPointOpened?: () => void;
   readonly onProgress?: (leaves: number, ofLeaves: number) => void;
 }
@@ -43,7 +43,7 @@ export interface WriteBackupOptions {
 export interface WrittenBackup {
   readonly manifest: BackupManifest;
   readonly bytes: number;
-  /** Over the whole file but its last 32 bytes, which it is. */
+  /** Hash over the whole file except its last 32 bytes, which hold this hash. */
   readonly sha256: Uint8Array;
 }
 
@@ -77,7 +77,7 @@ class HashedFile {
     this.bytes += joined.length;
   }
 
-  /** The hash of everything, which it appends, too. */
+  /** Appends the hash of everything before it, and returns it. */
   async finish(): Promise<Uint8Array> {
     await this.#flush();
     const digest = this.#hash.digest();
@@ -90,10 +90,10 @@ class HashedFile {
 
 /**
  * Writes the state of one node, as of one log entry, to a file: read in one repeatable-read transaction, so that
- * nothing waits for it and it fits together while the node goes on. The file has its name only when all of it is on the
+ * nothing waits for it and it is consistent while the node goes on. The file gets its name only when all of it is on
  * disk.
- * @throws StoreError `unavailable`: the point is held no more; `snapshot_refused`: no quorum has signed it; `schema`,
- * `corrupt`; BackupError `empty_ledger`; the system's error (`EEXIST`, …)
+ * @throws StoreError `unavailable`: the point is not held any more; `snapshot_refused`: no quorum has signed it;
+ * `schema`, `corrupt`; BackupError `empty_ledger`; the system's error (`EEXIST`, …)
  */
 export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
   const { path } = options;
@@ -107,7 +107,7 @@ export async function writeBackup(options: WriteBackupOptions): Promise<WrittenB
   try {
     await assertMigrated(connection);
     const nodeId = options.nodeId ?? (await ownNodeId(connection));
-    // API clients and their ids for events stand in it in clear.
+    // It contains API clients and their event ids in clear text.
     const file = await open(partial, "wx", 0o600);
     try {
       const written = await connection.transaction(
@@ -143,7 +143,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** The role of the api process may not ask. */
+/** The role of the api process may not read it. */
 async function ownNodeId(connection: Reader): Promise<string | null> {
   const [right] = await connection.read<{ may: boolean }>({
     text: "SELECT has_schema_privilege('node', 'usage') AS may",
@@ -178,7 +178,7 @@ async function writeTo(file: FileHandle, session: Reader, options: WriteBackupOp
   return { manifest, bytes: out.bytes, sha256 };
 }
 
-/** What a node would load when it starts; a node that could not start makes no backup. */
+/** The state that a node would load at its start; if that fails, no backup is made. */
 function stateOf(ledger: Parameters<typeof restoreLedgerState>[0]): LedgerState {
   try {
     return restoreLedgerState(ledger, nodeCrypto);
@@ -188,7 +188,7 @@ function stateOf(ledger: Parameters<typeof restoreLedgerState>[0]): LedgerState 
   }
 }
 
-/** What is signed must be what is read: who restores it finds out too late. */
+/** What is read must be what is signed: at restore time it would be too late to find out. */
 function assertSigned(note: string, state: LedgerState, { confState, stateRoot }: LedgerRow): void {
   const chain = state.trustRootChain;
   const members = confState === null ? birthConfState(chain) : decodeConfState(confState);

@@ -1,4 +1,4 @@
-/** Rows of state.anchors, and of the tables that repeat what their leaves say. */
+/** Rows of state.anchors, and of the tables that repeat fields of their leaves. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { clientEventLookup } from "@event-anchoring/ledger";
 import { claimPairHash, grantPartiesHash } from "@event-anchoring/records";
@@ -49,8 +49,8 @@ export async function loadAnchorRows(session: Reader, from: number, past: number
 }
 
 /**
- * What the bytes of the leaf must hash to: the id, if the prefix beside it agrees. Of an id that stands alone nobody
- * can say whether it or the leaf was altered; then the leaf is believed.
+ * What the bytes of the leaf must hash to: the id, if the prefix beside it agrees. If it does not, either the id or the
+ * leaf may have been altered; then the leaf is believed.
  */
 export function vouchedId({ anchor_id: id, anchor_prefix: prefix }: WalkedAnchorRow): Uint8Array | null {
   return equalBytes(id.subarray(0, PREFIX_BYTES), prefix) ? id : null;
@@ -60,7 +60,7 @@ const CLIENT_BYTES = 16;
 const SALT_BYTES = 32;
 const CLIENT_EVENT_ID = /^[\x20-\x7e]{1,128}$/u;
 
-/** @returns false: no hash can be made of it */
+/** @returns false: it cannot be hashed */
 function isClientEventShaped(row: WalkedAnchorRow, name: RowName, findings: Findings): boolean {
   const { api_client_id: apiClientId, client_event_id: clientEventId, salt } = row;
   const wrong: string[] = [];
@@ -71,7 +71,7 @@ function isClientEventShaped(row: WalkedAnchorRow, name: RowName, findings: Find
   return wrong.length === 0;
 }
 
-/** @param apiClientId null: the row has none, or says with it who recorded a claim or a grant */
+/** @param apiClientId null: the row has none, or it is the client that recorded a claim or a grant */
 function clientEventOf(
   row: WalkedAnchorRow,
   apiClientId: Uint8Array | null,
@@ -164,7 +164,7 @@ export class LeavesInTables implements LeafLookup {
       [prefixArray(anchorIds), byteaArray(anchorIds)],
     );
     const found = new Map<string, NamedLeaf>();
-    // A damaged leaf is told where it stands, not where it is named.
+    // A damaged leaf is reported at its own row, not where it is named.
     for (const { sequence, anchor_id: id, kind, leaf } of rows) {
       const isIntact = equalBytes(anchorIdOf(leaf, sha256), id);
       const record = isIntact ? recordOf(kind, leaf) : null;
@@ -176,7 +176,7 @@ export class LeavesInTables implements LeafLookup {
 
 type DerivedRow = Readonly<Record<string, Value>> & { readonly sequence: number };
 
-/** Tables with one row for each leaf of a kind, and what they repeat of it. */
+/** Tables with one row for each leaf of a kind, and the fields of it that they repeat. */
 const REPEATING = {
   claims: {
     kind: LEAF_KIND.claim,
@@ -209,7 +209,7 @@ function claimColumns(leaf: ClaimLeaf): Readonly<Record<string, Value>> {
   };
 }
 
-/** Without what hangs on a leaf that is not there, which is told as such. */
+/** Without columns that depend on a missing leaf, which is reported as such. */
 function grantColumns(leaf: GrantLeaf, named: NamedLeaves): Readonly<Record<string, Value>> {
   const grantor = named.find(leaf.grantorClaimRef);
   const grantee = named.find(leaf.granteeClaimRef);
@@ -252,7 +252,7 @@ export interface WalkedRange {
   readonly from: number;
   /** The first sequence that is not in it. */
   readonly past: number;
-  /** By sequence; what could not be read is not among them. */
+  /** By sequence; without leaves that could not be read. */
   readonly leaves: ReadonlyMap<number, WalkedLeaf>;
 }
 

@@ -1,4 +1,4 @@
-/** Quorum certificates: over the right root, by enough of the nodes that the trust root of their size names. */
+/** Quorum certificates: over the right root, by enough of the nodes in the trust root that judges their size. */
 import { judgingVersion } from "@event-anchoring/ledger";
 import type { Cosignature, LeafWalk, WalkedOrigin } from "@event-anchoring/ledger";
 import {
@@ -17,19 +17,19 @@ export interface StatedCertificate {
   /** Unix seconds, as text: a damaged one may be anything. */
   readonly certifiedAtS: string;
   readonly trustRootVersion: string;
-  /** null: what is there cannot be decoded. */
+  /** null: the stored bytes cannot be decoded. */
   readonly cosignatures: readonly Cosignature[] | null;
 }
 
 export interface CertificateInput {
   readonly certificate: StatedCertificate;
-  /** Its tree is as large as the certificate says. */
+  /** Its tree has the size in the certificate. */
   readonly origin: WalkedOrigin;
-  /** Of the leaf that completes the tree. */
+  /** Sequence of the leaf that completes the tree. */
   readonly at: number;
 }
 
-/** Judges certificates; what takes a signature is judged when these are. */
+/** Judges certificates; their signatures are judged with all others. */
 export class CertificateChecks {
   readonly #findings: Findings;
   readonly #signatures: SignatureChecks;

@@ -5,14 +5,14 @@ import { namesRecorder } from "../tables/anchors.ts";
 import type { SnapshotClientEvent } from "../snapshot/snapshot-format.ts";
 import type { Findings, RowName } from "./findings.ts";
 
-/** Behind a claim or a grant is the API client that recorded it, and behind no other leaf. */
+/** A claim or a grant has the API client that recorded it; no other leaf has one. */
 export function judgeRecorder(leaf: Leaf, recordedBy: Uint8Array | null, name: RowName, findings: Findings): void {
   if (namesRecorder(leaf.kind) === (recordedBy !== null)) return;
   const shouldBe = recordedBy === null ? "the API client that recorded it" : `nothing for a leaf of kind ${leaf.kind}`;
   findings.add(name, "api_client_id", recordedBy === null ? "null" : bytesToHex(recordedBy), shouldBe);
 }
 
-/** A leaf commits to id and salt: they are there, or were erased, or there never were any. */
+/** A leaf commits to id and salt: they are stored, or were erased, or never existed. */
 export function judgeClientEvent(
   leaf: Leaf,
   clientEvent: SnapshotClientEvent | null,

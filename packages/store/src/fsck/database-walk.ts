@@ -1,4 +1,7 @@
-/** A node's tables, a batch at a time. Each batch is judged within one snapshot; what is carried on never changes. */
+/**
+ * A node's tables, a batch at a time. Each batch is judged within one snapshot; what is carried over between batches
+ * never changes.
+ */
 import { RELEASE_RULES, erasureEntry, nextClientEventsHash } from "@event-anchoring/ledger";
 import type { LeafWalk, RuleTable, WalkedLeaf, WalkedOrigin } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -49,12 +52,12 @@ import type { DerivedTile } from "./tile-rows.ts";
 import { judgedChain } from "./trust-roots.ts";
 
 /**
- * leaves: every leaf with what repeats it, then the tables of few rows; claims, grants: what they are to each other;
- * tree: the pages of the state tree; log: the raft log; groups: their running hash. Then it is done.
+ * leaves: every leaf with the rows that repeat it, then the small tables; claims, grants: their relations; tree: the
+ * pages of the state tree; log: the raft log; groups: their running hash. Then it is done.
  */
 type WalkPhase = "leaves" | "claims" | "grants" | "tree" | "log" | "groups" | "done";
 
-/** What a phase reads most of. */
+/** The main table of each phase. */
 const TABLE_OF: Readonly<Record<WalkPhase, string>> = {
   leaves: "state.anchors",
   claims: "state.claims",
@@ -68,7 +71,7 @@ const TABLE_OF: Readonly<Record<WalkPhase, string>> = {
 export interface DatabaseWalkOptions {
   readonly findings: Findings;
   readonly pinnedRootThk: Uint8Array | null;
-  /** Default: what this build can decide by. */
+  /** Default: the rules that this build can decide by. */
   readonly ruleTable?: RuleTable;
 }
 
@@ -83,7 +86,7 @@ export class DatabaseWalk {
   readonly walk: LeafWalk;
   #phase: WalkPhase = "leaves";
   #trustRoots = -1;
-  /** Where the claims or grants go on. */
+  /** Where the claims or grants continue. */
   #nextRecord = 0;
   /** Running hash over the client events; null: one of them is damaged. */
   #clientEvents: Uint8Array | null = ZERO_32;
@@ -103,9 +106,7 @@ export class DatabaseWalk {
     return this.#phase === "done";
   }
 
-  /**
-   * The next batch, within the snapshot that the session is in. What it finds waits in the findings to be settled.
-   */
+  /** The next batch, within the snapshot that the session is in. Its findings are settled at the end of the batch. */
   async step(session: Reader, bounds: StepBounds): Promise<FsckProgress> {
     const phase = this.#phase;
     const before = phase === "log" ? this.#log.next : phase === "leaves" ? this.walk.nextSequence : this.#nextRecord;
@@ -178,7 +179,7 @@ export class DatabaseWalk {
     this.#phase = "claims";
   }
 
-  /** Versions may be added while the walk is on its way. */
+  /** Versions may be added while the walk is under way. */
   async #followTrustRoots(session: Reader, origins: OriginRows): Promise<void> {
     const count = await loadTrustRootCount(session);
     if (count === this.#trustRoots) return;
@@ -264,7 +265,7 @@ export class DatabaseWalk {
     if (row !== undefined) this.certificates.judge({ certificate: statedCertificate(row), origin, at });
   }
 
-  /** @returns what erased client event ids make of the state tree */
+  /** @returns the entries in the state tree that follow from erased client event ids */
   async #judgeNamed(
     session: Reader,
     range: WalkedRange,
@@ -308,7 +309,9 @@ export class DatabaseWalk {
 
 const NUMBER_OUT_OF_RANGE = "22003";
 
-/** Integers beyond 2^53 or at the end of 64 bits, hashes of other lengths: whatever no program of ours has written. */
+/**
+ * Integers beyond 2^53 or at the limit of 64 bits, hashes of other lengths: values that no program of ours has written.
+ */
 function isOfDamage(error: unknown): error is Error {
   if (error instanceof StoreError) {
     const { cause } = error;

@@ -1,11 +1,11 @@
-/** What is not as it should be, one place at a time. */
+/** Differences between what is stored and what should be, one place at a time. */
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 
-/** One value that is not what everything else makes it. */
+/** One stored value that differs from the derived one. */
 export interface Difference {
-  /** With its schema: `state.anchors`. */
+  /** With its schema, for example `state.anchors`. */
   readonly table: string;
-  /** The row: `sequence 17`. */
+  /** The row, for example `sequence 17`. */
   readonly key: string;
   /** null: the row as a whole. */
   readonly column: string | null;
@@ -13,15 +13,15 @@ export interface Difference {
   readonly shouldBe: string;
 }
 
-/** One line for people. */
+/** One line for operators. */
 export function describeDifference({ table, key, column, is, shouldBe }: Difference): string {
   return `${table}, ${key}${column === null ? "" : `, ${column}`}: is ${is}, should be ${shouldBe}`;
 }
 
-/** What has been looked at, so that nobody takes an empty walk for a good one. */
+/** How much was checked, so that an empty walk is not taken for a good one. */
 export interface Checked {
   readonly leaves: number;
-  /** Those inside of leaves, and cosignatures. */
+  /** Signatures inside leaves, and cosignatures. */
   readonly signatures: number;
   readonly certificates: number;
   readonly tiles: number;
@@ -36,15 +36,15 @@ export interface Checked {
 
 export type CheckCounts = { -readonly [Name in keyof Checked]: number };
 
-/** A row, and where it stands among all others. */
+/** A row, and its place among all others. */
 export interface RowName {
   readonly table: string;
   readonly key: string;
-  /** Differences of one batch are told in this order: a sequence, mostly. */
+  /** Differences of one batch are reported in this order: a sequence, mostly. */
   readonly at: number;
 }
 
-/** A value as a table has it, or as it is derived. */
+/** A value, stored or derived. */
 export type Value = Uint8Array | string | number | null;
 
 /** Hex, digits, `null`, or the text as it is. */
@@ -61,7 +61,7 @@ export function isSame(stated: Value, derived: Value): boolean {
 }
 
 export interface FindingsOptions {
-  /** False: the walk is over with the first difference. */
+  /** False: the walk ends with the first difference. */
   readonly findsAll: boolean;
   /** How many are named; the others are counted. */
   readonly differencesMax: number;
@@ -93,17 +93,17 @@ export class Findings {
     return this.#settled;
   }
 
-  /** All that were found, the unnamed ones as well. */
+  /** All that were found, including those not named. */
   get count(): number {
     return this.#count;
   }
 
-  /** True: something was found, in this batch or before. */
+  /** True: a difference was found, in this batch or before. */
   get hasAny(): boolean {
     return this.#count + this.#pending.length > 0;
   }
 
-  /** True: nobody wants to know more. */
+  /** True: no more differences are wanted. */
   get isEnough(): boolean {
     return !this.#options.findsAll && this.#count > 0;
   }
@@ -124,7 +124,7 @@ export class Findings {
     return isAsDerived;
   }
 
-  /** Ends a batch: what was found in it is put in order. */
+  /** Ends a batch: its differences are sorted. */
   settle(): void {
     if (this.#pending.length === 0) return;
     const inOrder = this.#pending.toSorted((a, b) => a.at - b.at);
@@ -137,7 +137,7 @@ export class Findings {
     }
   }
 
-  /** Gives up what was found since the last batch ended. */
+  /** Drops the differences found since the last batch ended. */
   discard(): void {
     this.#pending = [];
   }

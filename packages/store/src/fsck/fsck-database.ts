@@ -39,7 +39,7 @@ export async function fsckSession(session: Reader, options: FsckSessionOptions):
 
 /**
  * Derives everything again that can be derived from the leaves, and names what differs. Reads only, in one snapshot: a
- * node may serve meanwhile, and what it writes is not looked at.
+ * node may serve meanwhile; what it writes during the walk is not checked.
  * @throws StoreError `unavailable`, `schema`
  */
 export async function fsckDatabase(options: FsckDatabaseOptions): Promise<FsckReport> {
@@ -56,7 +56,7 @@ export async function fsckDatabase(options: FsckDatabaseOptions): Promise<FsckRe
         done.report = await fsckSession(session, options);
       }, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     } catch (error) {
-      // A damaged number may have failed a statement: the walk has told it, and nothing is there to be committed.
+      // A damaged number may have failed a statement: the walk has reported it, and there is nothing to commit.
       if (done.report === null) throw error;
     }
     if (done.report === null) throw new StoreError("unavailable", "the walk has ended without a report");

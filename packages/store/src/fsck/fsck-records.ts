@@ -1,4 +1,4 @@
-/** A stream of records, judged without tables: what a backup holds. */
+/** Checks a stream of records, such as a backup's, without tables. */
 import type { ApiKey, LeafWalk, WalkedOrigin } from "@event-anchoring/ledger";
 import { scopesToBits } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
@@ -33,7 +33,7 @@ class RecordStream {
   #hasChain = false;
   #header: SnapshotHeader | null = null;
   #isEnded = false;
-  /** Of the leaf before; null: it could not be read, or is covered already. */
+  /** The origin of the previous leaf; null: the leaf could not be read, or is covered already. */
   #uncovered: WalkedOrigin | null = null;
   #batch: Leaf[] = [];
 
@@ -46,7 +46,7 @@ class RecordStream {
     this.certificates = new CertificateChecks(this.findings, this.#signatures, this.walk);
   }
 
-  /** @returns true once a batch is full: it is to be settled */
+  /** @returns true once a batch is full and must be settled */
   add(record: SnapshotRecord): boolean {
     switch (record.type) {
       case "header":
@@ -126,7 +126,7 @@ class RecordStream {
     this.#options.onProgress?.({ phase: "leaves", done: this.walk.nextSequence, total });
   }
 
-  /** What the header said of all of it. */
+  /** Compares the whole with what the header stated. */
   end(): void {
     this.startChain();
     if (this.#header === null || !this.#isEnded) {
@@ -185,9 +185,9 @@ export function reportOf(findings: Findings, { walk, certificates }: Walked): Fs
 }
 
 /**
- * Everything that the records of a snapshot say: places, hashes, trees, every certificate, every signature inside of a
- * leaf, what leaves name, and the chain of trust roots. Nothing is thrown for what is wrong; it is named by the table
- * that the record would go into. Some 50 bytes of memory a leaf, 450 a claim or grant.
+ * Checks everything in the records of a snapshot: places, hashes, trees, every certificate, every signature inside a
+ * leaf, references between leaves, and the chain of trust roots. Differences are not thrown; they are reported under
+ * the table that the record would go into. Takes some 50 bytes of memory for a leaf, 450 for a claim or grant.
  * @param records header first, end last
  */
 export async function fsckRecords(

@@ -24,16 +24,16 @@ interface GroupRow {
 export class GroupWalk {
   readonly #findings: Findings;
   #last = 0;
-  /** After the last row; null: not known, and the next row is believed. */
+  /** The hash after the last row; null: not known, and the next row is believed. */
   #hash: Uint8Array | null = null;
 
   constructor(findings: Findings) {
     this.#findings = findings;
   }
 
-  /** @returns true: all rows are done, and the ledger's row was held against them */
+  /** @returns true: all rows are done and were compared with the ledger's row */
   async step(session: Reader, rowsMax: number, ends: LedgerEnds): Promise<boolean> {
-    // What was forgotten since may have stood between.
+    // Rows that were deleted since may have been in between.
     if (ends.groupIdsFrom > this.#last + 1) this.#hash = null;
     const rows = await session.read<GroupRow>(GROUPS, [this.#last, rowsMax]);
     for (const row of rows) this.#judge(row);
@@ -50,7 +50,7 @@ export class GroupWalk {
     if (this.#hash !== null) this.#findings.compare(name, { hash_before: before }, { hash_before: this.#hash });
     this.#last = index;
     this.#findings.checked.groupRows += 1;
-    // One of another length is told with the small tables.
+    // A row of another length is reported with the small tables.
     const isWhole = groups.length > 0 && groups.length % GROUP_ID_BYTES === 0;
     const entry = { index, groupIds: isWhole ? decodeGroupIds(groups, index) : [] };
     this.#hash = isWhole ? nextGroupIdsHash(before, entry, nodeCrypto.sha256) : null;

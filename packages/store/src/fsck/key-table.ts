@@ -1,4 +1,4 @@
-/** What can be said of API keys and group ids without the entries that made them: their shape. */
+/** What can be checked of API keys and group ids without the entries that made them: their shape. */
 import { LIMITS, apiKeyIdOf, scopesFromBits } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
 import { bytesToHex, isNodeId } from "@event-anchoring/protocol";
@@ -19,7 +19,7 @@ export interface StatedApiKey {
   readonly keyHash: Uint8Array;
   readonly label: string;
   readonly createdBy: string;
-  /** "": nobody. */
+  /** "": no operator. */
   readonly endedBy: string;
   readonly numbers: Readonly<Record<(typeof KEY_NUMBERS)[number], string>>;
   readonly scopes: number;
@@ -38,7 +38,7 @@ export function operatorRow(operator: string): RowName {
   return { table: "state.operators", key: `operator ${operator}`, at: AFTER_ALL };
 }
 
-/** Reads a row in whose shape nothing was found. @param apiClientId 16 bytes */
+/** Reads a row whose shape has no difference. @param apiClientId 16 bytes */
 export function apiKeyOf(stated: StatedApiKey, apiClientId: Uint8Array): ApiKey {
   const { keyId, keyHash, label, createdBy, endedBy, numbers } = stated;
   return {
@@ -56,7 +56,7 @@ export function apiKeyOf(stated: StatedApiKey, apiClientId: Uint8Array): ApiKey 
   };
 }
 
-/** A text of printable ASCII, as the command that made the key had it. @returns whether it is one, as all of these */
+/** Checks a text of printable ASCII, as the command that made the key must have had it. @returns whether it is one */
 function judgeText(name: RowName, column: string, text: string, findings: Findings): boolean {
   const isText = PRINTABLE_ASCII.test(text) && text.length <= LIMITS.labelCharsMax;
   if (!isText) findings.add(name, column, JSON.stringify(text), "printable ASCII of a length that there can be");
@@ -82,7 +82,7 @@ function judgeScopes(name: RowName, scopes: number, findings: Findings): boolean
   return isSet;
 }
 
-/** The newest act of an operator. @param counter as text @returns whether nothing was found */
+/** The newest act of an operator. @param counter as text @returns whether it has no difference */
 export function judgeOperatorAct(operator: string, counter: string, findings: Findings): boolean {
   const name = operatorRow(operator);
   const judged = [
@@ -92,7 +92,7 @@ export function judgeOperatorAct(operator: string, counter: string, findings: Fi
   return judged.every(Boolean);
 }
 
-/** @returns whether nothing was found */
+/** @returns whether it has no difference */
 export function judgeApiKey(key: StatedApiKey, findings: Findings): boolean {
   const name = apiKeyRow(key.keyId);
   const { createdBy, endedBy } = key;

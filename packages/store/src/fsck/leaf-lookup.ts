@@ -1,4 +1,4 @@
-/** Leaves by their anchor ids: what other leaves name. */
+/** Leaves by their anchor ids: for references between leaves. */
 import { LEAF_KIND, bytesToHex, decodeLeaf, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf, LeafKind } from "@event-anchoring/protocol";
 
@@ -11,7 +11,7 @@ export interface NamedLeaf {
 }
 
 export interface LeafLookup {
-  /** @returns what was found, by the hex of the anchor id */
+  /** @returns the leaves found, by the hex of the anchor id */
   find(anchorIds: readonly Uint8Array[]): Promise<ReadonlyMap<string, NamedLeaf>>;
 }
 
@@ -44,7 +44,7 @@ export class LeavesInMemory implements LeafLookup {
     this.#slots[this.#slotOf(anchorId)] = place + 1;
   }
 
-  /** A leaf that cannot be read takes its place all the same. */
+  /** An unreadable leaf takes a place too. */
   skip(): void {
     if (this.#count * ID_BYTES === this.#ids.length) this.#grow();
     this.#count += 1;

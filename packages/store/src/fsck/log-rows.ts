@@ -1,4 +1,4 @@
-/** The raft log of the node: row by row, and against what the ledger says it has decided. */
+/** The raft log of the node: row by row, and compared with what the ledger has decided. */
 import { LIMITS, LedgerHaltError, decodeEntry, encodeGroupId } from "@event-anchoring/ledger";
 import type { Entry, RuleTable } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
@@ -16,7 +16,7 @@ const NORMAL = 0;
 export interface StepBounds {
   /** Leaves, claims, grants or log entries. */
   readonly rowsMax: number;
-  /** Payload bytes of log entries; one entry is read whatever it has. */
+  /** Payload bytes of log entries; at least one entry is read. */
   readonly logBytesMax: number;
 }
 
@@ -80,14 +80,14 @@ async function judgeCompaction(session: Reader, ends: LedgerEnds, findings: Find
   return { index, term };
 }
 
-/** Walks the log; it may grow, lose its end or its beginning between two steps. */
+/** Walks the log. Between two steps the log may grow, or lose its end or its beginning. */
 export class LogWalk {
   readonly #findings: Findings;
   readonly #ruleTable: RuleTable;
   /** The next index to be judged. */
   #next = 1;
 
-  /** @param ruleTable what the program that has written the log can decide by */
+  /** @param ruleTable the rules that the program that wrote the log can decide by */
   constructor(findings: Findings, ruleTable: RuleTable) {
     this.#findings = findings;
     this.#ruleTable = ruleTable;
@@ -103,13 +103,13 @@ export class LogWalk {
    */
   async step(session: Reader, { rowsMax, logBytesMax }: StepBounds, ends: LedgerEnds): Promise<boolean> {
     const compacted = await judgeCompaction(session, ends, this.#findings);
-    // One row back: what the next one must follow is read in the same snapshot.
+    // One row back: the next row and the one that it must follow are read in the same snapshot.
     const from = Math.max(this.#next - 1, compacted.index + 1);
     const rows = await session.read<WalkedLogRow>(ROWS, [from, rowsMax + 1, logBytesMax]);
     const isGoingOn = from < this.#next && rows[0]?.index === from;
     let before: Point = isGoingOn ? (rows[0] ?? compacted) : compacted;
     if (!isGoingOn && from < this.#next) {
-      // The end that was judged was replaced meanwhile: from the beginning, then.
+      // The end that was judged has been replaced: starts from the beginning.
       this.#next = compacted.index + 1;
       return false;
     }
@@ -216,7 +216,7 @@ function idsOf(groups: Uint8Array): readonly string[] {
   return ids;
 }
 
-/** Also true if it may have been: what was decided longer ago than ids are kept is forgotten. */
+/** Also true if it may have been: ids of older decided groups are no longer kept. */
 async function wasDecidedBefore(session: Reader, id: Uint8Array, index: RaftIndex, ends: LedgerEnds): Promise<boolean> {
   if (ends.groupIdsFrom > 0 && index - LIMITS.groupIdEntriesKept < ends.groupIdsFrom) return true;
   const rows = await session.read(

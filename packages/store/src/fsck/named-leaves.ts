@@ -1,4 +1,4 @@
-/** What leaves name, and what is signed inside of them. */
+/** References between leaves, and signatures inside them. */
 import { contentHashOfRecord, eventContentHash } from "@event-anchoring/ledger";
 import { REFERENCE_RULES, authorityOverClaim, authorityOverGrant, signaturesOfLeaf } from "@event-anchoring/records";
 import type { SignatureToVerify } from "@event-anchoring/records";
@@ -15,7 +15,7 @@ const { sha256 } = nodeCrypto;
 interface Reference {
   readonly field: string;
   readonly anchorId: Uint8Array;
-  /** What it may be; empty: anything. */
+  /** The kinds that it may have; empty: any. */
   readonly kinds: readonly LeafKind[];
 }
 
@@ -70,7 +70,7 @@ export class NamedLeaves {
     return this.#found.get(bytesToHex(anchorId)) ?? null;
   }
 
-  /** The content hash that the ledger keeps of a leaf; null: none, or what it stands on is not there. */
+  /** The content hash that the ledger keeps for a leaf; null: none, or a leaf that it depends on is missing. */
   contentHash(leaf: Leaf): Uint8Array | null {
     switch (leaf.kind) {
       case LEAF_KIND.event:
@@ -98,7 +98,7 @@ function judgeReferences(leaf: Leaf, named: NamedLeaves, name: RowName, findings
   }
 }
 
-/** By whose right; null: by none that the target names. */
+/** The right to revoke that was used; null: none that the target grants. */
 function entitlementOf(leaf: RevocationLeaf, { record }: NamedLeaf): string | null {
   if (record === null) return null;
   return record.kind === LEAF_KIND.claim

@@ -1,7 +1,7 @@
 import type { Checked, Difference } from "./findings.ts";
 
 export interface FsckProgress {
-  /** What is being walked. */
+  /** The part that is being walked. */
   readonly phase: "leaves" | "records" | "log";
   readonly done: number;
   /** null: not known before the end. */
@@ -9,7 +9,7 @@ export interface FsckProgress {
 }
 
 export interface FsckOptions {
-  /** RootTHK of any version of the chain, learnt elsewhere; null: whatever version 1 is, it is taken. */
+  /** RootTHK of any version of the chain, from a trusted source; null: any version 1 is accepted. */
   readonly pinnedRootThk: Uint8Array | null;
   /** Default false: the walk ends with the batch that holds the first difference. */
   readonly findsAll?: boolean;
@@ -20,23 +20,23 @@ export interface FsckOptions {
 
 export const DIFFERENCES_MAX_DEFAULT = 100;
 
-/** One tree, as its leaves make it. */
+/** One tree, derived from its leaves. */
 export interface CheckedOrigin {
   readonly originFingerprint: Uint8Array;
   readonly treeSize: number;
-  /** null: a leaf is missing or out of its place, so that nothing can be said. */
+  /** null: a leaf is missing or out of place, so the root is unknown. */
   readonly rootHash: Uint8Array | null;
-  /** Of the newest certificate; 0: none. */
+  /** Size of the newest certificate; 0: none. */
   readonly certifiedSize: number;
 }
 
 export interface FsckReport {
   /** The first ones, in the order of the rows they are in. */
   readonly differences: readonly Difference[];
-  /** With those that are not named. */
+  /** Including those that are not named. */
   readonly differenceCount: number;
   readonly checked: Checked;
-  /** The newest version; null: there is none, or it is no chain. */
+  /** The newest version; null: there is none, or the documents are not a valid chain. */
   readonly trustRoot: { readonly version: number; readonly rootThk: Uint8Array } | null;
   readonly origins: readonly CheckedOrigin[];
 }

@@ -1,8 +1,8 @@
-/** Rows that stand for nothing: what no leaf makes. */
+/** Orphan rows: rows that follow from no leaf. */
 import type { Reader } from "../postgres/connection.ts";
 import type { Findings } from "./findings.ts";
 
-/** `key` names the row; the first ones of each table are enough to tell. */
+/** `key` names the row; only the first ones of each table are reported. */
 interface OrphanQuery {
   readonly table: string;
   readonly should: string;
@@ -12,7 +12,7 @@ interface OrphanQuery {
 const ORPHANS_MAX = 100;
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** As every difference names an origin; one that is not listed by its number. */
+/** An origin as every difference names it; an unlisted one by its number. */
 const ORIGIN = (alias: string): string => `coalesce(
   (SELECT 'origin ' || encode(o.origin_fingerprint, 'hex') FROM state.origins o WHERE o.origin = ${alias}.origin),
   'origin number ' || ${alias}.origin)`;

@@ -1,6 +1,6 @@
 /**
- * What claims and grants are to each other: lineages, successors, endings, chains. Judged row by row against the rows
- * before, which were judged already, and against what the first walk has held against the leaves.
+ * Relations between claims and grants: lineages, successors, endings, chains. Each row is compared with earlier rows,
+ * which were judged already, and with columns that the first walk has compared with the leaves.
  */
 import { claimEntry, grantEntry, lineageEntry } from "@event-anchoring/ledger";
 import type { RecordSource } from "@event-anchoring/records";
@@ -17,10 +17,10 @@ const CLIENT_BYTES = 16;
 const FIRST_REVOCATION = (alias: string): string =>
   `(SELECT min(r.sequence) FROM state.revocations r WHERE r.target = ${alias}.sequence)`;
 
-/** What the tables of claims and grants do not repeat. */
+/** Columns that the tables of claims and grants do not repeat. */
 interface RecordedRow {
   readonly sequence: number;
-  /** null: there is no leaf, which was told. */
+  /** null: the leaf is missing, which was reported. */
   readonly anchor_id: Uint8Array | null;
   readonly api_client_id: Uint8Array | null;
 }
@@ -60,13 +60,13 @@ function supersededAt(next: number | null, revocation: number | null): number | 
   return next !== null && (revocation === null || revocation > next) ? next : null;
 }
 
-/** Who recorded it, and under which id; null: the row of the leaf is damaged, which was told. */
+/** Who recorded it, and under which id; null: the row of the leaf is damaged, which was reported. */
 function sourceOf({ anchor_id: id, api_client_id: client }: RecordedRow): RecordSource | null {
   const isWhole = id?.length === ID_BYTES && client?.length === CLIENT_BYTES;
   return isWhole ? { anchorId: toAnchorId(id), recordedBy: client } : null;
 }
 
-/** @returns what the claim makes of the state tree */
+/** @returns the entries in the state tree that follow from the claim */
 function judgeClaim(row: ClaimRow, findings: Findings): DerivedEntry[] {
   const { sequence, lineage, superseded_at, revoked_at } = row;
   const { first_revocation: revocation, before_lineage: lineageBefore, before_revocation: revocationBefore } = row;
@@ -99,7 +99,7 @@ interface GrantRow extends RecordedRow {
   readonly claimed_grantor_lineage: string | null;
   readonly claimed_grantee_lineage: string | null;
   readonly parent: string | null;
-  /** Of the parent; null: there is none. */
+  /** Links of the parent; null: there is none. */
   readonly parent_links: string | null;
   readonly parent_not_before_ms: string | null;
   readonly parent_expires_ms: string | null;
@@ -127,7 +127,7 @@ const GRANTS = {
     LEFT JOIN state.grants p ON p.sequence = g.parent ORDER BY g.sequence`,
 };
 
-/** null: it was told already that this is none. */
+/** null: it is not a grant, which was reported. */
 function grantLeafOf({ leaf }: GrantRow): GrantLeaf | null {
   if (leaf === null) return null;
   try {
@@ -139,7 +139,7 @@ function grantLeafOf({ leaf }: GrantRow): GrantLeaf | null {
   }
 }
 
-/** @returns what the grant makes of the state tree */
+/** @returns the entries in the state tree that follow from the grant */
 function judgeGrant(row: GrantRow, findings: Findings): DerivedEntry[] {
   const leaf = grantLeafOf(row);
   const { sequence, next, first_revocation: revocation } = row;
@@ -177,7 +177,7 @@ function judgeGrant(row: GrantRow, findings: Findings): DerivedEntry[] {
 
 /** A step over one of the tables. */
 export interface RecordsJudged {
-  /** Where to go on; null: that was all. */
+  /** Where to continue; null: that was all. */
   readonly next: number | null;
   readonly entries: readonly DerivedEntry[];
 }

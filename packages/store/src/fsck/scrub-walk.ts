@@ -9,9 +9,9 @@ import type { Difference } from "./findings.ts";
 export interface ScrubWalkOptions {
   /** Connects as a role that may read both schemas: the owner. */
   readonly url: string;
-  /** After which the server gives a statement up, milliseconds. */
+  /** The server cancels a statement after this time, milliseconds. */
   readonly statementTimeoutMs: number;
-  /** What the program that writes the log can decide by. */
+  /** The rules that the program that writes the log can decide by. */
   readonly ruleTable: RuleTable;
 }
 
@@ -20,16 +20,16 @@ export interface ScrubStep {
   readonly rows: number;
   /** True: with this step all tables have been walked once; the next one begins again. */
   readonly isPassDone: boolean;
-  /** null: everything is as it should be. */
+  /** null: no difference. */
   readonly difference: Difference | null;
 }
 
-/** Bounds what a step keeps the event loop from others with: some ms. */
+/** Bounds the time that a step blocks the event loop: some ms. */
 const LOG_BYTES_MAX = 256 * 1024;
 
 /**
  * Goes over all tables again and again. Each step is judged in a short snapshot of its own, on a connection of its own;
- * where it is stays in memory, and so does the right edge of each tree. It takes no locks that a writer waits for.
+ * its position and the right edge of each tree stay in memory. It takes no locks that a writer waits for.
  */
 export class ScrubWalk {
   readonly #connection: Connection;
@@ -63,7 +63,7 @@ export class ScrubWalk {
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
       );
     } catch (error) {
-      // A damaged number may have failed a statement: the walk has told it and is at its end.
+      // A damaged number may have failed a statement: the walk has reported it and is at its end.
       if (!this.#walk.isDone) throw error;
     }
     this.#findings.settle();

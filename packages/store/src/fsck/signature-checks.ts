@@ -16,7 +16,7 @@ export class SignatureChecks {
     this.#waiting.push({ signed, onVerdict });
   }
 
-  /** Verdicts are told in the order in which they were asked for. */
+  /** Verdicts are reported in the order of the calls. */
   async settle(): Promise<void> {
     const waiting = this.#waiting;
     this.#waiting = [];

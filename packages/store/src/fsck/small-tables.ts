@@ -37,7 +37,7 @@ export async function loadOriginRows(session: Reader): Promise<OriginRows> {
   };
 }
 
-/** What the newest trust root lists, and nothing else. Before the leaves, which go by these numbers. */
+/** The origins that the newest trust root lists, and no others. Checked before the leaves, which use these numbers. */
 export function judgeOriginRows(origins: OriginRows, chain: TrustRootChain | null, findings: Findings): void {
   const listed = chain?.newest.trustRoot.origins ?? [];
   for (const { originFingerprint, status } of listed) {
@@ -54,7 +54,7 @@ export function judgeOriginRows(origins: OriginRows, chain: TrustRootChain | nul
   }
 }
 
-/** Enough to see that nothing has been added to what is loaded. */
+/** Enough to see that no version was added since. */
 export async function loadTrustRootCount(session: Reader): Promise<number> {
   const rows = await session.read<{ versions: number }>({
     name: "fsck_trust_root_count",
@@ -63,7 +63,7 @@ export async function loadTrustRootCount(session: Reader): Promise<number> {
   return rows[0]?.versions ?? 0;
 }
 
-/** Documents in the order of their versions; a version that is missing is told. */
+/** Documents in the order of their versions; a missing version is reported. */
 export async function loadDocuments(session: Reader, findings: Findings): Promise<readonly string[]> {
   const rows = await session.read<{ version: string; document: string }>({
     name: "fsck_documents",
@@ -75,7 +75,10 @@ export async function loadDocuments(session: Reader, findings: Findings): Promis
   return rows.map(({ document }) => document);
 }
 
-/** Hashes of trust roots, and the leaves that announce them. Of what was announced after the walk nothing is said. */
+/**
+ * Hashes of trust roots, and the leaves that announce them. Versions that were announced after the walk are not
+ * checked.
+ */
 export async function judgeTrustRootRows(session: Reader, walk: LeafWalk, findings: Findings): Promise<void> {
   const rows = await session.read<{ version: number; root_thk: Uint8Array; sequence: string }>({
     name: "fsck_trust_roots",
@@ -122,7 +125,10 @@ export async function judgePositions(
   }
 }
 
-/** @returns what keys and operators make of the state tree; damaged ones, which are told, make nothing */
+/**
+ * @returns the entries in the state tree that follow from keys and operators; damaged ones, which are reported, give
+ * none
+ */
 export async function judgeApiKeys(session: Reader, findings: Findings): Promise<DerivedEntry[]> {
   const rows = await session.read<{
     key_id: Uint8Array;
@@ -179,7 +185,7 @@ export interface LedgerEnds {
 
 const LEDGER_ROW: RowName = { table: "state.ledger", key: "the only row", at: -1 };
 
-/** @returns null: there is no row to go by */
+/** @returns null: there is no usable row */
 export async function judgeLedgerRow(session: Reader, findings: Findings): Promise<LedgerEnds | null> {
   try {
     return await loadLedgerRow(session);
@@ -190,7 +196,7 @@ export async function judgeLedgerRow(session: Reader, findings: Findings): Promi
   }
 }
 
-/** At the end of the leaves of one snapshot. @param clientEvents running hash over them; null: not known */
+/** Called at the end of the leaves of one snapshot. @param clientEvents running hash over them; null: not known */
 export function judgeLedgerEnds(
   ends: LedgerEnds,
   walk: LeafWalk,
@@ -218,7 +224,7 @@ export async function judgeGroupIdRows(session: Reader, ends: LedgerEnds, findin
   }
 }
 
-/** Whose database this is: the raft id follows from the two names. */
+/** The node that owns this database: the raft id follows from the two names. */
 export async function judgeIdentity(session: Reader, chain: TrustRootChain | null, findings: Findings): Promise<void> {
   const rows = await session.read<{ node_id: string; cluster_id: Uint8Array; raft_id: string }>({
     text: "SELECT node_id, cluster_id, raft_id::text AS raft_id FROM node.identity",

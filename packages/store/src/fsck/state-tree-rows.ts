@@ -1,4 +1,4 @@
-/** The pages of the state tree: against what the rows of a node make of it, and against one another. */
+/** The pages of the state tree: compared with the entries that follow from a node's rows, and with one another. */
 import { EMPTY_STATE_PAGE, decodeStatePage, stateLeafOf, stateRootOf } from "@event-anchoring/ledger";
 import type { StateEntry, StatePage, StateSlot } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -10,16 +10,16 @@ import type { Findings, RowName } from "./findings.ts";
 
 const { sha256 } = nodeCrypto;
 
-/** What a row, or an event, makes of the state tree. */
+/** An entry in the state tree that follows from a row or an event. */
 export interface DerivedEntry {
   readonly entry: StateEntry;
-  /** Of the row that it follows from. */
+  /** The row that it follows from. */
   readonly name: RowName;
 }
 
-/** Pages that are read at once below one that is asked for: most keys end within these. */
+/** Levels of pages that are read at once below a requested one: most keys end within these. */
 const PAGES_AHEAD = 3;
-/** Told last, as all pages stand behind all rows. */
+/** Reported last: all pages come after all rows. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 function pageRow(prefix: string, at: number): RowName {
@@ -89,7 +89,7 @@ function descend(descent: Descent, pages: PagesRead, findings: Findings): Descen
   const row = pageRow(prefix, name.at);
   const shouldBe = `${bytesToHex(leaf.valueHash)} for ${name.table}, ${name.key}`;
   if (page === undefined) findings.add(row, null, "missing", shouldBe);
-  // What cannot be decoded is told where all pages are looked at.
+  // An undecodable page is reported when all pages are checked.
   if (page === undefined || page === null) return null;
   const slot = slotAt(page, hex, depth);
   if (slot?.kind === "page") return { ...descent, depth: depth + 1 };
@@ -115,7 +115,7 @@ async function judgeEntries(session: Reader, derived: readonly DerivedEntry[], f
 interface PageRow {
   readonly prefix: string;
   readonly slots: Uint8Array;
-  /** Of the page above; null: there is none. */
+  /** Slots of the page above; null: there is none. */
   readonly above: Uint8Array | null;
 }
 
@@ -126,7 +126,7 @@ const PAGES = {
     LEFT JOIN state.tree_pages above ON p.prefix <> '' AND above.prefix = left(p.prefix, -1) ORDER BY p.prefix`,
 };
 
-/** What the tree says that a page must hash to; null: nothing leads to it. */
+/** The hash that the tree states for a page; null: no page refers to it. */
 function statedHash({ prefix, above }: PageRow, stateRoot: Uint8Array): Uint8Array | null {
   if (prefix === "") return stateRoot;
   const slot = slotAt((above === null ? null : pageOf(above)) ?? EMPTY_STATE_PAGE, prefix, prefix.length - 1);
@@ -168,7 +168,7 @@ function judgePage(row: PageRow, stateRoot: Uint8Array, findings: Findings): num
  */
 export class StateWalk {
   readonly #findings: Findings;
-  /** When the first entry was looked for; null: none was. */
+  /** The root when the first entry was checked; null: none was. */
   #rootBefore: Uint8Array | null = null;
   #entries = 0;
   #keys = 0;
@@ -191,7 +191,7 @@ export class StateWalk {
     for (const row of rows) this.#keys += judgePage(row, stateRoot, this.#findings);
     const last = rows.at(-1);
     if (last !== undefined && rows.length === rowsMax) {
-      // The next one in order, whatever there is: prefixes are hex digits.
+      // The next prefix in order, whether or not it exists: prefixes are hex digits.
       this.#nextPrefix = `${last.prefix}0`;
       return false;
     }
@@ -199,7 +199,7 @@ export class StateWalk {
     return true;
   }
 
-  /** If the tree is the one of the beginning, each of its keys was looked for, and there are no others. */
+  /** If the tree is the same as at the beginning, each of its keys was checked, and there must be no others. */
   #judgeCount(stateRoot: Uint8Array): void {
     if (this.#rootBefore === null || !equalBytes(this.#rootBefore, stateRoot) || this.#findings.hasAny) return;
     if (this.#keys === this.#entries) return;

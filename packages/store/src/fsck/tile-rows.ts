@@ -11,7 +11,7 @@ const HASH_BYTES = 32;
 export interface DerivedTile extends CompletedTile {
   readonly origin: number;
   readonly originFingerprint: Uint8Array;
-  /** Of the leaf that completes it. */
+  /** Sequence of the leaf that completes it. */
   readonly at: number;
 }
 
@@ -26,7 +26,7 @@ function tileRow(tile: { readonly originFingerprint: Uint8Array; level: number; 
   return { table: "state.tiles", key: `origin ${bytesToHex(originFingerprint)}, level ${level}, index ${index}` };
 }
 
-/** 8 KiB of hex help nobody: the first hash that differs does. */
+/** Names only the first hash that differs: 8 KiB of hex would be useless. */
 function judgeHashes(name: RowName, stated: Uint8Array, derived: Uint8Array, findings: Findings): void {
   for (let place = 0; place * HASH_BYTES < derived.length; place++) {
     const [is, shouldBe] = [stated, derived].map((hashes) =>

@@ -29,8 +29,8 @@ function ownHashOf(document: string): Uint8Array | null {
 
 /**
  * @param documents by version, from 1
- * @param pinnedRootThk of any of the versions; null: whatever version 1 is, it is taken
- * @returns null if there is no genesis yet, or what is there is no chain
+ * @param pinnedRootThk of any of the versions; null: any version 1 is accepted
+ * @returns null if there is no genesis yet, or the documents are not a valid chain
  */
 export function judgedChain(
   documents: readonly string[],

@@ -1,4 +1,4 @@
-/** The one statement that writes all that an entry decided. */
+/** The one statement that writes everything that an entry decided. */
 import { clientEventLookup } from "@event-anchoring/ledger";
 import type {
   ClientEventWrite,
@@ -29,7 +29,7 @@ import { addStatePages } from "../tables/tree-pages.ts";
 import { addPositions } from "../tables/trust-root-positions.ts";
 import { addTrustRoots } from "../tables/trust-roots.ts";
 
-/** An event whose client event id is known by its place in the index alone. */
+/** An event whose client event id is erased, and known only by its index prefix. */
 export interface ErasedClientEvent {
   readonly sequence: number;
   /** 16 bytes. */
@@ -49,7 +49,7 @@ function erasedLookUp({ sequence, apiClientId, prefix, contentHash }: ErasedClie
   return { sequence, clientPrefix: prefix, apiClientId, clientEventId: null, salt: null, contentHash };
 }
 
-/** With the API client that recorded a claim or a grant; a revocation is kept without. */
+/** With the API client that recorded a claim or a grant; a revocation has none. */
 function recordLookUps({ contents, claims, grants }: EntryWrites): LeafLookUp[] {
   const recorders = new Map([...claims, ...grants].map(({ sequence, recordedBy }) => [sequence, recordedBy]));
   return contents.map(({ sequence, contentHash }: ContentWrite) => {
@@ -59,8 +59,8 @@ function recordLookUps({ contents, claims, grants }: EntryWrites): LeafLookUp[] 
 }
 
 /**
- * What has no rows is left out, because the server sets up every part of a statement, also one that writes nothing.
- * Endings and revocations are there together or not at all: a session keeps the plan of every combination that it has
+ * Parts without rows are left out, because the server sets up every part of a statement, even one that writes nothing.
+ * Endings and revocations are included together or not at all: a session keeps a plan for every combination that it has
  * seen.
  */
 function addRecords(statement: GuardedStatement, writes: EntryWrites): void {
@@ -75,7 +75,7 @@ function addRecords(statement: GuardedStatement, writes: EntryWrites): void {
   addErasures(statement, erasures);
 }
 
-/** @param more `erased`: events that were erased before they came here */
+/** @param more `erased`: events that were erased before this node got them */
 function addWrites(
   statement: GuardedStatement,
   writes: EntryWrites,
@@ -101,7 +101,7 @@ function addWrites(
 
 export interface InsertInput {
   readonly writes: EntryWrites;
-  /** Events that were erased before they came here. */
+  /** Events that were erased before this node got them. */
   readonly erased: readonly ErasedClientEvent[];
   readonly groupIds: readonly GroupIdsRow[];
   readonly stateTree: StateTreeUpdate;

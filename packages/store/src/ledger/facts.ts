@@ -36,7 +36,7 @@ interface ClientEventRow {
   readonly origin: number;
   readonly content_hash: Uint8Array | null;
   readonly api_client_id: Uint8Array;
-  /** The one that was asked for. */
+  /** The id in the query. */
   readonly client_event_id: string;
   readonly is_erased: boolean;
 }
@@ -49,17 +49,19 @@ interface ContentRow {
   readonly content_hash: Uint8Array;
 }
 
-/** The newest one of a pair of entity and attribute type, or between two lineages, or one that was named. */
+/**
+ * The newest claim of a pair of entity and attribute type, the newest grant between two lineages, or a named record.
+ */
 interface LoneRow extends Omit<RecordRow, "what"> {
   readonly what: "pair" | "between" | "claim_alone" | "grant_alone";
 }
 
 type FactRow = ReferredAnchorRow | ClientEventRow | ContentRow | LoneRow | RecordRow;
 
-/** One question, and what is found for it. `?` stands for the next parameter. */
+/** One part of the query. `?` is the next parameter. */
 interface FactsPart {
   readonly selects: readonly SelectPart[];
-  /** CTEs that the selects stand on. */
+  /** CTEs that the selects use. */
   readonly ctes?: string;
 }
 
@@ -181,12 +183,12 @@ function textOf(names: readonly PartName[]): string {
   return ctes.length === 0 ? select : `WITH RECURSIVE ${ctes.join(",\n")}\n${select}`;
 }
 
-/** Besides what deciding asks for: claims and grants without what they hang on. */
+/** In addition to what deciding needs: claims and grants without the records they depend on. */
 export interface StoredFactsQuery extends FactsQuery {
   readonly recordsAlone?: readonly AnchorId[];
 }
 
-/** What is asked for as a record is asked for as an anchor too. */
+/** Every record that is asked for is also asked for as an anchor. */
 function anchorsOf({ anchors, records, recordsAlone = [] }: StoredFactsQuery): readonly AnchorId[] {
   if (records.length + recordsAlone.length === 0) return anchors;
   const all = [...anchors, ...records, ...recordsAlone];
@@ -194,9 +196,9 @@ function anchorsOf({ anchors, records, recordsAlone = [] }: StoredFactsQuery): r
 }
 
 /**
- * Parameters by part, in the order of the text; a part that asks nothing is left out, because the server sets up every
- * part of a statement, also one that has nothing to do. What only grants and revocations ask for is one or none: a
- * session keeps the plan of every combination that it has seen.
+ * Parameters by part, in the order of the text; an empty part is left out, because the server sets up every part of a
+ * statement, even an empty one. The parts that only grants and revocations need are included together or not at all: a
+ * session keeps a plan for every combination that it has seen.
  */
 function partsOf(query: StoredFactsQuery): Map<PartName, readonly Parameter[]> {
   const { clientEvents, contents, claimPairs, records, recordsAlone = [], grantParties } = query;
@@ -235,12 +237,12 @@ class FoundFacts {
   readonly #numbers: OriginNumbers;
   readonly #anchors = new Map<string, FoundAnchor>();
   readonly #clientEvents = new Map<string, ClientEventFact>();
-  /** Keys of clientEvents that were found by the prefix of an erased id. */
+  /** Keys of clientEvents that matched the prefix of an erased id. */
   readonly #erased = new Set<string>();
   readonly #contents = new Map<string, ContentFact>();
   readonly #claims: ClaimRecord[] = [];
   readonly #grants: GrantRecord[] = [];
-  /** Grants that were loaded with all they hang on. */
+  /** Grants that were loaded with everything they depend on. */
   readonly #chained: GrantRecord[] = [];
   readonly #pairs = new Map<string, ClaimRecord>();
 
@@ -286,7 +288,7 @@ class FoundFacts {
     }
   }
 
-  /** An id in clear is the one that was asked for. Among erased ones the first is, on every node. */
+  /** A clear id is the one in the query. Among erased ones the first is taken, on every node. */
   #addClientEvent(row: ClientEventRow): void {
     const { content_hash: contentHash } = row;
     if (contentHash === null) throw new StoreError("corrupt", `anchor ${row.sequence} has half a client event id`);
@@ -322,7 +324,7 @@ class FoundFacts {
   }
 }
 
-/** One SELECT, of the parts that are asked for; nothing to ask is no round trip. */
+/** One SELECT with the needed parts; no round trip if there are none. */
 export async function loadFacts(session: Reader, query: StoredFactsQuery, numbers: OriginNumbers): Promise<Facts> {
   const parts = partsOf(query);
   if (parts.size === 0) return NO_FACTS;

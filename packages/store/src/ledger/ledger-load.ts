@@ -1,4 +1,4 @@
-/** Everything a node holds in memory of its ledger, read back in one snapshot and checked as far as that is cheap. */
+/** Everything a node holds in memory of its ledger, read back in one snapshot; cheap checks are made. */
 import { openTileWidth, tileLevelsAt } from "@event-anchoring/ledger";
 import type { StoredLedger, StoredOrigin } from "@event-anchoring/ledger";
 import {
@@ -64,7 +64,7 @@ async function loadRanges(
   return hashes[0] ?? [];
 }
 
-/** @throws StoreError `out_of_order` if the origin is unknown or smaller, `corrupt` if a hash is not there */
+/** @throws StoreError `out_of_order` if the origin is unknown or smaller, `corrupt` if a hash is missing */
 export async function loadFrontier(
   session: Reader,
   originFingerprint: Uint8Array,
@@ -94,8 +94,8 @@ async function loadOpenTiles(
 }
 
 /**
- * Three ways to one tree: what a quorum signed, what the certified size and the leaves since then give, and what the
- * tiles give.
+ * Three derivations of one tree must agree: the root a quorum signed, the one from the certified size and the leaves
+ * since, and the one from the tiles.
  */
 function assertOneTree(stored: StoredOrigin, frontierOfTiles: Frontier): void {
   const { sha256 } = nodeCrypto;

@@ -27,7 +27,7 @@ export interface LedgerStoreOptions {
 }
 
 export interface LoadedLedger {
-  /** As of `appliedIndex`; `restoreLedgerState` makes it a state again. */
+  /** The ledger as of `appliedIndex`; `restoreLedgerState` rebuilds the state from it. */
   readonly ledger: StoredLedger;
   /** Members of the raft group as of `appliedIndex`; null until the first is applied. */
   readonly confState: ConfState | null;
@@ -52,8 +52,8 @@ export interface AppliedEntry {
 const FORGOTTEN_ENTRIES_MAX = 512;
 
 /**
- * What the log has produced. One entry, one statement: rows, tiles and applied index change together or not at all.
- * Applies are committed asynchronously: a crash may lose the newest, and the durable log brings them back.
+ * The tables that the log produces. One entry, one statement: rows, tiles and applied index change together or not at
+ * all. Applies are committed asynchronously: a crash may lose the newest, and the durable log brings them back.
  *
  * One process at a time, one apply at a time. After `unknown_outcome`, and after the connection was lost, every call
  * fails: open anew and load.
@@ -175,7 +175,7 @@ export class LedgerStore {
     return { stateRoot: row.stateRoot };
   }
 
-  /** null: the entry changes nothing in it, as entries of events do. */
+  /** null: the entry does not change the tree; entries of events never do. */
   async #stateTreeAfter({ writes }: EntryDecision): Promise<StateTreeUpdate | null> {
     const entries = stateEntriesOf(writes);
     if (entries.length === 0) return null;
@@ -183,7 +183,7 @@ export class LedgerStore {
     return this.#stateTree.update(this.#connection, leaves);
   }
 
-  /** Deletes a few of an origin's older certificates: on this node alone, and no part of what the log decides. */
+  /** Deletes a few of an origin's older certificates: on this node alone, independently of the log. */
   async thinCertificates(request: ThinCertificatesRequest): Promise<ThinnedCertificates> {
     this.#usableRow();
     const origin = this.#numbers.find(request.originFingerprint);

@@ -10,7 +10,7 @@ import { loadStatePages } from "../tables/tree-pages.ts";
 
 /** Pages with prefixes up to this long stay in memory: at most 4,369 of them, a few MB. */
 const KEPT_PREFIX_MAX = 3;
-/** Pages that are read at once below one that is missing: most keys end within these. */
+/** Levels of pages that are read at once below a missing one: most keys end within these. */
 const PAGES_AHEAD = 3;
 
 const { sha256 } = nodeCrypto;
@@ -27,7 +27,7 @@ function prefixesBelow(missing: readonly string[], keys: readonly string[]): str
   return [...prefixes];
 }
 
-/** Invariant: every page in memory is that of the table, as of the last update that was noted. */
+/** Invariant: every page in memory equals that in the table, as of the last noted update. */
 export class StateTree {
   readonly #pages = new Map<string, StatePage>();
 

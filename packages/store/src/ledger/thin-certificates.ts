@@ -4,16 +4,16 @@ import type { Session } from "../postgres/connection.ts";
 
 export interface ThinCertificatesRequest {
   readonly originFingerprint: OriginFingerprint;
-  /** The newest of them that stay, all of them. */
+  /** This many of the newest certificates all stay. */
   readonly kept: number;
-  /** Larger trees than this are looked at. */
+  /** Certificates of larger trees than this are considered. */
   readonly after: number;
-  /** Rows looked at, 2 at least. */
+  /** Rows read, 2 at least. */
   readonly rowsMax: number;
 }
 
 export interface ThinnedCertificates {
-  /** From where on the next page begins. */
+  /** Where the next page begins. */
   readonly after: number;
   readonly deleted: number;
 }
@@ -41,7 +41,7 @@ const THIN = {
     SELECT (SELECT count(*) FROM deleted) AS deleted, coalesce(max(tree_size) - 1, $2) AS after FROM page`,
 };
 
-/** Looks at one page of the recorded certificates of an origin. @param origin its number here */
+/** Thins one page of the recorded certificates of an origin. @param origin its number here */
 export async function thinCertificates(
   session: Pick<Session, "write">,
   origin: number,

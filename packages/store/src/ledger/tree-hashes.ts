@@ -1,4 +1,4 @@
-/** Interior hashes of origins' trees, from complete tiles and, at the right edge, from what lies below them. */
+/** Interior hashes of origins' trees, from complete tiles and, at the right edge, from the level below. */
 import { TILE_WIDTH, bytesToHex, interiorHash, subtreesOfSize, tileOf } from "@event-anchoring/protocol";
 import type { Frontier, HashAt, Subtree } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -99,7 +99,7 @@ export interface LoadedRanges {
 /**
  * One statement for any number of ranges of any number of origins.
  * @throws StoreError `out_of_order` if a range is not complete in what is applied, or an origin is unknown; `corrupt`
- *   if hashes that must be there are not
+ * if required hashes are missing
  */
 export async function loadHashRanges(session: Reader, requests: readonly HashRangesOfOrigin[]): Promise<LoadedRanges> {
   const rows = await session.read<HashRangeRow>(HASH_RANGES, rangeParameters(requests));
@@ -137,7 +137,7 @@ export function rangesOfSubtrees(subtrees: Iterable<Subtree>): HashRange[] {
   return [...ranges.values()];
 }
 
-/** Hashes of a part of one tile; what they fold to is computed when it is asked for, and once. */
+/** Hashes of a part of one tile; their folds are computed on demand, once each. */
 class LoadedTile {
   readonly #range: HashRange;
   readonly #hashes: Uint8Array;
@@ -180,7 +180,7 @@ export class LoadedTiles {
     });
   }
 
-  /** To be handed to proveInclusion, proveConsistency. @throws StoreError `out_of_order` for what was not asked for */
+  /** For proveInclusion and proveConsistency. @throws StoreError `out_of_order` for hashes that were not loaded */
   readonly hashAt: HashAt = (level, index) => {
     const { tileLevel, tileIndex, start, end } = tileOf(level, index);
     const root = this.#tiles.get(`${tileLevel}/${tileIndex}`)?.fold(start, end);

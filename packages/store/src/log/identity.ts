@@ -7,15 +7,15 @@ import { assertMigrated } from "../postgres/migrate.ts";
 import { raftIdFromSigned, raftIdToSigned } from "./raft-codec.ts";
 
 /**
- * `new` → `paired` (committed before the promise file is first written) → `running`. Only a `running` node whose
- * promise file is missing has forgotten something.
+ * `new` → `paired` (committed before the promise file is first written) → `running`. A missing promise file is a
+ * forgotten promise only for a `running` node.
  */
 export type IdentityState = "new" | "paired" | "running";
 
 /** Which node this database belongs to. Everything but the state is written once. */
 export interface Identity {
   readonly state: IdentityState;
-  /** 16 random bytes that also stand in the promise file: one without the other is noticed. */
+  /** 16 random bytes that are also in the promise file, so that a wrong pair is noticed. */
   readonly pairId: Uint8Array;
   readonly nodeId: string;
   /** 32 bytes. */

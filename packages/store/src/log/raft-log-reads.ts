@@ -13,15 +13,15 @@ import {
 
 /** What a node remembers when it starts. */
 export interface LoadedRaftLog {
-  /** Its commit is `commitHint`. null: this node has never been part of anything. */
+  /** Its commit is `commitHint`. null: this node has never taken part in a group. */
   readonly hardState: HardState | null;
   /** The last entry that the log no longer holds; (0, 0) if it is whole. */
   readonly compacted: EntryId;
   /** Every entry after `compacted`, contiguous. */
   readonly entries: readonly EntryMeta[];
-  /** The highest commit index that any row speaks of, at least `compacted.index`. */
+  /** The highest commit index in any row, at least `compacted.index`. */
   readonly commitHint: RaftIndex;
-  /** Changes when somebody puts another database in this one's place. */
+  /** Changes when the database is replaced by another one. */
   readonly systemIdentifier: string;
   readonly timeline: number;
   /** WAL position that was flushed when this was loaded. */
@@ -37,7 +37,7 @@ const SCAN = {
     FROM node.raft_log WHERE index > $1 ORDER BY index LIMIT ${SCAN_ROWS}`,
 };
 
-/** Rows looked at by one range read, whatever it asks for. */
+/** Upper bound of rows that one range read reads. */
 const READ_ROWS_MAX = 4_096;
 
 const READ_RANGE = {

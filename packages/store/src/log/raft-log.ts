@@ -23,11 +23,11 @@ export interface RaftLogOptions {
 export interface AppendRequest {
   /** Contiguous; they replace everything from the first of them on. May be empty. */
   readonly entries: readonly Entry[];
-  /** null: unchanged. Its commit index is not stored by itself, see `commit`. */
+  /** null: unchanged. Its commit index is stored only as a hint, see `commit`. */
   readonly hardState: HardState | null;
   /**
-   * Commit index known now: kept with each row as a hint, so that a restart knows what was committed. What it says of
-   * entries after the last one of this append is left out, because they are not durable yet.
+   * Commit index known now: kept with each row as a hint, so that a restart knows what was committed. It is capped at
+   * the last entry of this append, because later ones are not durable yet.
    */
   readonly commit: RaftIndex;
 }
@@ -79,8 +79,8 @@ interface AppendRow {
 
 /**
  * The durable raft log and hard state of one node. `append` resolves when what it wrote survives a crash of this
- * machine. One append at a time; one process at a time: opening waits until an earlier session has ended, so nothing
- * that its owner gave up as unknown can be committed after `load`.
+ * machine. One append at a time; one process at a time: opening waits until an earlier session has ended, so no write
+ * whose outcome that session left unknown can be committed after `load`.
  *
  * After `unknown_outcome`, and after the connection was lost, every call fails: open anew and load.
  */
@@ -89,7 +89,7 @@ export class RaftLog {
   readonly #reader: Connection;
   #compacted: EntryId = { index: 0, term: 0 };
   #lastIndex: RaftIndex = 0;
-  /** Highest commit index that a stored row speaks of: what is below is never replaced. */
+  /** Highest commit index in a stored row: entries below it are never replaced. */
   #commitHint: RaftIndex = 0;
   #term: Term = 0;
   #vote: RaftId = 0n;
@@ -113,7 +113,7 @@ export class RaftLog {
     try {
       await assertMigrated(writer);
       await assertSafeSettings(writer, true);
-      // From here on no reload of the server's configuration can change it for this session.
+      // From here on a reload of the server's configuration cannot change it for this session.
       await writer.write({ text: "SET synchronous_commit = on" });
       await writer.lock(RAFT_LOG_LOCK, options.lockTimeoutMs);
       const reader = await Connection.open({
@@ -257,8 +257,8 @@ export class RaftLog {
   }
 
   /**
-   * Forgets entries up to and including `upTo`, in steps, each durable before the next. Fewer than asked may be gone
-   * if it fails. What is gone already is no error.
+   * Forgets entries up to and including `upTo`, in steps, each durable before the next. Fewer than asked may be gone if
+   * it fails. Entries that are already gone are not an error.
    * @throws StoreError `out_of_order` if the ledger has not applied `upTo`, or the log does not hold it
    */
   async compact(upTo: RaftIndex): Promise<EntryId> {
@@ -274,7 +274,7 @@ export class RaftLog {
   }
 
   /**
-   * Makes the log empty after `point`, which a snapshot has put in force.
+   * Empties the log and lets it begin after `point`, where an installed snapshot ends.
    * @throws StoreError `out_of_order` unless the ledger has applied it
    */
   async reset(point: EntryId): Promise<void> {
@@ -364,7 +364,7 @@ async function compactTo(session: Session, point: RaftIndex): Promise<EntryId> {
   return { index: point, term: entry.term };
 }
 
-/** Empties the log and puts its compaction point to where a snapshot stands. */
+/** Empties the log and sets its compaction point to a snapshot's. */
 export async function resetRaftLog(session: Session, point: EntryId): Promise<void> {
   const { index, term } = point;
   const checksum = compactionChecksum(index, term);

@@ -1,7 +1,7 @@
-/** Statements put together from parts: what is not asked for is not in the statement. */
+/** Statements composed of parts: only needed parts are in the statement. */
 import type { Statement } from "./connection.ts";
 
-/** `?` stands for the next parameter of the statement. */
+/** `?` is the next parameter of the statement. */
 export function numbered(sql: string): string {
   let parameter = 0;
   return sql.replaceAll("?", () => `$${++parameter}`);
@@ -31,14 +31,14 @@ export type ColumnSql = Readonly<Record<string, string>>;
 
 /** One SELECT among several whose rows come back together. */
 export interface SelectPart {
-  /** What its rows are called, in the column `what`. */
+  /** The name of its rows, in the column `what`. */
   readonly what: string;
   readonly columns: ColumnSql;
-  /** All that comes after the column list. */
+  /** Everything after the column list. */
   readonly from: string;
 }
 
-/** Types of the columns that there are. */
+/** Types of all columns. */
 const TYPES: Readonly<Record<string, string>> = {
   anchor_id: "bytea",
   api_client_id: "bytea",

@@ -11,7 +11,7 @@ export interface Statement {
 
 export type Parameter = Uint8Array | string | number | bigint | boolean | null;
 
-/** Columns by name, as `parseColumn` makes them of the server's text. */
+/** Columns by name, parsed from the server's text by `parseColumn`. */
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface Rows<R extends object> {
@@ -34,7 +34,7 @@ function parseInteger(text: string): number {
   return value;
 }
 
-/** A plain Uint8Array, because `slice` of a Buffer does not copy and pure code relies on that it does. */
+/** A plain Uint8Array, because `slice` of a Buffer does not copy, and pure code relies on a copy. */
 function parseBytes(text: string): Uint8Array {
   const buffer = Buffer.from(text.slice(2), "hex");
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
@@ -58,12 +58,12 @@ function parserOf(oid: number): (text: string) => unknown {
 /** int2, int4, int8 → number (exact or an error), bytea → Uint8Array, bool → boolean, everything else text. */
 export const COLUMN_TYPES: pg.CustomTypesConfig = { getTypeParser: parserOf };
 
-/** What runs statements that change nothing. */
+/** Runs statements that change nothing. */
 export interface Reader {
   read<R extends object = Row>(statement: Statement, values?: readonly Parameter[]): Promise<R[]>;
 }
 
-/** One session, and while a transaction is open, that transaction. */
+/** One session; while a transaction is open, that transaction. */
 export interface Session extends Reader {
   /** A statement that changes something. Outside a transaction it commits by itself. */
   write<R extends object = Row>(statement: Statement, values?: readonly Parameter[]): Promise<R[]>;
@@ -90,9 +90,9 @@ function optionsText(settings: Readonly<Record<string, string>>): string {
 }
 
 /**
- * One database session whose statements run one after another, in the order they were asked for; a transaction keeps
- * its turn until it ends, so nothing else slips into it. When the session is lost, `onLost` handlers are called once,
- * every waiting and later call fails, and the object is of no more use.
+ * One database session whose statements run one after another, in call order; a transaction keeps its turn until it
+ * ends, so no other statement gets into it. When the session is lost, `onLost` handlers are called once, every waiting
+ * and later call fails, and the object cannot be used any more.
  */
 export class Connection {
   readonly #client: pg.Client;
@@ -164,7 +164,7 @@ export class Connection {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#tail.then(work);
-    // The failure belongs to whoever asked; it must not stop those who wait behind.
+    // The failure goes to the caller; it must not stop the calls that wait behind.
     this.#tail = turn.catch(() => undefined);
     return turn;
   }
@@ -183,8 +183,8 @@ export class Connection {
   }
 
   /**
-   * Runs `work` in one transaction. Whatever fails before COMMIT is sent has changed nothing; a COMMIT that fails or
-   * is not answered is `unknown_outcome`.
+   * Runs `work` in one transaction. A failure before COMMIT is sent has changed nothing; a COMMIT that fails or is not
+   * answered is `unknown_outcome`.
    * @param begin the opening statement
    */
   async transaction<T>(work: (session: Session) => Promise<T>, begin = "BEGIN"): Promise<T> {
@@ -209,7 +209,7 @@ export class Connection {
     });
   }
 
-  /** A session that cannot roll back is dropped: its transaction ends with it. The first failure is what counts. */
+  /** A session that cannot roll back is dropped: its transaction ends with it. The first failure is reported. */
   async #rollBack(): Promise<void> {
     if (this.#lost !== null) return;
     try {
@@ -240,7 +240,7 @@ export class Connection {
     });
   }
 
-  /** Ends the session after what is already asked for. Calling it again is allowed. */
+  /** Ends the session after all earlier calls. Calling it again is allowed. */
   async close(): Promise<void> {
     await this.#tail;
     if (this.#isClosing || this.#lost !== null) return;

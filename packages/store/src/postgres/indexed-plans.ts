@@ -1,5 +1,5 @@
 /**
- * Every look-up of ours goes by an index. Tables that were filled a moment ago have no statistics, and a planner that
+ * Every look-up of ours uses an index. Tables that were filled a moment ago have no statistics, and a planner that
  * believes them empty would scan them whole, or gather all that an index finds when only the newest is asked for. Plans
  * are made once: they do not depend on the values.
  */

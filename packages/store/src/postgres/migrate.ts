@@ -105,7 +105,7 @@ function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Also for tables that later migrations of the same owner make. */
+/** Also for tables that later migrations of the same owner create. */
 async function grantReads(connection: Connection, role: string): Promise<void> {
   const name = quoteIdentifier(role);
   await connection.transaction(async (session) => {

@@ -1,4 +1,4 @@
-/** Refusing to store promises in a server that would not keep them. */
+/** Refuses to store promises in a server that could lose them. */
 import type { Reader } from "./connection.ts";
 import { StoreError } from "./errors.ts";
 

@@ -40,7 +40,8 @@ function codeOfSqlState(state: string): StoreErrorCode {
 
 /**
  * An error of severity ERROR ends a statement before its commit record is written, so the write did not happen. FATAL,
- * PANIC and a lost socket may come after it; and whatever COMMIT itself answers is unknown until it is read back.
+ * PANIC and a lost socket may come after it; and after any error of COMMIT itself the outcome is unknown until it is
+ * read back.
  */
 export function toStoreError(cause: unknown, phase: Phase, what: string): StoreError {
   if (cause instanceof StoreError) return cause;

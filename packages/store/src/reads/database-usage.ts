@@ -1,11 +1,11 @@
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 
-/** What the database takes, as the server itself counts. */
+/** The database's disk and session usage, as the server counts it. */
 export interface DatabaseUsage {
   /** Files of the database, indexes and dead rows included; the write-ahead log is beside it. */
   readonly bytes: number;
-  /** Sessions in the database, of whomever. */
+  /** Sessions in the database, of all clients. */
   readonly sessions: number;
   /** Sessions that the server allows in all its databases. */
   readonly sessionsMax: number;
@@ -19,7 +19,7 @@ const USAGE = {
     FROM pg_stat_database WHERE datname = current_database()`,
 };
 
-/** Any role may ask. @throws StoreError */
+/** Any role may read it. @throws StoreError */
 export async function loadDatabaseUsage(reader: Reader): Promise<DatabaseUsage> {
   const [row] = await reader.read<{ bytes: number; sessions: number; sessions_max: number }>(USAGE);
   if (row === undefined) throw new StoreError("corrupt", "the server does not list its own database");

@@ -1,4 +1,4 @@
-/** Where the log stands, and which sequence belongs to a time. */
+/** The position of the log, and the sequence at a time. */
 import { withApplied } from "./record-reads.ts";
 
 export const POSITION = {

@@ -12,17 +12,16 @@ export interface SubtreesOfOrigin {
 }
 
 /**
- * The parts of tiles that some proofs need. Interior hashes are computed as they are asked for, each once: a proof from
- * a tile that no other proof has used costs some 250 hashes a tile (0.3 ms), so whoever makes many does it where
- * nobody else waits.
+ * The parts of tiles that some proofs need. Interior hashes are computed on demand, each once: a proof from a tile that
+ * no other proof has used costs some 250 hashes a tile (0.3 ms), so many proofs should be made off the event loop.
  */
 export interface ProofHashes {
   readonly appliedIndex: number;
-  /** For proveInclusion and proveConsistency. Throws StoreError `out_of_order` for what was not asked for. */
+  /** For proveInclusion and proveConsistency. Throws StoreError `out_of_order` for hashes that were not loaded. */
   hashAt(originFingerprint: OriginFingerprint): HashAt;
 }
 
-/** One statement, whatever is asked for. An origin may be named more than once. */
+/** One statement for all requests. An origin may be named more than once. */
 export async function loadProofHashes(session: Reader, requests: readonly SubtreesOfOrigin[]): Promise<ProofHashes> {
   const subtreesOf = new Map<string, Subtree[]>();
   for (const { originFingerprint, subtrees } of requests) {

@@ -8,9 +8,9 @@ export interface ReadPoolOptions {
   readonly url: string;
   /** Connections, opened as needed. Default 4. */
   readonly max?: number;
-  /** After which the server gives a statement up. Default 5,000. */
+  /** The server cancels a statement after this many ms. Default 5,000. */
   readonly statementTimeoutMs?: number;
-  /** Told of sessions that were lost while idle; statements under way fail by themselves. */
+  /** Called for sessions that were lost while idle; statements under way fail by themselves. */
   readonly onError?: (cause: Error) => void;
 }
 

@@ -40,7 +40,7 @@ import type { EventFilter, GrantBetweenRow, RecordQuery } from "./record-reads.t
 import type { RecordRow } from "../tables/related-records.ts";
 import { loadHashRanges } from "../ledger/tree-hashes.ts";
 
-/** Every answer says how far the log was applied in the very snapshot that it was read from. */
+/** Every answer has the applied index of the snapshot that it was read from. */
 export interface AsOfApplied {
   readonly appliedIndex: number;
 }
@@ -137,7 +137,7 @@ const API_KEYS = {
 };
 
 /**
- * What the api process may see: the state tables, read-only. Each answer comes from one snapshot and carries its
+ * What the api process may read: the state tables, read-only. Each answer comes from one snapshot and carries its
  * applied index, which the caller compares with the read index it holds. "Absent" is an answer; "damaged" is an error.
  *
  * All methods: StoreError `unavailable` (no connection, statement timeout), `corrupt`.
@@ -226,8 +226,8 @@ export class Reads {
   }
 
   /**
-   * What a client event id was first used for. An erased id is known by the first 8 bytes of its hash alone: the answer
-   * is then the first erased event of the API client that has them.
+   * The event that a client event id was first used for. An erased id is known by the first 8 bytes of its hash alone:
+   * the answer is then the first erased event of the API client that has them.
    */
   async clientEvent(
     apiClientId: Uint8Array,
@@ -262,8 +262,8 @@ export class Reads {
   }
 
   /**
-   * Claims and grants by sequence, with all that their force depends on: ancestors of grants to the root, both claims
-   * of each, and of each lineage the newest claim at or before every position. Other sequences are passed over.
+   * Claims and grants by sequence, with all records that their force depends on: ancestors of grants to the root, both
+   * claims of each, and of each lineage the newest claim at or before every position. Other sequences are skipped.
    * @param positions sequences
    */
   async records(
@@ -287,7 +287,7 @@ export class Reads {
 
   /**
    * Grants between two entities that are themselves neither superseded nor revoked, ascending by the lineages of
-   * grantor and grantee, and the newest one whatever its state; with the position at which that is so.
+   * grantor and grantee, and the newest one whatever its state; with the position of the snapshot.
    * @param limit at most PAGE_ROWS_MAX are returned
    */
   async grantsBetween(
@@ -309,7 +309,7 @@ export class Reads {
 
   /**
    * Grants to a lineage that are themselves neither superseded nor revoked at a position, and inside their windows,
-   * ascending by sequence. Of grantors only the 1,024 oldest lineages are looked at.
+   * ascending by sequence. Only the 1,024 oldest lineages of grantors are read.
    * @param limit at most PAGE_ROWS_MAX are returned
    */
   async grantsTo(
@@ -379,8 +379,8 @@ export class Reads {
   }
 
   /**
-   * Roots of complete subtrees of any number of origins, in one statement. Whoever makes a proof of them checks it
-   * against the checkpoint's root: these hashes are as the tables have them.
+   * Roots of complete subtrees of any number of origins, in one statement. They are unverified, as stored: a caller
+   * checks a proof made from them against the checkpoint's root.
    * @throws StoreError `out_of_order` if a subtree is not complete in what is applied, or the origin is unknown
    */
   async proofHashes(requests: readonly SubtreesOfOrigin[]): Promise<ProofHashes> {

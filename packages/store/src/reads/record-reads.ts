@@ -1,4 +1,4 @@
-/** Questions of the api about claims, grants, revocations and what refers to them: one statement each. */
+/** The api's queries about claims, grants, revocations and the events that refer to them: one statement each. */
 import { LoadedRecords, claimPairHash, grantPartiesHash } from "@event-anchoring/records";
 import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -24,7 +24,7 @@ export interface RecordQuery {
   readonly values: readonly Parameter[];
 }
 
-/** `l` is one row whatever else is found, so that an empty answer has an applied index as well. */
+/** `l` is always one row, so that an empty answer has an applied index too. */
 export function withApplied(select: string, ctes = "", columns = "l.applied_index"): string {
   const found = `SELECT ${columns}, found.* FROM state.ledger l LEFT JOIN LATERAL`;
   return `${ctes} ${found} (${select}) AS found ON true`;
@@ -105,12 +105,14 @@ export function grantsBetweenQuery(
   };
 }
 
-/** Anybody can grant to anybody: how many grantors of one grantee are looked at, the oldest lineages first. */
+/**
+ * Any entity can grant to any other: this bounds how many grantors of one grantee are read, the oldest lineages first.
+ */
 const GRANTOR_LINEAGES_MAX = 1024;
 
 /**
- * Grants to one lineage are visited by their grantors' lineages: of each only the newest can stand, however often it
- * was granted anew.
+ * Grants to one lineage are visited by their grantors' lineages: of each only the newest can be in force, however often
+ * it was granted anew.
  */
 const GRANTS_TO = {
   name: "grants_to",
@@ -189,7 +191,7 @@ const EVENTS_BY_HASH = {
   ),
 };
 
-/** The id of what is referred to is looked up in the same statement. */
+/** The id of the referenced record is looked up in the same statement. */
 function eventsByReference(name: string, { hash, prefix, condition }: IndexedHash): { name: string; text: string } {
   return {
     name,

@@ -17,9 +17,9 @@ import type { SignedStatePoint } from "./state-point.ts";
 
 export interface ExportSnapshotOptions {
   readonly url: string;
-  /** Where the spool file is made. It needs as much space as the leaves, and vanishes when this process ends. */
+  /** The folder of the spool file. The file needs as much space as the leaves, and vanishes when this process ends. */
   readonly directory: string;
-  /** What to export; null: the state as it is, which nobody has signed. */
+  /** What to export; null: the current state, unsigned. */
   readonly point: SignedStatePoint | null;
 }
 
@@ -87,8 +87,8 @@ async function writeStream(
 }
 
 /**
- * The state after one entry, in a spool file: a follower may take any chunk at any time, again too, and the database is
- * done with it. The file has no name and goes when it is closed, or when this process ends.
+ * The state after one entry, in a spool file: a follower may fetch any chunk at any time, repeatedly, and the database
+ * is not needed any more. The file has no name and vanishes when it is closed, or when this process ends.
  */
 export class SnapshotExport {
   readonly manifest: SnapshotManifest;

@@ -1,8 +1,8 @@
 /**
  * A snapshot is a stream of records: a header, trust roots, the state head that a quorum signed, API keys, operators,
  * group ids, then leaves by sequence, each followed by the certificate of the tree that it completes, and an end.
- * Tiles, look-up keys, statuses and positions are not in it: whoever installs it makes them anew. The stream is cut
- * into chunks of equal size, whatever lies at the cuts.
+ * Tiles, look-up keys, statuses and positions are not in it: the installer derives them anew. The stream is cut into
+ * chunks of equal size, regardless of record boundaries.
  */
 import { SCOPES, scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey, Cosignature, OperatorAct } from "@event-anchoring/ledger";
@@ -11,16 +11,16 @@ import type { ConfState, RaftIndex, Term } from "raft-ts";
 import { decodeCosignatures, encodeCosignatures } from "../tables/certificates.ts";
 import { decodeConfState, encodeConfState } from "../log/raft-codec.ts";
 
-/** What is known of a snapshot before its first byte. Nothing of it is trusted: the stream has to say the same. */
+/** What is known of a snapshot before its first byte. None of it is trusted: the stream must agree. */
 export interface SnapshotManifest {
   /** 16 random bytes drawn by the exporter. */
   readonly snapshotId: Uint8Array;
-  /** The state is that after this entry. */
+  /** The state after this entry. */
   readonly raftIndex: RaftIndex;
   readonly raftTerm: Term;
   /** Effect chain at raftIndex, 32 bytes. */
   readonly effect: Uint8Array;
-  /** Bytes of every chunk but the last. */
+  /** Bytes of every chunk except the last. */
   readonly chunkBytes: number;
   readonly totalBytes: number;
   /** SHA-256 of each chunk, in order. */
@@ -38,7 +38,7 @@ const FRAME_BYTES = 5;
 /** A trust root has at most 256 KiB, an entry's group ids 24 KiB; everything else is far smaller. */
 const RECORD_BYTES_MAX = 1024 * 1024;
 
-/** What stands behind a leaf. */
+/** What follows a leaf. */
 const BEHIND = { nothing: 0, clientEvent: 1, erasedClientEvent: 2, recorder: 3 } as const;
 
 const RECORD = {
@@ -65,7 +65,7 @@ export interface SnapshotHeader {
   readonly groupIdsHashBefore: Uint8Array;
   /** null: the members are still those with which the cluster was born, the active nodes of trust root version 1. */
   readonly confState: ConfState | null;
-  /** By which the next entry is decided. */
+  /** The rules by which the next entry is decided. */
   readonly rules: number;
   /** Time of the newest entry, Unix milliseconds: no later one is accepted before it. */
   readonly stampMs: number;
@@ -100,7 +100,7 @@ export interface SnapshotGroupIds {
   readonly groups: Uint8Array;
 }
 
-/** The clear id with its salt; or, if that was erased, the place in the index where it is still taken. */
+/** The clear id with its salt; or, if it was erased, the index prefix under which it is still taken. */
 export type SnapshotClientEvent =
   | {
       readonly isErased: false;
@@ -126,7 +126,7 @@ export interface SnapshotLeaf {
   readonly recordedBy: Uint8Array | null;
 }
 
-/** Of the origin of the leaf before it, over the tree that ends with that leaf. */
+/** A certificate over the tree that the preceding leaf completes, in that leaf's origin. */
 export interface SnapshotCertificate {
   readonly type: "certificate";
   readonly rootHash: Uint8Array;
@@ -375,7 +375,7 @@ export class RecordDecoder {
     return records;
   }
 
-  /** Bytes that no record has claimed yet. */
+  /** Bytes that are not part of a complete record yet. */
   get pendingBytes(): number {
     return this.#rest.length;
   }

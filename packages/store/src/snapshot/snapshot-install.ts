@@ -31,15 +31,15 @@ import { StateTree } from "../ledger/state-tree.ts";
 
 /** An origin of a snapshot that is not in force yet. */
 export interface SnapshotOrigin extends RebuiltOrigin {
-  /** Root hash of its first `treeSize` leaves, as far as it reaches. */
+  /** Root hash of its first `treeSize` leaves, which it must have. */
   rootAt(treeSize: number): Promise<Uint8Array>;
 }
 
 /** What only the node itself can judge. Throwing refuses the snapshot; the caller gets that very error. */
 export interface SnapshotChecks {
-  /** The chain holds together from its own version 1 on. Is it ours? null: there was no genesis yet. */
+  /** Is this chain, which is consistent from its own version 1 on, ours? null: there was no genesis yet. */
   trustRoots(chain: TrustRootChain | null): void | Promise<void>;
-  /** Does it hold what this node has promised? Called for each origin, when all of it is there. */
+  /** Does it contain what this node has promised? Called for each origin, once all of it is written. */
   origin(origin: SnapshotOrigin): void | Promise<void>;
 }
 
@@ -51,21 +51,21 @@ export interface InstallSnapshotOptions {
   readonly checks: SnapshotChecks;
   /**
    * Who must have signed the state head: a quorum; as many that one of them is honest if at most one node lies; or one.
-   * `unsigned`: a snapshot without a state head is taken as well, on the word of whoever brings it.
+   * `unsigned`: a snapshot without a state head is accepted too, on the caller's word.
    */
   readonly signers: StateSigners | "unsigned";
-  /** What the program that goes on from here can decide by; absent: this release. */
+  /** The rules that the program that goes on from here can decide by; absent: this release's. */
   readonly ruleTable?: RuleTable;
-  /** The group's members, if they are others than the snapshot says. */
+  /** The group's members, if they differ from the snapshot's. */
   readonly confState?: ConfState;
-  /** What else belongs into the transaction, before anything of the state is touched. Throwing refuses the snapshot. */
+  /** Further work in the transaction, before anything of the state is touched. Throwing refuses the snapshot. */
   readonly before?: (session: Session) => Promise<void>;
   /** How long to wait for an earlier session to leave. Default 10,000. */
   readonly lockTimeoutMs?: number;
 }
 
 export interface InstalledSnapshot {
-  /** Where the log now begins: after this entry. It is also what is applied. */
+  /** The log now begins after this entry, which is also the applied one. */
   readonly point: EntryId;
   readonly confState: ConfState;
 }
@@ -168,7 +168,7 @@ class SnapshotInstaller {
     const confState = this.#rebuild.header.confState ?? birthConfState(this.#rebuild.chain);
     this.#verifyState(confState);
     await this.#writeLedgerRow(this.#options.confState ?? confState);
-    // What a restart would load is loaded here: whatever it refuses is refused before anything is in force.
+    // Loads what a restart would load: what that refuses is refused before anything is in force.
     await loadLedger(this.#session);
     await this.#checkOrigins();
     const point = { index: manifest.raftIndex, term: manifest.raftTerm };
@@ -207,7 +207,7 @@ class SnapshotInstaller {
     return update;
   }
 
-  /** As soon as the chain is there: a cluster that is not ours need not send its leaves. */
+  /** Called as soon as the chain is complete: another cluster need not send its leaves. */
   async #checkChain(): Promise<void> {
     if (this.#hasCheckedChain) return;
     this.#hasCheckedChain = true;
@@ -251,7 +251,7 @@ class SnapshotInstaller {
     await updateLedgerRow(this.#session, row);
   }
 
-  /** A log never begins in a later term than the stored one. Nobody was voted for in a term that is new to us. */
+  /** A log never begins in a later term than the stored one. In a term that is new to us we have not voted. */
   async #raiseTerm(point: EntryId): Promise<void> {
     const state = await loadTermAndVote(this.#session);
     if (state !== null && state.term >= point.term) return;
@@ -261,12 +261,12 @@ class SnapshotInstaller {
 
 /**
  * Puts the state of a peer in the place of this node's, and its log after it, in one transaction: until that commits,
- * the old state stands and is read, and a failure of any kind leaves it as it was. Every leaf is hashed again, trees
- * and look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be
- * closed, and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
+ * the old state is in force and is read, and any failure leaves it as it was. Every leaf is hashed again, trees and
+ * look-ups are rebuilt, the newest certificate of each origin is verified. Log and ledger of this node must be closed,
+ * and are opened anew afterwards. A term that is new to this node is stored with it, without a vote.
  *
  * What leaves do not prove (members, API keys, endings, group ids, which API client an event is of, what was erased) is
- * held against the state head that nodes have signed.
+ * compared with the state head that nodes have signed.
  * @throws StoreError `snapshot_refused`, `locked`, `unavailable`, `full`, `unknown_outcome`; whatever a check throws
  */
 export async function installSnapshot(options: InstallSnapshotOptions): Promise<InstalledSnapshot> {

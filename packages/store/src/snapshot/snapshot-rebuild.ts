@@ -1,4 +1,7 @@
-/** From the records of a snapshot to rows: each hash, place and look-up is made anew, what disagrees is refused. */
+/**
+ * Turns the records of a snapshot into rows: each hash, place and look-up is derived anew, and a contradiction is
+ * refused.
+ */
 import {
   CLIENT_EVENT_PREFIX_BYTES,
   LeafWalk,
@@ -79,16 +82,16 @@ function noWrites(): MutableWrites {
   };
 }
 
-/** What the snapshot says of one origin, recomputed from its leaves. */
+/** One origin of the snapshot, recomputed from its leaves. */
 export interface RebuiltOrigin {
   readonly originFingerprint: OriginFingerprint;
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
 }
 
-/** What records have become. */
+/** The rows that records give. */
 export interface RebuiltRows {
-  /** Without what is derived from claims, grants and revocations. */
+  /** Without the rows derived from claims, grants and revocations. */
   readonly writes: EntryWrites;
   readonly erased: readonly ErasedClientEvent[];
   /** Claims, grants and revocations among the leaves. */
@@ -112,7 +115,7 @@ const ORDER: Readonly<Record<SnapshotRecord["type"], number>> = {
 const ONCE: readonly SnapshotRecord["type"][] = ["header", "state_head", "end"];
 
 /**
- * Takes records in order and gives, with `take`, the rows that they have become. The trust-root chain stands once the
+ * Takes records in order and returns, with `take`, the rows that they give. The trust-root chain is complete once the
  * first record after the documents has arrived.
  */
 export class SnapshotRebuild {
@@ -129,7 +132,7 @@ export class SnapshotRebuild {
   /** A certificate follows the leaf that completes its tree, at most one. */
   #mayCertify = false;
   #lastGroupIndex = -1;
-  /** The newest that API keys name, of operators that have not arrived. */
+  /** The newest acts that API keys name, of operators that have not arrived yet. */
   readonly #actsOfKeys = new Map<string, number>();
   #lastOperator = "";
   #writes = noWrites();
@@ -142,7 +145,7 @@ export class SnapshotRebuild {
   #groupIdsHash: Uint8Array = ZERO_32;
   #clientEventsHash: Uint8Array = ZERO_32;
 
-  /** @param ruleTable what the program that is to go on from here can decide by */
+  /** @param ruleTable the rules that the program that goes on from here can decide by */
   constructor(ruleTable: RuleTable = RELEASE_RULES) {
     this.#ruleTable = ruleTable;
   }
@@ -199,7 +202,7 @@ export class SnapshotRebuild {
     return taken;
   }
 
-  /** True if the rows that wait must be written before this record is added: it stands on one of them. */
+  /** True if the waiting rows must be written before this record is added, because it depends on one of them. */
   standsOnWaiting(record: SnapshotRecord): boolean {
     if (record.type !== "leaf" || this.#claims.size === 0) return false;
     const leaf = decodeLeaf(record.bytes);
@@ -247,7 +250,7 @@ export class SnapshotRebuild {
     }
   }
 
-  /** Rules that a newer program raised are not those by which this one could go on. */
+  /** This program cannot go on by rules that a newer program raised. */
   #addHeader(header: SnapshotHeader): void {
     const { rules, stampMs, lastAcceptedMs } = header;
     const { max } = this.#ruleTable;
@@ -317,7 +320,7 @@ export class SnapshotRebuild {
     this.#mayCertify = true;
   }
 
-  /** A leaf commits to id and salt: nobody can put them into it, and they are not there only if they were erased. */
+  /** A leaf commits to id and salt: they cannot be added later, and are missing only if they were erased. */
   #addClientEvent(leaf: Leaf, write: LeafWrite, clientEvent: SnapshotClientEvent | null): void {
     const { sequence } = leaf;
     const isEvent = leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent;
@@ -342,7 +345,7 @@ export class SnapshotRebuild {
     this.#writes.clientEvents.push({ ...ofClient, anchorId, originFingerprint, sequence, contentHash });
   }
 
-  /** Genesis and trust-root leaves say from where on a version judges their origin. */
+  /** Genesis and trust-root leaves mark where a version begins to judge their origin. */
   #addPosition({ leaf: { sequence, depth }, announces }: WalkedLeaf, originFingerprint: OriginFingerprint): void {
     if (announces === null) return;
     const { trustRoot, rootThk, note } = announces;
@@ -378,7 +381,7 @@ export class SnapshotRebuild {
     refuseUnless(nameless === undefined, () => `a key names an act of ${nameless}, of whom there is none`);
     const announced = announcedAt.length;
     refuseUnless(announced === this.#documents.length, () => `trust root ${announced + 1} has no leaf`);
-    // The newest one covers all that the older ones did.
+    // The newest one covers all that the older ones cover.
     for (const certificate of this.#newestCertificates.values()) verifyCertificate(certificate, chain);
   }
 

@@ -1,4 +1,4 @@
-/** Claims, grants and how they end, derived from the leaves of a snapshot on top of those that are written already. */
+/** Claims, grants and their endings, derived from the leaves of a snapshot and from those already written. */
 import { contentHashOfRecord } from "@event-anchoring/ledger";
 import { RecordBook, claimPairHash } from "@event-anchoring/records";
 import type { ContentWrite, EntryWrites, Facts, GrantPartiesQuery, RevocationWrite } from "@event-anchoring/ledger";
@@ -32,14 +32,14 @@ export type RecordWrites = Pick<
 >;
 
 /**
- * True if a grant names a claim that is not written yet. Between the lineages of written claims the newest grant can be
- * looked up; between others not. No entry holds both, so that this cuts nothing smaller than entries were.
+ * True if a grant names a claim that is not written yet. The newest grant can be looked up only between lineages of
+ * written claims. No entry holds both, so this does not split an entry.
  */
 export function namesOneOf(leaf: GrantLeaf, claims: ReadonlySet<string>): boolean {
   return claims.has(bytesToHex(leaf.grantorClaimRef)) || claims.has(bytesToHex(leaf.granteeClaimRef));
 }
 
-/** What the leaves stand on. */
+/** The facts that the leaves depend on. */
 function factsOf(leaves: readonly RecordLeaf[]): StoredFactsQuery {
   const pairs = new Map<string, Uint8Array>();
   const named = new Map<string, AnchorId>();
@@ -72,11 +72,14 @@ function factsOf(leaves: readonly RecordLeaf[]): StoredFactsQuery {
   return { clientEvents: [], anchors: [], contents: [], claimPairs, records: [], grantParties: parties, recordsAlone };
 }
 
-/** Leaf by leaf, in order. Nothing is judged: the cluster has accepted these leaves. What names nothing is refused. */
+/**
+ * Leaf by leaf, in order. Nothing is judged: the cluster has accepted these leaves. A reference to a missing leaf is
+ * refused.
+ */
 class RecordDerivation {
   readonly #facts: Facts;
   readonly #book: RecordBook;
-  /** Sequences of what was added here, by the hex of the anchor id. */
+  /** Sequences of the records added here, by the hex of the anchor id. */
   readonly #added = new Map<string, number>();
   readonly #contents: ContentWrite[] = [];
   readonly #revocations: RevocationWrite[] = [];

@@ -26,7 +26,7 @@ export function refuseUnless(condition: boolean, what: () => string): void {
 export function verifiedChain(documents: readonly string[]): TrustRootChain | null {
   const [first] = documents;
   if (first === undefined) return null;
-  // That this version 1 is the cluster's is for the caller to check: it knows what is pinned.
+  // The caller checks that this version 1 is the cluster's: it knows the pin.
   let pinnedRootThk: Uint8Array;
   try {
     pinnedRootThk = parseSignedTrustRoot(first, sha256).rootThk;

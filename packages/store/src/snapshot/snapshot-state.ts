@@ -1,4 +1,4 @@
-/** Whether nodes have signed what a snapshot says beyond its leaves. */
+/** Whether nodes have signed what a snapshot contains beyond its leaves. */
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import {
   StateHeadError,
@@ -16,11 +16,11 @@ import type { SnapshotRebuild } from "./snapshot-rebuild.ts";
 /** Who must have signed: a quorum; as many that one of them is honest if at most one node lies; or one node. */
 export type StateSigners = "quorum" | "honest" | "alone";
 
-/** What a snapshot has become once it is unpacked. */
+/** An unpacked snapshot. */
 export interface UnpackedState {
-  /** Root of the state tree that its records, API keys and erasures give. */
+  /** Root of the state tree that follows from its records, API keys and erasures. */
   readonly stateRoot: Uint8Array;
-  /** The members that it says, or those with which the cluster was born. */
+  /** Its members, or those with which the cluster began. */
   readonly confState: ConfState;
 }
 
@@ -28,7 +28,7 @@ function refuse(what: string): StoreError {
   return new StoreError("snapshot_refused", what);
 }
 
-/** A cluster is born with the active nodes of trust root version 1 as its voters. */
+/** A cluster begins with the active nodes of trust root version 1 as its voters. */
 export function birthConfState(chain: TrustRootChain | null): ConfState {
   const root = chain?.versions[0]?.trustRoot;
   if (root === undefined) throw refuse("neither members nor trust root are in the snapshot");
@@ -64,7 +64,7 @@ function sameOrigins(told: StateHead["origins"], rebuild: SnapshotRebuild): bool
   );
 }
 
-/** The first thing in which the snapshot is not what was signed; null: none. */
+/** The first difference between the snapshot and what was signed; null: none. */
 function differenceOf(head: StateHead, rebuild: SnapshotRebuild, unpacked: UnpackedState): string | null {
   const { header, runningHashes } = rebuild;
   const parts: readonly (readonly [string, boolean])[] = [
@@ -82,7 +82,7 @@ function differenceOf(head: StateHead, rebuild: SnapshotRebuild, unpacked: Unpac
   return parts.find(([, isSame]) => !isSame)?.[0] ?? null;
 }
 
-/** Members come from the trust root and from nowhere else: one that it does not list, or distrusts, is none. */
+/** Members come only from the trust root: a node that it does not list, or distrusts, cannot be one. */
 function assertMembersListed({ confState }: UnpackedState, { newest }: TrustRootChain): void {
   const { clusterId, nodes } = newest.trustRoot;
   const listed = nodes
@@ -95,8 +95,8 @@ function assertMembersListed({ confState }: UnpackedState, { newest }: TrustRoot
 }
 
 /**
- * Holds an unpacked snapshot against its state head.
- * @throws StoreError `snapshot_refused` if it has none, if too few signed it, or if it says something else
+ * Compares an unpacked snapshot with its state head.
+ * @throws StoreError `snapshot_refused` if it has none, if too few signed it, or if it differs from it
  */
 export function verifySnapshotState(
   rebuild: SnapshotRebuild,

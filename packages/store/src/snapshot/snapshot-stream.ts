@@ -1,4 +1,4 @@
-/** The state of a ledger as the records of a snapshot, read in the order in which they stand in the stream. */
+/** The state of a ledger as the records of a snapshot, read in the order of the stream. */
 import type { Reader } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { CLIENT_EVENT_COLUMNS, namesRecorder, toClientEvent } from "../tables/anchors.ts";

@@ -16,7 +16,10 @@ export interface SignedStatePoint {
   readonly stateHead: string;
 }
 
-/** The state after one entry, readable under a name until it is released. Whoever has begun to read it goes on. */
+/**
+ * The state after one entry, readable under a name until it is released. A reader that has begun can continue after
+ * that.
+ */
 export interface HeldState {
   readonly databaseSnapshot: string;
   readonly raftIndex: RaftIndex;
@@ -50,7 +53,7 @@ export class StateHold {
   }
 }
 
-/** The first statement of a repeatable-read transaction. @throws StoreError `unavailable`: it is held no more */
+/** The first statement of a repeatable-read transaction. @throws StoreError `unavailable`: it is not held any more */
 export async function adoptState(session: Reader, databaseSnapshot: string): Promise<void> {
   // SET takes no parameters.
   if (!SNAPSHOT_NAME.test(databaseSnapshot)) {

@@ -1,4 +1,4 @@
-/** state.anchors: every leaf, and what it is looked up by. A row that contradicts itself is corrupt, never left out. */
+/** state.anchors: every leaf, and its look-up keys. A row that contradicts itself is corrupt, never left out. */
 import type { EntryWrites, LeafWrite } from "@event-anchoring/ledger";
 import {
   LEAF_KIND,
@@ -23,7 +23,7 @@ export interface StoredClientEvent {
   readonly clientEventId: string | null;
   /** 32 bytes; null: erased. */
   readonly salt: Uint8Array | null;
-  /** Its leaf has a client event id, and nobody can say any more which. */
+  /** Its leaf has a client event id, and the id is not stored any more. */
   readonly isErased: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface StoredAnchor {
   readonly clientEvent: StoredClientEvent | null;
 }
 
-/** What every leaf has. */
+/** Columns that every leaf has. */
 const LEAF = {
   sequence: bigint("sequence"),
   origin: smallint("origin"),
@@ -52,7 +52,7 @@ const LEAF = {
   bytes: bytea("leaf"),
 };
 
-/** What only events with a client's id have, or claims, grants and revocations. */
+/** Columns that only events with a client's id have, or claims, grants and revocations. */
 const LOOKED_UP = {
   clientPrefix: prefix("client_prefix"),
   apiClientId: bytea("api_client_id"),
@@ -68,17 +68,17 @@ const lookUpArrays = arraysOf(LOOKED_UP);
 const INSERT = { name: "leaves", sql: insertOf("state.anchors", LEAF) };
 const INSERT_LOOKED_UP = { name: "looked_up_leaves", sql: insertOf("state.anchors", ALL) };
 
-/** Prefix, API client and content hash stay: the id is still taken, and nobody can say any more what it was. */
+/** Prefix, API client and content hash stay: the id is still taken, but is not stored any more. */
 const ERASE = {
   name: "erasures",
   sql: `UPDATE state.anchors AS a SET client_event_id = NULL, salt = NULL
       FROM guard, unnest(?::bigint[]) AS u (sequence) WHERE a.sequence = u.sequence`,
 };
 
-/** What a leaf is looked up by, besides its id. */
+/** The look-up keys of a leaf, besides its id. */
 export interface LeafLookUp {
   readonly sequence: number;
-  /** Of the client event id, 8 bytes or more; null: the leaf has none. */
+  /** Prefix of the client event id's hash, 8 bytes or more; null: the leaf has none. */
   readonly clientPrefix: Uint8Array | null;
   readonly apiClientId: Uint8Array | null;
   readonly clientEventId: string | null;
@@ -110,7 +110,7 @@ export function addErasures(statement: GuardedStatement, erasures: EntryWrites["
   if (erasures.length > 0) statement.add(ERASE, [LEAF.sequence.toArray(erasures.map(({ sequence }) => sequence))]);
 }
 
-/** What a row says of a client event. */
+/** The columns of a client event. */
 export interface ClientEventColumns {
   readonly sequence: number;
   readonly kind: number;
@@ -146,7 +146,7 @@ export const ANCHOR_COLUMNS = `o.origin_fingerprint AS "originFingerprint", ${se
 /** Columns of ClientEventColumns and the leaf, of `state.anchors a`. */
 export const CLIENT_EVENT_COLUMNS = selectOf("a", { sequence, kind, bytes, apiClientId, clientEventId, salt });
 
-/** @throws StoreError `corrupt` unless every column says what the leaf says */
+/** @throws StoreError `corrupt` unless every column agrees with the leaf */
 export function toStoredAnchor(row: AnchorRow): StoredAnchor {
   const leaf = decodeStoredLeaf(row);
   const isIntact =
@@ -177,12 +177,12 @@ function decodeStoredLeaf(row: AnchorRow): ReturnType<typeof decodeLeaf> {
   }
 }
 
-/** True of claims and grants: the API client of their row is the one that recorded them. */
+/** True of claims and grants: the API client in their row recorded them. */
 export function namesRecorder(kind: number): boolean {
   return kind === LEAF_KIND.claim || kind === LEAF_KIND.grant;
 }
 
-/** @throws StoreError `corrupt` if only one of id and salt is there */
+/** @throws StoreError `corrupt` if only one of id and salt is stored */
 export function toClientEvent(row: ClientEventColumns): StoredClientEvent | null {
   const client = namesRecorder(row.kind) ? null : row.apiClientId;
   const isErased = row.clientEventId === null;

@@ -1,4 +1,4 @@
-/** state.api_keys: hashes, scopes and ends of API keys, and whose acts made and ended them. */
+/** state.api_keys: hashes, scopes and expiry of API keys, and the operators' acts that made and ended them. */
 import { scopesFromBits, scopesToBits } from "@event-anchoring/ledger";
 import type { ApiKey } from "@event-anchoring/ledger";
 import type { Reader } from "../postgres/connection.ts";
@@ -11,7 +11,7 @@ export interface ApiKeyRow extends Omit<ApiKey, "scopes" | "createdBy" | "endedB
   readonly scopes: number;
   readonly createdBy: string;
   readonly createdCounter: number;
-  /** '' and 0: nobody's act. */
+  /** '' and 0: no act. */
   readonly endedBy: string;
   readonly endedCounter: number;
 }
@@ -32,7 +32,7 @@ const COLUMNS: Columns<ApiKeyRow> = {
   endedCounter: bigint("ended_counter"),
 };
 
-/** What may change of a key that is there. */
+/** The columns of an existing key that may change. */
 const CHANGING = (
   ["label", "scopes", "expiresMs", "requestsPerSecond", "revokedMs", "endedBy", "endedCounter"] as const
 )

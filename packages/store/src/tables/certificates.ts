@@ -11,7 +11,7 @@ import type { Columns } from "./table.ts";
 
 const SIGNATURE_BYTES = 64;
 
-/** As the table has it, but for its origin. */
+/** A row of the table, without its origin. */
 export interface CertificateColumns {
   readonly treeSize: number;
   readonly rootHash: Uint8Array;

@@ -1,4 +1,4 @@
-/** state.claims: claims as the rules see them, and how they ended. */
+/** state.claims: claims as the rules need them, and how they ended. */
 import { claimPairHash } from "@event-anchoring/records";
 import type { ClaimRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -19,7 +19,7 @@ const COLUMNS: PackedColumns<Omit<ClaimRecord, keyof Recorded>> = {
   ...ENDS,
 };
 
-/** With what claims are looked up by. */
+/** With the look-up keys of claims. */
 const ALL = { ...COLUMNS, pairPrefix: prefix("pair_prefix"), pairHash: bytes32("pair_hash") };
 
 const ENDED: Columns<Pick<ClaimRecord, "sequence" | "supersededAt" | "revokedAt">> = {

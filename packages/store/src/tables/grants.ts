@@ -1,4 +1,4 @@
-/** state.grants: grants as the rules see them, and how they ended. */
+/** state.grants: grants as the rules need them, and how they ended. */
 import { grantPartiesHash } from "@event-anchoring/records";
 import type { GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
@@ -26,7 +26,7 @@ const COLUMNS: PackedColumns<Omit<GrantRecord, keyof Recorded>> = {
   ...ENDS,
 };
 
-/** With what grants are looked up by. */
+/** With the look-up keys of grants. */
 const ALL = { ...COLUMNS, partiesPrefix: prefix("parties_prefix") };
 
 const ENDED: Columns<Pick<GrantRecord, "sequence" | "supersededAt" | "revokedAt">> = {

@@ -35,7 +35,7 @@ export function forgetGroupIds(statement: GuardedStatement, below: number): void
   statement.add(FORGET, [below]);
 }
 
-/** 24 bytes an id. */
+/** 24 bytes for each id. */
 export function encodeGroupIds(ids: readonly GroupId[]): Uint8Array {
   const writer = new ByteWriter(ids.length * GROUP_ID_BYTES);
   for (const id of ids) writer.bytes(encodeGroupId(id), GROUP_ID_BYTES);

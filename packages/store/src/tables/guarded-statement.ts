@@ -1,8 +1,8 @@
-/** The one statement that writes all that an entry decided, put together from parts. */
+/** The one statement that writes everything that an entry decided, composed of parts. */
 import { StatementCache } from "../postgres/composed-statement.ts";
 import type { Parameter, Statement } from "../postgres/connection.ts";
 
-/** It is there if the entry has rows for it. Each reads from `guard`; `?` stands for the next parameter. */
+/** A part is included if the entry has rows for it. Each reads from `guard`; `?` is the next parameter. */
 export interface GuardedPart {
   /** Unique among all parts. */
   readonly name: string;

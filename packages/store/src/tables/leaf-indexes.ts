@@ -1,6 +1,6 @@
 /**
- * What the indexes of state.anchors take from a leaf of an event, as SQL, in the very words of the migration that made
- * them: an expression that differs is no index's. Places in the leaf count from 1; docs/PROTOCOL.md, "Leaf".
+ * What the indexes of state.anchors take from a leaf of an event, as SQL, in exactly the words of the migration that
+ * made them: a different expression matches no index. Places in the leaf count from 1; docs/PROTOCOL.md, "Leaf".
  */
 
 const ZEROS = `'\\x${"00".repeat(32)}'::bytea`;
@@ -33,7 +33,7 @@ export const CONTENT_HASH: IndexedHash = {
   condition: "a.kind IN (2, 3, 4)",
 };
 
-/** The index of event hashes goes by runs of 2^17 sequences. */
+/** The index of event hashes is ordered by runs of 2^17 sequences. */
 export const EVENT_HASH = {
   hash: "substr(a.leaf, 116, 32)",
   run: "((a.sequence >> 17)::integer)",

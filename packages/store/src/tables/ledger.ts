@@ -1,4 +1,4 @@
-/** state.ledger: the single row that says how far the log is applied. */
+/** state.ledger: the single row that holds how far the log is applied. */
 import { createHash } from "node:crypto";
 import { ByteWriter, equalBytes } from "@event-anchoring/protocol";
 import { numbered } from "../postgres/composed-statement.ts";
@@ -18,7 +18,7 @@ export interface LedgerRow {
   readonly groupIdsFrom: number;
   /** Encoded; null: none yet. */
   readonly confState: Uint8Array | null;
-  /** By which the next entry is decided. */
+  /** The rules by which the next entry is decided. */
   readonly rules: number;
   /** Time of the newest entry, Unix milliseconds: no later one is accepted before it. */
   readonly stampMs: number;

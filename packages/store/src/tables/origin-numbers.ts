@@ -2,7 +2,7 @@ import { bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { StoreError } from "../postgres/errors.ts";
 
-/** The short numbers that stand for origins in this database's tables. They are never reused and never change. */
+/** The short numbers of origins in this database's tables. They are never reused and never change. */
 export class OriginNumbers {
   readonly #numbers = new Map<string, number>();
   readonly #fingerprints = new Map<number, OriginFingerprint>();
@@ -43,7 +43,7 @@ export class OriginNumbers {
     return found;
   }
 
-  /** The number a new origin would get. */
+  /** The number that a new origin would get. */
   get next(): number {
     return Math.max(0, ...this.#fingerprints.keys()) + 1;
   }

@@ -1,4 +1,4 @@
-/** state.origins: the origins that trust roots list, and the short numbers that stand for them in other tables. */
+/** state.origins: the origins that trust roots list, and their short numbers in other tables. */
 import type { EntryWrites } from "@event-anchoring/ledger";
 import type { OriginStatus } from "@event-anchoring/protocol";
 import type { Reader } from "../postgres/connection.ts";

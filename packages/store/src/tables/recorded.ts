@@ -1,4 +1,4 @@
-/** Claims and grants packed into bytes, with what the row of their leaf says of them. */
+/** Claims and grants packed into bytes, with the fields from their leaf's row. */
 import type { RecordSource } from "@event-anchoring/records";
 import { ByteReader, DecodeError, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
@@ -20,7 +20,7 @@ export interface PackedRecordRow {
 /** How a claim or a grant has ended. */
 export const ENDS = { supersededAt: bigintOrNull("superseded_at"), revokedAt: bigintOrNull("revoked_at") };
 
-/** Outer joins: a record without its anchor is damage, and not a record less. */
+/** Outer joins: a record without its anchor is reported as damage, not left out. */
 export function anchorJoin(alias: string): string {
   return `LEFT JOIN state.anchors a ON a.sequence = ${alias}.sequence
   LEFT JOIN state.origins o ON o.origin = a.origin`;

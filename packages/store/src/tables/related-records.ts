@@ -1,4 +1,4 @@
-/** What claims and grants hang on: the questions that facts and reads share. */
+/** What claims and grants depend on: the queries that facts and reads share. */
 import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { StoreError } from "../postgres/errors.ts";
 import type { SelectPart } from "../postgres/composed-statement.ts";
@@ -21,10 +21,10 @@ export function assertWhole(claims: readonly ClaimRecord[], grants: readonly Gra
 }
 
 /**
- * Everything that the claims and grants of `named (sequence)` hang on, as CTEs: ancestors of grants to the root, both
- * claims of each, and of each lineage the newest claim at or before every one of `positions`. Of a chain each grant is
- * visited once, whatever is asked for below it.
- * @param named SELECT of the sequences asked for; those of other anchors are passed over
+ * Everything that the claims and grants of `named (sequence)` depend on, as CTEs: ancestors of grants to the root, both
+ * claims of each, and of each lineage the newest claim at or before every one of `positions`. Each grant of a chain is
+ * visited once, even if several grants below it are asked for.
+ * @param named SELECT of the sequences asked for; those of other anchors are skipped
  * @param positions an array of bigint, as SQL
  */
 export function relatedRecords(named: string, positions: string): string {
@@ -49,7 +49,7 @@ export function relatedRecords(named: string, positions: string): string {
     )`;
 }
 
-/** The rows of what `relatedRecords` has found. */
+/** The rows that `relatedRecords` has found. */
 export const RELATED_RECORDS: readonly SelectPart[] = [
   {
     what: "claim",

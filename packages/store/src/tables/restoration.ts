@@ -11,19 +11,22 @@ import type { EntryId } from "raft-ts";
 import type { Reader, Session } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 
-/** What a database was restored from, and what for. */
+/** What a database was restored from, and its purpose. */
 export interface Restoration {
-  /** `node`: it joins a living group. `cluster`: it begins a new group, with others that were given the same. */
+  /**
+   * `node`: it joins a living group. `cluster`: it begins a new group, with other nodes that were restored from the
+   * same backup.
+   */
   readonly scope: "node" | "cluster";
-  /** For whom. */
+  /** The node that the database is for. */
   readonly nodeId: string;
   /** Of the backup, 32 bytes. */
   readonly backupSha256: Uint8Array;
-  /** The last entry of which the state is; the log goes on after it. */
+  /** The last entry in the state; the log goes on after it. */
   readonly point: EntryId;
   /** Effect chain there, 32 bytes. */
   readonly effect: Uint8Array;
-  /** Signed trust roots that the new group applies before anything else, oldest first; of a node: none. */
+  /** Signed trust roots that the new group applies before anything else, oldest first; none for a single node. */
   readonly trustRoots: readonly string[];
 }
 
@@ -53,7 +56,7 @@ export async function loadRestoration(session: Reader): Promise<Restoration | nu
   };
 }
 
-/** Within the transaction that puts the state in. */
+/** Called within the transaction that writes the state. */
 export async function insertRestoration(session: Session, restoration: Restoration): Promise<void> {
   const { scope, nodeId, backupSha256, point, effect, trustRoots } = restoration;
   await session.write(

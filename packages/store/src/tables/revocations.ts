@@ -1,4 +1,4 @@
-/** state.revocations: which revocation is about what. */
+/** state.revocations: which revocation revokes which record. */
 import type { RevocationWrite } from "@event-anchoring/ledger";
 import type { GuardedStatement } from "./guarded-statement.ts";
 import { arraysOf, bigint, insertOf } from "./table.ts";

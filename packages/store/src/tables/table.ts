@@ -1,6 +1,6 @@
 /**
- * The columns of a table, each named once: lists for `unnest`, rows that come back, and rows packed into bytes are made
- * from them, so that nothing has to agree by place.
+ * The columns of a table, each named once: lists for `unnest`, result rows, and rows packed into bytes are made from
+ * them, so that no two lists have to agree by position.
  */
 import type { ByteReader } from "@event-anchoring/protocol";
 import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "../postgres/binary-array.ts";
@@ -9,7 +9,7 @@ import type { Parameter } from "../postgres/connection.ts";
 export interface Column<Value> {
   readonly name: string;
   readonly type: "bigint" | "smallint" | "bytea" | "text";
-  /** A list of values, as the server takes it. */
+  /** A list of values, as the server accepts it. */
   toArray(values: readonly Value[]): Buffer;
 }
 
@@ -20,7 +20,7 @@ export interface PackedColumn<Value> extends Column<Value> {
   readonly unpack: (reader: ByteReader) => Value;
 }
 
-/** By field of a row, the column that holds it. */
+/** The column of each field of a row. */
 export type Columns<Row> = { readonly [Field in keyof Row]: Column<Row[Field]> };
 export type PackedColumns<Row> = { readonly [Field in keyof Row]: PackedColumn<Row[Field]> };
 
@@ -86,7 +86,7 @@ export function insertOf<Row>(table: string, columns: Columns<Row>, conflict = "
       SELECT u.* FROM guard, unnest(${arrayParameters(all)}) AS u ${conflict}`;
 }
 
-/** A part that gives the rows of ArraysOf new values, found by the column `key`. */
+/** A part that updates the rows of ArraysOf, found by the column `key`. */
 export function updateOf<Row>(table: string, columns: Columns<Row>, key: keyof Row & string): string {
   const all = listOf(columns);
   const names = all.map(({ name }) => name);
@@ -116,7 +116,7 @@ export function arraysOf<Row>(columns: Columns<Row>): ArraysOf<Row> {
   };
 }
 
-/** A column list whose rows have the names of fields. @param alias of the table */
+/** A column list whose result rows have the field names. @param alias of the table */
 export function selectOf<Row>(alias: string, columns: Columns<Row>): string {
   return Object.entries<Column<unknown>>(columns)
     .map(([field, { name }]) => `${alias}.${name} AS "${field}"`)

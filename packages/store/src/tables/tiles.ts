@@ -1,4 +1,4 @@
-/** state.tiles: complete tiles of each origin's tree. What is not complete is read from what lies below it. */
+/** state.tiles: complete tiles of each origin's tree. An incomplete one is read from the level below it. */
 import type { TileWrite } from "@event-anchoring/ledger";
 import type { GuardedStatement } from "./guarded-statement.ts";
 import type { OriginNumbers } from "./origin-numbers.ts";

@@ -38,7 +38,7 @@ export function addStatePages(statement: GuardedStatement, pages: StateTreeUpdat
   if (pages.size > 0) statement.add(INSERT, statePageParameters(pages));
 }
 
-/** Those that are there, by prefix. @throws StoreError `corrupt` */
+/** The existing ones, by prefix. @throws StoreError `corrupt` */
 export async function loadStatePages(session: Reader, prefixes: readonly string[]): Promise<Map<string, StatePage>> {
   const rows = await session.read<TreePageRow>(LOAD, [textArray(prefixes)]);
   return new Map(rows.map(({ prefix, slots }) => [prefix, decodePage(prefix, slots)]));

@@ -1,4 +1,4 @@
-/** state.trust_root_positions: from which leaf on a version of the trust root judges an origin. */
+/** state.trust_root_positions: the leaf from which a version of the trust root judges an origin. */
 import type { EntryWrites, TrustRootPosition } from "@event-anchoring/ledger";
 import type { Reader } from "../postgres/connection.ts";
 import type { GuardedStatement } from "./guarded-statement.ts";
@@ -21,7 +21,7 @@ export function addPositions(
   if (positions.length > 0) statement.add(INSERT, arrays(positions, { origin: numbers.of(positions) }));
 }
 
-/** Those of one origin, ascending. */
+/** The positions of one origin, ascending. */
 export async function loadPositions(session: Reader, origin: number): Promise<TrustRootPosition[]> {
   return session.read<TrustRootPosition>(
     {
