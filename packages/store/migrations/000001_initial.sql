@@ -111,6 +111,7 @@ CREATE TABLE state.anchors (
   origin          smallint NOT NULL,
   depth           bigint   NOT NULL,
   kind            smallint NOT NULL,
+  event_prefix    integer, -- of an event (kinds 1 and 6): first 4 bytes of SHA-256(event_hash)
   accepted_ms     bigint   NOT NULL,
   anchor_prefix   bigint   NOT NULL,
   anchor_id       bytea    NOT NULL,
@@ -128,21 +129,21 @@ CREATE UNIQUE INDEX anchors_by_depth ON state.anchors (origin, depth);
 CREATE INDEX anchors_by_id ON state.anchors (anchor_prefix);
 CREATE INDEX anchors_by_client_event ON state.anchors (client_prefix) WHERE client_prefix IS NOT NULL;
 
--- Look-ups of events and records. What an event refers to stands in its leaf, and the indexes take it from there: they
--- cannot disagree with it.
+-- Look-ups of events and records. What an event refers to is in its leaf, and the indexes of references take it from
+-- there: they cannot disagree with it.
 --
 -- Places in a leaf of kind 1 or 6, from 1: event_hash 116, iris_ref 148, grant_ref 212 (docs/PROTOCOL.md, "Leaf").
 -- What an index finds by the first bytes of a hash is compared in full.
 
 -- Clients choose event hashes, so the index has the first 4 bytes of the hash's own hash: nobody can make many that
--- meet in one place. It is written by every event and read rarely, and goes by runs of 2^17 sequences: writes stay in
--- the newest run, which is in memory (2 instead of 8 us an anchor at 700,000), and a look-up asks one run after the
--- other.
+-- meet in one place. The node computes them: as an expression of the index they were half of an apply. The index is
+-- written by every event and read rarely, and goes by runs of 2^17 sequences: writes stay in the newest run, which is
+-- in memory (2 instead of 8 us an anchor at 700,000), and a look-up asks one run after the other.
 CREATE INDEX anchors_by_event_hash ON state.anchors (
   ((sequence >> 17)::integer),
-  (('x' || encode(substr(sha256(substr(leaf, 116, 32)), 1, 4), 'hex'))::bit(32)::integer),
+  event_prefix,
   sequence
-) WHERE kind IN (1, 6);
+) WHERE event_prefix IS NOT NULL;
 
 -- References are ids of anchors that exist, so their own first 8 bytes do. With the sequence behind them, what is
 -- referred to a million times is listed page by page.

@@ -13,6 +13,7 @@ import { judgeClientEvent, judgeRecorder } from "./client-events.ts";
 import type { Findings, RowName, Value } from "./findings.ts";
 import { recordOf } from "./leaf-lookup.ts";
 import type { LeafLookup, NamedLeaf } from "./leaf-lookup.ts";
+import { eventPrefixOf } from "../tables/leaf-indexes.ts";
 import { anchorRow } from "./leaf-walk.ts";
 import type { NamedLeaves } from "./named-leaves.ts";
 
@@ -25,6 +26,7 @@ export interface WalkedAnchorRow {
   readonly origin: number;
   readonly depth: string;
   readonly kind: number;
+  readonly event_prefix: Uint8Array | null;
   readonly accepted_ms: string;
   readonly anchor_prefix: Uint8Array;
   readonly anchor_id: Uint8Array;
@@ -38,7 +40,8 @@ export interface WalkedAnchorRow {
 
 const ANCHORS = {
   name: "fsck_anchors",
-  text: `SELECT sequence, origin, depth::text AS depth, kind, accepted_ms::text AS accepted_ms,
+  text: `SELECT sequence, origin, depth::text AS depth, kind, int4send(event_prefix) AS event_prefix,
+      accepted_ms::text AS accepted_ms,
       int8send(anchor_prefix) AS anchor_prefix, anchor_id, leaf, int8send(client_prefix) AS client_prefix,
       api_client_id, client_event_id, salt, content_hash
     FROM state.anchors WHERE sequence >= $1 AND sequence < $2 ORDER BY sequence`,
@@ -123,14 +126,15 @@ export function judgeAnchorRow(
   { named, findings }: { readonly named: NamedLeaves; readonly findings: Findings },
 ): MarkedEvent | null | "unknown" {
   const name = anchorRow(row.sequence);
-  const { depth, kind, accepted_ms, anchor_prefix, anchor_id, content_hash } = row;
-  const stated = { origin: row.origin, depth, kind, accepted_ms, anchor_prefix, anchor_id, content_hash };
+  const { depth, kind, event_prefix, accepted_ms, anchor_prefix, anchor_id, content_hash } = row;
+  const stated = { origin: row.origin, depth, kind, event_prefix, accepted_ms, anchor_prefix, anchor_id, content_hash };
   const contentHash = named.contentHash(leaf);
   const isUnknown = contentHash === null && leaf.kind === LEAF_KIND.revocation;
   findings.compare(name, stated, {
     ...(origin === null ? {} : { origin }),
     depth: leaf.depth,
     kind: leaf.kind,
+    event_prefix: "eventHash" in leaf ? eventPrefixOf(leaf.eventHash) : null,
     accepted_ms: leaf.acceptedMs,
     anchor_prefix: anchorId.subarray(0, PREFIX_BYTES),
     anchor_id: anchorId,

@@ -6,6 +6,7 @@
 const OID_BYTEA = 17;
 const OID_INT8 = 20;
 const OID_INT2 = 21;
+const OID_INT4 = 23;
 const OID_TEXT = 25;
 const HEADER_BYTES = 20;
 const TWO_32 = 0x1_0000_0000;
@@ -58,6 +59,11 @@ export function prefixArray(values: readonly (Uint8Array | null)[]): Buffer {
     OID_INT8,
     values.map((value) => (value === null ? null : value.subarray(0, 8))),
   );
+}
+
+/** integer[] whose values are the 4 bytes of each, read as a signed big-endian integer. */
+export function prefix4Array(values: readonly (Uint8Array | null)[]): Buffer {
+  return bytesOfOid(OID_INT4, values);
 }
 
 /** bigint[] of integers from 0 to 2^53 − 1. */

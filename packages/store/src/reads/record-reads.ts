@@ -4,7 +4,7 @@ import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { bigintArray, prefixArray } from "../postgres/binary-array.ts";
 import type { Parameter } from "../postgres/connection.ts";
-import { EVENT_HASH, GRANT_REF, IRIS_REF } from "../tables/leaf-indexes.ts";
+import { EVENT_HASH, GRANT_REF, IRIS_REF, eventPrefixOf } from "../tables/leaf-indexes.ts";
 import type { IndexedHash } from "../tables/leaf-indexes.ts";
 import { ANCHOR_COLUMNS } from "../tables/anchors.ts";
 import { CLAIM_ANCHOR, CLAIM_BYTES, toClaimRecord } from "../tables/claims.ts";
@@ -214,6 +214,6 @@ export function eventsQuery(filter: EventFilter, afterSequence: number, limit: n
   if (filter.by !== "event_hash")
     return { statement: EVENTS_BY_REFERENCE[filter.by], values: [filter.sequence, afterSequence, limit] };
   const { eventHash } = filter;
-  const hashed = Buffer.from(nodeCrypto.sha256(eventHash));
-  return { statement: EVENTS_BY_HASH, values: [hashed.readInt32BE(0), eventHash, afterSequence, limit] };
+  const prefix = new DataView(eventPrefixOf(eventHash).slice().buffer).getInt32(0);
+  return { statement: EVENTS_BY_HASH, values: [prefix, eventHash, afterSequence, limit] };
 }

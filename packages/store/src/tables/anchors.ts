@@ -13,7 +13,8 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { StoreError } from "../postgres/errors.ts";
 import type { GuardedStatement } from "./guarded-statement.ts";
 import type { OriginNumbers } from "./origin-numbers.ts";
-import { arraysOf, bigint, bytea, insertOf, prefix, selectOf, smallint, text } from "./table.ts";
+import { eventPrefixOfLeaf } from "./leaf-indexes.ts";
+import { arraysOf, bigint, bytea, insertOf, prefix, prefix4, selectOf, smallint, text } from "./table.ts";
 
 /** Shown to keys of the API client that wrote the event, and to `admin`. */
 export interface StoredClientEvent {
@@ -46,6 +47,7 @@ const LEAF = {
   origin: smallint("origin"),
   depth: bigint("depth"),
   kind: smallint("kind"),
+  eventPrefix: prefix4("event_prefix"),
   acceptedMs: bigint("accepted_ms"),
   anchorPrefix: prefix("anchor_prefix"),
   anchorId: bytea("anchor_id"),
@@ -94,7 +96,11 @@ export function addLeaves(
   numbers: OriginNumbers,
 ): void {
   if (leaves.length === 0) return;
-  const common = { origin: numbers.of(leaves), anchorPrefix: leaves.map(({ anchorId }) => anchorId) };
+  const common = {
+    origin: numbers.of(leaves),
+    eventPrefix: leaves.map((leaf) => eventPrefixOfLeaf(leaf.kind, leaf.bytes)),
+    anchorPrefix: leaves.map(({ anchorId: id }) => id),
+  };
   if (lookUps.length === 0) {
     statement.add(INSERT, leafArrays(leaves, common));
     return;

@@ -2,6 +2,22 @@
  * What the indexes of state.anchors take from a leaf of an event, as SQL, in exactly the words of the migration that
  * made them: a different expression matches no index. Places in the leaf count from 1; docs/PROTOCOL.md, "Leaf".
  */
+import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { LEAF_KIND, type LeafKind } from "@event-anchoring/protocol";
+
+/** The first 4 bytes of an event hash's own hash: clients choose event hashes, and cannot choose these. */
+export function eventPrefixOf(eventHash: Uint8Array): Uint8Array {
+  return nodeCrypto.sha256(eventHash).subarray(0, 4);
+}
+
+/** What the column `event_prefix` holds for a leaf; null: it is no event's. */
+export function eventPrefixOfLeaf(kind: LeafKind, leaf: Uint8Array): Uint8Array | null {
+  if (kind !== LEAF_KIND.event && kind !== LEAF_KIND.signedEvent) return null;
+  return eventPrefixOf(leaf.subarray(EVENT_HASH_AT, EVENT_HASH_AT + 32));
+}
+
+/** Place of the event hash in an event's leaf, from 0. */
+const EVENT_HASH_AT = 115;
 
 const ZEROS = `'\\x${"00".repeat(32)}'::bytea`;
 
@@ -35,10 +51,10 @@ export const CONTENT_HASH: IndexedHash = {
 
 /** The index of event hashes is ordered by runs of 2^17 sequences. */
 export const EVENT_HASH = {
-  hash: "substr(a.leaf, 116, 32)",
+  hash: `substr(a.leaf, ${EVENT_HASH_AT + 1}, 32)`,
   run: "((a.sequence >> 17)::integer)",
-  /** The first 4 bytes of the hash's own hash, as integer. */
-  prefix: "(('x' || encode(substr(sha256(substr(a.leaf, 116, 32)), 1, 4), 'hex'))::bit(32)::integer)",
-  condition: IS_EVENT,
+  /** `eventPrefixOf` of the hash. */
+  prefix: "a.event_prefix",
+  condition: "a.event_prefix IS NOT NULL",
   runOf: (sequence: string): string => `((${sequence}) >> 17)::integer`,
 } as const;

@@ -3,12 +3,19 @@
  * them, so that no two lists have to agree by position.
  */
 import type { ByteReader } from "@event-anchoring/protocol";
-import { bigintArray, byteaArray, prefixArray, smallintArray, textArray } from "../postgres/binary-array.ts";
+import {
+  bigintArray,
+  byteaArray,
+  prefix4Array,
+  prefixArray,
+  smallintArray,
+  textArray,
+} from "../postgres/binary-array.ts";
 import type { Parameter } from "../postgres/connection.ts";
 
 export interface Column<Value> {
   readonly name: string;
-  readonly type: "bigint" | "smallint" | "bytea" | "text";
+  readonly type: "bigint" | "integer" | "smallint" | "bytea" | "text";
   /** A list of values, as the server accepts it. */
   toArray(values: readonly Value[]): Buffer;
 }
@@ -60,6 +67,11 @@ export function bytea(name: string): Column<Uint8Array | null> {
 /** The first 8 bytes of each value. */
 export function prefix(name: string): Column<Uint8Array | null> {
   return { name, type: "bigint", toArray: prefixArray };
+}
+
+/** Four bytes of each value. */
+export function prefix4(name: string): Column<Uint8Array | null> {
+  return { name, type: "integer", toArray: prefix4Array };
 }
 
 export function smallint(name: string): Column<number> {

@@ -74,6 +74,16 @@ const ANCHORS: readonly Planted[] = [
     at("anchors", (s) => s.plain, "anchor_prefix"),
   ],
   [
+    "the prefix of an event's hash",
+    (s) => `UPDATE state.anchors SET event_prefix = event_prefix # 1 ${ofSequence(s.plain)}`,
+    at("anchors", (s) => s.plain, "event_prefix"),
+  ],
+  [
+    "a missing prefix of an event's hash",
+    (s) => `UPDATE state.anchors SET event_prefix = NULL ${ofSequence(s.plain)}`,
+    at("anchors", (s) => s.plain, "event_prefix"),
+  ],
+  [
     "a depth",
     (s) => `UPDATE state.anchors SET depth = depth + 5000 ${ofSequence(s.plain)}`,
     at("anchors", (s) => s.plain, "depth"),
@@ -102,7 +112,8 @@ const ANCHORS: readonly Planted[] = [
   ],
   [
     "a leaf too many",
-    (s) => `INSERT INTO state.anchors SELECT ${s.nextSequence + 3}, origin, 7777, kind, accepted_ms, anchor_prefix,
+    (s) => `INSERT INTO state.anchors SELECT ${s.nextSequence + 3}, origin, 7777, kind, event_prefix, accepted_ms,
+        anchor_prefix,
         anchor_id, leaf
       FROM state.anchors ${ofSequence(s.plain)}`,
     (s) => ["state.anchors", `sequence ${s.nextSequence + 3}`, null],

@@ -6,6 +6,7 @@ import { LEAF_KIND, bytesToHex, decodeLeaf, equalBytes } from "@event-anchoring/
 import type { Leaf } from "@event-anchoring/protocol";
 import { PAGE_ROWS_MAX, Reads } from "../../src/index.ts";
 import type { EventFilter } from "../../src/index.ts";
+import { eventPrefixOf } from "../../src/tables/leaf-indexes.ts";
 import { hash } from "../support/cluster.ts";
 import { migratedDatabase, sql, startTestPostgres, superuserUrl } from "../support/database.ts";
 import type { TestDatabase, TestPostgres } from "../support/database.ts";
@@ -279,9 +280,10 @@ async function smallLedger(
 async function spread(url: string, bytes: Uint8Array, sequences: readonly number[]): Promise<void> {
   await sql(
     url,
-    `INSERT INTO state.anchors (sequence, origin, depth, kind, accepted_ms, anchor_prefix, anchor_id, leaf)
-      SELECT u.sequence + 10, 1, u.sequence + 10, 1, 1, 0, '', $2 FROM unnest($1::bigint[]) AS u (sequence)`,
-    [sequences, Buffer.from(bytes)],
+    `INSERT INTO state.anchors (sequence, origin, depth, kind, event_prefix, accepted_ms, anchor_prefix,
+        anchor_id, leaf)
+      SELECT u.sequence + 10, 1, u.sequence + 10, 1, $3, 1, 0, '', $2 FROM unnest($1::bigint[]) AS u (sequence)`,
+    [sequences, Buffer.from(bytes), Buffer.from(eventPrefixOf(bytes.subarray(115, 147))).readInt32BE(0)],
   );
   await sql(url, "UPDATE state.ledger SET next_sequence = (SELECT max(sequence) + 1 FROM state.anchors)");
 }
