@@ -22,12 +22,12 @@ function addOrigins(state: LedgerState, writes: EntryWrites): void {
   state.origins = new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The newest certificate comes in, and what only older ones needed goes. */
+/** Takes in the newest certificate, and drops what only older ones needed. */
 function recordCertificate(origin: OriginState, write: CertificateWrite): void {
   const { treeSize, rootHash, certifiedAtS } = write;
   const before = origin.certified?.treeSize ?? 0;
   origin.certified = { treeSize, rootHash, certifiedAtS };
-  // One certificate back, so that whoever waits for this one can still be answered; and never past the newest leaves.
+  // Keeps one certificate back, so that waiters for this one can still be answered; and never drops the newest leaves.
   origin.tree.forgetBefore(Math.min(before, origin.tree.size - RECENT_LEAVES_KEPT));
 }
 

@@ -1,6 +1,5 @@
 /**
- * What makes two records the same, whoever signs again and however often a client asks. docs/PROTOCOL.md,
- * "Idempotency".
+ * What makes two records the same, regardless of new signatures and repeated requests. docs/PROTOCOL.md, "Idempotency".
  */
 import {
   ByteWriter,
@@ -27,7 +26,7 @@ import type { EventInput, RevocationInput } from "../entry/command.ts";
 
 const HASH_BYTES = 32;
 
-/** Filled anew for every event: an array for each would cost the garbage collector more than the hash costs. */
+/** Reused for every event: an array for each would cost the garbage collector more than the hash costs. */
 const CONTENT = new Uint8Array(1 + 8 * HASH_BYTES);
 
 /**
@@ -76,21 +75,21 @@ export function grantContentHash(grant: GrantContent, sha256: Sha256): Uint8Arra
   return sha256(grantPayload(grant));
 }
 
-/** By whom a revocation is: one that no party has signed is another record than one that a party has. */
+/** Who revokes: an unsigned revocation is another record than one that a party has signed. */
 export interface Revoker {
   readonly isSigned: boolean;
   /** The revoker's public key, clientRevoker(...) or operatorRevoker(...). */
   readonly revoker: Uint8Array;
 }
 
-/** Who asks for a revocation or an erasure: an API client by its key, or an operator by an act. */
+/** Who requests a revocation or an erasure: an API client by its key, or an operator by an act. */
 export type Asker =
   | { readonly kind: "client"; /** 16 bytes. */ readonly apiClientId: Uint8Array }
   | { readonly kind: "operator"; /** 32 bytes. */ readonly publicKey: Uint8Array };
 
 /**
  * H(revocation payload ‖ u8 (0 unsigned, 1 signed) ‖ revoker).
- * @param revocation names the origin of its target, as what a revoker signs does
+ * @param revocation names the origin of its target, as the revoker's signed payload does
  */
 function revocationContentHash(
   revocation: RevocationContent,
@@ -107,7 +106,7 @@ function revocationContentHash(
   );
 }
 
-/** By whom it is revoked: by the party that has signed, else by whoever asks. */
+/** The revoker: the party that has signed, else the asker. */
 export function revokerOf({ signer }: Pick<RevocationInput, "signer">, asker: Asker, sha256: Sha256): Revoker {
   if (signer !== null) return { isSigned: true, revoker: signer.publicKey };
   const revoker =
@@ -115,7 +114,7 @@ export function revokerOf({ signer }: Pick<RevocationInput, "signer">, asker: As
   return { isSigned: false, revoker };
 }
 
-/** The content hash of what is asked to be revoked, by the origin that the asker says its target is in. */
+/** The content hash of a requested revocation, with the target's origin as the request names it. */
 export function revocationContentHashOf(revocation: RevocationInput, asker: Asker, sha256: Sha256): Uint8Array {
   const content = { ...revocation, originFingerprint: revocation.targetOriginFingerprint };
   return revocationContentHash(content, revokerOf(revocation, asker, sha256), sha256);
@@ -128,8 +127,9 @@ export interface TargetOrigins {
 
 /**
  * The content hash of a record, from its leaf.
- * @param records a RecordBook that holds what the record names: a revocation says nothing of its target's origin
- * @returns null for a revocation whose target is not there
+ * @param records a RecordBook that holds the records that the leaf names: a revocation's leaf does not hold its
+ * target's origin
+ * @returns null for a revocation whose target is missing
  */
 export function contentHashOfRecord(
   leaf: ClaimLeaf | GrantLeaf | RevocationLeaf,

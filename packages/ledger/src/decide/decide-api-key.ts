@@ -1,4 +1,4 @@
-/** The key table. Operators write it; every replica reads it at the position of the command that it judges. */
+/** The key table. Operators change it; every replica reads it at the position of the command that it judges. */
 import { equalBytes } from "@event-anchoring/protocol";
 import { apiKeyIdOf, isLiveApiKey } from "../state/api-key.ts";
 import type { ApiKey } from "../state/api-key.ts";
@@ -24,7 +24,7 @@ function isSameKey(key: ApiKey, asked: AskedKey): boolean {
   );
 }
 
-/** What is there under the id of a key that is asked for: the key itself, another one, or nothing (null). */
+/** The outcome if the id of a requested key is taken, by the same key or by another one; null: it is free. */
 function judgeTaken(asked: AskedKey, pointer: string, draft: DecisionDraft): CommandOutcome | null {
   const existing = draft.apiKey(apiKeyIdOf(asked.keyHash));
   if (existing === null) return null;
@@ -37,7 +37,7 @@ function judgeNewExpiry(asked: AskedKey, pointer: string, draft: DecisionDraft):
   return reject("window_invalid", "the key would expire before it exists", pointer);
 }
 
-/** @param ending a key that does not count: it ends as the new one begins */
+/** @param ending a key that does not count, because it ends when the new one begins */
 function judgeLimit(
   apiClientId: Uint8Array,
   ending: ApiKey | null,
@@ -65,12 +65,12 @@ function newKey(asked: AskedKey, { operator, counter }: OperatorAct, draft: Deci
   };
 }
 
-/** 0 stands for "never" in a key: what ends at this entry ends at 1 at the earliest. */
+/** 0 means "never" in a key: a key that ends at this entry ends at 1 at the earliest. */
 function endingNow(draft: DecisionDraft): number {
   return Math.max(1, draft.acceptedMs);
 }
 
-/** Adds a key. Asked for again with the same fields it is there already; a revoked key does not come back. */
+/** Adds a key. Repeating it with the same fields changes nothing; a revoked key does not come back. */
 export function decideCreateApiKey(
   { key: asked }: CreateApiKeyCommand,
   act: OperatorAct,
@@ -85,7 +85,7 @@ export function decideCreateApiKey(
   return { kind: "applied" };
 }
 
-/** Ends a key for good. A key that has expired can still be revoked: then nobody has to ask whether it had. */
+/** Ends a key for good. An expired key can still be revoked: so the caller need not know whether it has expired. */
 export function decideRevokeApiKey(
   { keyId }: RevokeApiKeyCommand,
   { operator, counter }: OperatorAct,
@@ -105,8 +105,8 @@ function expiryAfter(key: ApiKey, overlapMs: number, draft: DecisionDraft): numb
 }
 
 /**
- * Puts a new key beside an old one, which ends after the overlap. Asked for again the new key is there already. A key
- * that is revoked or expired is not replaced: whoever was shut out is not let in again this way.
+ * Puts a new key beside an old one, which ends after the overlap. Repeating it changes nothing. A revoked or expired
+ * key is not replaced: a client that was shut out does not get access again this way.
  */
 export function decideRotateApiKey(
   command: RotateApiKeyCommand,

@@ -1,4 +1,4 @@
-/** Recording quorum certificates. A bogus one stops nobody; a valid one over another root is handed on. */
+/** Recording quorum certificates. A bogus one stops nothing; a valid one over another root is passed on. */
 import {
   bytesToHex,
   checkpointOrigin,
@@ -13,7 +13,7 @@ import type { CertificateWrite } from "./decision.ts";
 import { trustRootVersionAt, trustRootsOf } from "../state/state.ts";
 import type { OriginState } from "../state/state.ts";
 
-/** Good cosignatures of distinct active nodes, ascending by node id. Copies and strangers count for nothing. */
+/** Good cosignatures of distinct active nodes, ascending by node id. Copies and unknown keys do not count. */
 function validCosignatures(certificate: Certificate, trustRoot: TrustRoot, draft: DecisionDraft): Cosignature[] {
   const { treeSize, rootHash } = certificate;
   const origin = checkpointOrigin(trustRoot.clusterName, certificate.originFingerprint);
@@ -55,10 +55,10 @@ function recordedSize(origin: OriginState, draft: DecisionDraft): number {
 
 /**
  * Records a certificate if recorded size < its size ≤ own size and a quorum of distinct active keys of the version that
- * judges this size has signed it. Judged before the groups of the entry: own size is that of the entry before. Of a
- * lost origin nothing more is recorded: the certificate that the log holds when it is lost is its last one everywhere.
- * Where such a quorum has signed another root than our own, the origin is forked or this tree is wrong: the certificate
- * is handed on, and whoever compares roots says what stops.
+ * judges this size has signed it. Judged before the groups of the entry: own size is that after the previous entry. For
+ * a lost origin nothing more is recorded: the certificate that the log holds when it is lost is its last one
+ * everywhere. If such a quorum has signed another root than our own, the origin is forked or this tree is wrong: the
+ * certificate is passed on, and the comparison of roots decides what stops.
  */
 export function decideCertificate(certificate: Certificate, draft: DecisionDraft): void {
   const { originFingerprint, treeSize, rootHash } = certificate;

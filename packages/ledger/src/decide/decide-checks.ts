@@ -3,13 +3,13 @@
  * the answer; docs/PROTOCOL.md, "Deciding", is the contract.
  *
  *   1  the API key is live, with a scope that suffices, at this position of the log
- *   2  the origin is known (of a revocation: the target is, and so is where it belongs)
- *   3  signatures; of what is another's and nobody has signed, whose it is
- *   4  idempotency: what is there already is answered, whatever has changed since
- *   5  the origin takes new records
+ * 2  the origin is known (for a revocation: the target and its origin are known)
+ * 3  signatures; for an unsigned revocation or an erasure, that the asker recorded the target
+ * 4  idempotency: a record that exists already is replayed, whatever has changed since
+ * 5  the origin accepts new records
  *   6  references, in field order: each exists, and is of its kind
  *   7  times
- *   8  the state of what the record builds on
+ * 8  the state of the records that this one depends on
  */
 import { equalBytes } from "@event-anchoring/protocol";
 import type { LeafKind, OriginFingerprint } from "@event-anchoring/protocol";
@@ -24,7 +24,7 @@ import { LIMITS } from "../entry/limits.ts";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
 
-/** Check 1. What the api saw earlier does not count. @param scopes any of them suffices */
+/** Check 1. The api's earlier check does not count. @param scopes any of them suffices */
 export function judgeCredential(
   credential: Credential,
   scopes: readonly Scope[],
@@ -46,7 +46,7 @@ export function judgeOrigin(originFingerprint: OriginFingerprint, draft: Decisio
   return reject("origin_unknown", "no trust root lists this origin", "/origin_fingerprint");
 }
 
-/** Check 3: the first that is bad, in the order in which they were made. */
+/** Check 3: the first bad signature, in the order in which they were made. */
 export function judgeSignatures(signatures: readonly SignatureToVerify[], draft: DecisionDraft): Rejection | null {
   const bad = signatures.find(
     ({ publicKey, message, signature }) => !draft.crypto.ed25519Verify(publicKey, message, signature),
@@ -55,14 +55,14 @@ export function judgeSignatures(signatures: readonly SignatureToVerify[], draft:
 }
 
 /**
- * Check 3, of what no party has signed: an API client asks for what is its own, an operator for whatever there is.
+ * Check 3, for requests without a party's signature: an API client may name its own records, an operator any.
  * @param recordedBy 16 bytes: the API client that recorded it
  */
 export function isAskers(asker: Asker, recordedBy: Uint8Array | null): boolean {
   return asker.kind === "operator" || (recordedBy !== null && equalBytes(recordedBy, asker.apiClientId));
 }
 
-/** @param what of another API client, with its article */
+/** @param what another API client's record, with its article */
 export function notOwnRecord(what: string): Rejection {
   return reject("not_own_record", `another API client has recorded ${what}`, "/anchor_id");
 }
@@ -80,7 +80,7 @@ export function judgeReference(found: AnchorFact | null, kind: LeafKind | null, 
   return reject("reference_wrong_kind", `expected kind ${kind}, found kind ${found.kind}`, pointer);
 }
 
-/** Check 7: when something says it was issued is recorded and not judged, unless it lies ahead. */
+/** Check 7: the stated time of issue is recorded, and not judged unless it lies ahead. */
 export function judgeIssuedAt(issuedAt: number, draft: DecisionDraft): Rejection | null {
   if (issuedAt <= draft.acceptedMs + LIMITS.issuedAtLeadMsMax) return null;
   return reject("issued_in_future", `accepted at ${draft.acceptedMs}, issued at ${issuedAt}`, "/issued_at");
@@ -104,7 +104,7 @@ export function refused(rejection: Rejection): CommandOutcome {
   return { kind: "rejected", rejection };
 }
 
-/** The one record that a command asks for. */
+/** The outcome of a command with one record. */
 export function recorded(record: RecordOutcome): CommandOutcome {
   return { kind: "records", refused: false, records: [record] };
 }
@@ -117,7 +117,7 @@ export function acceptedRecord(leaf: LeafWrite): CommandOutcome {
   return recorded({ status: "accepted", leaf, clientEventSalt: null });
 }
 
-/** What check 4 answers. */
+/** The answer of check 4. */
 export function replayOf({ anchorId, originFingerprint, sequence }: ContentFact): RecordOutcome {
   return { status: "replayed", anchorId, originFingerprint, sequence };
 }

@@ -17,9 +17,9 @@ export function decideEraseClientEvent(
 }
 
 /**
- * Forgets the clear text of a client event id. Its hash stays, so that the id keeps naming the one event, and so does
- * whose it is.
- * @param asker whose API key has passed, or whose act is verified
+ * Erases the clear text of a client event id. Its hash stays, so that the id keeps naming this one event, and so does
+ * the API client.
+ * @param asker its API key has passed check 1, or its act is verified
  */
 export function decideErasure(anchorId: AnchorId, asker: Asker, draft: DecisionDraft): CommandOutcome {
   const found = draft.earlierAnchor(anchorId);

@@ -49,7 +49,7 @@ type Judged =
   | { readonly verdict: "repeated"; readonly position: number }
   | { readonly verdict: "rejected"; readonly rejection: Rejection };
 
-/** Client event ids that earlier items of this batch will take, with what they take them for. */
+/** Client event ids that earlier items of this batch will take, with their content. */
 type BatchClaims = Map<string, { readonly position: number; readonly contentHash: Uint8Array }>;
 
 const CONFLICT: Rejection = reject(
@@ -151,7 +151,7 @@ function refuseBatch(judged: readonly Judged[]): RecordOutcome[] {
   });
 }
 
-/** @param outcomes those of the items before it */
+/** @param outcomes outcomes of the earlier items */
 function appendItem(
   event: EventInput,
   item: Judged,

@@ -24,7 +24,7 @@ import { LIMITS } from "../entry/limits.ts";
 import { reject } from "./rejection.ts";
 import type { Rejection } from "./rejection.ts";
 
-/** Check 6: what a grant names stood in the ledger before this entry. */
+/** Check 6: the records that a grant names were in the ledger before this entry. */
 function judgeReferences(grant: GrantInput, draft: DecisionDraft): Rejection | null {
   return (
     judgeReference(draft.earlierAnchor(grant.grantorClaimRef), LEAF_KIND.claim, "/grantor_claim_ref") ??
@@ -35,7 +35,7 @@ function judgeReferences(grant: GrantInput, draft: DecisionDraft): Rejection | n
   );
 }
 
-/** What the grant names, once it is known to be there. */
+/** The records that the grant names, once they are known to exist. */
 function partiesOf(grant: GrantInput, draft: DecisionDraft): GrantParties {
   return {
     grantor: draft.claimOf(grant.grantorClaimRef),
@@ -44,13 +44,13 @@ function partiesOf(grant: GrantInput, draft: DecisionDraft): GrantParties {
   };
 }
 
-/** Check 7: a window of the grant's own is one. */
+/** Check 7: the grant's own window is not empty. */
 function judgeOwnWindow({ notBefore, expiresAt }: GrantInput): Rejection | null {
   if (notBefore === 0 || expiresAt === 0 || notBefore < expiresAt) return null;
   return reject("window_invalid", `not before ${notBefore}, expires at ${expiresAt}`, "/not_before");
 }
 
-/** Check 7: each bound of the grant's own lies inside the parent's window, and leaves something of it. */
+/** Check 7: each bound of the grant's own lies inside the parent's window, and leaves a part of it. */
 function judgeInheritedWindow({ notBefore, expiresAt }: GrantInput, parent: GrantRecord | null): Rejection | null {
   if (parent === null) return null;
   const detail = `the parent's window is from ${parent.notBefore} to ${parent.expiresAt}`;
@@ -62,7 +62,7 @@ function judgeInheritedWindow({ notBefore, expiresAt }: GrantInput, parent: Gran
   return null;
 }
 
-/** Which record is at fault need not be the one that is named: a chain breaks anywhere. */
+/** The record at fault need not be the one that is named: a chain can break anywhere. */
 function faultText({ code, anchorId, sequence }: ForceFault): string {
   const where = sequence === null ? "" : `, at sequence ${sequence}`;
   return `${code}: ${bytesToHex(anchorId)}${where}`;
@@ -96,7 +96,7 @@ function judgeParentForce(parent: GrantRecord | null, draft: DecisionDraft): Rej
 function endsOwnChain({ grantor, grantee, parent }: GrantParties, draft: DecisionDraft): boolean {
   const older = draft.records.newestGrantBetween(grantor.lineage, grantee.lineage);
   if (older === null) return false;
-  // A parent is older than its child: nothing beyond the one looked for needs to be looked at.
+  // A parent is older than its child: links older than the wanted one need not be visited.
   for (let link = parent; link !== null && link.sequence >= older.sequence;) {
     if (link.sequence === older.sequence) return true;
     link = link.parent === null ? null : draft.records.grant(link.parent);
@@ -104,7 +104,7 @@ function endsOwnChain({ grantor, grantee, parent }: GrantParties, draft: Decisio
   return false;
 }
 
-/** Check 8: the grant follows its parent, and the chain does not end by it. */
+/** Check 8: the grant follows its parent, and does not end its own chain. */
 function judgeChain(
   grant: GrantInput,
   { grantor, grantee, parent }: GrantParties,
@@ -124,7 +124,7 @@ function judgeChain(
   return null;
 }
 
-/** A grant stands on its two claims and its parent, and supersedes an older one between the same lineages. */
+/** A grant depends on its two claims and its parent, and supersedes an older one between the same lineages. */
 export function decideRecordGrant(command: RecordGrantCommand, draft: DecisionDraft): CommandOutcome {
   const { credential, grant } = command;
   const { originFingerprint } = grant;

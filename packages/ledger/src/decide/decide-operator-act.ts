@@ -1,4 +1,4 @@
-/** What operators do. It counts only as one of them has signed it, whoever proposes it. */
+/** Operators' acts. An act counts only with the operator's signature, whichever node proposes it. */
 import { assertNever } from "@event-anchoring/protocol";
 import type { OperatorActCommand } from "../entry/command.ts";
 import { decideCreateApiKey, decideRevokeApiKey, decideRotateApiKey } from "./decide-api-key.ts";
@@ -10,14 +10,14 @@ import type { CommandOutcome } from "./decision.ts";
 import { operatorActSignature, usedCounterText } from "../entry/operator-act.ts";
 import { reject } from "./rejection.ts";
 
-/** An operator's command that nobody has signed. */
+/** An operator's command without a signature. */
 export function decideUnsigned(): CommandOutcome {
   return refused(reject("operator_signature_missing", "an operator must sign this: it is no command of its own"));
 }
 
 /**
- * The trust root in force before the entry judges the signature. The counter is used up whatever the rules say of the
- * command: an act that was refused cannot be brought again when it would do something.
+ * The trust root in force before the entry judges the signature. The counter is used up even if the command is refused:
+ * a refused act cannot be replayed later, when it would have an effect.
  */
 export function decideOperatorAct(act: OperatorActCommand, draft: DecisionDraft): CommandOutcome {
   const { operator, counter, command } = act;

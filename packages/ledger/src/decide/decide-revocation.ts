@@ -32,7 +32,7 @@ import type { Rejection } from "./rejection.ts";
 import { authorityOverClaim, authorityOverGrant } from "@event-anchoring/records";
 import { revocationSignatures } from "../entry/command-signatures.ts";
 
-/** What a revocation has for a signature that no party has signed. */
+/** The signature field of an unsigned revocation. */
 const NO_SIGNATURE = concatBytes(ZERO_32, ZERO_32);
 
 /** A claim or a grant that is to be revoked. */
@@ -51,7 +51,7 @@ function judgeTarget({ targetKind, targetAnchorId }: RevocationInput, draft: Dec
   return judgeReference(draft.earlierAnchor(targetAnchorId), LEAF_KIND[targetKind], "/anchor_id");
 }
 
-/** Check 2: a named origin is known, and is the target's unless that one is lost. */
+/** Check 2: a named origin is known, and is the target's unless the target's is lost. */
 function judgeNamedOrigin(revocation: RevocationInput, target: Target, draft: DecisionDraft): Rejection | null {
   const { originFingerprint: named, targetOriginFingerprint } = revocation;
   const own = target.record.originFingerprint;
@@ -62,7 +62,7 @@ function judgeNamedOrigin(revocation: RevocationInput, target: Target, draft: De
   return reject("origin_mismatch", "the record to be revoked is in another origin", "/origin_fingerprint");
 }
 
-/** By whose right it is revoked; null: by none. */
+/** The authority by which it is revoked; null: none. */
 function authorityOf({ signer }: RevocationInput, { kind, record }: Target, asker: Asker): RevocationAuthority | null {
   if (signer === null) return isAskers(asker, record.recordedBy) ? "operator" : null;
   switch (kind) {
@@ -75,7 +75,10 @@ function authorityOf({ signer }: RevocationInput, { kind, record }: Target, aske
   }
 }
 
-/** Check 3: the signer is none of the two whom the target names; or nobody has signed, and the record is another's. */
+/**
+ * Check 3: the signer is neither of the target's two parties; or the revocation is unsigned, and another client
+ * recorded the target.
+ */
 function notEntitled({ signer }: RevocationInput, { kind }: Target): Rejection {
   if (signer === null) return notOwnRecord(`the ${kind}`);
   return reject("signature_invalid", `the key is none of the two of the ${kind}`, "/revoker_public_key");
@@ -91,7 +94,10 @@ function destinationOf(
   return own.status === "lost" && named !== null ? knownOrigin(named, draft) : own;
 }
 
-/** Check 5: records of a closed origin can be revoked in it; a lost one takes nothing, and no closed one stands in. */
+/**
+ * Check 5: records of a closed origin can be revoked in it; a lost one accepts no leaf, and a closed one cannot replace
+ * it.
+ */
 function judgeDestination(revocation: RevocationInput, target: Target, draft: DecisionDraft): Rejection | null {
   const { originFingerprint, status } = destinationOf(revocation, target, draft);
   const isOwn = equalBytes(originFingerprint, target.record.originFingerprint);
@@ -112,7 +118,7 @@ export function decideRecordRevocation(
 }
 
 /**
- * A revocation ends a claim or a grant for good, from its own place on.
+ * A revocation ends a claim or a grant for good, from its own position on.
  * @param asker whose API key has passed, or whose act is verified
  */
 export function decideRevocation(revocation: RevocationInput, asker: Asker, draft: DecisionDraft): CommandOutcome {

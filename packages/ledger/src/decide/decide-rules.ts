@@ -1,10 +1,12 @@
-/** Raising the rules. The leader proposes it when every node has said that it knows them. */
+/**
+ * Raises the rules (the cluster's feature level). The leader proposes it when every node has said that it knows them.
+ */
 import type { RaiseRulesCommand } from "../entry/command.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { CommandOutcome } from "./decision.ts";
 
 /**
- * The new rules decide from the next entry on. To what is in force already, or was before, nothing is changed.
+ * The new rules apply from the next entry on. Rules that are in force already, or lower ones, change nothing.
  * @throws LedgerHaltError `rules_unknown`
  */
 export function decideRaiseRules({ rules }: RaiseRulesCommand, draft: DecisionDraft): CommandOutcome {

@@ -61,7 +61,7 @@ function admit(chain: TrustRootChain, draft: DecisionDraft): CommandOutcome {
   return { kind: "applied" };
 }
 
-/** The first genesis that is applied counts; to any later one the ledger is already what it asks for. */
+/** The first genesis that is applied counts; a later one changes nothing. */
 export function decideGenesis(command: GenesisCommand, isAlone: boolean, draft: DecisionDraft): CommandOutcome {
   if (draft.isInitialised) return { kind: "unchanged" };
   if (!isAlone) return notAlone();

@@ -1,4 +1,7 @@
-/** (state, entry, facts) to what every replica writes and answers. Pure: time comes from the entry, rows from facts. */
+/**
+ * Maps (state, entry, facts) to what every replica writes and answers. Pure: time comes from the entry, rows from
+ * facts.
+ */
 import { assertNever } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
 import { isOperatorCommand } from "../entry/command-codec.ts";
@@ -63,7 +66,7 @@ function decideCommand(command: Command, isAlone: boolean, draft: DecisionDraft)
   }
 }
 
-/** Exactly once: an id that is known is not decided again, and one too old to be known is not decided at all. */
+/** Exactly once: a known id is not decided again, and one too old to be remembered is not decided at all. */
 function decideGroup(group: ProposalGroup, isAlone: boolean, draft: DecisionDraft): GroupOutcome {
   if (draft.wasDecided(group.id)) return { status: "duplicate" };
   if (group.notAfter < draft.index) return { status: "expired" };
@@ -72,10 +75,10 @@ function decideGroup(group: ProposalGroup, isAlone: boolean, draft: DecisionDraf
 }
 
 /**
- * Decides the entry after the newest applied one. The state stays as it is: `advance` makes the decision part of it.
- * An entry of the consensus engine itself is decided as one without certificates and groups.
- * @param facts what factsNeeded(entry) asks for, as of the entry before
- * @param crypto its ed25519Verify may be a memo of verdicts, each this node's own
+ * Decides the entry after the newest applied one. The state stays as it is: `advance` makes the decision part of it. An
+ * entry of the consensus engine itself is decided like one without certificates and groups.
+ * @param facts the answer to factsNeeded(entry), as of the previous entry
+ * @param crypto its ed25519Verify may be a memo of verdicts, all computed by this node
  * @throws LedgerHaltError `index_out_of_order`, `rules_unknown`
  */
 export function decideEntry(
@@ -114,7 +117,7 @@ export function decideEntry(
   };
 }
 
-/** True: the entry asks for a state head, or changes what nothing but a state head proves, records left out. */
+/** True: the entry requests a state head, or changes something, other than records, that only a state head proves. */
 function isStatePoint(entry: Entry, draft: DecisionDraft, { operatorActs, trustRoots }: EntryWrites): boolean {
   if (!draft.isInitialised) return false;
   const isAskedFor = entry.groups.some(({ commands }) => commands.some(({ kind }) => kind === "mark_state_point"));

@@ -68,15 +68,15 @@ export class DecisionDraft {
   readonly facts: Facts;
   readonly crypto: Crypto;
   readonly index: number;
-  /** Accepted time of the entry: what every rule compares with, and what every leaf of it says. Never goes back. */
+  /** Accepted time of the entry: every rule compares with it, and every leaf of the entry has it. Never goes back. */
   readonly acceptedMs: number;
   /** Claims and grants, as this entry leaves them so far. */
   readonly records: RecordBook;
   readonly certificates: CertificateWrite[] = [];
-  /** Over another root than the own tree has. */
+  /** Certificates over another root than this node's tree has. */
   readonly contradictions: Certificate[] = [];
   trustRootChain: TrustRootChain | null = null;
-  /** Those of the next entry; this one is decided by the state's. */
+  /** The rules of the next entry; this one is decided by the state's. */
   rulesAfter: number;
   readonly #force: ForceMemo;
   readonly #leaves: LeafWrite[] = [];
@@ -127,7 +127,7 @@ export class DecisionDraft {
     return this.#leaves.length === 0 ? this.state.lastAcceptedMs : this.acceptedMs;
   }
 
-  /** Where the next leaf goes: what rules about force are judged at. */
+  /** The position of the next leaf, at which force is judged. */
   get position(): AsOf {
     return { sequence: this.nextSequence, timeMs: this.acceptedMs };
   }
@@ -172,8 +172,8 @@ export class DecisionDraft {
   }
 
   /**
-   * Appends the leaf that `make` builds on the header of its place. Apart from LeafWalk on purpose: that walk is what
-   * the leaves of deciding are held against.
+   * Appends the leaf that `make` builds on the header of its place. Separate from LeafWalk on purpose: that walk checks
+   * the leaves that deciding makes.
    */
   append<Made extends Leaf>(origin: OriginDraft, make: (header: LeafHeader) => Made): Appended<Made> {
     const { sha256 } = this.crypto;
@@ -228,13 +228,13 @@ export class DecisionDraft {
     return this.facts.anchors.get(bytesToHex(anchorId)) ?? null;
   }
 
-  /** What earlierAnchor has found to be a claim. @throws LedgerHaltError `stored_state_inconsistent` */
+  /** The claim that earlierAnchor has found. @throws LedgerHaltError `stored_state_inconsistent` */
   claimOf(anchorId: Uint8Array): ClaimRecord {
     const found = this.earlierAnchor(anchorId);
     return present(found === null ? null : this.records.claim(found.sequence), "claim", anchorId);
   }
 
-  /** What earlierAnchor has found to be a grant. @throws LedgerHaltError `stored_state_inconsistent` */
+  /** The grant that earlierAnchor has found. @throws LedgerHaltError `stored_state_inconsistent` */
   grantOf(anchorId: Uint8Array): GrantRecord {
     const found = this.earlierAnchor(anchorId);
     return present(found === null ? null : this.records.grant(found.sequence), "grant", anchorId);

@@ -8,7 +8,7 @@ import type { Rejection } from "./rejection.ts";
 import type { CompletedTile } from "../state/tile-accumulator.ts";
 import type { TrustRootPosition } from "../state/state.ts";
 
-/** One leaf to be appended. `bytes` says all of it; the other fields are for indexes and answers. */
+/** One leaf to be appended. `bytes` holds all of it; the other fields are for indexes and answers. */
 export interface LeafWrite {
   readonly kind: LeafKind;
   readonly originFingerprint: OriginFingerprint;
@@ -31,13 +31,13 @@ export interface ClientEventWrite {
   readonly contentHash: Uint8Array;
 }
 
-/** What a claim, grant or revocation says without its signatures: the same content is the same record. */
+/** The content of a claim, grant or revocation without its signatures: the same content is the same record. */
 export interface ContentWrite extends ContentFact {
   /** 32 bytes. */
   readonly contentHash: Uint8Array;
 }
 
-/** Which claim or grant a revocation is about, by sequence. Each is listed, the first one decides. */
+/** The claim or grant that a revocation revokes, by sequence. Each is listed; the first one counts. */
 export interface RevocationWrite {
   readonly sequence: number;
   readonly target: number;
@@ -90,10 +90,10 @@ export interface EntryWrites {
   readonly leaves: readonly LeafWrite[];
   readonly clientEvents: readonly ClientEventWrite[];
   readonly contents: readonly ContentWrite[];
-  /** New ones, as they stand at the end of the entry. */
+  /** New ones, as of the end of the entry. */
   readonly claims: readonly ClaimRecord[];
   readonly grants: readonly GrantRecord[];
-  /** Older ones that ended in this entry, as they stand at the end of it, ascending by sequence. */
+  /** Older ones that ended in this entry, as of its end, ascending by sequence. */
   readonly endedClaims: readonly ClaimRecord[];
   readonly endedGrants: readonly GrantRecord[];
   readonly revocations: readonly RevocationWrite[];
@@ -102,7 +102,7 @@ export interface EntryWrites {
   readonly tiles: readonly TileWrite[];
   readonly certificates: readonly CertificateWrite[];
   readonly apiKeys: readonly ApiKey[];
-  /** The newest act of each operator who did something in this entry. */
+  /** The newest act of each operator with an act in this entry. */
   readonly operatorActs: readonly OperatorAct[];
   readonly trustRoots: readonly TrustRootWrite[];
   /** Origins that are new or whose status changes. */
@@ -121,7 +121,7 @@ export type RecordOutcome =
       readonly clientEventSalt: Uint8Array | null;
     }
   | {
-      /** The same content is there already: by its client event id, or as claim, grant or revocation. */
+      /** The same content is recorded already: under its client event id, or as claim, grant or revocation. */
       readonly status: "replayed";
       readonly anchorId: AnchorId;
       readonly originFingerprint: OriginFingerprint;
@@ -146,7 +146,7 @@ export type CommandOutcome =
 export type GroupOutcome =
   /** Decided before, by an earlier entry or an earlier group of this one. */
   | { readonly status: "duplicate" }
-  /** Older than the memory of ids reaches: it is not known whether it was decided before. */
+  /** Older than the remembered ids: it is not known whether it was decided before. */
   | { readonly status: "expired" }
   /** Parallel to the commands of the group. */
   | { readonly status: "decided"; readonly commands: readonly CommandOutcome[] };
@@ -163,9 +163,12 @@ export interface EntryDecision {
   /** Parallel to the groups of the entry. */
   readonly outcomes: readonly GroupOutcome[];
   readonly writes: EntryWrites;
-  /** Certificates of the entry over another root than this node's tree has, with a quorum's good lines. None counts. */
+  /**
+   * Certificates of the entry over another root than this node's tree has, with a quorum's good lines. They are not
+   * recorded.
+   */
   readonly contradictions: readonly Certificate[];
-  /** The log may not keep this entry: it erases a client event id, or names one that was erased before. */
+  /** The log must not keep this entry: it erases a client event id, or names one that was erased before. */
   readonly isToBeForgotten: boolean;
   /** The chain as this entry leaves it; null if it does not touch it. */
   readonly trustRootChain: TrustRootChain | null;
@@ -175,12 +178,12 @@ export interface EntryDecision {
   readonly nextSequence: number;
   /** Time of the newest leaf after this entry, Unix milliseconds. */
   readonly lastAcceptedMs: number;
-  /** By which the next entry is decided. */
+  /** The rules by which the next entry is decided. */
   readonly rules: number;
   /** Time of this entry, Unix milliseconds: the later of its stamp and the time of the entry before it. */
   readonly stampMs: number;
   /** Running hash of the groups that were decided, 32 bytes. */
   readonly groupIdsHash: Uint8Array;
-  /** Running hash of which event belongs to which API client and id, 32 bytes. */
+  /** Running hash over the events with their API clients and ids, 32 bytes. */
   readonly clientEventsHash: Uint8Array;
 }

@@ -22,7 +22,7 @@ function writeText(writer: ByteWriter, text: string): void {
 function writeClientEvent(writer: ByteWriter, write: ClientEventWrite): void {
   writer.bytes(write.apiClientId, 16);
   writeText(writer, write.clientEventId);
-  // The anchor id stands for origin and sequence, which are inside the leaf.
+  // The anchor id covers origin and sequence, which are inside the leaf.
   writer.bytes(write.salt, 32).bytes(write.anchorId, 32).bytes(write.contentHash, 32);
 }
 
@@ -85,22 +85,22 @@ function writeList<Item>(
   for (const item of items) write(writer, item);
 }
 
-/** What an entry leaves besides its writes. */
+/** What an entry leaves in addition to its writes. */
 export interface EntryEnd {
-  /** By which the next entry is decided. */
+  /** The rules by which the next entry is decided. */
   readonly rules: number;
   /** No later entry is accepted before this time, Unix milliseconds. */
   readonly stampMs: number;
 }
 
 /**
- * The canonical bytes of all that an entry writes. Tiles and the look-ups of events by what they name are left out, as
- * leaves determine them.
+ * The canonical bytes of all that an entry writes. Tiles and the look-up keys of events by their references are left
+ * out, as leaves determine them.
  */
 export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd): Uint8Array {
   const capacity = 256 + writes.leaves.length * 32 + writes.clientEvents.length * 160;
   const writer = new ByteWriter(capacity).u8(EFFECT_VERSION);
-  // An anchor id is the hash of the whole leaf and stands for it.
+  // An anchor id is the hash of the whole leaf, and covers it.
   writeList(writer, writes.leaves, (to, leaf) => to.bytes(leaf.anchorId, 32));
   writeList(writer, writes.clientEvents, writeClientEvent);
   writeList(writer, writes.contents, (to, write) => to.bytes(write.contentHash, 32).bytes(write.anchorId, 32));
@@ -126,7 +126,7 @@ export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd):
   return writer.u64(writes.forgetGroupIdsBelow).u16(rules).u64(stampMs).finish();
 }
 
-/** E_i of an entry. @param previous E_{i−1}, 32 bytes @param end where the entry stands, and what it leaves */
+/** E_i of an entry. @param previous E_{i−1}, 32 bytes @param end the entry's position, and what it leaves */
 export function nextEffect(
   previous: Uint8Array,
   end: EntryEnd & { readonly index: number; readonly term: number },

@@ -1,4 +1,4 @@
-/** The rows that an entry must see before it is decided: asked for in bulk, loaded by the store in one round. */
+/** The rows that an entry needs before it is decided: requested in bulk, loaded by the store in one round trip. */
 import { EMPTY_SEMANTIC_ANCHOR, assertNever, bytesToHex, isZero } from "@event-anchoring/protocol";
 import type { AnchorId, OriginFingerprint, SemanticAnchor, Sha256, TrustRoot } from "@event-anchoring/protocol";
 import type {
@@ -32,28 +32,28 @@ export interface GrantPartiesQuery {
 /** Without repeats. All empty: there is nothing to load. */
 export interface FactsQuery {
   readonly clientEvents: readonly ClientEventQuery[];
-  /** What an event refers to, or whose client event id is to be erased: kind and place are enough. */
+  /** Anchors that an event refers to, or whose client event id is to be erased: kind and position are enough. */
   readonly anchors: readonly AnchorId[];
   /** Content hashes of claims, grants and revocations, 32 bytes each. */
   readonly contents: readonly Uint8Array[];
   /** claimPairHash of each pair whose newest claim is asked for. */
   readonly claimPairs: readonly Uint8Array[];
   /**
-   * Claims and grants with everything that their force depends on: of a grant its ancestors to the root, of each of
-   * these both claims, and of each of those the newest claim of its lineage. Each is among the anchors found as well.
+   * Claims and grants with everything that their force depends on: a grant's ancestors to the root, both claims of each
+   * of these, and the newest claim of each claim's lineage. Each is among the anchors found as well.
    */
   readonly records: readonly AnchorId[];
   readonly grantParties: readonly GrantPartiesQuery[];
 }
 
-/** What a client event id was first used for. */
+/** The event that a client event id was first used for. */
 export interface ClientEventFact {
   readonly anchorId: AnchorId;
   readonly originFingerprint: OriginFingerprint;
   readonly sequence: number;
   /** 32 bytes: contentHashOf the event. It stays when the client event id is erased. */
   readonly contentHash: Uint8Array;
-  /** The clear text is gone from the tables. Whoever asks by it has brought it back, into the log. */
+  /** The clear text is gone from the tables. A request that names the id has put it into the log again. */
   readonly isErased: boolean;
 }
 
@@ -66,11 +66,11 @@ export interface ContentFact {
 
 /** An anchor that was asked for. */
 export interface FoundAnchor extends AnchorFact {
-  /** null: it is no event, or one without a client event id. */
+  /** null: it is not an event, or one without a client event id. */
   readonly clientEvent: FoundClientEvent | null;
 }
 
-/** Whose an event is, as it is known after its client event id was erased, too. */
+/** The API client of an event; still known after its client event id is erased. */
 export interface FoundClientEvent {
   /** 16 bytes. */
   readonly apiClientId: Uint8Array;
@@ -78,7 +78,7 @@ export interface FoundClientEvent {
   readonly isErased: boolean;
 }
 
-/** What was found, as of the entry before the one to be decided. What is not in a map does not exist. */
+/** The rows found, as of the entry before the one to be decided. What is not in a map does not exist. */
 export interface Facts {
   /** By clientEventKey. */
   readonly clientEvents: ReadonlyMap<string, ClientEventFact>;
@@ -90,7 +90,7 @@ export interface Facts {
   readonly records: RecordIndex;
 }
 
-/** What is found when nothing was asked for. */
+/** The answer to an empty query. */
 export const NO_FACTS: Facts = {
   clientEvents: new Map(),
   anchors: new Map(),
@@ -103,7 +103,7 @@ export function clientEventKey(apiClientId: Uint8Array, clientEventId: string): 
   return clientEventKeyWith(clientKeyPrefix(apiClientId), clientEventId);
 }
 
-/** What the keys of one API client begin with. */
+/** The prefix of one API client's keys. */
 export function clientKeyPrefix(apiClientId: Uint8Array): string {
   return `${bytesToHex(apiClientId)}:`;
 }
@@ -112,17 +112,17 @@ export function clientEventKeyWith(prefix: string, clientEventId: string): strin
   return prefix + clientEventId;
 }
 
-/** What the state says of the questions themselves: an operator's revocation is looked up by the operator's key. */
+/** The part of the state that the queries depend on: an operator's revocation is looked up by the operator's key. */
 export type FactsGround = Pick<LedgerState, "sha256" | "trustRootChain">;
 
-/** What an API client asks for by its key, and an operator by an act. */
+/** Commands of an API client with its key, and of an operator by an act. */
 type Asked =
   | RecordRevocationCommand
   | RecordRevocationCommand<null>
   | EraseClientEventCommand
   | EraseClientEventCommand<null>;
 
-/** Gathers what an entry asks for, each thing once. */
+/** Gathers what an entry needs, each item once. */
 class FactsGatherer {
   readonly #sha256: Sha256;
   readonly #trustRoot: TrustRoot | null;
@@ -168,7 +168,7 @@ class FactsGatherer {
     }
   }
 
-  /** What nobody has signed, or somebody who is no operator, asks for nothing. */
+  /** An act that is unsigned, or signed by a key that is no operator's, needs no facts. */
   #addAct({ operator: name, command }: OperatorActCommand): void {
     const operator = this.#trustRoot?.operators.find((listed) => listed.name === name);
     if (operator === undefined) return;

@@ -3,13 +3,13 @@ import { LedgerHaltError } from "../entry/halt.ts";
 import { addLinkFaults } from "@event-anchoring/records";
 
 /**
- * Which grants are in force while one entry is decided, and why others are not: grants that share a long chain cost
- * one walk of it, whatever it leads to. All of an entry is judged at one time, so that a verdict stands until a record
- * that it rests on ends; and a claim that puts an expired lineage into force again always ends the one before it.
+ * Which grants are in force while one entry is decided, and why others are not: grants that share a long chain cost one
+ * walk of it. All of an entry is judged at one time, so a verdict holds until a record that it depends on ends; and a
+ * claim that puts an expired lineage into force again always ends the claim before it.
  */
 export class ForceMemo {
   readonly #records: RecordBook;
-  /** Sequences of grants that are in force, all that they hang on included. */
+  /** Sequences of grants that are in force, including all records that they depend on. */
   readonly #inForce = new Set<number>();
   /** By sequence, the first fault on the way from a grant to its root. */
   readonly #faults = new Map<number, ForceFault>();
@@ -21,8 +21,8 @@ export class ForceMemo {
 
   /**
    * The first reason why a grant is not in force, from itself to its root; null: it is.
-   * @param at the same time whenever it is asked
-   * @throws LedgerHaltError `stored_state_inconsistent` if a record that it hangs on is missing
+   * @param at has the same time in every call
+   * @throws LedgerHaltError `stored_state_inconsistent` if a record that it depends on is missing
    */
   faultOf(grant: GrantRecord, at: AsOf): ForceFault | null {
     this.#forgetWhatEnded();
@@ -55,7 +55,7 @@ export class ForceMemo {
   #forgetWhatEnded(): void {
     const ended = this.#records.endedSince(this.#endingsSeen);
     this.#endingsSeen += ended.length;
-    // Which grants rest on a claim is not remembered.
+    // Which grants depend on a claim is not remembered.
     if (ended.some(({ kind }) => kind === "claim")) this.#faults.clear();
     if (ended.some(({ kind, sequence }) => kind === "claim" || this.#inForce.has(sequence))) this.#inForce.clear();
   }

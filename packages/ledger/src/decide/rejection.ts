@@ -17,7 +17,7 @@ export const REJECTION_CODES = [
   "origin_mismatch",
   // 3. Signatures.
   "signature_invalid",
-  /** Another API client has recorded it, and no party of it has signed. */
+  /** Another API client has recorded it, and none of its parties has signed. */
   "not_own_record",
   // 4. Idempotency.
   "client_event_id_conflict",
@@ -41,17 +41,17 @@ export const REJECTION_CODES = [
   // 9. Items of an atomic batch that would have been accepted, had no other item been refused.
   "batch_refused",
   // Operators' commands.
-  /** It is an operator's, and none has signed it. */
+  /** It is an operator's command without an operator's signature. */
   "operator_signature_missing",
   /** The trust root lists no operator of this name. */
   "operator_unknown",
-  /** Not above that of the operator's newest act. */
+  /** The counter is not above that of the operator's newest act. */
   "operator_counter_used",
-  /** Not well formed, not signed by enough root keys, or not what may follow the newest version. */
+  /** Not well formed, not signed by enough root keys, or not a valid successor of the newest version. */
   "trust_root_invalid",
   /** The key id is taken by another key. */
   "api_key_conflict",
-  /** The API client has its two live keys. */
+  /** The API client already has two live keys. */
   "api_key_limit",
   /** No key has this id. */
   "api_key_unknown",

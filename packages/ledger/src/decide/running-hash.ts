@@ -1,6 +1,6 @@
 /**
- * Running hashes over what leaves do not prove and no tree holds: each covers all that came before, so that a part of
- * it can be checked from any point on. docs/PROTOCOL.md, "State head".
+ * Running hashes over data that neither leaves nor a tree prove: each covers everything before it, so that a part can
+ * be checked from any point on. docs/PROTOCOL.md, "State head".
  */
 import { ByteWriter, asciiToBytes, concatBytes, tag } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
@@ -8,10 +8,10 @@ import type { GroupId } from "../entry/command.ts";
 import type { ClientEventWrite } from "./decision.ts";
 import { encodeGroupId } from "../entry/entry-codec.ts";
 
-/** Bytes of clientEventLookup by which a client event is found, and which stay when its id is erased. */
+/** The bytes of clientEventLookup that index a client event, and stay when its id is erased. */
 export const CLIENT_EVENT_PREFIX_BYTES = 8;
 
-/** Where a client event id is looked up: SHA-256(API client id ‖ id). */
+/** The look-up key of a client event id: SHA-256(API client id ‖ id). */
 export function clientEventLookup(apiClientId: Uint8Array, clientEventId: string, sha256: Sha256): Uint8Array {
   return sha256(concatBytes(apiClientId, asciiToBytes(clientEventId)));
 }
@@ -30,7 +30,7 @@ export function clientEventsHashAfter(
   return hash;
 }
 
-/** An event with a client event id, as it is known after that id was erased, too. */
+/** An event with a client event id; the fields that remain when the id is erased. */
 export interface ClientEventMark {
   readonly sequence: number;
   /** 16 bytes. */

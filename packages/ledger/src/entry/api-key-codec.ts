@@ -18,7 +18,7 @@ export function scopesToBits(scopes: readonly Scope[]): number {
   return bits;
 }
 
-/** @throws RangeError for 0 and for bits that stand for no scope */
+/** @throws RangeError for 0 and for unknown bits */
 export function scopesFromBits(bits: number): Scope[] {
   if (!Number.isInteger(bits) || bits < 1 || bits >= 1 << SCOPES.length)
     throw new RangeError(`no scopes have the bits ${bits}`);

@@ -1,6 +1,6 @@
 /**
- * Commands as bytes. One value has one encoding: what would decode and encode to other bytes is refused, so that a
- * command may be compared, hashed and counted by its bytes.
+ * Commands as bytes. One value has one encoding: bytes that would not encode back to themselves are refused, so that a
+ * command can be compared, hashed and counted by its bytes.
  */
 import {
   ByteReader,
@@ -72,7 +72,7 @@ function readDocument(reader: ByteReader): string {
   }
 }
 
-/** True if only an operator's act may hold it: the key table, and what no API key asks for. */
+/** True if only an operator's act may hold it: changes of the key table, and commands without an API key. */
 export function isOperatorCommand(command: Command): command is OperatorCommand {
   switch (command.kind) {
     case "create_api_key":

@@ -1,4 +1,4 @@
-/** Which signatures a command carries: what deciding it verifies, known from the command alone. */
+/** The signatures that deciding a command verifies, known from the command alone. */
 import { assertNever, eventActorPayload, revocationPayload } from "@event-anchoring/protocol";
 import type { Sha256, TrustRoot } from "@event-anchoring/protocol";
 import { claimSignatures, grantSignatures } from "@event-anchoring/records";
@@ -6,7 +6,7 @@ import type { SignatureToVerify } from "@event-anchoring/records";
 import type { Command, EventInput, RevocationInput } from "./command.ts";
 import { operatorActSignature } from "./operator-act.ts";
 
-/** That of the revoker, over the origin in which its proposer has read the target; none for an operator. */
+/** The revoker's signature, over the target's origin as its proposer read it; none for an operator. */
 export function revocationSignatures(revocation: RevocationInput): SignatureToVerify[] {
   const { signer, targetOriginFingerprint: originFingerprint } = revocation;
   if (signer === null) return [];
@@ -14,16 +14,16 @@ export function revocationSignatures(revocation: RevocationInput): SignatureToVe
   return [{ ...signer, message, pointer: "/revoker_signature" }];
 }
 
-/** That of the actor; none for an event of kind 1. */
+/** The actor's signature; none for an event of kind 1. */
 export function eventSignatures(event: EventInput): SignatureToVerify[] {
   const { actor } = event;
   return actor === null ? [] : [{ ...actor, message: eventActorPayload(event), pointer: "/actor_signature" }];
 }
 
 /**
- * Every signature that deciding the command verifies, so that whoever receives it can verify them ahead of time and
- * have the verdicts remembered. A trust root and cosignatures are not among them.
- * @param trustRoot whose operators' keys are meant; null: none is in force yet
+ * Every signature that deciding the command verifies, so that a receiver can verify them ahead of time and remember the
+ * verdicts. Signatures of trust roots and cosignatures are not among them.
+ * @param trustRoot the one with the operators' keys; null: none is in force yet
  */
 export function signaturesOf(
   command: Command,

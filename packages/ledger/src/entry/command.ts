@@ -26,7 +26,7 @@ export interface EventInput {
   readonly clientEventId: string | null;
   /** 32 random bytes drawn by the proposing node; present if and only if clientEventId is. */
   readonly clientEventSalt: Uint8Array | null;
-  /** Who acted, and their signature over eventActorPayload; null: an event of kind 1, which nobody has signed. */
+  /** Who acted, and their signature over eventActorPayload; null: an event of kind 1, which is unsigned. */
   readonly actor: Signer | null;
 }
 
@@ -52,19 +52,22 @@ export interface RevocationInput extends Pick<
 > {
   /** What the target must be. */
   readonly targetKind: "claim" | "grant";
-  /** Origin of the target, as its proposer read it: what a revoker signs names it. */
+  /** Origin of the target, as its proposer read it: the revoker's signed payload names it. */
   readonly targetOriginFingerprint: OriginFingerprint;
-  /** The origin that the request names; null: none. It counts when the target's origin is lost, and must agree else. */
+  /**
+   * The origin that the request names; null: none. It is used if the target's origin is lost, and must agree with it
+   * otherwise.
+   */
   readonly originFingerprint: OriginFingerprint | null;
   /** null: none of the target's parties has signed. */
   readonly signer: Signer | null;
 }
 
-/** What an API key may be used for, in the order of their bits 1, 2, 4, 8. */
+/** The scopes of API keys, in the order of their bits 1, 2, 4, 8. */
 export const SCOPES = ["read", "write", "revoke", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Version 1 of the trust root, as a signed note. The first one applied brings the ledger to life. */
+/** Version 1 of the trust root, as a signed note. The first one applied initialises the ledger. */
 export interface GenesisCommand {
   readonly kind: "genesis";
   readonly document: string;
@@ -100,8 +103,8 @@ export interface RecordGrantCommand {
 }
 
 /**
- * One revocation of a claim or a grant. Without a party's signature an API client revokes what it has recorded itself,
- * and an operator (credential null) whatever there is.
+ * One revocation of a claim or a grant. Without a party's signature an API client can revoke its own records, and an
+ * operator (credential null) any.
  */
 export interface RecordRevocationCommand<By extends Credential | null = Credential> {
   readonly kind: "record_revocation";
@@ -110,13 +113,13 @@ export interface RecordRevocationCommand<By extends Credential | null = Credenti
 }
 
 /**
- * Takes the clear text of a client event id and its salt out of the ledger; the leaf stays. An API client needs the
- * scope admin and asks for its own events, an operator (credential null) for any.
+ * Removes the clear text of a client event id and its salt from the ledger; the leaf stays. An API client needs the
+ * scope admin and can name its own events, an operator (credential null) any.
  */
 export interface EraseClientEventCommand<By extends Credential | null = Credential> {
   readonly kind: "erase_client_event";
   readonly credential: By;
-  /** Of the event: what is to be erased does not itself go through the log once more. */
+  /** The event's anchor id: so the id to be erased does not go through the log again. */
   readonly anchorId: AnchorId;
 }
 
@@ -133,7 +136,7 @@ export interface CreateApiKeyCommand {
     readonly scopes: readonly Scope[];
     /** Unix milliseconds, 0 = never. */
     readonly expiresMs: number;
-    /** Requests per second it may make at each node, u32; 0 = as the node is configured. */
+    /** Requests per second it may make at each node, u32; 0 = the node's configured rate. */
     readonly requestsPerSecond: number;
   };
 }
@@ -145,20 +148,20 @@ export interface RevokeApiKeyCommand {
   readonly keyId: Uint8Array;
 }
 
-/** A new secret for the same API client, label, scopes and rate; the old one lives on for a while. */
+/** A new secret for the same API client, label, scopes and rate; the old one stays valid for a while. */
 export interface RotateApiKeyCommand {
   readonly kind: "rotate_api_key";
   /** 16 bytes: the key that is replaced. */
   readonly keyId: Uint8Array;
   /** 32 bytes: of the new key. */
   readonly keyHash: Uint8Array;
-  /** How long the old key stays good, milliseconds; never longer than it would have. */
+  /** How long the old key stays valid, milliseconds; never longer than its own expiry. */
   readonly overlapMs: number;
   /** When the new key ends, Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
 }
 
-/** What only operators do. Outside of an act that one of them has signed it is refused. */
+/** Commands of operators only. Outside a signed operator's act they are refused. */
 export type OperatorCommand =
   | CreateApiKeyCommand
   | RevokeApiKeyCommand
@@ -166,15 +169,15 @@ export type OperatorCommand =
   | RecordRevocationCommand<null>
   | EraseClientEventCommand<null>;
 
-/** Who does something, and which of that operator's acts it is. */
+/** The operator, and the number of the act. */
 export interface OperatorAct {
-  /** As the trust root names the operator: `[a-z][a-z0-9-]{0,31}`. */
+  /** The operator's name in the trust root: `[a-z][a-z0-9-]{0,31}`. */
   readonly operator: string;
   /** Above that of every act of this operator decided before; clients take Unix milliseconds. */
   readonly counter: number;
 }
 
-/** What an operator does, and has signed: operatorActMessage. */
+/** A command that an operator has signed: operatorActMessage. */
 export interface OperatorActCommand extends OperatorAct {
   readonly kind: "operator_act";
   /** 64 bytes. */
@@ -192,7 +195,7 @@ export interface MarkStatePointCommand {
   readonly kind: "mark_state_point";
 }
 
-/** From the next entry on the ledger is decided by these rules. Proposed by leaders alone. */
+/** From the next entry on the ledger is decided by these rules (feature level). Proposed only by leaders. */
 export interface RaiseRulesCommand {
   readonly kind: "raise_rules";
   /** u16. */

@@ -1,6 +1,6 @@
 /**
- * Groups and entries as bytes. A leader decodes every group that it packs, and a follower every entry that it takes: a
- * committed one always decodes.
+ * Groups and entries as bytes. A leader decodes every group that it packs, and a follower every entry that it accepts:
+ * so a committed one always decodes.
  */
 import {
   ByteReader,
@@ -49,7 +49,7 @@ export function decodeGroupId(bytes: Uint8Array): GroupId {
   return id;
 }
 
-/** A group whose commands may already be bytes, as whoever asks for them has encoded them. */
+/** A group whose commands may already be bytes, as their submitter encoded them. */
 export interface GroupToEncode extends Omit<ProposalGroup, "commands"> {
   readonly commands: readonly (Uint8Array | Command)[];
 }
@@ -142,7 +142,7 @@ export function encodeEntry(entry: EntryToEncode): Uint8Array {
 
 /**
  * Reads a committed entry, or one about to be appended.
- * @throws LedgerHaltError `entry_version_unknown` (halt: never skip what a newer program wrote) or `entry_malformed`
+ * @throws LedgerHaltError `entry_version_unknown` (halt: never skip an entry of a newer program) or `entry_malformed`
  */
 export function decodeEntry(bytes: Uint8Array, ruleTable: RuleTable = RELEASE_RULES): Entry {
   try {

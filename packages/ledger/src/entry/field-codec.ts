@@ -5,7 +5,7 @@ import type { Credential, Signer } from "./command.ts";
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
-/** Why a text may not stand in a command, or null. */
+/** Why a text is not allowed in a command, or null. */
 function textFault(text: string, charsMin: number, charsMax: number): string | null {
   if (text.length < charsMin || text.length > charsMax)
     return `expected ${charsMin} to ${charsMax} characters, got ${text.length}`;
@@ -32,14 +32,14 @@ export function writeFlag(writer: ByteWriter, flag: boolean): void {
   writer.u8(flag ? 1 : 0);
 }
 
-/** A boolean has two encodings and no more. */
+/** A boolean has exactly two encodings. */
 export function readFlag(reader: ByteReader): boolean {
   const flag = reader.u8();
   if (flag > 1) throw new DecodeError("value_invalid", `a flag is 0 or 1, got ${flag}`);
   return flag === 1;
 }
 
-/** Reads a byte of flags, none of which is unknown. @param known the bits that mean something */
+/** Reads a byte of flags, none of which is unknown. @param known the bits with a meaning */
 export function readFlags(reader: ByteReader, known: number): number {
   const flags = reader.u8();
   if ((flags & ~known) !== 0) throw new DecodeError("value_invalid", `unknown flags ${flags}`);
@@ -54,7 +54,7 @@ export function readCredential(reader: ByteReader): Credential {
   return { apiClientId: reader.bytes(16), keyId: reader.bytes(16) };
 }
 
-/** @param credential null: there is none, since an operator asks */
+/** @param credential null: none, since it is an operator's command */
 export function writeOptionalCredential(writer: ByteWriter, credential: Credential | null): void {
   writeFlag(writer, credential !== null);
   if (credential !== null) writeCredential(writer, credential);

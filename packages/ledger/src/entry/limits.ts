@@ -26,6 +26,6 @@ export const LIMITS = {
   liveApiKeysPerClientMax: 2,
   /** Grants from a root grant to the last one of its chain, both included. */
   delegationLinksMax: 10_000,
-  /** How far the time at which something says it was issued may lie ahead of the time of its entry. */
+  /** How far a stated time of issue may lie ahead of the time of its entry. */
   issuedAtLeadMsMax: 300_000,
 } as const;

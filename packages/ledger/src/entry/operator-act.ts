@@ -5,7 +5,7 @@ import { encodeCommand } from "./command-codec.ts";
 import type { OperatorAct, OperatorActCommand, OperatorCommand } from "./command.ts";
 import type { SignatureToVerify } from "@event-anchoring/records";
 
-/** The cluster, and how often it was restored: an act counts in no other, and not again after a restore. */
+/** The cluster, and how often it was restored: an act is not valid in another cluster, or again after a restore. */
 export type ActPlace = Pick<TrustRoot, "clusterId" | "epoch">;
 
 /** tag "operator-act" ‖ cluster id 32 ‖ epoch u32 ‖ length of the name u16 ‖ name ‖ counter u64 ‖ encoded command. */
@@ -24,12 +24,12 @@ export function operatorActMessage(
     .finish();
 }
 
-/** What an operator is told whose counter is used up. `usedCounterIn` reads the number back. */
+/** The text for an operator whose counter is used up. `usedCounterIn` reads the number back. */
 export function usedCounterText({ operator, counter }: OperatorAct): string {
   return `the newest act of ${operator} has counter ${counter}`;
 }
 
-/** The counter that such a text names; null: it is another text. */
+/** The counter in such a text; null: it is another text. */
 export function usedCounterIn(text: string): number | null {
   const [, digits] = / has counter (\d{1,15})$/u.exec(text) ?? [];
   return digits === undefined ? null : Number(digits);

@@ -41,7 +41,7 @@ function countsOf(command: Command): Counts {
 
 /**
  * Every event of a batch counts as one command, so that an entry bounds the leaves that it can append; one that its
- * actor has signed counts as a signed command too. A batch that has more of these than an entry may never fits.
+ * actor has signed counts as a signed command too. A batch with more of these than an entry may have never fits.
  * @param encodedBytes length of the encoded command
  */
 export function weightOf(command: Command, encodedBytes: number): Weight {
@@ -87,10 +87,10 @@ function isOperatorAct({ kind }: Command): boolean {
 }
 
 /**
- * Who wants a command decided, the first to be held back first:
- * - `client`: it makes leaves for a client;
- * - `operator`: what an operator has signed, or an erasure;
- * - `group`: what the group itself lives by. Genesis, trust roots, rules and certify points.
+ * The purpose of a command; the first is held back first:
+ * - `client`: appends leaves for a client;
+ * - `operator`: an operator's act, or an erasure;
+ * - `group`: what the Raft group itself needs. Genesis, trust roots, rules and certify points.
  */
 export type Purpose = "client" | "operator" | "group";
 
@@ -120,17 +120,17 @@ function purposeOf({ kind }: Command): Purpose {
   }
 }
 
-/** True if commands like this one may share a group: whatever holds one of them back holds all of them back. */
+/** True if commands like this one may share a group: if one of them is held back, all are. */
 export function sharesGroup(command: Command): boolean {
   return purposeOf(command) === "client";
 }
 
-/** What the leader has to know of a group that waits. */
+/** What the leader has to know about a waiting group. */
 export interface WaitingGroup {
   readonly weight: Weight;
-  /** Of a group with several: the one that is held back first. */
+  /** For a group with several: the one that is held back first. */
   readonly purpose: Purpose;
-  /** Holds genesis or a trust-root version: nothing else may stand in its entry. */
+  /** Holds genesis or a trust-root version: nothing else may be in its entry. */
   readonly isAlone: boolean;
   /** Holds an operator's act: goes before the others of its entry, in the order of the operator's counters. */
   readonly isOperatorAct: boolean;
@@ -156,7 +156,7 @@ export function waitingGroupOf(group: ProposalGroup, encodedBytes: number): Wait
 }
 
 export interface PackedEntry {
-  /** Positions in the queue, in the order in which the groups stand in the entry. */
+  /** Positions in the queue, in the order of the groups in the entry. */
   readonly take: readonly number[];
   readonly certify: boolean;
 }
@@ -180,10 +180,10 @@ export function fitsEntry(weight: Weight): boolean {
 }
 
 /**
- * Chooses from the front of the queue what fits into one entry: first in, first out, never splitting a group, nobody
- * overtaken by a later group of another entry. Inside the entry operators' acts come first.
+ * Chooses from the front of the queue what fits into one entry: first in, first out, never splitting a group; no group
+ * is overtaken by one that goes into another entry. Inside the entry operators' acts come first.
  * @param queue groups that each pass fitsEntry, oldest first
- * @param certificateBytes what certificates already take of the entry
+ * @param certificateBytes bytes of the entry that certificates already take
  */
 export function packEntry(queue: readonly WaitingGroup[], certificateBytes = 0): PackedEntry {
   const first = queue[0];

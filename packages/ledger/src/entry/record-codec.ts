@@ -1,4 +1,4 @@
-/** Commands about claims, grants, their revocations, and what is to be forgotten of an event, as bytes. */
+/** Commands about claims, grants, their revocations, and erasures of client event ids, as bytes. */
 import { DecodeError, REVOCATION_REASONS, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ByteReader, ByteWriter } from "@event-anchoring/protocol";
 import {

@@ -1,7 +1,8 @@
 /**
- * By which rules entries are decided. The number is part of the replicated state: every cluster begins with 1, a
- * `raise_rules` command raises it, nothing lowers it, and an entry is decided by the rules in force before it. So
- * replicas agree on the rules of each entry, whatever their programs could do besides. docs/versions.md.
+ * The rules by which entries are decided: the cluster's feature level. The number is part of the replicated state:
+ * every cluster begins with 1, a `raise_rules` command raises it, nothing lowers it, and an entry is decided by the
+ * rules in force before it. So replicas agree on the rules of each entry, even if their programs know higher ones.
+ * docs/versions.md.
  */
 import { LedgerHaltError } from "./halt.ts";
 
@@ -11,7 +12,7 @@ export interface Rules {
   readonly entryVersion: number;
 }
 
-/** The rules that a program can decide by: 1 and every later one up to `max`. A program hands in its own. */
+/** The rules that a program can decide by: 1 and every later one up to `max`. Each program passes its own. */
 export class RuleTable {
   readonly #rules: readonly Rules[];
 
@@ -20,7 +21,7 @@ export class RuleTable {
     this.#rules = entryVersions.map((entryVersion, at) => ({ number: at + 1, entryVersion }));
   }
 
-  /** The highest that the program can decide by. */
+  /** The highest rules that the program can decide by. */
   get max(): number {
     return this.#rules.length;
   }
@@ -41,5 +42,5 @@ export class RuleTable {
 
 /** The rules that every cluster begins with. */
 export const RULES_FIRST = 1;
-/** What this release can decide by. */
+/** The rules that this release can decide by. */
 export const RELEASE_RULES = new RuleTable([1]);

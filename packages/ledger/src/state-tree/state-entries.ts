@@ -31,10 +31,10 @@ export interface StateEntry {
   readonly value: Uint8Array;
 }
 
-/** What the tree says of a claim. */
+/** The fields of a claim in the tree. */
 export type StatedClaim = RecordEnds & Pick<ClaimRecord, "anchorId" | "recordedBy" | "sequence" | "lineage">;
 
-/** What the tree says of a grant. */
+/** The fields of a grant in the tree. */
 export type StatedGrant = RecordEnds &
   Pick<GrantRecord, "anchorId" | "recordedBy" | "sequence" | "grantorLineage" | "granteeLineage"> &
   Pick<GrantRecord, "parent" | "links" | "notBefore" | "expiresAt">;
@@ -43,7 +43,7 @@ function u64(value: number): Uint8Array {
   return new ByteWriter(8).u64(value).finish();
 }
 
-/** 0 stands for "not": the leaf with sequence 0 is a genesis leaf, and ends nothing. */
+/** 0 means "not ended": the leaf with sequence 0 is a genesis leaf, and ends nothing. */
 function writeEnds(writer: ByteWriter, { supersededAt, revokedAt }: RecordEnds): void {
   writer.u64(supersededAt ?? 0).u64(revokedAt ?? 0);
 }
@@ -79,7 +79,7 @@ export function grantEntry(grant: StatedGrant): StateEntry {
   return { kind: STATE_KIND.grant, id: grant.anchorId, value: writer.finish() };
 }
 
-/** Every column of the key table. The hash of a key with 256 random bits says nothing about the key. */
+/** Every column of the key table. The hash of a key with 256 random bits reveals nothing about the key. */
 export function apiKeyEntry(key: ApiKey): StateEntry {
   const value = new ByteWriter(160)
     .bytes(key.keyHash, 32)
@@ -120,7 +120,9 @@ export interface StateWrites extends Pick<
   readonly erasures: readonly Pick<ErasureWrite, "sequence">[];
 }
 
-/** What an entry changes in the state tree. Events change nothing in it; of two values for one key the later counts. */
+/**
+ * What an entry changes in the state tree. Events change nothing in it; if a key has two values, the later one counts.
+ */
 export function stateEntriesOf(writes: StateWrites): StateEntry[] {
   const entries: StateEntry[] = [];
   for (const claim of writes.endedClaims) entries.push(claimEntry(claim));

@@ -3,7 +3,7 @@ import type { LedgerState } from "../state/state.ts";
 
 /**
  * The state head after the last applied entry.
- * @param parts what is no part of the state in memory: the members, and the root of the state tree (32 bytes)
+ * @param parts what is not in the state in memory: the members, and the root of the state tree (32 bytes)
  * @returns null: there was no genesis yet
  */
 export function stateHeadOf(

@@ -1,7 +1,7 @@
 /**
  * The state tree in pages: each page is four levels of it, sixteen slots, named by the hex digits of the keys below it.
- * A slot is empty, holds the one key below it, or says the hash of a further page. So a key is found within a few rows,
- * and changing it writes those rows anew. Nothing is ever taken out of the tree.
+ * A slot is empty, holds the one key below it, or holds the hash of a further page. So a key is found within a few
+ * rows, and changing it rewrites those rows. Keys are never removed from the tree.
  */
 import {
   ByteReader,
@@ -30,7 +30,7 @@ export type StateSlot =
 /** Slots by the next hex digit of the keys, 0 to f. */
 export type StatePage = readonly StateSlot[];
 
-/** The page at a prefix (hex digits, "" for the root); undefined if it is not at hand. */
+/** The page at a prefix (hex digits, "" for the root); undefined if it is not loaded. */
 export interface StatePages {
   get(prefix: string): StatePage | undefined;
 }
@@ -69,7 +69,7 @@ function halved(subtrees: readonly (StateSubtree | null)[], sha256: Sha256): (St
   return joined;
 }
 
-/** The subtree that a page is the top of. */
+/** The subtree below a page. */
 function pageSubtree(page: StatePage, sha256: Sha256): StateSubtree | null {
   let subtrees = page.map((slot) => subtreeOf(slot, sha256));
   while (subtrees.length > 1) subtrees = halved(subtrees, sha256);
@@ -141,7 +141,7 @@ class TreeDraft {
 
 /**
  * The tree with these values added or replaced.
- * @param pages those at hand; one for "" must be there, EMPTY_STATE_PAGE for a tree without keys
+ * @param pages the loaded ones; one for "" must be among them, EMPTY_STATE_PAGE for a tree without keys
  * @param leaves if a key is named twice, the later one counts
  * @throws StatePagesMissing
  */
@@ -187,7 +187,7 @@ function loneLeaf(page: StatePage, key: Uint8Array, fromBit: number, bits: numbe
   return null;
 }
 
-/** Shows what the tree has for a key. @throws StatePagesMissing */
+/** Proves the value, or the absence, of a key. @throws StatePagesMissing */
 export function proveState(pages: StatePages, key: Uint8Array, sha256: Sha256): StateProof {
   const hex = bytesToHex(key);
   const siblings: Uint8Array[] = [];

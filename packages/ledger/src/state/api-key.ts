@@ -14,15 +14,15 @@ export interface ApiKey {
   readonly scopes: readonly Scope[];
   /** Unix milliseconds, 0 = never. */
   readonly expiresMs: number;
-  /** Tokens a second that it may use up at each node, one for a small request; 0 = as the node is configured. */
+  /** Tokens a second that it may use at each node, one for a small request; 0 = the node's configured rate. */
   readonly requestsPerSecond: number;
   /** Accepted time of the entry that made it, Unix milliseconds. */
   readonly createdMs: number;
   /** Accepted time of the entry that revoked it, Unix milliseconds, 0 = not revoked. */
   readonly revokedMs: number;
-  /** Whose act made it. */
+  /** The act that made it. */
   readonly createdBy: OperatorAct;
-  /** Whose act revoked it, or set its end by putting another in its place; null: nobody's. */
+  /** The act that revoked it, or that set its end by replacing it; null: none. */
   readonly endedBy: OperatorAct | null;
 }
 
@@ -32,12 +32,12 @@ export function apiKeyIdOf(keyHash: Uint8Array): Uint8Array {
   return keyHash.slice(0, KEY_ID_BYTES);
 }
 
-/** How a key is found in the key table. */
+/** The key's name in the key table. */
 export function keyIdHex(keyId: Uint8Array): string {
   return bytesToHex(keyId);
 }
 
-/** True from its creation until it is revoked or its time has come. @param nowMs accepted time of the entry at hand */
+/** True from its creation until it is revoked or expires. @param nowMs accepted time of the entry at hand */
 export function isLiveApiKey(key: ApiKey, nowMs: number): boolean {
   return key.revokedMs === 0 && (key.expiresMs === 0 || nowMs < key.expiresMs);
 }

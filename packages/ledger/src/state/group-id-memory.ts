@@ -32,7 +32,7 @@ export class GroupIdMemory {
     counters.set(id.counter, index);
   }
 
-  /** Forgets what was decided below `index`. Costs as much as it forgets. */
+  /** Forgets ids decided below `index`. Takes time in proportion to what it forgets. */
   forgetBelow(index: number): void {
     for (const [sender, counters] of this.#senders) {
       for (const [counter, decidedAt] of counters) {

@@ -22,7 +22,7 @@ export interface CertifiedHead {
   readonly certifiedAtS: number;
 }
 
-/** From this leaf on, trees of the origin are judged by this version. */
+/** From this leaf on, this version judges trees of the origin. */
 export interface TrustRootPosition {
   readonly leafIndex: number;
   readonly version: number;
@@ -32,7 +32,7 @@ export interface OriginState {
   readonly originFingerprint: OriginFingerprint;
   status: OriginStatus;
   /**
-   * Every leaf since the recorded certificate, at least, and a while longer: a node that learns of a certificate from
+   * At least every leaf since the recorded certificate, and some older ones: a node that learns of a certificate from
    * the log can still prove the leaves that wait for it.
    */
   readonly tree: RecentTree;
@@ -47,7 +47,7 @@ export interface OriginState {
 
 export interface LedgerState {
   readonly sha256: Sha256;
-  /** What this program can decide by. */
+  /** The rules that this program can decide by. */
   readonly ruleTable: RuleTable;
   appliedIndex: number;
   appliedTerm: number;
@@ -56,7 +56,7 @@ export interface LedgerState {
   nextSequence: number;
   /** Time of the newest leaf, Unix milliseconds. */
   lastAcceptedMs: number;
-  /** By which the next entry is decided. */
+  /** The rules by which the next entry is decided. */
   rules: number;
   /** Time of the newest entry, Unix milliseconds. No later entry is accepted before it. */
   stampMs: number;
@@ -69,7 +69,7 @@ export interface LedgerState {
   origins: ReadonlyMap<string, OriginState>;
   /** By keyIdHex. */
   readonly apiKeys: Map<string, ApiKey>;
-  /** Counter of each operator's newest act, by name; of operators whom the trust root lists no more as well. */
+  /** Counter of each operator's newest act, by name; also of operators that the trust root does not list any more. */
   readonly operatorCounters: Map<string, number>;
   readonly groupIds: GroupIdMemory;
 }
@@ -114,7 +114,7 @@ export function trustRootsOf(state: LedgerState): readonly SignedTrustRoot[] {
 }
 
 /**
- * Which version judges the tree of the first `treeSize` leaves of an origin: that of the last genesis or trust-root
+ * The version that judges the tree of the first `treeSize` leaves of an origin: that of the last genesis or trust-root
  * leaf among them. Null for the empty tree.
  */
 export function trustRootVersionAt(origin: OriginState, treeSize: number): number | null {

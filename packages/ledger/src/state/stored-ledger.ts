@@ -1,4 +1,4 @@
-/** The parts of the state that a store keeps, and how they become a state again. */
+/** The parts of the state that a store keeps, and how a state is rebuilt from them. */
 import {
   RecentTree,
   bytesToHex,
@@ -99,7 +99,7 @@ function require(condition: boolean, detail: string): void {
 function restoreChain(stored: readonly StoredTrustRoot[], crypto: Crypto): TrustRootChain | null {
   const [first] = stored;
   if (first === undefined) return null;
-  // The pin is checked by the program against its configuration; here the chain has to hold together.
+  // The program checks the pin against its configuration; here the chain must be consistent.
   const pinnedRootThk = rootThk(parseNote(first.document).text, crypto.sha256);
   const documents = stored.map(({ document }) => document);
   const verification = verifyTrustRootChain({ documents, pinnedRootThk }, crypto);
@@ -152,8 +152,8 @@ function restoreOrigin(stored: StoredOrigin, sha256: Sha256): OriginState {
 }
 
 /**
- * The state as of the stored applied index. What can be checked without reading every leaf is checked.
- * @throws LedgerHaltError `stored_state_inconsistent`; `rules_unknown`: a newer program has gone on from here
+ * The state as of the stored applied index. Everything is checked that can be without reading every leaf.
+ * @throws LedgerHaltError `stored_state_inconsistent`; `rules_unknown`: a newer program has raised the rules
  */
 export function restoreLedgerState(
   stored: StoredLedger,

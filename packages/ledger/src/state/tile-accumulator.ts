@@ -51,8 +51,8 @@ function joinHashes(hashes: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * The incomplete tile of each level, and what completes as leaves arrive.
- * Invariant: open[level] holds openTileWidth(level, treeSize) hashes; the hashes of level 0 are anchor ids.
+ * The incomplete tile of each level, and the tiles that arriving leaves complete. Invariant: open[level] holds
+ * openTileWidth(level, treeSize) hashes; the hashes of level 0 are anchor ids.
  */
 export class TileAccumulator {
   readonly #sha256: Sha256;
@@ -61,7 +61,7 @@ export class TileAccumulator {
 
   /**
    * @param openTiles hashes of the incomplete tile of each level, level 0 first; levels above may be missing
-   * @throws RangeError if they are not as many as the size says
+   * @throws RangeError if their number does not match the size
    */
   constructor(treeSize: number, openTiles: readonly (readonly Uint8Array[])[], sha256: Sha256) {
     const levels = Math.max(tileLevelsAt(treeSize), openTiles.length);
@@ -86,7 +86,7 @@ export class TileAccumulator {
     return this.#open.map((hashes) => [...hashes]);
   }
 
-  /** One that starts where this one stands and goes its own way. */
+  /** An independent copy. */
   fork(): TileAccumulator {
     return new TileAccumulator(this.#treeSize, this.#open, this.#sha256);
   }

@@ -26,21 +26,21 @@ import type { TrustRootPosition } from "../state/state.ts";
 import { TileAccumulator } from "../state/tile-accumulator.ts";
 import type { CompletedTile } from "../state/tile-accumulator.ts";
 
-/** Something in which a leaf is not the one that comes next. */
+/** A difference between a leaf and the one that must come next. */
 export interface LeafFault {
-  /** Of the place where the leaf was found. */
+  /** The sequence where the leaf was found. */
   readonly sequence: number;
   readonly is: string;
   readonly shouldBe: string;
 }
 
-/** One origin, as its leaves so far make it. */
+/** One origin, derived from its leaves so far. */
 export interface WalkedOrigin {
   readonly originFingerprint: OriginFingerprint;
   readonly frontier: Frontier;
   /** Which trust roots judge the tree, from which leaf on. */
   readonly positions: readonly TrustRootPosition[];
-  /** A leaf was not in its place: from there on nothing can be said of the tree. */
+  /** A leaf was not in its place: from there on the tree is unknown. */
   readonly isBroken: boolean;
 }
 
@@ -52,7 +52,7 @@ interface GrowingOrigin extends WalkedOrigin {
   isBroken: boolean;
 }
 
-/** A leaf that could be read, and what it makes. */
+/** A readable leaf, and what follows from it. */
 export interface WalkedLeaf {
   readonly leaf: Leaf;
   /** Of its bytes. */
@@ -65,7 +65,7 @@ export interface WalkedLeaf {
   readonly announces: SignedTrustRoot | null;
 }
 
-/** What a table says beside the bytes of a leaf. */
+/** What a table states beside the bytes of a leaf. */
 export interface StatedPlace {
   readonly originFingerprint: OriginFingerprint | null;
   readonly anchorId: Uint8Array;
@@ -76,7 +76,7 @@ export function judgingVersion({ positions }: WalkedOrigin): number {
   return positions.at(-1)?.version ?? 0;
 }
 
-/** @returns why the bytes are no leaf, if they are none */
+/** @returns the leaf, or why the bytes are not one */
 function leafOf(bytes: Uint8Array): Leaf | string {
   try {
     return decodeLeaf(bytes);
@@ -87,11 +87,11 @@ function leafOf(bytes: Uint8Array): Leaf | string {
 }
 
 /**
- * Places one leaf after the other. What is carried from one to the next never changes again, so that a walk may be
- * interrupted for as long as one likes.
+ * Places one leaf after the other. The state carried from one to the next never changes again, so a walk can be
+ * interrupted for any time.
  *
- * `decide` places the leaves that it makes by code of its own, on purpose: this walk is what its ledger is held
- * against, in a snapshot, a backup and fsck.
+ * `decide` places the leaves that it makes with code of its own, on purpose: this walk is the check of its ledger, in a
+ * snapshot, a backup and fsck.
  */
 export class LeafWalk {
   readonly #sha256: Sha256;
@@ -106,7 +106,7 @@ export class LeafWalk {
   #nextSequence = 0;
   #lastAcceptedMs = 0;
 
-  /** @param onFault may throw, which ends the walk for good; if it returns, the walk goes on as far as it can */
+  /** @param onFault may throw, which ends the walk for good; if it returns, the walk continues as far as possible */
   constructor(sha256: Sha256, onFault: (fault: LeafFault) => void) {
     this.#sha256 = sha256;
     this.#onFault = onFault;
@@ -124,7 +124,7 @@ export class LeafWalk {
     return this.#chain;
   }
 
-  /** A longer one than before. */
+  /** Replaces the chain by a longer one. */
   setChain(chain: TrustRootChain | null): void {
     this.#chain = chain;
   }
@@ -158,27 +158,28 @@ export class LeafWalk {
     return origin;
   }
 
-  /** Which version of the trust root has this number. */
+  /** The version of the trust root with this number. */
   version(version: number): SignedTrustRoot | null {
     return this.#chain?.versions[version - 1] ?? null;
   }
 
-  /** The root of a tree as it is now; null if nothing can be said of it. */
+  /** The present root of a tree; null if it is unknown. */
   rootOf({ isBroken, frontier }: WalkedOrigin): Uint8Array | null {
     return isBroken ? null : frontierRoot(frontier, this.#sha256);
   }
 
-  /** The leaf of the next sequence is not there. */
+  /** The leaf of the next sequence is missing. */
   skip(): void {
     this.#nextSequence += 1;
-    // It was of some origin, and nobody knows of which.
+    // It belonged to some origin, and it is not known to which.
     for (const origin of this.#origins.values()) origin.isBroken = true;
   }
 
   /**
    * The leaf of the next sequence.
-   * @param stated what its bytes must hash to; if they do not, all that comes later stands on this; null: unknown
-   * @returns null if the bytes are no leaf, or another one
+   * @param stated what its bytes must hash to; if they do not, later leaves are placed on the stated hash; null:
+   * unknown
+   * @returns null if the bytes are not a leaf, or are another one
    */
   place(bytes: Uint8Array, stated: StatedPlace | null): WalkedLeaf | null {
     const leaf = leafOf(bytes);
