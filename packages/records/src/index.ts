@@ -1,4 +1,6 @@
-/** What recorded claims, grants and events mean: what is in force, the checks of an anchor, the trace of an act. */
+/**
+ * The meaning of recorded claims, grants and events: what is in force, the checks of an anchor, the trace of an act.
+ */
 export type { AsOf } from "./book/as-of.ts";
 export { LoadedRecords } from "./book/loaded-records.ts";
 export { RecordBook, claimPairHash, grantPartiesHash, recorderOf } from "./book/records.ts";

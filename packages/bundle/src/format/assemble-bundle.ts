@@ -1,5 +1,5 @@
 /**
- * The pure half of making a bundle: what to ask for, and how the answers go together. Asking is the caller's.
+ * The pure half of making a bundle: what to fetch, and how the answers are combined. The caller does the fetching.
  * docs/PROTOCOL.md, "Bundle".
  */
 import {
@@ -15,7 +15,7 @@ import type { Bundle, BundleLeaf, BundleRange } from "./bundle.ts";
 import type { BundleJson } from "./strict-json.ts";
 import type { AsOf } from "@event-anchoring/records";
 
-/** What has been fetched of one origin. */
+/** The data fetched for one origin. */
 export interface OriginPart {
   readonly originFingerprint: OriginFingerprint;
   /** The whole signed note. */
@@ -23,7 +23,7 @@ export interface OriginPart {
   readonly treeSize: number;
   /** Looks up the hashes that subtreesForPart names. */
   readonly hashAt: HashAt;
-  /** Leaves that are wanted by themselves; repeats, and those of the range, are left out. */
+  /** Single leaves that are wanted; repeats, and those of the range, are left out. */
   readonly leaves: readonly Uint8Array[];
   /** The last leaves of the tree, from a depth on; null: none are wanted. */
   readonly range: { readonly from: number; readonly leaves: readonly Uint8Array[] } | null;
@@ -32,7 +32,7 @@ export interface OriginPart {
 export interface BundleParts {
   readonly subject: AnchorId;
   readonly asOf: AsOf;
-  /** Signed documents, ascending by version. Fetched last, so that none that a leaf names is missing. */
+  /** Signed documents, ascending by version. Fetched last, so that no version that a leaf names is missing. */
   readonly trustRoots: readonly string[];
   readonly origins: readonly OriginPart[];
   readonly stated: BundleJson;
@@ -68,9 +68,9 @@ function leavesOf(part: OriginPart, checkpoint: number, sha256: Sha256): BundleL
 }
 
 /**
- * Puts a bundle together: origins ascending by fingerprint, those of which nothing is wanted left out. Nothing is
- * verified: verifyBundle is for that, and whoever makes a bundle runs it before handing the bundle on.
- * @throws DecodeError if a single leaf is none; whatever `hashAt` throws
+ * Assembles a bundle: origins ascending by fingerprint, those without wanted leaves left out. It verifies nothing: the
+ * caller runs verifyBundle before passing the bundle on.
+ * @throws DecodeError if a single leaf is malformed; whatever `hashAt` throws
  */
 export function assembleBundle(parts: BundleParts, sha256: Sha256): Bundle {
   const origins = parts.origins
@@ -97,9 +97,10 @@ function sequenceOf(bytes: Uint8Array): number[] {
 }
 
 /**
- * The newest sequence up to which no leaf is missing: the position to judge at, if a bundle is to prove all it says.
+ * The newest sequence up to which no leaf is missing: the position to judge at, if a bundle is to prove everything in
+ * it.
  * @param after the oldest claim or grant that the trace names
- * @param leaves bytes of what was fetched, in any order
+ * @param leaves bytes of the fetched leaves, in any order
  */
 export function completeUpTo(after: number, leaves: readonly Uint8Array[]): number {
   const held = new Set(leaves.flatMap(sequenceOf));
@@ -108,24 +109,24 @@ export function completeUpTo(after: number, leaves: readonly Uint8Array[]): numb
   return sequence;
 }
 
-/** A pair whose newest claims belong into a bundle. */
+/** A pair whose newest claims belong in a bundle. */
 export interface WantedPair {
   /** 64 hex digits. */
   readonly entityFingerprint: string;
   readonly attributeType: number;
 }
 
-/** What a bundle has to hold, as far as a trace tells. */
+/** What a bundle has to contain, as far as a trace shows. */
 export interface WantedOfTrace {
   /** Anchor ids, 64 hex digits, without repeats: the subject first. */
   readonly anchorIds: readonly string[];
-  /** Of the claims on the way: a claim of the same pair may stand for the lineage of one that is named. */
+  /** Pairs of the claims on the way: the newest claim of the same pair may decide for the lineage of a named one. */
   readonly pairs: readonly WantedPair[];
   /** Sequence of the oldest claim or grant on the way: ranges begin after it. null: there is none. */
   readonly after: number | null;
 }
 
-/** The members of the service's answer that are read here. */
+/** The fields of the service's answer that are read here. */
 export interface TraceToBundle {
   readonly anchor: TracedAnchor;
   readonly actor: { readonly claim: TracedAnchor | null };

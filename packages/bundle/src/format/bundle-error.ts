@@ -1,7 +1,7 @@
 export type BundleErrorCode =
   /** More bytes, leaves or parts than BUNDLE_LIMITS allows. */
   | "bundle_too_large"
-  /** No JSON, or JSON that two readers could read differently: a repeated name, a number that is not digits only. */
+  /** Not JSON, or JSON that two readers could read differently: a repeated name, a number that is not digits only. */
   | "bundle_json_invalid"
   /** Another format, or another version of it. */
   | "bundle_format_unknown"

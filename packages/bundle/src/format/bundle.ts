@@ -1,6 +1,6 @@
 /**
- * A bundle: everything that a trace needs in one file, to be judged without asking anybody. Every part proves itself;
- * the file as a whole is neither hashed nor signed. docs/PROTOCOL.md, "Bundle".
+ * A bundle: everything that a trace needs in one file, to be judged offline. Every part proves itself; the file as a
+ * whole is neither hashed nor signed. docs/PROTOCOL.md, "Bundle".
  */
 import { bytesToBase64, bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
@@ -9,9 +9,9 @@ import type { AsOf } from "@event-anchoring/records";
 
 export const BUNDLE_FORMAT = "event-anchoring/v4.2/bundle";
 
-/** What a reader takes. All inclusive. */
+/** Limits of a reader. All inclusive. */
 export const BUNDLE_LIMITS = {
-  /** Of UTF-8. */
+  /** Bytes of UTF-8. */
   bytesMax: 64 * 1024 * 1024,
   /** Single leaves and those of ranges together. */
   leavesMax: 100_000,
@@ -48,7 +48,7 @@ export interface BundleRange {
 export interface Bundle {
   /** The anchor that is traced. */
   readonly subject: AnchorId;
-  /** The position that *now* means. */
+  /** The position of *now*. */
   readonly asOf: AsOf;
   /** Signed documents, ascending by version, the newest last. */
   readonly trustRoots: readonly string[];
@@ -56,7 +56,7 @@ export interface Bundle {
   readonly checkpoints: readonly string[];
   readonly leaves: readonly BundleLeaf[];
   readonly ranges: readonly BundleRange[];
-  /** What the service answered when it was asked to trace the subject as of `asOf`; nobody has signed it. */
+  /** The service's answer to tracing the subject as of `asOf`; it is unsigned. */
   readonly stated: BundleJson;
 }
 

@@ -46,7 +46,7 @@ function listOf<Item>(
   return items.map((item, at) => read(item, `${where}[${at}]`));
 }
 
-/** Turns what the byte readers refuse into the one error of this format. */
+/** Turns errors of the byte readers into the one error of this format. */
 function bytesOf(where: string, read: () => Uint8Array): Uint8Array {
   try {
     return read();
@@ -88,7 +88,7 @@ function utf8LengthOf(text: string): number {
   let length = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    // Each half of a surrogate pair stands for two of its four bytes.
+    // Each half of a surrogate pair counts for two of its four bytes.
     const isHalf = code >= 0xd800 && code <= 0xdfff;
     length += code < 0x80 ? 1 : code < 0x800 || isHalf ? 2 : 3;
   }
@@ -149,7 +149,7 @@ export function parseBundle(text: string): Bundle {
   return bundle;
 }
 
-/** An object; what is in it is looked at when it is compared. */
+/** An object; its content is checked when it is compared. */
 function statedOf(value: BundleJson): BundleJson {
   if (typeof value !== "object" || Array.isArray(value)) throw malformed("stated", "is neither an object nor null");
   return value;

@@ -1,6 +1,6 @@
 /**
- * JSON that has one reading in every language. What is refused here beyond the grammar is what readers disagree about:
- * repeated names, numbers other than digits up to 2^53 − 1, halves of surrogate pairs, and nesting without end.
+ * JSON that is read the same way in every language. Beyond the grammar it refuses what readers disagree about: repeated
+ * names, numbers other than digits up to 2^53 − 1, halves of surrogate pairs, and unbounded nesting.
  */
 import { BundleError } from "./bundle-error.ts";
 
@@ -32,7 +32,7 @@ function isDigit(code: number): boolean {
 }
 
 function isInNumber(code: number): boolean {
-  // Digits, + - . e E: whatever a JSON number can go on with.
+  // Digits, + - . e E: any character of a JSON number.
   return isDigit(code) || code === 0x2b || code === MINUS || code === 0x2e || code === 0x65 || code === 0x45;
 }
 
@@ -58,7 +58,7 @@ function denotedBy(raw: string): string {
   }
 }
 
-/** Looks at tokens alone: whether they are in a legal order is for JSON.parse to say. */
+/** Looks at tokens alone: JSON.parse checks whether their order is legal. */
 class TokenScanner {
   readonly #text: string;
   readonly #depthMax: number;

@@ -1,4 +1,4 @@
-/** What the leaves of a bundle say together: records, what is named, and how far nothing can be missing. */
+/** What the leaves of a bundle show together: records, references, and how far the leaves are complete. */
 import {
   LEAF_KIND,
   REVOCATION_AUTHORITIES,
@@ -33,7 +33,7 @@ import type { AsOf, ClaimRecord, GrantRecord, SignatureToVerify } from "@event-a
 
 /** The leaves of a bundle by their ids and in the order of their sequences. */
 export class ProvedLeaves {
-  /** Ascending by sequence; two with one sequence are found by judgeOrder. */
+  /** Ascending by sequence; judgeOrder finds two with one sequence. */
   readonly bySequence: readonly ProvedLeaf[];
   readonly #byId = new Map<string, ProvedLeaf>();
 
@@ -58,7 +58,7 @@ export class ProvedLeaves {
   }
 }
 
-/** That of a revoker; none for an operator, or where the target is not at hand. */
+/** The revoker's signature; none for an operator, or if the target is not in the bundle. */
 function revokerSignature(leaf: RevocationLeaf, leaves: ProvedLeaves): SignatureToVerify[] {
   const target = leaves.find(leaf.targetAnchorId)?.leaf;
   if (target === undefined) return [];
@@ -79,7 +79,7 @@ function revokerSignature(leaf: RevocationLeaf, leaves: ProvedLeaves): Signature
 
 /**
  * Every signature inside a leaf.
- * @returns how many there are
+ * @returns their number
  * @throws BundleFailure
  */
 export function judgeNestedSignatures(leaves: ProvedLeaves, crypto: Crypto): number {
@@ -128,7 +128,7 @@ function judgeTrustRootLeaf(leaf: GenesisLeaf | TrustRootLeaf, trustRoots: Trust
       equalBytes(leaf.clusterId, newest.trustRoot.clusterId),
       `sequence ${leaf.sequence} is of another cluster`,
     );
-    // Of versions before the pinned one nothing is known.
+    // Versions before the pinned one are not known.
     const isHeld = first > 1 || versions.some(({ rootThk }) => equalBytes(rootThk, leaf.rootThk));
     failUnless(isHeld, `${names}, which is not in the bundle`);
     return;
@@ -139,7 +139,7 @@ function judgeTrustRootLeaf(leaf: GenesisLeaf | TrustRootLeaf, trustRoots: Trust
   failUnless(equalBytes(held.rootThk, leaf.rootThk), `${names}, version ${leaf.version} is another`);
 }
 
-/** Leaves that say which trust root is in force say it of those that are held. @throws BundleFailure */
+/** Leaves that announce a trust root announce one that is held. @throws BundleFailure */
 export function judgeTrustRootLeaves(leaves: ProvedLeaves, trustRoots: TrustRootChain): void {
   for (const { leaf } of leaves.bySequence)
     if (leaf.kind === LEAF_KIND.genesis || leaf.kind === LEAF_KIND.trustRoot) judgeTrustRootLeaf(leaf, trustRoots);
@@ -148,16 +148,13 @@ export function judgeTrustRootLeaves(leaves: ProvedLeaves, trustRoots: TrustRoot
 /** Records derived from the leaves of a bundle. */
 export interface BundleRecords {
   readonly book: RecordBook;
-  /**
-   * Sequences of grants whose parents are not in the bundle. They end older grants all the same, and are good for
-   * nothing else.
-   */
+  /** Sequences of grants whose parents are not in the bundle. They still end older grants, and have no other effect. */
   readonly orphans: ReadonlySet<number>;
-  /** Claims that would continue a lineage of another issuer, which none can: something between is missing. */
+  /** Claims that would continue another issuer's lineage, which is impossible: a leaf in between is missing. */
   readonly usurpers: readonly { readonly sequence: number; readonly lineage: number }[];
 }
 
-/** The record of a grant that names a parent which is not at hand. */
+/** The record of a grant whose parent is not in the bundle. */
 function addOrphan(leaf: GrantLeaf, { anchorId }: ProvedLeaf, book: RecordBook): boolean {
   const grantor = book.find(leaf.grantorClaimRef);
   const grantee = book.find(leaf.granteeClaimRef);
@@ -186,13 +183,13 @@ export function deriveRecords(leaves: ProvedLeaves, sha256: Sha256): BundleRecor
   return { book, orphans, usurpers };
 }
 
-/** What the verdicts about a subject rest on. */
+/** The records that the verdicts about a subject depend on. */
 export interface BundleView {
   /** The claim of iris_ref, or the subject itself. */
   readonly iris: ClaimRecord | null;
   /** From the grant of grant_ref, or the subject itself, to the root. */
   readonly links: readonly GrantRecord[];
-  /** Claims that are named: that of iris_ref, and both of each grant. */
+  /** Named claims: that of iris_ref, and both of each grant. */
   readonly claims: readonly ClaimRecord[];
 }
 
@@ -233,7 +230,7 @@ function linksOf(grant: ProvedLeaf, { book, orphans }: BundleRecords): readonly 
 }
 
 /**
- * Follows what the subject names. A reference to a record of another kind leads nowhere: the trace says so.
+ * Follows what the subject names. A reference to a record of another kind is not followed: the trace reports it.
  * @throws BundleFailure if something on the way is not in the bundle
  */
 export function viewOf(subject: ProvedLeaf, leaves: ProvedLeaves, records: BundleRecords): BundleView {
@@ -250,17 +247,17 @@ export function viewOf(subject: ProvedLeaf, leaves: ProvedLeaves, records: Bundl
   return { iris, links, claims: [...claims.values()] };
 }
 
-/** How far nothing that could end a record in view can be missing. */
+/** Up to where no leaf that could end a record in view can be missing. */
 export interface Completeness {
-  /** The oldest claim or grant in view. What is older ends none of them. */
+  /** The oldest claim or grant in view. Older leaves end none of them. */
   readonly after: number;
   /** Every leaf of a sequence above `after`, up to this one, is in the bundle. */
   readonly to: number;
 }
 
 /**
- * Sequences count the leaves of all origins without gaps: whoever holds a leaf of every sequence holds every leaf. What
- * is in a lost origin fills no gap, as another leaf may have taken its place.
+ * Sequences count the leaves of all origins without gaps: a leaf for every sequence means every leaf. Leaves of a lost
+ * origin fill no gap, as another leaf may have taken their sequence.
  * @returns null: nothing is in view
  */
 export function completenessOf(view: BundleView, leaves: ProvedLeaves): Completeness | null {

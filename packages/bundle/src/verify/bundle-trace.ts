@@ -24,7 +24,7 @@ export interface BundleToTrace {
   readonly asOf: AsOf;
 }
 
-/** What a ledger records of its authors, who may say what is not so; every other violation no ledger lets in. */
+/** Violations that a ledger records, since authors may state what is not true; a ledger accepts no other violation. */
 const RECORDED: ReadonlySet<ViolationCode> = new Set(["actor_key_mismatch"]);
 
 /** The anchors that the subject names, by the hex of their ids. */
@@ -48,12 +48,12 @@ function revocationsOf(targets: readonly number[], { leaves, asOf }: BundleToTra
   });
 }
 
-/** The leaf before the subject in its origin, if it is at hand. */
+/** The leaf before the subject in its origin, if it is in the bundle. */
 function parentOf({ leaf }: ProvedLeaf, leaves: ProvedLeaves): ProvedLeaf | null {
   return isZero(leaf.parentAnchorId) ? null : leaves.find(leaf.parentAnchorId);
 }
 
-/** Every link, also those beyond what a trace shows. @throws BundleFailure */
+/** Every link, including those beyond what a trace shows. @throws BundleFailure */
 function judgeLinks({ view, records, asOf }: BundleToTrace, rows: LeafRows, crypto: Crypto): void {
   const judge = new DelegationJudge(records.book, rows, asOf, crypto);
   for (const link of view.links) {

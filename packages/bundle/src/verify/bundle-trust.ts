@@ -1,4 +1,4 @@
-/** From the trust roots of a bundle and what its reader knows to a verified chain. */
+/** Derives a verified chain from the trust roots of a bundle and what its reader knows. */
 import {
   NoteError,
   bytesToHex,
@@ -12,11 +12,11 @@ import {
 import type { Crypto, Sha256, TrustRootChain, TrustRootVerification } from "@event-anchoring/protocol";
 import { BundleFailure } from "./bundle-failure.ts";
 
-/** What the reader of a bundle trusts, learnt by other means than from the bundle. */
+/** What the reader of a bundle trusts, from a source other than the bundle. */
 export type BundleTrust =
-  /** RootTHK of any version. Documents of the bundle before that version are not looked at. */
+  /** RootTHK of any version. The bundle's documents before that version are not read. */
   | { readonly pinnedRootThk: Uint8Array; readonly trustRoots?: undefined }
-  /** A chain that is verified already. The bundle may continue it, and may not contradict it. */
+  /** A chain that is already verified. The bundle may continue it, and must not contradict it. */
   | { readonly trustRoots: TrustRootChain; readonly pinnedRootThk?: undefined };
 
 /** The highest version that the reader has ever seen and kept. */

@@ -1,4 +1,4 @@
-/** From the parts of a bundle to leaves that are proved to be in trees which a quorum has cosigned. */
+/** Turns the parts of a bundle into leaves that are proved to be in trees that a quorum has cosigned. */
 import {
   DecodeError,
   anchorIdOf,
@@ -23,7 +23,7 @@ export interface ProvedLeaf {
   readonly anchorId: AnchorId;
   readonly bytes: Uint8Array;
   readonly leaf: Leaf;
-  /** Of its origin, as the newest version lists it. */
+  /** Status of its origin in the newest version. */
   readonly originStatus: OriginStatus;
 }
 
@@ -48,7 +48,7 @@ export function proveCheckpoints(
   });
 }
 
-/** The leaf that bytes are, which must be of this origin and depth. */
+/** Decodes a leaf, which must be of this origin and depth. */
 function readLeaf(bytes: Uint8Array, { origin }: ValidCheckpoint, where: string): Leaf {
   try {
     const leaf = decodeLeaf(bytes);

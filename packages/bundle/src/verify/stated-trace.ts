@@ -1,4 +1,4 @@
-/** What the service stated of a trace, held against what its leaves say. */
+/** Compares the trace that the service stated with the one derived from the leaves. */
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import type { BundleJson } from "../format/strict-json.ts";
@@ -16,7 +16,7 @@ function memberOf(value: BundleJson | undefined, name: string): BundleJson | und
   return new Map(Object.entries(value)).get(name);
 }
 
-/** What stands at a path of members. */
+/** The value at a path of members. */
 function at(value: BundleJson, ...path: readonly string[]): BundleJson | undefined {
   return path.reduce<BundleJson | undefined>(memberOf, value);
 }
@@ -33,8 +33,8 @@ function isSameList(stated: readonly (BundleJson | undefined)[] | null, derived:
 }
 
 /**
- * Compares the answer of GET /v1/event-anchors/{anchor_id}/trace: whom it is about, when, whether its actor is proven,
- * both verdicts, the grants and the revocations on the way. The rest of it is not looked at.
+ * Compares the answer of GET /v1/event-anchors/{anchor_id}/trace: its subject, its position, whether its actor is
+ * proven, both verdicts, the grants and the revocations on the way. The rest is not compared.
  * @returns the first member that differs, or null
  */
 export function statedDifference(stated: BundleJson, { subject, asOf, trace }: DerivedTrace): string | null {

@@ -1,4 +1,4 @@
-/** Judges a bundle without asking anybody. docs/PROTOCOL.md, "Bundle". */
+/** Judges a bundle offline. docs/PROTOCOL.md, "Bundle". */
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, Leaf, TrustRootChain } from "@event-anchoring/protocol";
 import type { AuthorityVerdict, AsOf, Check, CheckResult, Trace } from "@event-anchoring/records";
@@ -42,12 +42,12 @@ export const BUNDLE_CHECKS = [
 export type BundleCheckCode = (typeof BUNDLE_CHECKS)[number];
 
 /**
- * `valid`: everything was proved. `valid_as_stated`: nothing is wrong, and something was not proved: it rests on the
- * word of whoever made the bundle, and is never shown as valid. `invalid`: something is wrong.
+ * `valid`: everything was proved. `valid_as_stated`: nothing is wrong, but something was not proved: it rests on the
+ * word of the bundle's maker, and is never shown as valid. `invalid`: something is wrong.
  */
 export type BundleOutcome = "valid" | "valid_as_stated" | "invalid";
 
-/** What the reader wants the bundle to be about. */
+/** What the reader expects the bundle to be about. */
 export interface BundleExpectation {
   readonly anchorId?: Uint8Array | undefined;
   /** SHA-256 of the reader's own event. */
@@ -69,7 +69,7 @@ export interface BundleVerification {
   readonly checks: readonly Check<BundleCheckCode>[];
   /** As the bundle names it. */
   readonly subject: AnchorId;
-  /** The position that *now* means. */
+  /** The position of *now*. */
   readonly asOf: AsOf;
   /** The subject of the iris claim has signed the event; false also if the bundle is invalid. */
   readonly actorProven: boolean;
@@ -77,15 +77,15 @@ export interface BundleVerification {
   readonly authorisedAtAction: AuthorityVerdict;
   readonly authorisedNow: AuthorityVerdict;
   /**
-   * How far it is proved that no ending is missing; null: nothing can end, or it was not reached. If `to` is not below
-   * the sequence of the subject, the verdict at the action is proved, whatever the outcome.
+   * How far it is proved that no ending is missing; null: nothing can end, or the check was not reached. If `to` is not
+   * below the sequence of the subject, the verdict at the action is proved, whatever the outcome.
    */
   readonly complete: Completeness | null;
   /** The leaf of the subject; null if the bundle is invalid. */
   readonly leaf: Leaf | null;
   /** Null if the bundle is invalid. Its `possibleParents` are those among the leaves of the bundle. */
   readonly trace: Trace | null;
-  /** The newest version that was judged by, and the oldest that a checkpoint needed instead of it, if one did. */
+  /** The newest version used for judging, and the oldest that a checkpoint needed instead of it, if one did. */
   readonly trustRoot: { readonly version: number; readonly superseded: number | null } | null;
 }
 
@@ -103,7 +103,7 @@ function notChecked(detail: string): Finding {
   return { result: "not_checked", detail };
 }
 
-/** What has been found so far: each check adds to it. */
+/** The results so far: each check adds to them. */
 interface Progress {
   readonly input: BundleInput;
   readonly crypto: Crypto;
@@ -200,7 +200,7 @@ function checkRecords(progress: Progress): Finding {
   return pass(`${view.claims.length} claims and ${view.links.length} grants are named`);
 }
 
-/** Whether an ending of what is in view can be missing. */
+/** Whether an ending of a record in view can be missing. */
 function checkEndings({ complete, input }: Progress, ending: "revocation" | "successor"): Finding {
   const { sequence } = input.bundle.asOf;
   if (complete === null) return pass("no claim or grant is named");
@@ -213,8 +213,8 @@ function checkEndings({ complete, input }: Progress, ending: "revocation" | "suc
 }
 
 /**
- * Whether the position is one: its time is that of its leaf, or lies before the next leaf. A later time would hide what
- * had happened by then.
+ * Whether the position is consistent: its time is that of its leaf, or lies before the next leaf. A later time would
+ * hide what had happened by then.
  */
 function checkWindow({ leaves, input, complete }: Progress): Finding {
   const { asOf } = input.bundle;
@@ -304,8 +304,8 @@ function outcomeOf(checks: readonly Check<BundleCheckCode>[]): BundleOutcome {
 }
 
 /**
- * Verifies a bundle. `valid` says that its verdicts are right, not that they are true: an act that was not authorised
- * can be proved as well as one that was.
+ * Verifies a bundle. `valid` means that its verdicts are correct, not that they are "true": it can prove that an act
+ * was not authorised as well as that one was.
  */
 export function verifyBundle(input: BundleInput, crypto: Crypto): BundleVerification {
   const progress: Progress = {

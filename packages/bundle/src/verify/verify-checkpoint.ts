@@ -1,4 +1,4 @@
-/** Whether a quorum has cosigned a tree: the part of a receipt's verification that is about no leaf. */
+/** Whether a quorum has cosigned a tree: the part of a receipt's verification that does not concern a leaf. */
 import {
   CheckpointError,
   NoteError,
@@ -40,7 +40,7 @@ export type CheckpointVerification =
       readonly origin: TrustRootOrigin;
       /** Good lines of known keys. */
       readonly verified: readonly VerifiedLine[];
-      /** Satisfied under this older version alone; null: under the newest. */
+      /** The older version under which alone it is satisfied; null: under the newest. */
       readonly supersededTrustRoot: number | null;
     }
   | { readonly verdict: "invalid"; readonly code: CheckpointFailureCode; readonly detail: string };
@@ -110,7 +110,7 @@ function readCheckpoint(note: string): { note: ReturnType<typeof parseNote>; che
 /**
  * Verifies a signed checkpoint, which may be attacker-controlled, by the rules of a receipt.
  * @param note the whole signed note
- * @param trustRoots from verifyTrustRootChain. Never taken from where the checkpoint came from without its pin.
+ * @param trustRoots from verifyTrustRootChain. Never from the checkpoint's own source without a pin.
  */
 export function verifyCheckpoint(
   note: string,

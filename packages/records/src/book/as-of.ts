@@ -1,4 +1,4 @@
-/** A position in the ledger: a sequence number, and the time that goes with it in Unix milliseconds. */
+/** A position in the ledger: a sequence number, and its time in Unix milliseconds. */
 export interface AsOf {
   readonly sequence: number;
   readonly timeMs: number;

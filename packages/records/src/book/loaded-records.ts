@@ -1,7 +1,7 @@
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { ClaimRecord, GrantRecord, RecordIndex } from "./records.ts";
 
-/** Records that were loaded: what is not among them is not known, which is not to say that it does not exist. */
+/** Loaded records: a record that is not among them may still exist. */
 export class LoadedRecords implements RecordIndex {
   readonly #claims: ReadonlyMap<number, ClaimRecord>;
   readonly #grants: ReadonlyMap<number, GrantRecord>;

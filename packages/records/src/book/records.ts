@@ -1,6 +1,6 @@
 /**
  * Claims, grants and their endings, as the rules see them. Records are derived from leaves, in the order of their
- * sequences: whoever holds the leaves can derive them again, but for who recorded them. docs/PROTOCOL.md, "Lineages".
+ * sequences: with the leaves they can be derived again, except for who recorded them. docs/PROTOCOL.md, "Lineages".
  */
 import { ByteWriter, LEAF_KIND, assertNever, bytesToHex, concatBytes, isZero } from "@event-anchoring/protocol";
 import type {
@@ -16,7 +16,7 @@ import type {
 /** What the ledger knows of a claim or a grant besides its leaf. */
 export interface RecordSource {
   readonly anchorId: AnchorId;
-  /** 16 bytes: the API client that recorded it; null: not known, since no leaf says it. */
+  /** 16 bytes: the API client that recorded it; null: not known, since leaves do not hold it. */
   readonly recordedBy: Uint8Array | null;
 }
 
@@ -34,13 +34,13 @@ export interface ClaimRecord extends RecordSource {
   readonly expiresAt: number;
   /** Sequence of the first claim of its lineage. */
   readonly lineage: number;
-  /** Sequence of the claim that took its place; null: none. */
+  /** Sequence of the claim that superseded it; null: none. */
   readonly supersededAt: number | null;
   /** Sequence of the first revocation of it; null: none. */
   readonly revokedAt: number | null;
 }
 
-/** One grant. Claims and grants that it names are named by their sequences. */
+/** One grant. It refers to claims and grants by their sequences. */
 export interface GrantRecord extends RecordSource {
   readonly originFingerprint: OriginFingerprint;
   readonly sequence: number;
@@ -58,12 +58,12 @@ export interface GrantRecord extends RecordSource {
   readonly links: number;
   /** How many further hops may be granted below. */
   readonly delegationDepth: number;
-  /** Unix milliseconds, what is not bounded here inherited from the parent; 0 = not bounded by it either. */
+  /** Unix milliseconds; an unset bound is inherited from the parent; 0 = not bounded by it either. */
   readonly notBefore: number;
   readonly expiresAt: number;
   readonly grantorPublicKey: Uint8Array;
   readonly witnessPublicKey: Uint8Array;
-  /** Sequence of the grant between the same lineages that took its place; null: none. */
+  /** Sequence of the grant between the same lineages that superseded it; null: none. */
   readonly supersededAt: number | null;
   /** Sequence of the first revocation of it; null: none. */
   readonly revokedAt: number | null;
@@ -77,7 +77,7 @@ export interface Records {
   newestClaimOf(lineage: number, upTo: number): ClaimRecord | null;
 }
 
-/** What deciding looks up besides: where a new record would take its place. */
+/** Further look-ups of deciding: the record that a new one would supersede. */
 export interface RecordIndex extends Records {
   /** The newest claim of a pair. @param pairHash claimPairHash */
   newestClaimOfPair(pairHash: Uint8Array): ClaimRecord | null;
@@ -115,7 +115,7 @@ function continuesLineage(newest: ClaimRecord | null): newest is ClaimRecord {
   return newest !== null && newest.revokedAt === null;
 }
 
-/** Who recorded it, where records are kept: only a book of leaves alone does not know. */
+/** Who recorded it. Always known, except in a book made from leaves alone. */
 export function recorderOf({ recordedBy, sequence }: Pick<ClaimRecord, "recordedBy" | "sequence">): Uint8Array {
   if (recordedBy === null) throw new RangeError(`nobody knows who recorded what has sequence ${sequence}`);
   return recordedBy;
@@ -162,7 +162,7 @@ function grantRecordOf(leaf: GrantLeaf, source: RecordSource, parties: GrantPart
     parent: parent?.sequence ?? null,
     links: (parent?.links ?? 0) + 1,
     delegationDepth: leaf.delegationDepth,
-    // A bound of the grant's own lies inside the parent's, so that the narrower one is always the one that stands.
+    // A bound of the grant's own lies inside the parent's, so the narrower one always applies.
     notBefore: leaf.notBefore === 0 ? (parent?.notBefore ?? 0) : leaf.notBefore,
     expiresAt: leaf.expiresAt === 0 ? (parent?.expiresAt ?? 0) : leaf.expiresAt,
     grantorPublicKey: leaf.grantorPublicKey,
@@ -176,7 +176,7 @@ function grantRecordOf(leaf: GrantLeaf, source: RecordSource, parties: GrantPart
 export type AppendedRecord =
   | { readonly kind: "claim"; readonly record: ClaimRecord }
   | { readonly kind: "grant"; readonly record: GrantRecord }
-  /** By sequence: the revocation, and the claim or grant that it is about. */
+  /** By sequence: the revocation, and the claim or grant that it revokes. */
   | { readonly kind: "revocation"; readonly sequence: number; readonly target: number }
   /** It names a claim or a grant that the book does not hold: nothing was added. */
   | { readonly kind: "dangling"; readonly missing: AnchorId }
@@ -196,24 +196,24 @@ function lineagesKey(grantorLineage: number, granteeLineage: number): string {
 }
 
 /**
- * Derives records from leaves, in order, on top of those that are known already. An entry that is being decided stands
- * on what the tables hold; a rebuild, or a bundle that is judged offline, stands on nothing.
+ * Derives records from leaves, in order, on top of a base of known records. For an entry that is being decided the base
+ * is the tables; for a rebuild, or a bundle that is judged offline, it is empty.
  */
 export class RecordBook implements RecordIndex {
   readonly #base: RecordIndex;
   readonly #sha256: Sha256;
   readonly #claims = new Map<number, ClaimRecord>();
   readonly #grants = new Map<number, GrantRecord>();
-  /** Records of the base that ended here, as they stand after that. */
+  /** Records of the base that ended here, with their endings. */
   readonly #endedClaims = new Map<number, ClaimRecord>();
   readonly #endedGrants = new Map<number, GrantRecord>();
   /** Sequences of the claims that were added, by lineage, ascending. */
   readonly #lineages = new Map<number, number[]>();
-  /** Whatever ended here, in the order in which it did. */
+  /** Records that ended here, in the order of their endings. */
   readonly #endedInOrder: EndedRecord[] = [];
   readonly #pairs = new Map<string, number>();
   readonly #between = new Map<string, number>();
-  /** Sequences of what was added leaf by leaf, by the hex of the anchor id. */
+  /** Sequences of records added leaf by leaf, by the hex of the anchor id. */
   readonly #sequences = new Map<string, number>();
 
   constructor(sha256: Sha256, base: RecordIndex = NOTHING) {
@@ -265,7 +265,7 @@ export class RecordBook implements RecordIndex {
   }
 
   /**
-   * Derives what a leaf says, which the ledger has accepted: nothing is judged. For a book that stands on nothing.
+   * Derives a record from a leaf that the ledger has accepted: nothing is judged. For a book with an empty base.
    * @param leaf of any kind, in ascending order of sequences
    */
   append(leaf: Leaf, source: RecordSource): AppendedRecord {
@@ -307,7 +307,7 @@ export class RecordBook implements RecordIndex {
     return { kind: "revocation", sequence, target: target.sequence };
   }
 
-  /** Takes its place as the newest of its pair. */
+  /** Adds a claim as the newest of its pair. */
   addClaim(leaf: ClaimLeaf, source: RecordSource): ClaimRecord {
     const pairHash = claimPairHash(leaf, this.#sha256);
     const newest = this.newestClaimOfPair(pairHash);
@@ -321,7 +321,7 @@ export class RecordBook implements RecordIndex {
     return record;
   }
 
-  /** Takes the place of an older grant between the same lineages. */
+  /** Adds a grant, which supersedes an older one between the same lineages. */
   addGrant(leaf: GrantLeaf, source: RecordSource, parties: GrantParties): GrantRecord {
     const record = grantRecordOf(leaf, source, parties);
     const { grantorLineage, granteeLineage } = record;
@@ -332,7 +332,7 @@ export class RecordBook implements RecordIndex {
     return record;
   }
 
-  /** The first revocation decides; a later one changes nothing. @param sequence of the revocation's leaf */
+  /** The first revocation counts; a later one changes nothing. @param sequence of the revocation's leaf */
   revoke(kind: "claim" | "grant", target: number, sequence: number): void {
     const claim = kind === "claim" ? this.claim(target) : null;
     const grant = kind === "grant" ? this.grant(target) : null;
@@ -341,7 +341,7 @@ export class RecordBook implements RecordIndex {
     if (grant?.revokedAt === null) this.#endGrant(grant, { revokedAt: sequence });
   }
 
-  /** What was added, as it stands at the end, in the order of sequences. */
+  /** Added claims with their endings, in the order of sequences. */
   addedClaims(): ClaimRecord[] {
     return [...this.#claims.values()];
   }
@@ -350,7 +350,7 @@ export class RecordBook implements RecordIndex {
     return [...this.#grants.values()];
   }
 
-  /** Records of the base that have ended here, as they stand after that, ascending by sequence. */
+  /** Records of the base that have ended here, with their endings, ascending by sequence. */
   endedClaims(): ClaimRecord[] {
     return bySequence(this.#endedClaims.values());
   }
@@ -359,7 +359,7 @@ export class RecordBook implements RecordIndex {
     return bySequence(this.#endedGrants.values());
   }
 
-  /** What has ended since so many endings were seen, oldest first. A record may end twice: superseded, and revoked. */
+  /** Endings after the first `seen` ones, oldest first. A record may end twice: superseded, and revoked. */
   endedSince(seen: number): readonly EndedRecord[] {
     return this.#endedInOrder.slice(seen);
   }

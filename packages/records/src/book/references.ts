@@ -1,8 +1,8 @@
-/** What an event may refer to. docs/PROTOCOL.md, "Deciding". */
+/** The references of an event. docs/PROTOCOL.md, "Deciding". */
 import { LEAF_KIND } from "@event-anchoring/protocol";
 import type { LeafKind, OriginFingerprint, SemanticAnchor } from "@event-anchoring/protocol";
 
-/** What is known of an anchor that is referred to. */
+/** What is known of a referenced anchor. */
 export interface AnchorFact {
   readonly kind: LeafKind;
   readonly sequence: number;

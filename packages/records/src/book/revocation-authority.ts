@@ -1,4 +1,4 @@
-/** By whose right a key revokes, the first that it has. docs/PROTOCOL.md, "Revoking". */
+/** The authority by which a key revokes: the first one that applies. docs/PROTOCOL.md, "Revoking". */
 import { equalBytes } from "@event-anchoring/protocol";
 import type { ClaimBody, GrantBody, REVOCATION_AUTHORITIES } from "@event-anchoring/protocol";
 

@@ -23,7 +23,7 @@ export interface SignatureToVerify {
 type SignedClaim = ClaimBody & { readonly originFingerprint: OriginFingerprint };
 type SignedGrant = GrantBody & { readonly originFingerprint: OriginFingerprint };
 
-/** Those of the subject and of the issuer, who signs what the subject has signed. */
+/** The signatures of the subject and of the issuer, who signs over the subject's signature. */
 export function claimSignatures(claim: SignedClaim, sha256: Sha256): [SignatureToVerify, SignatureToVerify] {
   const payload = claimPayload(claim);
   return [
@@ -42,7 +42,7 @@ export function claimSignatures(claim: SignedClaim, sha256: Sha256): [SignatureT
   ];
 }
 
-/** Those of the grantor and of the witness, who signs what the grantor has signed. */
+/** The signatures of the grantor and of the witness, who signs over the grantor's signature. */
 export function grantSignatures(grant: SignedGrant, sha256: Sha256): [SignatureToVerify, SignatureToVerify] {
   const payload = grantPayload(grant);
   return [
@@ -62,8 +62,8 @@ export function grantSignatures(grant: SignedGrant, sha256: Sha256): [SignatureT
 }
 
 /**
- * The signatures that verifying or tracing a leaf verifies, so that whoever loads many leaves can verify them ahead of
- * time and have the verdicts remembered. That of a revoker is not among them: a revocation counts because it is there.
+ * The signatures that verifying or tracing a leaf verifies, so that a loader of many leaves can verify them ahead of
+ * time and remember the verdicts. A revoker's is not among them: a recorded revocation counts as it is.
  */
 export function signaturesOfLeaf(leaf: Leaf, sha256: Sha256): readonly SignatureToVerify[] {
   switch (leaf.kind) {

@@ -1,4 +1,4 @@
-/** Force and states along chains that are long and share their roots. docs/PROTOCOL.md, "In force". */
+/** Force and states along long chains that share their roots. docs/PROTOCOL.md, "In force". */
 import type { AsOf } from "../book/as-of.ts";
 import { claimStateAt, grantForceAt, grantStateOf } from "./in-force.ts";
 import type { GrantForce, RecordState } from "./in-force.ts";
@@ -6,13 +6,16 @@ import type { ClaimRecord, GrantRecord, Records } from "../book/records.ts";
 
 /** A grant and its ancestors. */
 export interface GrantChain {
-  /** From the grant itself towards the root, as far as the records go. Never empty. */
+  /** From the grant itself towards the root, as far as records are loaded. Never empty. */
   readonly links: readonly GrantRecord[];
   /** True: the last of them is a root grant. */
   readonly isComplete: boolean;
 }
 
-/** The grant that a link was granted under. A row that names one no older than itself, as none can, leads nowhere. */
+/**
+ * The grant that a link was granted under. A row whose parent is not older than itself, which is impossible, has none
+ * here.
+ */
 function parentOf(link: GrantRecord, records: Records): GrantRecord | null {
   return link.parent !== null && link.parent < link.sequence ? records.grant(link.parent) : null;
 }
@@ -28,22 +31,22 @@ export function chainOf(grant: GrantRecord, records: Records): GrantChain {
   return { links, isComplete: last.parent === null };
 }
 
-/** What is wrong with one link and its two claims, whatever becomes of those above it. */
+/** What is wrong with one link and its two claims, regardless of the links above it. */
 export function linkForceAt(link: GrantRecord, at: AsOf, records: Records): GrantForce {
   return grantForceAt({ ...link, parent: null }, at, records);
 }
 
-/** What ends a record the more surely stands further back. */
+/** The more final an ending, the higher its number. */
 const SEVERITY: Readonly<Record<RecordState, number>> = { active: 0, expired: 1, superseded: 2, revoked: 3 };
 
-/** What becomes of a grant by itself and all it hangs on. */
+/** The state of a grant with all records that it depends on. */
 interface Standing {
   readonly state: RecordState;
   /** Nothing is wrong with any link, and none is missing. */
   readonly isInForce: boolean;
 }
 
-/** States at one position of any number of claims and grants; what several chains share is judged once. */
+/** States at one position of any number of claims and grants; links that several chains share are judged once. */
 export class RecordStates {
   readonly #records: Records;
   readonly #at: AsOf;
@@ -58,7 +61,7 @@ export class RecordStates {
     return claimStateAt(claim, this.#at);
   }
 
-  /** As grantStateOf says it of the whole chain, as far as its records are there. */
+  /** Like grantStateOf over the whole chain, as far as its records are loaded. */
   grant(grant: GrantRecord): RecordState {
     return this.#standingOf(grant).state;
   }

@@ -1,6 +1,6 @@
 /**
- * Whether a claim or a grant is in force at a position. Pure, iterative, and the same for a command that is being
- * decided, a request to verify and a trace of something long past. docs/PROTOCOL.md, "In force".
+ * Whether a claim or a grant is in force at a position. Pure, iterative, and the same for deciding a command, verifying
+ * a request and tracing the past. docs/PROTOCOL.md, "In force".
  */
 import type { AnchorId } from "@event-anchoring/protocol";
 import type { AsOf } from "../book/as-of.ts";
@@ -24,16 +24,16 @@ export type ForceFaultCode =
   | "grantor_not_in_force"
   | "grantee_not_in_force";
 
-/** Why something is not in force. */
+/** Why a record is not in force. */
 export interface ForceFault {
   readonly code: ForceFaultCode;
   /** The record at fault: a claim, or a grant of the chain. */
   readonly anchorId: AnchorId;
-  /** Where it ended: the sequence of the revocation, or of what superseded it; null for a matter of time. */
+  /** Where it ended: the sequence of the revocation, or of the record that superseded it; null if time ended it. */
   readonly sequence: number | null;
 }
 
-/** Whether something that happened at a sequence, if it happened, has happened at a position. */
+/** Whether an event at a sequence (null: none) has happened by a position. */
 function hasHappened(sequence: number | null, at: AsOf): sequence is number {
   return sequence !== null && sequence <= at.sequence;
 }
@@ -102,9 +102,9 @@ export function addLinkFaults(grant: GrantRecord, at: AsOf, records: Records, fa
   return addPartyFaults("grantee", grant, at, records, faults) && hasGrantor;
 }
 
-/** A grant and what it hangs on. */
+/** A grant and the records that it depends on. */
 export interface GrantForce {
-  /** From the grant itself to the root, as far as the records go. */
+  /** From the grant itself to the root, as far as records are loaded. */
   readonly chain: readonly GrantRecord[];
   /** Empty and complete: the grant is in force. In the order of the chain, the grant's own first. */
   readonly faults: readonly ForceFault[];
@@ -145,9 +145,9 @@ const ENDED_BY: Readonly<Record<ForceFaultCode, RecordState>> = {
 const STATE_ORDER: readonly RecordState[] = ["revoked", "superseded", "expired"];
 
 /**
- * The state of a grant, what it hangs on included: it is revoked if any grant of its chain or a claim that they name
- * is, superseded if any grant of its chain is, expired if time or the end of a lineage has ended it. A grant whose
- * window has not begun has not ended: it is active, and not in force.
+ * The state of a grant, including the records that it depends on: it is revoked if any grant of its chain or a claim
+ * that they name is, superseded if any grant of its chain is, expired if time or the end of a lineage has ended it. A
+ * grant whose window has not begun has not ended: it is active, and not in force.
  */
 export function grantStateOf(force: GrantForce): RecordState {
   const states = new Set(force.faults.map(({ code }) => ENDED_BY[code]));

@@ -1,18 +1,18 @@
-/** Which rows an answer about claims and grants stands on: asked for in bulk, before anything is judged. */
+/** The rows that an answer about claims and grants depends on: requested in bulk, before anything is judged. */
 import { chainOf } from "./chain-force.ts";
 import type { AsOf } from "../book/as-of.ts";
 import type { ClaimRecord, GrantRecord, Records } from "../book/records.ts";
 
-/** Claims and grants that an answer shows, or that what it shows hangs on. */
+/** Claims and grants that an answer shows, or that those depend on. */
 export interface RecordsInView {
   readonly claims: readonly ClaimRecord[];
-  /** Of chains: from the grant itself to the root, as far as is shown. */
+  /** For chains: from the grant itself to the root, as far as is shown. */
   readonly grants: readonly GrantRecord[];
 }
 
 /**
  * @param shown the claims and grants that are asked about
- * @param hopsMax links of each chain that come into view
+ * @param hopsMax how many links of each chain are in view
  */
 export function recordsInView(
   shown: RecordsInView,
@@ -40,12 +40,12 @@ export function recordsInView(
   return { claims: [...claims.values()], grants: [...grants.values()] };
 }
 
-/** Sequences of the records in view: what a revocation that touches them names. Ascending, without repeats. */
+/** Sequences of the records in view, which are the targets of relevant revocations. Ascending, without repeats. */
 export function targetsInView({ claims, grants }: RecordsInView): number[] {
   return ascending([...claims, ...grants].map(({ sequence }) => sequence));
 }
 
-/** Sequences of the leaves that these records, and their endings up to a position, are held against. */
+/** Sequences of the leaves that these records, and their endings up to a position, are compared with. */
 export function leavesInView(view: RecordsInView, at: AsOf): number[] {
   const endings = [...view.claims, ...view.grants]
     .flatMap(({ supersededAt, revokedAt }) => [supersededAt, revokedAt])

@@ -1,4 +1,4 @@
-/** Checks that an anchor of every kind has. docs/PROTOCOL.md, "Verifying". */
+/** The checks that apply to anchors of every kind. docs/PROTOCOL.md, "Verifying". */
 import { anchorIdOf, bytesToHex, decodeLeaf, DecodeError, equalBytes, verifyReceipt } from "@event-anchoring/protocol";
 import type {
   AnchorId,
@@ -14,13 +14,13 @@ import type { CheckResult, WeighedCheck } from "./checks.ts";
 
 export type AnchorCheckCode = "exists" | "leaf" | "parent" | "inclusion" | "certificate";
 
-/** A row: what the store says a leaf is, and the id it keeps it under. Neither is believed. */
+/** A row: a leaf's bytes and id, as the store has them. Neither is trusted. */
 export interface LoadedLeaf {
   readonly anchorId: AnchorId;
   readonly bytes: Uint8Array;
 }
 
-/** What the checks of an anchor look at. */
+/** The input to the checks of an anchor. */
 export interface AnchorEvidence {
   /** The anchor that is asked about. */
   readonly anchorId: AnchorId;
@@ -51,7 +51,7 @@ function faultless<Code extends string>(code: Code, fault: string | null, detail
   return deciding(code, fault === null, fault ?? detail);
 }
 
-/** Joins steps of the receipt into one check: the first that did not pass speaks for all. */
+/** Joins steps of the receipt into one check: the first that did not pass is the result. */
 function checkSteps<Code extends string>(
   code: Code,
   receipt: ReceiptVerification,
@@ -104,14 +104,14 @@ export function positionText({ sequence, timeMs }: AsOf): string {
   return `sequence ${sequence} at ${timeMs} ms`;
 }
 
-/** What was found of an anchor. */
+/** The results for an anchor. */
 export interface AnchorChecks {
   /** null: the bytes are no leaf; only the check `leaf` was made, and failed. */
   readonly leaf: Leaf | null;
   readonly checks: Readonly<{ [Code in AnchorCheckCode]: WeighedCheck<Code> }>;
 }
 
-/** Whether an anchor is the leaf it is said to be, follows its parent, and is in a tree that a quorum has cosigned. */
+/** Whether an anchor's leaf matches its id, follows its parent, and is in a tree that a quorum has cosigned. */
 export function checkAnchor(evidence: AnchorEvidence, crypto: Crypto): AnchorChecks {
   const { anchorId, receipt, trustRoots, asOf, parent } = evidence;
   const verified = verifyReceipt({ receipt, trustRoots, expect: { anchorId } }, crypto);
@@ -129,5 +129,5 @@ export function checkAnchor(evidence: AnchorEvidence, crypto: Crypto): AnchorChe
   };
 }
 
-/** Why nothing of a leaf was checked that is none. */
+/** Why the other checks of a malformed leaf were not made. */
 export const MALFORMED = "the leaf is malformed";

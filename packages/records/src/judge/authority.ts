@@ -1,4 +1,4 @@
-/** Whether an act was authorised: the question that the ledger is there to answer. docs/PROTOCOL.md, "Authority". */
+/** Whether an act was authorised: the question that the ledger exists to answer. docs/PROTOCOL.md, "Authority". */
 import { LEAF_KIND, bytesToHex, equalBytes, isZero, toAnchorId } from "@event-anchoring/protocol";
 import type { AnchorId, ClaimLeaf, GrantLeaf, Leaf } from "@event-anchoring/protocol";
 import { chainOf, linkForceAt } from "../force/chain-force.ts";
@@ -10,7 +10,7 @@ import type { ForceFault, ForceFaultCode } from "../force/in-force.ts";
 import type { ClaimRecord, GrantRecord, Records } from "../book/records.ts";
 import { isEvent } from "./verify-event.ts";
 
-/** `unknown`: a reference that the verdict needs is empty, a record is missing, or the anchor is no event. */
+/** `unknown`: a reference that the verdict needs is empty, a record is missing, or the anchor is not an event. */
 export type AuthorityVerdict = boolean | "unknown";
 
 export type AuthorityReasonCode =
@@ -20,11 +20,11 @@ export type AuthorityReasonCode =
   | "iris_ref_empty"
   | "grant_ref_empty"
   | "reference_wrong_kind"
-  /** A record that would decide is not among the rows, or is not to be believed. */
+  /** A record that the verdict needs is not among the rows, or contradicts its leaf. */
   | "records_not_loaded"
-  /** The actor's claim is not of the lineage to which was granted. */
+  /** The actor's claim is not of the grantee's lineage. */
   | "actor_not_grantee"
-  /** Who signed the event is not the subject of its iris claim. */
+  /** The signer of the event is not the subject of its iris claim. */
   | "actor_key_mismatch";
 
 /** Why a verdict is not true. */
@@ -32,7 +32,7 @@ export interface AuthorityReason {
   readonly code: AuthorityReasonCode;
   /** The record at fault, if there is one. */
   readonly anchorId: AnchorId | null;
-  /** Where it ended, or where it stands; null for a matter of time, or of nothing. */
+  /** Where it ended, or its position; null if time ended it, or there is none. */
   readonly sequence: number | null;
 }
 
@@ -41,10 +41,10 @@ export interface Authority {
   readonly reasons: readonly AuthorityReason[];
 }
 
-/** Reasons that are given for one verdict: a root that has ended may end ten thousand links. */
+/** The most reasons given for one verdict: a root that has ended may end ten thousand links. */
 const REASONS_MAX = 100;
 
-/** What an event says by whose authority it happened. */
+/** The records that an event names as its authority. */
 export interface ActorRecords {
   /** The claim that iris_ref names; null: empty, or not loaded. */
   readonly iris: ClaimRecord | null;
@@ -52,7 +52,7 @@ export interface ActorRecords {
   readonly grant: GrantRecord | null;
   /** Why there is nothing to judge; empty: both are there. */
   readonly missing: readonly AuthorityReason[];
-  /** The event is signed with another key than that of the iris claim: it is not that one's act. Else null. */
+  /** The event is signed with another key than the iris claim's, so it is not the act of that subject. Else null. */
   readonly foreignKey: AuthorityReason | null;
 }
 
@@ -113,7 +113,7 @@ function foreignKeyOf(leaf: Leaf, iris: ClaimRecord | null): AuthorityReason | n
   return { code: "actor_key_mismatch", anchorId: iris.anchorId, sequence: iris.sequence };
 }
 
-/** What is missing decides before what is wrong: only a reference of the wrong kind is known to authorise nothing. */
+/** Missing records decide first: only a reference of the wrong kind is known to authorise nothing. */
 function verdictWithout(missing: readonly AuthorityReason[]): AuthorityVerdict {
   return missing.every(({ code }) => code === "reference_wrong_kind") ? false : "unknown";
 }
@@ -122,7 +122,7 @@ function reasonOf({ code, anchorId, sequence }: ForceFault): AuthorityReason {
   return { code, anchorId, sequence };
 }
 
-/** The faults of every link, as many as are told. */
+/** The faults of all links, as many as are reported. */
 function chainFaults(grant: GrantRecord, at: AsOf, records: Records): { faults: ForceFault[]; isComplete: boolean } {
   const chain = chainOf(grant, records);
   const faults: ForceFault[] = [];
@@ -137,7 +137,7 @@ function chainFaults(grant: GrantRecord, at: AsOf, records: Records): { faults: 
 
 /**
  * Whether an act is covered at a position: the actor's claim and the grant are in force there, the grant with every
- * link to its root, the actor is whom it was granted to, and nobody else has signed as the actor.
+ * link to its root, the actor is the grantee, and the event is not signed by another key.
  * @param isBelieved false: a record contradicts its leaf, so that no verdict can rest on it
  */
 export function judgeAuthority(actor: ActorRecords, at: AsOf, records: Records, isBelieved: boolean): Authority {

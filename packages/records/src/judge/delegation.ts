@@ -1,4 +1,4 @@
-/** Whether the links of a delegation are what they are said to be. docs/PROTOCOL.md, "Delegation". */
+/** Whether the links of a delegation are genuine. docs/PROTOCOL.md, "Delegation". */
 import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { AnchorId, ClaimLeaf, Crypto, GrantLeaf } from "@event-anchoring/protocol";
 import type { AsOf } from "../book/as-of.ts";
@@ -10,7 +10,7 @@ import { claimSignatures, grantSignatures } from "../book/signatures.ts";
 import type { SignatureToVerify } from "../book/signatures.ts";
 
 export type DelegationFaultCode =
-  /** A record says something else than its leaf, or the leaf is missing. */
+  /** A record contradicts its leaf, or the leaf is missing. */
   | "record_differs"
   /** A claim or a grant that its parties have not signed. */
   | "signature_invalid"
@@ -19,7 +19,7 @@ export type DelegationFaultCode =
   /** A grant that does not follow from its parent. */
   | "delegation_broken";
 
-/** Something that no ledger would have accepted. */
+/** A fault that no ledger would have accepted. */
 export interface DelegationFault {
   readonly code: DelegationFaultCode;
   readonly anchorId: AnchorId;
@@ -76,7 +76,7 @@ export class DelegationJudge {
   readonly #crypto: Crypto;
   readonly #claims = new Map<number, DelegationFault | null>();
 
-  /** @param leaves of the records and of what ended them up to `at` */
+  /** @param leaves the leaves of the records and of their endings up to `at` */
   constructor(records: Records, leaves: LeafRows, at: AsOf, crypto: Crypto) {
     this.#records = records;
     this.#leaves = leaves;
@@ -109,7 +109,7 @@ export class DelegationJudge {
     return this.#partyFault(grant.granteeClaim);
   }
 
-  /** All that is wrong with one link: its record, its signatures, its claims, how it follows from its parent. */
+  /** All faults of one link: in its record, its signatures, its claims, and how it follows from its parent. */
   linkFaults(grant: GrantRecord): DelegationFault[] {
     const { leaf, fault } = this.grantRecord(grant);
     const { anchorId, sequence } = grant;
@@ -139,7 +139,7 @@ export class DelegationJudge {
     return null;
   }
 
-  /** A claim that a grant names, and the one that stands for its lineage at the position. */
+  /** A claim that a grant names, and the newest one of its lineage at the position. */
   #partyFault(sequence: number): DelegationFault | null {
     const fault = this.claimFault(sequence);
     if (fault !== null) return fault;

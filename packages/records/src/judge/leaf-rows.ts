@@ -9,8 +9,8 @@ export interface KnownLeaf extends LoadedLeaf {
 }
 
 /**
- * Loaded leaves by their sequences. What a row says of itself is not believed: its id is computed from its bytes, and
- * its sequence is the one in them. A row that is no leaf is not among them.
+ * Loaded leaves by their sequences. A row's other columns are not trusted: its id is computed from its bytes, and its
+ * sequence is the one in them. Rows that are not leaves are left out.
  */
 export class LeafRows {
   readonly #leaves = new Map<number, KnownLeaf>();

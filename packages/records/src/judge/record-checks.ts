@@ -21,7 +21,7 @@ function firstRevocation(
 }
 
 /**
- * Fails if the record says that it is revoked, and also if a revocation is there that the record does not know.
+ * Fails if the record is marked as revoked, and also if there is a revocation that the record does not have.
  * @param revocations leaves that revoke it
  */
 export function checkRevocation(
@@ -39,7 +39,7 @@ export function checkRevocation(
   return deciding(code, true, `not revoked as of ${positionText(at)}${detail}`);
 }
 
-/** @param successor sequence of what took its place; null: nothing has by any time that is known */
+/** @param successor sequence of the claim that superseded it; null: none is known */
 export function checkSuperseded(successor: number | null, at: AsOf): WeighedCheck<"superseded"> {
   const code = "superseded";
   if (successor !== null && successor <= at.sequence)

@@ -1,6 +1,6 @@
 /**
- * Whether the record of a claim or a grant is what its leaf says. Records are rows that are derived once and read many
- * times; whoever alters one alters what is in force, and no hash would notice.
+ * Whether the record of a claim or a grant agrees with its leaf. Records are rows that are derived once and read many
+ * times; altering one alters what is in force, and no hash would notice.
  */
 import { LEAF_KIND, bytesToHex, equalBytes, isZero } from "@event-anchoring/protocol";
 import type { ClaimLeaf, GrantLeaf } from "@event-anchoring/protocol";
@@ -8,7 +8,7 @@ import type { AsOf } from "../book/as-of.ts";
 import type { KnownLeaf, LeafRows } from "./leaf-rows.ts";
 import type { ClaimRecord, GrantRecord, Records } from "../book/records.ts";
 
-/** A record whose leaf is known, or why it is not to be believed. */
+/** A record with its leaf, or why the record is not trusted. */
 export type JudgedRecord<Found> =
   | { readonly leaf: Found; readonly fault: null }
   | { readonly leaf: null; readonly fault: string };
@@ -35,7 +35,7 @@ function differs(record: ClaimRecord | GrantRecord, field: string): string {
   return `the record of sequence ${record.sequence} differs from its leaf in ${field}`;
 }
 
-/** How an ending that the record states is not one, or null. An ending after `at` is not looked at. */
+/** Why an ending that the record states is not genuine, or null. Endings after `at` are not checked. */
 function endingFault(
   record: ClaimRecord | GrantRecord,
   kind: (ClaimLeaf | GrantLeaf)["kind"],
@@ -57,7 +57,7 @@ function endingFault(
   return null;
 }
 
-/** Holds a claim's record against its leaf, and its endings up to a position against the leaves that made them. */
+/** Compares a claim's record with its leaf, and its endings up to a position with the leaves that made them. */
 export function judgeClaimRecord(record: ClaimRecord, leaves: LeafRows, at: AsOf): JudgedRecord<ClaimLeaf> {
   const row = rowOf(record, leaves);
   if (typeof row === "string") return { leaf: null, fault: row };
@@ -77,7 +77,7 @@ export function judgeClaimRecord(record: ClaimRecord, leaves: LeafRows, at: AsOf
   return fault === null ? { leaf, fault } : { leaf: null, fault };
 }
 
-// A record that is not loaded says nothing against the one that names it.
+// A record that is not loaded is no fault of the one that names it.
 
 function namesClaim(claim: ClaimRecord | null, reference: Uint8Array, lineage: number): boolean {
   return claim === null || (equalBytes(claim.anchorId, reference) && claim.lineage === lineage);
@@ -94,7 +94,7 @@ function isBound(bound: number, own: number, record: GrantRecord, ofParent: numb
   return record.parent === null ? bound === 0 : ofParent === undefined || bound === ofParent;
 }
 
-/** Holds a grant's record against its leaf and the records it names. */
+/** Compares a grant's record with its leaf and with the records it names. */
 export function judgeGrantRecord(
   record: GrantRecord,
   records: Records,

@@ -1,6 +1,6 @@
 /**
  * From an anchor back to who acted, who delegated and within what bounds. Bounded, iterative, and a function of the
- * rows that are handed in. docs/PROTOCOL.md, "Tracing".
+ * given rows. docs/PROTOCOL.md, "Tracing".
  */
 import { LEAF_KIND, bytesToHex, decodeLeaf, isZero } from "@event-anchoring/protocol";
 import type { AnchorId, Crypto, Leaf, LeafKind } from "@event-anchoring/protocol";
@@ -26,14 +26,14 @@ import { checkActorIsIrisSubject, checkActorSignature, isEvent } from "./verify-
 import { rootAuthorityOf } from "./verify-grant.ts";
 
 export interface TraceReason extends AuthorityReason {
-  /** Which verdict is not true for this reason. */
+  /** The verdict that is not true for this reason. */
   readonly verdict: "at_action" | "now";
 }
 
 export interface TraceActor {
   /** The claim that iris_ref names. */
   readonly claim: LoadedLeaf | null;
-  /** Of that claim, as of the position asked for. */
+  /** The state of that claim, as of the requested position. */
   readonly state: RecordState | null;
   /** `fail` also if the good signature is of another key than the claim's subject. */
   readonly actorSignature: CheckResult;
@@ -41,7 +41,7 @@ export interface TraceActor {
 
 /** How far the delegation reaches. Times are Unix milliseconds, 0 = unbounded. */
 export interface DelegationBoundary {
-  /** Of the grant that the event names. */
+  /** The scope of the grant that the event names. */
   readonly scopeHash: Uint8Array;
   readonly depth: {
     /** Hops that the root grant allows below itself. */
@@ -61,11 +61,11 @@ export type ViolationCode =
   | "reference_missing"
   | "reference_wrong_kind"
   | "actor_signature_invalid"
-  /** Who signed the event is not the subject of its iris claim. */
+  /** The signer of the event is not the subject of its iris claim. */
   | "actor_key_mismatch"
   | DelegationFaultCode;
 
-/** Something that the rules exclude: a row was altered, or a rule was broken when it was written. */
+/** A state that the rules exclude: a row was altered, or a rule was broken when it was written. */
 export interface TraceViolation {
   readonly code: ViolationCode;
   readonly anchorId: AnchorId;
@@ -82,11 +82,11 @@ export interface TraceReference {
 
 export interface TraceRevocation extends LoadedLeaf {
   readonly targetAnchorId: AnchorId;
-  /** It stood when the traced anchor was accepted. */
+  /** It was recorded before the traced anchor was accepted. */
   readonly isBeforeAction: boolean;
 }
 
-/** Grants that may be what gave the root grantor its authority, and the records that their force depends on. */
+/** Grants that may have given the root grantor its authority, and the records that their force depends on. */
 export interface PossibleParents {
   readonly grants: readonly GrantRecord[];
   readonly records: Records;
@@ -102,11 +102,11 @@ export interface TraceInput {
   readonly beforeParents: LoadedLeaf | null;
   readonly asOf: AsOf;
   /**
-   * The claim and the grant that the event names (of another kind: the anchor itself) with all that they hang on, and
-   * for each lineage its newest claim at the position of the anchor and at `asOf`.
+   * The claim and the grant that the event names (for another kind: the anchor itself) with all that they depend on,
+   * and for each lineage its newest claim at the position of the anchor and at `asOf`.
    */
   readonly records: Records;
-  /** Of the records in view, with their endings up to `asOf`: leavesInView. */
+  /** The leaves of the records in view, with their endings up to `asOf`: leavesInView. */
   readonly leaves: readonly LoadedLeaf[];
   /** Revocations up to `asOf` of the records in view: targetsInView. */
   readonly revocations: readonly LoadedLeaf[];
@@ -117,7 +117,10 @@ export interface TraceInput {
 
 export interface Trace {
   readonly leaf: Leaf;
-  /** The subject of the iris claim has signed the event. False: that it acted is the word of whoever recorded it. */
+  /**
+   * The subject of the iris claim has signed the event. False: only the client that recorded the event says that it
+   * acted.
+   */
   readonly isActorProven: boolean;
   readonly authorisedAtAction: AuthorityVerdict;
   readonly authorisedNow: AuthorityVerdict;
@@ -131,7 +134,7 @@ export interface Trace {
   readonly possibleParents: readonly AnchorId[];
   /** Ascending by sequence. */
   readonly revocations: readonly TraceRevocation[];
-  /** A revocation in view says that things were amiss when the event happened. Changes no verdict. */
+  /** A revocation in view is suspect since a time not after the event's. Changes no verdict. */
   readonly isSuspect: boolean;
   /** Of the anchor and its parents, of its references, of its actor, then of the delegation from leaf to root. */
   readonly violations: readonly TraceViolation[];
@@ -165,10 +168,10 @@ function referenceViolations(anchorId: AnchorId, references: readonly TraceRefer
 }
 
 /**
- * Holds leaves of one origin against one another.
+ * Compares leaves of one origin with one another.
  * @param leaves deepest first, without gaps
- * @param before the leaf before the last of them; null: it is not at hand, and the last one is held against nothing
- *   unless it is the only one
+ * @param before the leaf before the last of them; null: it is not loaded, and the last one is compared with nothing
+ * unless it is the only one
  * @throws DecodeError if a row is no leaf
  */
 export function parentViolations(
@@ -203,11 +206,11 @@ interface RevocationsInView {
   /** Ascending by sequence. */
   readonly revocations: readonly TraceRevocation[];
   readonly isSuspect: boolean;
-  /** Records that do not know that they are revoked. */
+  /** Records that lack their revocation. */
   readonly violations: readonly TraceViolation[];
 }
 
-/** Revocations of what is in view, up to a position. A row that revokes something else is left out. */
+/** Revocations of records in view, up to a position. Other revocations are left out. */
 function traceRevocations(leaf: Leaf, rows: LeafRows, targets: readonly AnyRecord[], at: AsOf): RevocationsInView {
   const byId = new Map(targets.map((target) => [bytesToHex(target.anchorId), target]));
   const revocations: TraceRevocation[] = [];
@@ -228,7 +231,7 @@ function traceRevocations(leaf: Leaf, rows: LeafRows, targets: readonly AnyRecor
 }
 
 interface JudgedActor {
-  /** What is wrong with what was signed by the actor. */
+  /** Faults of the actor's signature. */
   readonly violations: readonly TraceViolation[];
   /** `fail` also if the good signature is of another key than the claim's subject. */
   readonly signature: CheckResult;
@@ -262,14 +265,14 @@ function delegationViolations(
     ...links.slice(0, TRACE_LIMITS.delegationMax).flatMap((link) => judge.linkFaults(link)),
     ...links.slice(TRACE_LIMITS.delegationMax).flatMap((link) => parentLinkFault(link, records) ?? []),
   ];
-  // A claim that two links name is at fault once.
+  // A faulty claim that two links name is reported once.
   const distinct = new Map(
     found.map((fault) => [`${bytesToHex(fault.anchorId)} ${fault.code} ${fault.detail}`, fault]),
   );
   return [...distinct.values()];
 }
 
-/** Grants in force that were given to the root grantor: whose grantee may have been who granted first. */
+/** Grants in force whose grantee is the root grantor. */
 function possibleParentsOf(chain: GrantChain | null, { grants, records }: PossibleParents, at: AsOf): AnchorId[] {
   const root = chain?.links.at(-1);
   if (chain === null || root === undefined || !chain.isComplete) return [];
@@ -294,7 +297,7 @@ function subjectsOf(leaf: Leaf, actor: ActorRecords, records: Records): Pick<Act
   return actor;
 }
 
-/** What a revocation may touch on the way. */
+/** The records on the way that a revocation may concern. */
 function targetsOf(
   { iris, grant }: Pick<ActorRecords, "iris" | "grant">,
   records: Records,

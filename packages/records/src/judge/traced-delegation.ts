@@ -7,7 +7,7 @@ import type { RecordState } from "../force/in-force.ts";
 import type { LeafRows } from "./leaf-rows.ts";
 import type { ClaimRecord, GrantRecord, Records } from "../book/records.ts";
 
-/** What a trace shows at most. What is beyond is counted, and judged all the same. */
+/** What a trace shows at most. The rest is counted, and judged too. */
 export const TRACE_LIMITS = {
   /** Hops of the delegation, from the leaf grant on. */
   delegationMax: 1_000,
@@ -16,7 +16,7 @@ export const TRACE_LIMITS = {
 
 /** A claim or a grant as a trace shows it. */
 export interface ShownRecord extends LoadedLeaf {
-  /** As of the position asked for. */
+  /** As of the requested position. */
   readonly state: RecordState;
 }
 
@@ -36,7 +36,7 @@ export interface TracedDelegation {
   readonly omitted: number;
 }
 
-/** Shows a record by its leaf; null if the leaf is missing or another. */
+/** Shows a record by its leaf; null if the leaf is missing or contradicts it. */
 export class RecordViewer {
   readonly #leaves: LeafRows;
   readonly #records: Records;
@@ -77,7 +77,7 @@ export class RecordViewer {
 
 /**
  * The delegation that ends in a grant.
- * @param rows of what recordsInView names
+ * @param rows the rows that recordsInView names
  */
 export function traceDelegation(
   grant: GrantRecord,
@@ -89,7 +89,7 @@ export function traceDelegation(
   const hops: DelegationHop[] = [];
   for (const link of links.slice(0, TRACE_LIMITS.delegationMax)) {
     const hop = viewer.hop(link);
-    // What is beyond a hop that cannot be shown would look like its neighbour.
+    // A hop after one that cannot be shown would look like its neighbour.
     if (hop === null) break;
     hops.push(hop);
   }

@@ -2,8 +2,8 @@ import type { Crypto } from "@event-anchoring/protocol";
 import type { SignatureToVerify } from "../book/signatures.ts";
 
 /**
- * Verdicts remembered: more than the signatures of all that can be under way at a time (a full queue of 8,192 commands
- * with two each, and the entries before it), so that none is forgotten before it is used. About 100 bytes each.
+ * Verdicts remembered: more than the signatures that can be under way at a time (a full queue of 8,192 commands with
+ * two each, and the entries before it), so that none is forgotten before it is used. About 100 bytes each.
  */
 const VERDICTS_MAX = 65_536;
 
@@ -14,8 +14,8 @@ const SIGNATURE_BYTES = 64;
 export type SignedMessage = Pick<SignatureToVerify, "publicKey" | "message" | "signature">;
 
 /**
- * The same cryptography with a memory. A verdict is a pure function of key, message and signature, and this is all
- * that may be put in: whoever does vouches for having followed the rule of the Ed25519Verify below.
+ * The same cryptography with a memory. A verdict is a pure function of key, message and signature, and nothing else may
+ * be put in: a caller of `remember` guarantees that it followed the rule of the Ed25519Verify below.
  */
 export interface VerdictMemo extends Crypto {
   /** Names a verdict for the two calls below: one hash. Null for lengths that no signature has: these are false. */
@@ -29,8 +29,8 @@ export interface VerdictMemo extends Crypto {
 
 /**
  * Remembers verdicts: a thousand receipts of one checkpoint cost its few signatures once, a cosignature that was
- * counted is not verified again when its certificate is decided, and what was verified on arrival is not verified
- * again when it is decided. The oldest are forgotten, which costs a verification and nothing else.
+ * counted is not verified again when its certificate is decided, and a signature that was verified on arrival is not
+ * verified again when it is decided. The oldest are forgotten, which costs a verification and nothing else.
  */
 export function rememberVerdicts(crypto: Crypto): VerdictMemo {
   const verdicts = new Map<string, boolean>();

@@ -31,11 +31,11 @@ export const CLAIM_CHECKS = [
 
 export type ClaimCheckCode = (typeof CLAIM_CHECKS)[number];
 
-/** What the records of claims and grants are judged by. */
+/** The evidence by which records of claims and grants are judged. */
 export interface RecordEvidence {
-  /** The record, and all that it hangs on, with the newest claim of each lineage at the position. */
+  /** The record, and all that it depends on, with the newest claim of each lineage at the position. */
   readonly records: Records;
-  /** The leaves of these records, and of what has ended them up to the position: see recordsInView. */
+  /** The leaves of these records, and of their endings up to the position: see recordsInView. */
   readonly leaves: readonly LoadedLeaf[];
   /** Leaves that revoke one of these records, up to the position. */
   readonly revocations: readonly LoadedLeaf[];
@@ -44,7 +44,7 @@ export interface RecordEvidence {
 export interface ClaimVerificationInput extends AnchorEvidence, RecordEvidence {}
 
 export interface RecordVerification<Code extends string> extends VerificationResult<Code> {
-  /** null: the record is not known, or not to be believed. */
+  /** null: the record is not known, or not trusted. */
   readonly state: RecordState | null;
 }
 
@@ -61,13 +61,13 @@ export function checkSignature<Code extends string>(
   return deciding(code, crypto.ed25519Verify(publicKey, message, signature), `key ${bytesToHex(publicKey)}`);
 }
 
-/** What took its place, as its record has it or as its lineage shows. */
+/** The claim that superseded it, by its record or by its lineage. */
 function successorOf(record: ClaimRecord, records: Records, at: AsOf): number | null {
   const newest = records.newestClaimOf(record.lineage, at.sequence);
   return record.supersededAt ?? (newest !== null && newest.sequence > record.sequence ? newest.sequence : null);
 }
 
-/** The checks that need the record; its fault, if it is not to be believed. */
+/** The checks that need the record; its fault, if it is not trusted. */
 function checkRecord(
   leaf: ClaimLeaf,
   input: ClaimVerificationInput,

@@ -31,7 +31,7 @@ export const EVENT_CHECKS = [
 export type EventCheckCode = (typeof EVENT_CHECKS)[number];
 
 export interface EventVerificationInput extends AnchorEvidence {
-  /** What the caller believes was anchored; null: not compared. */
+  /** The hash that the caller expects; null: not compared. */
   readonly eventHash: Uint8Array | null;
   /** The claim that iris_ref names; null: there is none, or it was not loaded. */
   readonly irisClaim: LoadedLeaf | null;
@@ -52,7 +52,7 @@ function checkEventHash(leaf: Leaf, expected: Uint8Array | null): EventCheck {
   return deciding("event_hash", isSame, `the leaf holds ${bytesToHex(leaf.eventHash)}`);
 }
 
-/** Whether the actor's signature is good; `not_checked` where nobody has signed. */
+/** Whether the actor's signature is good; `not_checked` if it is unsigned. */
 export function checkActorSignature(leaf: Leaf, crypto: Crypto): Check<"actor_signature"> {
   const code = "actor_signature";
   switch (leaf.kind) {
@@ -75,8 +75,8 @@ export function checkActorSignature(leaf: Leaf, crypto: Crypto): Check<"actor_si
 }
 
 /**
- * Whether who signed an event is the subject of the claim it names. An unsigned event, or one that names no claim, says
- * nothing about that.
+ * Whether the signer of an event is the subject of the claim it names. For an unsigned event, or one that names no
+ * claim, this is unknown.
  */
 export function checkActorIsIrisSubject(
   leaf: Leaf,
@@ -107,9 +107,9 @@ function checkEventDataHash(leaf: Leaf): EventCheck {
 }
 
 /**
- * Verifies an anchor: that it is the leaf it is said to be, follows its parent, and is in a tree that a quorum has
- * cosigned. For kinds other than events the checks that have nothing to look at are `not_checked` and decide nothing;
- * whether a claim or a grant is still good is verifyClaim's and verifyGrant's to say.
+ * Verifies an anchor: that its leaf matches its id, follows its parent, and is in a tree that a quorum has cosigned.
+ * For kinds other than events the checks that do not apply are `not_checked` and decide nothing; verifyClaim and
+ * verifyGrant check whether a claim or a grant is still good.
  */
 export function verifyEvent(input: EventVerificationInput, crypto: Crypto): VerificationResult<EventCheckCode> {
   const { leaf, checks } = checkAnchor(input, crypto);

@@ -1,4 +1,4 @@
-/** Verifies one grant and the delegation that it stands on, over loaded rows. docs/PROTOCOL.md, "Verifying". */
+/** Verifies one grant and the delegation that it depends on, over loaded rows. docs/PROTOCOL.md, "Verifying". */
 import { LEAF_KIND, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { Crypto, GrantLeaf } from "@event-anchoring/protocol";
 import { MALFORMED, checkAnchor, deciding, informing, unmade } from "./anchor-checks.ts";
@@ -55,10 +55,10 @@ type GrantCheck = WeighedCheck<GrantCheckCode>;
 
 const NO_DELEGATION: TracedDelegation = { hops: [], omitted: 0 };
 
-/** Why nothing was said where records are missing. */
+/** Why checks were not made: records are missing. */
 const RECORDS_NOT_LOADED = "records_not_loaded";
 
-/** Whether a chain begins with somebody who is trusted. */
+/** Whether a chain begins with a trusted claim. */
 export function rootAuthorityOf(
   chain: GrantChain,
   trustedRoots: readonly ClaimRecord[] | null,
@@ -127,7 +127,7 @@ function checkChain(chain: GrantChain, judge: DelegationJudge, records: Records,
 
 type Revocable = readonly [what: string, record: ClaimRecord | GrantRecord | null];
 
-/** What ends a link if it is revoked: its claims as it names them, and the newest of their lineages. */
+/** The records whose revocation ends a link: its claims as it names them, and the newest of their lineages. */
 function revocablesOf(link: GrantRecord, records: Records, at: AsOf): Revocable[] {
   const sides = (["grantor", "grantee"] as const).flatMap((side): Revocable[] => [
     [`the claim of its ${side}`, records.claim(link[`${side}Claim`])],
@@ -136,7 +136,7 @@ function revocablesOf(link: GrantRecord, records: Records, at: AsOf): Revocable[
   return [["the grant", link], ...sides];
 }
 
-/** A grant is revoked with anything that it hangs on: its own revocation first, then those from it to the root. */
+/** A grant is revoked with any record that it depends on: its own revocation first, then those from it to the root. */
 function checkRevocationOfAll(chain: GrantChain, own: GrantCheck, records: Records, at: AsOf): GrantCheck {
   if (own.check.result !== "pass") return own;
   const code = "revocation";
@@ -154,11 +154,11 @@ function checkRevocationOfAll(chain: GrantChain, own: GrantCheck, records: Recor
 }
 
 interface RecordChecks {
-  /** Those of the chain and the claims. */
+  /** The checks of the chain and the claims. */
   readonly parties: readonly GrantCheck[];
   readonly endings: readonly GrantCheck[];
   readonly rootAuthority: GrantCheck;
-  /** Why the record is not to be believed. */
+  /** Why the record is not trusted. */
   readonly fault: string | null;
   readonly state: RecordState | null;
   readonly delegation: TracedDelegation;
@@ -212,7 +212,7 @@ function checkRecord(leaf: GrantLeaf, input: GrantVerificationInput, crypto: Cry
   };
 }
 
-/** The witness has signed, and is somebody else than the grantor. */
+/** The witness has signed, and is not the grantor. */
 function checkWitness(leaf: GrantLeaf, toVerify: SignatureToVerify | undefined, crypto: Crypto): GrantCheck {
   const code = "witness_signature";
   if (equalBytes(leaf.witnessPublicKey, leaf.grantorPublicKey))
@@ -222,7 +222,7 @@ function checkWitness(leaf: GrantLeaf, toVerify: SignatureToVerify | undefined, 
 
 /**
  * Verifies a grant as of a position: that its parties have signed it, that it is anchored, that nothing has ended it,
- * and that the claims and grants it stands on are good as well. A record that contradicts the leaf fails `leaf`.
+ * and that the claims and grants it depends on are good as well. A record that contradicts the leaf fails `leaf`.
  */
 export function verifyGrant(input: GrantVerificationInput, crypto: Crypto): GrantVerification {
   const { leaf, checks } = checkAnchor(input, crypto);
