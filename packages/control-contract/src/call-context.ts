@@ -1,4 +1,6 @@
-/** What a write carries besides its command: whose request it is, and where it stands in a trace. Never logged data. */
+/**
+ * What a write carries besides its command: the request's id, and its place in a trace. Never written to the Raft log.
+ */
 import { DecodeError, asciiToBytes, bytesToAscii, bytesToHex, hexToBytes } from "@event-anchoring/protocol";
 import type { ByteReader, ByteWriter } from "@event-anchoring/protocol";
 import { readOptional, writeOptional } from "./fields.ts";
@@ -11,7 +13,7 @@ export interface TraceContext {
   readonly spanId: string;
 }
 
-/** Of one API request. It is never part of a command, of a log entry, or of anything that is hashed. */
+/** The context of one API request. It is never part of a command, of a log entry, or of anything that is hashed. */
 export interface CallContext {
   /** What the client finds in `X-Request-Id`: 1 to 64 of A-Z a-z 0-9 . _ - */
   readonly requestId: string;

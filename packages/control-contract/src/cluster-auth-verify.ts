@@ -7,7 +7,7 @@ import type { CertificateIdentity } from "./identity.ts";
 
 /**
  * Why a header was refused, in the order of the checks. The caller is told less than the log: see AuthRefusal.
- * `not_allowed` is the last check, and the transport's: the caller is who it says, and may not make this call.
+ * `not_allowed` is the last check, made by the transport: the caller is authentic, and may not make this call.
  */
 const AUTH_REFUSAL_CODES = [
   "malformed",
@@ -41,13 +41,13 @@ const OPERATOR_NONCE_MEMORY_MS = 60_000;
 const NONCES_MAX = 10_000;
 
 /**
- * The highest incarnation seen of each node since this process started. What must survive a restart is in the promise
- * file. Only verified headers are remembered, so that a forged one cannot lock a node out.
+ * The highest incarnation seen of each node since this process started. Incarnations that must survive a restart are in
+ * the promise file. Only verified headers are remembered, so that a forged one cannot lock a node out.
  */
 export class IncarnationMemory {
   readonly #highest = new Map<string, number>();
 
-  /** Null if nothing was heard of that node. */
+  /** Null if that node has not been heard from. */
   highest(nodeId: string): number | null {
     return this.#highest.get(nodeId) ?? null;
   }
@@ -67,7 +67,7 @@ export class IncarnationMemory {
 
 /** Nonces of operator calls. Bounded: when it is full of live nonces it refuses, it never forgets early. */
 export class NonceMemory {
-  /** Insertion order is order of expiry, because the time handed in never goes back. */
+  /** Insertion order is order of expiry, because `monotonicMs` never goes back. */
   readonly #expiry = new Map<string, number>();
 
   /**
@@ -90,7 +90,7 @@ export interface RequestExpectation {
   readonly clusterId: Uint8Array;
   /** This node. */
   readonly self: string;
-  /** Who the TLS certificate of the connection speaks for. */
+  /** The identity in the connection's TLS certificate. */
   readonly tlsIdentity: CertificateIdentity;
   /** Highest sequence verified on this connection, or −1: the header's must be greater. */
   readonly lastSequence: number;
@@ -105,7 +105,7 @@ export interface NodeVerifier {
   readonly sha256: Sha256;
 }
 
-/** Judges a node's request or first frame. Its incarnation is not remembered here: that is the caller's. */
+/** Judges a node's request or first frame. The caller, not this function, remembers its incarnation. */
 export function verifyNodeRequest(text: string, expected: RequestExpectation, verifier: NodeVerifier): AuthVerdict {
   const header = parseAuthHeader(text);
   if (header === null || header.kind !== "node") return refuse("malformed", "not a Cluster-auth header of a node");

@@ -1,13 +1,13 @@
 /**
  * Cluster-auth: who made a frame, for whom, on which TLS connection. README.md, "Cluster-auth".
  *
- * A certificate proves what the private CA said; Cluster-auth proves what the trust root pins. The signed bytes are a
- * tag and then each field as u16 length ‖ bytes, among them the TLS exporter value of the connection (RFC 9266), so
- * that a header says nothing on any other connection. No wall time is in a node's header: a wrong clock must not stop
- * consensus. An operator's header is signed with the key of its TLS certificate and has a time.
+ * A certificate proves what the private CA has signed; Cluster-auth proves what the trust root pins. The signed bytes
+ * are a tag and then each field as u16 length ‖ bytes, among them the TLS exporter value of the connection (RFC 9266),
+ * so that a header is worthless on any other connection. No wall time is in a node's header: a wrong clock must not
+ * stop consensus. An operator's header is signed with the key of its TLS certificate and has a time.
  *
- * The header is text, `v1;kind=…;…;sig=…`, fields in one fixed order, so that it has one form. It stands in the
- * `Cluster-Auth` header of a unary call, and before the body in a signed first frame.
+ * The header is text, `v1;kind=…;…;sig=…`, fields in one fixed order, so that it has one form. It is the `Cluster-Auth`
+ * header of a unary call, and comes before the body in a signed first frame.
  */
 import {
   ByteReader,
@@ -43,11 +43,11 @@ export interface AuthContext {
   readonly bodyDigest: Uint8Array;
 }
 
-/** What a header says. All of it is unauthenticated until the signature is verified. */
+/** The fields of a header. All are unauthenticated until the signature is verified. */
 export interface AuthHeader {
   readonly kind: AuthKind;
   readonly clusterId: Uint8Array;
-  /** Node id; of an operator its operator id. */
+  /** Node id, or operator id. */
   readonly from: string;
   readonly to: string;
   /** 0 for an operator, who has none. */

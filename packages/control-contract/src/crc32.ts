@@ -6,7 +6,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 
 /**
  * CRC-32 of IEEE 802.3 (polynomial 0xEDB88320, reflected), as zlib computes it.
- * @param before of the bytes that come before these
+ * @param before CRC-32 of the preceding bytes
  */
 export function crc32(bytes: Uint8Array, before = 0): number {
   let crc = before ^ 0xffff_ffff;

@@ -2,7 +2,9 @@
 
 export const FRAME_HEADER_BYTES = 4;
 
-/** A peer announced a frame longer than the connection allows, or an empty one. The connection is beyond repair. */
+/**
+ * A peer announced a frame longer than the connection allows, or an empty one. The connection cannot be used any more.
+ */
 export class FrameSizeError extends Error {
   readonly code = "frame_size";
   readonly frameBytes: number;
@@ -13,7 +15,7 @@ export class FrameSizeError extends Error {
   }
 }
 
-/** The four bytes before a body of `bodyBytes`. @throws RangeError if a u32 cannot say it, or for 0 */
+/** The four bytes before a body of `bodyBytes`. @throws RangeError if it does not fit in a u32, or for 0 */
 export function frameHeader(bodyBytes: number): Uint8Array {
   if (!Number.isInteger(bodyBytes) || bodyBytes < 1 || bodyBytes > 0xffff_ffff) {
     throw new RangeError(`a frame has 1 to 2^32 - 1 bytes, not ${bodyBytes}`);

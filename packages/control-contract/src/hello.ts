@@ -29,7 +29,7 @@ import type { RaftIndex } from "raft-ts";
 /** Fingerprint, size and root of one signed head. */
 const SIGNED_HEAD_BYTES = 32 + 8 + 32;
 /**
- * Longest first frame, Cluster-auth header included: a head of every origin that there may be, and room for the rest.
+ * Longest first frame, Cluster-auth header included: a head for the maximum number of origins, and room for the rest.
  * An answer may carry a trust-root chain: it has its own limit.
  */
 export const HELLO_FRAME_BYTES_MAX = 16 * 1024 + ORIGINS_MAX * SIGNED_HEAD_BYTES;
@@ -44,7 +44,7 @@ export interface SignedSize {
   readonly rootHash: Uint8Array;
 }
 
-/** What a node says of itself when a session opens. A peer that remembers more than this refuses it (amnesia). */
+/** What a node states about itself when a session opens. A peer that remembers more than this refuses it (amnesia). */
 export interface Hello {
   readonly nodeId: string;
   readonly clusterId: Uint8Array;
@@ -54,7 +54,9 @@ export interface Hello {
   readonly trustRootVersion: number;
   /** The highest rules that this node lets the cluster raise to (docs/versions.md). */
   readonly rulesMax: number;
-  /** Of a node of a group that was restored from a backup: the log entry of that backup, and the effect chain there. */
+  /**
+   * For a node of a group that was restored from a backup: the log entry of that backup, and the effect chain there.
+   */
   readonly restoredFrom?: { readonly raftIndex: RaftIndex; readonly effect: Uint8Array };
 }
 
@@ -63,12 +65,12 @@ export interface Hello {
  * - `amnesia`: we remember a promise of yours that you do not. What you signed yourself is attached.
  * - `stale_incarnation`: a later start of you, or another process in the same one, has already spoken to us. One of
  *   you is a clone. What it signed is attached.
- * - `retired`: the trust root in force says you are no member any more; the chain that says so is attached.
+ * - `retired`: the trust root in force says that you are not a member any more; the chain is attached as proof.
  * - `unknown_node`: you are in no trust root we know; the chain we know is attached.
  * - `wrong_cluster`, `bad_signature`, `replayed`: the frame was not made by that node for this connection.
- * - `other_backup`: both were restored from a backup, and not from the same one.
+ * - `other_backup`: both were restored from backups, but not from the same one.
  * - `not_ready`: the answering node is loading. Nothing is wrong with the hello; dial again.
- * - `cut_off`: you have sent what no node sends that keeps its promises, and are not listened to for a while.
+ * - `cut_off`: you have sent what no node sends that keeps its promises, and are cut off for a while.
  */
 const HELLO_REFUSAL_CODES = [
   "amnesia",
@@ -91,7 +93,7 @@ export interface HelloRefusal {
   readonly detail: string;
   /** Signed trust-root documents, oldest first, for a node that may have missed a rotation. It proves itself. */
   readonly trustRootChain?: readonly string[];
-  /** With `amnesia` and `stale_incarnation`. Without it they are a peer's word, which fences nobody. */
+  /** With `amnesia` and `stale_incarnation`. Without it they are only a peer's word, which fences no node. */
   readonly ownWord?: OwnWord;
 }
 

@@ -1,4 +1,4 @@
-/** Who a TLS certificate speaks for: its one URI SAN. README.md, "Certificate identities". */
+/** The identity in a TLS certificate: its one URI SAN. README.md, "Certificate identities". */
 import { bytesToHex, hexToBytes, isNodeId } from "@event-anchoring/protocol";
 
 export type CertificateRole = "node" | "api" | "operator";

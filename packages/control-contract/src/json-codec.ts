@@ -1,12 +1,12 @@
 import { DecodeError, InvalidBytesError, bytesToUtf8, utf8ToBytes } from "@event-anchoring/protocol";
 import type { z } from "zod";
 
-/** The shape of zod's parser that is used here, so that a codec does not depend on how a schema was built. */
+/** The part of zod's parser that is used here, so that a codec does not depend on how a schema was built. */
 interface Schema<T> {
   safeParse(value: unknown): z.ZodSafeParseResult<T>;
 }
 
-/** JSON as UTF-8 bytes. Used for calls that are rare; what is hashed or signed as a value is never JSON. */
+/** JSON as UTF-8 bytes. Used for calls that are rare; hashed or signed values are never JSON. */
 export function encodeJson(value: object): Uint8Array {
   return utf8ToBytes(JSON.stringify(value));
 }

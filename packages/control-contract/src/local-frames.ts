@@ -38,7 +38,7 @@ import type { RaftIndex } from "raft-ts";
 
 /** Longest frame either way: a batch of 1,000 events answered with leaves and paths is about 2 MiB. */
 export const LOCAL_FRAME_BYTES_MAX = 8 * 1024 * 1024;
-/** How long a state is kept readable for whoever takes a backup: time enough to open it. */
+/** How long a state is kept readable for a backup: time enough to open it. */
 export const STATE_HELD_MS = 60_000;
 /** Requests one connection may have outstanding. Beyond it the api process answers `overloaded` itself. */
 export const LOCAL_WINDOW = 1024;
@@ -51,8 +51,8 @@ const PATH_HASHES_MAX = 53;
 export type Finality = "certified" | "committed";
 
 /**
- * - `submit`: one command is the whole body of one API request, decided as a unit. `remainingMs` is what is left of
- *   the caller's patience; no response comes later than that and 250 ms.
+ * - `submit`: one command is the whole body of one API request, decided as a unit. `remainingMs` is the caller's
+ *   remaining time; no response comes later than that plus 250 ms.
  * - `read`: asks for a read index, and for the certificate rule for `origins`.
  * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's
  *   database until the connection ends, STATE_HELD_MS at most.
@@ -64,9 +64,12 @@ export type LocalRequest =
       readonly requestId: number;
       readonly remainingMs: number;
       readonly answer: Finality;
-      /** The bytes of one command, as its log entry will hold them: read by who decides whether it is proposed. */
+      /**
+       * The bytes of one command, as its log entry will hold them; the control plane decodes them to decide whether to
+       * propose it.
+       */
       readonly command: Uint8Array;
-      /** null: nobody's request in particular. */
+      /** null: it belongs to no client's request. */
       readonly call: CallContext | null;
     }
   | {
@@ -79,7 +82,7 @@ export type LocalRequest =
   | { readonly type: "status"; readonly requestId: number }
   | { readonly type: "metrics"; readonly requestId: number };
 
-/** A quorum certificate as this node holds it. It may be newer than what its tables have recorded. */
+/** A quorum certificate as this node holds it. It may be newer than the recorded one in its tables. */
 export interface ShownCertificate {
   readonly originFingerprint: OriginFingerprint;
   readonly treeSize: number;
@@ -114,7 +117,7 @@ export type SubmittedRecord =
 export type SubmittedOutcome =
   | {
       readonly kind: "records";
-      /** An atomic batch that was refused as a whole: nothing of it is anchored. */
+      /** True: an atomic batch was refused as a whole, and nothing of it is anchored. */
       readonly refused: boolean;
       readonly records: readonly SubmittedRecord[];
       /** The certificates that the paths belong to, one per origin. */

@@ -1,4 +1,7 @@
-/** Calls about trust-root versions and membership: what is proposed, who is ready for it, how far the group is. */
+/**
+ * Calls about trust-root versions and membership: the proposed version, which nodes are ready for it, and the progress
+ * of the group.
+ */
 import { NODE_STATUSES } from "@event-anchoring/protocol";
 import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
@@ -17,14 +20,14 @@ const memberSchema = z.strictObject({
   /** In the group: `leaving` votes on in the old half of a joint configuration. */
   role: z.enum(["voter", "learner", "leaving", "none"]),
   isLeader: z.boolean(),
-  /** The highest log index that the node is known to hold; null: only the leader knows, or nobody. */
+  /** The highest log index that the node is known to hold; null: known only to the leader, or to no node. */
   matchIndex: count.nullable(),
-  /** Whether the leader has heard of it lately; null: only the leader knows. */
+  /** Whether the leader has heard from it lately; null: only the leader knows. */
   isAlive: z.boolean().nullable(),
 });
 
 const membershipSchema = z.strictObject({
-  /** Who answers. */
+  /** The answering node. */
   nodeId: z.string().min(1).max(32),
   /** Whether it leads: only then are all fields filled. */
   isLeader: z.boolean(),
@@ -32,12 +35,12 @@ const membershipSchema = z.strictObject({
   trustRootVersion: count,
   /** The end of the answering node's log. */
   lastIndex: count,
-  /** Null: the group is as the trust root asks. Else what is still to be done, or waited for. */
+  /** Null: the group is as the trust root asks. Else the next step, or what it waits for. */
   pending: z.string().min(1).max(1000).nullable(),
   members: z.array(memberSchema).max(1024),
 });
 
-/** The group as one node sees it, beside what its trust root asks for. */
+/** The group as one node sees it, and what its trust root asks for. */
 export type Membership = z.infer<typeof membershipSchema>;
 export type Member = Membership["members"][number];
 

@@ -1,33 +1,36 @@
 import { z } from "zod";
 
-/** What a node says of itself, to its api process, to operators and to its peers. One schema for every path. */
+/** The status that a node reports to its api process, to operators and to its peers. One schema for every path. */
 
 const count = z.int().min(0);
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const nodeName = z.string().min(1).max(32);
 
-/** What a node holds against others; nothing of it keeps the node from serving. */
+/** Contradictions that a node knows of; none of them keeps the node from serving. */
 const contradictions = z.strictObject({
-  /** Nodes whose cosigner key has signed two roots of one size, as a file here proves. They count no more here. */
+  /**
+   * Nodes whose cosigner key has signed two roots of one size, as a file here proves. This node does not count them any
+   * more.
+   */
   named: z.array(nodeName).max(32),
   /** Origins that have stopped: another certificate than this node's exists. */
   origins: z.array(hex32).max(1024),
-  /** Sizes that nobody is told `201` for while all nodes exchange what they have signed, for seconds. */
+  /** Sizes for which no client gets `201` while all nodes exchange their signatures, for some seconds. */
   withheld: z.array(z.strictObject({ originFingerprint: hex32, treeSize: count })).max(64),
   /** Peers whose tree or effects differed from this node's in the last seconds. */
   differing: z.array(nodeName).max(32),
   /** Names of the files in the folder `evidence` beside the promise file; the first 64. */
   evidence: z.array(z.string().max(255)).max(64),
-  /** How many there are. */
+  /** Their number. */
   evidenceFiles: count,
 });
 
-/** A peer that this node does not listen to for a while. */
+/** A peer that this node has cut off for a while. */
 const peerCutOff = z.strictObject({
   nodeId: nodeName,
   remainingMs: z.number().min(0),
-  /** What it has done since this process began, by kind. */
+  /** Its offences since this process began, by kind. */
   offences: z.record(z.string().min(1).max(64), count),
 });
 
@@ -74,7 +77,7 @@ export const nodeStatusSchema = z.strictObject({
     .max(1024),
   contradictions,
   peersCutOff: z.array(peerCutOff).max(32),
-  /** What the walk over the node's own tables has done since the process began. Absent: there is none. */
+  /** Counts of the walk over the node's own tables since the process began. Absent: there is none. */
   scrub: z.strictObject({ rows: count, passes: count, lastPassAtMs: count.nullable(), differences: count }).optional(),
   /** Rises by one at every start of the node. */
   incarnation: count,

@@ -1,4 +1,4 @@
-/** What an operator may do to a running cluster. A call that is not in this list does not exist. */
+/** The calls that an operator may make to a running cluster. There are no others. */
 import { DecodeError, bytesToHex, compareBytes, hexToBytes } from "@event-anchoring/protocol";
 import { SCOPES, decodeCommand, encodeCommand, operatorActMessage, usedCounterIn } from "@event-anchoring/ledger";
 import type {
@@ -13,7 +13,7 @@ import { z } from "zod";
 import { decodeJson, encodeJson } from "./json-codec.ts";
 import { REFUSAL_CODES } from "./refusal-code.ts";
 
-/** Keys that one answer lists, the newest first; it says how many more there are. */
+/** Keys that one answer lists, the newest first; it contains the number of the others. */
 export const LISTED_API_KEYS_MAX = 10_000;
 
 const hex16 = z.string().regex(/^[0-9a-f]{32}$/);
@@ -25,7 +25,7 @@ const scopes = z
   .min(1)
   .refine((listed) => new Set(listed).size === listed.length, "a scope is repeated");
 
-/** The operator draws the secret and sends its hash only: no node ever sees a secret before it is used. */
+/** The operator generates the secret and sends only its hash: no node sees a secret before it is used. */
 export interface CreateApiKey {
   /** apiKeyHash(secret), 32 bytes. */
   readonly keyHash: Uint8Array;
@@ -37,7 +37,7 @@ export interface CreateApiKey {
   readonly scopes: readonly Scope[];
   /** Unix milliseconds; 0 = never. */
   readonly expiresMs: number;
-  /** Requests per second that the key may make at each node, u32; 0: as the node is configured. */
+  /** Requests per second that the key may make at each node, u32; 0: the node's configured rate. */
   readonly requestsPerSecond: number;
 }
 
@@ -53,7 +53,7 @@ export interface RotateApiKey {
   readonly keyId: Uint8Array;
   /** apiKeyHash(secret) of the new key, 32 bytes. */
   readonly keyHash: Uint8Array;
-  /** How long the old key stays good, milliseconds; never longer than it would have. */
+  /** How long the old key stays valid, milliseconds; never longer than its own expiry. */
   readonly overlapMs: number;
   /** When the new key ends, Unix milliseconds; 0 = never. */
   readonly expiresMs: number;
@@ -104,19 +104,19 @@ const apiKeyListSchema = z.discriminatedUnion("outcome", [
 ]);
 
 /**
- * What became of a call that writes. `applied`, `unchanged` (it was so already), and `recorded`, of a revocation, with
- * the anchor id of its record and whether that was there before: HTTP 200. `rejected`, by a rule of the ledger: 409.
- * `refused`, not now: 503. What is applied or recorded is in force either way; its finality says whether every leaf
- * that there was by then had a certificate in time.
+ * The result of a call that writes. `applied`, `unchanged` (it was so already), and `recorded` (for a revocation, with
+ * the anchor id of its record and whether that existed before): HTTP 200. `rejected`, by a rule of the ledger: 409.
+ * `refused`, not now: 503. Applied and recorded changes are in force either way; the finality says whether every leaf
+ * that existed by then had a certificate in time.
  */
 export type OperatorResult = z.infer<typeof operatorResultSchema>;
 
-/** A key as the cluster knows it: neither its secret nor the hash of it. */
+/** A key as the cluster knows it, without its hash. */
 export type ListedApiKey = Omit<ApiKey, "keyHash">;
 
 /**
- * `listed`: every key that was known to the cluster when it was asked, revoked and expired ones included, the newest
- * first (HTTP 200). `refused`: the node cannot be sure now (503).
+ * `listed`: every key that the cluster knew at the time of the call, revoked and expired ones included, the newest
+ * first (HTTP 200). `refused`: the node cannot confirm the list now (503).
  */
 export type ApiKeyList =
   | {
@@ -128,7 +128,7 @@ export type ApiKeyList =
     }
   | z.infer<typeof refusedSchema>;
 
-/** The counter of the operator's newest act, if an act was refused for it; else null. */
+/** The counter of the operator's newest act, if an act was refused because of it; else null. */
 export function usedCounterOf(result: OperatorResult): number | null {
   const isUsed = result.outcome === "rejected" && result.code === "operator_counter_used";
   return isUsed ? usedCounterIn(result.detail) : null;
@@ -147,7 +147,7 @@ export function operatorResultStatus(result: OperatorResult): number {
   }
 }
 
-/** What an operator may ask to be decided. */
+/** The calls of an operator that are decided through the log. */
 export type OperatorCall =
   | ({ readonly kind: "create_api_key" } & CreateApiKey)
   | ({ readonly kind: "revoke_api_key" } & RevokeApiKey)
@@ -155,13 +155,13 @@ export type OperatorCall =
   | RecordRevocationCommand<null>
   | EraseClientEventCommand<null>;
 
-/** Who signs, and for which cluster. */
+/** The signer of an act, and the cluster. */
 export interface ActSigner {
-  /** As the trust root names the operator. */
+  /** The operator's name in the trust root. */
   readonly operator: string;
   /** 32 bytes. */
   readonly clusterId: Uint8Array;
-  /** That of the trust root in force. */
+  /** The epoch of the trust root in force. */
   readonly epoch: number;
   /** Ed25519, 64 bytes. */
   sign(message: Uint8Array): Uint8Array;
@@ -188,7 +188,9 @@ export function decodeOperatorAct(body: Uint8Array): OperatorActCommand {
   throw new DecodeError("value_invalid", `${command.kind} is no act of an operator`);
 }
 
-/** The answer to `list_api_keys`. @param keys in any order, and any number of them: what does not fit is counted */
+/**
+ * The answer to `list_api_keys`. @param keys in any order, and any number of them: those that do not fit are counted
+ */
 export function apiKeyListOf(keys: Iterable<ApiKey>): ApiKeyList {
   const newestFirst = [...keys].sort(
     (left, right) => right.createdMs - left.createdMs || compareBytes(left.keyId, right.keyId),

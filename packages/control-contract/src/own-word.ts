@@ -1,27 +1,27 @@
-/** What a node has signed of itself, and how a peer brings it back to it. README.md, "Progress". */
+/** What a node has signed about itself, and how a peer sends it back as proof. README.md, "Progress". */
 import { ByteWriter, DecodeError, asciiToBytes, tag, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { ByteReader, OriginFingerprint } from "@event-anchoring/protocol";
 import type { RaftIndex, Term } from "raft-ts";
 
-/** How far a node says that its durable log has ever reached, and in which of its lives. */
+/** The furthest that a node's durable log has ever reached, by its own statement, and in which of its lives. */
 export interface Progress {
   /** The group's epoch: a restored cluster has another one. */
   readonly epoch: number;
   readonly incarnation: number;
-  /** 16 random bytes, drawn with the incarnation: a clone that speaks in the same one differs in it. */
+  /** 16 random bytes, drawn with the incarnation: a clone in the same incarnation has other ones. */
   readonly lifeId: Uint8Array;
   /** Term and index of the highest end that the log has had, in Raft's order: term first, then index. */
   readonly term: Term;
   readonly index: RaftIndex;
 }
 
-/** A progress with the signature of its node's auth key. It proves itself, whoever brings it. */
+/** A progress with the signature of its node's auth key. It proves itself, whichever peer sends it. */
 export interface SignedProgress extends Progress {
   /** 64 bytes, over progressSignedBytes. */
   readonly signature: Uint8Array;
 }
 
-/** What only the accused can have said: it needs nobody's word to be held against it. */
+/** A statement that only the accused node can have signed: it is a proof, and no peer's word is needed. */
 export type OwnWord =
   | { readonly kind: "progress"; readonly progress: SignedProgress }
   | {

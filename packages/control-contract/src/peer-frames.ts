@@ -1,9 +1,9 @@
 /**
- * What nodes say to each other once a session is open. README.md, "Peer frames".
+ * The messages between nodes once a session is open. README.md, "Peer frames".
  *
- * A node dials two connections to every peer, one per lane, and only ever speaks on the ones it dialled. Every frame
- * after the handshake is u32 length ‖ sequence u64 ‖ frame body; the sequence starts at 1 and rises by one. A frame
- * with an empty body is a keepalive, the only thing a listener answers, with its own sequence.
+ * A node dials two connections to every peer, one per lane, and sends only on the ones it dialled. Every frame after
+ * the handshake is u32 length ‖ sequence u64 ‖ frame body; the sequence starts at 1 and rises by one. A frame with an
+ * empty body is a keepalive, the only thing a listener answers, with its own sequence.
  */
 import { ByteReader, ByteWriter, DecodeError, assertNever, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
@@ -33,7 +33,7 @@ import type { RaftIndex, Term } from "raft-ts";
  */
 export type Lane = "control" | "bulk";
 
-/** Longest frame body on the control lane; a longer one is sent on the bulk lane whatever the caller asked for. */
+/** Longest frame body on the control lane; a longer one is sent on the bulk lane whichever lane the caller chose. */
 export const CONTROL_FRAME_BYTES_MAX = 64 * 1024;
 /** Longest frame body at all: an entry of 1 MiB with its headers, with room to spare. */
 export const BULK_FRAME_BYTES_MAX = 4 * 1024 * 1024;
@@ -46,7 +46,7 @@ export const LINES_MAX = 256;
 const GROUPS_MAX = 8192;
 const STATE_SIGNATURES_MAX = 64;
 const GROUP_ID_BYTES = 24;
-/** Traced writes named with one frame of proposals; the others of it go untraced. */
+/** Traced writes named with one frame of proposals; any others in it are not traced. */
 export const GROUP_TRACES_MAX = 64;
 
 /** One node's cosignature over its own root of an origin, with the state it belongs to. */
@@ -63,7 +63,7 @@ export interface PeerCosignature {
   readonly effect: Uint8Array;
 }
 
-/** What a node's key has signed about one size of one origin, whoever passes it on. */
+/** What a node's key has signed about one size of one origin; any node may pass it on. */
 export interface HeadLine {
   /** The signer. */
   readonly nodeId: string;
@@ -95,15 +95,15 @@ export type PeerFrame =
   /** A raft message as raft-ts encodes it; opaque here. */
   | { readonly type: "raft"; readonly message: Uint8Array }
   | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[] }
-  /** Where roots of one size differ: all signatures over that size that the sender holds, whichever root they name. */
+  /** Where roots of one size differ: all signatures over that size that the sender holds, over any root. */
   | { readonly type: "lines"; readonly items: readonly HeadLine[] }
-  /** The sender's log has grown: before it acknowledges that to a leader, and now and then to everybody. */
+  /** The sender's log has grown: sent before it acknowledges that to a leader, and periodically to all nodes. */
   | { readonly type: "progress"; readonly progress: SignedProgress }
   /** `asks`: the sender has no quorum for them, and wants the receiver's own. */
   | { readonly type: "state_signatures"; readonly items: readonly StateSignature[]; readonly asks: boolean }
   /**
    * Proposal groups as ledger encodes them, for the leader; `remainingMs` of the most patient caller. `traces` are
-   * beside the groups, never in them: what a log entry holds does not depend on whether somebody watches.
+   * beside the groups, never in them: the content of a log entry does not depend on tracing.
    */
   | {
       readonly type: "proposals";

@@ -13,18 +13,21 @@ export class SettingsError extends Error {
 export interface SettingsShape<Schema extends z.ZodObject = z.ZodObject> {
   /** Strict: names that it does not know are refused. */
   readonly schema: Schema;
-  /** With which its environment variables begin, `__` included: theirs alone, so that a misspelt one is noticed. */
+  /**
+   * The prefix of its environment variables, `__` included. No other variable has it, so that a misspelt one is
+   * noticed.
+   */
   readonly prefix: string;
 }
 
 /** One value that can be set. */
 export interface Setting {
-  /** As messages and documents say it: `listen.port`. */
+  /** The name in messages and documents: `listen.port`. */
   readonly name: string;
   readonly path: readonly string[];
-  /** The environment variable that replaces what the file says. */
+  /** The environment variable that overrides the file. */
   readonly variable: string;
-  /** A text is taken from the environment as it is; anything else is JSON there. */
+  /** A text is read from the environment as it is; any other value is JSON there. */
   readonly isText: boolean;
   readonly isRequired: boolean;
   /** undefined: none. */
@@ -46,7 +49,7 @@ interface Unwrapped {
   readonly default: unknown;
 }
 
-/** What a type is without `optional`, `nullable` and `default` around it. */
+/** A type without its `optional`, `nullable` and `default` wrappers. */
 function unwrap(type: z.core.$ZodType): Unwrapped {
   if (type instanceof z.ZodDefault) {
     return { ...unwrap(type.def.innerType), isRequired: false, default: type.def.defaultValue };
@@ -118,7 +121,7 @@ function isValues(value: unknown): value is Values {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A name that one object of a JSON text has twice: parsers keep the last and say nothing. null: none. */
+/** A name that one object of a JSON text has twice: parsers silently keep the last. null: none. */
 function repeatedName(text: string): string | null {
   const open: Set<string>[] = [];
   for (const [token, quoted] of text.matchAll(/("(?:[^"\\]|\\.)*")(?:\s*:)?|[{}]/g)) {
@@ -133,7 +136,7 @@ function repeatedName(text: string): string | null {
   return null;
 }
 
-/** Puts what the environment says over the values. Returns the variables used, by the name of their setting. */
+/** Overrides the values with the environment. Returns the variables used, by the name of their setting. */
 function setFromEnvironment(
   values: Values,
   shape: SettingsShape,
@@ -166,7 +169,7 @@ function place(values: Values, path: readonly string[], value: unknown): void {
     return;
   }
   const inner = values[key] ?? {};
-  // What is no object stays, for the schema to refuse.
+  // A value that is not an object stays, for the schema to refuse.
   if (!isValues(inner)) return;
   values[key] = inner;
   place(inner, rest, value);

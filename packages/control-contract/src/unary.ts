@@ -20,7 +20,7 @@ export const UNARY_REQUEST_BYTES_MAX = 256 * 1024;
 /** Longest answer that is not a stream. */
 export const UNARY_RESPONSE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** `certificate`: whoever has a certificate of the private CA and this cluster, of any role, without Cluster-auth. */
+/** `certificate`: any holder of a certificate of the private CA and this cluster, of any role, without Cluster-auth. */
 export type UnaryCaller = "node" | "operator" | "certificate";
 
 export interface UnaryCall {
@@ -30,8 +30,8 @@ export interface UnaryCall {
 }
 
 /**
- * Every unary call. `trust_root` needs no Cluster-auth because its answer proves itself, and a node that slept through
- * a rotation must be able to learn it.
+ * Every unary call. `trust_root` needs no Cluster-auth because its answer proves itself, and a node that was down
+ * during a rotation must be able to learn it.
  */
 export const UNARY_CALLS = {
   trust_root: { method: "GET", path: "/control/v1/trust-root", callers: ["certificate"] },
@@ -50,7 +50,7 @@ export type UnaryCallName = keyof typeof UNARY_CALLS;
 
 const BY_PATH: ReadonlyMap<string, UnaryCall> = new Map(Object.values(UNARY_CALLS).map((call) => [call.path, call]));
 
-/** Null for a path that is no call. */
+/** Null for a path that is not a call. */
 export function unaryCallOf(path: string): UnaryCall | null {
   return BY_PATH.get(path) ?? null;
 }
@@ -62,7 +62,7 @@ const trustRootSchema = z.strictObject({
     .max(1024),
 });
 
-/** The signed trust-root documents, version 1 first. It must be verified from a pin by whoever receives it. */
+/** The signed trust-root documents, version 1 first. The receiver must verify it from a pin. */
 export function encodeTrustRootChain(documents: readonly string[]): Uint8Array {
   return encodeJson({ documents });
 }
@@ -80,7 +80,9 @@ const primeRootThkSchema = z.strictObject({
   term: z.int().min(1),
 });
 
-/** The leader's newest trust root, confirmed by a read-index round: a quorum said that nothing newer is committed. */
+/**
+ * The leader's newest trust root, confirmed by a read-index round: a quorum confirmed that nothing newer is committed.
+ */
 export interface PrimeRootThk {
   readonly primeNodeId: string;
   readonly version: number;
@@ -111,16 +113,16 @@ export function decodeNodeStatus(body: Uint8Array): NodeStatus {
 
 const CHUNKS_MAX = 65_535;
 
-/** One exported state. Its chunks stay available under snapshotId until the exporter lets go of it. */
+/** One exported state. Its chunks stay available under snapshotId until the exporter closes it. */
 export interface SnapshotManifest {
   /** 16 random bytes drawn by the exporter. */
   readonly snapshotId: Uint8Array;
-  /** The state is that after this entry. */
+  /** The state after this entry. */
   readonly raftIndex: RaftIndex;
   readonly raftTerm: Term;
   /** Effect chain at raftIndex. */
   readonly effect: Uint8Array;
-  /** Bytes of every chunk but the last. */
+  /** Bytes of every chunk except the last. */
   readonly chunkBytes: number;
   readonly totalBytes: number;
   /** SHA-256 of each chunk, in order. */

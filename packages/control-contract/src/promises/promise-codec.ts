@@ -34,12 +34,12 @@ export interface SignedState {
   readonly textHash: Uint8Array;
 }
 
-/** What one peer has said of its log, signed by its auth key: the newest that this node was told. */
+/** One peer's progress, signed by its auth key: the newest that this node has received. */
 export interface PeerPromises {
   /** Of the group. */
   readonly epoch: number;
   readonly incarnation: number;
-  /** 16 bytes: which process spoke in that incarnation. */
+  /** 16 bytes: identifies the process of that incarnation. */
   readonly lifeId: Uint8Array;
   /** The highest end that its log has had, in Raft's order. */
   readonly term: Term;
@@ -48,7 +48,7 @@ export interface PeerPromises {
   readonly signature: Uint8Array;
 }
 
-/** Which Postgres the promises were made beside, and how far its log was flushed. */
+/** The Postgres that belongs to the promises, and how far its log was flushed. */
 export interface PostgresPosition {
   /** Decimal, as Postgres prints it. */
   readonly systemIdentifier: string;
@@ -61,7 +61,7 @@ export interface Promises {
   /** 32 bytes. */
   readonly clusterId: Uint8Array;
   readonly nodeId: string;
-  /** 16 random bytes that also stand in the database: the file and the database belong to each other. */
+  /** 16 random bytes that are also in the database: they show that file and database belong together. */
   readonly pairId: Uint8Array;
   /** Rises by one at every start. */
   readonly incarnation: number;
@@ -73,7 +73,7 @@ export interface Promises {
   /** null: none. */
   readonly stateHead: SignedState | null;
   readonly postgres: PostgresPosition;
-  /** The last entry known to be durable in the database, or one that it is about to go back to: see `reached`. */
+  /** The last entry known to be durable in the database, or one that the log is about to go back to: see `reached`. */
   readonly lastAppend: EntryId;
   /**
    * The highest end, in Raft's order, that the log has had. It is above `lastAppend` only while a later leader replaces
@@ -82,13 +82,13 @@ export interface Promises {
   readonly reached: EntryId;
   /** By Raft id, 16 hex digits. */
   readonly peers: ReadonlyMap<string, PeerPromises>;
-  /** The log will not keep entries up to and including this one: what they say in clear was erased. 0: none. */
+  /** The log must drop entries up to and including this one, since clear text in them was erased. 0: none. */
   readonly forgetLogTo: RaftIndex;
-  /** A slot was found damaged at a start, and no peer has said yet that no promise is missing. */
+  /** A slot was found damaged at a start, and no peer has confirmed yet that no promise is missing. */
   readonly mayLackNewest: boolean;
 }
 
-/** Says what `next` takes back of what `previous` promised; null: nothing. */
+/** Describes what `next` takes back of what `previous` promised; null: nothing. */
 export function brokenPromise(previous: Promises, next: Promises): string | null {
   if (!equalBytes(previous.clusterId, next.clusterId) || previous.nodeId !== next.nodeId) return "another node";
   if (!equalBytes(previous.pairId, next.pairId)) return "another pair id";
@@ -185,13 +185,13 @@ function slotCrc(slot: Uint8Array, bodyBytes: number): number {
 
 /**
  * `empty`: never written. `damaged`: torn or rotten. `alien`: not the beginning of a slot. `unknown_format`: intact,
- * but written by a program that knows more than this one.
+ * but written by a newer program than this one.
  */
 export type SlotReading =
   | { readonly state: "empty" | "damaged" | "alien" | "unknown_format" }
   | { readonly state: "good"; readonly counter: number; readonly promises: Promises };
 
-/** Reads one slot. Nothing of it is believed before the CRC is checked. */
+/** Reads one slot. None of it is trusted before the CRC is checked. */
 export function readSlot(slot: Uint8Array): SlotReading {
   if (slot.every((byte) => byte === 0)) return { state: "empty" };
   if (!equalBytes(slot.subarray(0, SLOT_MARK.length), SLOT_MARK)) return { state: "alien" };
@@ -207,7 +207,7 @@ export function readSlot(slot: Uint8Array): SlotReading {
   try {
     return { state: "good", counter, promises: decodePromises(body) };
   } catch (error) {
-    // The CRC holds, so these are the bytes that were written: another program's idea of this format.
+    // The CRC holds, so these are the bytes that were written: another program's version of this format.
     if (error instanceof DecodeError || error instanceof InvalidBytesError) return { state: "unknown_format" };
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Which of the slots of a promise file counts. */
+/** Finds the slot of a promise file that counts. */
 import { SLOT_CLASS_MAX, readSlot, slotBytesOf, slotOffsetOf } from "./promise-codec.ts";
 import type { Promises, SlotReading } from "./promise-codec.ts";
 
@@ -7,14 +7,16 @@ export interface SlotPosition {
   readonly slot: 0 | 1;
 }
 
-/** `torn`: no slot can be read. `foreign`: something else, or the format of another build. */
+/** `torn`: no slot can be read. `foreign`: not a promise file, or the format of another build. */
 export type NewestSlot =
   | {
       readonly state: "good";
       readonly position: SlotPosition;
       readonly counter: number;
       readonly promises: Promises;
-      /** One of the two newest slots could not be read: a save that never resolved, or up to one save is forgotten. */
+      /**
+       * One of the two newest slots could not be read: either a save never resolved, or up to one save is forgotten.
+       */
       readonly hasDamagedSlot: boolean;
     }
   | { readonly state: "torn" | "foreign"; readonly detail: string };
