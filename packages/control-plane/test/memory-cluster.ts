@@ -16,7 +16,7 @@ import { furthest } from "@event-anchoring/control-contract";
 import { type Lie, SimulatedProcess, WORLD_START_MS, World } from "@event-anchoring/simulator";
 import { TestActs } from "@event-anchoring/testkit";
 import { type Entry, type EntryId, type EntryMeta, type HardState, RaftEngine, type RaftIndex } from "raft-ts";
-import { SessionCounts } from "../src/session/session-counts.ts";
+import { NodeCounts } from "../src/session/node-counts.ts";
 import type { Environment, VerifyAsync } from "../src/ports/environment.ts";
 import type { EvidenceFiles } from "../src/certification/evidence.ts";
 import type { NodeIdentity } from "../src/ports/identity.ts";
@@ -116,7 +116,7 @@ export class MemoryNode {
   verify: VerifyAsync = async (publicKey, message, signature) =>
     nodeCrypto.ed25519Verify(publicKey, message, signature);
   signatures: SignatureVerifier | null = null;
-  counts = new SessionCounts();
+  counts = new NodeCounts();
   offences: PeerOffences | null = null;
   end: SessionEnd | null = null;
   /** Survives a crash, as files do. */
@@ -240,7 +240,7 @@ export class MemoryCluster {
     const random = seededRandom((this.#seed += 1));
     const environment = this.#environment(random, node);
     node.signatures = new SignatureVerifier({ ...environment, crypto: nodeCrypto });
-    node.counts = new SessionCounts();
+    node.counts = new NodeCounts();
     const raw = this.#engine.createNode({
       id: node.identity.raftId,
       initial: { hardState, confState, snapshot, entries, applied: point.index },

@@ -28,7 +28,8 @@ async function scraped({
     network: null,
     scrub: null,
     rootSync: { gauges: () => ({ syncError: 0, lastSuccessTimestampS: 0 }) },
-    status: () => ({ nodeId, serving: { state: "running", failing: [] } }),
+    nodeId,
+    status: () => ({ serving: { state: "running", failing: [] } }),
   };
   const registry = createMetrics(node as unknown as ControlPlaneNode);
   // Counted from the node each time: a second scrape adds nothing to the first.

@@ -150,8 +150,10 @@ describe("a scrub", () => {
 
 describe("a node is busy", () => {
   const sessionOf = (commitIndex: number, appliedIndex: number, commands: number) => ({
-    raft: { role: "leader" as const, term: 1, leader: "a", commitIndex, appliedIndex, lastIndex: 9 },
-    queue: { commands, bytes: 0 },
+    consensus: {
+      view: () => ({ role: "leader" as const, term: 1, leader: "a", commitIndex, appliedIndex, lastIndex: 9 }),
+    },
+    writes: { queue: { depth: { commands, bytes: 0 } } },
   });
 
   test.each([

@@ -108,6 +108,9 @@ export class ControlPlaneClient implements ControlPlane {
   }
 
   async #submit(command: Command, { remainingMs, answer, call }: SubmitOptions): Promise<SubmittedOutcome> {
+    // Before it is encoded: shedding load must be cheap.
+    const refusal = this.#refusalBeforeSending(remainingMs);
+    if (refusal !== null) throw refusal;
     const request = { type: "submit", remainingMs, answer, command: encodeCommand(command), call } as const;
     const response = await this.#ask(request, remainingMs);
     if (response.type !== "submitted") throw this.#unexpected(response);

@@ -13,7 +13,7 @@ import type { OpenStateHold, SignedStates } from "../session/signed-states.ts";
 const HELD_MAX = 2;
 /** The upper bound, even if the asker would wait longer. */
 const SIGNED_WITHIN_MS_MAX = 30_000;
-const RETRY_AFTER_MS = 5000;
+const HOLD_RETRY_AFTER_MS = 5000;
 
 export interface HeldStatesOptions {
   /** @throws StoreError */
@@ -40,7 +40,7 @@ export class HeldStates {
   /** @param gone aborted when the asker has gone, or needs it no longer */
   async hold({ requestId, remainingMs }: HoldRequest, gone: AbortSignal): Promise<LocalResponse> {
     const refused = (code: RefusalCode, detail: string): LocalResponse => {
-      return { type: "refused", requestId, code, detail, retryAfterMs: RETRY_AFTER_MS };
+      return { type: "refused", requestId, code, detail, retryAfterMs: HOLD_RETRY_AFTER_MS };
     };
     const session = this.#options.session();
     if (session === null) return refused("unavailable", "this node is not serving");

@@ -2,6 +2,7 @@ import { statfs } from "node:fs/promises";
 import { type Server, createServer } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import type { NodeStatus } from "@event-anchoring/control-contract";
 import type { Tracer } from "@event-anchoring/telemetry";
 import type { ControlPlaneNode } from "../node/node.ts";
 import { PREFIX, scrapedGauge, scrapedTotal } from "./scraped.ts";
@@ -60,14 +61,15 @@ export function createMetrics(
   for (const metric of node.timings.metrics) registry.registerMetric(metric);
   spanMetrics(measures.tracer, registry);
   volumeMetrics(measures.volumes, registry);
-  gauge("serving", "1 while this node serves", () => Number(node.status().serving.state === "running"));
+  const serving = oncePerTurn(() => node.status().serving);
+  gauge("serving", "1 while this node serves", () => Number(serving().state === "running"));
   gauge("rules_known", "The highest rules that this program can decide by", () => node.ruleTable.max);
   const sessionGauge = sessionGauges(node, gauge);
   raftMetrics(sessionGauge);
   certificationMetrics(sessionGauge);
   membershipMetrics(sessionGauge);
   upkeepMetrics(sessionGauge);
-  failingMetric(node, registry);
+  failingMetric(serving, registry);
   signatureMetrics(node, registry);
   countMetrics(node, registry);
   transportMetrics(node, registry);
@@ -122,14 +124,21 @@ async function freeBytes(path: string): Promise<number | null> {
 
 type AddSessionGauge = (name: string, help: string, read: (session: SessionView) => number) => void;
 
-/** Gauges of the live session; each is 0 while there is none. One view serves all reads of one turn. */
-function sessionGauges(node: ControlPlaneNode, gauge: AddGauge): AddSessionGauge {
-  let view: SessionView | null | undefined;
-  const current = (): SessionView | null => {
-    if (view === undefined) setImmediate(() => (view = undefined));
-    view ??= node.session?.view() ?? null;
-    return view;
+/** Reads at most once for all metrics that are collected in one turn of the event loop. */
+function oncePerTurn<Value>(read: () => Value): () => Value {
+  let held: { readonly value: Value } | null = null;
+  return () => {
+    if (held === null) {
+      held = { value: read() };
+      setImmediate(() => (held = null));
+    }
+    return held.value;
   };
+}
+
+/** Gauges of the live session; each is 0 while there is none. */
+function sessionGauges(node: ControlPlaneNode, gauge: AddGauge): AddSessionGauge {
+  const current = oncePerTurn(() => node.session?.view() ?? null);
   return (name, help, read) =>
     gauge(name, help, () => {
       const session = current();
@@ -238,7 +247,7 @@ function upkeepMetrics(gauge: AddSessionGauge): void {
 }
 
 /** What /readyz names, as labels of a closed set. */
-function failingMetric(node: ControlPlaneNode, registry: Registry): void {
+function failingMetric(serving: () => NodeStatus["serving"], registry: Registry): void {
   const made: Gauge<"check"> = new Gauge({
     name: `${PREFIX}failing_check`,
     help: "1 for each check that keeps this node from serving",
@@ -246,7 +255,7 @@ function failingMetric(node: ControlPlaneNode, registry: Registry): void {
     registers: [registry],
     collect: () => {
       made.reset();
-      for (const { check } of node.status().serving.failing) made.set({ check }, 1);
+      for (const { check } of serving().failing) made.set({ check }, 1);
     },
   });
 }
@@ -329,8 +338,7 @@ function countMetrics({ counts }: ControlPlaneNode, registry: Registry): void {
 function offenceMetrics(node: ControlPlaneNode, registry: Registry): void {
   const { offences, known } = node;
   const peers = (): readonly string[] => {
-    const { nodeId: self } = node.status();
-    return known.newest.nodes.map(({ nodeId }) => nodeId).filter((nodeId) => nodeId !== self);
+    return known.newest.nodes.map(({ nodeId }) => nodeId).filter((nodeId) => nodeId !== node.nodeId);
   };
   const counted = {
     name: "peer_offences_total",

@@ -5,7 +5,7 @@ import { isBefore } from "@event-anchoring/control-contract";
 import { StoreError } from "@event-anchoring/store";
 import { EngineDeadError, type HardState, type InitialState } from "raft-ts";
 import { type ControlPlaneConfig, peersOf } from "./config.ts";
-import { SessionCounts } from "../session/session-counts.ts";
+import { NodeCounts } from "../session/node-counts.ts";
 import type { Environment } from "../ports/environment.ts";
 import {
   type LifeEnd,
@@ -65,7 +65,7 @@ export class ControlPlaneNode {
   readonly #options: NodeOptions;
   readonly signatures: SignatureVerifier;
   readonly #judge: LifeJudge;
-  readonly counts = new SessionCounts();
+  readonly counts = new NodeCounts();
   readonly offences: PeerOffences;
   readonly timings = new NodeTimings();
   readonly rootSync: ReturnType<typeof createRootSync>;
@@ -105,7 +105,7 @@ export class ControlPlaneNode {
             logger,
             openWalk: () => openScrub(options.ruleTable),
             rowsPerSecond: config.scrub_rows_per_second,
-            isBusy: () => isBusyFor(this.#session?.view() ?? null),
+            isBusy: () => isBusyFor(this.#session),
             onDifference: (detail) => this.#halt("scrub_difference", detail),
           });
     this.rootSync = createRootSync({
@@ -120,6 +120,10 @@ export class ControlPlaneNode {
 
   get ruleTable(): RuleTable {
     return this.#options.ruleTable;
+  }
+
+  get nodeId(): string {
+    return this.#options.identity.nodeId;
   }
 
   get session(): Session | null {
@@ -256,6 +260,7 @@ export class ControlPlaneNode {
       const reason = await ended;
       // From here on no request may be answered from a session that has ended.
       this.#session = null;
+      this.#closeObserver();
       if (reason.kind === "behind") return await this.#catchUp(reason, network, storage, session, keeper);
       return reason;
     } finally {
@@ -274,13 +279,18 @@ export class ControlPlaneNode {
       this.#serving = { state: "unavailable", failing: [{ check: "storage", detail: "loading again" }] };
     }
     session?.stop();
-    this.#observer?.close();
+    this.#closeObserver();
     this.#session = null;
     this.#network = null;
     await network?.close();
     await session?.drained();
     await storage?.close();
     await file?.close();
+  }
+
+  #closeObserver(): void {
+    this.#observer?.close();
+    this.#observer = null;
   }
 
   #openNetwork(end: (reason: LifeEnd) => void, incarnation: number): PeerNetwork {
@@ -442,8 +452,9 @@ export class ControlPlaneNode {
 
   /** What peers and clients see after a life that another one follows. */
   #showEnd(end: LifeEnd): void {
-    if (end.kind !== "unavailable" || this.#isStopping) return;
-    this.#serving = { state: "unavailable", failing: [{ check: end.check, detail: causeOf(end).slice(0, 1000) }] };
+    if ((end.kind !== "unavailable" && end.kind !== "panicked") || this.#isStopping) return;
+    const check = end.kind === "panicked" ? "engine" : end.check;
+    this.#serving = { state: "unavailable", failing: [{ check, detail: causeOf(end).slice(0, 1000) }] };
   }
 
   #pause(delayMs: number): Promise<void> {

@@ -10,7 +10,7 @@ import type { NodeTimings } from "./node-timings.ts";
 
 /** A session, as far as it is looked at. */
 type ObservedSession = Pick<Session, "whenCovered" | "leaderNodeId"> & {
-  readonly consensus: Pick<Session["consensus"], "status">;
+  readonly consensus: Pick<Session["consensus"], "view">;
 };
 
 /** The parts of a session that the observer wraps. */
@@ -80,8 +80,9 @@ export class SessionObserver {
       },
       propose: (payload, groups) => {
         const index = options.propose(payload, groups);
-        const term = this.#options.session()?.consensus.status().term ?? 0;
-        if (index !== null) traces.onProposed({ index, term }, groups);
+        // A propose that fails ends the session within the call; then there is no term to ask for.
+        if (index === null) return null;
+        traces.onProposed({ index, term: this.#options.session()?.consensus.view().term ?? 0 }, groups);
         return index;
       },
       refuse: (groups, code, detail) => {

@@ -34,7 +34,7 @@ const BATCH_BYTES_MAX = LIMITS.entryBytesMax;
 /** The command of one request, and who waits for it. */
 export interface Submission {
   readonly command: Command;
-  /** The command as the log will hold it; absent: it is encoded here. */
+  /** `encodeCommand(command)`, as the log will hold it; absent: it is encoded here. */
   readonly bytes?: Uint8Array;
   /** "committed": answer as soon as the command is decided, without waiting for a certificate. */
   readonly answer: "certified" | "committed";
@@ -93,7 +93,8 @@ export interface SentGroup {
 }
 
 interface OpenSubmission extends Submission {
-  readonly bytes: Uint8Array;
+  /** Empty once it has a group, whose bytes hold them. */
+  bytes: Uint8Array;
   /** null until the turn is over. */
   group: LocalGroup | null;
   /** Set once decided. */
@@ -279,7 +280,10 @@ export class Proposals {
       sentTo: [],
       deadlineMs: Math.max(...submissions.map(({ deadlineMs }) => deadlineMs)),
     };
-    for (const submission of submissions) submission.group = group;
+    for (const submission of submissions) {
+      submission.group = group;
+      submission.bytes = NO_BYTES;
+    }
     this.#groups.set(groupKey(id), group);
     return group;
   }
@@ -364,6 +368,7 @@ function undecidedResult({ group }: OpenSubmission, now: number): SubmissionResu
   return refusal("no_leader", "no leader was reachable before the deadline");
 }
 
+const NO_BYTES = new Uint8Array(0);
 const EMPTY_WEIGHT: Weight = { commands: 0, signedCommands: 0, bytes: GROUP_OVERHEAD_BYTES };
 
 function addWeights(left: Weight, right: Weight): Weight {

@@ -1,12 +1,17 @@
-import type { SessionView } from "../session/view.ts";
+import type { Session } from "../session/session.ts";
 
 /** Entries that wait to be applied, and commands that wait to be proposed, beyond which a node is busy. */
 const BEHIND_MAX = 64;
 const QUEUED_MAX = 256;
 
+interface BusySession {
+  readonly consensus: Pick<Session["consensus"], "view">;
+  readonly writes: { readonly queue: Pick<Session["writes"]["queue"], "depth"> };
+}
+
 /** True while the scrub should not read: there is no session, it lags, or its queue is long. */
-export function isBusyFor(session: Pick<SessionView, "raft" | "queue"> | null): boolean {
+export function isBusyFor(session: BusySession | null): boolean {
   if (session === null) return true;
-  const { commitIndex, appliedIndex } = session.raft;
-  return commitIndex - appliedIndex > BEHIND_MAX || session.queue.commands > QUEUED_MAX;
+  const { commitIndex, appliedIndex } = session.consensus.view();
+  return commitIndex - appliedIndex > BEHIND_MAX || session.writes.queue.depth.commands > QUEUED_MAX;
 }

@@ -1,21 +1,8 @@
 import { trustRootsOf } from "@event-anchoring/ledger";
 import type { EntryReactions } from "../raft/applier.ts";
 import { contradictionOf } from "../membership/known-trust-root.ts";
-import type { Certifying } from "./certifying.ts";
-import type { Consensus } from "./consensus.ts";
-import type { Life } from "./how-a-life-ends.ts";
-import type { Membership } from "./membership.ts";
 import type { SessionOptions } from "./session-options.ts";
-import type { Writes } from "./writes.ts";
-
-/** A session's four assemblies, and its end. */
-export interface SessionParts {
-  readonly consensus: Consensus;
-  readonly membership: Membership;
-  readonly certifying: Certifying;
-  readonly writes: Writes;
-  readonly life: Life;
-}
+import type { SessionParts } from "./session-parts.ts";
 
 /**
  * What a committed entry triggers, in the order in which it happens. The order is the safety argument; what must be

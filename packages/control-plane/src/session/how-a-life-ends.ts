@@ -110,7 +110,7 @@ export class LifeJudge {
   }
 }
 
-/** What made a node unavailable, in words. */
-export function causeOf({ cause }: Extract<LifeEnd, { kind: "unavailable" }>): string {
+/** What ended a life after which another follows, in words. */
+export function causeOf({ cause }: Extract<LifeEnd, { kind: "unavailable" | "panicked" }>): string {
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -4,12 +4,12 @@ import type { TrustRoot } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import { trustRootInForce } from "../membership/known-trust-root.ts";
 import type { Members } from "../membership/members.ts";
-import { SessionMembership } from "../membership/session-membership.ts";
+import { Group } from "../membership/group.ts";
 import type { Submission } from "../proposals/proposals.ts";
 import { ClockGuard } from "./clock-guard.ts";
 import type { Consensus } from "./consensus.ts";
 import type { Life } from "./how-a-life-ends.ts";
-import { PeerPromises } from "./peer-promises.ts";
+import { PeerStanding } from "./peer-standing.ts";
 import { RulesKeeper } from "./rules-keeper.ts";
 import type { SessionOptions } from "./session-options.ts";
 
@@ -26,23 +26,29 @@ export interface MembershipParts {
  */
 export class Membership {
   readonly members: Members;
-  readonly group: SessionMembership;
+  readonly group: Group;
   readonly clockGuard: ClockGuard;
   readonly rules: RulesKeeper;
-  readonly peers: PeerPromises;
+  readonly peers: PeerStanding;
   readonly #options: SessionOptions;
   readonly #consensus: Consensus;
 
   constructor(options: SessionOptions, { consensus, members, life, submit }: MembershipParts) {
-    const { environment, identity, network, state } = options;
+    const { environment, identity, network, state, node, confState, known, promises, restoration = null } = options;
     this.#options = options;
     this.#consensus = consensus;
     this.members = members;
     const applied = (): TrustRoot | null => state.trustRootChain?.newest.trustRoot ?? null;
-    this.group = new SessionMembership({
-      ...options,
+    this.group = new Group({
+      environment,
+      identity,
+      node,
+      confState,
       members,
-      restoration: options.restoration ?? null,
+      known,
+      network,
+      promises,
+      restoration,
       applied,
       propose: (change) => consensus.proposeConfChange(change),
       transferLeadership: () => this.transferLeadership(),
@@ -58,7 +64,7 @@ export class Membership {
       isConnected: (nodeId) => network.isConnected(nodeId),
       submit,
     });
-    this.peers = new PeerPromises(options, {
+    this.peers = new PeerStanding(options, {
       consensus,
       members,
       group: this.group,
@@ -74,7 +80,10 @@ export class Membership {
     return trustRootInForce(this.#options.state, this.#options.identity);
   }
 
-  /** To every node that the newest trust root names. */
+  /**
+   * To every node that the newest known trust root names. It may be a version that is not applied yet: it names every
+   * node that an applied one names, and perhaps more.
+   */
   broadcast(frame: PeerFrame): void {
     const { identity, network, known } = this.#options;
     for (const { nodeId } of known.newest.nodes) {

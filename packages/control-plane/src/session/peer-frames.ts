@@ -4,8 +4,8 @@ import { type InboundMessage, InvalidMessageError, type RawNode, decodeMessage }
 import type { Logger } from "@event-anchoring/telemetry";
 import { EntryGuard } from "../raft/entry-guard.ts";
 import { judgeStep } from "../raft/step-guard.ts";
-import type { SessionParts } from "./entry-reactions.ts";
 import type { SessionOptions } from "./session-options.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 /** Messages that only a leader sends. */
 const LEADERS_MESSAGES: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap", "MsgTimeoutNow"]);

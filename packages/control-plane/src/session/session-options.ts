@@ -1,6 +1,6 @@
 import type { SessionEnd } from "./how-a-life-ends.ts";
 import type { Certificate, LedgerState } from "@event-anchoring/ledger";
-import type { SessionCounts } from "./session-counts.ts";
+import type { NodeCounts } from "./node-counts.ts";
 import type { SignatureVerifier } from "../signatures/signature-verifier.ts";
 import type { ConfState, HardState, RaftIndex, RawNode } from "raft-ts";
 import type { LeaderQueueOptions } from "../proposals/leader-queue.ts";
@@ -26,7 +26,7 @@ export interface SessionOptions {
   /** Belongs to the process: verdicts outlive a session. */
   readonly signatures: SignatureVerifier;
   /** Of the process. */
-  readonly counts: SessionCounts;
+  readonly counts: NodeCounts;
   /** Wraps the leader's queue, to observe it. */
   readonly aroundQueue: (options: LeaderQueueOptions) => LeaderQueueOptions;
   readonly node: RawNode;

@@ -7,12 +7,13 @@ import { Members } from "../membership/members.ts";
 import type { Submission } from "../proposals/proposals.ts";
 import { Certifying } from "./certifying.ts";
 import { Consensus } from "./consensus.ts";
-import { type SessionParts, entryReactions } from "./entry-reactions.ts";
+import { entryReactions } from "./entry-reactions.ts";
 import { type Life, type SessionEnd, endOfError } from "./how-a-life-ends.ts";
 import { Membership } from "./membership.ts";
 import { PeerFrames } from "./peer-frames.ts";
 import { PERIOD_MS, Periodics } from "./periodics.ts";
 import type { SessionOptions } from "./session-options.ts";
+import type { SessionParts } from "./session-parts.ts";
 import type { SignedStates } from "./signed-states.ts";
 import { type SessionView, viewOf } from "./view.ts";
 import { Writes } from "./writes.ts";
@@ -72,8 +73,9 @@ export class Session implements SessionParts {
     certifying.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect, isEmpty: false });
     this.#every(PERIOD_MS.tick, () => consensus.tick());
     this.#every(PERIOD_MS.sweep, () => {
-      certifying.sweep();
+      // Deadlines first: no answer is late because lines are exchanged.
       writes.sweep();
+      certifying.sweep();
       consensus.compaction.sweep();
     });
     this.#every(PERIOD_MS.resendUncovered, () => certifying.certifier.resendUncovered(PERIOD_MS.resendUncovered));

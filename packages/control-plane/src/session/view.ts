@@ -1,7 +1,7 @@
 import type { NodeStatus } from "@event-anchoring/control-contract";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { SessionParts } from "./entry-reactions.ts";
 import type { SessionOptions } from "./session-options.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 /** A session at one moment, for status and metrics. */
 export interface SessionView {

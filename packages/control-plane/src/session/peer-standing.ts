@@ -7,7 +7,7 @@ import type {
   SignedProgress,
 } from "@event-anchoring/control-contract";
 import type { Members } from "../membership/members.ts";
-import type { SessionMembership } from "../membership/session-membership.ts";
+import type { Group } from "../membership/group.ts";
 import { type OriginFingerprint, type TrustRoot, bytesToHex } from "@event-anchoring/protocol";
 import { type OwnState, isSignedProgress } from "../promises/own-word.ts";
 import { PeerMemories } from "../promises/peer-memories.ts";
@@ -19,10 +19,10 @@ import { PeerWords } from "./peer-words.ts";
 import type { SessionOptions } from "./session-options.ts";
 import type { Term } from "raft-ts";
 
-export interface PeerPromisesParts {
+export interface PeerStandingParts {
   readonly consensus: Consensus;
   readonly members: Members;
-  readonly group: SessionMembership;
+  readonly group: Group;
   readonly trustRoot: () => TrustRoot;
   /** The highest rules that this node lets the cluster raise to. */
   readonly rulesMax: () => number;
@@ -34,14 +34,14 @@ export interface PeerPromisesParts {
  * What this node and its peers have promised each other: its own hello, its memory of peers, and its judgement of what
  * they say.
  */
-export class PeerPromises {
+export class PeerStanding {
   readonly memories: PeerMemories;
   readonly words: PeerWords;
   readonly #options: SessionOptions;
   readonly #members: Members;
   readonly #own: OwnHello;
 
-  constructor(options: SessionOptions, parts: PeerPromisesParts) {
+  constructor(options: SessionOptions, parts: PeerStandingParts) {
     const { environment, identity, known, network, offences, promises } = options;
     const { consensus, members, group, trustRoot, life } = parts;
     const { restored } = group;

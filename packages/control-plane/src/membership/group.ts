@@ -14,7 +14,7 @@ import { cosignerUnder, missingKeyUnder } from "./own-keys.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import { RestoredGroup } from "./restored-group.ts";
 
-export interface SessionMembershipOptions {
+export interface GroupOptions {
   readonly environment: Environment;
   readonly identity: NodeIdentity;
   readonly node: RawNode;
@@ -34,16 +34,16 @@ export interface SessionMembershipOptions {
 }
 
 /** Who is in the group, as one session sees it: changes put into force, and what follows from them. */
-export class SessionMembership {
+export class Group {
   readonly restored: RestoredGroup;
-  readonly #options: SessionMembershipOptions;
+  readonly #options: GroupOptions;
   readonly #keeper: MembershipKeeper;
   #confState: ConfState;
   /** Members before the changes whose entries are not in the database yet. */
   #before: ConfState | null = null;
   #saidMissing = "";
 
-  constructor(options: SessionMembershipOptions) {
+  constructor(options: GroupOptions) {
     this.#options = options;
     this.#confState = options.confState;
     this.restored = new RestoredGroup(options.restoration, () => options.applied()?.version ?? 0);

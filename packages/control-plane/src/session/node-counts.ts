@@ -8,8 +8,8 @@ const KIND_NAMES = new Map(
   (Object.entries(LEAF_KIND) as [LeafKindName, (typeof LEAF_KIND)[LeafKindName]][]).map(([name, kind]) => [kind, name]),
 );
 
-/** What happened on this node since its process started. Every node decides the same. */
-export class SessionCounts {
+/** What happened on this node since its process started. Records, rejections and replays agree between nodes. */
+export class NodeCounts {
   /** Leaves appended. */
   readonly records = new Map<LeafKindName, number>();
   /** Commands, and items of batches, that were refused by a rule. */
