@@ -63,7 +63,7 @@ export class LocalLink {
   }
 
   /**
-   * Before the end, two steps, each over as soon as nobody is connected: for `serveMs` all is answered as before, so
+   * Before the end, two steps, each over as soon as no client is connected: for `serveMs` all is answered as before, so
    * that the api process and its callers learn from /readyz that the node is stopping; then no new request is accepted,
    * and accepted ones are waited for, `answerMs` at most.
    */

@@ -152,7 +152,9 @@ export class Group {
     return isVoter(this.#confState, identity.raftId) && this.cosignerUnder(root) !== null;
   }
 
-  /** Who should lead instead: of the other voters that may, the one whose log reaches furthest; null: nobody may. */
+  /**
+   * The node that should lead instead: of the other eligible voters, the one whose log reaches furthest; null: none.
+   */
   successor(): RaftId | null {
     const { id, progress } = this.#options.node.status();
     const others = [...progress].filter(([peer, { isLearner }]) => peer !== id && !isLearner);

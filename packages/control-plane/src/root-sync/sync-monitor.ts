@@ -73,7 +73,7 @@ export interface RootSyncOptions {
   readonly intervalMs?: number;
   /** Default 4,000. */
   readonly timeoutMs?: number;
-  /** Without a success for this long the gauge says 1, whatever the attempts say. Default 15,000. */
+  /** Without a success for this long the gauge is 1, regardless of the attempts' errors. Default 15,000. */
   readonly staleAfterMs?: number;
 }
 

@@ -72,7 +72,7 @@ export class Listener {
     server.on("secureConnection", (socket) => this.#onSecureConnection(socket));
     server.on("tlsClientError", (error) => this.#refuse("tls", "", error.message));
     server.on("clientError", (error, socket) => {
-      // A failed TLS handshake is told here a second time.
+      // A failed TLS handshake is reported here a second time.
       if (this.#accepted.has(socket)) this.#refuse("http", "", error.message);
       socket.destroy();
     });

@@ -163,7 +163,7 @@ export interface PeerNetwork {
   /**
    * Never blocks. False: not connected, or the outbox is full, or the frame is above BULK_FRAME_BYTES_MAX; it was
    * dropped and counted. True is no promise of delivery. Frames of one lane arrive in order or the session ends; a
-   * frame above CONTROL_FRAME_BYTES_MAX takes the bulk lane whatever was asked for.
+   * frame above CONTROL_FRAME_BYTES_MAX takes the bulk lane whichever lane was asked for.
    */
   send(to: string, lane: Lane, frame: PeerFrame): boolean;
   /** Our control lane to that peer is open. */

@@ -31,7 +31,7 @@ export interface PeerDialerOptions {
   /** Makes the peer's Agent; asked for each dial, so that a reload of the TLS files is taken up. */
   readonly agent: () => Agent;
   readonly onUp: (hello: Hello) => void;
-  /** `isRefusing`: nobody has listened there for REFUSED_AFTER_MS. At most once between two onUp. */
+  /** `isRefusing`: no process has listened there for REFUSED_AFTER_MS. At most once between two onUp. */
   readonly onDown: (reason: ConnectionEnd, isRefusing: boolean) => void;
 }
 

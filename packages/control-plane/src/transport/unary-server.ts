@@ -132,7 +132,7 @@ function headerOf(request: IncomingMessage): string {
   return typeof value === "string" && PRINTABLE.test(value) ? value : "";
 }
 
-/** The caller is told a status and no reason; the log has it. */
+/** The caller gets a status without a reason; the log has the reason. */
 function refuse(exchange: UnaryExchange, status: number, reason: string, detail: string): void {
   const { counters, options } = exchange.context;
   const peer = certificateId(exchange);

@@ -3,13 +3,13 @@
  * the answer; docs/PROTOCOL.md, "Deciding", is the contract.
  *
  *   1  the API key is live, with a scope that suffices, at this position of the log
- * 2  the origin is known (for a revocation: the target and its origin are known)
- * 3  signatures; for an unsigned revocation or an erasure, that the asker recorded the target
- * 4  idempotency: a record that exists already is replayed, whatever has changed since
- * 5  the origin accepts new records
+ *   2  the origin is known (for a revocation: the target and its origin are known)
+ *   3  signatures; for an unsigned revocation or an erasure, that the asker recorded the target
+ *   4  idempotency: a record that exists already is replayed, whatever has changed since
+ *   5  the origin accepts new records
  *   6  references, in field order: each exists, and is of its kind
  *   7  times
- * 8  the state of the records that this one depends on
+ *   8  the state of the records that this one depends on
  */
 import { equalBytes } from "@event-anchoring/protocol";
 import type { LeafKind, OriginFingerprint } from "@event-anchoring/protocol";
