@@ -22,7 +22,7 @@ export function etcdVersion(): string | null {
 
 /**
  * Three members of etcd on this machine, each with a folder of its own on the disk that the temporary folder is on.
- * Settings are etcd's own, fsync included, but for the number of operations in a transaction.
+ * Settings are etcd's defaults, fsync included, except for the number of operations in a transaction.
  */
 export class EtcdCluster {
   readonly #folder: string;
@@ -99,7 +99,7 @@ async function statusOf(url: string): Promise<MemberStatus | null> {
     const answer = await fetch(`${url}/v3/maintenance/status`, options);
     return answer.status === 200 ? ((await answer.json()) as MemberStatus) : null;
   } catch {
-    // Not up yet: asked again.
+    // Not up yet: the caller retries.
     return null;
   }
 }

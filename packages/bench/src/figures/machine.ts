@@ -16,7 +16,7 @@ export function thisMachine(etcd: string | null): Machine {
 
 const CHECKOUT = fileURLToPath(new URL("../../../..", import.meta.url));
 
-/** What was measured: the short name of the commit, and `+` if files were changed since; null without git. */
+/** The measured commit: its short name, and `+` if files were changed since; null without git. */
 export function commitHere(): string | null {
   const { status, stdout } = spawnSync("git", ["describe", "--always", "--exclude=*", "--dirty=+"], {
     cwd: CHECKOUT,

@@ -1,11 +1,11 @@
-/** What a benchmark came to, as `--json` prints it. Times are in milliseconds unless a name says otherwise. */
+/** The results of a benchmark, as `--json` prints them. Times are in milliseconds unless a name says otherwise. */
 
 export type Unit = "anchors" | "puts" | "requests" | "receipts";
 
 /** What was measured: this service, etcd beside it, or the offline verification of a client. */
 export type System = "anchoring" | "etcd" | "client";
 
-/** A figure that is aimed at, and whether this run has it. */
+/** A target figure, and whether this run reaches it. */
 export interface Goal {
   readonly text: string;
   readonly isMet: boolean;
@@ -16,7 +16,7 @@ export interface Usage {
   readonly cpuMsPerThousand: Readonly<Record<string, number>>;
   /** The largest resident set of one process of each kind, in MB (10^6 bytes). */
   readonly peakMb: Readonly<Record<string, number>>;
-  /** Share of the machine's processors that others used meanwhile: above 0.05 the row says little. */
+  /** Share of the machine's processors that other programs used meanwhile: above 0.05 the row means little. */
   readonly otherShare: number;
 }
 
@@ -28,7 +28,7 @@ export interface LoadRow {
   readonly clients: number;
   readonly unit: Unit;
   readonly unitsPerRequest: number;
-  /** Not measured: until the rate was steady. */
+  /** The unmeasured lead-in, until the rate was steady. */
   readonly leadIn: { readonly seconds: number; readonly isSteady: boolean };
   readonly seconds: number;
   /** Good answers within `seconds`. */
@@ -38,7 +38,7 @@ export interface LoadRow {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Answers that were not what they should be, by status; `0` = no answer. */
+  /** Answers other than the expected one, by status; `0` = no answer. */
   readonly failures: Readonly<Record<string, number>>;
   /** Null where the system does not tell. */
   readonly usage: Usage | null;
@@ -58,7 +58,7 @@ export interface TimesRow {
 
 export type Row = LoadRow | TimesRow;
 
-/** A scenario that came to nothing. */
+/** A scenario that failed. */
 export interface Failed {
   readonly scenario: string;
   readonly reason: string;
@@ -89,7 +89,7 @@ export interface Report {
   readonly format: 1;
   /** RFC 3339. */
   readonly measuredAt: string;
-  /** Of this checkout, `+` behind it if files were changed; null where nobody tells. */
+  /** The commit of this checkout, with `+` if files were changed; null if unknown. */
   readonly commit: string | null;
   readonly machine: Machine;
   readonly secondsEach: number;
@@ -134,7 +134,7 @@ function ratioOf(shape: string, anchors: LoadRow, puts: LoadRow): Ratio {
   };
 }
 
-/** The largest share of the processors that others used in any row; 0 where nobody tells. */
+/** The largest share of the processors that others used in any row; 0 if unknown. */
 export function otherShareOf(rows: readonly Row[]): number {
   return Math.max(0, ...rows.map((row) => (row.type === "load" ? (row.usage?.otherShare ?? 0) : 0)));
 }

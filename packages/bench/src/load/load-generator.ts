@@ -4,7 +4,7 @@ import type { HttpAnswer, HttpRequest } from "@event-anchoring/testkit";
 
 /** What is asked for, again and again. */
 export interface Workload {
-  /** How many anchors, puts … a good answer stands for. */
+  /** How many anchors, puts … a good answer counts for. */
   readonly unitsPerRequest: number;
   /** @returns null when everything that was prepared for this server is used up */
   next(url: string): HttpRequest | null;
@@ -22,7 +22,7 @@ export interface Stock {
 
 export interface GeneratedLoad {
   readonly workload: Workload;
-  /** Each has one request under way and asks again when the answer is there. They are spread over the servers. */
+  /** Each has one request under way and sends the next when the answer arrives. They are spread over the servers. */
   readonly clients: number;
   readonly urls: readonly string[];
   readonly headers: Readonly<Record<string, string>>;

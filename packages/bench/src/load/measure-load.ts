@@ -14,13 +14,13 @@ export interface Timing {
   readonly measureMs: number;
 }
 
-/** What a person who waits may be shown. */
+/** Progress that can be shown to a waiting user. */
 export type Sight =
   | { readonly phase: "preparing"; readonly made: number }
   | { readonly phase: "lead-in" | "measuring"; readonly ratePerSecond: number };
 
 export interface MeasuredLoad extends GeneratedLoad {
-  /** Whose use of the machine is told; this process among them. */
+  /** The processes whose usage is reported; this one among them. */
   readonly groups: readonly ProcessGroup[];
   readonly timing: Timing;
   readonly onSight: (sight: Sight) => void;

@@ -12,7 +12,7 @@ export type Place = "leader" | "follower" | "all nodes";
 
 /** The cluster under the load: its own processes' parent is this one, or another that was started before. */
 export class MeasuredCluster {
-  /** Null when another process supervises it: nothing of it can be stopped and started here. */
+  /** Null when another process supervises it: its nodes cannot be stopped or started here. */
   readonly own: EmbeddedCluster | null;
   readonly apiKey: string;
   readonly #read: () => ClusterFile;

@@ -24,12 +24,12 @@ export interface Registered {
   readonly claim: AnchorId;
 }
 
-/** A party, and hence a key, that nobody has used before. */
+/** A party with a fresh key. */
 export function newParty(): Party {
   return partyOf(randomBytes(16).toString("hex"));
 }
 
-/** A claim about an entity that nobody has spoken of before. */
+/** A claim about a fresh entity. */
 export function newClaimBody(origin: string, subject: Party, issuer: Party): JsonBody {
   const content = {
     originFingerprint: toOriginFingerprint(hexToBytes(origin, 32)),
@@ -119,7 +119,7 @@ export async function register(cluster: MeasuredCluster, count: number): Promise
 const SIGNED_AT_ONCE = 100;
 
 /**
- * Requests that are signed before they are needed: what clients spend on signing is not the service's.
+ * Requests that are signed before they are needed: the time that clients spend on signing is not the service's.
  * @param make a request to the node of this origin; null when no more can be made
  */
 export function signedInAdvance(

@@ -1,10 +1,10 @@
-/** What one stretch of load came to. */
+/** The result of one stretch of load. */
 export interface Stretch {
   /** Good answers in it. */
   readonly requests: number;
   /** Things done in each second. */
   readonly ratePerSecond: number;
-  /** Processor time of the measured processes for each thing done, in milliseconds; null where nobody tells. */
+  /** Processor time of the measured processes for each thing done, in milliseconds; null if unknown. */
   readonly cpuMsEach: number | null;
 }
 
@@ -14,8 +14,8 @@ const SPREAD_MAX = 0.1;
 
 /**
  * Whether a load has settled: the newest stretches are within 10 % of one another, in rate and in processor time for
- * each thing done, but for one answer more or less, which counts where answers are few. The rate alone is no sign with
- * few clients, who mostly wait, while the code they wait for is still being compiled.
+ * each thing done, but for one answer more or less, which counts where answers are few. With few clients the rate alone
+ * shows little: they mostly wait, while the code they wait for is still being compiled.
  */
 export function isSteady(stretches: readonly Stretch[]): boolean {
   const newest = stretches.slice(-STRETCHES_ALIKE);

@@ -65,7 +65,7 @@ export function summarise(profile: CpuProfile, checkout: string): ProfileSummary
   return { totalUs, idleUs, gcUs, nativeUs, functions: mostFirst(functions), files: mostFirst(files) };
 }
 
-/** A sample stands for the time from itself to the next one. */
+/** A sample counts for the time from itself to the next one. */
 function selfTimes({ samples, timeDeltas, startTime, endTime }: CpuProfile): ReadonlyMap<number, number> {
   const selfUs = new Map<number, number>();
   let at = startTime;

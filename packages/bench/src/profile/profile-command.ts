@@ -28,7 +28,7 @@ const CHECKOUT = pathToFileURL(fileURLToPath(new URL("../../../..", import.meta.
 
 /**
  * The command behind `npm run profile`.
- * @returns the exit code: 1 if a request failed, 2 for a call that makes no sense
+ * @returns the exit code: 1 if a request failed, 2 for invalid arguments
  */
 export async function profileCommand(args: readonly string[], stdout: Terminal, stderr: Terminal): Promise<number> {
   let options: ProfileOptions | "help";

@@ -36,7 +36,7 @@ export interface ProfileOptions {
   readonly out: string | null;
 }
 
-/** @throws for an option that is unknown or makes no sense */
+/** @throws for an option that is unknown or invalid */
 export function parseProfileOptions(args: readonly string[]): ProfileOptions | "help" {
   const { values } = parseArgs({
     args: [...args],

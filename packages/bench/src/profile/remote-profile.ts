@@ -37,7 +37,7 @@ async function targetUrl(): Promise<string | null> {
     const [target] = (await answer.json()) as readonly { readonly webSocketDebuggerUrl?: string }[];
     return target?.webSocketDebuggerUrl ?? null;
   } catch {
-    // Nobody listens there.
+    // Nothing listens there.
     return null;
   }
 }
@@ -64,7 +64,7 @@ function takeProfile(order: { readonly path: string; readonly ms: number; readon
     session.post("Profiler.start");
     setTimeout(stop, order.ms, session);
   };
-  // After the answer to whoever asked for this has left.
+  // After the answer to the caller has left.
   setTimeout(begin, 100);
   return process.pid;
 }

@@ -1,7 +1,7 @@
 import { terminalReporter } from "@event-anchoring/dev-cluster";
 import type { Reporter, Terminal } from "@event-anchoring/dev-cluster";
 
-/** What a person sees who waits: lines that stay and, on a terminal, one line that changes. */
+/** What a waiting user sees: lines that stay and, on a terminal, one line that changes. */
 export interface Progress {
   readonly reporter: Reporter;
   /** Shown until the next line or state; not at all where lines cannot be taken back. */

@@ -17,7 +17,7 @@ const KIND_TITLES: Readonly<Record<string, string>> = {
 };
 /** What one process of a kind may take under load, in MB. */
 const MEMORY_GOALS_MB: Readonly<Record<string, number>> = { control_plane: 300, api: 200 };
-/** Above this share of the processors in other hands, figures say little. */
+/** If other programs use more than this share of the processors, figures mean little. */
 const OTHER_SHARE_MAX = 0.05;
 
 export const LOAD_COLUMNS: readonly Column[] = [
@@ -99,7 +99,7 @@ export function tablesOf(report: Report): readonly Table[] {
   ].filter((table) => table.rows.length > 0);
 }
 
-/** Of each kind of process the row in which one of them was largest. */
+/** For each kind of process, the row in which one of them was largest. */
 function memoryTable(rows: readonly Row[]): Table {
   const largest = new Map<string, { readonly mb: number; readonly scenario: string }>();
   for (const row of rows) {

@@ -29,7 +29,7 @@ export interface BenchOptions {
 
 const SECONDS_MAX = 3600;
 
-/** @throws for an option that is unknown or makes no sense */
+/** @throws for an option that is unknown or invalid */
 export function parseBenchOptions(args: readonly string[]): BenchOptions | "help" {
   const { values } = parseArgs({
     args: [...args],

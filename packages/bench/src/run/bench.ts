@@ -20,8 +20,8 @@ const BUSY_ALREADY = 0.25;
 
 /**
  * The command behind `npm run bench`.
- * @param signal ends the run after the measurement under way; what there is by then is reported
- * @returns the exit code: 1 if a request or a scenario failed, 2 for a call that makes no sense
+ * @param signal ends the run after the measurement under way; the results by then are reported
+ * @returns the exit code: 1 if a request or a scenario failed, 2 for invalid arguments
  * @throws when a sampled receipt does not verify
  */
 export async function benchCommand(

@@ -140,7 +140,7 @@ export class Runner {
     return figures;
   }
 
-  /** One scenario that fails does not take the figures of the others with it. */
+  /** A failing scenario does not lose the figures of the others. */
   async #attempt(name: string, run: () => Promise<readonly Row[]>): Promise<void> {
     let rows: readonly Row[];
     try {
@@ -152,7 +152,7 @@ export class Runner {
       return;
     }
     for (const row of rows) {
-      // A load on servers was told when its time was over.
+      // A load on servers was reported when its time was over.
       if (row.type === "times") this.#stage.progress.line(`  ${timesCells(row).slice(0, 2).join(": ")} s`);
       else if (row.system === "client") this.#stage.progress.line(`  ${row.scenario}: ${number(row.ratePerSecond)} /s`);
       this.rows.push(row);

@@ -13,11 +13,13 @@ import { eventBatches } from "./events.ts";
 const ANCHORS = 100_000;
 const BATCH = 1000;
 const WRITERS = 4;
-/** A node that begins to work may have to say 503. */
+/** A starting node may have to answer 503. */
 const FAILURES_MAX = 50;
 const PATIENCE_MS = 600_000;
 
-/** What a node that was away for 100,000 anchors needs to be of use again, and what a cluster that holds them needs. */
+/**
+ * How long a node that missed 100,000 anchors needs to catch up, and how long a cluster that holds them needs to start.
+ */
 export const CATCH_UP: ClusterScenario = {
   kind: "cluster",
   name: "restart and catch-up with 100,000 anchors",
@@ -162,7 +164,9 @@ async function fill(
   throw new Error(`not every batch was written: ${JSON.stringify(failures)}`);
 }
 
-/** Every node tells the same newest size of every origin, which it does only if it has applied all before it. */
+/**
+ * Every node reports the same newest size of every origin, which it does only if it has applied everything before it.
+ */
 async function untilEqual(cluster: MeasuredCluster, progress: Progress): Promise<void> {
   const wanted = await sizesAt(cluster, (await cluster.leader()).api_url);
   await until(
@@ -183,7 +187,7 @@ async function sizesAt({ origins, headers }: MeasuredCluster, apiUrl: string): P
       const answer = await fetch(`${apiUrl}${path}`, { headers, signal: AbortSignal.timeout(5000) });
       return String(((await answer.json()) as { readonly tree_size?: number }).tree_size ?? answer.status);
     } catch {
-      // Not up yet: asked again.
+      // Not up yet: the caller retries.
       return "no answer";
     }
   });

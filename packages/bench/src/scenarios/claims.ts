@@ -4,7 +4,7 @@ import { rateAtLeast } from "./scenario.ts";
 import type { LoadScenario } from "./scenario.ts";
 import { clientsAt } from "./events.ts";
 
-/** Every claim is of an entity, and of a subject key, that nobody has used before. */
+/** Every claim has a fresh entity and a fresh subject key. */
 export const CLAIMS: LoadScenario = {
   kind: "load",
   name: `claims, ${clientsAt(64, "all nodes")}`,

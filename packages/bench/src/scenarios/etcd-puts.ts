@@ -10,7 +10,7 @@ import type { EtcdScenario } from "./scenario.ts";
 import { clientsAt } from "./events.ts";
 
 const KEY_BYTES = 32;
-/** About what an anchor's leaf and a client's id take. */
+/** About the size of an anchor's leaf and a client's id. */
 const VALUE_BYTES = 256;
 
 function put(): string {
@@ -52,7 +52,7 @@ function scenario(clients: number, size: number, place: Place): EtcdScenario {
   };
 }
 
-/** The shapes of the anchors' loads, so that each can be held against its like. */
+/** The shapes of the anchors' loads, so that each can be compared with its counterpart. */
 export const ETCD_SCENARIOS: readonly EtcdScenario[] = [
   scenario(1, 1, "leader"),
   scenario(64, 1, "all nodes"),

@@ -1,4 +1,4 @@
-/** Events, one at a time and in batches: what the service is mostly asked for. */
+/** Events, one at a time and in batches: the service's main load. */
 import { randomBytes } from "node:crypto";
 import type { Workload } from "../load/load-generator.ts";
 import type { MeasuredCluster, Origins, Place } from "../load/measured-cluster.ts";

@@ -11,7 +11,7 @@ import { singleEvents } from "./events.ts";
 const RECEIPTS = 200;
 const NAME = "verify a receipt in the client, offline";
 
-/** From the JSON of an answer to the verdict, on one thread, with nobody asked; no two receipts in a row are alike. */
+/** From the JSON of an answer to the verdict, on one thread, offline; no two receipts in a row are alike. */
 export const RECEIPT_VERIFICATION: ClusterScenario = {
   kind: "cluster",
   name: NAME,
@@ -68,7 +68,7 @@ function rowOf(receipts: readonly string[], trustRoots: TrustRootChain, { leadIn
   };
 }
 
-/** @throws for a receipt that does not verify: the service would be wrong, and no figure worth telling */
+/** @throws for a receipt that does not verify: the service would be wrong, and figures would be worthless */
 function verifyFor(
   receipts: readonly string[],
   trustRoots: TrustRootChain,

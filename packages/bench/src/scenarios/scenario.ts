@@ -16,7 +16,7 @@ export interface PlannedLoad {
   readonly shape?: string;
 }
 
-/** What is aimed at, on two cores with everything on them. */
+/** The target, with everything on two cores. */
 export interface LoadGoal {
   readonly text: string;
   readonly isMet: (figures: Pick<LoadRow, "ratePerSecond" | "p50Ms">) => boolean;
@@ -44,9 +44,9 @@ export interface LoadScenario {
 export interface ClusterScenario {
   readonly kind: "cluster";
   readonly name: string;
-  /** Stops and starts nodes: not for a cluster that somebody else supervises. */
+  /** Stops and starts nodes: not for a cluster that another process supervises. */
   readonly needsOwn: boolean;
-  /** Takes minutes: only when it is asked for by name. */
+  /** Takes minutes: run only when selected by name. */
   readonly isOptIn: boolean;
   readonly run: (cluster: MeasuredCluster, stage: Stage) => Promise<readonly Row[]>;
 }

@@ -39,7 +39,7 @@ export interface Operation extends MadeCommand {
 
 const TRIES_MAX = 6;
 
-/** What the clients of a life have seen, in numbers. */
+/** Counts of what the clients of a life have seen. */
 export interface ClientCounts {
   certified: number;
   committed: number;
@@ -90,12 +90,12 @@ export class Clients {
     this.#isStopped = true;
   }
 
-  /** One operation of a client that nobody waits for. */
+  /** One operation whose outcome no client waits for. */
   writeOnce(machine: SimulatedMachine): void {
     if (!this.#isStopped) this.write(this.#operation(99), machine, 0, () => {});
   }
 
-  /** One event that nobody waits for, and that is another one each time it is said. */
+  /** One event that no client waits for, and that is a new one each time it is sent. */
   writePlainEvent(machine: SimulatedMachine): void {
     if (this.#isStopped) return;
     const name = this.#nextName(98);
@@ -110,7 +110,7 @@ export class Clients {
     return this.#maker.trustRootVersion;
   }
 
-  /** One more event, after all else. */
+  /** One more event, after everything else. */
   lastWord(machine: string): Operation {
     return operationOf(`last.${machine}`, this.#maker.event(`last word of ${machine}`));
   }
@@ -148,7 +148,7 @@ export class Clients {
     return `w${client}.${this.#operations}`;
   }
 
-  /** One operation through one machine, and again through others while its outcome is open. */
+  /** Sends one operation through one machine, and again through others while its outcome is open. */
   write(operation: Operation, machine: SimulatedMachine, tries: number, done: (isDone: boolean) => void): void {
     const { random, trace, world } = this.#options;
     const patienceMs = random.pick([300, 1000, 3000]);
@@ -185,7 +185,7 @@ export class Clients {
     );
   }
 
-  /** An operator signs each try anew; whoever is none does what it can. */
+  /** An operator signs each try anew; a forger sends what it has. */
   #asSent({ command, forbidden }: Operation): Command {
     if (!isOperatorCommand(command)) return command;
     if (forbidden === null) return this.#acts.signed(command);
@@ -253,7 +253,7 @@ export class Clients {
       invariants.acknowledge(name, anchorId, { origin: bytesToHex(originFingerprint), depth });
     }
     const { forbidden } = operation;
-    // A grant may have been accepted before what it rests on was revoked; nothing else may be replayed either.
+    // A grant may have been accepted before a record it depends on was revoked: only a replay of it is allowed.
     const isExcused = forbidden === "whatIsRevokedStaysRevoked" && record.status === "replayed";
     if (forbidden !== null && !isExcused) invariants.fail(forbidden, `${name} was ${record.status}`);
     this.#maker.learn(operation.command, at, record.anchorId);

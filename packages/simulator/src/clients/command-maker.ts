@@ -21,7 +21,7 @@ interface KnownRecord {
   readonly kind: "claim" | "grant";
   readonly anchorId: AnchorId;
   readonly originFingerprint: OriginFingerprint;
-  /** Who is its subject, or its grantor. */
+  /** Its subject, or its grantor. */
   readonly holder: string;
   /** Who recorded it. */
   readonly credential: Credential;
@@ -29,7 +29,7 @@ interface KnownRecord {
   isRevoked: boolean;
 }
 
-/** An event that was acknowledged under the id that its client gave it. */
+/** An acknowledged event with its client event id. */
 interface KnownEvent {
   readonly anchorId: AnchorId;
   readonly clientEventId: string;
@@ -37,7 +37,7 @@ interface KnownEvent {
   isErased: boolean;
 }
 
-/** The sentence that an acceptance would break. */
+/** The invariant that an acceptance would break. */
 export type Forbidden =
   | "whatIsRevokedStaysRevoked"
   | "aRevokedKeyIsPowerless"
@@ -47,11 +47,11 @@ export type Forbidden =
 
 export interface MadeCommand {
   readonly command: Command;
-  /** Saying it again cannot anchor it again. */
+  /** Sending it again cannot anchor it again. */
   readonly isIdempotent: boolean;
-  /** Why it may not be accepted: of what was acknowledged before this moment; null: it may. */
+  /** Why it must not be accepted, given what was acknowledged before this moment; null: it may be. */
   readonly forbidden: Forbidden | null;
-  /** What its leaves are told apart by, in hex; empty: they are not. */
+  /** What distinguishes its leaves, in hex; empty: nothing does. */
   readonly contents: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export interface CommandMakerOptions {
   readonly origins: readonly OriginFingerprint[];
   /** The signed document of a version of the trust root. */
   readonly trustRootOf: (version: number) => string;
-  /** Whether the cluster can do without what that version takes from it. */
+  /** Whether the cluster can do without the node that this version removes. */
   readonly mayPropose: (version: number) => boolean;
   /** Whether client event ids are ever erased in this life. */
   readonly erases: boolean;
@@ -114,7 +114,7 @@ export class CommandMaker {
     return this.#eventsOf(name, this.#keys.first, 1, true);
   }
 
-  /** One event that is another one each time it is said. */
+  /** One event that is a new one each time it is sent. */
   plainEvent(name: string): MadeCommand {
     return this.#eventsOf(name, this.#keys.first, 1, false);
   }
@@ -163,12 +163,12 @@ export class CommandMaker {
     return this.#random.chance(0.8) ? commandOf(this.#keys.command(name)) : unsignedOf(this.#keys.foreign(name));
   }
 
-  /** What an operator asks for; or, now and then, somebody else in an operator's name. */
+  /** An operator's command; now and then, a forged one in an operator's name. */
   #operators(command: OperatorCommand): MadeCommand {
     return this.#random.chance(0.8) ? commandOf(command) : unsignedOf(command);
   }
 
-  /** What an earlier event was, under the same id, with another content. */
+  /** An earlier event's id with other content. */
   #otherBody(name: string): MadeCommand | null {
     if (this.#events.length === 0) return null;
     const { clientEventId, credential } = this.#random.pick(this.#events);
@@ -303,12 +303,12 @@ export class CommandMaker {
   }
 }
 
-/** Said twice it is done once, and its leaves, if any, are not told apart. */
+/** Sent twice it is done once, and its leaves, if any, are not distinguished. */
 function commandOf(command: Command): MadeCommand {
   return { command, isIdempotent: true, forbidden: null, contents: [] };
 }
 
-/** Sent as if an operator had asked for it, in some way that no operator has signed. */
+/** An operator's command, forged in one of several ways. */
 function unsignedOf(command: OperatorCommand): MadeCommand {
   return { ...commandOf(command), forbidden: "whatNoOperatorSignedIsRefused" };
 }

@@ -17,14 +17,14 @@ export interface GrowthOptions {
 }
 
 const LOOK_EVERY_MS = 50;
-/** An operator who gets no answer asks again. */
+/** An operator who gets no answer retries after this long. */
 const ASK_AGAIN_MS = 2000;
 /** Longer than a leader waits for certificates before it holds clients back. */
 const STALLED_AFTER_MS = 7000;
 
 /**
- * What operators do in a cluster that grows: they submit the trust root, and machines die at every step on the way from
- * it to the last promotion.
+ * The operators of a cluster that grows: they submit the trust root, and machines die at every step from there to the
+ * last promotion.
  */
 export class Growth {
   readonly #options: GrowthOptions;
@@ -54,7 +54,7 @@ export class Growth {
     world.after(random.between(500, 4000), () => this.#look());
   }
 
-  /** From now on nobody dies of it; what operators want they still want. */
+  /** From now on no machine dies; the operators go on. */
   endStrikes(): void {
     this.#mayStrike = false;
   }
@@ -112,7 +112,7 @@ export class Growth {
     return Math.max(0, ...this.#options.machines.map(({ node }) => node?.session?.trustRoot().version ?? 0));
   }
 
-  /** By raft ids, as whoever has applied most knows it. */
+  /** By raft ids, as the most advanced machine knows it. */
   #groupNow(): string {
     const sessions = this.#options.machines.flatMap(({ node }) => node?.session ?? []);
     const [ahead] = sessions.toSorted((left, right) => right.state.appliedIndex - left.state.appliedIndex);

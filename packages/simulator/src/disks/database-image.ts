@@ -31,7 +31,7 @@ export interface DatabaseImage {
 export interface DatabaseWatcher {
   /** These are durable from now on. */
   onDurable(entries: readonly Entry[], hardState: HardState | null): void;
-  /** This is on its way into the tables: whoever waits for it may be answered. */
+  /** This is being written to the tables: its waiters may be answered. */
   onDecided(decision: EntryDecision, confState: ConfState | null): void;
 }
 

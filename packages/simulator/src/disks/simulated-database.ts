@@ -9,7 +9,7 @@ import { SimulatedTables } from "./simulated-tables.ts";
 import { type WriteFault, StatementsUnderWay } from "./statements-under-way.ts";
 import { recordedIn, rootIn, storedLedgerOf } from "./stored-ledger.ts";
 
-/** An apply, and what is committed as it is: nobody waits for the disk. */
+/** An apply, and other asynchronous commits: they do not wait for the disk. */
 const FAST_WRITE = { lowMs: 0.1, highMs: 0.5, fault: null } as const;
 
 /**
@@ -107,12 +107,12 @@ export class SimulatedDatabase {
     return this.#compacted.index + this.#rows.length;
   }
 
-  /** The highest commit index that any row speaks of; 0: none does. */
+  /** The highest commit index in any row; 0: none. */
   get rowsCommitHint(): RaftIndex {
     return this.#rows.reduce((hint, row) => Math.max(hint, row.commitHint), 0);
   }
 
-  /** A planted bug: the durable log is shortened behind the back of whoever wrote it. */
+  /** A planted bug: the durable log is shortened without its writer's knowledge. */
   dropRowsAfter(index: RaftIndex): void {
     this.#rows = this.#rows.slice(0, Math.max(0, index - this.#compacted.index));
   }
@@ -125,7 +125,7 @@ export class SimulatedDatabase {
     return true;
   }
 
-  /** What a check of the pages, or another copy of them, brings back. */
+  /** Restores the rows, as a page check or another copy would. */
   repair(): void {
     this.repairs += 1;
     for (const row of this.#rows) row.isCorrupt = false;
@@ -169,7 +169,7 @@ export class SimulatedDatabase {
   async open(process: SimulatedProcess, onLost: (cause: Error) => void): Promise<OpenStorage> {
     await this.#statements.wait(process, 1, 4);
     if (!this.#isUp) throw new StoreError("unavailable", "the server does not answer");
-    // A new session gets the lock when the old one has ended, and with it whatever that one had sent.
+    // A new session gets the lock when the old one has ended, and all statements that it had sent.
     this.#statements.end(() => this.#options.random.chance(0.5));
     const session = { process, onLost };
     this.#sessions.push(session);

@@ -6,7 +6,7 @@ const CLUSTER_ID_BYTES = 32;
 
 const NEXT: Readonly<Record<IdentityState, IdentityState | null>> = { new: "paired", paired: "running", running: null };
 
-/** The row that says whose database it is. */
+/** The row that names the database's node. */
 export interface IdentityRow {
   load(): Identity | null;
   /** One statement. @param change of what is there when it commits; throws what the statement fails with */

@@ -46,7 +46,7 @@ export function stateOf(
   return { ledger, stateRoot: tables.stateRoot };
 }
 
-/** Null: nobody has joined or left. */
+/** Null: no node has joined or left. */
 export function membersOf(applied: readonly AppliedRow[]): ConfState | null {
   return applied.findLast(({ confState }) => confState !== null)?.confState ?? null;
 }

@@ -98,8 +98,8 @@ export class SimulatedTables {
   }
 
   /**
-   * Claims and grants with what they hang on: of a grant its ancestors to the root, both claims of each, and the newest
-   * claim of every lineage among them.
+   * Claims and grants with what they depend on: for a grant its ancestors to the root, both claims of each, and the
+   * newest claim of every lineage among them.
    */
   #recordsOf({ records, claimPairs, grantParties }: FactsQuery): LoadedRecords {
     const claims: (ClaimRecord | null)[] = [];

@@ -54,7 +54,7 @@ export class StatementsUnderWay {
     return this.#serverLife;
   }
 
-  /** Every session is lost. What was answered before stays; nobody hears of the rest. */
+  /** Every session is lost. Earlier answers stand; the others never arrive. */
   loseSessions(): void {
     this.#serverLife += 1;
   }

@@ -10,13 +10,16 @@ import type { LifeTrace } from "../world/life-trace.ts";
 
 export interface FaultInjectorOptions extends Scene {
   readonly trace: LifeTrace;
-  /** Makes a machine with these disks that says it is that one. */
+  /** Makes a clone: a machine with these disks and that machine's identity. */
   readonly makeClone: (original: SimulatedMachine, images: DiskImages) => SimulatedMachine;
   /** Mean pause between two faults, in ms. */
   readonly pauseMs: number;
 }
 
-/** What only peers can tell is done while they are there and listen: what is not detectable otherwise is documented. */
+/**
+ * Faults that only peers can detect are injected while peers are up and connected; otherwise they are undetectable, as
+ * documented.
+ */
 const CALM_BEFORE_MS = 2500;
 const FENCED_WITHIN_MS = 12_000;
 const HOUR_MS = 3_600_000;
@@ -26,7 +29,7 @@ export const RETIRED = "retired";
 /** Reports of clocks count for 2 s. */
 const CLOCK_MEMORY_MS = 2500;
 
-/** Does harm, and undoes it after a while. */
+/** Injects faults, and undoes them after a while. */
 export class FaultInjector {
   readonly #options: FaultInjectorOptions;
   readonly #kinds: readonly Fault[];
@@ -57,7 +60,7 @@ export class FaultInjector {
     this.#next();
   }
 
-  /** Everything that was harmed is whole again; who was stopped for good stays stopped. */
+  /** Undoes all faults; machines that stopped for good stay stopped. */
   end(): void {
     this.#isOver = true;
     this.#undoAll();
@@ -65,7 +68,7 @@ export class FaultInjector {
       for (const machine of this.#options.machines) this.#revive(machine);
     };
     reviveAll();
-    // Who was asked to stop a moment ago has stopped by then.
+    // A machine that was asked to stop a moment ago has stopped by then.
     this.#options.world.after(2500, reviveAll);
   }
 
@@ -180,7 +183,7 @@ export class FaultInjector {
         return SCRIPTS[fault](this.#stage, this.#leader() ?? machine);
       case "false_commit":
       case "giant_term":
-        // Who lies more often is cut off for longer than a life lasts.
+        // A machine that lies more often is cut off for longer than a life lasts.
         this.#lies += 1;
         return this.#lies > LIES_MAX ? undefined : SCRIPTS[fault](this.#stage);
       case "corrupt_row":
@@ -322,7 +325,7 @@ export class FaultInjector {
     }
   }
 
-  /** A bit turns, and is noticed when the row is read again: at the next start at the latest. */
+  /** A bit flips, and is noticed when the row is read again: at the next start at the latest. */
   #corrupt(machine: SimulatedMachine): void {
     const { random, machines, world, invariants } = this.#options;
     const isSomebodyElses = machines.some((each) => each !== machine && each.excuse !== null);
@@ -387,7 +390,7 @@ export class FaultInjector {
     if (forgets) this.#mustBeFenced(fault, machine);
   }
 
-  /** Whether the images lack something that was promised, and that somebody can know of. */
+  /** Whether the images lack a promise that another node or disk can know of. */
   #forgets(fault: Fault, machine: SimulatedMachine, images: DiskImages): boolean {
     if (fault === "promise_file_lost") return true;
     if (fault === "database_set_back") {
@@ -395,7 +398,7 @@ export class FaultInjector {
       const kept = images.database.rows.at(-1)?.entry ?? images.database.compacted;
       return kept.term === promised.term ? kept.index < promised.index : kept.term < promised.term;
     }
-    // What it forgot of heads and votes the database still says; only that it has spoken since then cannot be hidden.
+    // The database still has the heads and votes that it forgot; only its later incarnations are detectable.
     if (fault === "promise_file_set_back") return incarnationAfter(images.volume) <= this.#newestKnownOf(machine);
     return this.#options.invariants
       .recordedSizesOf(machine.identity.nodeId)
@@ -404,7 +407,7 @@ export class FaultInjector {
 
   /**
    * The newest incarnation of it that a peer can show: the peer has heard it and runs since, or has kept what was
-   * signed in it. A start that was over before it spoke is known to nobody, and whoever forgets it breaks no promise.
+   * signed in it. No node knows of a start that ended before it spoke, and forgetting it breaks no promise.
    */
   #newestKnownOf({ identity: { nodeId, raftId } }: SimulatedMachine): number {
     const { machines, network } = this.#options;
@@ -444,7 +447,7 @@ export class FaultInjector {
 /** How the next start from these slots counts itself: two further on where a slot that cannot be read may hold one. */
 function incarnationAfter({ bytes }: VolumeImage): number {
   const newest = newestSlot(bytes);
-  // A start that finds no promises is fenced, whatever others know.
+  // A start that finds no promises is fenced in any case.
   if (newest.state !== "good") return 0;
   return newest.promises.incarnation + (newest.hasDamagedSlot ? 2 : 1);
 }

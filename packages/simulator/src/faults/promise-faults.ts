@@ -9,8 +9,8 @@ const LOOK_MS = 50;
 const STRUCK = new WeakSet<SimulatedMachine>();
 
 /**
- * A node whose newest promises cannot be read starts where nobody hears it, over leaves that nobody has certified: it
- * may have signed them with another root.
+ * A node whose newest promises cannot be read starts while it is cut off, over uncertified leaves: it may have signed
+ * another root over them.
  */
 export function rotSlot(stage: Stage, machine: SimulatedMachine): void {
   const { machines, network, invariants, world } = stage;
@@ -49,7 +49,7 @@ const HEARD_WITHIN_MS = 5000;
 
 /**
  * Only the promise file is set back, within one life: it forgets heads that peers have heard of, and the database has
- * grown beyond them. A peer shows such a head, and the node finds out from its database that it has forgotten nothing.
+ * grown beyond them. A peer shows such a head, and the node learns from its database that it has forgotten nothing.
  */
 export function setHeadsBack(stage: Stage, machine: SimulatedMachine): void {
   const { machines, network, world, invariants } = stage;

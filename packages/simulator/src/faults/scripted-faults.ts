@@ -20,7 +20,7 @@ import type { SimulatedNetwork } from "../network/simulated-network.ts";
 import type { Invariants } from "../machine/invariants.ts";
 import type { World } from "../world/world.ts";
 
-/** Where faults find what they harm. */
+/** What faults act on. */
 export interface Scene {
   readonly world: World;
   readonly random: Seeded;
@@ -31,13 +31,13 @@ export interface Scene {
   readonly readThrough: (machine: SimulatedMachine) => void;
   /** A client writes there, now. */
   readonly writeThrough: (machine: SimulatedMachine) => void;
-  /** A client writes an event there that is another one each time it is decided. */
+  /** A client writes an event there that is a new one each time it is decided. */
   readonly writePlainEvent: (machine: SimulatedMachine) => void;
-  /** The next trust root goes there. @returns the version that was acknowledged before; null: there is none left */
+  /** Submits the next trust root there. @returns the version that was acknowledged before; null: there is none left */
   readonly writeTrustRoot: (machine: SimulatedMachine) => number | null;
 }
 
-/** What a script does with the world. */
+/** What a script can do with the world. */
 export interface Stage extends Scene {
   readonly leader: () => SimulatedMachine | null;
   readonly isOver: () => boolean;
@@ -61,7 +61,7 @@ export const SCRIPTS = {
   giant_term: (stage: Stage) => lie(stage, () => ({ term: 2 ** 53 - 2, commit: 0 })),
 } as const;
 
-/** One machine of a life lies, always the same: it leads in a term of its own, for all that the others are told. */
+/** One machine of a life lies, always the same: it claims to lead, in a term of its own. */
 function lie({ machines }: Stage, said: (term: Term) => { readonly term: Term; readonly commit: RaftIndex }): void {
   const [liar, ...others] = machines;
   const node = liar?.node ?? null;
@@ -97,9 +97,9 @@ const KNOWN_TO_ONE_MS = 4000;
 const KEPT_AFTER_MS = 1500;
 
 /**
- * A follower whom only the leader hears is set back, both disks at once, and the leader restarts: nothing but what its
- * promise file kept speaks against the follower. It has cosigned nothing that anybody got.
- * @returns when it is over, in ms; null: this moment does not lend itself
+ * A follower that only the leader hears is set back, both disks at once, and the leader restarts: only the leader's
+ * promise file is evidence against the follower. No node has received a cosignature of it.
+ * @returns when it is over, in ms; null: not possible at this moment
  */
 export function setBackKnownToOne(stage: Stage, machine: SimulatedMachine): number | null {
   const { network, machines, world, invariants } = stage;
@@ -142,7 +142,9 @@ export function setBackKnownToOne(stage: Stage, machine: SimulatedMachine): numb
   return endMs;
 }
 
-/** A leader writes what nobody hears of, comes back to another one, and is cut from power as it gives that up. */
+/**
+ * A leader appends entries that no follower gets, rejoins under another leader, and loses power while it replaces them.
+ */
 function depose(stage: Stage, leader: SimulatedMachine): void {
   const { machines, random, world, network } = stage;
   const aloneMs = random.pick([1500, 2000, 2500, 4500]);
@@ -156,7 +158,7 @@ function depose(stage: Stage, leader: SimulatedMachine): void {
   });
 }
 
-/** What it was asked for may be in the log, and nobody who asked has heard so. */
+/** A busy leader dies: its clients' writes may be in the log, and none of them was answered. */
 function dieBusy(stage: Stage, leader: SimulatedMachine): void {
   const { machines, random, world } = stage;
   const others = machines.filter((each) => each !== leader);
@@ -170,7 +172,7 @@ function dieBusy(stage: Stage, leader: SimulatedMachine): void {
   });
 }
 
-/** A leader stands still while another is elected, and wakes up before anybody can tell it. */
+/** A leader is paused while another is elected, and resumes before any message can tell it. */
 function makeStale(stage: Stage, leader: SimulatedMachine): void {
   const { machines, random, world, network } = stage;
   const inward = machines.filter((each) => each !== leader).map((each) => network.link(each.name, leader.name));
@@ -194,8 +196,8 @@ const ENTRIES_BETWEEN = 60;
 const ENTRY_EVERY_MS = 20;
 
 /**
- * What a follower proposed stays on its way to the leader; another leader decides the copy that it gets, and many
- * entries later the first one leads again, and gets its own.
+ * A follower's proposal is delayed on its way to the leader; another leader decides its copy, and many entries later
+ * the first one leads again, and receives its copy.
  */
 function copyComesLate(stage: Stage, leader: SimulatedMachine): void {
   const { machines, random, world, network } = stage;
@@ -224,7 +226,7 @@ function copyComesLate(stage: Stage, leader: SimulatedMachine): void {
   world.after(100 + ENTRIES_BETWEEN * ENTRY_EVERY_MS, () => handBack(10));
 }
 
-/** A leader proposes who shall follow; meanwhile a newer trust root is on its way into the log. */
+/** A leader proposes a membership change; meanwhile a newer trust root is being appended to the log. */
 function membershipChangeComesLate(stage: Stage, leader: SimulatedMachine): void {
   const { random, world } = stage;
   const version = stage.writeTrustRoot(leader);
@@ -248,7 +250,7 @@ function membershipChangeComesLate(stage: Stage, leader: SimulatedMachine): void
 }
 
 const LIES_FOR_MS = 1500;
-/** Queues whose leader lies at the moment. */
+/** Queues whose leader is lying at the moment. */
 const LYING = new WeakSet<object>();
 
 /** A leader proposes other events than a follower has sent it, under the follower's id. */

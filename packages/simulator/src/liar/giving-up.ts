@@ -6,7 +6,7 @@ import type { Invariants } from "../machine/invariants.ts";
 
 export interface GivingUpOptions {
   readonly invariants: Pick<Invariants, "fail">;
-  /** It was told the truth. */
+  /** A machine that was not lied to. */
   readonly machine: SimulatedMachine;
   /** The next version of the trust root, which calls this origin lost. */
   readonly documentOf: (lost: OriginFingerprint) => string;
@@ -25,7 +25,7 @@ export const GIVING_UP_SENTENCES = [
 
 type Sentence = (typeof GIVING_UP_SENTENCES)[number];
 
-/** An election, and whatever waits for its end. */
+/** Time for an election, and for what waits for its end. */
 const PATIENCE_MS = 15_000;
 const ANSWER_MS = 3000;
 
@@ -61,7 +61,7 @@ export class GivingUp {
     return stopped();
   }
 
-  /** Up to the certificate that the log records, and no further: every node that applies the version says the same. */
+  /** The origin is served up to the certificate in the log, and no further, by every node that applies the version. */
   async #isShown(key: string, origin: OriginFingerprint): Promise<void> {
     const answer = await this.#repeat(
       () => this.#ask({ type: "read", origins: [origin] }),
@@ -102,7 +102,7 @@ export class GivingUp {
     this.#options.invariants.fail(sentence, detail);
   }
 
-  /** Asks again until the answer is a good one, or the time is over. */
+  /** Retries until a good answer, or until the time is over. */
   async #repeat(
     ask: () => Promise<LocalResponse | null>,
     isGood: (answer: LocalResponse | null) => boolean,

@@ -42,7 +42,7 @@ const SENTENCES: ReadonlySet<string> = new Set([
   ...GIVING_UP_SENTENCES,
 ]);
 
-/** What is true of honest nodes alone is not asked where one lies to another. */
+/** Invariants that hold only among honest nodes are not checked beside a liar. */
 export class LiarInvariants extends Invariants {
   override fail(sentence: string, detail: string): void {
     if (SENTENCES.has(sentence)) super.fail(sentence, detail);
@@ -60,7 +60,7 @@ export interface LiarJudgeOptions {
   readonly machines: readonly SimulatedMachine[];
 }
 
-/** Holds what honest nodes do beside a liar against what is promised of them. */
+/** Checks the promises of honest nodes beside a liar. */
 export class LiarJudge {
   readonly #options: LiarJudgeOptions;
   readonly #signed = new SignedRoots();
@@ -92,7 +92,7 @@ export class LiarJudge {
     return this.#options.machines.filter((machine) => machine !== this.#liar);
   }
 
-  /** Honest nodes that nobody has given another log. */
+  /** Honest nodes that were not given another log. */
   get told(): readonly SimulatedMachine[] {
     return this.honest.filter((machine) => !this.#isDeceived(machine));
   }
@@ -142,7 +142,7 @@ export class LiarJudge {
     }
   }
 
-  /** Whether every honest node that can has what was acknowledged. */
+  /** Whether every honest node that can has everything acknowledged. */
   isAllHeld(): boolean {
     return this.#lacking().length === 0 && this.#victim?.node?.session !== null;
   }
@@ -230,7 +230,7 @@ export class LiarJudge {
     this.#watchCertificates(machine.name, session);
   }
 
-  /** What a session certifies by itself; what the log records is judged by `decide`, which names nobody. */
+  /** What a session certifies by itself; `decide` judges what the log records, and names no node. */
   #watchCertificates(
     name: string,
     {
@@ -264,7 +264,7 @@ export class LiarJudge {
     invariants.fail("aNamedKeyCountsNoMore", `${name} counts it at size ${treeSize}`);
   }
 
-  /** By its files alone, as somebody reads them who knows the keys. */
+  /** By its evidence files alone, as a reader with the public keys judges them. */
   #provenBy({ evidence, identity, name }: SimulatedMachine): readonly Contradiction[] {
     return [...evidence.values()].flatMap((text) => {
       try {

@@ -56,7 +56,7 @@ const TICK_MS = 100;
 const END_MAX_MS = 20_000;
 const WRITE_EVERY_MS = 150;
 const WRITE_PATIENCE_MS = 3000;
-/** Who needs a state has slept for so long, beside logs that keep so few entries. */
+/** A node that needs a state was down for this long, beside logs that keep so few entries. */
 const SLEEP_MS = 3000;
 const LOG_ENTRIES_KEPT = 20;
 
@@ -168,7 +168,7 @@ class LiarLife {
     }
     this.#isOver = true;
     await this.#runFor(WRITE_PATIENCE_MS);
-    // Whom a lying leader kept from the log, it has when another node leads.
+    // A node that a lying leader kept from the log catches up when another node leads.
     this.#liar?.kill();
     const endMs = this.#world.nowMs + END_MAX_MS;
     while (this.#world.nowMs < endMs && this.invariants.broken === null && !this.#judge.isAllHeld()) {

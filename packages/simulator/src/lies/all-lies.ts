@@ -43,7 +43,7 @@ export type LieName = keyof typeof LIES;
 /** These give one node another log than the others. */
 export const DECEIVES: ReadonlySet<LieName> = new Set(["other_bytes", "own_writes_alone"]);
 
-/** Under these the liar leads on and takes no writes of others. */
+/** With these the liar goes on leading and accepts no writes of others. */
 export const KEEPS_OFFICE: ReadonlySet<LieName> = new Set(["silent_leader", "refusing_leader", "pretending_leader"]);
 
 /** The victim of these was away for so long that it needs a state. */

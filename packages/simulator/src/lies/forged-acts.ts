@@ -5,7 +5,7 @@ import { type LiarSelf, NoLie } from "./lie.ts";
 
 const TICKS_BETWEEN = 3;
 
-/** Has operators' acts decided that no operator of this cluster has signed, or that one signed once, long ago. */
+/** Submits operators' acts that no operator of this cluster has signed, or replays of old ones. */
 export class ForgedActs extends NoLie {
   readonly #self: LiarSelf;
   readonly #acts: SimulatedActs;

@@ -8,8 +8,8 @@ import { type OfferedState, membersOf, stateOf } from "../disks/simulated-snapsh
 import { type LiarSelf, NoLie } from "./lie.ts";
 
 /**
- * A state with an API key, an ending or a member that nobody has signed, for whoever needs a state. With it comes the
- * head of the true state, or one of the forged state that the liar alone has signed, for itself and in others' names.
+ * Serves a state with an API key, an ending or a member that no quorum has signed. With it comes the head of the true
+ * state, or one of the forged state that only the liar has signed, for itself and in others' names.
  */
 export class ForgedStates extends NoLie {
   readonly #self: LiarSelf;

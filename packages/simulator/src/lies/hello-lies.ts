@@ -11,7 +11,7 @@ import { cosignedBy } from "./other-bytes.ts";
 
 const TICKS_BETWEEN = 5;
 
-/** It dials again and again, and says something else each time. */
+/** Dials again and again, with another statement each time. */
 abstract class HelloLie extends NoLie {
   override readonly isDeaf = true;
   protected readonly self: LiarSelf;
@@ -33,14 +33,14 @@ abstract class HelloLie extends NoLie {
     return ways[this.#said % ways.length] ?? ways[0];
   }
 
-  /** @param nodeId whose progress it is said to be; the key is the liar's own */
+  /** @param nodeId the node whose progress it claims to be; the key is the liar's own */
   protected signed(progress: SignedProgress, nodeId = this.self.nodeId): SignedProgress {
     const message = progressSignedBytes({ clusterId: this.self.clusterId, nodeId }, progress);
     return { ...progress, signature: this.self.authSigner.sign(message) };
   }
 }
 
-/** Of itself: other lives, other ends of its log, other signatures, with its own good signature and without. */
+/** Lies about itself: other lives, other ends of its log, other signatures, with its own good signature and without. */
 export class ForgedHellos extends HelloLie {
   readonly #ways: readonly [(hello: Hello) => Hello, ...((hello: Hello) => Hello)[]] = [
     (hello) => hello,
@@ -63,7 +63,7 @@ export class ForgedHellos extends HelloLie {
   }
 }
 
-/** Of others: that they have forgotten what it says they had signed. */
+/** Accuses others of having forgotten what it claims they had signed. */
 export class ForgedAccusations extends HelloLie {
   readonly #ways: readonly [(peer: Hello) => HelloRefusal, ...((peer: Hello) => HelloRefusal)[]] = [
     () => refusal("amnesia"),

@@ -2,14 +2,14 @@ import { type PeerFrame, REFUSAL_CODES } from "@event-anchoring/control-contract
 import { decodeGroup } from "@event-anchoring/ledger";
 import { type Heard, NoLie } from "./lie.ts";
 
-/** Leads on, and proposes nothing of what others send it. */
+/** Goes on leading, and proposes none of the others' writes. */
 export class SilentLeader extends NoLie {
   override onArriving(_from: string, frame: PeerFrame): Heard {
     return { frame: frame.type === "proposals" ? null : frame, says: [] };
   }
 }
 
-/** Leads on, and refuses by name whatever others send it: by every name in turn. */
+/** Goes on leading, and refuses the others' writes with every refusal code in turn. */
 export class RefusingLeader extends NoLie {
   #refused = 0;
 

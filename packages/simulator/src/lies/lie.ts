@@ -9,7 +9,7 @@ export interface LiarSelf extends Pick<NodeIdentity, "nodeId" | "raftId" | "clus
   /** The other members. */
   readonly others: readonly string[];
   readonly raftIdOf: (nodeId: string) => bigint;
-  /** Hands a command to its own node, as its clients do. */
+  /** Submits a command to its own node, as its clients do. */
   readonly submit: (command: Command) => void;
   /** Breaks off its connections with one of the others, so that hellos are exchanged again. */
   readonly reconnect: () => void;
@@ -27,25 +27,25 @@ export interface Said {
 export interface Heard {
   /** What its own program gets to see; null: nothing. */
   readonly frame: PeerFrame | null;
-  /** What it says on its own account. */
+  /** Further frames that it sends. */
   readonly says: readonly Said[];
 }
 
 /**
- * One way of lying with well-formed messages. It stands between a node that knows nothing of it and the network.
- * A liar may have several: each sees what the one before it has left.
+ * One way of lying with well-formed messages. It sits between an unaware node and the network. A liar may have several:
+ * each sees the output of the previous one.
  */
 export interface Lie {
-  /** In place of a frame that leaves; the frame itself if this is no occasion for a lie. */
+  /** Replaces an outgoing frame; returns the frame itself if it does not lie here. */
   onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[];
   onArriving(from: string, frame: PeerFrame): Heard;
-  /** In place of what it says of itself. */
+  /** Replaces its own hello. */
   onHello(hello: Hello): Hello;
-  /** In place of what it says of a peer. */
+  /** Replaces its verdict on a peer. */
   onJudging(peer: Hello, verdict: HelloVerdict): HelloVerdict;
-  /** In place of the state that a peer asks it for. */
+  /** Replaces the state that a peer asks for. */
   onExport(state: OfferedState): OfferedState;
-  /** Its own program does not hear that peers refuse it: it would stop by what they show. */
+  /** Its own program does not receive peers' refusals: their proofs would stop it. */
   readonly isDeaf: boolean;
   /** Ten times a second. */
   onTick(): void;
@@ -78,7 +78,7 @@ export class NoLie implements Lie {
   onTick(): void {}
 }
 
-/** Does not want to know what is held against it: a true program that heard it would stop itself. */
+/** Ignores evidence against itself: a correct program that received it would stop itself. */
 export class Shameless extends NoLie {
   override onLeaving(_to: string, frame: PeerFrame): readonly PeerFrame[] {
     return frame.type === "lines" ? [] : [frame];

@@ -2,8 +2,7 @@ import type { PeerNetwork, PeerNetworkOptions } from "@event-anchoring/control-p
 import type { Lie } from "./lie.ts";
 
 /**
- * A node's place in the network, with its lies in front: the node hears what they let through, and says what they make
- * of its words.
+ * A node's network with its lies in front: they filter what the node receives, and replace what it sends.
  * @param lieOf null while it tells the truth
  */
 export function lyingNetwork(

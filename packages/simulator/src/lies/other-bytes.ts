@@ -8,13 +8,13 @@ import { type Heard, NoLie, type SigningSelf } from "./lie.ts";
 
 /**
  * A leader that gives one follower other bytes under the same index and term, signs the root that follows from them as
- * well as its own, and keeps what would give it away to itself.
+ * well as its own, and withholds what would give it away.
  */
 export class OtherBytes extends NoLie {
   readonly #self: SigningSelf;
   readonly #victim: string;
   readonly #sparedNode: bigint | null;
-  /** By index and term: the victim is lied to in the same way each time. */
+  /** By index and term: the victim gets the same lie each time. */
   readonly #forged = new Map<string, Uint8Array>();
 
   /** @param sparedNode raft id of whose writes the victim is shown, and no others; null: it gets other bytes for all */
@@ -56,7 +56,7 @@ export class OtherBytes extends NoLie {
 }
 
 /**
- * The same entry, but for its clients' events, and without certificates, which would speak of the true ones.
+ * The same entry with other client events, and without certificates, which would cover the true ones.
  * @param sparedNode raft id of whose events stay as they are, while all others' are left out
  */
 function withOtherEvents(payload: Uint8Array, sparedNode: bigint | null = null): Uint8Array {
@@ -78,7 +78,7 @@ function withOtherEvents(payload: Uint8Array, sparedNode: bigint | null = null):
   return encodeEntry({ ...entry, certificates: [], groups });
 }
 
-/** What that key signs about the same head. */
+/** That key's cosignature over the same head. */
 export function cosignedBy(cosigner: Signer, trustRoot: TrustRoot, item: PeerCosignature): PeerCosignature {
   const origin = checkpointOrigin(trustRoot.clusterName, item.originFingerprint);
   const message = cosignatureMessage(item.timeS, formatCheckpoint({ ...item, origin }));

@@ -4,7 +4,7 @@ import { type Entry, type InboundMessage, type RaftIndex, type Term, decodeMessa
 import { NEXT_RULES } from "@event-anchoring/testkit";
 import { type Heard, type LiarSelf, NoLie } from "./lie.ts";
 
-/** Consensus messages, other than the engine meant them. */
+/** Alters consensus messages of the engine. */
 abstract class RaftLie extends NoLie {
   override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
     if (frame.type !== "raft") return [frame];
@@ -14,7 +14,7 @@ abstract class RaftLie extends NoLie {
   protected abstract altered(message: InboundMessage, to: string): InboundMessage;
 }
 
-/** Every so many messages are of a later term than any election has made. */
+/** Now and then sends a message of a later term than any election has made. */
 export class ForgedTerms extends RaftLie {
   readonly #termOf: (term: Term) => Term;
   #messages = 0;
@@ -33,7 +33,7 @@ export class ForgedTerms extends RaftLie {
 
 const MESSAGES_BETWEEN = 150;
 
-/** As leader it says that more is committed than it can know: all that it has sent, or what nobody has ever seen. */
+/** As leader it claims a higher commit index than it can know: all that it has sent, or entries that do not exist. */
 export class ForgedCommits extends RaftLie {
   /** By follower: the last entry that was sent. */
   readonly #sent = new Map<string, number>();
@@ -55,7 +55,7 @@ export class ForgedCommits extends RaftLie {
   }
 }
 
-/** As leader it says that its log begins where nobody's has ended yet: who believes it asks for a state. */
+/** As leader it claims that its log begins beyond every log's end: a node that believes it asks for a state. */
 export class ForgedSnapshots extends RaftLie {
   readonly #voters: readonly bigint[];
   #messages = 0;
@@ -74,14 +74,14 @@ export class ForgedSnapshots extends RaftLie {
   }
 }
 
-/** What others make of the log. */
+/** Frames that follow from the log. */
 const ABOUT_THE_LOG: ReadonlySet<PeerFrame["type"]> = new Set(["cosignatures", "lines", "state_signatures"]);
 
-/** What stands in the log of all others, under an index and a term of its own: the same for each of them. */
+/** Sends all others the same forged entries, under an index and a term of its own. */
 abstract class ForgedEntries extends RaftLie {
   readonly #forged = new Map<string, Entry>();
 
-  /** Its own program would find itself alone, and stop. */
+  /** Its own program would find that it alone differs, and stop. */
   override onArriving(_from: string, frame: PeerFrame): Heard {
     return { frame: ABOUT_THE_LOG.has(frame.type) ? null : frame, says: [] };
   }
@@ -101,7 +101,7 @@ abstract class ForgedEntries extends RaftLie {
   protected abstract forged(payload: Uint8Array, index: RaftIndex): Partial<Entry>;
 }
 
-/** What nobody can decide: were it committed, every node would stop. */
+/** Entries that no node can decide: if one were committed, every node would stop. */
 export class UnreadableEntries extends ForgedEntries {
   readonly #ways: readonly ((payload: Uint8Array) => Partial<Entry>)[] = [
     (payload) => ({ payload: payload.slice(0, -1) }),
@@ -130,7 +130,7 @@ export class FutureStamps extends ForgedEntries {
 
 const FAR_FUTURE_MS = 7_258_118_400_000;
 
-/** It drops what it is sent, and shows every follower groups that are said to be that follower's. */
+/** It drops forwarded groups, and sends every follower forged groups under that follower's ids. */
 export class PretendingLeader extends ForgedEntries {
   readonly #self: LiarSelf;
   #counter = 1_000_000;

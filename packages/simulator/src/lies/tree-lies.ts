@@ -2,7 +2,7 @@ import type { PeerCosignature, PeerFrame } from "@event-anchoring/control-contra
 import { type Heard, type LiarSelf, NoLie, type Said, Shameless, type SigningSelf } from "./lie.ts";
 import { cosignedBy } from "./other-bytes.ts";
 
-/** Signs another tree than its own, for everybody alike: a broken node would do the same. */
+/** Signs another tree than its own, the same for all peers: a broken node would do the same. */
 export class AnotherTree extends Shameless {
   readonly #self: SigningSelf;
 
@@ -34,7 +34,7 @@ export class TwoTrees extends Shameless {
   }
 }
 
-/** The same, but the other root comes when the size is certified already and nobody waits for a signature. */
+/** The same, but the other root comes when the size is already certified and no node needs the signature. */
 export class LateSecondTree extends Shameless {
   readonly #self: SigningSelf;
   readonly #victim: string;
@@ -54,7 +54,7 @@ export class LateSecondTree extends Shameless {
   }
 }
 
-/** Says to everybody that its effects are others: nobody's are, and it has signed nothing. */
+/** Reports another effect chain than its own to all peers. No node has that chain, and the report is unsigned. */
 export class OtherEffects extends NoLie {
   override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
     if (frame.type !== "cosignatures") return [frame];
@@ -64,7 +64,7 @@ export class OtherEffects extends NoLie {
   }
 }
 
-/** Brings lines that other nodes' keys have not made, whenever somebody says anything about a tree. */
+/** Sends lines forged in other nodes' names whenever a peer sends anything about a tree. */
 export class ForgedLines extends NoLie {
   readonly #self: LiarSelf;
 

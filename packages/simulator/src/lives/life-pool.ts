@@ -9,9 +9,9 @@ export interface Series {
   readonly from: number;
   readonly count: number;
   readonly common: CommonOptions;
-  /** Threads that live lives at the same time. The lives are the same, whatever their number. */
+  /** Threads that run lives in parallel. The lives are the same for any number. */
   readonly jobs: number;
-  /** Asked before each life. */
+  /** Called before each life. */
   readonly isOver: () => boolean;
   /** In the order in which they end. */
   readonly onResult: (result: LifeResult) => void;

@@ -30,7 +30,7 @@ import { World } from "../world/world.ts";
 export interface LifeOptions {
   readonly seed: number;
   readonly bugs?: Bugs;
-  /** How long faults strike, in simulated ms. Default 20,000. */
+  /** How long faults are injected, in simulated ms. Default 20,000. */
   readonly harmMs?: number;
   /** Drawn from the seed unless given. */
   readonly nodes?: 3 | 5;
@@ -40,13 +40,13 @@ export interface LifeOptions {
   readonly logKept?: { readonly entries: number; readonly bytes: number };
   /** Which faults may strike; drawn from the seed unless given. */
   readonly faults?: readonly Fault[];
-  /** Hears every line of the story. */
+  /** Called with every line of the trace. */
   readonly onLine?: (line: TraceLine) => void;
 }
 
 export interface LifeResult {
   readonly seed: number;
-  /** null: every sentence held. */
+  /** null: every invariant held. */
   readonly broken: Broken | null;
   readonly traceHash: string;
   readonly newestLines: readonly string[];
@@ -60,14 +60,17 @@ export interface LifeResult {
   readonly rejections: ReadonlyMap<string, number>;
 }
 
-/** A group of one or two has nobody to tell it that its clock is wrong, and cannot do without anybody. */
+/** A group of one or two has no majority to refute a wrong clock, and cannot do without any node. */
 const NOT_WHILE_GROWING: ReadonlySet<Fault> = new Set([...SPENDING, "clock"]);
 const HARM_MS = 20_000;
-/** The cluster is born, and a client has its key. */
+/** Time to initialise the cluster and make a client's key. */
 const BIRTH_MAX_MS = 10_000;
 /** Ten election timeouts. */
 const CONVERGE_MAX_MS = 20_000;
-/** A leader waits 30 s for members that lack what is to be forgotten, and 60 s after the last question of one. */
+/**
+ * A leader waits 30 s for members that lack entries to be compacted, and 60 s after the last request of one that takes
+ * over a state.
+ */
 const FORGET_MAX_MS = 100_000;
 
 /** One life of a cluster, from its birth over its faults to its recovery: a function of the seed. */
@@ -121,7 +124,7 @@ class Life {
   readonly #clients: Clients;
   readonly #faultInjector: FaultInjector;
   readonly #plan: ClusterPlan;
-  /** null: everybody is a founder. */
+  /** null: all machines are founders. */
   readonly #growth: Growth | null;
   /** Every founder begins with the program of this release, and gets the next one in its time. */
   readonly #beginsOld: boolean;
@@ -199,7 +202,7 @@ class Life {
     });
   }
 
-  /** One machine after the other, in the midst of all else that happens to them. */
+  /** Upgrades one machine after the other, while faults go on. */
   #upgradeMachines(harmMs: number): void {
     if (!this.#beginsOld) return;
     const random = new Seeded(this.#options.seed, 7);
@@ -247,7 +250,7 @@ class Life {
 
   async run(): Promise<void> {
     const { harmMs = HARM_MS } = this.#options;
-    // Who comes later comes with what the founders may have by then.
+    // Later machines come with the program that the founders may have by then.
     const founders = this.#machines.slice(0, this.#plan.founders);
     if (this.#beginsOld) for (const machine of founders) machine.ruleTable = RELEASE_RULES;
     for (const machine of this.#machines) machine.start();
@@ -378,7 +381,7 @@ class Life {
     return version !== RETIRING_VERSION || last === undefined || this.#faultInjector.retire(last);
   }
 
-  /** Of a node and its clone either may be the one that goes on. */
+  /** Either a node or its clone may be the one that goes on. */
   #isReplacedByClone(name: string): boolean {
     return this.#clones.some((clone) => clone.identity.nodeId === name);
   }
@@ -392,7 +395,7 @@ class Life {
       if (session === null || session.leaderNodeId() === null) return false;
       const active = session.trustRoot().nodes.filter(({ status }) => status === "active");
       if (session.membership.group.confState.voters.length !== active.length) return false;
-      // Whoever has stopped for good holds the rules back until a trust root says so.
+      // A node that has stopped for good holds the rules back until a trust root retires it.
       if (active.length === sessions.length && session.state.rules !== NEXT_RULES.max) return false;
       const origins = [...session.state.origins.values()];
       return origins.every(({ originFingerprint, tree }) => session.heldOf(originFingerprint)?.treeSize === tree.size);

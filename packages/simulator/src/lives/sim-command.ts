@@ -32,7 +32,7 @@ interface Out {
 const SEEDS_TO_DRAW_FROM = 2 ** 40;
 const PROGRESS_MS = 5000;
 
-/** `npm run sim`. @returns the exit code: 1 if a sentence was broken, 2 for a call that makes no sense */
+/** `npm run sim`. @returns the exit code: 1 if an invariant was broken, 2 for invalid arguments */
 export async function simCommand(argv: readonly string[], out: Out, err: Out): Promise<number> {
   const { values } = parseArgs({
     args: [...argv],
@@ -117,7 +117,7 @@ interface Range {
   readonly jobs: number;
 }
 
-/** For programs: what each life came to, without its story. */
+/** For programs: the result of each life, without its trace. */
 async function report({ from, count, untilMs, jobs }: Range, common: CommonOptions, out: Out): Promise<number> {
   let broken = 0;
   const onResult = (result: LifeResult): void => {
@@ -168,7 +168,7 @@ function verdictOf(result: LifeResult): string {
   return `seed ${result.seed}: NOT ${sentence}, at ${(atMs / 1000).toFixed(4)} s: ${detail}\n${told}`;
 }
 
-/** Seed, sentence, the newest lines, and how to see it again: what a failing test shows. */
+/** Seed, invariant, the newest lines, and how to reproduce it: for a failing test. */
 function describeBroken(result: LifeResult, common: CommonOptions): string {
   return [verdictOf(result), ...result.newestLines, `npm run sim -- ${flagsOf(result.seed, common)}`].join("\n");
 }

@@ -21,7 +21,7 @@ import type { SimulatedVolume } from "../disks/simulated-volume.ts";
 
 const { sha256 } = nodeCrypto;
 
-/** The first sentence that turned out not to be true. */
+/** The first broken invariant. */
 export interface Broken {
   readonly sentence: string;
   readonly detail: string;
@@ -36,7 +36,7 @@ export interface Disks {
 
 interface KnownEntry {
   readonly payload: Uint8Array;
-  /** By bit: the machines that have had it durable. */
+  /** A bit for each machine that has had it durable. */
   holders: number;
 }
 
@@ -67,12 +67,12 @@ export interface InvariantsOptions {
   readonly voters: readonly bigint[];
 }
 
-/** Entry stamps may be this far from true time: the guard's bound, and what a report may be old. */
+/** Entry stamps may be this far from true time: the guard's bound, plus the age of a report. */
 const STAMP_OFF_MAX_MS = 5000 + 500;
 
 /**
- * Watches everything that leaves a node, becomes durable, or is told to a client, and holds it against sentences that
- * are always true. Each method named as a sentence throws nothing: it notes the first time it is broken.
+ * Watches everything that leaves a node, becomes durable, or is answered to a client, and checks invariants. A method
+ * that is named as a sentence checks that invariant; it does not throw, but records the first violation.
  */
 export class Invariants {
   readonly #options: InvariantsOptions;
@@ -87,13 +87,13 @@ export class Invariants {
   readonly #rootsSigned = new Map<string, string>();
   readonly #newestSigned = new Map<string, number>();
   readonly #goodCheckpoints = new Set<string>();
-  /** By origin: the largest size that anybody was told, or is entitled to. */
+  /** By origin: the largest size that any client was shown, or is entitled to. */
   readonly #told = new Map<string, number>();
   readonly #acknowledged = new Map<string, string>();
   readonly #leaves: Uint8Array[] = [];
   readonly #contents = new Set<string>();
   readonly #recorded = new Map<string, number>();
-  /** Membership changes that were proposed, by index and term: the version that each says it follows from, in hex. */
+  /** Membership changes that were proposed, by index and term: the version that each follows from, in hex. */
   readonly #changes = new Map<string, string>();
   /** Entries that erased something. */
   readonly #erasures = new Map<string, number>();
@@ -122,7 +122,7 @@ export class Invariants {
     if (mask !== this.#electorates.at(-1)) this.#electorates.push(mask);
   }
 
-  /** Whatever else proves that something is wrong. */
+  /** Records any other violation. */
   fail(sentence: string, detail: string): void {
     this.broken ??= { sentence, detail, atMs: this.#options.nowMs() };
   }
@@ -201,7 +201,10 @@ export class Invariants {
     );
   }
 
-  /** Of the voters, or of those before them: what was proposed before a change may be committed by its old group. */
+  /**
+   * A quorum of the voters, or of the previous ones: an entry proposed before a change may be committed by the old
+   * group.
+   */
   #isQuorum(holders: number): boolean {
     return this.#electorates.slice(-2).some((voters) => bitsIn(holders & voters) * 2 > bitsIn(voters));
   }
@@ -372,7 +375,7 @@ export class Invariants {
     this.fail("aCosignatureCoversOnlyWhatIsCommitted", detail);
   }
 
-  /** What a client was told: it stays, at this place, under this id. */
+  /** An anchor was acknowledged to a client: it must stay at this place, under this id. */
   acknowledge(
     operation: string,
     anchorId: string,
@@ -454,13 +457,13 @@ export class Invariants {
     }
   }
 
-  /** Anchors whose client event id was erased, and whose entry may still stand in this machine's log. */
+  /** Anchors whose client event id was erased, and whose entry may still be in this machine's log. */
   erasedAnchorsIn(machine: string): readonly string[] {
     const { compacted } = this.#options.disksOf(machine).database;
     return [...this.erased].filter((anchorId) => (this.#erasures.get(anchorId) ?? 0) > compacted.index);
   }
 
-  /** Nothing that was refused, whenever it was tried, is in a tree. @param contents by operation */
+  /** No refused content, whenever it was tried, is in a tree. @param contents by operation */
   whatWasRefusedIsNotAnchored(refused: ReadonlyMap<string, string>): void {
     for (const leaf of this.#leaves) {
       const content = contentNameOf(leaf);
@@ -471,7 +474,7 @@ export class Invariants {
   }
 }
 
-/** What an event or claim of a simulated life is told apart by; null: neither. */
+/** What distinguishes an event or claim of a simulated life; null: neither. */
 export function contentNameOf(bytes: Uint8Array): string | null {
   const leaf = decodeLeaf(bytes);
   if (leaf.kind === LEAF_KIND.event || leaf.kind === LEAF_KIND.signedEvent) return bytesToHex(leaf.eventHash);

@@ -31,7 +31,7 @@ import type { World } from "../world/world.ts";
 
 export interface LifeParts {
   readonly world: World;
-  /** Everybody whom the settings of a machine name, members or not. */
+  /** All nodes in the settings of a machine, members or not. */
   readonly nodeIds: readonly string[];
   readonly trace: LifeTrace;
   readonly invariants: Invariants;
@@ -43,7 +43,7 @@ export interface LifeParts {
   readonly logEntriesKept: number;
   readonly logBytesKept: number;
   readonly groupIdEntriesKept: number;
-  /** What a machine makes of its node's words; null: nothing. */
+  /** The lie that a machine tells; null: it is honest. */
   readonly lieOf?: (machine: string) => Lie | null;
   /** Verdicts of the thread pool take this long at most; 0: none. */
   readonly verdictsMs: number;
@@ -76,9 +76,9 @@ export class SimulatedMachine {
   /** Files of evidence on its promise volume. */
   evidence: ReadonlyMap<string, string> = new Map();
   wallOffsetMs = 0;
-  /** What the program that the next start runs can decide by. */
+  /** The rules that the next start's program can decide by. */
   ruleTable: RuleTable = NEXT_RULES;
-  /** What was done to it that may spend its identity, or stop it until somebody looks; null: nothing. */
+  /** The fault that may spend its identity, or halt it; null: none. */
   excuse: string | null = null;
   #isBurnt = false;
 
@@ -351,7 +351,7 @@ function wrongCrypto(bugs: Bugs): typeof simulatedCrypto | null {
   return bugs.has("signer_not_checked") ? keyBlindCrypto() : null;
 }
 
-/** A planted bug: what is signed in an operator's name is not verified. */
+/** A planted bug: operators' signatures are not verified. */
 function trustingCrypto(): typeof simulatedCrypto {
   const begin = tag("operator-act");
   return {
@@ -362,7 +362,7 @@ function trustingCrypto(): typeof simulatedCrypto {
   };
 }
 
-/** A planted bug: whose key made a signature does not matter. */
+/** A planted bug: any key's signature is accepted. */
 function keyBlindCrypto(): typeof simulatedCrypto {
   return {
     sha256: simulatedCrypto.sha256,

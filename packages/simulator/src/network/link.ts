@@ -11,9 +11,9 @@ export interface Link {
   isClogged: boolean;
   loss: number;
   losesCosignatures: boolean;
-  /** What is proposed waits until this ends. */
+  /** Proposals wait until this ends. */
   holdsProposals: boolean;
-  /** Of consensus messages, cosignatures and clocks: the rest is sent at most once. */
+  /** Duplicates consensus messages, cosignatures and clock reports; other frames are sent at most once. */
   duplication: number;
   /** The same kinds overtake each other. */
   reorders: boolean;
@@ -21,7 +21,7 @@ export interface Link {
   maxMs: number;
 }
 
-/** As a link is while nobody meddles with it. */
+/** A link without faults. */
 export const QUIET: Omit<Link, "isCut"> = {
   isClogged: false,
   loss: 0,
@@ -35,12 +35,12 @@ export const QUIET: Omit<Link, "isCut"> = {
 
 /** How long both ends of a connection wait, in ms. */
 export const PATIENCE = {
-  /** Nothing was heard for so long: the connection is given up. */
+  /** After this long without a frame a connection is given up. */
   silenceMs: 4000,
   dialMs: 2000,
-  /** Refused for so long, the other side is gone. */
+  /** After being refused for this long, the other side counts as gone. */
   refusedMs: 150,
-  /** What cannot pass looks again. */
+  /** Blocked frames are tried again after this long. */
   blockedMs: 20,
 } as const;
 
@@ -71,7 +71,7 @@ export interface Wire<Peer> {
 
 export interface Dialling<Peer> {
   tries: number;
-  /** Counts dials: an answer to one that was given up is not heard. */
+  /** Counts dials: an answer to an abandoned one is ignored. */
   attempt: number;
   refusedSinceMs: number | null;
   isUnderWay: boolean;

@@ -274,7 +274,7 @@ class Endpoint implements PeerNetwork {
     });
   }
 
-  /** Judges who dials us. */
+  /** Judges a peer that dials us. */
   answer(from: Endpoint, hello: Hello, reply: (own: Hello | null, refusal: HelloRefusal | null) => void): void {
     this.#process.turn(() => {
       if (this.#isClosed) return;
@@ -363,7 +363,7 @@ class Endpoint implements PeerNetwork {
     }
   }
 
-  /** The other side has ended what we dialled. */
+  /** The other side has ended a connection that we dialled. */
   wireClosed(nodeId: string, peer: Endpoint): void {
     const wire = this.#dialling.get(nodeId)?.wire;
     if (wire?.peer !== peer) return;
@@ -406,7 +406,7 @@ class Endpoint implements PeerNetwork {
     if (this.#inbound.get(from.nodeId)?.from === from) this.#inbound.delete(from.nodeId);
   }
 
-  /** A connection over which nothing comes is given up, on both sides. */
+  /** A silent connection is given up, on both sides. */
   #sweep(): void {
     this.#process.clock.startTimer(1000, () => {
       if (this.#isClosed) return;
@@ -452,7 +452,7 @@ class Endpoint implements PeerNetwork {
     });
   }
 
-  /** What is said in a call is sent again and again until it arrives, or until nobody waits for it. */
+  /** A call's message is resent until it arrives, or until the caller gives up. */
   #carry(from: string, to: string, signal: AbortSignal, arrive: () => void): void {
     const link = this.#net.link(from, to);
     const isBlocked = (): boolean => link.isCut || link.isClogged;

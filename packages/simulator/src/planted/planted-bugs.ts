@@ -1,6 +1,6 @@
 /**
- * Mistakes that a simulated world makes on purpose, to show that its checkers see them. They live in the doubles of
- * this package and in what is wrapped around a node from outside; nothing a node is built from knows of them.
+ * Mistakes that a simulated world makes on purpose, to show that its checkers see them. They are in the test doubles of
+ * this package and in wrappers around a node; the node's own code knows nothing of them.
  */
 export const PLANTED_BUGS = {
   ack_before_persist: "an append is reported durable while Postgres still flushes it",

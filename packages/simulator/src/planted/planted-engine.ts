@@ -25,7 +25,7 @@ export interface EngineWatcher {
   rowsCommitHint(): number;
   /** For the bug that shortens the log: drops the durable rows after that one. */
   dropRowsAfter(index: RaftIndex): void;
-  /** True time, for the bug that makes up for it. */
+  /** True time, for the bug that corrects stamps by it. */
   nowMs(): number;
 }
 
@@ -208,7 +208,7 @@ class WrongNode {
     if (this.#has("suffix_truncated_by_stale_append") && end < status.lastIndex) this.#watcher.dropRowsAfter(end);
   }
 
-  /** What the leader says is committed is applied while it is still being written here. */
+  /** Entries that the leader calls committed are applied while they are still being written here. */
   #applyEarly(entries: readonly Entry[]): void {
     for (const { index, term, type, payload } of entries) {
       if (index > this.#heardCommit || index !== Math.max(this.#earlyTo, this.#applied) + 1) continue;
@@ -300,7 +300,7 @@ class WrongNode {
   }
 }
 
-/** A chore without entries is answered at once, whatever is still being written. */
+/** A chore without entries is answered at once, before earlier writes end. */
 function overtaking(ready: Ready): Ready {
   const { append } = ready;
   if (append === null || append.snapshot !== null || append.entries.length > 0) return ready;

@@ -6,7 +6,7 @@ type Cosignatures = Extract<PeerFrame, { type: "cosignatures" }>;
 /** What a wrong process does to the cosignatures that it sends. */
 export class WrongFrames {
   readonly #bugs: Bugs;
-  /** By peer: signatures that it was told. */
+  /** By peer: signatures that were sent to it. */
   readonly #said = new Map<string, Set<string>>();
   #heard: Cosignatures["items"] = [];
 
@@ -14,7 +14,7 @@ export class WrongFrames {
     this.#bugs = bugs;
   }
 
-  /** What this process means to say; null: nothing. */
+  /** The frame that this process intends to send; null: none. */
   meant(to: string, frame: PeerFrame): PeerFrame | null {
     return this.#bugs.has("cosignature_sent_once") && frame.type === "cosignatures" ? this.#unsaid(to, frame) : frame;
   }

@@ -95,7 +95,7 @@ function overlookStamps({ frames: { entryGuard } }: Session): void {
   };
 }
 
-/** What a peer shows of a size that only the database holds is taken for known. */
+/** A peer's proof about a size that only the database holds is not checked. */
 function overlookStoredTrees({ membership, state }: Session): void {
   const { words } = membership.peers;
   const onAccused = words.onAccused.bind(words);
@@ -112,7 +112,7 @@ function signUnasked({ membership: { group }, state }: Session): void {
   group.maySign = () => group.isMember() && state.trustRootChain !== null;
 }
 
-/** No certificate is there yet, and it is not asked who has signed. */
+/** Reports a tree as covered before a certificate exists. */
 function waitForNothing({ certifying: { certifier }, state }: Session): void {
   certifier.whenCovered = (origin, treeSize, covered) => {
     const held = certifier.heldOf(origin);
@@ -130,7 +130,7 @@ function forgetRevocations({ state: { apiKeys } }: Session): void {
   };
 }
 
-/** Whether a node may sign is asked as it passes a certify point, and never again. */
+/** Whether a node may sign is checked when it passes a certify point, and never again. */
 function leaveUnsigned({ membership: { group }, writes: { proposals }, certifying: { certifier } }: Session): void {
   const maySign = group.maySign.bind(group);
   const onCertifyPoint = certifier.onCertifyPoint.bind(certifier);

@@ -1,4 +1,4 @@
-/** How a cluster begins, and what its trust roots make of it. */
+/** How a cluster begins, and how its trust roots change it. */
 export interface ClusterPlan {
   /** Active nodes of version 1. */
   readonly founders: number;
@@ -6,7 +6,7 @@ export interface ClusterPlan {
   readonly nodes: number;
   /** How many cosign; absent: a majority. */
   readonly quorum?: number;
-  /** Version 3 takes back what version 2 has added. */
+  /** Version 3 removes the nodes that version 2 added. */
   readonly isGivenUp: boolean;
 }
 
@@ -24,5 +24,5 @@ export const GROWTH_NAMES = Object.keys(GROWTHS) as readonly GrowthName[];
 
 export const isGrowing = ({ founders, nodes }: ClusterPlan): boolean => founders < nodes;
 
-/** After this version the plan has nothing more to ask of the group. */
+/** The last version of the plan that changes the group. */
 export const lastVersionOf = ({ isGivenUp }: ClusterPlan): number => (isGivenUp ? 3 : 2);

@@ -3,7 +3,7 @@ import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { apiKeyHash, utf8ToBytes } from "@event-anchoring/protocol";
 import type { Seeded } from "../world/seeded.ts";
 
-/** What is known of a key by what was answered: not yet good, good, surely powerless, or one of the last two. */
+/** A key's state by the answers so far: not yet good, good, certainly powerless, or either of the last two. */
 type KeyState = "asked_for" | "good" | "powerless" | "unknown";
 
 interface RingKey {
@@ -22,7 +22,7 @@ export interface DrawnCredential {
 /** The key that every life begins with. It is never touched again. */
 const FIRST = keyOf("first", "first");
 export const CREATE_FIRST_KEY = createKey(FIRST);
-/** Whose key it is. */
+/** The API client of that key. */
 export const FIRST_CLIENT = FIRST.credential.apiClientId;
 
 /** API keys of a life: made, rotated, revoked, and used before and after that. */
@@ -34,7 +34,7 @@ export class KeyRing {
     this.#random = random;
   }
 
-  /** Of the key that lives on. */
+  /** The credential of the first key. */
   get first(): Credential {
     return FIRST.credential;
   }
@@ -64,7 +64,7 @@ export class KeyRing {
     return { kind: "rotate_api_key", keyId: credential.keyId, keyHash, overlapMs, expiresMs: 0 };
   }
 
-  /** A key that nobody who may has asked for. It is not remembered: it must never be good. */
+  /** A key that no operator has made. It is not remembered: it must never be good. */
   foreign(name: string): OperatorCommand {
     return createKey(keyOf(`foreign ${name}`, name));
   }
@@ -89,7 +89,7 @@ export class KeyRing {
 
   #set(keyId: Uint8Array, state: KeyState): void {
     const key = this.#keys.find(({ credential }) => credential.keyId.every((byte, at) => byte === keyId[at]));
-    // What is once acknowledged as revoked stays so, whatever else was asked of it meanwhile.
+    // A key that was acknowledged as revoked stays so, whatever other command named it meanwhile.
     if (key !== undefined && key.state !== "powerless") key.state = state;
   }
 }

@@ -76,8 +76,8 @@ function makeIdentities(plan: ClusterPlan): readonly NodeIdentity[] {
 
 /**
  * Versions of the trust root after the first. Each is valid a little longer than the one before; of five founders the
- * third version retires the last one; the fourth closes the last origin. The second lists whoever the plan adds, and
- * the third retires them again if it gives them up. Always the same documents.
+ * third version retires the last one; the fourth closes the last origin. The second lists the nodes that the plan adds,
+ * and the third retires them again if it gives them up. Always the same documents.
  */
 export function simulatedTrustRoot(plan: ClusterPlan, version: number): string {
   const chain = DOCUMENTS.get(keyOf(plan)) ?? [];
@@ -104,7 +104,7 @@ function grownDocument(plan: ClusterPlan, { trustRoot, rootThk }: ReturnType<typ
   return signedDocument({ ...grown, version: 2, previous: rootThk, issuedS: issuedS + 1, expiresS: expiresS + 1 });
 }
 
-/** Whoever came last has never come. */
+/** Retires the newcomers, which never came. */
 function givenUpDocument(plan: ClusterPlan, { trustRoot, rootThk }: ReturnType<typeof parseSignedTrustRoot>): string {
   const { issuedS, expiresS } = trustRoot;
   const nodes = trustRoot.nodes.map((node, at) =>

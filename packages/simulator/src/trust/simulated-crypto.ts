@@ -5,8 +5,8 @@ const { sha256 } = nodeCrypto;
 const MARK = utf8ToBytes("simulated signature");
 
 /**
- * Signatures that cost two hashes instead of an Ed25519 multiplication, made under real public keys. Whoever knows a
- * public key could make them: nobody in a simulated world forges. What is not one of them is verified for real.
+ * Signatures that cost two hashes instead of an Ed25519 multiplication, made under real public keys. Anyone with a
+ * public key could make them, but no simulated process forges them. Other signatures are verified for real.
  */
 export const simulatedCrypto: Crypto = {
   sha256,
@@ -25,7 +25,7 @@ export function simulatedSigner(name: string): Signer {
   return signer;
 }
 
-/** Signs what is verified where no crypto is handed in: the trust root. */
+/** A real Ed25519 signer, for what is verified without simulated crypto: the trust root. */
 export function realSigner(name: string): Signer {
   return createSigner(sha256(utf8ToBytes(`simulated key of ${name}`)));
 }

@@ -1,4 +1,4 @@
-/** The operator of a simulated cluster, and whoever would like to be one. */
+/** The operator of a simulated cluster, and forgeries of one. */
 import type { ActPlace, Command, OperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type TrustRootOperator, VKEY_TYPE, assertNever, makeVkey, operatorKeyName } from "@event-anchoring/protocol";
@@ -14,7 +14,7 @@ export function simulatedOperator(clusterName: string): TrustRootOperator {
   return { name: OPERATOR, vkey: makeVkey(name, VKEY_TYPE.ed25519, SIGNER.publicKey, nodeCrypto.sha256) };
 }
 
-/** Ways to have something decided that no operator has asked for. */
+/** Ways to forge an operator's act. */
 export const FORGERIES = [
   "unsigned",
   "of_a_stranger",

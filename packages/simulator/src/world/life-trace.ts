@@ -11,7 +11,7 @@ export interface TraceLine {
 const LINES_KEPT = 120;
 const FNV_PRIME = 0x01000193;
 
-/** Two lives with the same hash had the same happenings at the same times in the same order. */
+/** Two lives with the same hash had the same events at the same times in the same order. */
 export class LifeTrace {
   readonly #nowMs: () => number;
   readonly #onLine: ((line: TraceLine) => void) | null;
@@ -34,7 +34,7 @@ export class LifeTrace {
     return this.#count;
   }
 
-  /** A happening of the story: hashed, kept, and shown where somebody watches. */
+  /** An event of the trace: hashed, kept, and shown if there is a listener. */
   note(kind: string, ...fields: readonly TraceField[]): void {
     const atMs = this.#nowMs();
     this.mix(kind);
@@ -45,7 +45,7 @@ export class LifeTrace {
     this.#onLine?.(line);
   }
 
-  /** What is too frequent to be told. */
+  /** Hashes an event that is too frequent to be kept. */
   mix(text: string): void {
     this.#count += 1;
     let high = this.#high;

@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 export const WORLD_START_MS = 1_700_000_000_000;
 
 /**
- * One process of a simulated machine: whatever reaches it comes as a turn. A paused process takes its turns when it is
+ * One process of a simulated machine: every event reaches it as a turn. A paused process takes its turns when it is
  * resumed, a killed one never.
  */
 export class SimulatedProcess {
@@ -51,7 +51,7 @@ export class SimulatedProcess {
     if (this.#state === "running") this.#state = "paused";
   }
 
-  /** What came meanwhile comes now, each in a turn of its own. */
+  /** Delivers what came meanwhile, each in a turn of its own. */
   resume(): void {
     if (this.#state !== "paused") return;
     this.#state = "running";
@@ -81,7 +81,7 @@ export class SimulatedProcess {
   }
 }
 
-/** No disk is so slow that one access outlives the fault by long. */
+/** A bound, so that no access outlasts the fault by long. */
 const LATENCY_MAX_MS = 4000;
 
 /** Latencies drawn from a range that usually is narrow and sometimes is not. @param slowness a factor */

@@ -11,8 +11,8 @@ interface Happening extends Scheduled {
 }
 
 /**
- * One queue of happenings for a whole simulated world. Time stands still while a happening and all promise work that
- * follows from it run, then jumps to the next one; equal times go in the order in which they were scheduled.
+ * One queue of events for a whole simulated world. Time stands still while an event and all promise work that follows
+ * from it run, then jumps to the next one; events of equal times run in the order in which they were scheduled.
  */
 export class World {
   #nowMs = 0;
@@ -24,7 +24,7 @@ export class World {
     return this.#nowMs;
   }
 
-  /** Happenings so far. */
+  /** Events so far. */
   get happened(): number {
     return this.#happened;
   }

@@ -101,7 +101,7 @@ export interface WireList {
   readonly next_cursor: string | null;
 }
 
-/** What a node said: `ok` has what was asked for, anything else is a problem. */
+/** A node's answer: `ok` has the requested result, anything else is a problem. */
 export type Answer<Body> =
   | { readonly ok: true; readonly status: number; readonly body: Body }
   | { readonly ok: false; readonly status: number; readonly body: WireProblem };
@@ -111,8 +111,8 @@ export type QueryFields = Readonly<Record<string, string | number | undefined>>;
 
 /**
  * One node's whole API, one method for each route; answers are parsed and not judged. It is independent of the SDK on
- * purpose: what the service answers is held against the interface's documents, and not against what our own client
- * takes it to be.
+ * purpose: the service's answers are compared with the interface's documents, not with our own client's reading of
+ * them.
  */
 export class AnchoringClient {
   readonly load: LoadClient;
@@ -210,7 +210,7 @@ function answerOf<Body>({ status, text }: LoadAnswer): Answer<Body> {
   return { ok: false, status, body: body as WireProblem };
 }
 
-/** What a good answer says. @throws with the problem otherwise */
+/** The body of a good answer. @throws with the problem otherwise */
 export function expectOk<Body>(answer: Answer<Body>): Body {
   if (!answer.ok) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
@@ -218,7 +218,7 @@ export function expectOk<Body>(answer: Answer<Body>): Body {
 
 const SERVED_WITHIN_MS = 60_000;
 
-/** Asks again for as long as the node is too busy to say anything else than 503, which promises nothing. */
+/** Retries for as long as the node answers 503. */
 export async function served<Said extends { readonly status: number }>(ask: () => Promise<Said>): Promise<Said> {
   return until(
     "a node serves",

@@ -49,7 +49,7 @@ export class HttpConnection {
     return this.#options.url;
   }
 
-  /** @throws when no answer comes: connection refused or lost, silence, or what is no HTTP */
+  /** @throws when no answer comes: connection refused or lost, silence, or bytes that are not HTTP */
   send({ path, body }: HttpRequest): Promise<HttpAnswer> {
     if (this.#asker !== null) throw new Error("the answer to the request before has not come yet");
     const socket = this.#socket ?? this.#open();

@@ -12,7 +12,7 @@ interface Head {
   readonly isLast: boolean;
 }
 
-/** What a benchmark cannot read is no answer: the connection is given up. */
+/** An unreadable answer: the connection is given up. */
 export class HttpSyntaxError extends Error {}
 
 const HEAD_END = "\r\n\r\n";

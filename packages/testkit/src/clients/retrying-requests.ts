@@ -15,13 +15,13 @@ export interface Try {
 export interface RetryingRequestsOptions {
   readonly nodes: readonly { readonly id: string; readonly api_url: string }[];
   readonly apiKey: string;
-  /** Which node is asked first. */
+  /** The node that is asked first. */
   readonly firstNode: number;
-  /** Hears of every try as it ends. */
+  /** Called for every try as it ends. */
   readonly onTry?: (path: string, body: string, tried: Try) => void;
 }
 
-/** What a request came to. `refused`: an answer that a retry cannot cure. `abandoned`: nobody waits for it any more. */
+/** The outcome of a request. `refused`: an answer that a retry cannot cure. `abandoned`: not waited for any more. */
 export type Outcome =
   | { readonly result: "answered"; readonly answer: LoadAnswer; readonly tries: number; readonly startedMs: number }
   | { readonly result: "refused"; readonly answer: LoadAnswer }
@@ -60,7 +60,7 @@ export class RetryingRequests {
     return { result: "abandoned" };
   }
 
-  /** Which of the nodes is asked next. */
+  /** The node that is asked next. */
   get node(): number {
     return this.#node % this.#clients.length;
   }
@@ -69,7 +69,7 @@ export class RetryingRequests {
     this.#node = node;
   }
 
-  /** No request goes on: what became of it is not asked for any more. */
+  /** Stops all requests: their outcome stays unknown. */
   abandon(): void {
     this.#isAbandoned = true;
   }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { LoadAnswer } from "./load-client.ts";
 import { RetryingRequests } from "./retrying-requests.ts";
 
-/** An event whose writer was told that it is anchored. */
+/** An event that was acknowledged to its writer. */
 export interface Acknowledged {
   readonly clientEventId: string;
   /** 64 hex digits. */
@@ -59,7 +59,7 @@ export class RetryingWriter {
     this.#isWanted = false;
   }
 
-  /** Ends also in the middle of an event: what became of it is not asked for any more. */
+  /** Ends even in the middle of an event, whose outcome then stays unknown. */
   abandon(): void {
     this.#isWanted = false;
     this.#requests.abandon();

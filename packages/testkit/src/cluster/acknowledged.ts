@@ -8,7 +8,7 @@ import type { TestCluster } from "./test-cluster.ts";
 
 const PAGE = 500;
 
-/** An anchor as a node tells it now, beside the node's own verdict. */
+/** An anchor as a node shows it now, with the node's own verdict. */
 interface Told {
   readonly status: number;
   readonly valid?: boolean;
@@ -16,8 +16,8 @@ interface Told {
 }
 
 /**
- * What one node says against what its clients were told: a line for every acknowledged anchor that is not there, not
- * valid, or not the same. Empty is what a test wants.
+ * Compares one node's answers with what was acknowledged: a line for every acknowledged anchor that is missing, invalid
+ * or different. Tests expect none.
  */
 export async function differencesAt(
   setup: TestCluster,
@@ -70,7 +70,7 @@ export function receiptFailures(setup: TestCluster, acknowledged: readonly Ackno
   });
 }
 
-/** The newest certified head of every origin as one node tells it, as `size root`. */
+/** The newest certified head of every origin by one node, as `size root`. */
 export async function headsAt(setup: TestCluster, nodeId: string): Promise<readonly string[]> {
   const client = new LoadClient({ apiUrl: setup.entry(nodeId).api_url, apiKey: setup.apiKey, connections: 1 });
   try {

@@ -7,7 +7,7 @@ import { until } from "../until.ts";
 /** Writes are under way all the time, and the processors are there for what is tested. */
 const PAUSE_MS = 10;
 
-/** Clients that write one event after another to a cluster until they are stopped, and keep what they were told. */
+/** Clients that write one event after another to a cluster until they are stopped, and keep the acknowledgements. */
 export class ClusterLoad {
   readonly #writers: readonly RetryingWriter[];
   readonly #runs: Promise<unknown>;
@@ -47,7 +47,7 @@ export class ClusterLoad {
     await until(`${count} more events are acknowledged`, () => this.count >= goal, timeoutMs);
   }
 
-  /** Ends with the last event's acknowledgement; says all of them. */
+  /** Ends with the last event's acknowledgement; returns all of them. */
   async stop(): Promise<readonly Acknowledged[]> {
     for (const writer of this.#writers) writer.stop();
     await this.#runs;

@@ -12,7 +12,7 @@ export interface NodeFiles {
   readonly databaseUrl: string;
   readonly controlPlaneLog: string;
   readonly controlPlaneConfig: Readonly<Record<string, unknown>>;
-  /** What its control plane said when it ended for good; null: it has not. */
+  /** The reason its control plane left when it stopped for good; null: it has not. */
   stopped(): Stopped | null;
 }
 

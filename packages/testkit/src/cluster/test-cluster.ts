@@ -9,7 +9,7 @@ import { until } from "../until.ts";
 export interface TestCluster {
   readonly cluster: EmbeddedCluster;
   readonly apiKey: string;
-  /** What the supervisor has said about processes that ended. */
+  /** The supervisor's notices about processes that ended. */
   readonly notices: readonly string[];
   /** A node as cluster.json describes it now. */
   entry(id: string): ClusterFileNode;
@@ -33,7 +33,7 @@ export async function startTestCluster(
   const folder = mkdtempSync(join(tmpdir(), "anchoring-cluster-"));
   const cluster = await startIn(folder, { ...options, reporter, firstPort: ownPorts() });
   const erase = async (): Promise<void> => {
-    // Nobody will ask what they would have written last.
+    // Their last writes do not matter any more.
     await Promise.all(cluster.file.nodes.map(({ id }) => cluster.node(id).killProcesses()));
     await cluster.erase();
   };
@@ -81,7 +81,7 @@ const FIRST_ROW = 10_000;
 
 /**
  * Another place for each test process, below the ports that systems give out by themselves: a node that is down keeps
- * its ports only as long as nobody else looks for some.
+ * its ports only as long as no other process takes them.
  */
 function ownPorts(): number {
   const place = process.pid % (PLACES_PER_ROW * ROWS);

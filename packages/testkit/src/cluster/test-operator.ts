@@ -23,7 +23,7 @@ export class TestOperator {
     return new TestOperator(setup, credential, await loadFirstOperator(setup.cluster.root));
   }
 
-  /** Resolves when the key stands in the log: from then on every node knows it. */
+  /** Resolves when the key is in the log: from then on every node knows it. */
   async createKey(options: NewKeyOptions): Promise<NewApiKey> {
     const key = drawApiKey(options);
     await this.#applied("an API key is made", (node) =>
@@ -39,7 +39,7 @@ export class TestOperator {
     );
   }
 
-  /** The same call again, which is safe, until a node has a leader to take it to. */
+  /** Retries the call, which is idempotent, until a node has a leader. */
   async #applied(what: string, call: (node: CalledNode) => Promise<{ readonly outcome: string }>): Promise<void> {
     const { called } = this.#setup.cluster.node(this.#setup.cluster.file.nodes[0]?.id ?? "");
     await until(what, async () => {

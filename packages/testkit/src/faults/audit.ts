@@ -21,7 +21,7 @@ import type { AnchoredRecord, Recorder, SeenCosignature } from "./recorder.ts";
 import { storedLog } from "./stored-log.ts";
 import type { StoredLeaf } from "./stored-log.ts";
 
-/** What an audit has looked at, so that nobody takes an empty one for a good one. */
+/** What an audit has checked, so that an empty one is not taken for a good one. */
 export interface Audit {
   /** A line for every promise that was not kept. */
   readonly broken: readonly string[];
@@ -34,8 +34,9 @@ export interface Audit {
 const CAUGHT_UP_TIMEOUT_MS = 120_000;
 
 /**
- * Holds everything that was said to anybody against what every node has in the end: nothing lost, nothing twice,
- * nothing changed, nothing signed that is not there. The cluster is ready, and nobody writes any more.
+ * Compares everything that clients and nodes were told with what every node has in the end: nothing lost, nothing
+ * twice, nothing changed, nothing signed that does not exist. Call it when the cluster is ready and all writers have
+ * stopped.
  */
 export async function audit(setup: TestCluster, recorder: Recorder): Promise<Audit> {
   const { nodes } = setup.cluster.file;

@@ -1,7 +1,7 @@
 import { bytesToHex, parseCheckpoint, parseNote } from "@event-anchoring/protocol";
 import type { AnchoredRecord, Recorder, SeenHead } from "./recorder.ts";
 
-/** What must hold of everything that was said, whoever is asked later. Each line is a broken promise. */
+/** What must hold for everything that was answered, by any node. Each line is a broken promise. */
 export function brokenPromises(recorder: Recorder): readonly string[] {
   return [
     ...recorder.contradictions,
@@ -55,7 +55,7 @@ function latestAnchorNeverGoesBack(heads: readonly SeenHead[]): readonly string[
   );
 }
 
-/** What a writer was told before a read began is in the tree that it shows. */
+/** An anchor that was acknowledged before a read began is in the tree that the read shows. */
 function latestAnchorCoversWhatWasAcknowledged(
   heads: readonly SeenHead[],
   anchored: readonly AnchoredRecord[],

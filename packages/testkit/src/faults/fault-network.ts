@@ -4,7 +4,7 @@ import type { LinkListener } from "./link-proxy.ts";
 import { NO_FAULTS } from "./one-way.ts";
 import type { OneWayFaults } from "./one-way.ts";
 
-/** Hears what nodes send to each other. Null: nobody does. */
+/** Listens to what nodes send to each other. Null: no listener. */
 export type NetworkTap = ((dialler: string, listener: string) => LinkListener) | null;
 
 const DEAF: LinkListener = { dialler: () => undefined, listener: () => undefined };

@@ -9,8 +9,8 @@ const SWITCHES_BYTES = 16;
 const SYNC_ERRNO_AT = 8;
 
 /**
- * Faults inside processes: a small library, compiled here and loaded into them before all others, looks at a file for
- * each process what it should do to it. Linux, and a C compiler, are needed.
+ * Faults inside processes: a small library, compiled here and loaded into them before all others, reads the faults of
+ * its process from a file. Linux, and a C compiler, are needed.
  */
 export class FaultSwitches {
   readonly #folder: string;
@@ -20,7 +20,7 @@ export class FaultSwitches {
     this.#folder = folder;
   }
 
-  /** Says why there are none on this machine. */
+  /** Returns why there are none on this machine. */
   static make(): FaultSwitches | { readonly missing: string } {
     if (process.platform !== "linux")
       return { missing: `the preloaded library is made for Linux, not ${process.platform}` };

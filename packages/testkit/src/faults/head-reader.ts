@@ -63,7 +63,7 @@ export class HeadReader {
     try {
       return await this.#client.get(path, TRY_TIMEOUT_MS);
     } catch (error) {
-      // No answer says nothing about the head.
+      // A missing answer shows nothing about the head.
       return { status: 0, text: String(error) };
     }
   }

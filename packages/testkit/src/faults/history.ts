@@ -10,9 +10,9 @@ import { HeadReader } from "./head-reader.ts";
 import type { SeenHead } from "./recorder.ts";
 
 const PAUSE_MS = 5;
-/** Of so many writes one is of an event that was acknowledged before. */
+/** One write in this many repeats an acknowledged event. */
 const REPLAY_EVERY = 6;
-/** Of so many writes one goes to another node for no reason. */
+/** One write in this many goes to another node without cause. */
 const MOVE_EVERY = 8;
 
 /**
@@ -122,7 +122,7 @@ export class HistoryLoad {
     this.#runs = Promise.all(clients.map((client) => client.run()));
   }
 
-  /** On a cluster to which nobody else writes, with an event in every origin. */
+  /** On a cluster without other writers, with an event in every origin. */
   static async start(setup: TestCluster, writers: number): Promise<HistoryLoad> {
     const history = new History();
     const { apiKey } = setup;

@@ -3,7 +3,7 @@ import type { FaultyCluster } from "./faulty-cluster.ts";
 import { rolesOf } from "./nemesis.ts";
 import type { Nemesis } from "./nemesis.ts";
 
-/** Clients that go on writing whatever happens. */
+/** Clients that go on writing during faults. */
 export interface SteadyLoad {
   /** When each acknowledgement came, in milliseconds of this process's monotonic clock. */
   readonly acknowledgedMs: readonly number[];
@@ -27,7 +27,7 @@ const ACKNOWLEDGED_AFTERWARDS = 50;
 const READY_TIMEOUT_MS = 120_000;
 
 /**
- * Gives a cluster under load some faults at once for a while, and waits until it is whole again and goes on.
+ * Injects several faults at once into a cluster under load for a while, and waits until it has recovered.
  * @throws when it is not
  */
 export async function injectFaults(

@@ -17,17 +17,17 @@ export interface HistoryPlan {
 }
 
 export interface JudgedHistory extends HistoryVerdict {
-  /** What a client was refused: none is wanted. */
+  /** Refusals that clients got: none is expected. */
   readonly refusals: readonly unknown[];
 }
 
-/** A history that proves nothing is lived again, so often in all. */
+/** How often in all an inconclusive history is repeated. */
 const TRIES_MAX = 3;
 
 /**
- * Lets a fault strike while every request is kept, and has the history judged. One that is `invalid` (too little
- * before the fault) or `undecided` (too much to judge in time) is neither good nor bad: another is lived in its place,
- * and what the last one came to is returned.
+ * Lets a fault strike while every request is kept, and has the history judged. One that is `invalid` (too little before
+ * the fault) or `undecided` (too much to judge in time) is neither good nor bad: it is repeated, and the last result is
+ * returned.
  */
 export async function judgedHistory(faulty: FaultyCluster, plan: HistoryPlan): Promise<JudgedHistory> {
   for (let tries = 1; ; tries++) {

@@ -13,7 +13,7 @@ export class Keylog {
     this.#path = path;
   }
 
-  /** Null: the process has not come to it yet. */
+  /** Null: the process has not written it yet. */
   secretOf(label: string, clientRandomHex: string): Uint8Array | null {
     const key = `${label} ${clientRandomHex}`;
     if (!this.#secrets.has(key)) this.#readMore();

@@ -7,7 +7,7 @@ import type { OneWayFaults } from "./one-way.ts";
 const LOOPBACK = "127.0.0.1";
 const PROBE_MS = 20;
 
-/** Bytes as one side of a connection sent them, whatever became of them on the way. */
+/** Bytes as one side of a connection sent them, delivered or not. */
 export interface LinkListener {
   readonly dialler: (chunk: Uint8Array) => void;
   readonly listener: (chunk: Uint8Array) => void;
@@ -88,8 +88,8 @@ class Connection {
 }
 
 /**
- * Stands where one node dials another. Where nobody listens behind it, it does not listen either, so that a dead node
- * refuses connections as a dead node does.
+ * A proxy between a node and a peer that it dials. While its target does not listen, it does not listen either, so that
+ * a dead node refuses connections.
  */
 export class LinkProxy {
   readonly #server: Server;
@@ -172,7 +172,7 @@ export class LinkProxy {
     this.#connections.add(new Connection(near, target, faults, this.#onConnection(), on));
   }
 
-  /** Until somebody listens at the target again. */
+  /** Refuses connections until the target listens again. */
   #refuseToo(target: NetworkAddress): void {
     if (this.#isClosed || !this.#server.listening) return;
     this.#server.close();
@@ -185,7 +185,7 @@ export class LinkProxy {
     knock.once("error", again);
     knock.once("connect", () => {
       knock.off("error", again);
-      // It is told nothing, and may end the connection in any way.
+      // This connection carries nothing, and may end in any way.
       knock.on("error", () => undefined);
       knock.destroy();
       this.#listenAgain();

@@ -6,7 +6,7 @@ import type { StoredLeaf } from "./stored-log.ts";
 const AHEAD_MS_MAX = 5000 + 1000;
 
 /**
- * What the log of a node says against what was said of it. Each line is a broken promise.
+ * Compares the log of a node with what was answered. Each line is a broken promise.
  * @param nowMs Unix milliseconds, when all of it had been written
  */
 export function brokenByLog(leaves: readonly StoredLeaf[], recorder: Recorder, nowMs: number): readonly string[] {
@@ -32,7 +32,7 @@ function misplaced(leaves: readonly StoredLeaf[], anchored: readonly AnchoredRec
   });
 }
 
-/** There, and asked for by nobody, or there twice. */
+/** In the log without a request, or twice. */
 function strangers(leaves: readonly StoredLeaf[], attempted: ReadonlySet<string>): readonly string[] {
   const seen = new Map<string, number>();
   return leaves.flatMap(({ content, sequence }) => {
@@ -46,7 +46,7 @@ function strangers(leaves: readonly StoredLeaf[], attempted: ReadonlySet<string>
 
 type LoggedRoot = Pick<SeenCosignature, "nodeId" | "originFingerprint" | "treeSize" | "rootHash">;
 
-/** Said of a tree, and not what the leaves come to. */
+/** Roots that were answered and that the leaves do not give. */
 function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly LoggedRoot[]): readonly string[] {
   const keyOf = ({ originFingerprint, treeSize }: LoggedRoot): string => `${originFingerprint} ${treeSize}`;
   const roots = rootsAt(leaves, new Set(said.map(keyOf)));
@@ -56,7 +56,7 @@ function unfoundedRoots(leaves: readonly StoredLeaf[], said: readonly LoggedRoot
   });
 }
 
-/** Times go back, or are of a clock that was ahead of all others. */
+/** Times that go back, or come from a clock that was ahead of all others. */
 function mistimed(leaves: readonly StoredLeaf[], nowMs: number): readonly string[] {
   return leaves.flatMap(({ sequence, acceptedMs }) => {
     const before = leaves[sequence - 1]?.acceptedMs ?? 0;

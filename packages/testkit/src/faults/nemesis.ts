@@ -1,6 +1,6 @@
 import type { FaultyCluster } from "./faulty-cluster.ts";
 
-/** Which node a fault meets, by what it is when the fault strikes. */
+/** The nodes by their roles when the fault strikes. */
 export interface Roles {
   readonly leader: string;
   readonly followers: readonly [string, string];
@@ -15,7 +15,7 @@ export interface Nemesis {
   inject(cluster: FaultyCluster, roles: Roles): Promise<() => Promise<void>>;
 }
 
-/** Who leads now, and who does not. */
+/** The present leader and followers. */
 export async function rolesOf(cluster: FaultyCluster): Promise<Roles> {
   const { id: leader } = await cluster.leader();
   const [first, second] = cluster.cluster.file.nodes.map(({ id }) => id).filter((id) => id !== leader);

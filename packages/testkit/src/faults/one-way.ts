@@ -56,7 +56,7 @@ export class OneWay {
     source.on("error", () => this.#wait("reset", 0));
   }
 
-  /** Whether anything waits that could be delivered now if there were somewhere to. */
+  /** Whether anything waits that could be delivered now if the other end were connected. */
   get isWanting(): boolean {
     return this.#goal === null && !this.#faults.isHeld && this.#waiting.length > 0;
   }

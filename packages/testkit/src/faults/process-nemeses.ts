@@ -13,7 +13,7 @@ function pidOf(cluster: FaultyCluster, nodeId: string, process: ProcessName): nu
   return pid;
 }
 
-/** Waits until the supervisor has put another process in the place of one that has ended. */
+/** Waits until the supervisor has replaced a process that has ended. */
 export async function replaced(
   cluster: FaultyCluster,
   nodeId: string,

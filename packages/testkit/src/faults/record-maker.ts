@@ -41,9 +41,9 @@ export type Anchored = Pick<AnchoredRecord, "anchorId" | "originFingerprint" | "
 const ATTRIBUTE_TYPE = 1;
 
 /**
- * The records of one writer, whose parties are nobody else's, so that nothing of it is ever refused: two claims, a
- * grant between them, events of every kind that name them, a newer claim, and the revocation of the grant; then the
- * same with other parties.
+ * The records of one writer with its own parties, so that none is ever refused: two claims, a grant between them,
+ * events of every kind that name them, a newer claim, and the revocation of the grant; then the same with other
+ * parties.
  */
 export class RecordMaker {
   readonly #name: string;

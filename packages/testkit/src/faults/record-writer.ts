@@ -49,7 +49,7 @@ export class RecordWriter {
     this.#isWanted = false;
   }
 
-  /** Ends also in the middle of a request: what became of it is not asked for any more. */
+  /** Ends even in the middle of a request, whose outcome then stays unknown. */
   abandon(): void {
     this.#isWanted = false;
     this.#requests.abandon();
@@ -57,7 +57,7 @@ export class RecordWriter {
 
   async #round(): Promise<void> {
     const { nodes, recorder, firstNode } = this.#options;
-    // Else all writers would in time be found at the node that never failed.
+    // Otherwise all writers would end up at the node that never failed.
     this.#requests.node = firstNode;
     const round: Anchored[] = [];
     while (this.#isWanted && round.length < RecordMaker.roundRequests) {
@@ -74,7 +74,7 @@ export class RecordWriter {
   }
 }
 
-/** Of a batch every item must be certified; else the whole of it is sent again, and is replayed. */
+/** Every item of a batch must be certified; else the whole batch is sent again, and is replayed. */
 function isAllAnchored(answer: LoadAnswer, { records }: WantedRequest): boolean {
   if (records.length === 1) return true;
   const { results } = JSON.parse(answer.text) as { readonly results: readonly WireAnchored[] };

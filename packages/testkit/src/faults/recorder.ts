@@ -4,10 +4,13 @@ import type { LoadAnswer } from "../clients/load-client.ts";
 
 export type AnchoredKind = "event" | "signed_event" | "claim" | "grant" | "revocation";
 
-/** A record whose writer was told that it is anchored. Times are milliseconds of this process's monotonic clock. */
+/** A record that was acknowledged to its writer. Times are milliseconds of this process's monotonic clock. */
 export interface AnchoredRecord {
   readonly kind: AnchoredKind;
-  /** What tells this record from all others, in hex: an event's hash, the attribute, the scope, the revoked anchor. */
+  /**
+   * What distinguishes this record from all others, in hex: an event's hash, the attribute, the scope, the revoked
+   * anchor.
+   */
   readonly content: string;
   readonly clientEventId: string | null;
   readonly anchorId: string;
@@ -49,15 +52,15 @@ interface SeenEffect {
   readonly effect: string;
 }
 
-/** Keeps all that a cluster has said: to those who write, to those who read, and its nodes to each other. */
+/** Keeps everything that a cluster has answered to writers and readers, and that its nodes have sent each other. */
 export class Recorder {
   readonly anchored: AnchoredRecord[] = [];
   readonly heads: SeenHead[] = [];
   /** Answers that a retry cannot cure: none is expected. */
   readonly refusals: LoadAnswer[] = [];
-  /** What a cosigner, a peer or a reader has said against an earlier word. */
+  /** Statements of a cosigner, a peer or a reader that contradict earlier ones. */
   readonly contradictions: string[] = [];
-  /** Contents that were sent, whatever came of them. */
+  /** Contents that were sent, whatever their outcome. */
   readonly attempted = new Set<string>();
   readonly #cosignatures = new Map<string, SeenCosignature>();
   readonly #effects = new Map<number, SeenEffect>();

@@ -2,8 +2,8 @@ import { createDecipheriv, createHmac } from "node:crypto";
 import type { DecipherChaCha20Poly1305, DecipherGCM } from "node:crypto";
 
 /**
- * Reads TLS 1.3 connections that somebody else makes, with the secrets of their keylog (RFC 8446 sections 5, 7.1 and
- * 7.3; the NSS key log format).
+ * Reads TLS 1.3 connections of other processes, with the secrets of their keylog (RFC 8446 sections 5, 7.1 and 7.3; the
+ * NSS key log format).
  */
 
 const RECORD = { handshake: 22, applicationData: 23 } as const;

@@ -10,7 +10,7 @@ import type { Keylog } from "./keylog.ts";
 import type { LinkListener } from "./link-proxy.ts";
 import { TlsReader } from "./tls-reader.ts";
 
-/** What one node said to another on a lane, whether it arrived or not. */
+/** A frame that one node sent to another on a lane, whether it arrived or not. */
 export type OnPeerFrame = (from: string, to: string, frame: PeerFrame) => void;
 
 const END_OF_HEAD = Buffer.from("\r\n\r\n", "ascii");
@@ -19,7 +19,7 @@ const LANE_REQUESTS = Object.values(LANE_PATHS).map((path) => `GET ${path} `);
 
 /**
  * Reads along on every connection between control planes: each frame that a node hands to the network, also those that
- * the network then loses. What cannot be read is counted, so that nobody takes silence for innocence.
+ * the network then loses. Unreadable connections are counted, so that silence is not taken for a good result.
  */
 export class WireTap {
   readonly #keylogOf: (nodeId: string) => Keylog;
@@ -60,7 +60,7 @@ export class WireTap {
     }
   }
 
-  /** What fails once is not read further. */
+  /** A reader that fails once is not used further. */
   #attempt(reader: TlsReader, read: () => void): void {
     const name = this.#open.get(reader);
     if (name === undefined) return;

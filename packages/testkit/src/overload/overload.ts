@@ -1,4 +1,4 @@
-/** More askers than a node can serve, and what /readyz does meanwhile. Each runs in a process of its own. */
+/** More clients than a node can serve, and the answers of /readyz meanwhile. Each runs in a process of its own. */
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { HttpConnection } from "../clients/http-connection.ts";
@@ -7,7 +7,7 @@ import type { CpuReading } from "./process-usage.ts";
 const TIMEOUT_MS = 30_000;
 const CHECK_PAUSE_MS = 20;
 
-/** What is asked for, again and again. */
+/** The request that is repeated. */
 export interface Storm {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
 
-/** Processes of one kind, whose use of the machine is told together. */
+/** Processes of one kind, whose usage is reported together. */
 export interface ProcessGroup {
   /** Such as `api`. */
   readonly kind: string;

@@ -23,7 +23,7 @@ export function partyOf(label: string): Party {
   return { ...signer, publicKeyHex: bytesToHex(signer.publicKey) };
 }
 
-/** What is to be signed, before it says who signs. */
+/** Content to be signed, without the signers' keys. */
 type Unkeyed<Content> = Omit<Content, "subjectPublicKey" | "issuerPublicKey" | "grantorPublicKey" | "witnessPublicKey">;
 
 /** A claim that both of its parties have signed, the subject first. */
@@ -69,7 +69,7 @@ export function eventBody({ actor, ...event }: Omit<EventInput, "clientEventSalt
 
 type RevocationSent = Pick<RevocationInput, "originFingerprint" | "reason" | "suspectSince" | "issuedAt" | "signer">;
 
-/** A reason that nobody knows is sent as its number. */
+/** An unknown reason is sent as its number. */
 export function revocationBody(revocation: RevocationSent): JsonBody {
   const { originFingerprint, reason, suspectSince, issuedAt, signer } = revocation;
   return {

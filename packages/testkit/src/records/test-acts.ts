@@ -1,14 +1,14 @@
 import { isOperatorCommand, operatorActMessage } from "@event-anchoring/ledger";
 import type { ActPlace, Command, OperatorActCommand, OperatorCommand } from "@event-anchoring/ledger";
 
-/** An operator who signs whatever only operators may do. */
+/** Signs operators' commands as an operator. */
 export class TestActs {
   readonly #place: ActPlace;
   readonly #operator: string;
   readonly #sign: (message: Uint8Array) => Uint8Array;
   #counter = 0;
 
-  /** @param operator as the trust root names it @param sign with the key that the trust root has for it */
+  /** @param operator the name in the trust root @param sign with the key that the trust root has for it */
   constructor(place: ActPlace, operator: string, sign: (message: Uint8Array) => Uint8Array) {
     this.#place = place;
     this.#operator = operator;
@@ -20,7 +20,7 @@ export class TestActs {
     return this.#counter;
   }
 
-  /** What operators do becomes an act with a counter of its own; everything else stays as it is. */
+  /** Turns an operator's command into an act with a counter of its own; other commands stay as they are. */
   signed(command: Command): Command {
     return isOperatorCommand(command) ? this.act(command) : command;
   }
