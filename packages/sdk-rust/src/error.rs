@@ -87,7 +87,7 @@ impl Error {
         Self::new(Kind::Verification, code, message)
     }
 
-    /// Where a verification ended, and everything that was made of it.
+    /// The step at which a verification ended, and all its steps.
     pub(crate) fn with_steps(mut self, step: &'static str, steps: Vec<Step>) -> Self {
         self.0.step = Some(step);
         self.0.steps = steps;
@@ -147,13 +147,13 @@ impl Error {
         self.0.retry_after
     }
 
-    /// Of an unknown outcome: the `client_event_id` of each event that was sent, in their order, drawn or given; `None`
-    /// for one that was sent without. Other records have none: they are known by their content.
+    /// For an unknown outcome: the `client_event_id` of each event that was sent, in their order, generated or given;
+    /// `None` for one that was sent without. Other records have none: they are identified by their content.
     pub fn client_event_ids(&self) -> &[Option<String>] {
         &self.0.client_event_ids
     }
 
-    /// Of an unknown outcome of one event: the id to ask again with.
+    /// For an unknown outcome of one event: the id to ask again with.
     pub fn client_event_id(&self) -> Option<&str> {
         match self.client_event_ids() {
             [only] => only.as_deref(),
@@ -161,13 +161,13 @@ impl Error {
         }
     }
 
-    /// Of a receipt or a bundle that is not good: the step or the check that failed or, of a bundle that is not proved,
-    /// the first that was not made.
+    /// For a receipt or a bundle that is not good: the step or the check that failed or, for a bundle that is not
+    /// proved, the first that was not made.
     pub fn step(&self) -> Option<&'static str> {
         self.0.step
     }
 
-    /// Of a receipt or a bundle that is not good: all steps or checks, in their order. Empty of other errors.
+    /// For a receipt or a bundle that is not good: all steps or checks, in their order. Empty for other errors.
     pub fn steps(&self) -> &[Step] {
         &self.0.steps
     }
@@ -232,7 +232,7 @@ impl Error {
         self.is_answered(403)
     }
 
-    /// 404: no such anchor, or none in force.
+    /// 404: no such anchor, tile or route, or none in force.
     pub fn is_not_found(&self) -> bool {
         self.is_answered(404)
     }
@@ -252,7 +252,7 @@ impl Error {
         self.is_answered(429)
     }
 
-    /// 503: not now. Nothing is promised, and asking again is safe if the write names itself.
+    /// 503: not now. Nothing is promised; asking again is safe, for an event with the same `client_event_id`.
     pub fn is_unavailable(&self) -> bool {
         self.is_answered(503)
     }
@@ -310,7 +310,7 @@ impl Error {
     }
 }
 
-/// What a person is shown of a text that a stranger may have written: one line, and not without end.
+/// How an untrusted text is shown: on one line, and cut at a limit.
 #[cfg(feature = "client")]
 fn one_line(text: &str) -> String {
     const TEXT_CHARS_MAX: usize = 1_000;

@@ -21,7 +21,7 @@ Errors are one tree, each with a stable `code`, `request_id` and `retry_after`:
     ├── ApiProblem: Unauthorized, Forbidden, NotFound, Conflict, Unprocessable, RateLimited, Unavailable
     └── VerificationError: Rollback, SplitView, CanaryFailed
 
-What each of them means stands in `event_anchoring.errors`.
+`event_anchoring.errors` says what each of them means.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ _SHOWN_MAX = 1_000
 
 
 class _Unproved(Exception):
-    """The check under way was not made: what it would show rests on somebody's word."""
+    """The check under way could not be made: its result rests on the word of the bundle's maker."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What verifying a bundle has found."""
+"""The result of verifying a bundle."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class BundleVerification:
     """What a bundle proves.
 
     Attributes:
-        outcome: `valid`: everything was proved. `valid_as_stated`: nothing is wrong, and something rests on the word of
-            whoever made the bundle: never show it as valid. `invalid`: something is wrong.
-        actor_proven: the subject of the claim that the event names has signed it. False: who acted is the word of
-            whoever recorded it, also where it was authorised; or the bundle is invalid.
+        outcome: `valid`: everything was proved. `valid_as_stated`: nothing is wrong, but something rests on the word of
+            the bundle's maker: never show it as valid. `invalid`: something is wrong.
+        actor_proven: the subject of the claim that the event names has signed it. False: only the client that recorded
+            the event says who acted, even if the act was authorised; or the bundle is invalid.
         authorised_at_action: True, False or "unknown": at the subject's own position. Compare with `is True`.
         authorised_now: likewise at `as_of`.
         checks: all of BUNDLE_CHECKS.

@@ -44,7 +44,7 @@ class BundleRange:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that was read: everything that a trace needs. `stated` is what the service answered; nobody signs it."""
+    """A parsed bundle: everything that a trace needs. `stated` is the service's own answer, unsigned."""
 
     subject: bytes
     as_of: Position

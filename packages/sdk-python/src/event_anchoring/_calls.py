@@ -41,7 +41,7 @@ def make_call(
 ) -> Call:
     """A call with its headers. Raises InvalidInput if it needs an API key and there is none.
 
-    takes_key: it needs none, and an API key that there is is told more.
+    takes_key: it needs no API key, and shows more with one.
     """
     request_id = new_request_id()
     headers: List[Tuple[str, str]] = [
@@ -70,8 +70,8 @@ def ask(session: Session, call: Call, read: Callable[[object], T]) -> Operation[
     """Makes a call whose answer is JSON.
 
     Raises:
-        UnexpectedAnswer: nobody can tell what was answered.
-        OutcomeUnknown: the same of a write, which may be recorded for all that.
+        UnexpectedAnswer: the answer cannot be read.
+        OutcomeUnknown: the same for a write, which may be recorded nevertheless.
     """
     response: Response = yield from exchange(session, call)
     try:
@@ -85,7 +85,7 @@ def ask(session: Session, call: Call, read: Callable[[object], T]) -> Operation[
 
 
 def ask_bytes(session: Session, path: str, accept: str) -> Operation[bytes]:
-    """Makes a call whose answer is no JSON."""
+    """Makes a call whose answer is not JSON."""
     call = make_call(session, "GET", path, accept=accept, answers=(200,))
     response: Response = yield from exchange(session, call)
     return response.body

@@ -123,7 +123,7 @@ class Session:
     _current: int = 0
 
     def endpoint(self) -> str:
-        """Whom to ask: whoever answered last."""
+        """The endpoint to ask: the one that answered last."""
         return self.endpoints[self._current]
 
     def move_on(self, endpoint: str) -> None:
@@ -153,10 +153,10 @@ class Call:
 def exchange(session: Session, call: Call) -> Operation[Response]:
     """Sends a request until there is an answer to it: the one place that decides whether to ask again.
 
-    Asked again are: connections that could not be made, 429, and, if the call is repeatable, whatever leaves its
-    outcome open (lost connections, timeouts, 500, 502, 503, 504). Never any other 4xx. Each failed try but a 429, which
-    is about the API key, moves on to the next endpoint. `Retry-After` is honoured; where it asks for more than is left
-    of the budget, the failure is reported at once.
+    Retried are: connections that could not be made, 429, and, if the call is repeatable, failures that leave its
+    outcome open (lost connections, timeouts, 500, 502, 503, 504). Never any other 4xx. Each failed try except a 429,
+    which is about the API key, moves on to the next endpoint. `Retry-After` is honoured; if it asks for more than is
+    left of the budget, the failure is reported at once.
     """
     started = session.clock()
     in_doubt = False  # a try that may have been recorded
@@ -264,7 +264,7 @@ def _retry_after(outcome: Union[Response, TransportFailure]) -> Optional[float]:
     try:
         at = email.utils.parsedate_to_datetime(value)
     except (TypeError, ValueError, IndexError):
-        # Neither of the two forms: as if it had not been said.
+        # Neither of the two forms: treated as absent.
         return None
     return max(0.0, at.timestamp() - time.time())
 
@@ -281,7 +281,7 @@ def _read_int(digits: str) -> int:
 
 
 def parse_json(body: bytes) -> object:
-    """Raises ValueError for what is no JSON, too deep, or not UTF-8."""
+    """Raises ValueError for what is not JSON, too deep, or not UTF-8."""
     try:
         parsed: object = json.loads(body.decode("utf-8"), parse_constant=_reject_constant, parse_int=_read_int)
     except RecursionError as error:
@@ -290,7 +290,7 @@ def parse_json(body: bytes) -> object:
 
 
 def _without_key(value: object, api_key: Optional[str]) -> object:
-    """The same without the API key: whoever answers knows it, and an error's text ends up in logs."""
+    """The same text without the API key: an answer may quote it, and an error's text ends up in logs."""
     if api_key is None or len(api_key) < _SECRET_CHARS_MIN:
         return value
     if isinstance(value, str):
@@ -301,7 +301,7 @@ def _without_key(value: object, api_key: Optional[str]) -> object:
 
 
 def _text(value: object) -> str:
-    """What a person is shown of a text that a stranger may have written: one line, and not without end."""
+    """How an untrusted text is shown: on one line, and cut at a limit."""
     shown = value[:_TEXT_CHARS_MAX] if isinstance(value, str) else ""
     return "".join(each if each.isprintable() else " " for each in shown)
 
@@ -349,7 +349,7 @@ def problem_of(response: Response, api_key: Optional[str]) -> ApiProblem:
 
 
 def read_answer(response: Response, read: Callable[[object], T]) -> T:
-    """What the body of an answer says.
+    """The content of an answer's body.
 
     Raises:
         UnexpectedAnswer: it is not of the API.

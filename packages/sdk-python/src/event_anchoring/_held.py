@@ -37,7 +37,7 @@ def hold_origin(origin_fingerprint: str, asked: Optional[bytes]) -> None:
 
 
 def hold_receipt(session: Session, anchor_id: str, receipt: Optional[Receipt]) -> Operation[None]:
-    """A receipt is of the anchor that it stands beside, and good if there is a trust root to judge it by.
+    """A receipt is for the anchor that it comes with, and valid if there is a trust root to verify it with.
 
     Raises:
         VerificationError: `anchor_id_differs`, and the codes of verify_receipt.

@@ -57,7 +57,7 @@ def reference(field: str, value: object) -> bytes:
 
 
 def integer(field: str, value: object, maximum: int = INTEGER_MAX, minimum: int = 0) -> int:
-    """An integer; a bool is none."""
+    """An integer; a bool is not one."""
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise InvalidInput(field, f"expected an integer from {minimum} to {maximum}")
     return int(value)
@@ -133,7 +133,7 @@ def cursor(value: object) -> str:
 
 
 def claim_list(field: str, value: object, maximum: int) -> Sequence[bytes]:
-    """At least one, and at most so many anchor ids."""
+    """At least one anchor id, and at most the limit."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or not 1 <= len(value) <= maximum:
         raise InvalidInput(field, f"expected a list of 1 to {maximum} anchor ids")
     return [bytes32(f"{field}[{place}]", each) for place, each in enumerate(value)]

@@ -24,7 +24,7 @@ class Party:
 
     @property
     def is_given(self) -> bool:
-        """Whether it takes part. Raises InvalidInput for a signature of nobody's."""
+        """Whether it takes part. Raises InvalidInput for a signature without a signer."""
         if self.signer is None and self.public_key is None:
             if self.signature is not None:
                 raise InvalidInput(f"{self.role}_signature", f"goes with {self.role}_public_key, or not at all")

@@ -92,7 +92,7 @@ class RecordBook:
         self._lineages: Dict[int, List[int]] = {}
 
     def add(self, leaf: Leaf, anchor_id: bytes) -> None:
-        """Adds what a leaf says."""
+        """Adds the record of a leaf."""
         if isinstance(leaf, ClaimLeaf):
             self._add_claim(leaf, anchor_id)
         elif isinstance(leaf, GrantLeaf):
@@ -212,7 +212,7 @@ def _party_faults(side: str, named: ClaimRecord, newest: Optional[ClaimRecord], 
 
 
 def link_faults(link: GrantRecord, at: Position, book: RecordBook) -> List[Reason]:
-    """Why one link of a chain is not in force, whatever becomes of those above it."""
+    """Why one link of a chain is not in force, regardless of the links above it."""
     grantor, grantee = book.claims[link.grantor_claim], book.claims[link.grantee_claim]
     return [
         *_own_faults(link, at),
@@ -222,7 +222,7 @@ def link_faults(link: GrantRecord, at: Position, book: RecordBook) -> List[Reaso
 
 
 def rule_broken_by(link: GrantRecord, book: RecordBook) -> Optional[str]:
-    """What no ledger would have accepted of a grant and its parent."""
+    """Faults of a grant and its parent that no ledger would have accepted."""
     if link.leaf.grantor_public_key == link.leaf.witness_public_key:
         return f"witness_is_grantor: the grant of sequence {link.sequence}"
     if book.claims[link.grantor_claim].leaf.subject_public_key != link.leaf.grantor_public_key:
@@ -250,9 +250,9 @@ def is_actor_proven(leaf: Leaf, iris: Optional[ClaimRecord]) -> bool:
 def judge_authority(
     leaf: Leaf, iris: Optional[ClaimRecord], links: Sequence[GrantRecord], at: Position, book: RecordBook
 ) -> Authority:
-    """Whether an act is covered at a position. What is missing decides before what is wrong.
+    """Whether an act is covered at a position. Missing records decide before faults.
 
-    An act that somebody else has signed in the actor's name is not the actor's, whatever is missing.
+    An act that another key has signed in the actor's name is not the actor's, even if records are missing.
     """
     if not isinstance(leaf, EventLeaf):
         return Authority("unknown", (Reason("not_an_event"),))

@@ -58,7 +58,7 @@ class TrustRootOperator:
 
 @dataclass(frozen=True)
 class TrustRootWitness:
-    """One witness line: somebody outside the cluster who cosigns checkpoints. `url` is where it takes them."""
+    """One witness line: a party outside the cluster that cosigns checkpoints. `url` is where it accepts them."""
 
     name: str
     vkey: Vkey
@@ -213,7 +213,7 @@ def read_lines(lines: Lines, text: str) -> TrustRoot:
 
 
 def format_text(root: TrustRoot) -> str:
-    """The one text of a trust root, whatever order its lines were in."""
+    """The canonical text of a trust root, for any order of its lines."""
     lines = [
         _HEADER,
         f"cluster {root.cluster_name} {root.cluster_id.hex()}",

@@ -1,4 +1,4 @@
-"""Bundles: everything that a trace needs in one file, judged without asking anybody. docs/PROTOCOL.md, "Bundle"."""
+"""Bundles: everything that a trace needs in one file, judged offline. docs/PROTOCOL.md, "Bundle"."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def inspect_bundle(
     event_hash: Optional[Bytes32] = None,
     highest_seen: Optional[Tuple[int, Bytes32]] = None,
 ) -> BundleVerification:
-    """Looks at a bundle as verify_bundle does, and reports on any.
+    """Verifies a bundle as verify_bundle does, and returns a report for every outcome.
 
-    Its `outcome` is one of three: `valid` alone is proved, `valid_as_stated` rests in part on the word of whoever made
-    the bundle, `invalid` proves nothing.
+    Its `outcome` is one of three: `valid` alone is proved, `valid_as_stated` rests in part on the word of the bundle's
+    maker, `invalid` proves nothing.
 
     Raises:
         VerificationError: `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown` or `bundle_malformed`, if
-            it is no bundle at all.
+            it is not a bundle at all.
         InvalidInput: an argument is not 32 bytes or 64 hex digits.
     """
     seen: Optional[Tuple[int, bytes]] = None
@@ -90,22 +90,22 @@ def verify_bundle(
 ) -> BundleVerification:
     """Verifies a bundle, without network.
 
-    That it is good says that its verdicts are right, not that they are true: an act that was not authorised can be
-    proved as well as one that was. Look at `authorised_at_action`.
+    Success means that its verdicts are correct, not that they are True: a bundle can prove that an act was not
+    authorised as well as that one was. Check `authorised_at_action`.
 
     Args:
         bundle: its text; may be an attacker's.
         trust_root: a RootTHK that was pinned (32 bytes or 64 hex digits), or a verified chain, which the bundle may
-            continue and may not contradict. Never from whoever gave the bundle.
+            continue and may not contradict. Never from the bundle's own source.
         anchor_id: what you ask about.
         event_hash: the hash of your own event.
         highest_seen: version and RootTHK of the newest trust root that you have ever seen.
 
     Raises:
         VerificationError: for every bundle that is not proved throughout: `bundle_invalid` if something is wrong,
-            `bundle_not_proved` if something rests on the word of whoever made it. `step` is the check, `steps` are all
+            `bundle_not_proved` if something rests on the word of its maker. `step` is the check, `steps` are all
             checks, `result` is the BundleVerification. To look at such a bundle without an error: inspect_bundle.
-            `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown`, `bundle_malformed`: it is none.
+            `bundle_too_large`, `bundle_json_invalid`, `bundle_format_unknown`, `bundle_malformed`: it is not a bundle.
         InvalidInput: an argument is not 32 bytes or 64 hex digits.
     """
     found = inspect_bundle(bundle, trust_root, anchor_id=anchor_id, event_hash=event_hash, highest_seen=highest_seen)

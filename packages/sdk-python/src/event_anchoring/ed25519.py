@@ -91,7 +91,7 @@ def passes_prefilter(public_key: bytes, signature: bytes) -> bool:
 
 
 def openssl_verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """What OpenSSL says, without the prefilter: not the rule."""
+    """OpenSSL's verdict without the prefilter, which is not the rule's."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -35,8 +35,8 @@ class AnchoringError(Exception):
 
     Attributes:
         code: what happened, as a stable word.
-        request_id: the `X-Request-Id` of the answer, to be quoted to whoever runs the service.
-        retry_after: seconds after which asking again makes sense; None: it does not, or nothing was said.
+        request_id: the `X-Request-Id` of the answer, to be quoted to the service's operators.
+        retry_after: seconds after which to ask again; None: asking again is useless, or no time was given.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class AnchoringError(Exception):
 
 
 class InvalidInput(AnchoringError):
-    """A value of the caller's that cannot be meant. Nothing was signed or sent.
+    """An argument is not acceptable. Nothing was signed or sent.
 
     Attributes:
         field: the wire name of the field at fault, `semantic_anchor.iris_ref` for a member.
@@ -117,7 +117,7 @@ class OutcomeUnknown(AnchoringError):
 
 
 class UnexpectedAnswer(AnchoringError):
-    """An answer that is not of the API: a proxy in between, another service, or a newer one that broke its word."""
+    """An answer that is not of the API: a proxy in between, another service, or a newer one that broke its contract."""
 
     def __init__(self, message: str, *, request_id: Optional[str] = None) -> None:
         super().__init__("answer_malformed", message, request_id=request_id)
@@ -187,13 +187,13 @@ class Unavailable(ApiProblem):
 
 
 class VerificationError(AnchoringError):
-    """Bytes, texts or proofs that are not what they should be. Raised by everything that verifies or reads offline.
+    """Bytes, texts or proofs that do not verify. Raised by everything that verifies or reads offline.
 
     Attributes:
         step: of a receipt or a bundle, the step or check that failed or, of a bundle that is not proved, the first
             that was not made. None where there are no steps.
         steps: all of them, in their order.
-        result: the whole report, or the evidence; None where there is none.
+        result: the whole report, or the evidence; None if there is none.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Rollback(VerificationError):
 
 
 class SplitView(VerificationError):
-    """Two states that cannot both be of one append-only log: somebody is shown another history."""
+    """Two states that cannot both be of one append-only log: clients are shown different histories."""
 
 
 class CanaryFailed(VerificationError):

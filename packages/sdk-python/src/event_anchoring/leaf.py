@@ -72,7 +72,7 @@ class SemanticHashes:
 
 @dataclass(frozen=True)
 class EventLeaf(LeafHeader):
-    """Kind 1: an event that nobody has signed."""
+    """Kind 1: an unsigned event."""
 
     event_hash: bytes
     semantic_anchor: SemanticHashes
@@ -81,7 +81,7 @@ class EventLeaf(LeafHeader):
 
 @dataclass(frozen=True)
 class SignedEventLeaf(EventLeaf):
-    """Kind 6: an event signed by whoever acted."""
+    """Kind 6: an event signed by its actor."""
 
     actor_public_key: bytes
     actor_signature: bytes

@@ -30,7 +30,7 @@ def _are_hashes(hashes: Sequence[bytes]) -> bool:
 
 
 def is_included(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
-    """RFC 9162 section 2.1.3.2. False, never an exception, whatever is malformed.
+    """RFC 9162 section 2.1.3.2. False, never an exception, for malformed input.
 
     Args:
         leaf: the leaf hash, 32 bytes.

@@ -1,7 +1,7 @@
 """A monitor remembers the last head (EEA) of each origin and notices when a later one is not consistent with it.
 
 It is a client's own protection against a cluster that shows different people different logs, or takes back what it has
-said. Keep its state where nobody else writes it.
+answered. Keep its state where no other program writes it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class FileStore:
         self._path = Path(path)
 
     def load(self) -> Optional[MonitorState]:
-        """Raises VerificationError `monitor_state_malformed`: a damaged memory is not taken for none."""
+        """Raises VerificationError `monitor_state_malformed`: damaged state is not treated as absent."""
         try:
             text = self._path.read_bytes()
         except FileNotFoundError:
@@ -236,7 +236,7 @@ class Monitor:
         return None if head is None else head.tree_size
 
     def _refused(self, origin: bytes, problem: ApiProblem) -> AnchoringError:
-        """A service that knows less than was seen has gone back, however it says so."""
+        """A service that shows less than was seen has gone back, in whatever form it answers."""
         head = self._heads.get(origin)
         if head is None or problem.code not in ("from_size_ahead", "no_anchor_yet"):
             return problem

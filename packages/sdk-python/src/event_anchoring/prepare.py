@@ -35,7 +35,7 @@ class Payload:
 
     Attributes:
         role: `subject`, `issuer`, `grantor`, `witness`, `actor` or `revoker`.
-        public_key: whose signature is wanted; None: not said yet.
+        public_key: of the required signer; None: not known yet.
         payload: the bytes.
     """
 
@@ -66,7 +66,7 @@ def _without_zeros(fields: Mapping[str, object], optional: Tuple[str, ...]) -> D
 
 @dataclass(frozen=True)
 class PreparedClaimAnchor:
-    """A claim that nobody has signed yet. The subject signs first, the issuer signs that signature as well."""
+    """A claim that is not signed yet. The subject signs first, the issuer signs that signature as well."""
 
     signing_order: ClassVar[Tuple[str, ...]] = ("subject", "issuer")
 
@@ -106,7 +106,7 @@ class PreparedClaimAnchor:
 
 @dataclass(frozen=True)
 class PreparedGrantAnchor:
-    """A grant that nobody has signed yet. The grantor signs first, the witness signs that signature as well."""
+    """A grant that is not signed yet. The grantor signs first, the witness signs that signature as well."""
 
     signing_order: ClassVar[Tuple[str, ...]] = ("grantor", "witness")
 
@@ -175,7 +175,7 @@ class PreparedEventAnchor:
         return Payload("actor", self.actor_public_key, payload)
 
     def request(self, actor_signature: Optional[Bytes64] = None) -> Dict[str, object]:
-        """The body to POST. Raises SigningFailed if the signature is not good, InvalidInput if it stands alone."""
+        """The body to POST. Raises SigningFailed for a bad signature, InvalidInput for one without a signer."""
         if (actor_signature is None) != (self.actor_public_key is None):
             raise InvalidInput("actor_signature", "goes with actor_public_key, or not at all")
         body: Dict[str, object] = {"origin_fingerprint": self.origin_fingerprint, "event_hash": self.event_hash}
@@ -301,7 +301,7 @@ def prepare_grant_anchor(
         delegation_depth: how many further hops may be granted below.
         grantor_public_key: the subject key of the grantor's claim.
         witness_public_key: another key, which has seen it.
-        parent_grant_ref: the grant *to* the grantor under which this one stands; empty: a root grant.
+        parent_grant_ref: the grant *to* the grantor that this one is granted under; empty: a root grant.
         issued_at: Unix milliseconds; None or 0: not stated.
         not_before: Unix milliseconds, inside the parent's window; None or 0: as the parent has it.
         expires_at: likewise.
@@ -372,7 +372,7 @@ def prepare_revocation(
         suspect_since: Unix milliseconds from which earlier acts are shown as suspect; None or 0: none.
         issued_at: Unix milliseconds; None or 0: not stated.
         revoker_public_key: issuer or subject of a claim, grantor or witness of a grant, who will sign; None:
-            the API client revokes what it has recorded itself, and nobody signs.
+            unsigned; the API client can then revoke its own records only.
 
     Raises:
         InvalidInput: `field` names the argument.

@@ -77,7 +77,7 @@ def _read_leaf(encoded: bytes) -> Leaf:
 
 
 def _payload_of(leaf: Leaf, expected: bytes) -> Optional[bytes]:
-    """What the leaf's first signer has signed; None for kinds that nobody signs."""
+    """What the leaf's first signer has signed; None for unsigned kinds."""
     if isinstance(leaf, ClaimLeaf):
         return claim_payload_of(leaf)
     if isinstance(leaf, GrantLeaf):
@@ -329,7 +329,7 @@ def verify_receipt(
 
     Args:
         receipt: in any of its forms; may be an attacker's.
-        trust_root: from verify_trust_root, and never from whoever gave the receipt without its pin.
+        trust_root: from verify_trust_root, and never from the receipt's own source without a pin.
         event_hash: the hash of your own event: what makes the receipt one about *this* event.
         payload: the signed payload of a claim, grant, revocation or signed event.
         anchor_id: the id that you know.

@@ -1,4 +1,4 @@
-"""Who signs: a key at hand, or whatever else holds one.
+"""Signers: a key in memory, or anything else that holds one.
 
 A *signer* has a `public_key` (32 bytes) and `sign(payload)`, which returns the 64 bytes of an Ed25519 signature over
 exactly the bytes given, or, for AsyncClient, an awaitable of them. Every signature is verified before it is sent.

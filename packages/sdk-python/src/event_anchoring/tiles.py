@@ -34,14 +34,14 @@ def entries_path(index: int, width: int = TILE_WIDTH) -> str:
 
 
 def read_tile(tile: bytes, width: int) -> Tuple[bytes, ...]:
-    """Its hashes, 32 bytes each. Raises UnexpectedAnswer unless there are as many as its name says."""
+    """Its hashes, 32 bytes each. Raises UnexpectedAnswer unless their number matches its name."""
     if len(tile) != 32 * width:
         raise UnexpectedAnswer(f"a tile of {len(tile)} bytes, {width} hashes were asked for")
     return tuple(tile[start : start + 32] for start in range(0, len(tile), 32))
 
 
 def read_entries(bundle: bytes, width: int) -> Tuple[bytes, ...]:
-    """Its leaves, each after its length as u16. Raises UnexpectedAnswer unless there are as many as its name says."""
+    """Its leaves, each after its length as u16. Raises UnexpectedAnswer unless their number matches its name."""
     leaves: List[bytes] = []
     place = 0
     while place + 2 <= len(bundle) and len(leaves) < width:

@@ -46,7 +46,7 @@ class TransportFailure(Exception):
     Attributes:
         was_sent: the request, or a part of it, may have reached the other side.
         is_timeout: it took too long.
-        is_final: asking again, or somebody else, makes no sense: what came is no answer of this API.
+        is_final: asking again, or another endpoint, is useless: the answer is not of this API.
     """
 
     def __init__(self, message: str, *, was_sent: bool, is_timeout: bool = False, is_final: bool = False) -> None:

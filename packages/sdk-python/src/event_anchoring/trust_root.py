@@ -262,7 +262,7 @@ def _is_pinned(note: str, pinned: bytes) -> bool:
     try:
         return _parse_signed(note)[0].root_thk == pinned
     except VerificationError:
-        # None of ours, or none at all: if it is the only one, its fault is told below.
+        # Not one of ours, or malformed: if it is the only one, its fault is reported below.
         return False
 
 

@@ -40,7 +40,7 @@ pub struct Anchor {
 pub enum AnchorContent {
     /// The first leaf of an origin.
     Genesis(GenesisAnchor),
-    /// An event that nobody has signed.
+    /// An unsigned event.
     Event(EventAnchor),
     /// An event that its actor has signed.
     SignedEvent(SignedEventAnchor),

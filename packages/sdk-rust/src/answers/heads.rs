@@ -12,13 +12,13 @@ use crate::receipt::Receipt;
 pub struct Latest {
     /// The origin.
     pub origin_fingerprint: OriginFingerprint,
-    /// Of the anchor.
+    /// The depth of the anchor.
     pub depth: u64,
-    /// Of the checkpoint: one more.
+    /// The tree size of the checkpoint: depth + 1.
     pub tree_size: u64,
     /// The newest leaf below the certified size.
     pub anchor: Anchor,
-    /// Of the checkpoint.
+    /// The root hash in the checkpoint.
     pub root_hash: Hash,
     /// When the quorum was complete, RFC 3339.
     pub certified_at: String,

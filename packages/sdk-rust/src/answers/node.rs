@@ -1,4 +1,4 @@
-//! What a node says of itself and of its cluster.
+//! What a node reports about itself and its cluster.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::hash::{Hash, OriginFingerprint};
 pub struct TrustRootAnswer {
     /// The newest.
     pub version: u32,
-    /// Of the newest.
+    /// RootTHK of the newest version.
     pub root_thk: Hash,
     /// The newest, a signed note.
     pub document: String,
@@ -50,13 +50,13 @@ pub struct Health {
     /// answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raft: Option<RaftStatus>,
-    /// What the node holds against others. `None`: it is told to a key with `read` alone.
+    /// Contradictions that the node knows of. `None`: only shown to a key with `read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradictions: Option<Contradictions>,
-    /// Peers that the node does not listen to now. `None`: it is told to a key with `read` alone.
+    /// Peers that the node has cut off now. `None`: only shown to a key with `read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peers_cut_off: Option<Vec<PeerCutOff>>,
-    /// Of what.
+    /// Versions of the contract, the service and the rules.
     pub versions: Versions,
 }
 
@@ -66,21 +66,21 @@ pub struct Health {
 pub struct RootSync {
     /// `prime` or `replica`.
     pub role: String,
-    /// Of the node's trust root.
+    /// Version of the node's trust root.
     pub version: u32,
-    /// Of the node's trust root.
+    /// RootTHK of the node's trust root.
     pub root_thk: Option<Hash>,
-    /// Of the prime's.
+    /// Version of the prime's trust root.
     pub prime_version: Option<u32>,
-    /// Both are the same.
+    /// Whether both are the same.
     pub in_sync: bool,
     /// RFC 3339.
     pub last_success_at: Option<String>,
-    /// Since then.
+    /// Seconds since then.
     pub age_seconds: Option<f64>,
-    /// Of the node's trust root, RFC 3339.
+    /// Expiry of the node's trust root, RFC 3339.
     pub expires_at: Option<String>,
-    /// Of the last attempt.
+    /// Error of the last attempt.
     pub last_error: Option<String>,
 }
 
@@ -158,18 +158,18 @@ pub struct Versions {
     pub api_contract: String,
     /// `V4.2`.
     pub locked_code: String,
-    /// Of the service.
+    /// Version of the service.
     pub service: String,
-    /// By which rules the node decides the next entry; `None`: it cannot say yet, or is of a release that does not.
+    /// The rules by which the node decides the next entry; `None`: not known yet, or not shown by its release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<u64>,
-    /// The highest that its program can decide by.
+    /// The highest rules that its program can decide by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_known: Option<u64>,
-    /// Nodes for which higher rules wait; empty: none do.
+    /// Nodes that hold back higher rules; empty: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_held_back_by: Option<String>,
-    /// Of the entries that a leader writes.
+    /// Version of the entries that a leader writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_version: Option<u64>,
 }

@@ -38,7 +38,7 @@ pub struct ProblemItem {
     /// RFC 6901, into the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// Of query, path or header.
+    /// Name of the query parameter, path parameter or header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
     /// What kind of fault.

@@ -29,7 +29,7 @@ pub struct Revoked {
     pub anchor: Anchor,
     /// What was revoked.
     pub revoked_anchor_id: AnchorId,
-    /// Of the record of the revocation. `None`: not yet certified.
+    /// Receipt of the revocation's record. `None`: not yet certified.
     pub receipt: Option<Receipt>,
     /// The same was recorded before.
     pub replayed: bool,

@@ -13,7 +13,7 @@ use crate::leaf::{
 use crate::tags::client_event_commit;
 use crate::words::{RevocationAuthority, RevocationReason};
 
-/// An anchor as somebody has written it.
+/// An anchor as it is stated, not yet checked.
 #[derive(Deserialize)]
 pub(super) struct StatedAnchor {
     anchor_id: AnchorId,
@@ -83,7 +83,7 @@ fn event_body(event: &EventAnchor) -> EventBody {
 }
 
 impl AnchorContent {
-    /// What the leaf says besides its header; `None` if no leaf can say it, or its kind is not known.
+    /// The content of the leaf without its header; `None` if no leaf can have it, or its kind is not known.
     fn leaf_body(&self) -> Option<LeafBody> {
         Some(match self {
             Self::Genesis(shown) => {

@@ -14,8 +14,8 @@ use crate::receipt::Receipt;
 pub struct Trace {
     /// What is traced.
     pub anchor: Anchor,
-    /// The subject of the claim that the event names has signed it. False: who acted is the word of whoever recorded it,
-    /// also where it was authorised.
+    /// The subject of the claim that the event names has signed it. False: only the client that recorded the event says
+    /// who acted, even if the act was authorised.
     pub actor_proven: bool,
     /// Judged at the event's own position.
     pub authorised_at_action: Authorised,
@@ -31,10 +31,10 @@ pub struct Trace {
     pub delegation: Vec<DelegationHop>,
     /// Hops towards the root that are judged and not shown.
     pub delegation_omitted: u64,
-    /// Of one page of hops, where the next one begins; `None`: there is none. The client follows them.
+    /// Where the next page of hops begins; `None`: there is none. The client follows the pages.
     #[serde(default)]
     pub delegation_next_cursor: Option<String>,
-    /// Of each lineage on the way, the newest claim at the event and at `as_of`, unless it is shown elsewhere.
+    /// The newest claim of each lineage on the way, at the event and at `as_of`, unless it is shown elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage_claims: Vec<Anchor>,
     /// How far the delegation reaches.
@@ -43,7 +43,7 @@ pub struct Trace {
     pub root_authority: CheckResult,
     /// Grants in force under which the root grantor could stand.
     pub possible_parents: Vec<AnchorId>,
-    /// Of the claims and grants on the way.
+    /// Revocations of the claims and grants on the way.
     pub revocations: Vec<TracedRevocation>,
     /// What the rules exclude: a row was altered, or a rule broken.
     pub violations: Vec<TraceViolation>,
@@ -55,7 +55,7 @@ pub struct Trace {
     pub eea: LatestBrief,
     /// The position judged at.
     pub as_of: AsOfAnswer,
-    /// Of the traced anchor.
+    /// The receipt of the traced anchor.
     pub receipt: Receipt,
 }
 
@@ -79,9 +79,9 @@ pub struct TraceReason {
 pub struct TracedActor {
     /// The ClaimAnchor that `iris_ref` names.
     pub claim: Option<Anchor>,
-    /// Of that claim, at `as_of`.
+    /// The state of that claim, at `as_of`.
     pub state: Option<RecordState>,
-    /// `not_checked`: nobody has signed the event.
+    /// `not_checked`: the event is unsigned.
     pub actor_signature: CheckResult,
 }
 
@@ -175,11 +175,11 @@ pub struct LatestBrief {
     pub origin_fingerprint: OriginFingerprint,
     /// The anchor.
     pub anchor_id: AnchorId,
-    /// Of the anchor.
+    /// The depth of the anchor.
     pub depth: u64,
-    /// Of the checkpoint.
+    /// The tree size of the checkpoint.
     pub tree_size: u64,
-    /// Of the checkpoint.
+    /// The root hash in the checkpoint.
     pub root_hash: Hash,
     /// RFC 3339.
     pub certified_at: String,

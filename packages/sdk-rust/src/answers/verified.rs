@@ -57,7 +57,7 @@ pub struct VerifiedClaim {
     pub verified: Verified,
     /// At the position judged at.
     pub state: RecordState,
-    /// Of the claim.
+    /// Revocations of the claim.
     pub revocations: Vec<RevocationInView>,
 }
 
@@ -70,7 +70,7 @@ pub struct VerifiedGrant {
     pub verified: Verified,
     /// At the position judged at.
     pub state: RecordState,
-    /// Of the grant and of what it hangs on.
+    /// Revocations of the grant and of the records that it depends on.
     pub revocations: Vec<RevocationInView>,
     /// From the grant towards the root.
     pub delegation: Vec<DelegationHop>,
@@ -78,7 +78,7 @@ pub struct VerifiedGrant {
     pub delegation_omitted: u64,
 }
 
-/// A revocation of the record, or of what it hangs on.
+/// A revocation of the record, or of a record that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RevocationInView {

@@ -36,7 +36,7 @@ open_words!(
         Pass = "pass",
         /// It does not.
         Fail = "fail",
-        /// Only in a node's readiness: it serves, and somebody should look.
+        /// Only in a node's readiness: it serves, and an operator should look.
         Warn = "warn",
         /// It was not, or could not be, made.
         NotChecked = "not_checked",
@@ -44,7 +44,7 @@ open_words!(
 );
 
 open_words!(
-    /// What `/healthz` says of a node.
+    /// The state of a node in `/healthz`.
     HealthStatus {
         /// All is well.
         Ok = "ok",
@@ -72,7 +72,7 @@ pub enum Authorised {
     Yes,
     /// It was not.
     No,
-    /// It cannot be said: the reasons say why.
+    /// Not known: the reasons say why.
     Unknown,
 }
 

@@ -124,7 +124,7 @@ pub(super) fn foreign_key(subject: &LeafBody, iris: Option<&ClaimRecord>) -> Opt
 }
 
 /// Whether an act is covered at a position: the actor's claim and the grant are in force there, the grant with every
-/// link to its root, the actor is whom it was granted to, and nobody else has signed as the actor.
+/// link to its root, the actor is the grantee, and the event is not signed by another key.
 pub(super) fn judge_authority(
     foreign_key: Option<AuthorityReason>,
     iris: &ClaimRecord,

@@ -281,8 +281,8 @@ pub struct Completeness {
     pub to: u64,
 }
 
-/// Sequences count the leaves of all origins without gaps: whoever holds a leaf of every sequence holds every leaf.
-/// What is in a lost origin fills no gap, as another leaf may have taken its place. `None`: nothing is in view.
+/// Sequences count the leaves of all origins without gaps: a leaf for every sequence means every leaf. Leaves of a lost
+/// origin fill no gap, as another leaf may have taken their sequence. `None`: nothing is in view.
 pub(super) fn completeness_of(view: &View<'_>, leaves: &ProvedLeaves) -> Option<Completeness> {
     let in_view = || {
         let claims = view.claims.iter().map(|claim| claim.sequence);
@@ -372,7 +372,7 @@ pub(super) fn shown_delegation(view: &View<'_>) -> Vec<AnchorId> {
     view.links.iter().take(DELEGATION_MAX).map(|link| link.anchor_id).collect()
 }
 
-/// The leaf before the subject in its origin, if it is at hand, must be what the subject says it is.
+/// The leaf before the subject in its origin, if it is in the bundle, must be the one that the subject names.
 pub(super) fn check_subject_parent(subject: &ProvedLeaf, leaves: &ProvedLeaves) -> Result<(), Failure> {
     match leaves.find(&subject.leaf.header.parent_anchor_id) {
         Some(before) => check_parent_leaf(&subject.leaf, before),

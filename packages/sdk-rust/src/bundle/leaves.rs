@@ -16,7 +16,7 @@ use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
 pub(super) struct ProvedLeaf {
     pub(super) anchor_id: AnchorId,
     pub(super) leaf: Leaf,
-    /// Of its origin, as the newest version lists it.
+    /// Status of its origin in the newest version.
     pub(super) origin_status: OriginStatus,
 }
 

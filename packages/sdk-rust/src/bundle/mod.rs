@@ -52,8 +52,8 @@ pub const BUNDLE_CHECKS: [&str; 12] = [
 pub enum BundleOutcome {
     /// Everything was proved.
     Valid,
-    /// Nothing is wrong, and something was not proved: it rests on the word of whoever made the bundle. Never show it
-    /// as valid.
+    /// Nothing is wrong, but something was not proved: it rests on the word of the bundle's maker. Never show it as
+    /// valid.
     ValidAsStated,
     /// Something is wrong.
     Invalid,
@@ -92,10 +92,10 @@ pub struct BundleVerification {
     pub checks: Vec<Step>,
     /// As the bundle names it.
     pub subject: AnchorId,
-    /// The position that *now* means.
+    /// The position of *now*.
     pub as_of: AsOf,
-    /// The subject of the claim that the event names has signed it. False: who acted is the word of whoever recorded it,
-    /// also where it was authorised; or the bundle is invalid.
+    /// The subject of the claim that the event names has signed it. False: only the client that recorded the event says
+    /// who acted, even if the act was authorised; or the bundle is invalid.
     pub is_actor_proven: bool,
     /// At the event's own position; unknown if the bundle is invalid.
     pub authorised_at_action: Authorised,
@@ -202,12 +202,12 @@ struct JudgedBy {
     superseded: Option<u32>,
 }
 
-/// Verifies a bundle without a network. That it is good says that its verdicts are right, not that they are yes: an
-/// act that was not authorised can be proved as well as one that was.
+/// Verifies a bundle without a network. Success means that its verdicts are correct, not that they are
+/// "yes": a bundle can prove that an act was not authorised as well as that one was.
 ///
 /// # Errors
 /// Every bundle that is not proved throughout: `bundle_invalid` if something is wrong, `bundle_not_proved` if something
-/// rests on the word of whoever made it; with the check in [`Error::step`] and all checks in [`Error::steps`]. To look
+/// rests on the word of its maker; with the check in [`Error::step`] and all checks in [`Error::steps`]. To look
 /// at such a bundle without an error: [`inspect_bundle`].
 pub fn verify_bundle(bundle: &Bundle, trust: &BundleTrust, expect: &BundleExpectation) -> Result<BundleVerification> {
     inspect_bundle(bundle, trust, expect)?.require_valid()
@@ -389,7 +389,7 @@ fn check_window(
 
 type Verdict = (Authorised, Vec<AuthorityReason>);
 
-/// Both verdicts; where there is nothing to judge they are unknown, with the reason, unless somebody else has signed.
+/// Both verdicts; if there is nothing to judge they are unknown, with the reason, unless another key has signed.
 fn verdicts_of(as_of: AsOf, subject: &ProvedLeaf, view: &judge::View<'_>, records: &Records) -> [Verdict; 2] {
     let foreign_key = foreign_key(&subject.leaf.body, view.iris);
     let without = |codes: &[&'static str]| {
@@ -419,7 +419,7 @@ fn is_actor_proven(subject: &Leaf, view: &judge::View<'_>) -> bool {
     is_signed && view.iris.is_some() && foreign_key(&subject.body, view.iris).is_none()
 }
 
-/// What a trace of the subject would say, unless it says what no ledger would have accepted.
+/// The trace of the subject; an error if it contains what no ledger would have accepted.
 fn judge_subject(
     as_of: AsOf,
     subject: &ProvedLeaf,

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash};
 
 const FORMAT: &str = "event-anchoring/v4.2/bundle";
-/// Of UTF-8.
+/// Bytes of UTF-8.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Single leaves and those of ranges together.
 const LEAVES_MAX: usize = 100_000;
@@ -222,7 +222,7 @@ impl Bundle {
         &self.trust_roots
     }
 
-    /// What the service stated: nobody has signed it. `null` if nothing.
+    /// The service's own answer, unsigned. `null` if there is none.
     pub fn stated(&self) -> &Value {
         &self.stated
     }

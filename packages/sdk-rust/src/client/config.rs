@@ -130,7 +130,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Allows `http://` to other hosts than this one. Whoever is on the way can read the API key, and use it.
+    /// Allows `http://` to other hosts than this one. Anyone on the path can then read the API key, and use it.
     #[must_use]
     pub fn allow_plain_http(mut self) -> Self {
         self.allows_plain_http = true;

@@ -18,7 +18,7 @@ use crate::verify_receipt::{verify_receipt, ReceiptExpectation};
 /// What a newer version of the trust root may put right: another node, another quorum.
 const CURED_BY_NEWER_TRUST_ROOT: [&str; 3] = ["quorum_not_met", "origin_unknown", "log_signature_missing"];
 
-/// A write, to be found again in the leaf that is said to record it.
+/// A write, to be compared with the leaf that the answer says records it.
 pub(super) trait Recorded {
     fn is_recorded_by(&self, leaf: &Leaf) -> bool;
 }
@@ -74,7 +74,7 @@ impl Client {
         *self.shared.trust_roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(newer.clone());
     }
 
-    /// A receipt must be of the anchor that it stands beside, and valid if there is a trust root to judge it by.
+    /// A receipt must be of the anchor that it comes with, and valid if there is a trust root to verify it with.
     pub(super) async fn check_receipt(&self, receipt: &Receipt, anchor_id: &AnchorId) -> Result<()> {
         if receipt.anchor_id() != *anchor_id
             || receipt.stated.as_ref().is_some_and(|stated| stated.anchor_id != *anchor_id)

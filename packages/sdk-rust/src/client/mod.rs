@@ -79,7 +79,7 @@ enum Effect {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KeyUse {
     Needed,
-    /// It is told more, and needs none.
+    /// Not needed; with a key the answer shows more.
     Welcome,
     Unsent,
 }
@@ -95,7 +95,7 @@ struct Call {
     prefer: Option<String>,
     /// What to say about asking again, should the outcome be unknown.
     hint: String,
-    /// Of the events in it, to be told in that case.
+    /// The client event ids in it, to be reported in that case.
     client_event_ids: Vec<Option<String>>,
     key: KeyUse,
     accept: &'static str,

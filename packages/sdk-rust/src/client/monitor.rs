@@ -17,7 +17,7 @@ use crate::trust_root_chain::TrustRootChain;
 use crate::verify_checkpoint::{verify_checkpoint, VerifiedCheckpoint};
 use crate::verify_receipt::{verify_receipt, ReceiptExpectation};
 
-/// Where a [`Monitor`] keeps what it has seen. Whoever alters it can make the monitor forget, and nothing else.
+/// Where a [`Monitor`] keeps what it has seen. Altering it can make the monitor forget, and nothing else.
 pub trait MonitorStore: Send + Sync {
     /// What was saved last; `None`: nothing yet.
     fn load(&self) -> BoxFuture<'_, Result<Option<String>>>;

@@ -17,7 +17,7 @@ use crate::prepare::{
 };
 use crate::trust_root_chain::TrustRootChain;
 
-/// Of the API.
+/// Items in a batch, by the API.
 pub(super) const BATCH_ITEMS_MAX: usize = 1_000;
 
 /// Reads an anchor id of the caller's.
@@ -35,7 +35,7 @@ pub(super) fn read_proof(proof: &[String]) -> Result<Vec<Hash>> {
     hashes.ok_or_else(|| Error::verification("proof_malformed", "a hash of the proof is malformed"))
 }
 
-/// Health, limits and the trust root: no API key is needed, and none is sent but to `/healthz`, which tells a reader more.
+/// Health, limits and the trust root: no API key is needed, and one is sent only to `/healthz`, which then shows more.
 impl Client {
     /// The health of the node that answers, its origin, and its root sync summary.
     ///
@@ -158,7 +158,7 @@ impl Client {
         self.create_event(&Event::new(event_hash)?).await
     }
 
-    /// Anchors an event with all that can be said of it, signatures aside.
+    /// Anchors an event with all optional fields, except a signature.
     ///
     /// # Errors
     /// `reference_not_found`, `client_event_id_conflict`, … and `outcome_unknown`.

@@ -89,16 +89,16 @@ impl Position {
 pub struct VerifyOptions {
     /// The position to judge at; `None`: now.
     pub as_of: Option<Position>,
-    /// Of events: what you believe was anchored.
+    /// For events: the hash that you expect.
     pub event_hash: Option<Hash>,
-    /// Of grants: claims whose lineages are trusted to grant without a parent.
+    /// For grants: claims whose lineages are trusted to grant without a parent.
     pub trusted_roots: Vec<AnchorId>,
 }
 
 /// One anchor of a batch to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyItem {
-    /// Of any kind.
+    /// The id of an anchor of any kind.
     pub anchor_id: AnchorId,
     /// What you believe was anchored.
     pub event_hash: Option<Hash>,

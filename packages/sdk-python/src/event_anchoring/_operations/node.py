@@ -1,4 +1,4 @@
-"""What a node says of itself, and where it is written to. Needs no API key."""
+"""What a node reports about itself, and the origin that it writes to. Needs no API key."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def create_grant(
 
 @dataclass(frozen=True)
 class RevocationInput:
-    """What a revocation says. `target_origin_fingerprint` None: it is looked up, if anybody signs it."""
+    """The content of a revocation. `target_origin_fingerprint` None: it is looked up, if the revocation is signed."""
 
     anchor_id: Bytes32
     reason: Optional[str]

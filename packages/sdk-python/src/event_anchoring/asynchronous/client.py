@@ -23,12 +23,12 @@ class AsyncClient(
         api_key: None for what needs none: healthz, readyz, limits, trust_root.
         origin_fingerprint: where to write; None: that of the node that answers healthz first, kept from then on.
         trust_root: a verified chain. If given, every receipt that comes with an answer is verified against it, and
-            held against what was asked for, before the answer is returned: VerificationError.
+            compared with the request, before the answer is returned: VerificationError.
         retry: when to ask again.
         timeout_s: for one try of a call that is no batch. The service answers a write within 5.25 s.
         batch_timeout_s: for one try of a batch. The service answers one within 15.25 s.
-        allow_plain_http: allows `http://` to other hosts than this one. Whoever is on the way can read the API key,
-            and use it.
+        allow_plain_http: allows `http://` to other hosts than this one. Anyone on the path can then read the
+            API key, and use it.
         ssl_context: for a private CA.
         transport: instead of HTTP.
     """

@@ -43,7 +43,7 @@ class AsyncRecordCalls(AsyncClientBase):
         Raises:
             InvalidInput: before anything is signed or sent.
             SigningFailed: a signature is not good.
-            Conflict: `claim_conflict`: another issuer's claim stands there.
+            Conflict: `claim_conflict`: the newest claim of the pair is another issuer's.
             OutcomeUnknown: send the same again.
         """
         of_subject = Party("subject", subject, subject_public_key, subject_signature)

@@ -1,4 +1,4 @@
-"""What the service answers, as frozen values. docs/API.md says what each member means.
+"""What the service answers, as frozen values. docs/API.md explains each member.
 
 Hashes, ids and keys are lower-case hex, as on the wire; times are Unix milliseconds where the name ends in `_ms`, else
 RFC 3339. Members that this version does not know are ignored, and words are plain texts: newer services may add some.

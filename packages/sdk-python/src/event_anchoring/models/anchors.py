@@ -46,7 +46,7 @@ class SemanticAnchor:
 
 @dataclass(frozen=True)
 class EventAnchor(AnchorBase):
-    """An event that nobody has signed. `client_event_id` and its salt are shown to whoever may see them."""
+    """An unsigned event. `client_event_id` and its salt are shown to clients that may see them."""
 
     event_hash: Hex32
     semantic_anchor: Optional[SemanticAnchor]
@@ -58,7 +58,7 @@ class EventAnchor(AnchorBase):
 
 @dataclass(frozen=True)
 class SignedEventAnchor(EventAnchor):
-    """An event signed by whoever acted."""
+    """An event signed by its actor."""
 
     actor_public_key: Hex32 = ""
     actor_signature: Hex64 = ""

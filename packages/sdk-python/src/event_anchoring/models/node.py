@@ -1,4 +1,4 @@
-"""What a node says of itself, and the trust root as it is served."""
+"""What a node reports about itself, and the trust root as it is served."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RootSync:
 
 @dataclass(frozen=True)
 class RaftStatus:
-    """Where a node stands in consensus."""
+    """A node's state in consensus."""
 
     role: str
     term: int
@@ -135,16 +135,16 @@ class Health:
     prime_root_thk: RootSync
     versions: Versions
     raft: Optional[RaftStatus] = None
-    """How the node takes part in consensus; None: it is told to a key with `read` alone."""
+    """How the node takes part in consensus; None: only shown to a key with `read`."""
     contradictions: Optional[Contradictions] = None
-    """What the node holds against others; None: it is told to a key with `read` alone."""
+    """Contradictions that the node knows of; None: only shown to a key with `read`."""
     peers_cut_off: Optional[Tuple[PeerCutOff, ...]] = None
-    """Peers that the node does not listen to now; None: it is told to a key with `read` alone."""
+    """Peers that the node has cut off now; None: only shown to a key with `read`."""
 
 
 @dataclass(frozen=True)
 class ReadyCheck:
-    """One check of readiness: `pass`, `fail`, or `warn`: the node serves, and somebody should look."""
+    """One check of readiness: `pass`, `fail`, or `warn`: the node serves, and an operator should look."""
 
     check: str
     result: str

@@ -23,7 +23,7 @@ class TraceReason:
 
 @dataclass(frozen=True)
 class TraceActor:
-    """Who acted. `actor_signature` is `not_checked` where nobody has signed."""
+    """Who acted. `actor_signature` is `not_checked` if the event is unsigned."""
 
     claim: Optional[ClaimAnchor]
     state: Optional[str]
@@ -109,8 +109,8 @@ class Trace:
     """From an act back to who acted, who delegated, and within what bounds.
 
     `authorised_at_action` and `authorised_now` are True, False or "unknown": compare them with `is True`.
-    `actor_proven` says whether the subject of the claim that the event names has signed it. If not, who acted is the
-    word of whoever recorded it, also where it was authorised.
+    `actor_proven` says whether the subject of the claim that the event names has signed it. If not, only the client
+    that recorded the event says who acted, even if the act was authorised.
     """
 
     anchor: Anchor
@@ -132,7 +132,7 @@ class Trace:
     eea: LatestBrief
     as_of: Position
     receipt: Receipt
-    #: Of one page of hops, where the next one begins; None: there is none. The client follows them.
+    #: Where the next page of hops begins; None: there is none. The client follows the pages.
     delegation_next_cursor: Optional[str] = None
     #: Of each lineage on the way, the newest claim at the event and at `as_of`, unless it is shown elsewhere.
     lineage_claims: Tuple[Anchor, ...] = ()

@@ -37,7 +37,7 @@ class EventCalls(ClientBase):
                 `event_data_hash`.
             client_event_id: yours to choose, and best stored before it is sent: the same id and content is the same
                 anchor. AUTO draws one; None sends none, and then nothing is sent twice.
-            actor: signs as whoever acts: the anchor is a SignedEventAnchor.
+            actor: signs as the actor: the anchor is a SignedEventAnchor.
             actor_public_key: with actor_signature, instead of a signer.
             actor_signature: over what prepare_event_anchor returned.
             origin_fingerprint: instead of the client's.
