@@ -13,7 +13,7 @@ import {
 } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 import { isActive, isGoodCosignature, judgingRoot } from "../signatures/certificates.ts";
-import { type EvidenceFiles, contradictionText, contradictionsIn, evidenceName } from "./evidence.ts";
+import { type EvidenceFiles, contradictionText, contradictionsIn, evidenceName, withKeptLines } from "./evidence.ts";
 import { type Dispute, Head, Heads } from "./heads.ts";
 
 /** How long all members exchange their lines over a contradicted size, while writes up to it wait. */
@@ -287,7 +287,7 @@ export class Comparison {
     const isNews = ownRoot(head, left) && right.some(({ nodeId }) => !this.#shown.has(`${origin} ${nodeId}`));
     if (!names && !forks && !isNews && !this.#kept.has(name)) return;
     if (ownRoot(head, left)) for (const { nodeId } of right) this.#shown.add(`${origin} ${nodeId}`);
-    const text = contradictionText(root, left, right, this.#options.crypto.sha256);
+    const text = this.#withKept(name, contradictionText(root, left, right, this.#options.crypto.sha256));
     if (this.#kept.get(name) === text) return;
     this.#kept = new Map([...this.#kept, [name, text]]);
     this.#prove();
@@ -296,6 +296,16 @@ export class Comparison {
       .catch((error: unknown) => this.#options.onFailure(error));
     const { named, contradicted } = this.view;
     this.#options.logger.error("evidence_kept", { file: name, named: named.join(), contradicted: contradicted.join() });
+  }
+
+  /** The text of a file, which takes away nothing that the file proves now. */
+  #withKept(name: string, text: string): string {
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return text;
+    const { state, crypto, logger } = this.#options;
+    const trustRoots = trustRootsOf(state).map(({ trustRoot }) => trustRoot);
+    const [proven] = contradictionsIn(new Map([[name, kept]]), trustRoots, crypto, logger);
+    return proven === undefined ? text : withKeptLines(text, kept, proven);
   }
 
   /** Who is named, and what has stopped, by the evidence that is kept and the trust root in force. */

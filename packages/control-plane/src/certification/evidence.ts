@@ -4,11 +4,13 @@ import {
   ContradictionError,
   type Crypto,
   type Sha256,
+  type SignatureLine,
   type TrustRoot,
   bytesToHex,
   cosignatureLine,
   formatContradiction,
   formatNote,
+  parseNote,
   verifyContradiction,
 } from "@event-anchoring/protocol";
 import type { Logger } from "@event-anchoring/telemetry";
@@ -30,6 +32,37 @@ export function contradictionText(
   sha256: Sha256,
 ): string {
   return formatContradiction([noteOf(root, left, sha256), noteOf(root, right, sha256)]);
+}
+
+/**
+ * The text with the lines that a kept file has besides, over the same two roots: a node that has restarted knows fewer
+ * lines than it has kept. @param proven what the kept file proves; lines of other keys are left out
+ */
+export function withKeptLines(text: string, kept: string, proven: Contradiction): string {
+  const before = notesIn(kept).map((note, at) => ({ note, signers: proven.notes[at]?.signers ?? [] }));
+  const [left, right] = notesIn(text).map((note) => {
+    const same = before.filter((other) => other.note.text === note.text);
+    const more = same.flatMap((other) =>
+      other.note.lines.filter((line) => other.signers.some(isBy(line)) && !note.lines.some(isBy(line))),
+    );
+    const lines = [...note.lines, ...more].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return formatNote(note.text, lines);
+  });
+  if (left === undefined || right === undefined) throw new RangeError("a file has two notes");
+  return formatContradiction([left, right]);
+}
+
+type KeyOfLine = Pick<SignatureLine, "name" | "keyId">;
+
+const isBy =
+  (line: KeyOfLine) =>
+  ({ name, keyId }: KeyOfLine): boolean =>
+    name === line.name && keyId === line.keyId;
+
+/** Both notes of a file that this node has made or verified. */
+function notesIn(file: string): readonly ReturnType<typeof parseNote>[] {
+  const [leftText = "", leftLines = "", rightText = "", rightLines = ""] = file.split("\n\n");
+  return [parseNote(`${leftText}\n\n${leftLines}\n`), parseNote(`${rightText}\n\n${rightLines}`)];
 }
 
 /** The same name for the same two roots, so that later evidence replaces earlier. */
