@@ -14,12 +14,14 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { holdCeremony } from "@event-anchoring/provision";
+import { WORLD_START_MS } from "@event-anchoring/simulator";
 import { Certifier, type HeldCertificate } from "../src/certification/certifier.ts";
 import { Comparison } from "../src/certification/comparison.ts";
 import type { NodeIdentity } from "../src/ports/identity.ts";
 import type { SignedHead } from "../src/promises/promise-file.ts";
 import { type Deferred, StepClock, quietLogger, settle } from "./doubles.ts";
-import { START_MS, actsOf, createKeyCommand, identityOf } from "./memory-cluster.ts";
+import { actsOf, identityOf } from "./ceremony.ts";
+import { createKeyCommand } from "./commands.ts";
 
 const NODE_IDS = ["a", "b", "c"] as const;
 export const ceremony = holdCeremony({
@@ -29,8 +31,8 @@ export const ceremony = holdCeremony({
   rootKeys: 1,
   rootThreshold: 1,
   caSpkiSha256: new Uint8Array(32).fill(7),
-  issuedS: START_MS / 1000,
-  expiresS: START_MS / 1000 + 86_400,
+  issuedS: WORLD_START_MS / 1000,
+  expiresS: WORLD_START_MS / 1000 + 86_400,
 });
 const identities = new Map(NODE_IDS.map((nodeId) => [nodeId as string, identityOf(ceremony, nodeId)]));
 export const ORIGIN = identityOf(ceremony, "a").originFingerprint;
@@ -110,7 +112,7 @@ export class Replica {
         commands: [command],
       }),
     );
-    const payload = encodeEntry({ version: 1, certify: true, acceptedMs: START_MS, certificates: [], groups });
+    const payload = encodeEntry({ version: 1, certify: true, acceptedMs: WORLD_START_MS, certificates: [], groups });
     const entry = decodeEntry(payload);
     const decision = decideEntry(this.state, { index, term: 1, entry }, NO_FACTS, nodeCrypto);
     advance(this.state, decision);

@@ -7,7 +7,8 @@ import { isGoodCosignature } from "../src/signatures/certificates.ts";
 import type { HeldCertificate } from "../src/certification/certifier.ts";
 import { ORIGIN, Replica, ceremony, sameOrigin } from "./certifier-replica.ts";
 import { deferred, settle } from "./doubles.ts";
-import { actsOf, createKeyCommand, eventCommand, identityOf } from "./memory-cluster.ts";
+import { actsOf, identityOf } from "./ceremony.ts";
+import { createKeyCommand, eventCommand } from "./commands.ts";
 
 function soleOf<T>(items: readonly T[]): T {
   expect(items).toHaveLength(1);

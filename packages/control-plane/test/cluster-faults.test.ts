@@ -1,19 +1,20 @@
 import { describe, expect, test } from "@jest/globals";
 import { bytesToHex } from "@event-anchoring/protocol";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import { anchor, certifiedSizes, readyCluster } from "./cluster-steps.ts";
-import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand } from "./memory-cluster.ts";
+import { acceptedId, eventCommand } from "./commands.ts";
 import { seededRandom } from "./doubles.ts";
 
-function others(cluster: MemoryCluster, node: MemoryNode): MemoryNode[] {
+function others(cluster: QuietCluster, node: QuietMachine): QuietMachine[] {
   return cluster.nodes.filter((each) => each !== node);
 }
 
-function anchorIds({ tables }: MemoryNode): string[] {
-  return tables.decisions.flatMap(({ writes }) => writes.leaves.map(({ anchorId }) => bytesToHex(anchorId)));
+function anchorIds({ decisions }: QuietMachine): string[] {
+  return decisions.flatMap(({ writes }) => writes.leaves.map(({ anchorId }) => bytesToHex(anchorId)));
 }
 
 /** All nodes have the same effects, and certificates over everything. */
-async function converges(cluster: MemoryCluster): Promise<void> {
+async function converges(cluster: QuietCluster): Promise<void> {
   await cluster.until(() => {
     const effects = cluster.nodes.map((node) => bytesToHex(node.live().state.effect));
     const sizes = cluster.nodes.map(({ session }) =>
@@ -24,7 +25,7 @@ async function converges(cluster: MemoryCluster): Promise<void> {
 }
 
 /** Every acknowledged anchor is on every node, once. */
-function expectKept(cluster: MemoryCluster, acknowledged: readonly string[]): void {
+function expectKept(cluster: QuietCluster, acknowledged: readonly string[]): void {
   for (const node of cluster.nodes) {
     const ids = anchorIds(node);
     for (const id of acknowledged) expect(ids.filter((each) => each === id)).toEqual([id]);
@@ -34,12 +35,12 @@ function expectKept(cluster: MemoryCluster, acknowledged: readonly string[]): vo
 describe("a leader cut off from the others", () => {
   test("serves no read, and acknowledges nothing, while the others elect another and go on", async () => {
     const cluster = await readyCluster();
-    const old = cluster.leader() as MemoryNode;
+    const old = cluster.leader() as QuietMachine;
     cluster.cut(old.nodeId);
     const read = cluster.read(old, "none", 3000);
     const write = cluster.submit(old, eventCommand(old.identity.originFingerprint, 1), 3000);
     await cluster.until(() => cluster.leader() !== null, "another leader");
-    const next = cluster.leader() as MemoryNode;
+    const next = cluster.leader() as QuietMachine;
     const id = await anchor(cluster, next, 2);
     await cluster.time.advance(3000);
     expect(await read).toMatchObject({ type: "refused" });
@@ -52,12 +53,12 @@ describe("a leader cut off from the others", () => {
 
   test("once healed, answers a read only with what was acknowledged elsewhere", async () => {
     const cluster = await readyCluster();
-    const old = cluster.leader() as MemoryNode;
+    const old = cluster.leader() as QuietMachine;
     const before = old.live().state.appliedIndex;
     cluster.cut(old.nodeId);
     await cluster.until(() => cluster.leader() !== null, "another leader");
-    await anchor(cluster, cluster.leader() as MemoryNode, 3);
-    const newest = (cluster.leader() as MemoryNode).live().state.appliedIndex;
+    await anchor(cluster, cluster.leader() as QuietMachine, 3);
+    const newest = (cluster.leader() as QuietMachine).live().state.appliedIndex;
     cluster.heal();
     const answer = cluster.read(old, "all", 5000);
     await cluster.time.advance(3000);
@@ -71,29 +72,29 @@ describe("a leader cut off from the others", () => {
 describe("links that misbehave", () => {
   test("a follower that hears and is not heard holds up nobody, and comes back", async () => {
     const cluster = await readyCluster();
-    const leader = cluster.leader() as MemoryNode;
-    const [mute] = others(cluster, leader) as [MemoryNode];
+    const leader = cluster.leader() as QuietMachine;
+    const [mute] = others(cluster, leader) as [QuietMachine];
     const term = leader.live().consensus.view().term;
     cluster.link = ({ from }) => (from === mute.nodeId ? [] : [1]);
     const ids = [await anchor(cluster, leader, 1), await anchor(cluster, leader, 2)];
     await cluster.time.advance(5000);
     expect(leader.live().isLeader()).toBe(true);
     expect(leader.live().consensus.view().term).toBe(term);
-    cluster.link = () => [1];
+    cluster.link = null;
     await converges(cluster);
     expectKept(cluster, ids);
   });
 
   test("a leader that is heard and hears nothing gives up, and another is found", async () => {
     const cluster = await readyCluster();
-    const deaf = cluster.leader() as MemoryNode;
+    const deaf = cluster.leader() as QuietMachine;
     cluster.link = ({ to }) => (to === deaf.nodeId ? [] : [1]);
     const rest = others(cluster, deaf);
     await cluster.until(() => rest.some(({ session }) => session?.isLeader() === true), "another leader");
-    const next = rest.find(({ session }) => session?.isLeader() === true) as MemoryNode;
+    const next = rest.find(({ session }) => session?.isLeader() === true) as QuietMachine;
     const id = await anchor(cluster, next, 5);
     expect(deaf.live().isLeader()).toBe(false);
-    cluster.link = () => [1];
+    cluster.link = null;
     await converges(cluster);
     expectKept(cluster, [id]);
   });
@@ -114,7 +115,7 @@ describe("links that misbehave", () => {
     };
     const results: Promise<string>[] = [];
     for (let at = 0; at < 30; at++) {
-      const node = cluster.nodes[pick() % 3] as MemoryNode;
+      const node = cluster.nodes[pick() % 3] as QuietMachine;
       const command = eventCommand(node.identity.originFingerprint, at, `order-${at}`);
       const ask = async (): Promise<string> => {
         for (;;) {
@@ -129,19 +130,19 @@ describe("links that misbehave", () => {
     let isDone = false;
     const all = Promise.all(results).finally(() => (isDone = true));
     await cluster.until(() => isDone, "every order is acknowledged", 60_000);
-    cluster.link = () => [1];
+    cluster.link = null;
     await converges(cluster);
     const ids = await all;
     expect(new Set(ids).size).toBe(30);
     expectKept(cluster, ids);
-    expect(anchorIds(cluster.nodes[0] as MemoryNode)).toHaveLength(3 + 30);
-    expect(cluster.nodes.map(({ end }) => end)).toEqual([null, null, null]);
+    expect(anchorIds(cluster.nodes[0] as QuietMachine)).toHaveLength(3 + 30);
+    expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 
   test("cosignatures that got lost reach a node that waits for them, without a reconnect", async () => {
     const cluster = await readyCluster();
-    const leader = cluster.leader() as MemoryNode;
-    const [left, right] = others(cluster, leader) as [MemoryNode, MemoryNode];
+    const leader = cluster.leader() as QuietMachine;
+    const [left, right] = others(cluster, leader) as [QuietMachine, QuietMachine];
     await converges(cluster);
     // The leader gets no cosignature of anybody; the followers get each other's.
     cluster.link = ({ to, frame }) => (to === leader.nodeId && frame.type === "cosignatures" ? [] : [1]);
@@ -149,7 +150,7 @@ describe("links that misbehave", () => {
     await cluster.time.advance(500);
     expect(await write).toMatchObject({ kind: "decided", finality: "certified" });
     cluster.crash(right);
-    cluster.link = () => [1];
+    cluster.link = null;
     const key = bytesToHex(left.identity.originFingerprint);
     const size = left.live().state.origins.get(key)?.tree.size;
     await cluster.until(
@@ -163,9 +164,9 @@ describe("links that misbehave", () => {
 describe("a leader whose disk hangs", () => {
   test("hands leadership on, and writes go on through the others", async () => {
     const cluster = await readyCluster();
-    const slow = cluster.leader() as MemoryNode;
-    const [asking] = others(cluster, slow) as [MemoryNode];
-    slow.log.hold();
+    const slow = cluster.leader() as QuietMachine;
+    const [asking] = others(cluster, slow) as [QuietMachine];
+    slow.database.holdAppends();
     const ids: string[] = [];
     for (let seed = 1; seed <= 4; seed++) {
       const result = cluster.submit(asking, eventCommand(asking.identity.originFingerprint, seed), 10_000);
@@ -173,7 +174,7 @@ describe("a leader whose disk hangs", () => {
       ids.push(acceptedId(await result));
     }
     expect(slow.live().isLeader()).toBe(false);
-    slow.log.release();
+    slow.database.releaseAppends();
     await converges(cluster);
     expectKept(cluster, ids);
   });
@@ -186,37 +187,37 @@ describe("restarts", () => {
     for (const [seed, node] of cluster.nodes.entries()) ids.push(await anchor(cluster, node, seed));
     for (const node of cluster.nodes) cluster.crash(node);
     await cluster.time.advance(1000);
-    for (const node of cluster.nodes) cluster.start(node);
+    for (const node of cluster.nodes) await cluster.start(node);
     await cluster.until(() => cluster.leader() !== null, "a leader");
     await converges(cluster);
     expectKept(cluster, ids);
-    ids.push(await anchor(cluster, cluster.nodes[0] as MemoryNode, 50));
+    ids.push(await anchor(cluster, cluster.nodes[0] as QuietMachine, 50));
     await converges(cluster);
     expectKept(cluster, ids);
-    expect(cluster.nodes.map(({ end }) => end)).toEqual([null, null, null]);
+    expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 
   test("of a follower, again and again, under writes, are never taken for amnesia", async () => {
     const cluster = await readyCluster();
     const ids: string[] = [];
     for (let round = 0; round < 6; round++) {
-      const leader = cluster.leader() as MemoryNode;
-      const victim = others(cluster, leader)[round % 2] as MemoryNode;
+      const leader = cluster.leader() as QuietMachine;
+      const victim = others(cluster, leader)[round % 2] as QuietMachine;
       ids.push(await anchor(cluster, leader, round * 2));
       cluster.crash(victim);
       ids.push(await anchor(cluster, leader, round * 2 + 1));
-      cluster.start(victim);
+      await cluster.start(victim);
       await cluster.time.advance(300);
     }
     await converges(cluster);
     expectKept(cluster, ids);
-    expect(cluster.nodes.map(({ end }) => end)).toEqual([null, null, null]);
+    expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 
   test("with the same client_event_id asked before and after give one anchor", async () => {
     const cluster = await readyCluster();
-    const leader = cluster.leader() as MemoryNode;
-    const [asking] = others(cluster, leader) as [MemoryNode];
+    const leader = cluster.leader() as QuietMachine;
+    const [asking] = others(cluster, leader) as [QuietMachine];
     const command = eventCommand(asking.identity.originFingerprint, 8, "order-8");
     const first = cluster.submit(asking, command);
     await cluster.time.advance(2);
@@ -227,7 +228,7 @@ describe("restarts", () => {
     const second = cluster.submit(asking, command);
     await cluster.time.advance(500);
     const id = acceptedId(await second);
-    cluster.start(leader);
+    await cluster.start(leader);
     await converges(cluster);
     expectKept(cluster, [id]);
     expect(anchorIds(asking)).toHaveLength(3 + 1);
@@ -237,7 +238,7 @@ describe("restarts", () => {
 describe("an ended session", () => {
   test("refuses at once what still comes, and touches nothing", async () => {
     const cluster = await readyCluster();
-    const [node, peer] = cluster.nodes as [MemoryNode, MemoryNode];
+    const [node, peer] = cluster.nodes as [QuietMachine, QuietMachine];
     const session = node.live();
     const frame = cluster.sent.find((sent) => sent.to === node.nodeId && sent.frame.type === "raft")?.frame;
     if (frame === undefined) throw new Error("nothing was ever sent");
@@ -261,7 +262,7 @@ describe("an ended session", () => {
 
   test("answers those who waited in it", async () => {
     const cluster = await readyCluster();
-    const leader = cluster.leader() as MemoryNode;
+    const leader = cluster.leader() as QuietMachine;
     cluster.cut(...others(cluster, leader).map(({ nodeId }) => nodeId));
     const write = cluster.submit(leader, eventCommand(leader.identity.originFingerprint, 1));
     const read = cluster.read(leader, "none");
@@ -275,14 +276,14 @@ describe("an ended session", () => {
 describe("five nodes", () => {
   test("go on with two of them gone, and certify with three", async () => {
     const cluster = await readyCluster(["a", "b", "c", "d", "e"]);
-    const leader = cluster.leader() as MemoryNode;
-    const [gone, alsoGone, third] = others(cluster, leader) as [MemoryNode, MemoryNode, MemoryNode];
+    const leader = cluster.leader() as QuietMachine;
+    const [gone, alsoGone, third] = others(cluster, leader) as [QuietMachine, QuietMachine, QuietMachine];
     cluster.crash(gone);
     cluster.crash(alsoGone);
     const ids = [await anchor(cluster, leader, 1), await anchor(cluster, third, 2)];
     expect(leader.live().certifying.certifier.heldOf(third.identity.originFingerprint)?.cosignatures).toHaveLength(3);
-    cluster.start(gone);
-    cluster.start(alsoGone);
+    await cluster.start(gone);
+    await cluster.start(alsoGone);
     await converges(cluster);
     expectKept(cluster, ids);
   });

@@ -7,7 +7,7 @@ import type { VerifyAsync } from "../src/ports/environment.ts";
 import { EntryArrivals } from "../src/signatures/entry-arrivals.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
-import { CREDENTIAL, eventCommand } from "./memory-cluster.ts";
+import { CREDENTIAL, eventCommand } from "./commands.ts";
 import { claimOf, recordClaim } from "./signed-records.ts";
 
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(9));

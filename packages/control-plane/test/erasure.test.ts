@@ -2,21 +2,22 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Command } from "@event-anchoring/ledger";
 import type { AnchorId } from "@event-anchoring/protocol";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import { decided, readyCluster, recorded } from "./cluster-steps.ts";
-import { CREDENTIAL, type MemoryCluster, type MemoryNode, eventCommand } from "./memory-cluster.ts";
+import { CREDENTIAL, eventCommand } from "./commands.ts";
 
 const ID = "jane.doe@example.org";
 
-let cluster: MemoryCluster;
-let leader: MemoryNode;
-let left: MemoryNode;
-let right: MemoryNode;
+let cluster: QuietCluster;
+let leader: QuietMachine;
+let left: QuietMachine;
+let right: QuietMachine;
 let anchorId: AnchorId;
 
 beforeEach(async () => {
   cluster = await readyCluster();
-  leader = cluster.leader() as MemoryNode;
-  [left, right] = cluster.nodes.filter((node) => node !== leader) as [MemoryNode, MemoryNode];
+  leader = cluster.leader() as QuietMachine;
+  [left, right] = cluster.nodes.filter((node) => node !== leader) as [QuietMachine, QuietMachine];
   ({ anchorId } = await recorded(cluster, left, eventCommand(left.identity.originFingerprint, 1, ID)));
 });
 
@@ -29,9 +30,9 @@ function holds(payload: Uint8Array): boolean {
 }
 
 /** Whether the id stands in clear in what this node keeps of the log, on disk or in memory. */
-function remembers({ log, cache, tables }: MemoryNode): boolean {
-  const cached = tables.decisions.map(({ index, term }) => cache.get({ index, term })?.payload);
-  return log.entries.some(({ payload }) => holds(payload)) || cached.some((payload) => payload && holds(payload));
+function remembers({ entries, decisions, session }: QuietMachine): boolean {
+  const cached = decisions.map(({ index, term }) => session?.consensus.cache.get({ index, term })?.payload);
+  return entries.some(({ payload }) => holds(payload)) || cached.some((payload) => payload && holds(payload));
 }
 
 async function allForget(): Promise<void> {
@@ -63,44 +64,41 @@ describe("erasing a client event id", () => {
   test("again, or of what never had one, changes nothing and compacts nothing", async () => {
     await decided(cluster, right, erasure());
     await allForget();
-    const kept = cluster.nodes.map(({ log }) => log.entries.length);
+    const kept = cluster.nodes.map(({ entries }) => entries.length);
     expect(await decided(cluster, left, erasure())).toEqual({ kind: "unchanged" });
     await cluster.time.advance(1000);
-    for (const [at, { log }] of cluster.nodes.entries()) expect(log.entries.length).toBeGreaterThan(kept[at] ?? 0);
+    for (const [at, { entries }] of cluster.nodes.entries()) expect(entries.length).toBeGreaterThan(kept[at] ?? 0);
   });
 
   test("is remembered outside the database before it is applied", async () => {
     const order: string[] = [];
-    const { apply } = left.tables;
-    left.tables.apply = async (work) => {
-      const { index, writes } = work.decision;
+    left.onDecided = ({ index, writes }) => {
       if (writes.erasures.length > 0) order.push(left.promises.forgetLogTo === index ? "promised" : "not promised");
-      return apply.call(left.tables, work);
     };
     await decided(cluster, left, erasure());
     expect(order).toEqual(["promised"]);
   });
 
   test("is finished after a crash that came before the log was compacted", async () => {
-    left.log.compactionHangs = true;
+    left.database.holdsCompactions = true;
     await decided(cluster, right, erasure());
     await cluster.until(() => left.promises.forgetLogTo > 0, "the node owes it");
     await cluster.time.advance(1000);
     expect(remembers(left)).toBe(true);
     expect(left.live().consensus.compaction.owedEntries).toBeGreaterThan(0);
     cluster.crash(left);
-    left.log.compactionHangs = false;
-    cluster.start(left);
+    left.database.holdsCompactions = false;
+    await cluster.start(left);
     await allForget();
-    expect(left.end).toBeNull();
+    expect(left.livesOn).toBe(true);
   });
 
   test("is owed after a restart by the promise file alone", async () => {
     cluster.crash(left);
-    const { index } = left.log.entries.at(-1) ?? { index: 0 };
-    left.promises = { ...left.promises, forgetLogTo: index };
-    cluster.start(left);
-    await cluster.until(() => left.log.entries.every((entry) => entry.index > index), "the log is compacted", 5000);
+    const { index } = left.entries.at(-1) ?? { index: 0 };
+    await left.volume.replace({ ...left.promises, forgetLogTo: index });
+    await cluster.start(left);
+    await cluster.until(() => left.entries.every((entry) => entry.index > index), "the log is compacted", 5000);
     expect(remembers(left)).toBe(false);
     expect(remembers(right)).toBe(true);
   });
@@ -113,9 +111,9 @@ describe("a member that is away while something is erased", () => {
     await cluster.time.advance(20_000);
     expect(remembers(right)).toBe(false);
     expect(remembers(leader)).toBe(true);
-    cluster.start(left);
+    await cluster.start(left);
     await allForget();
-    expect(cluster.nodes.map(({ end }) => end)).toEqual([null, null, null]);
+    expect(cluster.nodes.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
   });
 
   test("needs the state of a peer after 30 s: the others do not wait for it", async () => {
@@ -123,9 +121,11 @@ describe("a member that is away while something is erased", () => {
     await decided(cluster, right, erasure());
     await cluster.time.advance(31_000);
     expect([leader, right].map(remembers)).toEqual([false, false]);
-    cluster.start(left);
-    await cluster.until(() => left.end !== null, "the node sees that the log begins after its own");
-    expect(left.end).toMatchObject({ kind: "behind" });
+    const { index } = left.entries.at(-1) ?? { index: 0 };
+    await cluster.start(left);
+    await cluster.until(() => left.database.compacted.index > index, "it has a state from beyond the end of its log");
+    await allForget();
+    expect(left.stopped).toBeNull();
     await recorded(cluster, right, eventCommand(right.identity.originFingerprint, 3));
   });
 });

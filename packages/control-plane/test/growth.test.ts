@@ -9,29 +9,31 @@ import {
 import type { Command } from "@event-anchoring/ledger";
 import { toAnchorId, utf8ToBytes } from "@event-anchoring/protocol";
 import type { Ceremony, TrustRootChange } from "@event-anchoring/provision";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import type { SubmissionResult } from "../src/proposals/proposals.ts";
 import { PeerCallError } from "../src/transport/network-types.ts";
 import type { SnapshotExporter } from "../src/snapshots/snapshot-exporter.ts";
 import type { UnaryView } from "../src/calls/operator-calls.ts";
 import { unaryHandlers } from "../src/calls/unary-handlers.ts";
-import { anchor, certifiedSizes, decided, made } from "./cluster-steps.ts";
+import { anchor, answered, certifiedSizes, clusterOf, decided, made } from "./cluster-steps.ts";
 import { quietLogger } from "./doubles.ts";
-import { CREDENTIAL, MemoryCluster, type MemoryNode, ceremonyOf, eventCommand, operatorOf } from "./memory-cluster.ts";
+import { ceremonyOf, operatorOf } from "./ceremony.ts";
+import { CREDENTIAL, eventCommand } from "./commands.ts";
 import { type Newcomer, newcomer, nextTrustRoot } from "./trust-root-maker.ts";
 
 interface Setup {
   readonly ceremony: Ceremony;
-  readonly cluster: MemoryCluster;
+  readonly cluster: QuietCluster;
 }
 
 type Changes = Omit<TrustRootChange, "issuedS">;
 
 async function ready(...nodeIds: readonly string[]): Promise<Setup> {
   const ceremony = ceremonyOf(nodeIds);
-  return { ceremony, cluster: await made(await MemoryCluster.of(ceremony)) };
+  return { ceremony, cluster: await made(await clusterOf(ceremony)) };
 }
 
-function leaderOf({ cluster }: Setup): MemoryNode {
+function leaderOf({ cluster }: Setup): QuietMachine {
   const leader = cluster.leader();
   if (leader === null) throw new Error("nobody leads");
   return leader;
@@ -47,14 +49,14 @@ async function change(setup: Setup, changes: Changes, through = leaderOf(setup))
   const { ceremony, cluster } = setup;
   const result = cluster.submit(through, nextTrustRoot(ceremony, leaderOf(setup).live().state, changes));
   await cluster.time.advance(300);
-  return result;
+  return answered(cluster, result);
 }
 
 const APPLIED = { kind: "decided", outcome: { kind: "applied" } };
 
-const live = ({ cluster }: Setup): readonly MemoryNode[] => cluster.nodes.filter(({ session }) => session !== null);
+const live = ({ cluster }: Setup): readonly QuietMachine[] => cluster.nodes.filter(({ session }) => session !== null);
 
-function voters(node: MemoryNode): number {
+function voters(node: QuietMachine): number {
   return node.live().membership.group.confState.voters.length;
 }
 
@@ -68,17 +70,17 @@ async function untilAllIsCertified(setup: Setup, count: number): Promise<void> {
   );
 }
 
-async function write(setup: Setup, through: MemoryNode, seed: number): Promise<SubmissionResult> {
+async function write(setup: Setup, through: QuietMachine, seed: number): Promise<SubmissionResult> {
   const result = setup.cluster.submit(through, eventCommand(through.identity.originFingerprint, seed));
   await setup.cluster.time.advance(100);
-  return result;
+  return answered(setup.cluster, result);
 }
 
 /** An operator's call to that node, whose peers answer for themselves. */
-async function called(setup: Setup, through: MemoryNode, name: UnaryCallName, body: Uint8Array): Promise<unknown> {
+async function called(setup: Setup, through: QuietMachine, name: UnaryCallName, body: Uint8Array): Promise<unknown> {
   const { cluster } = setup;
   const signal = new AbortController().signal;
-  const viewOf = (node: MemoryNode): UnaryView => ({
+  const viewOf = (node: QuietMachine): UnaryView => ({
     clock: cluster.time.clock,
     logger: quietLogger,
     identity: node.identity,
@@ -110,7 +112,7 @@ describe("a node that becomes entitled to cosign", () => {
     const setup = await ready("a");
     const { cluster } = setup;
     const joining = newcomers(setup, "b", "c");
-    for (const { identity } of joining) cluster.add(identity);
+    for (const { identity } of joining) await cluster.add(identity);
     expect(await change(setup, { actives: joining.map(({ card }) => card), quorum: 2 })).toMatchObject(APPLIED);
     await untilAllIsCertified(setup, 3);
     for (const node of cluster.nodes) await anchor(cluster, node, 7);
@@ -127,8 +129,8 @@ describe("a node that becomes entitled to cosign", () => {
     const setup = await ready("a");
     const { cluster } = setup;
     const joining = newcomers(setup, "b", "c");
-    const [a] = cluster.nodes as [MemoryNode];
-    for (const { identity } of joining) cluster.add(identity);
+    const [a] = cluster.nodes as [QuietMachine];
+    for (const { identity } of joining) await cluster.add(identity);
     const changes = { actives: joining.map(({ card }) => card), quorum: 2 };
     void cluster.submit(a, nextTrustRoot(setup.ceremony, a.live().state, changes));
     await cluster.until(() => {
@@ -138,7 +140,7 @@ describe("a node that becomes entitled to cosign", () => {
     }, "that step");
     cluster.crash(a);
     await cluster.time.advance(3000);
-    cluster.start(a);
+    await cluster.start(a);
     await untilAllIsCertified(setup, 3);
     for (const node of cluster.nodes) await anchor(cluster, node, 7);
     expect(uncovered(setup)).toEqual([0, 0, 0]);
@@ -150,16 +152,16 @@ describe("a node that becomes entitled to cosign", () => {
   ])("whose newest promise may be lost signs once %s", async (_when, nodeIds, isAtOnce) => {
     const setup = await ready(...nodeIds);
     const { cluster } = setup;
-    const [a] = cluster.nodes as [MemoryNode];
+    const [a] = cluster.nodes as [QuietMachine];
     cluster.crash(a);
     cluster.cut("a");
-    a.promises = { ...a.promises, mayLackNewest: true };
-    cluster.start(a);
+    await a.volume.replace({ ...a.promises, mayLackNewest: true });
+    await cluster.start(a);
     await cluster.time.advance(1000);
     expect(a.live().membership.group.maySign()).toBe(isAtOnce);
     cluster.heal();
     await cluster.until(() => cluster.leader() !== null, "somebody leads");
-    expect(a.live().membership.group.maySign()).toBe(true);
+    await cluster.until(() => a.live().membership.group.maySign(), "it may sign");
     await anchor(cluster, a, 3);
     expect(uncovered(setup).every((leaves) => leaves === 0)).toBe(true);
     expect(a.promises.mayLackNewest).toBe(isAtOnce);
@@ -171,12 +173,12 @@ describe("a node that becomes entitled to cosign", () => {
     const joining = newcomers(setup, "d", "e");
     expect(await change(setup, { actives: joining.map(({ card }) => card), quorum: 3 })).toMatchObject(APPLIED);
     const leader = leaderOf(setup);
-    const dead = cluster.nodes.find((node) => node !== leader) as MemoryNode;
+    const dead = cluster.nodes.find((node) => node !== leader) as QuietMachine;
     cluster.crash(dead);
     void write(setup, leader, 1);
     await cluster.time.advance(6000);
     expect(await write(setup, leader, 2)).toMatchObject({ kind: "refused", code: "certification_stalled" });
-    for (const { identity } of joining) cluster.add(identity);
+    for (const { identity } of joining) await cluster.add(identity);
     await untilAllIsCertified(setup, 5);
     expect(leaderOf(setup).nodeId).toBe(leader.nodeId);
     expect(dead.session).toBeNull();
@@ -192,7 +194,7 @@ describe("while too few nodes can cosign", () => {
     const cards = newcomers(setup, "d", "e").map(({ card }) => card);
     const old = await anchor(cluster, leaderOf(setup), 1, "to be erased");
     expect(await change(setup, { actives: cards, quorum: 3 })).toMatchObject(APPLIED);
-    cluster.crash(cluster.nodes.find((node) => node !== leaderOf(setup)) as MemoryNode);
+    cluster.crash(cluster.nodes.find((node) => node !== leaderOf(setup)) as QuietMachine);
     void write(setup, leaderOf(setup), 2);
     await cluster.time.advance(6000);
     for (const node of live(setup)) {
@@ -211,7 +213,7 @@ describe("while too few nodes can cosign", () => {
     ["a follower", false],
   ])("a trust root goes through %s, and is the way out", async (_who, isLeader) => {
     const setup = await stalled();
-    const through = live(setup).find((node) => node.live().isLeader() === isLeader) as MemoryNode;
+    const through = live(setup).find((node) => node.live().isLeader() === isLeader) as QuietMachine;
     expect(await change(setup, { retire: ["d", "e"], quorum: 2 }, through)).toMatchObject({
       kind: "decided",
       finality: "committed",
@@ -234,7 +236,7 @@ describe("while too few nodes can cosign", () => {
 });
 
 describe("an operator's trust root", () => {
-  async function proposed(setup: Setup, through: MemoryNode, changes: Changes): Promise<unknown> {
+  async function proposed(setup: Setup, through: QuietMachine, changes: Changes): Promise<unknown> {
     const { document } = nextTrustRoot(setup.ceremony, through.live().state, changes);
     return called(setup, through, "propose_trust_root", utf8ToBytes(document));
   }
@@ -242,7 +244,7 @@ describe("an operator's trust root", () => {
   test("makes three of one in two steps, without a pause: the second needs learners that are ready", async () => {
     const setup = await ready("a");
     const { cluster } = setup;
-    const [a] = cluster.nodes as [MemoryNode];
+    const [a] = cluster.nodes as [QuietMachine];
     const joining = newcomers(setup, "b", "c");
     expect(await proposed(setup, a, { learners: joining.map(({ card }) => card) })).toMatchObject({
       outcome: "applied",
@@ -252,7 +254,7 @@ describe("an operator's trust root", () => {
       outcome: "rejected",
       code: "not_ready",
     });
-    for (const { identity } of joining) cluster.add(identity);
+    for (const { identity } of joining) await cluster.add(identity);
     await cluster.until(() => live(setup).every((node) => node.live().trustRoot().version === 2), "both follow");
     await cluster.time.advance(6000);
     expect(await proposed(setup, a, { promote: ["b", "c"], quorum: 2 })).toMatchObject({
@@ -266,8 +268,8 @@ describe("an operator's trust root", () => {
     const setup = await ready("a");
     const { cluster } = setup;
     const joining = newcomers(setup, "b", "c");
-    const [a] = cluster.nodes as [MemoryNode];
-    for (const { identity } of joining) cluster.add(identity);
+    const [a] = cluster.nodes as [QuietMachine];
+    for (const { identity } of joining) await cluster.add(identity);
     expect(await proposed(setup, a, { actives: joining.map(({ card }) => card), quorum: 2 })).toMatchObject({
       outcome: "applied",
       finality: "committed",
@@ -279,7 +281,7 @@ describe("an operator's trust root", () => {
     const setup = await ready("a", "b", "c");
     const cards = newcomers(setup, "d", "e").map(({ card }) => card);
     const leader = leaderOf(setup);
-    setup.cluster.crash(setup.cluster.nodes.find((node) => node !== leader) as MemoryNode);
+    setup.cluster.crash(setup.cluster.nodes.find((node) => node !== leader) as QuietMachine);
     expect(await proposed(setup, leader, { actives: cards, quorum: 3 })).toMatchObject({
       outcome: "rejected",
       code: "not_ready",

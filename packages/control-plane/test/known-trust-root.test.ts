@@ -2,8 +2,9 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createSigner, generateSeed, nodeCrypto } from "@event-anchoring/node-crypto";
 import { type TrustRoot, type TrustRootChain, verifyTrustRootChain } from "@event-anchoring/protocol";
 import { type Ceremony, composeTrustRoot, formatProposal, signProposal } from "@event-anchoring/provision";
+import { WORLD_START_MS } from "@event-anchoring/simulator";
 import { KnownTrustRoot, contradictionOf } from "../src/membership/known-trust-root.ts";
-import { START_MS, ceremonyOf } from "./memory-cluster.ts";
+import { ceremonyOf } from "./ceremony.ts";
 
 const ceremony = ceremonyOf(["a", "b", "c"]);
 const configured = { document: ceremony.document, version: 1, rootThk: ceremony.rootThk };
@@ -22,7 +23,7 @@ function successors(count: number, from: Ceremony = ceremony): string[] {
   let chain = chainOf([from.document], from.rootThk);
   const [key] = from.rootKeys;
   for (let version = 2; version <= count + 1; version++) {
-    const proposal = composeTrustRoot(chain, { issuedS: START_MS / 1000 + version });
+    const proposal = composeTrustRoot(chain, { issuedS: WORLD_START_MS / 1000 + version });
     const signed = signProposal(chain, proposal, createSigner(key?.seed ?? generateSeed()));
     chain = chainOf([...chain.versions.map(({ note }) => note), formatProposal(signed)], from.rootThk);
   }

@@ -4,7 +4,7 @@ import { toOriginFingerprint } from "@event-anchoring/protocol";
 import { NEXT_RULES } from "@event-anchoring/testkit";
 import { type Gate, LeaderQueue, type QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { StepClock } from "./doubles.ts";
-import { eventCommand } from "./memory-cluster.ts";
+import { eventCommand } from "./commands.ts";
 
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(3));
 const GENESIS: Command = { kind: "genesis", document: "a document" };

@@ -6,7 +6,7 @@ import { localRequests, trustedRequests } from "../src/local/local-requests.ts";
 import type { ControlPlaneNode } from "../src/node/node.ts";
 import type { Submission } from "../src/proposals/proposals.ts";
 import { quietLogger } from "./doubles.ts";
-import { CREDENTIAL, createKeyCommand, eventCommand } from "./memory-cluster.ts";
+import { CREDENTIAL, createKeyCommand, eventCommand } from "./commands.ts";
 import { claimOf, grantOf, recordClaim, recordGrant, recordRevocation, revocationOf } from "./signed-records.ts";
 
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(1));

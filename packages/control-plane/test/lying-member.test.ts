@@ -12,16 +12,18 @@ import {
 import { NoLie, OtherBytes, cosignedBy } from "@event-anchoring/simulator";
 import type { PeerFrame } from "@event-anchoring/control-contract";
 import type { ComparisonView } from "../src/certification/comparison.ts";
-import { anchor, decided, made } from "./cluster-steps.ts";
-import { MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
+import { anchor, clusterOf, decided, made } from "./cluster-steps.ts";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
+import { ceremonyOf } from "./ceremony.ts";
+import { eventCommand } from "./commands.ts";
 import { newcomer, nextTrustRoot } from "./trust-root-maker.ts";
 
 interface Lied {
-  readonly cluster: MemoryCluster;
-  readonly liar: MemoryNode;
-  readonly victim: MemoryNode;
+  readonly cluster: QuietCluster;
+  readonly liar: QuietMachine;
+  readonly victim: QuietMachine;
   /** Those to whom the liar tells the truth. */
-  readonly told: readonly MemoryNode[];
+  readonly told: readonly QuietMachine[];
   readonly origin: OriginFingerprint;
   readonly ceremony: ReturnType<typeof ceremonyOf>;
 }
@@ -29,27 +31,28 @@ interface Lied {
 /** A cluster whose leader lies to one follower from now on. */
 async function lied(nodeIds: readonly string[]): Promise<Lied> {
   const ceremony = ceremonyOf(nodeIds);
-  const cluster = await made(await MemoryCluster.of(ceremony));
-  const liar = cluster.leader() as MemoryNode;
+  const cluster = await made(await clusterOf(ceremony));
+  const liar = cluster.leader() as QuietMachine;
   const others = cluster.nodes.filter((node) => node !== liar);
-  const [victim] = others as [MemoryNode];
+  const [victim] = others as [QuietMachine];
+  cluster.watches = false;
   cluster.liar = { nodeId: liar.nodeId, lie: new OtherBytes(liar.identity, victim.nodeId) };
-  const origin = (others[1] as MemoryNode).identity.originFingerprint;
+  const origin = (others[1] as QuietMachine).identity.originFingerprint;
   return { cluster, liar, victim, told: others.filter((node) => node !== victim), origin, ceremony };
 }
 
 /** What the files on this node prove to somebody who has nothing else. */
-function provenBy(node: MemoryNode): readonly Contradiction[] {
+function provenBy(node: QuietMachine): readonly Contradiction[] {
   const { trustRoot } = node.identity;
   return [...node.evidence.values()].map((text) => verifyContradiction(text, [trustRoot], nodeCrypto));
 }
 
-function namedBy(node: MemoryNode): readonly string[] {
+function namedBy(node: QuietMachine): readonly string[] {
   const names = provenBy(node).flatMap(({ named }) => named.map(({ name }) => name.split("/").at(-1) ?? ""));
   return [...new Set(names)].toSorted();
 }
 
-function viewOf(node: MemoryNode): ComparisonView {
+function viewOf(node: QuietMachine): ComparisonView {
   return node.live().certifying.contradictions.comparison.view;
 }
 
@@ -68,7 +71,7 @@ describe("a leader of three that gives one follower other bytes", () => {
         evidence,
         evidenceFiles: evidence.length,
       });
-      expect(node.end).toBeNull();
+      expect(node.livesOn).toBe(true);
     }
   });
 
@@ -76,7 +79,7 @@ describe("a leader of three that gives one follower other bytes", () => {
     const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
     void cluster.submit(victim, eventCommand(origin, 1));
     await cluster.time.advance(2000);
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     expect(provenBy(honest).flatMap(({ notes }) => notes.map(({ certifiedBy }) => certifiedBy))).toContainEqual([1]);
     const refused = cluster.submit(honest, eventCommand(origin, 2));
     const read = cluster.read(honest, [origin]);
@@ -86,7 +89,7 @@ describe("a leader of three that gives one follower other bytes", () => {
     cluster.liar = null;
     await cluster.time.advance(10_000);
     expect(honest.live().certifying.certifier.uncovered().oldestMs).toBe(0);
-    expect(liar.end).toBeNull();
+    expect(liar.livesOn).toBe(true);
     // Another origin, which nobody has been deceived about, is certified without the liar's signature.
     const other = victim.identity.originFingerprint;
     expect(equalBytes(other, origin)).toBe(false);
@@ -97,7 +100,7 @@ describe("a leader of three that gives one follower other bytes", () => {
 
   test("is found out also when the certificate was complete before the contradiction came", async () => {
     const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     // What the two honest nodes tell each other is late.
     cluster.link = ({ from, to }) => ([from, to].includes(liar.nodeId) ? [1] : [500]);
     const result = cluster.submit(honest, eventCommand(origin, 1));
@@ -109,30 +112,32 @@ describe("a leader of three that gives one follower other bytes", () => {
 
   test("is told of by the log, too: who has the other tree stops the origin, keeps both, and goes on", async () => {
     const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     const deceivable = [honest, victim].map(({ nodeId }) => nodeId);
     // The two never hear what the other one has signed.
     cluster.link = ({ from, to, frame }) =>
       deceivable.includes(from) && deceivable.includes(to) && ["lines", "cosignatures"].includes(frame.type) ? [] : [1];
-    const sizeAt = ({ session }: MemoryNode): number => session?.certifying.certifier.heldOf(origin)?.treeSize ?? 0;
+    const sizeAt = ({ session }: QuietMachine): number => session?.certifying.certifier.heldOf(origin)?.treeSize ?? 0;
     void cluster.submit(honest, eventCommand(origin, 1));
     await cluster.until(() => [honest, victim].every((node) => sizeAt(node) > 1), "two certificates");
     cluster.crash(liar);
-    const parted = (): readonly MemoryNode[] => [honest, victim].filter((node) => viewOf(node).contradicted.length > 0);
+    const parted = (): readonly QuietMachine[] =>
+      [honest, victim].filter((node) => viewOf(node).contradicted.length > 0);
     expect(parted()).toEqual([]);
     await cluster.until(() => parted().length > 0, "one of them has recorded its own");
     expect(parted()[0]?.evidence.size).toBe(1);
     await cluster.time.advance(2000);
-    expect([honest.end, victim.end]).toEqual([null, null]);
+    expect([honest.livesOn, victim.livesOn]).toEqual([true, true]);
   });
 
   test("counts no more after a restart, until its evidence is taken away", async () => {
     const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     void cluster.submit(victim, eventCommand(origin, 1));
     await cluster.time.advance(2000);
     cluster.crash(honest);
-    cluster.start(honest);
+
+    await cluster.start(honest);
     await cluster.time.advance(500);
     expect(viewOf(honest)).toMatchObject({ named: [liar.nodeId], contradicted: [bytesToHex(origin)] });
     honest.evidence = new Map();
@@ -144,12 +149,12 @@ describe("a leader of three that gives one follower other bytes", () => {
 describe("a leader of four that gives one follower other bytes", () => {
   test("makes no second certificate, is named, and halts no node that it told the truth", async () => {
     const { cluster, liar, told, victim, origin } = await lied(["a", "b", "c", "d"]);
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     void cluster.submit(honest, eventCommand(origin, 1));
     await cluster.time.advance(2000);
     for (const node of [...told, victim]) expect(namedBy(node)).toEqual([liar.nodeId]);
     for (const node of told) {
-      expect(node.end).toBeNull();
+      expect(node.livesOn).toBe(true);
       expect(viewOf(node)).toMatchObject({ contradicted: [] });
     }
   });
@@ -157,9 +162,9 @@ describe("a leader of four that gives one follower other bytes", () => {
 
 /** A follower that signs a tree of its own, and no other: it may be broken and not lie. */
 class AnotherTree extends NoLie {
-  readonly #liar: MemoryNode;
+  readonly #liar: QuietMachine;
 
-  constructor(liar: MemoryNode) {
+  constructor(liar: QuietMachine) {
     super();
     this.#liar = liar;
   }
@@ -179,7 +184,7 @@ describe("a follower that signs another tree than everybody else", () => {
     const { cluster, victim, told, liar, origin } = await lied(["a", "b", "c"]);
     cluster.liar = { nodeId: victim.nodeId, lie: new AnotherTree(victim) };
     const honest = [...told, liar];
-    const [first] = honest as [MemoryNode];
+    const [first] = honest as [QuietMachine];
     // What completes the certificate comes after what contradicts it.
     cluster.link = ({ from, frame }) => (frame.type === "cosignatures" && from !== victim.nodeId ? [20] : [1]);
     const slow = cluster.submit(first, eventCommand(origin, 1));
@@ -201,7 +206,7 @@ describe("a follower that signs another tree than everybody else", () => {
     for (const node of honest) {
       expect(namedBy(node)).toEqual([]);
       expect(node.evidence.size).toBeGreaterThan(0);
-      expect(node.end).toBeNull();
+      expect(node.livesOn).toBe(true);
       expect(node.live().certifying.contradictions.divergence.peers).toEqual([victim.nodeId]);
     }
   });
@@ -210,7 +215,7 @@ describe("a follower that signs another tree than everybody else", () => {
 describe("an origin that has stopped", () => {
   test("goes on when a trust root is in force by whose nodes the other certificate is none", async () => {
     const { cluster, ceremony, liar, victim, told, origin } = await lied(["a", "b", "c"]);
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     void cluster.submit(victim, eventCommand(origin, 1));
     await cluster.time.advance(2000);
     cluster.liar = null;
@@ -222,7 +227,7 @@ describe("an origin that has stopped", () => {
     await cluster.time.advance(6000);
     expect(await applied).toMatchObject({ kind: "decided", outcome: { kind: "applied" } });
     expect(viewOf(honest)).toMatchObject({ contradicted: [] });
-    cluster.add(identity);
+    await cluster.add(identity);
     await cluster.until(() => honest.live().membership.group.confState.voters.includes(identity.raftId), "d votes");
     await cluster.until(
       () => honest.live().certifying.certifier.uncovered().leaves === 0,
@@ -236,12 +241,12 @@ describe("an origin that has stopped", () => {
     expect(trustRootsOf(honest.live().state)).toHaveLength(2);
     expect(viewOf(honest).named).toEqual([liar.nodeId]);
     // Two differ from it by now. Its vote was needed until one of them had taken its place.
-    expect(victim.end).not.toMatchObject({ kind: "halted" });
+    expect(victim.stopped?.reason).not.toBe("halted");
   });
 
   test("names nobody any more who is not to be believed", async () => {
     const { cluster, ceremony, liar, victim, told } = await lied(["a", "b", "c"]);
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     void cluster.submit(victim, eventCommand(honest.identity.originFingerprint, 1));
     await cluster.time.advance(2000);
     cluster.crash(liar);
@@ -258,23 +263,23 @@ describe("an origin that has stopped", () => {
 });
 
 /** What of the origin this node shows: the size it is certified up to, or why it is not shown. */
-async function shown(cluster: MemoryCluster, node: MemoryNode, origin: OriginFingerprint): Promise<number | string> {
+async function shown(cluster: QuietCluster, node: QuietMachine, origin: OriginFingerprint): Promise<number | string> {
   const read = cluster.read(node, [origin]);
   await cluster.time.advance(300);
   const answer = await read;
   return answer.type === "ready_to_read" ? (answer.certificates[0]?.treeSize ?? 0) : answer.code;
 }
 
-function recordedSize(node: MemoryNode, origin: OriginFingerprint): number {
+function recordedSize(node: QuietMachine, origin: OriginFingerprint): number {
   return node.live().state.origins.get(bytesToHex(origin))?.certified?.treeSize ?? 0;
 }
 
 describe("a forked origin that the root keys call lost", () => {
   /** The liar is stopped for good: the deceived node still votes. */
-  async function lost(): Promise<Lied & { readonly honest: MemoryNode }> {
+  async function lost(): Promise<Lied & { readonly honest: QuietMachine }> {
     const lie = await lied(["a", "b", "c"]);
     const { cluster, ceremony, liar, victim, told, origin } = lie;
-    const [honest] = told as [MemoryNode];
+    const [honest] = told as [QuietMachine];
     void cluster.submit(honest, eventCommand(origin, 1));
     await cluster.time.advance(2000);
     cluster.crash(liar);
@@ -293,7 +298,7 @@ describe("a forked origin that the root keys call lost", () => {
     const size = recordedSize(honest, origin);
     expect(await shown(cluster, honest, origin)).toBe(size);
     cluster.crash(honest);
-    cluster.start(honest);
+    await cluster.start(honest);
     await cluster.until(() => cluster.leader() !== null, "a leader");
     expect(await shown(cluster, honest, origin)).toBe(size);
   });
@@ -309,6 +314,6 @@ describe("a forked origin that the root keys call lost", () => {
     await cluster.time.advance(10_000);
     expect(honest.promises.signedHeads.get(bytesToHex(origin))).toEqual(promised);
     expect(honest.live().certifying.certifier.uncovered().leaves).toBe(0);
-    expect(honest.end).toBeNull();
+    expect(honest.livesOn).toBe(true);
   });
 });

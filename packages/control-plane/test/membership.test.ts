@@ -3,21 +3,22 @@ import { describe, expect, test } from "@jest/globals";
 import { trustRootsOf } from "@event-anchoring/ledger";
 import type { Ceremony, TrustRootChange } from "@event-anchoring/provision";
 import type { ConfState } from "raft-ts";
-import { anchor, certifiedSizes, made } from "./cluster-steps.ts";
-import { MemoryCluster, type MemoryNode, ceremonyOf, identityOf } from "./memory-cluster.ts";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
+import { anchor, answered, certifiedSizes, clusterOf, made } from "./cluster-steps.ts";
+import { ceremonyOf, identityOf } from "./ceremony.ts";
 import { holding, newcomer, nextTrustRoot, rotatedCosigner } from "./trust-root-maker.ts";
 
 interface Setup {
   readonly ceremony: Ceremony;
-  readonly cluster: MemoryCluster;
+  readonly cluster: QuietCluster;
 }
 
 async function ready(nodeIds: readonly string[] = ["a", "b", "c"]): Promise<Setup> {
   const ceremony = ceremonyOf(nodeIds);
-  return { ceremony, cluster: await made(await MemoryCluster.of(ceremony)) };
+  return { ceremony, cluster: await made(await clusterOf(ceremony)) };
 }
 
-function leaderOf(cluster: MemoryCluster): MemoryNode {
+function leaderOf(cluster: QuietCluster): QuietMachine {
   const leader = cluster.leader();
   if (leader === null) throw new Error("nobody leads");
   return leader;
@@ -28,13 +29,13 @@ async function change({ ceremony, cluster }: Setup, changes: Omit<TrustRootChang
   const leader = leaderOf(cluster);
   const result = cluster.submit(leader, nextTrustRoot(ceremony, leader.live().state, changes));
   await cluster.time.advance(300);
-  return result;
+  return answered(cluster, result);
 }
 
 const APPLIED = { kind: "decided", outcome: { kind: "applied" } };
 
 /** Names of the members, as that node knows them. */
-function groupOf(node: MemoryNode): Record<"voters" | "outgoing" | "learners", string> {
+function groupOf(node: QuietMachine): Record<"voters" | "outgoing" | "learners", string> {
   const { members, group } = node.live().membership;
   const conf: ConfState = group.confState;
   const names = (ids: readonly bigint[]): string =>
@@ -45,7 +46,7 @@ function groupOf(node: MemoryNode): Record<"voters" | "outgoing" | "learners", s
   return { voters: names(conf.voters), outgoing: names(conf.votersOutgoing), learners: names(conf.learners) };
 }
 
-async function untilGroup(cluster: MemoryCluster, voters: string, learners = ""): Promise<void> {
+async function untilGroup(cluster: QuietCluster, voters: string, learners = ""): Promise<void> {
   await cluster.until(() => {
     const leader = cluster.leader();
     if (leader === null) return false;
@@ -54,7 +55,7 @@ async function untilGroup(cluster: MemoryCluster, voters: string, learners = "")
   }, `voters ${voters}, learners ${learners}`);
 }
 
-function othersThan(cluster: MemoryCluster, ...gone: readonly MemoryNode[]): readonly MemoryNode[] {
+function othersThan(cluster: QuietCluster, ...gone: readonly QuietMachine[]): readonly QuietMachine[] {
   return cluster.nodes.filter((node) => !gone.includes(node) && node.session !== null);
 }
 
@@ -63,7 +64,7 @@ describe("a node that joins", () => {
     const setup = await ready();
     const { cluster, ceremony } = setup;
     const { identity, card } = newcomer(ceremony, leaderOf(cluster).identity, "d");
-    const d = cluster.add(identity);
+    const d = await cluster.add(identity);
     await cluster.time.advance(3000);
     expect(d.live().membership.group.isMember()).toBe(false);
     expect(d.live().state.appliedIndex).toBe(0);
@@ -89,7 +90,7 @@ describe("a node that joins", () => {
     await untilGroup(cluster, "abc", "d");
     await cluster.time.advance(20_000);
     expect(leaderOf(cluster).live().membership.group.view().pending).toMatch(/d must follow the log closely/);
-    cluster.add(identity);
+    await cluster.add(identity);
     await cluster.time.advance(4000);
     expect(groupOf(leaderOf(cluster))).toMatchObject({ voters: "abc", learners: "d" });
     await untilGroup(cluster, "abcd");
@@ -100,8 +101,8 @@ describe("a node that joins", () => {
     const { cluster, ceremony } = setup;
     const like = leaderOf(cluster).identity;
     const [d, e] = [newcomer(ceremony, like, "d"), newcomer(ceremony, like, "e")];
-    cluster.add(d.identity);
-    cluster.add(e.identity);
+    await cluster.add(d.identity);
+    await cluster.add(e.identity);
     expect(await change(setup, { actives: [d.card, e.card], quorum: 3 })).toMatchObject(APPLIED);
     await untilGroup(cluster, "abcde");
     for (const node of cluster.nodes) await anchor(cluster, node, 7);
@@ -112,14 +113,14 @@ describe("a node that is dead", () => {
   test("is replaced by one document: it leaves at once, and the new one votes when it has followed", async () => {
     const setup = await ready();
     const { cluster, ceremony } = setup;
-    const gone = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    const gone = cluster.nodes.find((node) => node !== cluster.leader()) as QuietMachine;
     cluster.crash(gone);
     const { identity, card } = newcomer(ceremony, leaderOf(cluster).identity, "d");
     await cluster.time.advance(3000);
     expect(await change(setup, { retire: [gone.nodeId], actives: [card] })).toMatchObject(APPLIED);
     const left = ["a", "b", "c"].filter((nodeId) => nodeId !== gone.nodeId).join("");
     await untilGroup(cluster, left, "d");
-    const d = cluster.add(identity);
+    const d = await cluster.add(identity);
     await untilGroup(cluster, `${left}d`);
     await anchor(cluster, d, 1);
     expect(gone.session).toBeNull();
@@ -132,22 +133,22 @@ describe("a node that is alive and leaves", () => {
     const { cluster, ceremony } = setup;
     const old = leaderOf(cluster);
     const { identity, card } = newcomer(ceremony, old.identity, "d");
-    cluster.add(identity);
+    await cluster.add(identity);
     expect(await change(setup, { learners: [card] })).toMatchObject(APPLIED);
     await untilGroup(cluster, "abc", "d");
     expect(await change(setup, { promote: ["d"], retire: [old.nodeId] })).toMatchObject(APPLIED);
     const stay = ["a", "b", "c", "d"].filter((nodeId) => nodeId !== old.nodeId).join("");
     await untilGroup(cluster, stay);
-    await cluster.until(() => old.end !== null, "the old leader has ended");
-    expect(old.end).toMatchObject({ kind: "fenced", code: "retired" });
-    expect(old.end).toMatchObject({ detail: expect.stringContaining(`${old.nodeId} is retired`) });
+    await cluster.until(() => old.stopped !== null, "the old leader has ended");
+    expect(old.stopped).toMatchObject({ reason: "fenced", code: "retired" });
+    expect(old.stopped).toMatchObject({ detail: expect.stringContaining(`${old.nodeId} is retired`) });
     for (const node of othersThan(cluster, old)) await anchor(cluster, node, 5);
   });
 
   test("is told so, with the chain that proves it, when it missed its removal", async () => {
     const setup = await ready(["a", "b", "c", "d"]);
     const { cluster } = setup;
-    const gone = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    const gone = cluster.nodes.find((node) => node !== cluster.leader()) as QuietMachine;
     const hello = gone.live().hello();
     cluster.crash(gone);
     await cluster.time.advance(3000);
@@ -164,7 +165,7 @@ describe("a node that is alive and leaves", () => {
   test("a distrusted one goes at once, alive or not, and its origin takes no more records", async () => {
     const setup = await ready(["a", "b", "c", "d", "e"]);
     const { cluster } = setup;
-    const thief = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    const thief = cluster.nodes.find((node) => node !== cluster.leader()) as QuietMachine;
     expect(await change(setup, { distrust: [thief.nodeId] })).toMatchObject(APPLIED);
     await untilGroup(cluster, ["a", "b", "c", "d", "e"].filter((nodeId) => nodeId !== thief.nodeId).join(""));
     const { state } = leaderOf(cluster).live();
@@ -177,11 +178,11 @@ describe("a cosigner key that is rotated", () => {
   test("is taken up when the version names it, and counts from that position on", async () => {
     const ceremony = ceremonyOf(["a", "b", "c"]);
     const rotated = rotatedCosigner(identityOf(ceremony, "b"));
-    const cluster = await MemoryCluster.of(ceremony);
+    const cluster = await clusterOf(ceremony);
     const b = cluster.node("b");
     cluster.crash(b);
     Object.assign(b, { identity: holding(b.identity, "cosigner", rotated.signer) });
-    cluster.start(b);
+    await cluster.start(b);
     const setup = { ceremony, cluster: await made(cluster) };
     await anchor(cluster, b, 1);
     expect(await change(setup, { newKeys: [rotated.card] })).toMatchObject(APPLIED);

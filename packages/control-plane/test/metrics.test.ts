@@ -1,37 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
-import { REJECTION_CODES, RELEASE_RULES } from "@event-anchoring/ledger";
+import { REJECTION_CODES } from "@event-anchoring/ledger";
 import { LEAF_KIND } from "@event-anchoring/protocol";
+import type { QuietMachine } from "@event-anchoring/simulator";
 import { createMetrics } from "../src/metrics/metrics.ts";
-import type { ControlPlaneNode } from "../src/node/node.ts";
-import { NodeTimings } from "../src/observing/node-timings.ts";
 import { decided, readyCluster } from "./cluster-steps.ts";
-import { CREDENTIAL, type MemoryNode, eventCommand } from "./memory-cluster.ts";
+import { CREDENTIAL, eventCommand } from "./commands.ts";
 import { claimOf, forged, recordClaim } from "./signed-records.ts";
 
-/** The metrics of a node in memory, as a scrape shows them: name with labels, and value. */
-async function scraped({
-  nodeId,
-  identity,
-  session,
-  signatures,
-  counts,
-  offences,
-}: MemoryNode): Promise<ReadonlyMap<string, number>> {
-  const node = {
-    session,
-    signatures,
-    counts,
-    ruleTable: RELEASE_RULES,
-    offences,
-    known: { newest: identity.trustRoot },
-    timings: new NodeTimings(),
-    network: null,
-    scrub: null,
-    rootSync: { gauges: () => ({ syncError: 0, lastSuccessTimestampS: 0 }) },
-    nodeId,
-    status: () => ({ serving: { state: "running", failing: [] } }),
-  };
-  const registry = createMetrics(node as unknown as ControlPlaneNode);
+/** The metrics of a node, as a scrape shows them: name with labels, and value. */
+async function scraped(machine: QuietMachine): Promise<ReadonlyMap<string, number>> {
+  const registry = createMetrics(machine.running());
   // Counted from the node each time: a second scrape adds nothing to the first.
   await registry.metrics();
   const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("anchoring_"));
@@ -43,7 +21,7 @@ async function scraped({
 describe("a scrape", () => {
   test("says what was decided, refused, repeated and verified", async () => {
     const cluster = await readyCluster();
-    const [a, b] = cluster.nodes as [MemoryNode, MemoryNode];
+    const [a, b] = cluster.nodes as [QuietMachine, QuietMachine];
     const origin = a.identity.originFingerprint;
     const good = claimOf(origin, "deployer");
     await decided(cluster, a, eventCommand(origin, 1));
@@ -67,7 +45,7 @@ describe("a scrape", () => {
 
   test("names the peers that are cut off, and says 0 of the others from the start on", async () => {
     const cluster = await readyCluster();
-    const [a] = cluster.nodes as [MemoryNode];
+    const [a] = cluster.nodes as [QuietMachine];
     const count = async (peer: string): Promise<readonly unknown[]> => {
       const metrics = await scraped(a);
       const offences = metrics.get(`anchoring_peer_offences_total{peer="${peer}",offence="invalid_frame"}`);
@@ -86,7 +64,7 @@ describe("a scrape", () => {
 
   test("has no label that a client can make up", async () => {
     const cluster = await readyCluster();
-    const metrics = await scraped(cluster.nodes[0] as MemoryNode);
+    const metrics = await scraped(cluster.nodes[0] as QuietMachine);
     const labels = [...metrics.keys()].flatMap(
       (name) => /^anchoring_(?:records_decided|rejections)_total\{(.*)\}$/.exec(name)?.[1] ?? [],
     );

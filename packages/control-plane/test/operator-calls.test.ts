@@ -17,39 +17,33 @@ import type { Command } from "@event-anchoring/ledger";
 import { createSigner, generateSeed } from "@event-anchoring/node-crypto";
 import { drawApiKey, drawReplacementApiKey } from "@event-anchoring/provision";
 import type { Ceremony } from "@event-anchoring/provision";
+import { type QuietCluster, type QuietMachine, WORLD_START_MS } from "@event-anchoring/simulator";
 import type { SnapshotExporter } from "../src/snapshots/snapshot-exporter.ts";
 import type { UnaryAnswer, UnaryIdentity } from "../src/transport/network-types.ts";
 import { unaryHandlers } from "../src/calls/unary-handlers.ts";
-import { decided, made, recorded } from "./cluster-steps.ts";
-import {
-  CREDENTIAL,
-  MemoryCluster,
-  type MemoryNode,
-  START_MS,
-  ceremonyOf,
-  eventCommand,
-  operatorOf,
-} from "./memory-cluster.ts";
+import { clusterOf, decided, made, recorded } from "./cluster-steps.ts";
+import { ceremonyOf, operatorOf } from "./ceremony.ts";
+import { CREDENTIAL, eventCommand } from "./commands.ts";
 import { claimOf, recordClaim, recordRevocation, revocationOf } from "./signed-records.ts";
 
 const OPERATOR: UnaryIdentity = { kind: "operator", operatorId: "setup" };
 const NO_BODY = new Uint8Array();
 
-let cluster: MemoryCluster;
+let cluster: QuietCluster;
 let ceremony: Ceremony;
 let counter = 1000;
-let a: MemoryNode;
-let b: MemoryNode;
-let c: MemoryNode;
+let a: QuietMachine;
+let b: QuietMachine;
+let c: QuietMachine;
 
 beforeEach(async () => {
   ceremony = ceremonyOf(["a", "b", "c"]);
-  cluster = await made(await MemoryCluster.of(ceremony));
-  [a, b, c] = cluster.nodes as [MemoryNode, MemoryNode, MemoryNode];
+  cluster = await made(await clusterOf(ceremony));
+  [a, b, c] = cluster.nodes as [QuietMachine, QuietMachine, QuietMachine];
 });
 
 function call(
-  node: MemoryNode,
+  node: QuietMachine,
   name: UnaryCallName,
   body: Uint8Array,
   from: UnaryIdentity = OPERATOR,
@@ -71,7 +65,7 @@ function call(
 }
 
 async function answered(
-  node: MemoryNode,
+  node: QuietMachine,
   name: UnaryCallName,
   body: Uint8Array,
   from?: UnaryIdentity,
@@ -89,15 +83,15 @@ function signed(given: OperatorCall, signer: Partial<ActSigner> = {}): Uint8Arra
   return encodeOperatorAct({ ...operatorOf(ceremony), ...signer }, counter, given);
 }
 
-async function written(node: MemoryNode, given: OperatorCall): Promise<OperatorResult> {
+async function written(node: QuietMachine, given: OperatorCall): Promise<OperatorResult> {
   return sent(node, signed(given));
 }
 
-async function sent(node: MemoryNode, body: Uint8Array): Promise<OperatorResult> {
+async function sent(node: QuietMachine, body: Uint8Array): Promise<OperatorResult> {
   return decodeOperatorResult((await answered(node, "operator_act", body)).body);
 }
 
-async function listed(node: MemoryNode): Promise<Extract<ApiKeyList, { outcome: "listed" }>> {
+async function listed(node: QuietMachine): Promise<Extract<ApiKeyList, { outcome: "listed" }>> {
   const { status, body } = await answered(node, "list_api_keys", NO_BODY);
   const list = decodeApiKeyList(body);
   if (list.outcome !== "listed") throw new Error(list.detail);
@@ -105,7 +99,7 @@ async function listed(node: MemoryNode): Promise<Extract<ApiKeyList, { outcome: 
   return list;
 }
 
-async function keyOn(node: MemoryNode, keyId: Uint8Array) {
+async function keyOn(node: QuietMachine, keyId: Uint8Array) {
   const { keys } = await listed(node);
   return keys.find((key) => bytesToHex(key.keyId) === bytesToHex(keyId));
 }
@@ -138,7 +132,7 @@ describe("an API key", () => {
     const revoke = { kind: "revoke_api_key", keyId: drawn.keyId } as const;
     expect(await written(b, revoke)).toEqual({ outcome: "applied", finality: "certified" });
     expect(await written(c, revoke)).toEqual({ outcome: "unchanged" });
-    expect((await keyOn(a, drawn.keyId))?.revokedMs).toBeGreaterThan(START_MS);
+    expect((await keyOn(a, drawn.keyId))?.revokedMs).toBeGreaterThan(WORLD_START_MS);
     expect(await written(a, drawn.call)).toMatchObject({
       outcome: "rejected",
       code: "api_key_conflict",
@@ -261,14 +255,14 @@ describe("an act", () => {
 
 describe("the list of API keys", () => {
   test("is as of the moment it is asked for: a lagging node waits, and does not show what was before", async () => {
-    const lagging = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
-    const leader = cluster.leader() as MemoryNode;
-    lagging.log.hold();
+    const lagging = cluster.nodes.find((node) => node !== cluster.leader()) as QuietMachine;
+    const leader = cluster.leader() as QuietMachine;
+    lagging.database.holdAppends();
     const drawn = drawApiKey({ label: "robot", scopes: ["read"] });
     await written(leader, drawn.call);
     const answer = call(lagging, "list_api_keys", NO_BODY);
     await cluster.time.advance(500);
-    lagging.log.release();
+    lagging.database.releaseAppends();
     await cluster.time.advance(500);
     const given = await answer;
     if (!("body" in given)) throw new Error("a stream");

@@ -7,7 +7,7 @@ import { type OwnState, judgeOwnWord } from "../src/promises/own-word.ts";
 import { PeerOffences } from "../src/session/peer-offences.ts";
 import { PeerWords } from "../src/session/peer-words.ts";
 import { StepClock, quietLogger } from "./doubles.ts";
-import { ceremonyOf, identityOf } from "./memory-cluster.ts";
+import { ceremonyOf, identityOf } from "./ceremony.ts";
 
 const ceremony = ceremonyOf(["a", "b", "c"]);
 const identity = identityOf(ceremony, "a");

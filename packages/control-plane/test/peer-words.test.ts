@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { HelloRefusal } from "@event-anchoring/control-contract";
 import { type InboundMessage, encodeMessage } from "raft-ts";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import { PeerOffences } from "../src/session/peer-offences.ts";
 import { anchor, readyCluster } from "./cluster-steps.ts";
 import { StepClock, quietLogger } from "./doubles.ts";
-import type { MemoryCluster, MemoryNode } from "./memory-cluster.ts";
 
 const ACCUSED: HelloRefusal = { accepted: false, code: "amnesia", detail: "you signed 99" };
 
-function sent(from: MemoryNode, to: MemoryNode, change: Partial<InboundMessage>): void {
+function sent(from: QuietMachine, to: QuietMachine, change: Partial<InboundMessage>): void {
   const message: InboundMessage = {
     type: "MsgHeartbeat",
     from: from.identity.raftId,
@@ -29,13 +29,13 @@ function sent(from: MemoryNode, to: MemoryNode, change: Partial<InboundMessage>)
 }
 
 describe("one lying member", () => {
-  let cluster: MemoryCluster;
-  let liar: MemoryNode;
-  let honest: MemoryNode[];
+  let cluster: QuietCluster;
+  let liar: QuietMachine;
+  let honest: QuietMachine[];
 
   beforeEach(async () => {
     cluster = await readyCluster(["a", "b", "c", "d"]);
-    liar = cluster.nodes.find((node) => node !== cluster.leader()) as MemoryNode;
+    liar = cluster.nodes.find((node) => node !== cluster.leader()) as QuietMachine;
     honest = cluster.nodes.filter((node) => node !== liar);
   });
 
@@ -46,18 +46,18 @@ describe("one lying member", () => {
   test("stops nobody with a commit that no log reaches, and is cut off", async () => {
     for (const node of honest) sent(liar, node, { commit: 9_000_000 });
     await cluster.time.advance(100);
-    expect(honest.map(({ end }) => end)).toEqual([null, null, null]);
+    expect(honest.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
     await everybodyWrites();
     for (const node of honest) {
-      expect(node.offences?.countOf(liar.nodeId, "impossible_message")).toBe(1);
+      expect(node.running().offences.countOf(liar.nodeId, "impossible_message")).toBe(1);
       expect(node.live().judgeHello(liar.live().hello())).toMatchObject({ accepted: false, code: "cut_off" });
-      expect(node.offences?.view()).toEqual([
+      expect(node.running().offences.view()).toEqual([
         { nodeId: liar.nodeId, remainingMs: expect.any(Number), offences: { impossible_message: 1 } },
       ]);
     }
     await cluster.time.advance(1000);
     expect(honest.map((node) => node.live().judgeHello(liar.live().hello()).accepted)).toEqual([true, true, true]);
-    expect(honest.map(({ offences }) => offences?.view())).toEqual([[], [], []]);
+    expect(honest.map((node) => node.running().offences.view())).toEqual([[], [], []]);
   });
 
   test("stops nobody by saying that it forgot", async () => {
@@ -67,23 +67,26 @@ describe("one lying member", () => {
       const ownWord = { kind: "progress", progress: forged } as const;
       node.live().membership.peers.onRefused(liar.nodeId, { ...ACCUSED, code: "stale_incarnation", ownWord });
     }
-    expect(honest.map(({ end }) => end)).toEqual([null, null, null]);
-    expect(honest.map(({ offences }) => offences?.countOf(liar.nodeId, "unproven_accusation"))).toEqual([2, 2, 2]);
+    await cluster.time.advance(10);
+    expect(honest.map(({ livesOn }) => livesOn)).toEqual([true, true, true]);
+    expect(honest.map((node) => node.running().offences.countOf(liar.nodeId, "unproven_accusation"))).toEqual([
+      2, 2, 2,
+    ]);
     await everybodyWrites();
   });
 
   test("ends no elections with a term that nothing explains", async () => {
-    const { term } = (honest[0] as MemoryNode).live().consensus.view();
+    const { term } = (honest[0] as QuietMachine).live().consensus.view();
     for (const node of honest) sent(liar, node, { term: 2 ** 53 - 2 });
     for (const node of honest) sent(liar, node, { type: "MsgPreVote", term: 2 ** 52 });
     await cluster.time.advance(500);
     expect(honest.map((node) => node.live().consensus.view().term)).toEqual([term, term, term]);
-    expect(honest.map(({ offences }) => offences?.countOf(liar.nodeId, "term_too_high"))).toEqual([2, 2, 2]);
-    const gone = cluster.leader() as MemoryNode;
+    expect(honest.map((node) => node.running().offences.countOf(liar.nodeId, "term_too_high"))).toEqual([2, 2, 2]);
+    const gone = cluster.leader() as QuietMachine;
     cluster.crash(gone);
     await cluster.until(() => cluster.leader() !== null, "another leader");
     const rest = honest.filter((node) => node !== gone);
-    await anchor(cluster, rest[0] as MemoryNode, 7);
+    await anchor(cluster, rest[0] as QuietMachine, 7);
   });
 
   test("ends no elections with the highest term that is believed either", async () => {
@@ -99,49 +102,52 @@ describe("one lying member", () => {
 describe("two members", () => {
   test("are believed: a node that both call forgetful is fenced, if they are members", async () => {
     const cluster = await readyCluster();
-    const [node] = cluster.nodes as [MemoryNode];
+    const [node] = cluster.nodes as [QuietMachine];
     node.live().membership.peers.onRefused("x", ACCUSED);
     node.live().membership.peers.onRefused("b", ACCUSED);
     node.live().membership.peers.onRefused("y", ACCUSED);
     node.live().membership.peers.onRefused("b", ACCUSED);
-    expect(node.end).toBeNull();
+    await cluster.time.advance(10);
+    expect(node.livesOn).toBe(true);
     node.live().membership.peers.onRefused("c", ACCUSED);
-    expect(node.end).toMatchObject({ kind: "fenced", code: "peer_remembers_more" });
+    await cluster.until(() => node.stopped !== null, "it stops");
+    expect(node.stopped).toMatchObject({ reason: "fenced", code: "peer_remembers_more" });
   });
 
   test("halt a node to which both send what its log excludes, and it keeps its identity", async () => {
     const cluster = await readyCluster();
-    const [node, left, right] = cluster.nodes as [MemoryNode, MemoryNode, MemoryNode];
+    const [node, left, right] = cluster.nodes as [QuietMachine, QuietMachine, QuietMachine];
     sent(left, node, { commit: 9_000_000 });
     sent(left, node, { commit: 9_000_001 });
-    expect(node.end).toBeNull();
+    await cluster.time.advance(10);
+    expect(node.livesOn).toBe(true);
     sent(right, node, { commit: 9_000_000 });
-    expect(node.end).toMatchObject({ kind: "halted", code: "impossible_message" });
+    await cluster.until(() => node.stopped !== null, "it stops");
+    expect(node.stopped).toMatchObject({ reason: "halted", code: "impossible_message" });
   });
 });
 
 describe("a node that is set back", () => {
   test("is fenced by one peer alone that shows what it has signed itself", async () => {
     const cluster = await readyCluster();
-    const [keeper, node] = cluster.nodes as [MemoryNode, MemoryNode];
-    const images = { promises: node.promises, entries: [...node.log.entries], hardState: node.log.hardState };
-    const { commit } = node.log;
+    const [keeper, node] = cluster.nodes as [QuietMachine, QuietMachine];
+    const images = node.images();
+    cluster.watches = false;
     await anchor(cluster, keeper, 1);
     await cluster.time.advance(1500);
     cluster.crash(node);
     // Only what is durable counts: the peer that remembers has been restarted too.
     cluster.crash(keeper);
-    cluster.start(keeper);
-    node.promises = images.promises;
-    node.log.entries = images.entries;
-    node.log.hardState = images.hardState;
-    node.log.commit = commit;
+    await cluster.start(keeper);
+    node.database.restore(images.database);
+    node.volume.restore(images.volume);
     cluster.cut(node.nodeId);
-    cluster.start(node);
+    await cluster.start(node);
     const verdict = keeper.live().judgeHello(node.live().hello());
     if (verdict.accepted) throw new Error("it was let in");
     node.live().membership.peers.onRefused(keeper.nodeId, verdict);
-    expect(node.end).toMatchObject({ kind: "fenced", code: "peer_remembers_more" });
+    await cluster.until(() => node.stopped !== null, "it stops");
+    expect(node.stopped).toMatchObject({ reason: "fenced", code: "peer_remembers_more" });
   });
 });
 

@@ -17,7 +17,7 @@ import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { Proposals, type Submission, type SubmissionResult } from "../src/proposals/proposals.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
-import { eventCommand } from "./memory-cluster.ts";
+import { eventCommand } from "./commands.ts";
 
 const ORIGIN = toOriginFingerprint(new Uint8Array(32).fill(3));
 const SELF = { node: 11n, incarnation: 4 };

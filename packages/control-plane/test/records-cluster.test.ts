@@ -1,10 +1,13 @@
 /** Claims, grants, revocations and signed events through three nodes, each of which verifies for itself. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type Command, LIMITS, encodeGroup, waitingGroupOf } from "@event-anchoring/ledger";
+import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import { partyOf } from "@event-anchoring/testkit";
-import { certifiedSizes, decided, made, readyCluster, recorded } from "./cluster-steps.ts";
-import { CREDENTIAL, MemoryCluster, type MemoryNode, ceremonyOf, eventCommand } from "./memory-cluster.ts";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
+import { certifiedSizes, clusterOf, decided, made, readyCluster, recorded } from "./cluster-steps.ts";
+import { ceremonyOf } from "./ceremony.ts";
+import { CREDENTIAL, eventCommand } from "./commands.ts";
 import {
   claimOf,
   forged,
@@ -17,15 +20,15 @@ import {
   signedEventOf,
 } from "./signed-records.ts";
 
-let cluster: MemoryCluster;
-let a: MemoryNode;
-let b: MemoryNode;
-let c: MemoryNode;
+let cluster: QuietCluster;
+let a: QuietMachine;
+let b: QuietMachine;
+let c: QuietMachine;
 let origin: OriginFingerprint;
 
 beforeEach(async () => {
   cluster = await readyCluster();
-  [a, b, c] = cluster.nodes as [MemoryNode, MemoryNode, MemoryNode];
+  [a, b, c] = cluster.nodes as [QuietMachine, QuietMachine, QuietMachine];
   origin = a.identity.originFingerprint;
 });
 
@@ -33,8 +36,8 @@ function claim(subject: string): Command {
   return recordClaim(CREDENTIAL, claimOf(origin, subject));
 }
 
-function leaves({ tables }: MemoryNode): string[] {
-  return tables.decisions.flatMap(({ writes }) => writes.leaves.map(({ anchorId }) => bytesToHex(anchorId)));
+function leaves({ decisions }: QuietMachine): string[] {
+  return decisions.flatMap(({ writes }) => writes.leaves.map(({ anchorId }) => bytesToHex(anchorId)));
 }
 
 /** Effects and leaves are the same everywhere, and certified. */
@@ -47,8 +50,8 @@ function expectAgreement(): void {
   expect(certifiedSizes(cluster)).toEqual([sizes, sizes, sizes]);
 }
 
-function inPool(node: MemoryNode): number {
-  return node.signatures?.counts.threadPool.count ?? 0;
+function inPool(node: QuietMachine): number {
+  return node.running().signatures.counts.threadPool.count;
 }
 
 describe("records through three nodes", () => {
@@ -72,8 +75,8 @@ describe("records through three nodes", () => {
     expectAgreement();
     const nothing = { clientEvents: [], anchors: [], contents: [], claimPairs: [], grantParties: [] };
     const query = { ...nothing, records: [grant.anchorId] };
-    for (const { tables } of cluster.nodes) {
-      const { records } = await tables.loadFacts(query);
+    for (const { database } of cluster.nodes) {
+      const { records } = database.tables.facts(query);
       expect(records.grant(grant.sequence)?.revokedAt).toBe(revoked.sequence);
     }
   });
@@ -91,7 +94,8 @@ describe("records through three nodes", () => {
     const bad = { ...claimOf(origin, "agent"), issuerSignature: new Uint8Array(64) };
     await decided(cluster, c, recordClaim(CREDENTIAL, bad));
     await decided(cluster, c, recordClaim({ ...CREDENTIAL, keyId: new Uint8Array(16) }, claimOf(origin, "other")));
-    for (const { counts } of cluster.nodes) {
+    for (const node of cluster.nodes) {
+      const { counts } = node.running();
       expect(Object.fromEntries(counts.records)).toEqual({ genesis: 3, claim: 1 });
       expect(counts.replays).toBe(1);
       expect(Object.fromEntries(counts.rejections)).toEqual({ signature_invalid: 1, api_key_invalid: 1 });
@@ -102,8 +106,8 @@ describe("records through three nodes", () => {
     const ceremony = ceremonyOf(["a", "b", "c"]);
     const lives: string[] = [];
     for (let life = 0; life < 2; life++) {
-      const again = await made(await MemoryCluster.of(ceremony));
-      const at = (again.nodes[1] as MemoryNode).identity.originFingerprint;
+      const again = await made(await clusterOf(ceremony));
+      const at = (again.nodes[1] as QuietMachine).identity.originFingerprint;
       for (const [position, node] of again.nodes.entries()) {
         await decided(again, node, recordClaim(CREDENTIAL, claimOf(at, `subject ${position}`)));
       }
@@ -183,15 +187,15 @@ describe("nested signatures", () => {
   test.each(forgeries)(
     "%s: not good, put into the log past all, append nothing anywhere",
     async (_whose, command, pointer) => {
-      const leader = cluster.leader() as MemoryNode;
+      const leader = cluster.leader() as QuietMachine;
       const before = leaves(a);
       const content = { id: { node: 77n, incarnation: 1, counter: 1 }, notAfter: 50_000, commands: [command()] };
       const bytes = encodeGroup(content);
       const group = { ...waitingGroupOf(content, bytes.length), id: content.id, bytes, from: null };
       leader.live().writes.queue.offer([{ ...group, deadlineMs: Number.MAX_SAFE_INTEGER }]);
       await cluster.time.advance(500);
-      for (const { tables } of cluster.nodes) {
-        expect(tables.decisions.flatMap(({ outcomes }) => outcomes).at(-1)).toMatchObject({
+      for (const { decisions } of cluster.nodes) {
+        expect(decisions.flatMap(({ outcomes }) => outcomes).at(-1)).toMatchObject({
           status: "decided",
           commands: [
             {
@@ -207,20 +211,21 @@ describe("nested signatures", () => {
   );
 
   test("that one node believes against its own eyes leave it alone: the others certify, it halts", async () => {
-    const liar = cluster.leader() as MemoryNode;
+    const liar = cluster.leader() as QuietMachine;
     const honest = cluster.nodes.filter((node) => node !== liar);
+    cluster.watches = false;
     liar.verify = async () => true;
     const good = claimOf(origin, "deployer");
     const bad = recordClaim(CREDENTIAL, { ...good, issuerSignature: forged(good.issuerSignature) });
-    expect(await decided(cluster, honest[0] as MemoryNode, bad)).toMatchObject({
+    expect(await decided(cluster, honest[0] as QuietMachine, bad)).toMatchObject({
       records: [{ status: "rejected", rejection: { code: "signature_invalid" } }],
     });
-    const [left, right] = honest as [MemoryNode, MemoryNode];
+    const [left, right] = honest as [QuietMachine, QuietMachine];
     // The next leaf is cosigned, and with each cosignature goes what was decided up to there. One root differs: all
     // exchange what they have signed, and then the others certify theirs.
     await recorded(cluster, right, claim("agent"), 3000);
-    await cluster.until(() => liar.end !== null, "the node that differs has halted");
-    expect(liar.end).toMatchObject({ kind: "halted", code: "diverged" });
+    await cluster.until(() => liar.stopped !== null, "the node that differs has halted");
+    expect(liar.stopped).toMatchObject({ reason: "halted", code: "diverged" });
     await cluster.until(() => cluster.leader() !== null, "another leader");
     await recorded(cluster, left, claim("other"));
     expect(left.live().state.effect).toEqual(right.live().state.effect);
@@ -228,7 +233,7 @@ describe("nested signatures", () => {
   });
 
   test("whose verdict the thread pool does not give are computed on the spot", async () => {
-    const given = cluster.nodes.map(({ signatures }) => signatures?.counts.threadPool.count);
+    const given = cluster.nodes.map(inPool);
     for (const node of cluster.nodes) {
       node.verify = async () => {
         throw new Error("no thread");
@@ -238,21 +243,20 @@ describe("nested signatures", () => {
     const good = claimOf(origin, "agent");
     const bad = recordClaim(CREDENTIAL, { ...good, subjectSignature: forged(good.subjectSignature) });
     expect(await decided(cluster, c, bad)).toMatchObject({ records: [{ status: "rejected" }] });
-    for (const [at, { signatures }] of cluster.nodes.entries()) {
-      expect(signatures?.counts.failed).toBeGreaterThanOrEqual(4);
-      expect(signatures?.counts.threadPool.count).toBe(given[at]);
+    for (const node of cluster.nodes) {
+      expect(node.running().signatures.counts.failed).toBeGreaterThanOrEqual(4);
     }
+    expect(cluster.nodes.map(inPool)).toEqual(given);
     expectAgreement();
   });
 
   test("that are slow to verify hold up the entry that needs them, and no heartbeat", async () => {
-    const leader = cluster.leader() as MemoryNode;
-    const slow = cluster.nodes.find((node) => node !== leader) as MemoryNode;
+    const leader = cluster.leader() as QuietMachine;
+    const slow = cluster.nodes.find((node) => node !== leader) as QuietMachine;
     const held: (() => void)[] = [];
-    const { verify } = slow;
     slow.verify = async (...signed) => {
       await new Promise<void>((resume) => held.push(resume));
-      return verify(...signed);
+      return nodeCrypto.ed25519Verify(...signed);
     };
     const applied = slow.live().state.appliedIndex;
     await recorded(cluster, leader, claim("deployer"));
@@ -274,7 +278,7 @@ describe("nested signatures", () => {
 
 describe("many signed commands", () => {
   test("come 256 to an entry at most, and all are decided", async () => {
-    const leader = cluster.leader() as MemoryNode;
+    const leader = cluster.leader() as QuietMachine;
     const results = Array.from({ length: 600 }, (_, position) =>
       cluster.submit(leader, claim(`subject ${position}`), 20_000),
     );
@@ -282,7 +286,7 @@ describe("many signed commands", () => {
     for (const result of await Promise.all(results)) {
       expect(result).toMatchObject({ kind: "decided", outcome: { records: [{ status: "accepted" }] } });
     }
-    const perEntry = leader.tables.decisions.map(({ writes }) => writes.claims.length).filter((count) => count > 0);
+    const perEntry = leader.decisions.map(({ writes }) => writes.claims.length).filter((count) => count > 0);
     expect(Math.max(...perEntry)).toBeLessThanOrEqual(LIMITS.entrySignedCommandsMax);
     expect(perEntry.reduce((sum, count) => sum + count, 0)).toBe(600);
     expectAgreement();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Restoration } from "@event-anchoring/store";
 import { RestoredGroup } from "../src/membership/restored-group.ts";
-import { ceremonyOf } from "./memory-cluster.ts";
+import { ceremonyOf } from "./ceremony.ts";
 
 const { document } = ceremonyOf(["a", "b", "c"]);
 

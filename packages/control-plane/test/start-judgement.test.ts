@@ -5,7 +5,7 @@ import { PromiseFile, PromiseFileError, type SlotIo } from "../src/promises/prom
 import { PromiseKeeper } from "../src/promises/promises.ts";
 import { FencedError, openPromises } from "../src/promises/start-judgement.ts";
 import type { IdentityStorage } from "../src/ports/storage.ts";
-import { ceremonyOf, identityOf } from "./memory-cluster.ts";
+import { ceremonyOf, identityOf } from "./ceremony.ts";
 
 const identity = identityOf(ceremonyOf(["a", "b", "c"]), "a");
 const random = { fill: (bytes: Uint8Array) => void bytes.fill(5) };

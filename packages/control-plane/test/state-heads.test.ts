@@ -4,19 +4,20 @@ import { stateHeadOf } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type TrustRoot, type VerifiedStateHead, honestSigners, verifyStateHead } from "@event-anchoring/protocol";
 import type { HeldState } from "@event-anchoring/store";
+import type { QuietCluster, QuietMachine } from "@event-anchoring/simulator";
 import type { OpenStateHold } from "../src/session/signed-states.ts";
 import { anchor, decided, readyCluster } from "./cluster-steps.ts";
-import { type MemoryCluster, type MemoryNode, acceptedId, eventCommand } from "./memory-cluster.ts";
+import { acceptedId, eventCommand } from "./commands.ts";
 
-let cluster: MemoryCluster;
-let a: MemoryNode;
+let cluster: QuietCluster;
+let a: QuietMachine;
 
 beforeEach(async () => {
   cluster = await readyCluster();
   a = cluster.node("a");
 });
 
-function verified(node: MemoryNode, note: string, signersMin?: number): VerifiedStateHead {
+function verified(node: QuietMachine, note: string, signersMin?: number): VerifiedStateHead {
   const chain = node.live().state.trustRootChain;
   if (chain === null) throw new Error("a trust root was due");
   return verifyStateHead(note, chain.newest, nodeCrypto, signersMin);
@@ -26,7 +27,7 @@ function newestNote(nodeId: string): string {
   return cluster.node(nodeId).live().certifying.states.heads.newest?.note ?? "";
 }
 
-function rootOf(node: MemoryNode): TrustRoot {
+function rootOf(node: QuietMachine): TrustRoot {
   return node.live().trustRoot();
 }
 
@@ -34,11 +35,11 @@ const newestIndexes = (): readonly (number | undefined)[] =>
   cluster.nodes.map(({ session }) => session?.certifying.states.heads.newest?.raftIndex);
 
 /** What a database would do, for a node whose tables are in memory. */
-function holdOf(node: MemoryNode): OpenStateHold {
+function holdOf(node: QuietMachine): OpenStateHold {
   return {
     hold: async (): Promise<HeldState> => ({
       databaseSnapshot: "held",
-      raftIndex: node.tables.decisions.at(-1)?.index ?? 0,
+      raftIndex: node.decisions.at(-1)?.index ?? 0,
     }),
     release: async () => {},
   };
@@ -50,7 +51,7 @@ describe("a state head", () => {
     const heads = notes.map((note) => verified(a, note).head);
     expect(heads[1]).toEqual(heads[0]);
     expect(heads[2]).toEqual(heads[0]);
-    expect(heads[0]?.stateRoot).toEqual(a.tables.rows.stateRoot);
+    expect(heads[0]?.stateRoot).toEqual(a.database.tables.stateRoot);
     expect(heads[0]?.members.voters).toHaveLength(3);
   });
 
@@ -60,7 +61,7 @@ describe("a state head", () => {
     expect(newestIndexes()).toEqual(before);
     const marked = a.live();
     const members = marked.membership.group.confState;
-    const head = stateHeadOf(marked.state, { members, stateRoot: a.tables.rows.stateRoot });
+    const head = stateHeadOf(marked.state, { members, stateRoot: a.database.tables.stateRoot });
     expect(head?.clientEventsHash).not.toEqual(new Uint8Array(32));
   });
 
@@ -75,8 +76,8 @@ describe("a state head", () => {
     const b = cluster.node("b");
     const raftIndex = a.live().state.appliedIndex + 100;
     cluster.crash(a);
-    a.promises = { ...a.promises, stateHead: { raftIndex, textHash: new Uint8Array(32) } };
-    cluster.start(a);
+    await a.volume.replace({ ...a.promises, stateHead: { raftIndex, textHash: new Uint8Array(32) } });
+    await cluster.start(a);
     await cluster.until(() => a.session !== null && cluster.leader() !== null, "a is back");
     await decided(cluster, b, { kind: "mark_state_point" }, 800);
     expect(verified(b, newestNote("b")).signers).toEqual(["b", "c"]);
@@ -85,16 +86,18 @@ describe("a state head", () => {
   test("that was promised with another text stops the node: it has not computed the same state twice", async () => {
     const promised = a.promises.stateHead;
     if (promised === null) throw new Error("a promise was due");
-    a.promises = { ...a.promises, stateHead: { raftIndex: promised.raftIndex + 1, textHash: new Uint8Array(32) } };
+    const stateHead = { raftIndex: promised.raftIndex + 1, textHash: new Uint8Array(32) };
     cluster.crash(a);
-    cluster.start(a);
+    await a.volume.replace({ ...a.promises, stateHead });
+    await cluster.start(a);
     const applied = (): boolean => (a.session?.state.appliedIndex ?? 0) >= promised.raftIndex;
     await cluster.until(applied, "a has caught up");
     a.live().certifying.states.heads.onPoint(
       { ...verified(a, newestNote("b")).head, raftIndex: promised.raftIndex + 1 },
       rootOf(a),
     );
-    expect(a.end).toMatchObject({ kind: "halted", code: "diverged" });
+    await cluster.until(() => a.stopped !== null, "it stops");
+    expect(a.stopped).toMatchObject({ reason: "halted", code: "diverged" });
   });
 });
 
@@ -154,12 +157,12 @@ describe("a state that is to be read", () => {
   test("is given up with the session", async () => {
     const held = a.live().certifying.states.holdSigned(holdOf(a), { signers: "fewer" });
     const ended = held.catch((error: unknown) => error);
-    cluster.crash(a);
+    a.live().stop();
     expect(await ended).toMatchObject({ code: "unavailable" });
   });
 });
 
-async function decidedEvent(of: MemoryCluster, node: MemoryNode): ReturnType<MemoryCluster["submit"]> {
+async function decidedEvent(of: QuietCluster, node: QuietMachine): ReturnType<QuietCluster["submit"]> {
   const result = of.submit(node, eventCommand(node.identity.originFingerprint, 1, null));
   await of.time.advance(400);
   return result;

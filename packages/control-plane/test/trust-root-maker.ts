@@ -20,8 +20,8 @@ import {
   formatProposal,
   signProposal,
 } from "@event-anchoring/provision";
+import { WORLD_START_MS } from "@event-anchoring/simulator";
 import type { KeyName, NodeIdentity } from "../src/ports/identity.ts";
-import { START_MS } from "./memory-cluster.ts";
 
 const { sha256 } = nodeCrypto;
 
@@ -32,7 +32,7 @@ export function nextTrustRoot(
   change: Omit<TrustRootChange, "issuedS">,
 ): { readonly kind: "trust_root"; readonly document: string } {
   const chain = chainOf(state);
-  const proposal = composeTrustRoot(chain, { issuedS: START_MS / 1000, ...change });
+  const proposal = composeTrustRoot(chain, { issuedS: WORLD_START_MS / 1000, ...change });
   const [key] = ceremony.rootKeys;
   if (key === undefined) throw new Error("the ceremony made a root key");
   return { kind: "trust_root", document: formatProposal(signProposal(chain, proposal, createSigner(key.seed))) };

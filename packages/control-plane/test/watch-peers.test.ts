@@ -2,21 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { QuietTime } from "@event-anchoring/simulator";
 import { type ControlPlaneConfig, loadConfig } from "../src/node/config.ts";
 import { PeerWatch } from "../src/process/watch-peers.ts";
 import type { PeerAddress } from "../src/transport/network-types.ts";
-import { ManualClock } from "./memory-cluster.ts";
 
 let folder: string;
 let path: string;
-let time: ManualClock;
+let time: QuietTime;
 let told: (readonly PeerAddress[])[];
 let refusals: number;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "anchoring-peers-"));
   path = join(folder, "control-plane.json");
-  [time, told, refusals] = [new ManualClock(), [], 0];
+  [time, told, refusals] = [new QuietTime(), [], 0];
 });
 
 afterEach(() => {

@@ -4,6 +4,7 @@ import { Applier, type EntryReactions } from "../raft/applier.ts";
 import { createDriver } from "../raft/create-driver.ts";
 import type { Driver } from "../raft/driver.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
+import type { PayloadCache } from "../raft/payload-cache.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import type { SentGroup } from "../proposals/proposals.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
@@ -47,6 +48,7 @@ export class Consensus {
   /** 16 random bytes, unique to this life: they tell a clone with the same incarnation apart. */
   readonly lifeId = new Uint8Array(16);
   readonly arrivals: EntryArrivals;
+  readonly cache: PayloadCache;
   readonly compaction: LogCompaction;
   readonly failover: Failover;
   readonly rounds: ReadRounds;
@@ -62,6 +64,7 @@ export class Consensus {
     const { clock } = environment;
     this.#options = options;
     this.#parts = parts;
+    this.cache = options.cache;
     environment.random.fill(this.lifeId);
     this.arrivals = new EntryArrivals(signatures, state.ruleTable, () => trustRootInForce(state, identity));
     this.compaction = this.#makeCompaction();
@@ -79,11 +82,11 @@ export class Consensus {
 
   /** Starts the engine's work. @param reactions what a committed entry triggers */
   start(reactions: EntryReactions): void {
-    const { state, cache, log, tables, signatures } = this.#options;
+    const { state, log, tables, signatures } = this.#options;
     const applier = new Applier({
       state,
       crypto: signatures.crypto,
-      cache,
+      cache: this.cache,
       arrivals: this.arrivals,
       readLog: (from, to, maxBytes) => log.read(from, to, maxBytes),
       target: tables,
@@ -163,12 +166,12 @@ export class Consensus {
   }
 
   #makeDriver(): Driver {
-    const { node, hardState, cache, log, promises, network, environment } = this.#options;
+    const { node, hardState, log, promises, network, environment } = this.#options;
     const { members, life, onDurable } = this.#parts;
     return createDriver({
       node,
       hardState,
-      cache,
+      cache: this.cache,
       log,
       promises,
       logger: environment.logger,
@@ -190,7 +193,7 @@ export class Consensus {
   }
 
   #makeCompaction(): LogCompaction {
-    const { environment, promises, cache, node } = this.#options;
+    const { environment, promises, node } = this.#options;
     const { life, confState } = this.#parts;
     return new LogCompaction({
       ...this.#options,
@@ -201,7 +204,7 @@ export class Consensus {
       forgetLogTo: promises.current.forgetLogTo,
       onCompacted: ({ index }) => {
         if (life.isEnded) return;
-        cache.forget(index);
+        this.cache.forget(index);
         node.mirrorCompact(index, confState());
       },
       onFailure: (error) => life.fail(error),

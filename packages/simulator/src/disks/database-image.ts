@@ -1,5 +1,5 @@
 import type { EntryDecision } from "@event-anchoring/ledger";
-import type { Identity } from "@event-anchoring/store";
+import type { Identity, Restoration } from "@event-anchoring/store";
 import type { ConfState, Entry, EntryId, HardState, RaftIndex } from "raft-ts";
 import type { Bugs } from "../planted/planted-bugs.ts";
 import type { Seeded } from "../world/seeded.ts";
@@ -26,6 +26,8 @@ export interface DatabaseImage {
   readonly wal: bigint;
   /** Names of certificates that were deleted. */
   readonly thinned: ReadonlySet<string>;
+  /** Which backup the database began from; absent or null: none. */
+  readonly restoration?: Restoration | null;
 }
 
 export interface DatabaseWatcher {

@@ -1,5 +1,11 @@
 import type { IdentityStorage, LedgerStorage, OpenStorage, RaftLogStorage } from "@event-anchoring/control-plane";
-import { type AppendRequest, type Identity, type LoadedRaftLog, StoreError } from "@event-anchoring/store";
+import {
+  type AppendRequest,
+  type Identity,
+  type LoadedRaftLog,
+  type Restoration,
+  StoreError,
+} from "@event-anchoring/store";
 import type { Entry, EntryId, HardState, RaftIndex } from "raft-ts";
 import type { AppliedRow, DatabaseImage, LogRow, SimulatedDatabaseOptions } from "./database-image.ts";
 import { assertFollows, assertHardState, assertTermsAscend } from "./log-checks.ts";
@@ -29,6 +35,9 @@ export class SimulatedDatabase {
   readonly #statements: StatementsUnderWay;
   /** Names of certificates that were deleted. */
   #thinned = new Set<string>();
+  #restoration: Restoration | null = null;
+  /** Appends that wait until they are released; null: they are not held. */
+  #held: (() => void)[] | null = null;
   #sessions: { readonly process: SimulatedProcess; readonly onLost: (cause: Error) => void }[] = [];
   #isUp = true;
   /** The rows that an apply in two steps has written, and its index has not. */
@@ -36,6 +45,8 @@ export class SimulatedDatabase {
   nextFault: WriteFault | null = null;
   isFull = false;
   repairs = 0;
+  /** While true, a compaction that is asked for never ends. */
+  holdsCompactions = false;
   /** Called once, when the next append has been sent and not been committed. */
   onNextAppend: (() => void) | null = null;
   /** Called once, when an append has replaced a suffix. */
@@ -59,6 +70,11 @@ export class SimulatedDatabase {
   /** Every entry that the tables hold, the oldest first. */
   get applied(): readonly AppliedRow[] {
     return this.#applied;
+  }
+
+  /** What follows from that. */
+  get tables(): Pick<SimulatedTables, "facts" | "stateRoot"> {
+    return this.#tables;
   }
 
   get rows(): readonly LogRow[] {
@@ -88,7 +104,19 @@ export class SimulatedDatabase {
       applied: [...this.#applied],
       wal: this.#wal,
       thinned: new Set(this.#thinned),
+      restoration: this.#restoration,
     };
+  }
+
+  /** What is appended from now on is not durable until it is released. */
+  holdAppends(): void {
+    this.#held ??= [];
+  }
+
+  releaseAppends(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const resume of held) resume();
   }
 
   /** Another image in this one's place. No process may have it open. */
@@ -99,6 +127,7 @@ export class SimulatedDatabase {
     this.#hardState = image.hardState;
     this.#identity = image.identity;
     this.#thinned = new Set(image.thinned);
+    this.#restoration = image.restoration ?? null;
     this.#setApplied([...image.applied]);
     this.#wal = image.wal;
   }
@@ -187,6 +216,7 @@ export class SimulatedDatabase {
       loadedLog,
       loadedLedger,
       recorded: recordedIn(this.#applied.map(({ decision }) => decision)),
+      restoration: this.#restoration,
       close: async () => {
         this.#sessions = this.#sessions.filter((each) => each !== session);
       },
@@ -277,6 +307,7 @@ export class SimulatedDatabase {
     };
     return {
       append: async (request) => {
+        if (this.#held !== null) await new Promise<void>((resume) => this.#held?.push(() => process.turn(resume)));
         assertUsable();
         const hardState = this.#changedHardState(request.hardState);
         if (request.entries.length === 0 && hardState === null) return { walPosition: this.#wal };
@@ -296,6 +327,7 @@ export class SimulatedDatabase {
       },
       compact: async (upTo) => {
         assertUsable();
+        if (this.holdsCompactions) await new Promise(() => {});
         await this.#statements.wait(process, 0.2, 2);
         assertUsable();
         return this.#compact(upTo);

@@ -45,6 +45,8 @@ export class SimulatedVolume {
   failsNext = false;
   /** Called once, in the middle of the next write. */
   onNextWrite: (() => void) | null = null;
+  /** Called with each write that has become durable. */
+  onSaved: ((promises: Promises) => void) | null = null;
 
   constructor(options: SimulatedVolumeOptions) {
     this.#options = options;
@@ -64,6 +66,19 @@ export class SimulatedVolume {
     this.#durable = durable;
     this.#underWay = null;
     this.#unsynced = [];
+  }
+
+  /** A file that says this lies here from now on. No process may have the volume open. */
+  async replace(promises: Promises): Promise<void> {
+    const draft = new SimulatedVolume({ ...this.#options, bugs: new Set() });
+    const slots: SlotIo = {
+      read: async () => draft.#read(),
+      writeSlot: async (offset, bytes) => draft.#store({ offset, bytes, promises: null }),
+      sync: async () => {},
+      close: async () => {},
+    };
+    await PromiseFile.createOn(slots, promises);
+    this.restore({ ...draft.image(), durable: promises });
   }
 
   /** A bit turns in the newest slot: what is left is what the one before it says. @returns false: there is no other */
@@ -194,6 +209,7 @@ export class SimulatedVolume {
 
   #store({ offset, bytes, promises }: SlotWrite): void {
     this.#durable = promises ?? this.#durable;
+    if (promises !== null) this.onSaved?.(promises);
     const end = offset + bytes.length;
     if (end > this.#bytes.length) {
       const grown = new Uint8Array(end);

@@ -76,6 +76,8 @@ export class SimulatedMachine {
   /** Files of evidence on its promise volume. */
   evidence: ReadonlyMap<string, string> = new Map();
   wallOffsetMs = 0;
+  /** Gives the verdicts of the thread pool; null: they are true. */
+  verify: Environment["verify"] | null = null;
   /** The rules that the next start's program can decide by. */
   ruleTable: RuleTable = NEXT_RULES;
   /** The fault that may spend its identity, or halt it; null: none. */
@@ -116,6 +118,11 @@ export class SimulatedMachine {
     return this.#running?.rawNodes.at(-1) ?? null;
   }
 
+  /** How many sessions its process has had. */
+  get sessions(): number {
+    return this.#running?.rawNodes.length ?? 0;
+  }
+
   get isRunning(): boolean {
     return this.#running !== null;
   }
@@ -139,6 +146,7 @@ export class SimulatedMachine {
       random,
       logger: this.#logger(),
       verify: (publicKey, message, signature) => {
+        if (this.verify !== null) return this.verify(publicKey, message, signature);
         const verdict = crypto.ed25519Verify(publicKey, message, signature);
         if (verdictsMs === 0) return Promise.resolve(verdict);
         return new Promise((resolve) => process.later(random.between(0, verdictsMs), () => resolve(verdict)));

@@ -57,6 +57,11 @@ export interface SimulatedNetworkOptions {
   readonly random: Seeded;
   readonly bugs: Bugs;
   readonly watcher: NetworkWatcher;
+  /**
+   * A test's script: after how many ms each copy of a frame arrives. Unequal delays reorder; no number is a loss.
+   * null: the link decides.
+   */
+  readonly delaysOf?: (from: string, to: string, frame: PeerFrame) => readonly number[] | null;
 }
 
 /** What one side sends to the other until the connection ends. */

@@ -187,7 +187,12 @@ class Endpoint implements PeerNetwork {
   }
 
   #transmit(wire: Wire<Endpoint>, frame: PeerFrame, bytes: Uint8Array): void {
-    const { random } = this.#net.options;
+    const { random, delaysOf } = this.#net.options;
+    const scripted = delaysOf?.(this.#machine, wire.peer.machine, frame) ?? null;
+    if (scripted !== null) {
+      for (const delayMs of scripted) this.#arrive(wire, delayMs, frame, bytes);
+      return;
+    }
     const link = this.#net.link(this.#machine, wire.peer.machine);
     if (link.isCut || random.chance(link.loss)) return;
     if (link.losesCosignatures && frame.type === "cosignatures") return;
