@@ -179,7 +179,7 @@ describe("before the first version is signed", () => {
     expect((await certs("authority", "create", "--name", NAME, "--out", machine("authority"))).code).toBe(1);
   });
 
-  test("who is not one of the holders cannot sign; nobody signs another text than they expect", async () => {
+  test("a key that is no holder's cannot sign, and a holder signs only the expected text", async () => {
     carry("desk", "version-1", "alice");
     const stranger = await run(
       "root",

@@ -217,7 +217,7 @@ describeWithGateway(`limits${GATEWAY_NOTE}`, () => {
     expect(targets()).toEqual([]);
   });
 
-  test("a head that does not come to its end is cut off, and reached nobody", async () => {
+  test("an unfinished request head is cut off, and reaches no node", async () => {
     const hurried = await GatewayProcess.start({
       nodes: nodes.addresses,
       environment: { GATEWAY_REQUEST_TIMEOUT: "700ms" },
@@ -333,7 +333,7 @@ describeWithGateway(`a node that fails${GATEWAY_NOTE}`, () => {
 });
 
 describeWithGateway(`a node that is gone${GATEWAY_NOTE}`, () => {
-  test("nothing fails when nobody listens there, writes included: no connection came about", async () => {
+  test("no request fails while nothing listens there, writes included: no connection was made", async () => {
     await nodes.kill(0);
     const answers = [];
     for (let count = 0; count < 20; count++) {

@@ -58,7 +58,7 @@ describe("deploy/images.js", () => {
     expect(run("check")).toMatchObject({ status: 0 });
   });
 
-  test("finds a tag that nobody has excused, and an excuse that nobody needs", () => {
+  test("finds a tag without an exception, and an exception without a tag", () => {
     writeFileSync(join(folder, EXCUSED), text(EXCUSED).replace(/^haproxy.*$/mu, "nginx:1  no reason at all"));
     const { status, said } = run("check");
     expect(status).toBe(1);

@@ -156,7 +156,7 @@ const own = (set: Manifest, name: string): Container => {
 };
 
 describeKubernetes(`the nodes of the Kubernetes manifests${NOTE}`, () => {
-  test("are three nodes of one pod each, that nobody restarts together, never two on one machine", () => {
+  test("are three nodes of one pod each, never restarted together, never two on one machine", () => {
     expect(sets.map(({ metadata }) => metadata.name)).toEqual(NODES.map((id) => `node-${id}`));
     for (const { spec, metadata } of sets) {
       expect([spec.replicas, spec.updateStrategy.type, spec.serviceName]).toEqual([1, "OnDelete", metadata.name]);
@@ -195,7 +195,7 @@ describeKubernetes(`the nodes of the Kubernetes manifests${NOTE}`, () => {
 });
 
 describeKubernetes(`what runs in them, and who reaches it${NOTE}`, () => {
-  test("run what the image has, without a right, and end nobody who waits for a person", () => {
+  test("run the image's programs without privileges, and restart no node that waits for an operator", () => {
     const commands = read("deploy/container/entrypoint.sh");
     const compose = read("docker-compose.yml");
     for (const set of sets) {

@@ -60,7 +60,7 @@ export function deep() {} export type ByScript = 1; export function outside() {}
     planted("packages/store/src/c.ts", `import { outside } from "@event-anchoring/ledger";`),
   ];
 
-  test("finds what nobody takes, in a file and at a package's index", () => {
+  test("finds exports without a user, in a file and at a package's index", () => {
     expect(withoutUser(files, () => true)).toEqual([
       "packages/ledger/src/a.ts: idle",
       "packages/ledger/src/a.ts: Idle",

@@ -121,7 +121,7 @@ test("who did not ask for it gets no chunk", async () => {
   expect(await chunkOf("c", await taken("b"))).toBe(404);
 });
 
-test("it is let go when nobody takes a chunk for a minute, and after an hour in any case", async () => {
+test("an export is closed after a minute without a request for a chunk, and after an hour in any case", async () => {
   await taken("b");
   clock.advance(60_000);
   expect(closed).toEqual([1]);

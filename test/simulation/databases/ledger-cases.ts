@@ -216,7 +216,7 @@ function factCases(server: () => DatabaseServer): void {
     await close();
   });
 
-  test("an erased client event id is found by whoever brings it back", async () => {
+  test("an erased client event id is found when a request names it again", async () => {
     const { harness, close } = await started(server);
     const { writes } = await harness.record([event("e", { clientEventId: "id" })]);
     const leaf = leafAt(writes.leaves, 0);

@@ -151,7 +151,7 @@ function installCases(
     await made.close();
   });
 
-  test("gives the members of trust root version 1, where nobody has joined or left", async () => {
+  test("gives the members of trust root version 1 if no node has joined or left", async () => {
     const own = await startSender(server(), null);
     const made = await exported(own, own.head);
     const receiver = await server().create();

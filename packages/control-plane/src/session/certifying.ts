@@ -88,7 +88,7 @@ export class Certifying {
     this.certifier.onRecorded(certificate);
   }
 
-  /** Called periodically. No client waits for any of it. */
+  /** Called periodically, for work that no client waits for. */
   look(): void {
     const nowMs = this.#options.environment.clock.monotonicMs();
     if (nowMs - this.#evidenceMs >= EVIDENCE_LOOK_EVERY_MS) {
