@@ -4,7 +4,7 @@
  *
  *   1  the API key is live, with a scope that suffices, at this position of the log
  *   2  the origin is known (for a revocation: the target and its origin are known)
- *   3  signatures; for an unsigned revocation or an erasure, that the asker recorded the target
+ *   3  signatures; for an unsigned revocation or an erasure, that the asker recorded the target or is an operator
  *   4  idempotency: a record that exists already is replayed, whatever has changed since
  *   5  the origin accepts new records
  *   6  references, in field order: each exists, and is of its kind

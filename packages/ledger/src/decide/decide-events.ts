@@ -151,7 +151,7 @@ function refuseBatch(judged: readonly Judged[]): RecordOutcome[] {
   });
 }
 
-/** @param outcomes outcomes of the earlier items */
+/** @param outcomes those of the earlier items */
 function appendItem(
   event: EventInput,
   item: Judged,
