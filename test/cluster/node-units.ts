@@ -23,7 +23,7 @@ export interface Release {
 /** A control plane that knows rules 2 as well; what it does with them is `RuleTable`'s, as in every release. */
 const NEXT_MAIN = `
 import { NEXT_RULES } from "@event-anchoring/testkit";
-import { runProcess } from "./process.js";
+import { runProcess } from "./process/process.js";
 
 runProcess(NEXT_RULES);
 `;
@@ -34,9 +34,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RELEASE_RULES } from "@event-anchoring/ledger";
 import { OtherBytes, lyingNetwork } from "@event-anchoring/simulator";
-import { loadIdentity } from "./identity.js";
-import { systemMachine } from "./machine.js";
-import { runProcess } from "./process.js";
+import { loadIdentity } from "./process/load-identity.js";
+import { systemMachine } from "./process/system-machine.js";
+import { runProcess } from "./process/process.js";
 
 runProcess(RELEASE_RULES, (config) => {
   const machine = systemMachine(config);
