@@ -51,7 +51,7 @@ describe("each alert", () => {
     const named = new Set([...rules.matchAll(/\banchoring_[a-z_]+\b/gu)].map(([metric]) => metric));
     const sources = ["control-plane", "api"].flatMap((name) => {
       const folder = join(ROOT, "packages", name, "src");
-      return readdirSync(folder)
+      return readdirSync(folder, { recursive: true, encoding: "utf8" })
         .filter((file) => file.endsWith("metrics.ts"))
         .map((file) => readFileSync(join(folder, file), "utf8"));
     });
