@@ -13,8 +13,27 @@ export const CLUSTERS = [
   "test/simulation/{lives,liar}.test.ts",
 ];
 
-/** These run in `npm test` as well: a newcomer's first command, and some lives. */
-export const FIRST_LOOK = ["test/cluster/start-command.test.ts", "test/simulation/lives.test.ts"];
+/** These take more than ten seconds each; without them `npm test` takes less than six minutes on 2 vCPU. */
+export const SLOW = [
+  "packages/api/test/{process,overload,hostile-clients,hostile-bodies,listener-tls}.test.ts",
+  "packages/bench/test/smoke.test.ts",
+  "packages/cli/test/{cluster,operator-acts,next-command}.test.ts",
+  "packages/control-plane/test/erasure-process.test.ts",
+  "packages/dev-cluster/test/embedded-postgres.test.ts",
+  "packages/provision/test/certs.test.ts",
+  "packages/store/test/snapshot/{snapshot-refusals,snapshot-state,snapshot-records}.test.ts",
+  "packages/store/test/{fsck/fsck-state,ledger/ledger-store,ledger/deep-chain}.test.ts",
+  "test/deploy/ceremony.test.ts",
+  "test/hostile/*.test.ts",
+  "test/interop/*.test.ts",
+  "test/linearizability/*.test.ts",
+  "test/responsibility/ledger-history.test.ts",
+  "test/sdk/sdks.test.ts",
+  "test/simulation/databases.test.ts",
+];
+
+/** A real cluster that runs in `npm test` as well: a newcomer's first command. */
+export const FIRST_LOOK = ["test/cluster/start-command.test.ts"];
 
 /** @param {readonly string[]} suites as patterns for `testMatch` that take them */
 export const those = (suites) => suites.map((suite) => `<rootDir>/${suite}`);
