@@ -55,7 +55,7 @@ interface GrowingOrigin extends WalkedOrigin {
 /** A readable leaf, and what follows from it. */
 export interface WalkedLeaf {
   readonly leaf: Leaf;
-  /** Of its bytes. */
+  /** Hash of the bytes of the leaf. */
   readonly anchorId: AnchorId;
   /** null: no trust root lists its origin. */
   readonly origin: WalkedOrigin | null;

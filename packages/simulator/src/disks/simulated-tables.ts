@@ -65,7 +65,7 @@ export class SimulatedTables {
   readonly #certificates = new Map<string, CertificateRow[]>();
   readonly #thinned: Set<string>;
   readonly #bugs: Bugs;
-  /** Of the state tree. */
+  /** Root of the state tree. */
   stateRoot: Uint8Array = EMPTY_STATE_ROOT;
 
   /** @param thinned names of certificates that were deleted */
@@ -157,7 +157,7 @@ export class SimulatedTables {
     return this.#bugs.has("recorder_not_looked_up") ? { ...record, recordedBy: FIRST_CLIENT } : record;
   }
 
-  /** Of a page of an origin's older certificates one goes if the next larger tree has its hour and its trust root. */
+  /** Deletes the older certificates of a page whose next larger tree has the same hour and trust root. */
   thinCertificates({ originFingerprint, kept, after, rowsMax }: ThinRequest): Thinned {
     const origin = bytesToHex(originFingerprint);
     const rows = (this.#certificates.get(origin) ?? []).filter(({ name }) => !this.#thinned.has(name));

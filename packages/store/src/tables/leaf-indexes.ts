@@ -42,7 +42,7 @@ export const IRIS_REF = reference(148);
 
 export const GRANT_REF = reference(212);
 
-/** Of claims, grants and revocations. */
+/** Content hash of a claim, grant or revocation. */
 export const CONTENT_HASH: IndexedHash = {
   hash: "a.content_hash",
   prefix: "(('x' || encode(substr(a.content_hash, 1, 8), 'hex'))::bit(64)::bigint)",

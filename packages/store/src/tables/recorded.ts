@@ -6,7 +6,7 @@ import { StoreError } from "../postgres/errors.ts";
 import { bigintOrNull, bytea, bytes32, packedOf, unpackerOf } from "./table.ts";
 import type { PackedColumns } from "./table.ts";
 
-/** Of the leaf's row `a`, and of its origin's row `o`. */
+/** Columns of the leaf's row `a` and of its origin's row `o`. */
 export interface Recorded extends RecordSource {
   readonly originFingerprint: OriginFingerprint;
 }
