@@ -130,7 +130,7 @@ describe("a peer that shows a cosignature older than the tree in memory", () => 
     const happened: unknown[] = [];
     const words = new PeerWords({
       offences: new PeerOffences({ clock: new StepClock(), logger: quietLogger }),
-      network: { send: () => true, isConnected: () => true, disconnect: () => {} },
+      network: { send: () => true, flush: () => {}, isConnected: () => true, disconnect: () => {} },
       promises: { promiseHeads: async (heads) => void happened.push(...heads.map(({ treeSize }) => treeSize)) },
       isMember: () => true,
       ownState: () => own({ headOf: () => null }),

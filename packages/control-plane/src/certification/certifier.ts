@@ -92,10 +92,12 @@ export class Certifier {
 
   /** The end of an entry with the certify bit, already advanced into the state. */
   onCertifyPoint(point: CertifyPoint): void {
-    for (const origin of this.#options.state.origins.values()) {
-      if (this.#isOpen(origin)) this.#reach(origin, point);
-    }
+    const grown = [...this.#options.state.origins.values()].filter(
+      (origin) => this.#isOpen(origin) && this.#reach(origin, point),
+    );
+    // The promise is on its way to the disk while peers' signatures are verified.
     void this.#signWaiting();
+    for (const origin of grown) this.#complete(origin, this.#of(origin.originFingerprint), origin.tree.size);
   }
 
   /** Cosignatures from an authenticated peer; they are not trusted before they are verified. */
@@ -210,15 +212,15 @@ export class Certifier {
     for (const certification of this.#origins.values()) certification.waiters.clear();
   }
 
-  #reach(origin: OriginState, point: CertifyPoint): void {
-    const { originFingerprint, tree } = origin;
+  /** Returns whether the point is a new head of the origin. */
+  #reach({ originFingerprint, tree }: OriginState, point: CertifyPoint): boolean {
     const certification = this.#of(originFingerprint);
-    if (tree.size <= certification.coveredSize) return;
+    if (tree.size <= certification.coveredSize) return false;
     const known = certification.points.get(tree.size);
     if (known !== undefined) {
       if (known.cosignature === null) this.#signLater(known);
       else if (point.isEmpty) this.#options.broadcast([known.cosignature]);
-      return;
+      return false;
     }
     const own: OwnPoint = {
       ...point,
@@ -235,7 +237,7 @@ export class Certifier {
       this.#options.comparison.onPeer(nodeId, offer);
     }
     this.#signLater(own);
-    this.#complete(origin, certification, own.treeSize);
+    return true;
   }
 
   /** A larger size may have been promised since; then no smaller one may be signed. */

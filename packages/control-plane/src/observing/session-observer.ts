@@ -62,6 +62,7 @@ export class SessionObserver {
           if (frame.type === "cosignatures") this.#onCosigned(frame.items);
           return network.send(to, lane, frame);
         },
+        flush: () => network.flush(),
         isConnected: (nodeId) => network.isConnected(nodeId),
         disconnect: (nodeId, reason) => network.disconnect(nodeId, reason),
       },

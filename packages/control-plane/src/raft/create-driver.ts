@@ -9,7 +9,7 @@ import type { RaftLogStorage } from "../ports/storage.ts";
 
 export interface CreateDriverOptions extends Pick<
   DriverOptions,
-  "apply" | "onArrived" | "onSoftState" | "onReadState" | "onFailure"
+  "apply" | "flush" | "onArrived" | "onSoftState" | "onReadState" | "onFailure"
 > {
   readonly node: RawNode;
   /** What the log holds at the start. */

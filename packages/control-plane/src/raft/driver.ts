@@ -22,6 +22,8 @@ export interface DriverOptions {
   readonly node: RawNode;
   readonly cache: PayloadCache;
   readonly outbound: Outbound;
+  /** Messages that were sent leave now. */
+  readonly flush: () => void;
   readonly appendLane: AppendLane;
   /** Decides and applies committed entries, in order; resolves when their effects are in the database. */
   readonly apply: (entries: readonly EntryMeta[]) => Promise<void>;
@@ -36,8 +38,9 @@ export interface DriverOptions {
 /**
  * The Ready loop: `step(message | tick | proposal)` in, chores out.
  *
- * Messages leave at once; chores that must wait for the disk go through the append lane, chores that must wait for the
- * append go through the apply lane. Both are first in, first out, and nothing in them is dropped.
+ * Messages leave at once: before this turn decides what they commit, which takes longer than the way to a peer. Chores
+ * that must wait for the disk go through the append lane, chores that must wait for the append go through the apply
+ * lane. Both are first in, first out, and nothing in them is dropped.
  */
 export class Driver {
   readonly #options: DriverOptions;
@@ -125,7 +128,10 @@ export class Driver {
   /** A response of the append lane: to this node's engine, or out to its peer. */
   deliverResponse(message: Message): void {
     if (message.to === this.#options.node.id) this.#call((node) => node.stepResponse(message));
-    else this.#options.outbound.send(message);
+    else {
+      this.#options.outbound.send(message);
+      this.#schedule();
+    }
   }
 
   /** Does all pending chores now rather than at the end of the turn. */
@@ -134,6 +140,8 @@ export class Driver {
     this.#isDraining = true;
     try {
       while (!this.#isStopped && this.#options.node.hasReady()) this.#handle(this.#options.node.ready());
+      this.#options.flush();
+      if (this.#applies.length > 0) this.#applying ??= this.#applyWaiting();
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -160,6 +168,10 @@ export class Driver {
       this.#fail(error);
       return;
     }
+    this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => {
@@ -177,10 +189,7 @@ export class Driver {
       this.#options.appendLane.push(ready.append);
       this.#options.onArrived(ready.append.entries);
     }
-    if (ready.apply !== null) {
-      this.#applies.push(ready.apply);
-      this.#applying ??= this.#applyWaiting();
-    }
+    if (ready.apply !== null) this.#applies.push(ready.apply);
   }
 
   async #applyWaiting(): Promise<void> {

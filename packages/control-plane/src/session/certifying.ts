@@ -125,7 +125,10 @@ export class Certifying {
       logSignerOf: identity.logSignerOf,
       promises,
       maySign: () => group.maySign(),
-      broadcast: (items) => membership.broadcast({ type: "cosignatures", items }),
+      broadcast: (items) => {
+        membership.broadcast({ type: "cosignatures", items });
+        network.flush();
+      },
       sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
       onCertificate: (certificate) => {
         peers.memories.onCertificate(certificate);

@@ -179,6 +179,7 @@ export class Consensus {
         const nodeId = members.nodeIdOf(to);
         return nodeId !== null && network.send(nodeId, lane, { type: "raft", message });
       },
+      flush: () => network.flush(),
       apply: (entries) => this.#apply(entries),
       onArrived: (entries) => {
         this.arrivals.note(entries);

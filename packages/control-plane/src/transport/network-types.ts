@@ -35,6 +35,8 @@ export type ConnectionEnd =
 /** The network as a session sees it. */
 export interface SessionNetwork {
   send(to: string, lane: Lane, frame: PeerFrame): boolean;
+  /** Frames sent in this turn leave now, not at its end. */
+  flush(): void;
   isConnected(nodeId: string): boolean;
   disconnect(nodeId: string, reason: string): void;
 }
@@ -166,6 +168,8 @@ export interface PeerNetwork {
    * frame above CONTROL_FRAME_BYTES_MAX takes the bulk lane whichever lane was asked for.
    */
   send(to: string, lane: Lane, frame: PeerFrame): boolean;
+  /** Frames wait for the end of their turn, to be one write. This writes them now: the rest of the turn may be long. */
+  flush(): void;
   /** Our control lane to that peer is open. */
   isConnected(nodeId: string): boolean;
   /** A unary call. Any status is an answer. @throws PeerCallError */

@@ -25,8 +25,9 @@ export interface OutboundLaneOptions {
 }
 
 /**
- * The sending end of one lane, after the handshake. Frames of one turn are one write; while the socket is full, frames
- * wait in the outbox; when that is full they are refused. The peer sends nothing but keepalives.
+ * The sending end of one lane, after the handshake. Frames of one turn, or up to a flush in it, are one write; while
+ * the socket is full, frames wait in the outbox; when that is full they are refused. The peer sends nothing but
+ * keepalives.
  *
  * Ends once, by `end` or by the socket, and calls onEnd once.
  */
@@ -69,6 +70,15 @@ export class OutboundLane {
     return true;
   }
 
+  /** Writes what waits in the outbox, as far as the socket takes it. */
+  flush(): void {
+    while (!this.#isEnded && !this.#isBlocked && this.#queue.length > 0) {
+      const bytes = this.#takeWrite();
+      this.#options.onBytesSent(bytes.length);
+      this.#isBlocked = !this.#options.socket.write(bytes, () => this.#noteLife());
+    }
+  }
+
   /** Called every half second or so: keepalive, silence, certificate. */
   sweep(): void {
     const { clock, expiresMs } = this.#options;
@@ -95,16 +105,10 @@ export class OutboundLane {
   #scheduleFlush(): void {
     if (this.#isFlushDue || this.#isBlocked) return;
     this.#isFlushDue = true;
-    this.#options.clock.afterTurn(() => this.#flush());
-  }
-
-  #flush(): void {
-    this.#isFlushDue = false;
-    while (!this.#isEnded && !this.#isBlocked && this.#queue.length > 0) {
-      const bytes = this.#takeWrite();
-      this.#options.onBytesSent(bytes.length);
-      this.#isBlocked = !this.#options.socket.write(bytes, () => this.#noteLife());
-    }
+    this.#options.clock.afterTurn(() => {
+      this.#isFlushDue = false;
+      this.flush();
+    });
   }
 
   /** The next frames of the queue as one write: u32 length ‖ u64 sequence ‖ body, for each. */

@@ -114,6 +114,10 @@ class MutualTlsNetwork implements PeerNetwork {
     return isTaken;
   }
 
+  flush(): void {
+    for (const { dialers } of this.#peers.values()) for (const lane of LANES) dialers[lane].lane?.flush();
+  }
+
   isConnected(nodeId: string): boolean {
     return (this.#peers.get(nodeId)?.dialers.control.lane ?? null) !== null;
   }

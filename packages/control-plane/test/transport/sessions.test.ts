@@ -56,6 +56,24 @@ describe("lanes", () => {
     expect(numbersOf(b)).toHaveLength(3000);
   });
 
+  test("frames wait for the end of their turn, or for a flush", async () => {
+    const [a, b] = await startPair(cluster);
+    await untilConnected(a, b);
+    await until("up", () => a.network.isConnected("b"));
+    const sent = (): number =>
+      a.network
+        .counters()
+        .filter(({ event }) => event === "bytes_sent")
+        .reduce((sum, { value }) => sum + value, 0);
+    const before = sent();
+    a.network.send("b", "control", numbered(1));
+    a.network.send("b", "control", numbered(2));
+    expect(sent()).toBe(before);
+    a.network.flush();
+    expect(sent()).toBeGreaterThan(before);
+    await until("frames", () => b.frames.length === 2);
+  });
+
   test("a frame above 64 KiB takes the bulk lane whatever was asked for, and is whole", async () => {
     const [a, b] = await startPair(cluster);
     await untilConnected(a, b);

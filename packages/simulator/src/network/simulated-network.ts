@@ -186,6 +186,9 @@ class Endpoint implements PeerNetwork {
     return this.#proposals % 2 !== 0;
   }
 
+  /** Every frame has left already. */
+  flush(): void {}
+
   #transmit(wire: Wire<Endpoint>, frame: PeerFrame, bytes: Uint8Array): void {
     const { random, delaysOf } = this.#net.options;
     const scripted = delaysOf?.(this.#machine, wire.peer.machine, frame) ?? null;
