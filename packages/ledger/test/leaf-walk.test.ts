@@ -1,6 +1,6 @@
 /** A walk over leaves arrives where deciding did, and names the first leaf that is not the next one. */
 import { describe, expect, test } from "@jest/globals";
-import { LEAF_KIND, decodeLeaf, encodeLeaf } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, decodeLeaf, encodeLeaf } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
 import { LeafWalk, judgingVersion } from "../src/index.ts";
 import type { LeafFault, LedgerState } from "../src/index.ts";
@@ -126,6 +126,50 @@ describe("names a leaf that", () => {
     expect(origin && [judgingVersion(origin), walk.rootOf(origin)]).toEqual([2, null]);
     expect(faults).toEqual([]);
     expect(walk.nextSequence).toBe(leaves.length);
+  });
+});
+
+describe("at the end of the leaves", () => {
+  const ledger = shortLife();
+  const leaves = ledger.tables.leaves.map(({ bytes }) => bytes);
+  const kinds = leaves.map((bytes) => decodeLeaf(bytes).kind);
+
+  function faultsAtEnd(count: number): readonly LeafFault[] {
+    const faults: LeafFault[] = [];
+    const walk = new LeafWalk(sha256, (fault) => faults.push(fault));
+    walk.setChain(ledger.state.trustRootChain);
+    for (const bytes of leaves.slice(0, count)) walk.place(bytes, null);
+    walk.end();
+    return faults;
+  }
+
+  test("names the origin in which a trust root is not announced yet", () => {
+    const third = decodeLeaf(leaves[2] ?? new Uint8Array(0)).originFingerprint;
+    const inSomeOrigins = [2, kinds.indexOf(LEAF_KIND.trustRoot) + 1];
+    const inAllOrigins = [3, kinds.lastIndexOf(LEAF_KIND.trustRoot) + 1, leaves.length];
+    const [genesis, second] = inSomeOrigins.map((count) => faultsAtEnd(count));
+    expect(genesis).toEqual([
+      {
+        sequence: 2,
+        is: "missing: the leaves end",
+        shouldBe: `trust root 1 in origin ${bytesToHex(third)}`,
+      },
+    ]);
+    expect(second).toMatchObject([{ shouldBe: expect.stringContaining("trust root 2 in origin") }]);
+    expect(inAllOrigins.flatMap((count) => faultsAtEnd(count))).toEqual([]);
+  });
+
+  test("of a version whose last announcement is missing nothing more is said", () => {
+    const faults: LeafFault[] = [];
+    const walk = new LeafWalk(sha256, (fault) => faults.push(fault));
+    walk.setChain(ledger.state.trustRootChain);
+    const last = kinds.lastIndexOf(LEAF_KIND.trustRoot);
+    for (const [sequence, bytes] of leaves.slice(0, last + 1).entries()) {
+      if (sequence === last) walk.skip();
+      else walk.place(bytes, null);
+    }
+    walk.end();
+    expect(faults).toEqual([]);
   });
 });
 

@@ -82,7 +82,7 @@ function judgeKeys(grant: GrantInput, { grantor }: GrantParties): Rejection | nu
       "/grantor_public_key",
     );
   if (equalBytes(grant.witnessPublicKey, grant.grantorPublicKey))
-    return reject("witness_is_grantor", "nobody witnesses what they grant themselves", "/witness_public_key");
+    return reject("witness_is_grantor", "a grantor cannot witness its own grant", "/witness_public_key");
   return null;
 }
 

@@ -171,6 +171,8 @@ export class LeafWalk {
   /** The leaf of the next sequence is missing. */
   skip(): void {
     this.#nextSequence += 1;
+    // Nothing but the announcements that are due may come between them.
+    this.#toAnnounce.shift();
     // It belonged to some origin, and it is not known to which.
     for (const origin of this.#origins.values()) origin.isBroken = true;
   }
@@ -205,6 +207,13 @@ export class LeafWalk {
     this.#nextSequence += 1;
     const tiles = origin === null || origin.isBroken ? [] : this.#append(origin, anchorId);
     return { leaf, anchorId, origin, tiles, announces };
+  }
+
+  /** No leaf follows: a version that has been announced in some origins has been announced in all. */
+  end(): void {
+    const [missing] = this.#toAnnounce;
+    if (missing === undefined) return;
+    this.#fault("missing: the leaves end", `trust root ${this.#announcing} in origin ${bytesToHex(missing)}`);
   }
 
   #fault(is: string, shouldBe: string): void {

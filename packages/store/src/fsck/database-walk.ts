@@ -298,6 +298,7 @@ export class DatabaseWalk {
 
   async #judgeSmallTables(session: Reader, origins: OriginRows, ends: LedgerEnds): Promise<void> {
     const findings = this.#findings;
+    this.walk.end();
     judgeLedgerEnds(ends, this.walk, this.#clientEvents, findings);
     await judgeTrustRootRows(session, this.walk, findings);
     await judgePositions(session, this.walk, origins, findings);

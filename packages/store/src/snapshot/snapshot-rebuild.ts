@@ -374,6 +374,7 @@ export class SnapshotRebuild {
 
   #end(): void {
     const { header } = this;
+    this.#walk.end();
     const { nextSequence, lastAcceptedMs, announcedAt, chain } = this.#walk;
     const isWhole = nextSequence === header.nextSequence && lastAcceptedMs === header.lastAcceptedMs;
     refuseUnless(isWhole, () => `the leaves end at ${nextSequence}, the header says ${header.nextSequence}`);
