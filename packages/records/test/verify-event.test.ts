@@ -184,7 +184,7 @@ describe("a signed event", () => {
   test.each<[string, (history: History) => LeafWrite, CheckResult]>([
     ["no claim is named", (history) => history.event(signedEvent("act", "alice")), "not_checked"],
     [
-      "nobody has signed",
+      "it carries no signature of its actor",
       (history) => history.event(event("act", { semanticAnchor: acting(history.claim("alice").claim, null) })),
       "not_checked",
     ],

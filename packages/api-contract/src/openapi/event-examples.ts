@@ -18,7 +18,7 @@ function verifiedEvent(shown: Shown): object {
       ["event_hash", "not_checked", "no event hash was given"],
       ...passes(TREE_CHECKS, "as the receipt says"),
       ["actor_signature", "not_checked", "an event of kind 1 carries no signature of its actor"],
-      ["actor_is_iris_subject", "not_checked", "nobody has signed"],
+      ["actor_is_iris_subject", "not_checked", "it carries no signature of its actor"],
       ["event_data_hash_matches", "pass", "equal to event_hash"],
       ["depth", "pass", "depth 4 in a tree of 8 leaves"],
     ]),

@@ -192,7 +192,7 @@ export class SignedStates {
         timer?.cancel();
         forget();
         const signers = this.heads.signersOf(raftIndex).join(", ");
-        const who = signers === "" ? "nobody has" : `${signers} alone`;
+        const who = signers === "" ? "no node has" : `${signers} alone`;
         const what = `${who} signed the state after entry ${raftIndex} in time; the quorum is ${quorum}`;
         reject(new StoreError("unavailable", what));
       });

@@ -179,6 +179,6 @@ function checkAnswer(
 function toCallError(error: unknown): PeerCallError {
   if (error instanceof PeerCallError) return error;
   return systemCodeOf(error) === "ECONNREFUSED"
-    ? new PeerCallError("connection_refused", "nobody listens there", error)
+    ? new PeerCallError("connection_refused", "nothing listens there", error)
     : new PeerCallError("connection_lost", "the connection was lost", error);
 }

@@ -117,7 +117,7 @@ function continuesLineage(newest: ClaimRecord | null): newest is ClaimRecord {
 
 /** Who recorded it. Always known, except in a book made from leaves alone. */
 export function recorderOf({ recordedBy, sequence }: Pick<ClaimRecord, "recordedBy" | "sequence">): Uint8Array {
-  if (recordedBy === null) throw new RangeError(`nobody knows who recorded what has sequence ${sequence}`);
+  if (recordedBy === null) throw new RangeError(`the API client that recorded sequence ${sequence} is not known`);
   return recordedBy;
 }
 

@@ -85,7 +85,7 @@ export function checkActorIsIrisSubject(
 ): Check<"actor_is_iris_subject"> {
   const code = "actor_is_iris_subject";
   const unknown = (detail: string): Check<typeof code> => ({ code, result: "not_checked", detail });
-  if (leaf.kind !== LEAF_KIND.signedEvent) return unknown("nobody has signed it as its actor");
+  if (leaf.kind !== LEAF_KIND.signedEvent) return unknown("it carries no signature of its actor");
   const { irisRef } = leaf.semanticAnchor;
   if (isZero(irisRef)) return unknown("iris_ref is empty");
   if (irisClaim === null || !equalBytes(anchorIdOf(irisClaim.bytes, crypto.sha256), irisRef))

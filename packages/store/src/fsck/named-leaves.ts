@@ -117,7 +117,12 @@ function signaturesOfRevocation(
   if (authority === "operator" || target === null || target.record === null) return [];
   const entitlement = entitlementOf(leaf, target);
   if (entitlement !== authority) {
-    findings.add(name, "leaf", `revokes as ${authority}`, `as ${entitlement ?? "nobody: the key is not the target's"}`);
+    findings.add(
+      name,
+      "leaf",
+      `revokes as ${authority}`,
+      `as ${entitlement ?? "no party: the key is not the target's"}`,
+    );
   }
   const { originFingerprint } = target.record;
   const message = revocationPayload({ ...leaf, originFingerprint });

@@ -272,7 +272,7 @@ function readAct(reader: ByteReader): OperatorAct {
 function readEnd(reader: ByteReader): OperatorAct | null {
   const act = readAct(reader);
   if (act.operator !== "") return act;
-  if (act.counter !== 0) throw new DecodeError("value_invalid", "a counter of nobody");
+  if (act.counter !== 0) throw new DecodeError("value_invalid", "a counter without an operator");
   return null;
 }
 

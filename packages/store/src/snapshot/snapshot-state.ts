@@ -104,7 +104,7 @@ export function verifySnapshotState(
   signers: StateSigners,
 ): VerifiedStateHead {
   const { chain, stateHead } = rebuild;
-  if (chain === null || stateHead === null) throw refuse("nobody has signed the state: there is no state head");
+  if (chain === null || stateHead === null) throw refuse("no node has signed the state: there is no state head");
   const verified = verifiedStateHead(stateHead, chain, signers);
   const difference = differenceOf(verified.head, rebuild, unpacked);
   if (difference !== null) throw refuse(`it differs from the state head that was signed: ${difference}`);

@@ -380,7 +380,7 @@ describe("a backup that nobody has signed", () => {
     const found = await refusalsOf(fileOf(headless, written.manifest), { signers: "unsigned" });
     expect(found).toEqual({
       verify: expect.stringContaining("whether it is signed"),
-      restore: "nobody has signed the state: there is no state head",
+      restore: "no node has signed the state: there is no state head",
       rows: 0,
     });
   });

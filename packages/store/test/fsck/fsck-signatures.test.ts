@@ -276,7 +276,7 @@ const LAST: readonly (readonly [what: string, pick: () => LeafWrite, change: (le
       "a revocation by somebody else",
       () => node.revocation,
       () => ({ revoker: hash("somebody") }),
-      /revokes as issuer, should be as nobody/u,
+      /revokes as issuer, should be as no party/u,
     ],
     [
       "a revocation by another right",

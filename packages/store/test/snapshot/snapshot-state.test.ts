@@ -203,7 +203,7 @@ describe("a lying sender cannot", () => {
 
   test("bring no state head, or one that no quorum signed", async () => {
     const none = await installAltered((record) => (record.type === "state_head" ? [] : [record]));
-    expect(none).toBe("nobody has signed the state: there is no state head");
+    expect(none).toBe("no node has signed the state: there is no state head");
     expect(await withHead(signStateHead(head, ["a"]))).toContain("quorum_missing");
     expect(await withHead("no note")).toContain("malformed");
     const forged = signStateHead({ ...head, stateRoot: hash("mine") }, ["a", "b"]);
