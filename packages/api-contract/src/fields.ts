@@ -24,7 +24,9 @@ const HEX_U32 = /^0x[0-9a-fA-F]{1,8}$/;
 const DIGITS = /^(?:0|[1-9][0-9]{0,15})$/;
 const U32_DIGITS_OR_HEX = /^(?:0|[1-9][0-9]{0,9}|0x[0-9a-fA-F]{1,8})$/;
 /** Printable ASCII: no two client_event_ids look alike and differ, or differ and have equal UTF-8. */
-const CLIENT_EVENT_ID = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.clientEventIdCharsMax}}$`);
+export const PRINTABLE = { first: 0x20, last: 0x7e } as const;
+const PRINTABLE_RANGE = `\\x${PRINTABLE.first.toString(16)}-\\x${PRINTABLE.last.toString(16)}`;
+const CLIENT_EVENT_ID = new RegExp(`^[${PRINTABLE_RANGE}]{1,${LIMITS.clientEventIdCharsMax}}$`);
 const DOCS_ASSET = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 /** Opaque to clients: base64url. */
 const LIST_CURSOR = /^[A-Za-z0-9_-]{1,64}$/;
@@ -46,6 +48,28 @@ export const referenceField = z
   .nullish()
   .transform((text) => (text === null || text === undefined || text === "" ? ZERO_32 : hexToBytes(text, 32)));
 
+/** A semantic anchor as it is sent, its references parsed. */
+export interface WireSemanticAnchor {
+  readonly iris_ref: Uint8Array;
+  readonly scroll_ref: Uint8Array;
+  readonly grant_ref: Uint8Array;
+  readonly bond_ref: Uint8Array;
+  readonly yield_ref: Uint8Array;
+  readonly event_data_hash: Uint8Array;
+}
+
+export function semanticAnchorOf(anchor: WireSemanticAnchor | null | undefined): SemanticAnchor {
+  if (anchor === null || anchor === undefined) return EMPTY_SEMANTIC_ANCHOR;
+  return {
+    irisRef: anchor.iris_ref,
+    scrollRef: anchor.scroll_ref,
+    grantRef: anchor.grant_ref,
+    bondRef: anchor.bond_ref,
+    yieldRef: anchor.yield_ref,
+    eventDataHash: anchor.event_data_hash,
+  };
+}
+
 const ANY_REFERENCE = "Any earlier anchor of your choice, or empty; the service gives it no further meaning.";
 
 export const semanticAnchorField = z
@@ -66,18 +90,7 @@ export const semanticAnchorField = z
       "object in which all are empty is the same as none.",
   })
   .nullish()
-  .transform((anchor): SemanticAnchor =>
-    anchor === null || anchor === undefined
-      ? EMPTY_SEMANTIC_ANCHOR
-      : {
-          irisRef: anchor.iris_ref,
-          scrollRef: anchor.scroll_ref,
-          grantRef: anchor.grant_ref,
-          bondRef: anchor.bond_ref,
-          yieldRef: anchor.yield_ref,
-          eventDataHash: anchor.event_data_hash,
-        },
-  );
+  .transform(semanticAnchorOf);
 
 const clientEventIdText = z
   .string("1 to 128 printable ASCII characters are expected")

@@ -58,6 +58,7 @@ export { DEFAULT_LIMIT_SETTINGS, LIMITS } from "./limits.ts";
 export type { LimitSettings } from "./limits.ts";
 export { parseBody, parsePath, parsePrefer, parseQuery } from "./parse.ts";
 export type { Parsed } from "./parse.ts";
+export { parseCreateBatch, parseCreateEvent, scanBatch, scanEvent } from "./plain-events.ts";
 export { PROBLEMS, PROBLEM_CODES, RETRYABLE_PROBLEMS, isProblemCode, problemBody } from "./problems.ts";
 export type { Problem, ProblemCode, ProblemItem } from "./problems.ts";
 export {

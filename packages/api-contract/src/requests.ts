@@ -57,7 +57,8 @@ const eventFields = {
   actor_signature: signatureField.nullish().describe("Over the event-actor payload."),
 };
 
-interface WireEvent {
+/** An event as it is sent, its fields parsed. */
+export interface WireEvent {
   readonly event_hash: Uint8Array;
   readonly semantic_anchor: SemanticAnchor;
   readonly client_event_id: string | null;
@@ -74,14 +75,19 @@ function eventToAnchor(event: WireEvent): EventToAnchor {
   };
 }
 
+export interface WireCreateEvent extends WireEvent {
+  readonly origin_fingerprint: OriginFingerprint;
+}
+
+export function createEventRequest(body: WireCreateEvent): CreateEventRequest {
+  return { originFingerprint: body.origin_fingerprint, ...eventToAnchor(body) };
+}
+
 export const createEventSchema = z
   .strictObject({ origin_fingerprint: originField.describe(WRITE_ORIGIN), ...eventFields })
   .check(ACTOR_PAIR.check)
   .meta({ id: "CreateEvent", ...ACTOR_PAIR.meta })
-  .transform((body): CreateEventRequest => ({
-    originFingerprint: body.origin_fingerprint,
-    ...eventToAnchor(body),
-  }));
+  .transform(createEventRequest);
 
 export interface CreateBatchRequest {
   readonly originFingerprint: OriginFingerprint;
@@ -98,6 +104,29 @@ const batchItemSchema = z
   .check(ACTOR_PAIR.check)
   .meta({ id: "CreateBatchItem", ...ACTOR_PAIR.meta });
 
+export interface WireBatchItem extends WireEvent {
+  readonly origin_fingerprint?: OriginFingerprint | null | undefined;
+}
+
+export interface WireBatch {
+  readonly origin_fingerprint: OriginFingerprint;
+  readonly events: readonly WireBatchItem[];
+  readonly atomic?: boolean | null | undefined;
+}
+
+/** Whether the item may be in the batch: it may repeat the origin of its batch, not name another. */
+export function isOfBatch(item: WireBatchItem, batch: WireBatch): boolean {
+  return equalBytes(item.origin_fingerprint ?? batch.origin_fingerprint, batch.origin_fingerprint);
+}
+
+export function createBatchRequest(body: WireBatch): CreateBatchRequest {
+  return {
+    originFingerprint: body.origin_fingerprint,
+    isAtomic: body.atomic ?? false,
+    events: body.events.map(eventToAnchor),
+  };
+}
+
 export const createBatchSchema = z
   .strictObject({
     origin_fingerprint: originField.describe(WRITE_ORIGIN),
@@ -111,16 +140,11 @@ export const createBatchSchema = z
   .meta({ id: "CreateBatch" })
   .transform((body, context): CreateBatchRequest => {
     for (const [index, item] of body.events.entries()) {
-      const origin = item.origin_fingerprint ?? body.origin_fingerprint;
-      if (equalBytes(origin, body.origin_fingerprint)) continue;
+      if (isOfBatch(item, body)) continue;
       const message = "an item may repeat the origin of its batch, not name another";
       context.addIssue({ code: "custom", message, path: ["events", index, "origin_fingerprint"] });
     }
-    return {
-      originFingerprint: body.origin_fingerprint,
-      isAtomic: body.atomic ?? false,
-      events: body.events.map(eventToAnchor),
-    };
+    return createBatchRequest(body);
   });
 
 /** One anchor to be verified. */

@@ -17,6 +17,11 @@ export function signerOf(publicKey: MaybeBytes, signature: MaybeBytes): Signer |
   return isGiven ? { publicKey, signature } : null;
 }
 
+/** Whether both are there, or neither. */
+export function isPair(publicKey: MaybeBytes, signature: MaybeBytes): boolean {
+  return ((publicKey ?? null) === null) === ((signature ?? null) === null);
+}
+
 /** Both or neither: the check, and the same as JSON Schema for what an object schema is annotated with. */
 export function pairOf(first: string, second: string) {
   const bound = (type: "string" | "null") => ({ [first]: { type }, [second]: { type } });

@@ -18,7 +18,7 @@ function readOf(search: string): CostlyRead {
     caller: null,
     pathParameters: {},
     search,
-    bodyText: "",
+    body: new Uint8Array(0),
     isAsync: false,
     prefersText: false,
     remainingMs: 1000,

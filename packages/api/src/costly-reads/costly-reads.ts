@@ -31,7 +31,8 @@ export interface CostlyRead extends Omit<HandlerRequest, "route" | "deadline" | 
 
 export function costlyRead(routeId: CostlyRouteId, request: HandlerRequest): CostlyRead {
   const { route: _route, spend: _spend, deadline, ...asked } = request;
-  return { ...asked, routeId, remainingMs: deadline.remainingMs };
+  // A body that was received lies in a buffer with others, which would change threads with it.
+  return { ...asked, routeId, body: new Uint8Array(asked.body), remainingMs: deadline.remainingMs };
 }
 
 /** An answer, and what it took. */

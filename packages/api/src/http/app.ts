@@ -33,7 +33,7 @@ import { verifyEventAnchor } from "../routes/verify-events.ts";
 import { verifyClaimAnchor } from "../routes/verify-records.ts";
 import { Exchange } from "./exchange.ts";
 import type { ExchangeDependencies, NamedRoute } from "./exchange.ts";
-import { readJsonText } from "./json-body.ts";
+import { readJsonBody } from "./json-body.ts";
 import { routedTarget } from "./request-target.ts";
 import { sendBytes } from "./respond.ts";
 
@@ -110,15 +110,17 @@ function pathParametersOf({ params }: Request): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, joined(value)]));
 }
 
+const NO_BODY = new Uint8Array(0);
+
 /** The body of a route that takes one. A large one counts from its first bytes until the answer is sent. */
-async function bodyTextOf(
+async function bodyOf(
   route: Route,
   request: Request,
   response: Response,
   { caller, admission, spend }: Pick<AppDependencies, "admission"> & Pick<HandlerRequest, "caller" | "spend">,
-): Promise<string> {
+): Promise<Uint8Array> {
   const { bodySchema, bodyBytesMax: bytesMax, isBodyOptional: isOptional } = route;
-  if (bodySchema === null) return "";
+  if (bodySchema === null) return NO_BODY;
   const isLarge = bytesMax > LIMITS.bodyBytesMax;
   let bytes = 0;
   const onBytes = (count: number): void => {
@@ -127,9 +129,9 @@ async function bodyTextOf(
     admission.assertRoom(caller);
     admission.count(response, caller, count);
   };
-  const text = await readJsonText(request, response, { bytesMax, isOptional, onBytes });
+  const body = await readJsonBody(request, response, { bytesMax, isOptional, onBytes });
   spend({ bodyBytes: bytes });
-  return text;
+  return body;
 }
 
 /**
@@ -176,7 +178,7 @@ async function answer(
   exchange.caller = caller;
   if (isCostly(route.id) && caller !== null) dependencies.admission.assertCostlyRoom(caller);
   const spend = spenderOf(caller, dependencies);
-  const bodyText = await bodyTextOf(route, request, response, { caller, spend, admission: dependencies.admission });
+  const body = await bodyOf(route, request, response, { caller, spend, admission: dependencies.admission });
   const search = searchOf(request);
   assertQuery(route, search);
   const isAsync = preferences?.respondAsync ?? false;
@@ -187,7 +189,7 @@ async function answer(
     deadline,
     pathParameters: pathParametersOf(request),
     search,
-    bodyText,
+    body,
     isAsync,
     prefersText: prefersText(request),
     spend,

@@ -51,22 +51,24 @@ export interface BodyRule {
   readonly onBytes: (count: number) => void;
 }
 
+const EMPTY_OBJECT = Buffer.from("{}");
+
 /** By its framing; a body that is sent in chunks may turn out to be empty. */
 function mayHaveBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 /**
- * The text of a JSON body, not yet parsed. Attacker-controlled; bounded here, before anything is looked at.
+ * The bytes of a JSON body, not yet parsed. Attacker-controlled; bounded here, before anything is looked at.
  * @throws ProblemError `media_type_unsupported`, `body_too_large`, `json_invalid` (not UTF-8)
  */
-export async function readJsonText(
+export async function readJsonBody(
   request: IncomingMessage,
   response: ServerResponse,
   rule: BodyRule,
-): Promise<string> {
+): Promise<Uint8Array> {
   const { bytesMax, isOptional } = rule;
-  if (isOptional && !mayHaveBody(request)) return "{}";
+  if (isOptional && !mayHaveBody(request)) return EMPTY_OBJECT;
   // Without a type it may still turn out to be empty.
   const isUntyped = isOptional && request.headers["content-type"] === undefined;
   if (!isUntyped) assertJson(request);
@@ -74,11 +76,11 @@ export async function readJsonText(
   if (declared > bytesMax) throw tooLarge(bytesMax);
   if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
   const body = await collect(request, rule);
-  if (isOptional && body.length === 0) return "{}";
+  if (isOptional && body.length === 0) return EMPTY_OBJECT;
   if (isUntyped) throw problemError("media_type_unsupported");
   if (!isUtf8(body)) {
     const detail = "the body is not UTF-8";
     throw problemError("json_invalid", [{ pointer: "", code: "syntax", detail }]);
   }
-  return body.toString("utf8");
+  return body;
 }

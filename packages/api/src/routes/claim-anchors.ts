@@ -5,14 +5,14 @@ import type { RecordClaimCommand } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { resolveAsOf } from "../reading/as-of.ts";
 import { parsed, ProblemError } from "../request/problem-error.ts";
-import { callerOf } from "./handler.ts";
+import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { readCovered, showRecord } from "./read-anchors.ts";
 import { recordOne, recordedResponse } from "./record.ts";
 
 /** POST /v1/claim-anchors */
 export const createClaimAnchor: Handler = async (request, dependencies) => {
-  const claim = parsed(parseBody(createClaimSchema, request.bodyText));
+  const claim = parsed(parseBody(createClaimSchema, bodyTextOf(request)));
   const { credential } = callerOf(request);
   const command: RecordClaimCommand = { kind: "record_claim", credential, claim };
   return recordedResponse(await recordOne(request, dependencies, command));

@@ -1,4 +1,4 @@
-import { LIMITS, createBatchSchema, createEventSchema, parseBody, problemBody } from "@event-anchoring/api-contract";
+import { LIMITS, parseCreateBatch, parseCreateEvent, problemBody } from "@event-anchoring/api-contract";
 import type { BatchItemResult, CreatedBatchAnswer, EventToAnchor } from "@event-anchoring/api-contract";
 import type { EventInput, RecordEventsCommand } from "@event-anchoring/ledger";
 import { assertNever } from "@event-anchoring/protocol";
@@ -37,7 +37,7 @@ function recordEvents(
 
 /** POST /v1/event-anchors */
 export const createEventAnchor: Handler = async (request, dependencies) => {
-  const { originFingerprint, ...event } = parsed(parseBody(createEventSchema, request.bodyText));
+  const { originFingerprint, ...event } = parsed(parseCreateEvent(request.body));
   const command = recordEvents(request, dependencies, { originFingerprint, events: [event], isAtomic: false });
   return recordedResponse(await recordOne(request, dependencies, command));
 };
@@ -71,7 +71,7 @@ function assertSignatures(events: readonly EventToAnchor[]): void {
 
 /** POST /v1/event-anchors/batch */
 export const createEventAnchors: Handler = async (request, dependencies) => {
-  const batch = parsed(parseBody(createBatchSchema, request.bodyText));
+  const batch = parsed(parseCreateBatch(request.body));
   assertSignatures(batch.events);
   const command = recordEvents(request, dependencies, batch);
   const recorded = await record(request, dependencies, command, (index) => `/events/${index}`);

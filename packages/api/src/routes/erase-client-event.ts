@@ -4,7 +4,7 @@ import type { EraseClientEventCommand, Rejection } from "@event-anchoring/ledger
 import { bytesToHex } from "@event-anchoring/protocol";
 import { parsed, ProblemError, problemError } from "../request/problem-error.ts";
 import { rejectionProblem } from "../request/problems.ts";
-import { callerOf } from "./handler.ts";
+import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { readCommittedAnchors } from "./read-anchors.ts";
 
@@ -21,7 +21,7 @@ function refusalOf(rejection: Rejection): ProblemError {
  */
 export const eraseClientEventId: Handler = async (request, dependencies) => {
   const { anchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
-  parsed(parseBody(emptyBodySchema, request.bodyText));
+  parsed(parseBody(emptyBodySchema, bodyTextOf(request)));
   const { credential } = callerOf(request);
   const command: EraseClientEventCommand = { kind: "erase_client_event", credential, anchorId };
   const { call, deadline } = request;

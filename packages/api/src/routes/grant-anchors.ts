@@ -10,7 +10,7 @@ import { nowAt } from "../reading/as-of.ts";
 import type { ConsistentRead } from "../reading/consistent-read.ts";
 import { loadRecords, missingRecord } from "../reading/load-records.ts";
 import { parsed, ProblemError } from "../request/problem-error.ts";
-import { callerOf } from "./handler.ts";
+import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { readCovered, showRecord } from "./read-anchors.ts";
 import { recordOne, recordedResponse } from "./record.ts";
@@ -20,7 +20,7 @@ const CANDIDATES_MAX = PAGE_ROWS_MAX;
 
 /** POST /v1/grant-anchors */
 export const createGrantAnchor: Handler = async (request, dependencies) => {
-  const grant = parsed(parseBody(createGrantSchema, request.bodyText));
+  const grant = parsed(parseBody(createGrantSchema, bodyTextOf(request)));
   const { credential } = callerOf(request);
   const command: RecordGrantCommand = { kind: "record_grant", credential, grant };
   return recordedResponse(await recordOne(request, dependencies, command));

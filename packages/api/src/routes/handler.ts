@@ -1,6 +1,7 @@
 /** What a handler is: a function of a parsed request to an answer. It sees neither Express nor sockets. */
 import type { LimitSettings, Route } from "@event-anchoring/api-contract";
 import type { CallContext } from "@event-anchoring/control-contract";
+import { bytesToUtf8 } from "@event-anchoring/protocol";
 import type { Crypto, OriginFingerprint } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { Caller } from "../access/auth.ts";
@@ -49,8 +50,8 @@ export interface HandlerRequest {
   readonly pathParameters: Readonly<Record<string, unknown>>;
   /** Without the question mark. Attacker-controlled. */
   readonly search: string;
-  /** The text of the body; "" if the route takes none. Attacker-controlled. */
-  readonly bodyText: string;
+  /** The bytes of the body, which are UTF-8; none if the route takes none. Attacker-controlled. */
+  readonly body: Uint8Array;
   /** `Prefer: respond-async`, on routes that honour it. */
   readonly isAsync: boolean;
   /** Whether the client would rather have text/plain than JSON. */
@@ -74,6 +75,11 @@ export type Handler = (request: HandlerRequest, dependencies: HandlerDependencie
 
 /** A handler of a costly read, which runs beside the process's own loop. */
 export type ReadHandler = (request: HandlerRequest, dependencies: ReadDependencies) => Promise<HandlerAnswer>;
+
+/** The text of the body; "" if the route takes none. Attacker-controlled. */
+export function bodyTextOf({ body }: HandlerRequest): string {
+  return bytesToUtf8(body);
+}
 
 /** The caller of a route with a scope. */
 export function callerOf(request: HandlerRequest): Caller {

@@ -7,7 +7,7 @@ import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
 import type { Caller } from "../access/auth.ts";
 import { ConsistentRead } from "../reading/consistent-read.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
-import { callerOf } from "./handler.ts";
+import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
 import { recordOne, recordedResponse } from "./record.ts";
 
@@ -41,7 +41,7 @@ async function originOfTarget(
 function revoking(targetKind: TargetKind): Handler {
   return async (request, dependencies) => {
     const { anchorId: targetAnchorId } = parsed(parsePath(anchorPathSchema, request.pathParameters));
-    const body = parsed(parseBody(revokeSchema, request.bodyText));
+    const body = parsed(parseBody(revokeSchema, bodyTextOf(request)));
     const caller = callerOf(request);
     assertMayRevoke(caller, body);
     const targetOriginFingerprint = await originOfTarget(targetAnchorId, targetKind, request, dependencies);

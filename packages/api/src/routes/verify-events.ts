@@ -19,7 +19,7 @@ import { loadRecords, statesAt } from "../reading/load-records.ts";
 import type { StateOf } from "../reading/load-records.ts";
 import { rememberingCrypto, verifyAhead } from "../reading/verdicts.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
-import { callerOf } from "./handler.ts";
+import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler, HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
 
 interface VerifiedAnchor {
@@ -132,7 +132,7 @@ function verifiedJson(
 
 /** POST /v1/event-anchors:verify */
 export const verifyEventAnchor: Handler = async (request, dependencies) => {
-  const { asOf: wantedAsOf, ...wanted } = parsed(parseBody(verifyEventSchema, request.bodyText));
+  const { asOf: wantedAsOf, ...wanted } = parsed(parseBody(verifyEventSchema, bodyTextOf(request)));
   const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, [wanted], wantedAsOf);
   const [verified] = anchors;
   if (verified === undefined || verified === null) throw problemError("anchor_not_found");
@@ -158,7 +158,7 @@ function notFound(anchorId: string, index: number): BatchResult {
 
 /** POST /v1/event-anchors:batchVerify */
 export const verifyEventAnchors: ReadHandler = async (request, dependencies) => {
-  const body = parsed(parseBody(verifyBatchSchema, request.bodyText));
+  const body = parsed(parseBody(verifyBatchSchema, bodyTextOf(request)));
   request.spend({ items: body.anchors.length });
   const { asOf, stateOf, anchors } = await verifyAnchors(request, dependencies, body.anchors, body.asOf);
   const results = anchors.map((verified, index): BatchResult => {

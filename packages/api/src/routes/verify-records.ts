@@ -21,7 +21,7 @@ import { foundAmong, loadEvidence, loadRecords, statesAt, trustedClaims } from "
 import type { LoadedEvidence, StateOf } from "../reading/load-records.ts";
 import { rememberingCrypto, verifyAhead } from "../reading/verdicts.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
-import { callerOf } from "./handler.ts";
+import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler, HandlerRequest, ReadDependencies, ReadHandler } from "./handler.ts";
 
 /** One claim or grant, with everything that its verification needs. */
@@ -111,7 +111,7 @@ function verifiedJson(
 
 /** POST /v1/claim-anchors:verify */
 export const verifyClaimAnchor: Handler = async (request, dependencies) => {
-  const { anchorId, asOf }: VerifyClaimRequest = parsed(parseBody(verifyClaimSchema, request.bodyText));
+  const { anchorId, asOf }: VerifyClaimRequest = parsed(parseBody(verifyClaimSchema, bodyTextOf(request)));
   const judged = await beginJudgedRead(request, dependencies, [anchorId], asOf);
   const target = targetOf(judged, anchorId, LEAF_KIND.claim);
   const record = await loadRecordToVerify(request, dependencies, judged, target);
@@ -122,7 +122,7 @@ export const verifyClaimAnchor: Handler = async (request, dependencies) => {
 
 /** POST /v1/grant-anchors:verify */
 export const verifyGrantAnchor: ReadHandler = async (request, dependencies) => {
-  const { anchorId, asOf, trustedRoots } = parsed(parseBody(verifyGrantSchema, request.bodyText));
+  const { anchorId, asOf, trustedRoots } = parsed(parseBody(verifyGrantSchema, bodyTextOf(request)));
   const judged = await beginJudgedRead(request, dependencies, [anchorId, ...(trustedRoots ?? [])], asOf);
   const target = targetOf(judged, anchorId, LEAF_KIND.grant);
   const others = foundAmong(judged.anchors, trustedRoots);
