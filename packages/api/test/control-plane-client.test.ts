@@ -9,8 +9,8 @@ import {
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
   LOCAL_WINDOW,
+  LocalResponseWriter,
   decodeLocalRequest,
-  encodeLocalResponse,
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
@@ -25,6 +25,7 @@ class FakeControlPlane {
   connections = 0;
   answer: ((request: LocalRequest) => LocalResponse | null) | null = null;
   #socket: Socket | null = null;
+  #writer = new LocalResponseWriter();
   readonly #server: Server;
   readonly #waiting: { count: number; resolve: () => void }[] = [];
 
@@ -34,6 +35,7 @@ class FakeControlPlane {
 
   #accept(socket: Socket): void {
     this.#socket = socket;
+    this.#writer = new LocalResponseWriter();
     this.connections += 1;
     const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
     socket.on("error", () => undefined);
@@ -60,7 +62,7 @@ class FakeControlPlane {
   }
 
   send(response: LocalResponse): void {
-    this.sendBytes(joinFrames([encodeLocalResponse(response)]));
+    this.sendBytes(joinFrames(this.#writer.bodiesOf(response)));
   }
 
   sendBytes(bytes: Uint8Array): void {
@@ -125,6 +127,9 @@ async function refusalOf(promise: Promise<unknown>): Promise<string> {
   if (!(error instanceof RefusedError)) throw new Error(`not refused: ${String(error)}`);
   return error.code;
 }
+
+const u32 = (value: number): readonly number[] => [0, 0, 0, value];
+const u64 = (value: number): readonly number[] => [0, 0, 0, 0, ...u32(value)];
 
 const WRITE = { kind: "mark_certify_point" } as const;
 const PATIENT = { remainingMs: 5000, answer: "certified", call: { requestId: "r-1", trace: null } } as const;
@@ -277,6 +282,11 @@ describe("the local link", () => {
     ["a frame beyond the limit", Uint8Array.of(0xff, 0xff, 0xff, 0xff)],
     ["an empty frame", Uint8Array.of(0, 0, 0, 0)],
     ["a frame that is no response", Uint8Array.of(0, 0, 0, 5, 99, 0, 0, 0, 1)],
+    ["half a certificate", Uint8Array.of(0, 0, 0, 5, 7, 0, 0, 0, 1)],
+    [
+      "an answer under a certificate that never came",
+      joinFrames([Uint8Array.of(2, ...u32(1), ...u64(5), ...u32(1), 0, 1, ...u64(1))]),
+    ],
   ])("%s ends the connection: nothing after it can be believed", async (_what, bytes) => {
     const { server, client } = await connected();
     const read = refusalOf(client.read("none", 30_000));

@@ -4,8 +4,8 @@ import type { Server, Socket } from "node:net";
 import {
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
+  LocalResponseWriter,
   decodeLocalRequest,
-  encodeLocalResponse,
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
@@ -42,13 +42,14 @@ export class FakeControl {
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+    const writer = new LocalResponseWriter();
     let turn: Promise<unknown> = Promise.resolve();
     socket.on("error", () => undefined);
     socket.on("data", (chunk: Buffer) => {
       for (const body of splitter.push(chunk)) {
         turn = turn.then(async () => {
           const response = await this.#answerTo(decodeLocalRequest(body));
-          socket.write(joinFrames([encodeLocalResponse(response)]));
+          socket.write(joinFrames(writer.bodiesOf(response)));
         });
       }
     });

@@ -153,19 +153,22 @@ export class FakeNode implements ControlPlane {
 
   #outcome(outcome: CommandOutcome, isCertified: boolean): SubmittedOutcome {
     if (outcome.kind !== "records") return outcome;
-    const checkpoints = new Map<string, ShownCertificate>();
+    const certificates = new Map<string, ShownCertificate>();
     const records = outcome.records.map((record): SubmittedRecord => {
       if (record.status !== "accepted") return record;
       const { originFingerprint, depth, bytes, anchorId } = record.leaf;
       const name = bytesToHex(originFingerprint);
-      if (!checkpoints.has(name)) checkpoints.set(name, this.certificateOf(originFingerprint));
-      const tree = this.state.origins.get(name)?.tree;
-      const path = isCertified ? (tree?.prove(depth, tree.size) ?? null) : null;
       const { clientEventSalt } = record;
-      return { status: "accepted", leaf: bytes, anchorId, path, clientEventSalt };
+      const tree = this.state.origins.get(name)?.tree;
+      if (!isCertified || tree === undefined) {
+        return { status: "accepted", leaf: bytes, anchorId, inclusion: null, clientEventSalt };
+      }
+      const certificate = certificates.get(name) ?? this.certificateOf(originFingerprint);
+      certificates.set(name, certificate);
+      const inclusion = { certificate, path: tree.prove(depth, certificate.treeSize) };
+      return { status: "accepted", leaf: bytes, anchorId, inclusion, clientEventSalt };
     });
-    const held = isCertified ? [...checkpoints.values()] : [];
-    return { kind: "records", refused: outcome.refused, records, checkpoints: held };
+    return { kind: "records", refused: outcome.refused, records };
   }
 
   /** While nothing is certified, a read that shows certificates ends as at a node whose peers are gone. */

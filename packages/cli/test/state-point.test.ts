@@ -8,8 +8,8 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import {
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
+  LocalResponseWriter,
   decodeLocalRequest,
-  encodeLocalResponse,
   joinFrames,
 } from "@event-anchoring/control-contract";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
@@ -25,7 +25,9 @@ let connections: number;
 /** null: the connection is ended. */
 let answer: (request: LocalRequest) => readonly Uint8Array[] | null;
 
-const framed = (response: LocalResponse): readonly Uint8Array[] => [joinFrames([encodeLocalResponse(response)])];
+const framed = (response: LocalResponse): readonly Uint8Array[] => [
+  joinFrames(new LocalResponseWriter().bodiesOf(response)),
+];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "point-"));

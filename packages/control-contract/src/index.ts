@@ -17,18 +17,12 @@ export {
   LOCAL_WINDOW,
   STATE_HELD_MS,
   decodeLocalRequest,
-  decodeLocalResponse,
   encodeLocalRequest,
-  encodeLocalResponse,
 } from "./local-frames.ts";
-export type {
-  Finality,
-  ShownCertificate,
-  LocalRequest,
-  LocalResponse,
-  SubmittedRecord,
-  SubmittedOutcome,
-} from "./local-frames.ts";
+export type { Finality, LocalRequest } from "./local-frames.ts";
+export { LocalResponseReader, LocalResponseWriter } from "./local-responses.ts";
+export type { LocalResponse, SubmittedOutcome, SubmittedRecord } from "./local-responses.ts";
+export type { ShownCertificate } from "./link-certificates.ts";
 export {
   BULK_FRAME_BYTES_MAX,
   CONTROL_FRAME_BYTES_MAX,

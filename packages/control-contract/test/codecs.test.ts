@@ -4,20 +4,32 @@ import { ByteWriter, DecodeError, ORIGINS_MAX, equalBytes, toOriginFingerprint }
 import {
   GROUP_TRACES_MAX,
   HELLO_FRAME_BYTES_MAX,
+  LocalResponseReader,
+  LocalResponseWriter,
   REFUSAL_CODES,
   decodeHello,
   decodeHelloAnswer,
   decodeLocalRequest,
-  decodeLocalResponse,
   decodePeerFrame,
   encodeHello,
   encodeHelloAnswer,
   encodeLocalRequest,
-  encodeLocalResponse,
   encodePeerFrame,
 } from "../src/index.ts";
-import type { GroupTrace, Hello, HelloAnswer } from "../src/index.ts";
-import { TRACE, damaged, hello, ownWords, peerFrames, progress, requests, responses, seeded } from "./fixtures.ts";
+import type { GroupTrace, Hello, HelloAnswer, LocalResponse, ShownCertificate } from "../src/index.ts";
+import {
+  TRACE,
+  certificate,
+  damaged,
+  hello,
+  otherCertificate,
+  ownWords,
+  peerFrames,
+  progress,
+  requests,
+  responses,
+  seeded,
+} from "./fixtures.ts";
 
 const restored: Hello = { ...hello, restoredFrom: { raftIndex: 70, effect: new Uint8Array(32).fill(3) } };
 const answers: readonly HelloAnswer[] = [
@@ -61,6 +73,51 @@ test("a hello holds a head of every origin that a trust root may list, and fits 
   expect(() => decodeHello(more)).toThrow(DecodeError);
 });
 
+function readyToRead(certificates: readonly ShownCertificate[]): LocalResponse {
+  return { type: "ready_to_read", requestId: 1, readIndex: 1, certificates, trustRootVersion: 1 };
+}
+
+/** Sends what an end has not sent yet; the frame of the response itself is the last one. */
+function lastOf(bodies: readonly Uint8Array[]): Uint8Array {
+  return bodies.at(-1) ?? new Uint8Array(0);
+}
+
+/** One connection on which the certificates of the samples have been sent, and one on which they are sent on. */
+const link = new LocalResponseWriter();
+const received = new LocalResponseReader();
+const onward = new LocalResponseWriter();
+for (const body of link.bodiesOf(readyToRead([certificate, otherCertificate]))) {
+  const response = received.read(body);
+  if (response !== null) onward.bodiesOf(response);
+}
+
+function encodeLocalResponse(response: LocalResponse): Uint8Array {
+  return lastOf(link.bodiesOf(response));
+}
+
+function decodeLocalResponse(body: Uint8Array): LocalResponse | null {
+  return received.read(body);
+}
+
+function encodeDecodedResponse(response: LocalResponse): Uint8Array {
+  return lastOf(onward.bodiesOf(response));
+}
+
+/** The first frame of a connection. */
+function encodeCertificate(shown: ShownCertificate): Uint8Array {
+  const [body = new Uint8Array(0)] = new LocalResponseWriter().bodiesOf(readyToRead([shown]));
+  return body;
+}
+
+function decodeCertificate(body: Uint8Array): ShownCertificate {
+  const reader = new LocalResponseReader();
+  if (reader.read(body) !== null) throw new DecodeError("kind_unknown", "a response");
+  const response = reader.read(lastOf(new LocalResponseWriter().bodiesOf(readyToRead([certificate]))));
+  const [shown] = response?.type === "ready_to_read" ? response.certificates : [];
+  if (shown === undefined) throw new Error("it was not kept");
+  return shown;
+}
+
 interface Codec {
   readonly name: string;
   readonly samples: readonly Uint8Array[];
@@ -79,7 +136,13 @@ function codec<T>(
 
 const codecs: readonly Codec[] = [
   codec("local requests", requests, encodeLocalRequest, decodeLocalRequest),
-  codec("local responses", responses, encodeLocalResponse, decodeLocalResponse),
+  {
+    name: "local responses",
+    samples: responses.map(encodeLocalResponse),
+    decode: decodeLocalResponse,
+    encode: encodeDecodedResponse,
+  },
+  codec("certificates", [certificate, otherCertificate], encodeCertificate, decodeCertificate),
   codec("peer frames", peerFrames, encodePeerFrame, decodePeerFrame),
   codec("hellos", [hello], encodeHello, decodeHello),
   codec("answers to hellos", answers, encodeHelloAnswer, decodeHelloAnswer),

@@ -35,6 +35,12 @@ export const certificate: ShownCertificate = {
   trustRootVersion: 3,
 };
 
+export const otherCertificate: ShownCertificate = {
+  ...certificate,
+  originFingerprint: toOriginFingerprint(hash("other")),
+  treeSize: 7,
+};
+
 export const status: NodeStatus = {
   nodeId: "a",
   clusterId: "ab".repeat(32),
@@ -238,14 +244,14 @@ export const responses: readonly LocalResponse[] = [
           status: "accepted",
           leaf: new Uint8Array(371).fill(3),
           anchorId,
-          path: [hash("p")],
+          inclusion: { certificate, path: [hash("p")] },
           clientEventSalt: hash("s"),
         },
         {
           status: "accepted",
           leaf: new Uint8Array(371),
           anchorId,
-          path: null,
+          inclusion: null,
           clientEventSalt: null,
         },
         { status: "replayed", anchorId, originFingerprint: origin, sequence: 2 ** 53 - 1 },
@@ -255,14 +261,13 @@ export const responses: readonly LocalResponse[] = [
           rejection: { code: "reference_not_found", pointer: "/semantic_anchor/iris_ref", detail: "é" },
         },
       ],
-      checkpoints: [certificate],
     },
   },
   ...[391, 463, 261].map((leafBytes, at): LocalResponse => {
     const leaf = new Uint8Array(leafBytes).fill(at);
-    const path = [hash("p"), hash("q")];
-    const record = { status: "accepted", leaf, anchorId, path, clientEventSalt: null } as const;
-    const outcome = { kind: "records", refused: false, records: [record], checkpoints: [certificate] } as const;
+    const inclusion = { certificate, path: [hash("p"), hash("q")] };
+    const record = { status: "accepted", leaf, anchorId, inclusion, clientEventSalt: null } as const;
+    const outcome = { kind: "records", refused: false, records: [record] } as const;
     return { type: "submitted", requestId: 200 + at, finality: "certified", outcome };
   }),
   {
@@ -273,7 +278,6 @@ export const responses: readonly LocalResponse[] = [
       kind: "records",
       refused: false,
       records: [{ status: "replayed", anchorId, originFingerprint: origin, sequence: 7 }],
-      checkpoints: [],
     },
   },
   {
@@ -289,7 +293,6 @@ export const responses: readonly LocalResponse[] = [
           rejection: { code: "signature_invalid", pointer: "/issuer_signature", detail: "the signature is not good" },
         },
       ],
-      checkpoints: [],
     },
   },
   { type: "submitted", requestId: 2, finality: "committed", outcome: { kind: "applied" } },
@@ -300,7 +303,13 @@ export const responses: readonly LocalResponse[] = [
     finality: "committed",
     outcome: { kind: "rejected", rejection: { code: "api_key_conflict", detail: "" } },
   },
-  { type: "ready_to_read", requestId: 5, readIndex: 99, certificates: [certificate], trustRootVersion: 3 },
+  {
+    type: "ready_to_read",
+    requestId: 5,
+    readIndex: 99,
+    certificates: [certificate, otherCertificate],
+    trustRootVersion: 3,
+  },
   { type: "status", requestId: 6, status },
   { type: "metrics", requestId: 7, text: "# HELP x ü\nx 1\n" },
   { type: "state_held", requestId: 8, raftIndex: 12, databaseSnapshot: "0000000A-1-1", stateHead: "note ü\n" },

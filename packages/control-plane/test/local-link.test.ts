@@ -7,12 +7,13 @@ import {
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
   LOCAL_WINDOW,
+  LocalResponseReader,
   type LocalRequest,
   type LocalResponse,
-  decodeLocalResponse,
   encodeLocalRequest,
   joinFrames,
 } from "@event-anchoring/control-contract";
+import { toOriginFingerprint } from "@event-anchoring/protocol";
 import { LocalLink } from "../src/local/local-link.ts";
 import { systemEnvironment } from "../src/process/system-environment.ts";
 import { quietLogger } from "./doubles.ts";
@@ -56,8 +57,12 @@ async function client(): Promise<{ socket: Socket; answers: LocalResponse[]; end
   sockets.push(socket);
   const answers: LocalResponse[] = [];
   const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+  const reader = new LocalResponseReader();
   socket.on("data", (chunk: Buffer) => {
-    for (const body of splitter.push(chunk)) answers.push(decodeLocalResponse(body));
+    for (const body of splitter.push(chunk)) {
+      const response = reader.read(body);
+      if (response !== null) answers.push(response);
+    }
   });
   socket.on("error", () => {});
   const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
@@ -122,6 +127,28 @@ describe("the local link", () => {
     await until(() => pending.length === 1);
     pending[0]?.respond(text(3));
     await until(() => good.answers.length === 1);
+  });
+
+  test("sends a certificate once on each connection, before the first answer that names it", async () => {
+    const certificate = {
+      originFingerprint: toOriginFingerprint(new Uint8Array(32).fill(1)),
+      treeSize: 3,
+      rootHash: new Uint8Array(32),
+      certifiedAtS: 1,
+      checkpoint: "checkpoint",
+      trustRootVersion: 1,
+    };
+    const ready = (requestId: number): LocalResponse => {
+      return { type: "ready_to_read", requestId, readIndex: 1, certificates: [certificate], trustRootVersion: 1 };
+    };
+    const before = [await client(), await client()];
+    for (const { socket, answers } of before) {
+      socket.write(joinFrames([read(1), read(2)]));
+      await until(() => pending.length === 2);
+      for (const { request, respond } of pending.splice(0)) respond(ready(request.requestId));
+      await until(() => answers.length === 2);
+      expect(answers).toEqual([ready(1), ready(2)]);
+    }
   });
 
   test("drops the answer to whoever has gone", async () => {

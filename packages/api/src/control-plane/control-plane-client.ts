@@ -4,7 +4,7 @@ import {
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
   LOCAL_WINDOW,
-  decodeLocalResponse,
+  LocalResponseReader,
   encodeLocalRequest,
   joinFrames,
   RETRY_AFTER_MS,
@@ -214,6 +214,7 @@ export class ControlPlaneClient implements ControlPlane {
     this.#reconnectTimer = null;
     const socket = connect({ path: this.#options.socketPath });
     const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+    const reader = new LocalResponseReader();
     this.#socket = socket;
     let cause = "closed by the control plane";
     socket.on("connect", () => {
@@ -223,7 +224,10 @@ export class ControlPlaneClient implements ControlPlane {
     });
     socket.on("data", (chunk: Buffer) => {
       try {
-        for (const body of splitter.push(chunk)) this.#take(decodeLocalResponse(body));
+        for (const body of splitter.push(chunk)) {
+          const response = reader.read(body);
+          if (response !== null) this.#take(response);
+        }
       } catch (error) {
         // Nothing after a broken frame can be trusted to be the answer to anything.
         socket.destroy(error instanceof Error ? error : new Error(String(error)));

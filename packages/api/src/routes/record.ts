@@ -1,7 +1,7 @@
 /** Common to all writes: submits a command, and makes a result for each record in it. */
 import { anchorToJson } from "@event-anchoring/api-contract";
 import type { CreatedAnswer, Problem } from "@event-anchoring/api-contract";
-import type { ShownCertificate, SubmittedRecord } from "@event-anchoring/control-contract";
+import type { SubmittedRecord } from "@event-anchoring/control-contract";
 import type {
   RecordClaimCommand,
   RecordEventsCommand,
@@ -87,13 +87,12 @@ export async function record(
   if (outcome.kind !== "records" || outcome.records.length !== clientEventIds.length) {
     throw new Error(`${command.kind} was answered with ${outcome.kind}`);
   }
-  const checkpoints = new Map(outcome.checkpoints.map((held) => [bytesToHex(held.originFingerprint), held]));
   const replayed = await readReplayed(request, dependencies, outcome.records);
   const results = outcome.records.map((submitted, index): RecordResult => {
     switch (submitted.status) {
       case "accepted": {
         const clientEventId = clientEventIds[index] ?? null;
-        return { kind: "recorded", answer: acceptedAnswer(submitted, clientEventId, checkpoints, dependencies) };
+        return { kind: "recorded", answer: acceptedAnswer(submitted, clientEventId, dependencies) };
       }
       case "replayed":
         return { kind: "recorded", answer: replayedAnswer(replayed, submitted.anchorId) };
@@ -124,25 +123,24 @@ type Accepted = Extract<SubmittedRecord, { status: "accepted" }>;
 function acceptedAnswer(
   submitted: Accepted,
   clientEventId: string | null,
-  checkpoints: ReadonlyMap<string, ShownCertificate>,
   { crypto }: HandlerDependencies,
 ): CreatedAnswer {
   const leaf = decodeLeaf(submitted.leaf);
-  const held = checkpoints.get(bytesToHex(leaf.originFingerprint));
-  const isCertified = submitted.path !== null && held !== undefined;
+  const { inclusion } = submitted;
   const hasState = leaf.kind === LEAF_KIND.claim || leaf.kind === LEAF_KIND.grant;
   const anchor = anchorToJson({
     leaf,
     anchorId: submitted.anchorId,
-    finality: isCertified ? "certified" : "committed",
+    finality: inclusion === null ? "committed" : "certified",
     clientEvent: { clientEventId, clientEventSalt: submitted.clientEventSalt, isErased: false },
     // A claim or grant is accepted only if nothing has ended it at its own position.
     state: hasState ? "active" : null,
   });
-  if (!isCertified) return { anchor, receipt: null, replayed: false };
-  const { treeSize, checkpoint } = held;
-  const receipt = { leaf: submitted.leaf, index: leaf.depth, treeSize, path: submitted.path, checkpoint };
-  return { anchor, receipt: receiptAnswer(receipt, held, crypto.sha256), replayed: false };
+  if (inclusion === null) return { anchor, receipt: null, replayed: false };
+  const { certificate, path } = inclusion;
+  const { treeSize, checkpoint } = certificate;
+  const receipt = { leaf: submitted.leaf, index: leaf.depth, treeSize, path, checkpoint };
+  return { anchor, receipt: receiptAnswer(receipt, certificate, crypto.sha256), replayed: false };
 }
 
 /** A replay carries ids only: its anchor and receipt are read as of now, all of a batch together. */

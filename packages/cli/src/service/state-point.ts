@@ -5,7 +5,7 @@ import {
   FrameSizeError,
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
-  decodeLocalResponse,
+  LocalResponseReader,
   encodeLocalRequest,
   joinFrames,
 } from "@event-anchoring/control-contract";
@@ -52,6 +52,7 @@ export async function holdSignedState(socketPath: string): Promise<HeldPoint> {
 function ask(socket: Socket, path: string): Promise<LocalResponse> {
   return new Promise<LocalResponse>((resolve, reject) => {
     const splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
+    const reader = new LocalResponseReader();
     const timer = setTimeout(
       () => reject(notSigned(`the control plane at ${path} does not answer`)),
       SIGNED_WITHIN_MS + GRACE_MS,
@@ -68,8 +69,10 @@ function ask(socket: Socket, path: string): Promise<LocalResponse> {
       try {
         const [body] = splitter.push(chunk);
         if (body === undefined) return;
+        const response = reader.read(body);
+        if (response === null) return;
         clearTimeout(timer);
-        resolve(decodeLocalResponse(body));
+        resolve(response);
       } catch (error) {
         if (!(error instanceof DecodeError) && !(error instanceof FrameSizeError)) throw error;
         fail(`the control plane at ${path} is of another build`, error);

@@ -151,9 +151,13 @@ export class LinearizableReads {
   }
 }
 
-/** A held certificate as the api process sees it. */
+const SHOWN = new WeakMap<HeldCertificate, ShownCertificate>();
+
+/** A held certificate as the api process sees it: always the same object, which the local link sends once. */
 export function shownCertificate(held: HeldCertificate): ShownCertificate {
-  return {
+  const known = SHOWN.get(held);
+  if (known !== undefined) return known;
+  const shown = {
     originFingerprint: held.originFingerprint,
     treeSize: held.treeSize,
     rootHash: held.rootHash,
@@ -161,6 +165,8 @@ export function shownCertificate(held: HeldCertificate): ShownCertificate {
     checkpoint: held.checkpoint(),
     trustRootVersion: held.trustRootVersion,
   };
+  SHOWN.set(held, shown);
+  return shown;
 }
 
 function isAmong(origin: OriginFingerprint, origins: readonly OriginFingerprint[]): boolean {

@@ -7,8 +7,8 @@ import {
   LOCAL_WINDOW,
   type LocalRequest,
   type LocalResponse,
+  LocalResponseWriter,
   decodeLocalRequest,
-  encodeLocalResponse,
   joinFrames,
   RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
@@ -119,9 +119,11 @@ class LocalConnection {
   readonly #options: LocalLinkOptions;
   readonly #splitter = new FrameSplitter(LOCAL_FRAME_BYTES_MAX);
   readonly #link: LinkState;
+  readonly #writer = new LocalResponseWriter();
   readonly #gone = new AbortController();
   #outstanding = 0;
-  #answers: Uint8Array[] = [];
+  /** Frames of this turn, in order: an answer may name a certificate that goes before it. */
+  #frames: Uint8Array[] = [];
 
   constructor(socket: Socket, options: LocalLinkOptions, link: LinkState) {
     this.#socket = socket;
@@ -170,12 +172,13 @@ class LocalConnection {
 
   #send(response: LocalResponse): void {
     if (this.#socket.destroyed) return;
-    this.#answers.push(encodeLocalResponse(response));
-    if (this.#answers.length > 1) return;
+    const isFirst = this.#frames.length === 0;
+    this.#frames.push(...this.#writer.bodiesOf(response));
+    if (!isFirst) return;
     queueMicrotask(() => {
-      const answers = this.#answers;
-      this.#answers = [];
-      if (this.#socket.destroyed || this.#socket.write(joinFrames(answers))) return;
+      const frames = this.#frames;
+      this.#frames = [];
+      if (this.#socket.destroyed || this.#socket.write(joinFrames(frames))) return;
       // Backpressure: no further request is read from a client that does not read its answers.
       this.#socket.pause();
       this.#socket.once("drain", () => this.#socket.resume());

@@ -2,7 +2,7 @@ import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type { LocalResponse, SubmittedRecord, SubmittedOutcome } from "@event-anchoring/control-contract";
 import type { CommandOutcome, RecordOutcome, LedgerState } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
-import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
+import type { Certifier } from "../certification/certifier.ts";
 import { shownCertificate } from "../certification/linearizable-reads.ts";
 import type { SubmissionResult } from "../proposals/proposals.ts";
 
@@ -25,24 +25,20 @@ export function submissionAnswer(result: SubmissionResult, view: AnswerView): An
 
 function submittedOutcome(outcome: CommandOutcome, view: AnswerView, isCertified: boolean): SubmittedOutcome {
   if (outcome.kind !== "records") return outcome;
-  const certificates = new Map<string, HeldCertificate>();
   const records = outcome.records.map((record): SubmittedRecord => {
     if (record.status !== "accepted" || !isCertified) return uncertified(record);
     const { leaf, clientEventSalt } = record;
-    const key = bytesToHex(leaf.originFingerprint);
     const held = view.heldOf(leaf.originFingerprint);
-    const tree = view.state.origins.get(key)?.tree;
+    const tree = view.state.origins.get(bytesToHex(leaf.originFingerprint))?.tree;
     if (held === null || tree === undefined || held.treeSize <= leaf.depth) return uncertified(record);
-    certificates.set(key, held);
-    const path = tree.prove(leaf.depth, held.treeSize);
-    return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path, clientEventSalt };
+    const inclusion = { certificate: shownCertificate(held), path: tree.prove(leaf.depth, held.treeSize) };
+    return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, inclusion, clientEventSalt };
   });
-  const checkpoints = [...certificates.values()].map(shownCertificate);
-  return { kind: "records", refused: outcome.refused, records, checkpoints };
+  return { kind: "records", refused: outcome.refused, records };
 }
 
 function uncertified(record: RecordOutcome): SubmittedRecord {
   if (record.status !== "accepted") return record;
   const { leaf, clientEventSalt } = record;
-  return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, path: null, clientEventSalt };
+  return { status: "accepted", leaf: leaf.bytes, anchorId: leaf.anchorId, inclusion: null, clientEventSalt };
 }

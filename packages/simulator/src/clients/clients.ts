@@ -1,12 +1,7 @@
-import type {
-  ShownCertificate,
-  LocalResponse,
-  SubmittedOutcome,
-  SubmittedRecord,
-} from "@event-anchoring/control-contract";
+import type { LocalResponse, SubmittedOutcome, SubmittedRecord } from "@event-anchoring/control-contract";
 import { type Command, encodeCommand, isOperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { type OriginFingerprint, bytesToHex, decodeLeaf, verifyInclusion } from "@event-anchoring/protocol";
+import { type OriginFingerprint, bytesToHex, decodeLeaf, equalBytes, verifyInclusion } from "@event-anchoring/protocol";
 import type { Bugs } from "../planted/planted-bugs.ts";
 import { type MadeCommand, CommandMaker } from "./command-maker.ts";
 import type { Seeded } from "../world/seeded.ts";
@@ -204,7 +199,7 @@ export class Clients {
     trace.note("answer", operation.name, machine.name, finality, outcome.kind);
     if (outcome.kind === "records") {
       for (const [at, record] of outcome.records.entries()) {
-        this.#onRecord(operation, at, record, outcome.checkpoints, finality);
+        this.#onRecord(operation, at, record, finality);
       }
     } else this.#settle(operation, outcome);
     return "done";
@@ -228,13 +223,7 @@ export class Clients {
     this.#options.trace.note("rejected", name, code);
   }
 
-  #onRecord(
-    operation: Operation,
-    at: number,
-    record: SubmittedRecord,
-    checkpoints: readonly ShownCertificate[],
-    finality: "certified" | "committed",
-  ): void {
+  #onRecord(operation: Operation, at: number, record: SubmittedRecord, finality: "certified" | "committed"): void {
     const { invariants } = this.#options;
     const name = `${operation.name}/${at}`;
     if (record.status === "rejected") return this.#reject(operation, record.rejection.code);
@@ -247,7 +236,7 @@ export class Clients {
       this.counts.replayed += 1;
       invariants.acknowledge(name, anchorId, null);
     } else {
-      if (finality === "certified") this.#certifiedMeansCertified(name, record, checkpoints);
+      if (finality === "certified") this.#certifiedMeansCertified(name, record);
       else this.counts.committed += 1;
       const { originFingerprint, depth } = decodeLeaf(record.leaf);
       invariants.acknowledge(name, anchorId, { origin: bytesToHex(originFingerprint), depth });
@@ -260,24 +249,21 @@ export class Clients {
   }
 
   /** A certified answer carries what a verifier needs: a path to a root that a quorum has signed. */
-  #certifiedMeansCertified(
-    name: string,
-    record: Extract<SubmittedRecord, { status: "accepted" }>,
-    checkpoints: readonly ShownCertificate[],
-  ): void {
+  #certifiedMeansCertified(name: string, record: Extract<SubmittedRecord, { status: "accepted" }>): void {
     const { invariants } = this.#options;
     this.counts.certified += 1;
     const leaf = decodeLeaf(record.leaf);
-    const leafOrigin = bytesToHex(leaf.originFingerprint);
-    const held = checkpoints.find(({ originFingerprint }) => bytesToHex(originFingerprint) === leafOrigin);
-    if (record.path === null || held === undefined) {
+    const { anchorId: leafHash, inclusion } = record;
+    if (inclusion === null) {
       invariants.fail("certifiedMeansCertified", `${name} is called certified and has no certificate`);
       return;
     }
-    invariants.everyHeadShownIsCertifiedAndTrue(held);
-    const { treeSize: size, rootHash } = held;
-    const { anchorId: leafHash, path } = record;
-    const isIncluded = verifyInclusion({ index: leaf.depth, size, leafHash, rootHash, path }, nodeCrypto.sha256);
+    const { certificate, path } = inclusion;
+    invariants.everyHeadShownIsCertifiedAndTrue(certificate);
+    const { treeSize: size, rootHash, originFingerprint } = certificate;
+    const isOfOrigin = equalBytes(originFingerprint, leaf.originFingerprint);
+    const isIncluded =
+      isOfOrigin && verifyInclusion({ index: leaf.depth, size, leafHash, rootHash, path }, nodeCrypto.sha256);
     if (!isIncluded) invariants.fail("certifiedMeansCertified", `${name} is not under the root of its certificate`);
   }
 

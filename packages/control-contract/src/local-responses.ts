@@ -1,0 +1,339 @@
+/** What the control plane of a node answers its api process, and the certificates that it sends before. */
+import {
+  ByteReader,
+  ByteWriter,
+  DecodeError,
+  ORIGINS_MAX,
+  assertNever,
+  toAnchorId,
+  toOriginFingerprint,
+} from "@event-anchoring/protocol";
+import type { AnchorId, OriginFingerprint } from "@event-anchoring/protocol";
+import type { Rejection } from "@event-anchoring/ledger";
+import {
+  readBoolean,
+  readDetail,
+  readList,
+  readLongText,
+  readOptional,
+  writeBoolean,
+  writeDetail,
+  writeList,
+  writeOptional,
+  writeText,
+} from "./fields.ts";
+import { decodeJson, encodeJson } from "./json-codec.ts";
+import { LinkCertificates, readCertificate, writeCertificate } from "./link-certificates.ts";
+import type { ShownCertificate } from "./link-certificates.ts";
+import { readFinality, writeFinality } from "./local-frames.ts";
+import type { Finality } from "./local-frames.ts";
+import { nodeStatusSchema } from "./node-status.ts";
+import type { NodeStatus } from "./node-status.ts";
+import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
+import type { RefusalCode } from "./refusal-code.ts";
+import { readRejection, writeRejection } from "./rejection-codec.ts";
+import type { RaftIndex } from "raft-ts";
+
+const RECORDS_MAX = 1000;
+/** A tree of 2^53 leaves has paths of 53 hashes. */
+const PATH_HASHES_MAX = 53;
+
+/** That a leaf is under the root of a certificate of its origin. */
+export interface Inclusion {
+  readonly certificate: ShownCertificate;
+  readonly path: readonly Uint8Array[];
+}
+
+export type SubmittedRecord =
+  | {
+      readonly status: "accepted";
+      /** Bytes of the leaf, as hashed. */
+      readonly leaf: Uint8Array;
+      readonly anchorId: AnchorId;
+      /** null while the leaf is only committed. */
+      readonly inclusion: Inclusion | null;
+      /** 32 bytes iff the event has a client_event_id. */
+      readonly clientEventSalt: Uint8Array | null;
+    }
+  | {
+      readonly status: "replayed";
+      readonly anchorId: AnchorId;
+      readonly originFingerprint: OriginFingerprint;
+      readonly sequence: number;
+    }
+  | { readonly status: "rejected"; readonly rejection: Rejection };
+
+export type SubmittedOutcome =
+  | {
+      readonly kind: "records";
+      /** True: an atomic batch was refused as a whole, and nothing of it is anchored. */
+      readonly refused: boolean;
+      /** All that are of one origin are under one certificate. */
+      readonly records: readonly SubmittedRecord[];
+    }
+  | { readonly kind: "applied" | "unchanged" }
+  | { readonly kind: "rejected"; readonly rejection: Rejection };
+
+export type LocalResponse =
+  | {
+      readonly type: "submitted";
+      readonly requestId: number;
+      readonly finality: Finality;
+      readonly outcome: SubmittedOutcome;
+    }
+  | {
+      readonly type: "ready_to_read";
+      readonly requestId: number;
+      /** A snapshot of the tables answers this read iff its applied index is at least this. */
+      readonly readIndex: RaftIndex;
+      readonly certificates: readonly ShownCertificate[];
+      readonly trustRootVersion: number;
+    }
+  | {
+      readonly type: "state_held";
+      readonly requestId: number;
+      readonly raftIndex: RaftIndex;
+      /** Name of the database snapshot that has the state after that entry. */
+      readonly databaseSnapshot: string;
+      /** The state head, a note that a quorum has signed. */
+      readonly stateHead: string;
+    }
+  | { readonly type: "status"; readonly requestId: number; readonly status: NodeStatus }
+  | { readonly type: "metrics"; readonly requestId: number; readonly text: string }
+  | {
+      readonly type: "refused";
+      readonly requestId: number;
+      readonly code: RefusalCode;
+      readonly detail: string;
+      readonly retryAfterMs: number | null;
+    };
+
+const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5, state_held: 6 } as const;
+const CERTIFICATE_FRAME = 7;
+const OUTCOME = { records: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
+const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
+
+type IdOf = (certificate: ShownCertificate) => number;
+type CertificateOf = (id: number) => ShownCertificate;
+
+/** The control plane's end of one connection. */
+export class LocalResponseWriter {
+  readonly #sent = new LinkCertificates();
+
+  /**
+   * The frame bodies of a response: first the certificates that it names and that are not the newest sent of their
+   * origin, then itself.
+   * @throws RangeError if a value is out of its range, or two certificates of one origin are named
+   */
+  bodiesOf(response: LocalResponse): Uint8Array[] {
+    const bodies: Uint8Array[] = [];
+    const named = new Set<number>();
+    const idOf = (certificate: ShownCertificate): number => {
+      const id = this.#sent.idOf(certificate) ?? this.#send(certificate, bodies);
+      named.add(id);
+      return id;
+    };
+    const body = encodeResponse(response, idOf);
+    for (const id of named) {
+      if (this.#sent.find(id) === undefined) throw new RangeError("a response names two certificates of one origin");
+    }
+    bodies.push(body);
+    return bodies;
+  }
+
+  #send(certificate: ShownCertificate, bodies: Uint8Array[]): number {
+    const id = this.#sent.add(certificate);
+    const writer = new ByteWriter(1024).u8(CERTIFICATE_FRAME);
+    writeCertificate(writer, id, certificate);
+    bodies.push(writer.finish());
+    return id;
+  }
+}
+
+/** The api process's end of one connection. */
+export class LocalResponseReader {
+  readonly #received = new LinkCertificates();
+
+  /**
+   * Leaves and paths are not copied out of the frame, which is theirs from then on.
+   * @returns null: the frame was a certificate, which later responses name. @throws DecodeError
+   */
+  read(body: Uint8Array): LocalResponse | null {
+    const reader = new ByteReader(body);
+    const kind = reader.u8();
+    if (kind === CERTIFICATE_FRAME) {
+      readCertificate(reader, this.#received);
+      return null;
+    }
+    const response = readResponse(reader, kind, (id) => {
+      const certificate = this.#received.find(id);
+      if (certificate !== undefined) return certificate;
+      throw new DecodeError("value_invalid", `certificate ${id} is not the newest sent of any origin`);
+    });
+    reader.finish();
+    return response;
+  }
+}
+
+function encodeResponse(response: LocalResponse, idOf: IdOf): Uint8Array {
+  const writer = new ByteWriter(512);
+  writer.u8(RESPONSE[response.type]).u32(response.requestId);
+  switch (response.type) {
+    case "submitted":
+      writeFinality(writer, response.finality);
+      writeOutcome(writer, response.outcome, idOf);
+      break;
+    case "ready_to_read":
+      writer.u64(response.readIndex).u32(response.trustRootVersion);
+      writeList(writer, response.certificates, (certificate) => writer.u64(idOf(certificate)));
+      break;
+    case "state_held":
+      writer.u64(response.raftIndex);
+      writeText(writer, response.databaseSnapshot);
+      writeText(writer, response.stateHead);
+      break;
+    case "status":
+      writer.lengthPrefixed32(encodeJson(response.status));
+      break;
+    case "metrics":
+      writeText(writer, response.text);
+      break;
+    case "refused":
+      writer.u8(refusalCodeToByte(response.code));
+      writeDetail(writer, response.detail);
+      writeOptional(writer, response.retryAfterMs, (milliseconds) => writer.u32(milliseconds));
+      break;
+    default:
+      assertNever(response);
+  }
+  return writer.finish();
+}
+
+function readResponse(reader: ByteReader, kind: number, certificateOf: CertificateOf): LocalResponse {
+  const requestId = reader.u32();
+  switch (kind) {
+    case RESPONSE.submitted:
+      return {
+        type: "submitted",
+        requestId,
+        finality: readFinality(reader),
+        outcome: readOutcome(reader, certificateOf),
+      };
+    case RESPONSE.ready_to_read: {
+      const readIndex = reader.u64();
+      const trustRootVersion = reader.u32();
+      const certificates = readList(reader, ORIGINS_MAX, () => certificateOf(reader.u64()));
+      return { type: "ready_to_read", requestId, readIndex, certificates, trustRootVersion };
+    }
+    case RESPONSE.state_held: {
+      const raftIndex = reader.u64();
+      return {
+        type: "state_held",
+        requestId,
+        raftIndex,
+        databaseSnapshot: readLongText(reader),
+        stateHead: readLongText(reader),
+      };
+    }
+    case RESPONSE.status:
+      return { type: "status", requestId, status: decodeJson(reader.lengthPrefixed32(), nodeStatusSchema) };
+    case RESPONSE.metrics:
+      return { type: "metrics", requestId, text: readLongText(reader) };
+    case RESPONSE.refused: {
+      const code = refusalCodeFromByte(reader.u8());
+      const detail = readDetail(reader);
+      return { type: "refused", requestId, code, detail, retryAfterMs: readOptional(reader, () => reader.u32()) };
+    }
+    default:
+      throw new DecodeError("kind_unknown", `local response ${kind}`);
+  }
+}
+
+function writeOutcome(writer: ByteWriter, outcome: SubmittedOutcome, idOf: IdOf): void {
+  writer.u8(OUTCOME[outcome.kind]);
+  switch (outcome.kind) {
+    case "records":
+      writeBoolean(writer, outcome.refused);
+      writeList(writer, outcome.records, (record) => writeRecord(writer, record, idOf));
+      break;
+    case "applied":
+    case "unchanged":
+      break;
+    case "rejected":
+      writeRejection(writer, outcome.rejection);
+      break;
+    default:
+      assertNever(outcome);
+  }
+}
+
+function readOutcome(reader: ByteReader, certificateOf: CertificateOf): SubmittedOutcome {
+  const kind = reader.u8();
+  switch (kind) {
+    case OUTCOME.records: {
+      const refused = readBoolean(reader);
+      const records = readList(reader, RECORDS_MAX, () => readRecord(reader, certificateOf));
+      return { kind: "records", refused, records };
+    }
+    case OUTCOME.applied:
+      return { kind: "applied" };
+    case OUTCOME.unchanged:
+      return { kind: "unchanged" };
+    case OUTCOME.rejected:
+      return { kind: "rejected", rejection: readRejection(reader) };
+    default:
+      throw new DecodeError("kind_unknown", `outcome ${kind}`);
+  }
+}
+
+function writeRecord(writer: ByteWriter, record: SubmittedRecord, idOf: IdOf): void {
+  writer.u8(RECORD[record.status]);
+  switch (record.status) {
+    case "accepted":
+      writer.lengthPrefixed16(record.leaf).bytes(record.anchorId, 32);
+      writeOptional(writer, record.inclusion, ({ certificate, path }) => {
+        writer.u64(idOf(certificate)).u8(path.length);
+        for (const hash of path) writer.bytes(hash, 32);
+      });
+      writeOptional(writer, record.clientEventSalt, (salt) => writer.bytes(salt, 32));
+      break;
+    case "replayed":
+      writer.bytes(record.anchorId, 32).bytes(record.originFingerprint, 32).u64(record.sequence);
+      break;
+    case "rejected":
+      writeRejection(writer, record.rejection);
+      break;
+    default:
+      assertNever(record);
+  }
+}
+
+function readRecord(reader: ByteReader, certificateOf: CertificateOf): SubmittedRecord {
+  const status = reader.u8();
+  switch (status) {
+    case RECORD.accepted:
+      return {
+        status: "accepted",
+        leaf: reader.view(reader.u16()),
+        anchorId: toAnchorId(reader.bytes(32)),
+        inclusion: readOptional(reader, () => readInclusion(reader, certificateOf)),
+        clientEventSalt: readOptional(reader, () => reader.bytes(32)),
+      };
+    case RECORD.replayed: {
+      const anchorId = toAnchorId(reader.bytes(32));
+      const originFingerprint = toOriginFingerprint(reader.bytes(32));
+      return { status: "replayed", anchorId, originFingerprint, sequence: reader.u64() };
+    }
+    case RECORD.rejected:
+      return { status: "rejected", rejection: readRejection(reader) };
+    default:
+      throw new DecodeError("kind_unknown", `record status ${status}`);
+  }
+}
+
+function readInclusion(reader: ByteReader, certificateOf: CertificateOf): Inclusion {
+  const certificate = certificateOf(reader.u64());
+  const count = reader.u8();
+  if (count > PATH_HASHES_MAX) throw new DecodeError("value_invalid", `a path of ${count} hashes`);
+  return { certificate, path: Array.from({ length: count }, () => reader.view(32)) };
+}

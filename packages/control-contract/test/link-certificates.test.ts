@@ -1,0 +1,158 @@
+import { describe, expect, test } from "@jest/globals";
+import { DecodeError, ORIGINS_MAX, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import { LocalResponseReader, LocalResponseWriter } from "../src/index.ts";
+import type { LocalResponse, ShownCertificate } from "../src/index.ts";
+import { certificate, hash, otherCertificate } from "./fixtures.ts";
+
+function submitted(requestId: number, shown: readonly ShownCertificate[]): LocalResponse {
+  const records = shown.map((head, at) => ({
+    status: "accepted" as const,
+    leaf: new Uint8Array(371).fill(at),
+    anchorId: toAnchorId(hash(`anchor ${at}`)),
+    inclusion: { certificate: head, path: [hash("p"), hash("q")] },
+    clientEventSalt: null,
+  }));
+  return { type: "submitted", requestId, finality: "certified", outcome: { kind: "records", refused: false, records } };
+}
+
+function ready(certificates: readonly ShownCertificate[]): LocalResponse {
+  return { type: "ready_to_read", requestId: 9, readIndex: 5, certificates, trustRootVersion: 3 };
+}
+
+function certificatesIn(response: LocalResponse | null): readonly ShownCertificate[] {
+  if (response?.type === "ready_to_read") return response.certificates;
+  if (response?.type !== "submitted" || response.outcome.kind !== "records") return [];
+  return response.outcome.records.flatMap((record) =>
+    record.status === "accepted" && record.inclusion !== null ? [record.inclusion.certificate] : [],
+  );
+}
+
+function grown(before: ShownCertificate): ShownCertificate {
+  return { ...before, treeSize: before.treeSize + 1, checkpoint: `${before.checkpoint}\u00e9` };
+}
+
+function originOf(at: number): ShownCertificate {
+  return { ...certificate, originFingerprint: toOriginFingerprint(hash(`origin ${at}`)) };
+}
+
+/** Both ends of one connection. */
+class Link {
+  readonly writer = new LocalResponseWriter();
+  readonly reader = new LocalResponseReader();
+  /** Bytes of each frame. */
+  readonly frames: number[] = [];
+
+  answer(response: LocalResponse): LocalResponse | null {
+    let last: LocalResponse | null = null;
+    for (const body of this.writer.bodiesOf(response)) {
+      this.frames.push(body.length);
+      last = this.reader.read(body);
+    }
+    return last;
+  }
+}
+
+describe("a certificate on the local link", () => {
+  test("is sent once, before the first answer under it, and is one object for all of them", () => {
+    const link = new Link();
+    const answers = [submitted(1, [certificate, certificate]), submitted(2, [certificate]), ready([certificate])];
+    const read = answers.map((answer) => link.answer(answer));
+    expect(read).toEqual(answers);
+    const shown = read.flatMap(certificatesIn);
+    expect(shown).toHaveLength(4);
+    expect(new Set(shown).size).toBe(1);
+    expect(link.frames).toHaveLength(answers.length + 1);
+    // An answer is a leaf, its id and its path; the checkpoint is in none of them.
+    expect(link.frames[2]).toBeLessThan(371 + 32 + 2 * 32 + 40);
+  });
+
+  test("of one origin takes the place of the one before it, and of no other origin", () => {
+    const link = new Link();
+    const newer = grown(certificate);
+    for (const answer of [ready([certificate, otherCertificate]), ready([newer, otherCertificate]), ready([newer])]) {
+      expect(link.answer(answer)).toEqual(answer);
+    }
+    expect(link.frames).toHaveLength(3 + 3);
+  });
+
+  test("that is named again after a newer one of its origin is sent again", () => {
+    const link = new Link();
+    const newer = grown(certificate);
+    for (const shown of [certificate, newer, certificate, newer]) {
+      expect(link.answer(submitted(1, [shown]))).toEqual(submitted(1, [shown]));
+    }
+    expect(link.frames).toHaveLength(4 + 4);
+  });
+
+  test("is found at each of 1,024 origins at once", () => {
+    const link = new Link();
+    const all = ready(Array.from({ length: ORIGINS_MAX }, (_unused, at) => originOf(at)));
+    expect(link.answer(all)).toEqual(all);
+    expect(link.answer(all)).toEqual(all);
+    expect(link.frames).toHaveLength(ORIGINS_MAX + 2);
+  });
+
+  test("is not known on another connection", () => {
+    const link = new Link();
+    link.answer(ready([certificate]));
+    const [again = new Uint8Array(0)] = link.writer.bodiesOf(ready([certificate]));
+    expect(() => new LocalResponseReader().read(again)).toThrow(DecodeError);
+  });
+});
+
+describe("a writer refuses", () => {
+  test("an answer under two certificates of one origin: the first is gone when it is read", () => {
+    const { writer } = new Link();
+    expect(() => writer.bodiesOf(submitted(1, [certificate, grown(certificate)]))).toThrow(RangeError);
+  });
+
+  test("certificates of more origins than a trust root lists", () => {
+    const { writer } = new Link();
+    for (let at = 0; at < ORIGINS_MAX; at++) writer.bodiesOf(ready([originOf(at)]));
+    expect(() => writer.bodiesOf(ready([originOf(ORIGINS_MAX)]))).toThrow(RangeError);
+  });
+});
+
+describe("a reader refuses", () => {
+  const frames = new LocalResponseWriter().bodiesOf(ready([certificate, otherCertificate]));
+  const [first, second, answer] = frames as [Uint8Array, Uint8Array, Uint8Array];
+  const replaced = new LocalResponseWriter();
+  const [old, oldAnswer] = replaced.bodiesOf(ready([certificate])) as [Uint8Array, Uint8Array];
+  const [newer] = replaced.bodiesOf(ready([grown(certificate)])) as [Uint8Array];
+
+  test.each<[string, readonly Uint8Array[], Uint8Array]>([
+    ["an answer before its certificate", [first], answer],
+    ["a certificate out of turn", [], second],
+    ["a certificate twice", [first], first],
+    ["a certificate that a newer one has replaced", [old, newer], oldAnswer],
+    ["a certificate with bytes after it", [], Uint8Array.of(...first, 0)],
+    ["half a certificate", [], first.subarray(0, 60)],
+    ["a certificate without an id", [], Uint8Array.of(7)],
+  ])("%s", (_what, before, frame) => {
+    const reader = new LocalResponseReader();
+    for (const body of before) expect(reader.read(body)).toBeNull();
+    expect(() => reader.read(frame)).toThrow(DecodeError);
+  });
+
+  test("certificates of more origins than a trust root lists, so that they never fill its memory", () => {
+    const reader = new LocalResponseReader();
+    const writer = new LocalResponseWriter();
+    for (let at = 0; at < ORIGINS_MAX; at++)
+      for (const body of writer.bodiesOf(ready([originOf(at)]))) reader.read(body);
+    const [frame = new Uint8Array(0)] = new LocalResponseWriter().bodiesOf(ready([originOf(ORIGINS_MAX)]));
+    // The id of a certificate is the u64 after the kind.
+    const next = Uint8Array.from(frame);
+    new DataView(next.buffer).setBigUint64(1, BigInt(ORIGINS_MAX + 1));
+    expect(() => reader.read(next)).toThrow(DecodeError);
+  });
+
+  test("a path of 54 hashes", () => {
+    const link = new Link();
+    link.answer(ready([certificate]));
+    const [record] = (submitted(1, [certificate]) as { outcome: { records: readonly object[] } }).outcome.records;
+    const inclusion = { certificate, path: Array.from({ length: 54 }, () => hash("p")) };
+    const outcome = { kind: "records", refused: false, records: [{ ...record, inclusion }] };
+    const long = { type: "submitted", requestId: 1, finality: "certified", outcome } as LocalResponse;
+    expect(() => link.answer(long)).toThrow(DecodeError);
+  });
+});
