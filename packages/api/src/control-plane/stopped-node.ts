@@ -29,7 +29,7 @@ function stoppedReasonIn(folder: string): StoppedReason | null {
     const detail = "detail" in value ? textOf(value.detail) : "";
     return { reason, check: CHECK_CODE.test(check) ? check : "unknown", detail };
   } catch {
-    // No file, or half of one: the next look finds all of it.
+    // No file, or none that a control plane has written.
     return null;
   }
 }

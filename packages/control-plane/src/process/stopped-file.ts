@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StopReason } from "../session/how-a-life-ends.ts";
 
 /**
- * Writes the reason where supervisors and operators find it, `<run dir>/stopped.json`.
+ * Writes the reason where supervisors and operators find it, `<run dir>/stopped.json`. The file appears whole: the api
+ * process looks for it all the time.
  * @param isForGroup whether an api process with an account of its own must be able to read it
  */
 export function writeStopped(
@@ -15,9 +16,11 @@ export function writeStopped(
   const { exitCode, reason, code, detail } = stop;
   const content = { code: exitCode, reason, check: code, detail, at: new Date(nowMs).toISOString() };
   const path = join(runDir, "stopped.json");
-  writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  const draft = `${path}.new`;
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   // A second step: the umask could remove the group's permission from the new file.
-  if (isForGroup) chmodSync(path, 0o640);
+  if (isForGroup) chmodSync(draft, 0o640);
+  renameSync(draft, path);
 }
 
 /** A process that starts removes the file. */
