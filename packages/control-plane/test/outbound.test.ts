@@ -3,6 +3,7 @@ import { StoreError } from "@event-anchoring/store";
 import { type Entry, type Message, decodeMessage } from "raft-ts";
 import { Outbound } from "../src/raft/outbound.ts";
 import { PayloadCache } from "../src/raft/payload-cache.ts";
+import { RepeatedAcks } from "../src/raft/repeated-acks.ts";
 import { deferred, quietLogger, settle } from "./doubles.ts";
 
 const PEER = 2n;
@@ -31,12 +32,14 @@ function message(type: Message["type"], entries: readonly Entry[] = []): Message
 
 function outbound(read: (from: number, to: number) => Promise<readonly Entry[]>) {
   const cache = new PayloadCache();
+  const acks = new RepeatedAcks();
   const sent: { lane: string; type: string; entries: readonly Entry[] }[] = [];
   const undelivered: Message[] = [];
   const failures: unknown[] = [];
   let isOpen = true;
   const made = new Outbound({
     cache,
+    acks,
     read,
     send: (_to, lane, bytes) => {
       if (!isOpen) return false;
@@ -49,7 +52,7 @@ function outbound(read: (from: number, to: number) => Promise<readonly Entry[]>)
     onFailure: (error) => failures.push(error),
     logger: quietLogger,
   });
-  return { outbound: made, cache, sent, undelivered, failures, close: () => (isOpen = false) };
+  return { outbound: made, cache, acks, sent, undelivered, failures, close: () => (isOpen = false) };
 }
 
 const never = (): Promise<readonly Entry[]> => Promise.reject(new Error("no read was expected"));
@@ -221,5 +224,62 @@ describe("payload cache", () => {
     cache.put([large(20, 2)]);
     cache.noteApplied(40);
     expect(cache.get({ index: 20, term: 2 })).not.toBeNull();
+  });
+});
+
+describe("acknowledgements", () => {
+  const ack = (index: number, more: Partial<Message> = {}): Message => ({ ...message("MsgAppResp"), index, ...more });
+  const heard = (type: Message["type"], entries: readonly Entry[] = []) => ({ type, from: PEER, entries });
+
+  function acknowledging() {
+    const made = outbound(never);
+    made.outbound.send(ack(5));
+    expect(made.sent).toHaveLength(1);
+    return made;
+  }
+
+  test("that repeat the last one to that peer are not sent, as after an append that only raises the commit", () => {
+    const { outbound: made, acks, sent } = acknowledging();
+    acks.onHeard(heard("MsgApp"));
+    made.send(ack(5));
+    expect(sent).toHaveLength(1);
+  });
+
+  test.each([
+    ["of another index", ack(6)],
+    ["of another term", ack(5, { term: 4 })],
+    ["that reject", ack(5, { reject: true })],
+    ["to another peer", ack(5, { to: 3n })],
+  ])("%s are sent", (_name, another) => {
+    const { outbound: made, sent } = acknowledging();
+    made.send(another);
+    expect(sent).toHaveLength(2);
+  });
+
+  test.each([
+    ["a heartbeat: a leader that probes asks after it", heard("MsgHeartbeat")],
+    ["entries, though they are here already", heard("MsgApp", [entry(5)])],
+  ])("are repeated once after %s", (_name, message) => {
+    const { outbound: made, acks, sent } = acknowledging();
+    acks.onHeard(message);
+    made.send(ack(5));
+    made.send(ack(5));
+    expect(sent).toHaveLength(2);
+  });
+
+  test("are repeated over a new connection, and after a rejection", () => {
+    const { outbound: made, acks, sent } = acknowledging();
+    acks.forget(PEER);
+    made.send(ack(5));
+    made.send(ack(5, { reject: true }));
+    made.send(ack(5));
+    expect(sent).toHaveLength(4);
+  });
+
+  test("that could not be sent are not counted as sent", () => {
+    const { outbound: made, acks, close } = outbound(never);
+    close();
+    made.send(ack(5));
+    expect(acks.isRepeated(ack(5))).toBe(false);
   });
 });

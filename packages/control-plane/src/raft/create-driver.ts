@@ -4,6 +4,7 @@ import { Driver, type DriverOptions } from "./driver.ts";
 import type { Logger } from "@event-anchoring/telemetry";
 import { Outbound } from "./outbound.ts";
 import type { PayloadCache } from "./payload-cache.ts";
+import type { RepeatedAcks } from "./repeated-acks.ts";
 import type { PromiseKeeper } from "../promises/promises.ts";
 import type { RaftLogStorage } from "../ports/storage.ts";
 
@@ -15,6 +16,7 @@ export interface CreateDriverOptions extends Pick<
   /** What the log holds at the start. */
   readonly hardState: HardState;
   readonly cache: PayloadCache;
+  readonly acks: RepeatedAcks;
   readonly log: RaftLogStorage;
   readonly promises: PromiseKeeper;
   readonly logger: Logger;
@@ -26,9 +28,10 @@ export interface CreateDriverOptions extends Pick<
 
 /** The engine with its lanes: what is appended, promised, sent and applied, each in its order. */
 export function createDriver(options: CreateDriverOptions): Driver {
-  const { node, cache, log, promises, logger, onFailure } = options;
+  const { node, cache, acks, log, promises, logger, onFailure } = options;
   const outbound = new Outbound({
     cache,
+    acks,
     read: (from, to, maxBytes) => log.read(from, to, maxBytes),
     send: options.send,
     onUndelivered: (message) => driver.reportUnreachable(message.to),

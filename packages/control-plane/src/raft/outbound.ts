@@ -2,6 +2,7 @@ import { type Entry, type InboundMessage, type Message, type RaftId, type RaftIn
 import { StoreError } from "@event-anchoring/store";
 import type { Logger } from "@event-anchoring/telemetry";
 import type { PayloadCache } from "./payload-cache.ts";
+import type { RepeatedAcks } from "./repeated-acks.ts";
 
 /** A message of more bytes travels on the bulk lane, so that it delays no heartbeat. */
 const CONTROL_LANE_BYTES_MAX = 64 * 1024;
@@ -11,6 +12,7 @@ const READ_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface OutboundOptions {
   readonly cache: PayloadCache;
+  readonly acks: RepeatedAcks;
   readonly read: (from: RaftIndex, to: RaftIndex, maxBytes: number) => Promise<readonly Entry[]>;
   /** Hands bytes to the network; false: not connected, or the outbox is full. */
   readonly send: (to: RaftId, lane: "control" | "bulk", bytes: Uint8Array) => boolean;
@@ -37,6 +39,7 @@ export class Outbound {
   }
 
   send(message: Message): void {
+    if (this.#options.acks.isRepeated(message)) return;
     const queue = this.#waiting.get(message.to);
     if (queue !== undefined && message.type === "MsgApp") {
       if (queue.length < WAITING_MESSAGES_MAX) queue.push(message);
@@ -62,6 +65,7 @@ export class Outbound {
     const bytes = encodeMessage(message);
     const lane = bytes.length > CONTROL_LANE_BYTES_MAX ? "bulk" : "control";
     const isSent = this.#options.send(message.to, lane, bytes);
+    if (isSent) this.#options.acks.onSent(message);
     if (message.type === "MsgSnap") this.#options.onSnapshotSent(message.to, isSent);
     else if (!isSent) this.#options.onUndelivered(original);
   }

@@ -5,6 +5,7 @@ import { createDriver } from "../raft/create-driver.ts";
 import type { Driver } from "../raft/driver.ts";
 import { LogCompaction } from "../raft/log-compaction.ts";
 import type { PayloadCache } from "../raft/payload-cache.ts";
+import { RepeatedAcks } from "../raft/repeated-acks.ts";
 import { ReadRounds } from "../raft/read-rounds.ts";
 import type { SentGroup } from "../proposals/proposals.ts";
 import { EntryArrivals } from "../signatures/entry-arrivals.ts";
@@ -47,6 +48,7 @@ export interface ConsensusParts {
 export class Consensus {
   /** 16 random bytes, unique to this life: they tell a clone with the same incarnation apart. */
   readonly lifeId = new Uint8Array(16);
+  readonly acks = new RepeatedAcks();
   readonly arrivals: EntryArrivals;
   readonly cache: PayloadCache;
   readonly compaction: LogCompaction;
@@ -102,6 +104,7 @@ export class Consensus {
 
   /** One message of a peer, already judged. */
   step(message: InboundMessage): void {
+    this.acks.onHeard(message);
     this.#driver.step(message);
   }
 
@@ -119,10 +122,18 @@ export class Consensus {
     this.#driver.transferLeader(to);
   }
 
+  onPeerUp(nodeId: string): void {
+    const raftId = this.#parts.members.raftIdOf(nodeId);
+    if (raftId !== null) this.acks.forget(raftId);
+  }
+
   /** The peer's connections are closed. @param isRefusing new ones are refused as well: no process listens there */
   onPeerDown(nodeId: string, isRefusing: boolean): void {
     const raftId = this.#parts.members.raftIdOf(nodeId);
-    if (raftId !== null) this.#driver.reportUnreachable(raftId);
+    if (raftId !== null) {
+      this.acks.forget(raftId);
+      this.#driver.reportUnreachable(raftId);
+    }
     if (isRefusing) this.failover.onPeerGone(nodeId);
   }
 
@@ -172,6 +183,7 @@ export class Consensus {
       node,
       hardState,
       cache: this.cache,
+      acks: this.acks,
       log,
       promises,
       logger: environment.logger,

@@ -121,6 +121,7 @@ export class Session implements SessionParts {
   onPeerUp(nodeId: string): void {
     if (this.#isEnded) return;
     this.membership.group.onPeerUp(nodeId);
+    this.consensus.onPeerUp(nodeId);
     const items = this.certifying.certifier.newestOwn();
     if (items.length > 0) this.#options.network.send(nodeId, "control", { type: "cosignatures", items });
     this.membership.reportClock();

@@ -72,6 +72,8 @@ const CONVERGE_MAX_MS = 20_000;
  * over a state.
  */
 const FORGET_MAX_MS = 100_000;
+/** Three heartbeats and a way there and back. */
+const HEARD_MAX_MS = 350;
 
 /** One life of a cluster, from its birth over its faults to its recovery: a function of the seed. */
 export async function liveOneLife(options: LifeOptions): Promise<LifeResult> {
@@ -277,6 +279,7 @@ class Life {
       () => this.#lag(),
     );
     await this.#everyNodeServesAgain();
+    await this.#aReconnectedFollowerIsHeard();
     await this.#whatIsErasedLeavesTheLogs();
     for (const machine of this.#serving()) this.invariants.acknowledgedAnchorsSurvive(machine.name);
     this.invariants.whatWasRefusedIsNotAnchored(this.#clients.refused());
@@ -431,6 +434,25 @@ class Life {
       this.#clients.read(machine, () => (isDone = true));
       await this.#until(() => isDone, "everyNodeServesAgain", CONVERGE_MAX_MS);
     }
+  }
+
+  /** A connection breaks off while nothing is written: by heartbeats alone the leader knows again what was received. */
+  async #aReconnectedFollowerIsHeard(): Promise<void> {
+    const leader = this.#serving().find(({ node }) => node?.session?.isLeader() === true);
+    const follower = this.#serving().find(({ name }) => name !== leader?.name);
+    if (leader === undefined || follower === undefined || this.invariants.broken !== null) return;
+    this.#network.reset(leader.name, follower.name);
+    await this.#runFor(1);
+    const ends = [leader, follower].map(({ node, name }) => ({
+      node,
+      other: name === leader.name ? follower : leader,
+    }));
+    const isWhole = (): boolean => ends.every(({ node, other }) => node?.network?.isConnected(other.name) === true);
+    await this.#until(isWhole, "everyNodeServesAgain", CONVERGE_MAX_MS);
+    await this.#runFor(HEARD_MAX_MS);
+    const progress = leader.rawNode?.status().progress.get(follower.identity.raftId);
+    if (leader.node?.session?.isLeader() !== true || progress === undefined || progress.state !== "probe") return;
+    this.invariants.fail("aReconnectedFollowerIsHeard", `${leader.name} still probes ${follower.name}`);
   }
 
   async #whatIsErasedLeavesTheLogs(): Promise<void> {

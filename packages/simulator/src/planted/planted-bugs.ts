@@ -36,6 +36,7 @@ export const PLANTED_BUGS = {
   read_does_not_wait_for_apply: "a read goes on before its index is applied",
   vote_granted_twice: "every candidate of a term is voted for",
   applied_before_durable_here: "what is committed is applied while this node still writes it",
+  ack_said_once: "an acknowledgement that was sent is never repeated, whatever the leader has lost",
   ack_of_more_than_written: "an acknowledgement names one entry more than the log holds",
   commit_beyond_verified: "a follower commits to its own end whatever the leader has verified of it",
   applied_entry_skipped: "one committed entry is left out",

@@ -15,6 +15,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { certifier, contradictions } = certifying;
   const { comparison } = contradictions;
   const { proposals } = writes;
+  if (bugs.has("ack_said_once")) sayOnce(session);
   if (bugs.has("lines_not_exchanged")) comparison.onLines = () => {};
   if (bugs.has("lost_origin_stays_stopped")) stayStopped(session);
   if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
@@ -48,6 +49,12 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
       return () => {};
     };
   }
+}
+
+/** Neither a heartbeat nor a new connection makes it say again what it has said. */
+function sayOnce({ consensus: { acks } }: Session): void {
+  acks.onHeard = () => {};
+  acks.forget = () => {};
 }
 
 function compareUncoveredOnly({ certifying }: Session): void {
