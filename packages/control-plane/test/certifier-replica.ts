@@ -94,6 +94,7 @@ export class Replica {
       maySign: () => this.maySign,
       broadcast: (items) => this.said.push(...items),
       sendTo: (to, items) => this.repliedTo.push({ to, items }),
+      onUncovered: () => {},
       onCertificate: (certificate) => this.certificates.push(certificate),
       comparison: this.comparison,
       onRefused: (from) => this.refused.push(from),

@@ -69,7 +69,12 @@ export class ApiMetrics {
   }) {
     this.#stoppedReason = options.stoppedReason;
     const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry, prefix: "anchoring_api_" });
+    // The loop's delay is sampled every 100 ms: at the default of 10, the sampling wakes an idle process most often.
+    collectDefaultMetrics({
+      register: this.#registry,
+      prefix: "anchoring_api_",
+      eventLoopMonitoringPrecision: 100,
+    });
     // Gauges that are named like counters; the totals they add up are separate metrics.
     for (const what of ["handles", "requests", "resources"]) {
       this.#registry.removeSingleMetric(`anchoring_api_nodejs_active_${what}_total`);

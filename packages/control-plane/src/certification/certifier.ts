@@ -53,6 +53,8 @@ export interface CertifierOptions {
   readonly broadcast: (items: readonly PeerCosignature[]) => void;
   /** To one peer that has shown that it lacks them. */
   readonly sendTo: (nodeId: string, items: readonly PeerCosignature[]) => void;
+  /** A head was reached that is not certified yet. */
+  readonly onUncovered: () => void;
   readonly onCertificate: (certificate: HeldCertificate) => void;
   /** Compares what all nodes sign with this node's own roots. */
   readonly comparison: Pick<Comparison, "onOwn" | "onPeer" | "onCertificate" | "isNamed" | "isStopped" | "withholds">;
@@ -191,6 +193,12 @@ export class Certifier {
     if (this.#toSign.length > 0) void this.#signWaiting();
   }
 
+  /** Whether a head waits for its certificate. */
+  get hasUncovered(): boolean {
+    for (const { points } of this.#origins.values()) if (points.size > 0) return true;
+    return false;
+  }
+
   /** Leaves that no held certificate covers, and for how long the oldest certify point has waited. */
   uncovered(): { readonly leaves: number; readonly oldestMs: number } {
     const now = this.#options.clock.monotonicMs();
@@ -237,6 +245,7 @@ export class Certifier {
       this.#options.comparison.onPeer(nodeId, offer);
     }
     this.#signLater(own);
+    this.#options.onUncovered();
     return true;
   }
 

@@ -104,6 +104,11 @@ export class Comparison {
     };
   }
 
+  /** Whether a sweep has anything to do. */
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** Whether the node's key, as this trust root lists it, has signed two roots of one size. */
   isNamed(root: TrustRoot, nodeId: string): boolean {
     if (this.#named.size === 0) return false;

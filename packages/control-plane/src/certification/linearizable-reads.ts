@@ -49,6 +49,11 @@ export class LinearizableReads {
     this.#options = options;
   }
 
+  /** Whether a sweep has anything to do. */
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
   read(request: ReadRequest): void {
     const open: OpenRead = { ...request, phase: "read_index", index: 0, stopWaiting: [], isAnswered: false };
     this.#open.add(open);

@@ -120,6 +120,11 @@ export class Proposals {
     return this.#open.size;
   }
 
+  /** Whether a sweep has anything to do. */
+  get hasOpen(): boolean {
+    return this.#open.size > 0 || this.#groups.size > 0;
+  }
+
   /** Commands of clients that come in one turn share a group; any other has one of its own. */
   submit(submission: Submission): void {
     if (this.#isClosed) return submission.respond(refusal("unavailable", "the node is loading again"));

@@ -61,6 +61,11 @@ export class LogCompaction {
     return Math.max(0, (this.#owed.at(-1)?.index ?? 0) - this.#options.sizes.compactedTo);
   }
 
+  /** Whether a sweep has anything to do. */
+  get isOwing(): boolean {
+    return this.#owed.length > 0;
+  }
+
   /** How much the log holds. */
   get held(): { readonly entries: number; readonly bytes: number } {
     const { entries, bytes } = this.#options.sizes;

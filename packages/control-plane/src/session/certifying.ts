@@ -22,6 +22,8 @@ export interface CertifyingParts {
   readonly membership: Membership;
   readonly life: Life;
   readonly submit: (submission: Submission) => void;
+  /** This node has reached a head that no certificate covers. */
+  readonly onUncovered: () => void;
   /** This node holds a new certificate. */
   readonly onCertificate: () => void;
 }
@@ -100,6 +102,11 @@ export class Certifying {
     this.thinning.look();
   }
 
+  /** Whether a sweep has anything to do. */
+  get hasOpen(): boolean {
+    return this.reads.hasOpen || this.contradictions.comparison.hasOpen;
+  }
+
   /** Answers what is due. */
   sweep(): void {
     this.contradictions.comparison.sweep();
@@ -112,7 +119,7 @@ export class Certifying {
     this.states.close();
   }
 
-  #makeCertifier({ membership, life, onCertificate }: CertifyingParts): Certifier {
+  #makeCertifier({ membership, life, onUncovered, onCertificate }: CertifyingParts): Certifier {
     const { environment, signatures, identity, promises, network, counts, state } = this.#options;
     const { group, peers } = membership;
     return new Certifier({
@@ -130,6 +137,7 @@ export class Certifying {
         network.flush();
       },
       sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
+      onUncovered,
       onCertificate: (certificate) => {
         peers.memories.onCertificate(certificate);
         onCertificate();

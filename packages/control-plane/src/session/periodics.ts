@@ -3,7 +3,7 @@ import type { TimerClock, Timer } from "../ports/environment.ts";
 /** Periods of a session's timers, milliseconds. */
 export const PERIOD_MS = {
   tick: 100,
-  /** Deadlines are checked this often; an answer is late by no more. */
+  /** While anything has a deadline it is checked this often; an answer is late by no more. */
   sweep: 25,
   resendUncovered: 50,
   resendState: 1000,
@@ -33,6 +33,27 @@ export class Periodics {
       if (!this.#isClosed) this.every(periodMs, action);
     });
     this.#timers.add(timer);
+  }
+
+  /**
+   * The same work, but only while there is some: an idle node is not woken for it. Returns a function that starts it,
+   * to be called when there is work; the first time is a period later.
+   */
+  whileOpen(periodMs: number, isOpen: () => boolean, action: () => void): () => void {
+    let isRunning = false;
+    const start = (): void => {
+      if (isRunning || this.#isClosed) return;
+      isRunning = true;
+      const timer = this.#clock.startTimer(periodMs, () => {
+        this.#timers.delete(timer);
+        isRunning = false;
+        if (this.#isClosed) return;
+        action();
+        if (!this.#isClosed && isOpen()) start();
+      });
+      this.#timers.add(timer);
+    };
+    return start;
   }
 
   close(): void {

@@ -34,6 +34,9 @@ export class Session implements SessionParts {
   readonly life: Life;
   readonly #options: SessionOptions;
   readonly #periodics: Periodics;
+  /** Each starts a periodic work that ends when nothing is left of it. */
+  readonly #sweepSoon: () => void;
+  readonly #resendSoon: () => void;
   #isEnded = false;
 
   constructor(options: SessionOptions) {
@@ -55,12 +58,15 @@ export class Session implements SessionParts {
     });
     const membership = new Membership(options, { consensus, members, life, submit });
     const onCertificate = (): void => this.writes.queue.onCertificate();
-    const certifying = new Certifying(options, { consensus, membership, life, submit, onCertificate });
+    const onUncovered = (): void => this.#resendSoon();
+    const certifying = new Certifying(options, { consensus, membership, life, submit, onUncovered, onCertificate });
     this.consensus = consensus;
     this.membership = membership;
     this.certifying = certifying;
     this.writes = new Writes(options, { consensus, membership, certifying });
     this.frames = new PeerFrames(options, this);
+    this.#sweepSoon = this.#sweeps();
+    this.#resendSoon = this.#resends();
   }
 
   /** Restores the memory of peers, signs the last certify point again, starts the timers, and runs the engine. */
@@ -71,14 +77,12 @@ export class Session implements SessionParts {
     membership.peers.memories.settle();
     const { appliedIndex, appliedTerm, effect } = this.state;
     certifying.certifier.onCertifyPoint({ raftIndex: appliedIndex, raftTerm: appliedTerm, effect, isEmpty: false });
-    this.#every(PERIOD_MS.tick, () => consensus.tick());
-    this.#every(PERIOD_MS.sweep, () => {
-      // Deadlines first: no answer is late because lines are exchanged.
-      writes.sweep();
-      certifying.sweep();
-      consensus.compaction.sweep();
+    this.#every(PERIOD_MS.tick, () => {
+      consensus.tick();
+      // What peers' frames have opened.
+      if (this.#hasOpen()) this.#sweepSoon();
+      if (certifying.certifier.hasUncovered) this.#resendSoon();
     });
-    this.#every(PERIOD_MS.resendUncovered, () => certifying.certifier.resendUncovered(PERIOD_MS.resendUncovered));
     this.#every(PERIOD_MS.resendState, () => certifying.states.heads.resend());
     this.#every(PERIOD_MS.clockReport, () => membership.reportClock());
     this.#every(PERIOD_MS.leaderLook, () => this.isLeader() && writes.look());
@@ -93,10 +97,12 @@ export class Session implements SessionParts {
 
   /** One command of a client, an operator or of this node itself. */
   submit(submission: Submission): void {
+    this.#sweepSoon();
     this.writes.submit(submission);
   }
 
   read(request: ReadRequest): void {
+    this.#sweepSoon();
     this.certifying.reads.read(request);
   }
 
@@ -232,6 +238,34 @@ export class Session implements SessionParts {
     queueMicrotask(() => {
       if (!this.#isEnded) this.writes.proposals.onLeaderReachable();
     });
+  }
+
+  #hasOpen(): boolean {
+    return this.writes.hasOpen || this.certifying.hasOpen || this.consensus.compaction.isOwing;
+  }
+
+  #sweeps(): () => void {
+    const sweep = (): void => {
+      // Deadlines first: no answer is late because lines are exchanged.
+      this.writes.sweep();
+      this.certifying.sweep();
+      this.consensus.compaction.sweep();
+    };
+    return this.#periodics.whileOpen(
+      PERIOD_MS.sweep,
+      () => this.#hasOpen(),
+      () => this.#guard(sweep),
+    );
+  }
+
+  #resends(): () => void {
+    const { certifier } = this.certifying;
+    const resend = (): void => certifier.resendUncovered(PERIOD_MS.resendUncovered);
+    return this.#periodics.whileOpen(
+      PERIOD_MS.resendUncovered,
+      () => certifier.hasUncovered,
+      () => this.#guard(resend),
+    );
   }
 
   #every(periodMs: number, action: () => void): void {

@@ -109,6 +109,11 @@ export class Writes {
     this.#leadership.look(this.queue.oldestUnderWayMs);
   }
 
+  /** Whether a sweep has anything to do. */
+  get hasOpen(): boolean {
+    return this.proposals.hasOpen || this.queue.depth.commands > 0;
+  }
+
   /** Answers what is due, and proposes what has waited long enough. */
   sweep(): void {
     this.proposals.sweep();
