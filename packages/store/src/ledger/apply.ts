@@ -132,7 +132,7 @@ export interface ApplyInput {
   readonly deleteGroupIdsBelow: number | null;
 }
 
-export function buildApply(input: ApplyInput): { statement: Statement; values: readonly Parameter[] } {
+export function buildApply(input: ApplyInput): { statement: Required<Statement>; values: readonly Parameter[] } {
   const { decision, row, before, stateTree, numbers, deleteGroupIdsBelow } = input;
   const { index, writes } = decision;
   const statement = statementAfter(before, row);

@@ -163,8 +163,8 @@ export class LedgerStore {
       numbers,
       deleteGroupIdsBelow: deletesGroupIds ? row.groupIdsFrom : null,
     });
-    const rows = await this.#noteUnknown(() => this.#connection.write<{ applied: number }>(statement, values));
-    if (rows[0]?.applied !== 1) {
+    const written = await this.#noteUnknown(() => this.#connection.writeLane(statement, values));
+    if (Number(written?.[0]) !== 1) {
       this.#isUnknown = true;
       throw new StoreError("out_of_order", `the stored applied index is not ${before.appliedIndex}`);
     }

@@ -1,7 +1,7 @@
 import type { Entry, EntryId, HardState, RaftId, RaftIndex, Term } from "raft-ts";
 import { bigintArray, byteaArray, smallintArray } from "../postgres/binary-array.ts";
 import { Connection } from "../postgres/connection.ts";
-import type { Parameter, Session } from "../postgres/connection.ts";
+import type { Parameter, Session, Statement } from "../postgres/connection.ts";
 import { StoreError } from "../postgres/errors.ts";
 import { RAFT_LOG_LOCK } from "../postgres/locks.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
@@ -48,6 +48,13 @@ const INSERT_ENTRIES_SQL = `
   FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bytea[], $6::bytea[]) AS r (i, t, y, p, c)
   RETURNING 1`;
 
+/** One entry is the usual case. Its row is in the tables and in the WAL before RETURNING is computed. */
+const APPEND_ENTRY = {
+  name: "raft_append_entry",
+  text: `INSERT INTO node.raft_log (index, term, type, commit_hint, payload, checksum) VALUES ($1, $2, $3, $4, $5, $6)
+    RETURNING 1 AS written, ${WAL_SQL}`,
+};
+
 function writeStateSql(first: number): string {
   return `
   INSERT INTO node.raft_state (term, vote, checksum) VALUES ($${first}, $${first + 1}, $${first + 2})
@@ -71,11 +78,6 @@ const APPEND_BOTH = {
   text: `WITH inserted AS (${INSERT_ENTRIES_SQL}), stated AS (${writeStateSql(7)})
     SELECT (SELECT count(*) FROM inserted) + (SELECT count(*) FROM stated) AS written, ${WAL_SQL}`,
 };
-
-interface AppendRow {
-  readonly written: number;
-  readonly wal: string;
-}
 
 /**
  * The durable raft log and hard state of one node. `append` resolves when what it wrote survives a crash of this
@@ -175,7 +177,7 @@ export class RaftLog {
     if (first === undefined && hardState === null) return { walPosition: this.#walPosition };
     this.#assertFollows(entries);
     const replacesSuffix = first !== undefined && first.index <= this.#lastIndex;
-    const row = await this.#noteUnknown(() =>
+    this.#walPosition = await this.#noteUnknown(() =>
       replacesSuffix
         ? this.#replaceSuffix(first.index, request, hardState)
         : writeAppend(this.#writer, request, hardState),
@@ -189,7 +191,6 @@ export class RaftLog {
       this.#lastIndex = last.index;
       this.#commitHint = Math.max(this.#commitHint, Math.min(request.commit, last.index));
     }
-    this.#walPosition = BigInt(row.wal);
     return { walPosition: this.#walPosition };
   }
 
@@ -224,7 +225,7 @@ export class RaftLog {
   }
 
   /** Delete, then insert: an upsert would leave the tail of a dead leader's entries behind ours. */
-  async #replaceSuffix(first: RaftIndex, request: AppendRequest, hardState: HardState | null): Promise<AppendRow> {
+  async #replaceSuffix(first: RaftIndex, request: AppendRequest, hardState: HardState | null): Promise<bigint> {
     return this.#writer.transaction(async (session) => {
       await session.write({ name: "raft_truncate", text: "DELETE FROM node.raft_log WHERE index >= $1" }, [first]);
       return writeAppend(session, request, hardState);
@@ -296,24 +297,26 @@ export class RaftLog {
   }
 }
 
-function entryParameters(entries: readonly Entry[], commit: RaftIndex): Parameter[] {
+function rowChecksum(entry: Entry, commitHint: RaftIndex): Uint8Array {
+  const { index, term, payload } = entry;
+  return logRowChecksum({ index, term, type: typeToNumber(entry.type), commitHint, payload });
+}
+
+function entryParameters(entry: Entry, commit: RaftIndex): Parameter[] {
+  const { index, term, type, payload } = entry;
+  const commitHint = Math.min(commit, index);
+  return [index, term, typeToNumber(type), commitHint, payload, rowChecksum(entry, commitHint)];
+}
+
+function entriesParameters(entries: readonly Entry[], commit: RaftIndex): Parameter[] {
   const commitHint = Math.min(commit, entries.at(-1)?.index ?? 0);
-  const checksums = entries.map((entry) =>
-    logRowChecksum({
-      index: entry.index,
-      term: entry.term,
-      type: typeToNumber(entry.type),
-      commitHint,
-      payload: entry.payload,
-    }),
-  );
   return [
     commitHint,
     bigintArray(entries.map(({ index }) => index)),
     bigintArray(entries.map(({ term }) => term)),
     smallintArray(entries.map(({ type }) => typeToNumber(type))),
     byteaArray(entries.map(({ payload }) => payload)),
-    byteaArray(checksums),
+    byteaArray(entries.map((entry) => rowChecksum(entry, commitHint))),
   ];
 }
 
@@ -321,23 +324,27 @@ function stateParameters(state: HardState): Parameter[] {
   return [state.term, raftIdToSigned(state.vote), hardStateChecksum(state)];
 }
 
-async function writeAppend(
-  session: Session,
-  { entries, commit }: AppendRequest,
-  hardState: HardState | null,
-): Promise<AppendRow> {
-  const statement = hardState === null ? APPEND_ENTRIES : entries.length === 0 ? APPEND_STATE : APPEND_BOTH;
-  const values = [
-    ...(entries.length === 0 ? [] : entryParameters(entries, commit)),
-    ...(hardState === null ? [] : stateParameters(hardState)),
-  ];
-  const rows = await session.write<AppendRow>(statement, values);
-  const row = rows[0];
-  const expected = entries.length + (hardState === null ? 0 : 1);
-  if (row === undefined || row.written !== expected) {
-    throw new StoreError("unknown_outcome", `an append of ${expected} rows wrote ${row?.written ?? 0}`);
+type AppendStatement = readonly [statement: Required<Statement>, values: readonly Parameter[]];
+
+function appendStatement({ entries, commit }: AppendRequest, hardState: HardState | null): AppendStatement {
+  const [entry] = entries;
+  if (hardState === null && entry !== undefined && entries.length === 1) {
+    return [APPEND_ENTRY, entryParameters(entry, commit)];
   }
-  return row;
+  if (hardState === null) return [APPEND_ENTRIES, entriesParameters(entries, commit)];
+  if (entry === undefined) return [APPEND_STATE, stateParameters(hardState)];
+  return [APPEND_BOTH, [...entriesParameters(entries, commit), ...stateParameters(hardState)]];
+}
+
+/** @returns the WAL position behind what was written */
+async function writeAppend(session: Session, request: AppendRequest, hardState: HardState | null): Promise<bigint> {
+  const row = await session.writeLane(...appendStatement(request, hardState));
+  const [written, wal] = row ?? [];
+  const expected = request.entries.length + (hardState === null ? 0 : 1);
+  if (Number(written) !== expected || !wal) {
+    throw new StoreError("unknown_outcome", `an append of ${expected} rows wrote ${written ?? 0}`);
+  }
+  return BigInt(wal);
 }
 
 const WRITE_COMPACTION = {

@@ -10,14 +10,14 @@ export function numbered(sql: string): string {
 /** A name has at most 63 bytes; the number of the combination keeps it short and unique. */
 export class StatementCache {
   readonly #prefix: string;
-  readonly #statements = new Map<string, Statement>();
+  readonly #statements = new Map<string, Required<Statement>>();
 
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
   /** Few combinations occur, and each is prepared once per session. @param key names the combination */
-  statement(key: string, sql: () => string): Statement {
+  statement(key: string, sql: () => string): Required<Statement> {
     const known = this.#statements.get(key);
     if (known !== undefined) return known;
     const statement = { name: `${this.#prefix}_${this.#statements.size}`, text: numbered(sql()) };

@@ -1,5 +1,7 @@
 import pg from "pg";
 import { StoreError } from "./errors.ts";
+import { LaneStatement } from "./lane-statement.ts";
+import type { TextRow } from "./lane-statement.ts";
 import { toStoreError } from "./sqlstate.ts";
 import type { Phase } from "./sqlstate.ts";
 
@@ -67,6 +69,8 @@ export interface Reader {
 export interface Session extends Reader {
   /** A statement that changes something. Outside a transaction it commits by itself. */
   write<R extends object = Row>(statement: Statement, values?: readonly Parameter[]): Promise<R[]>;
+  /** As `write`, for a statement that runs for every entry: one row at most, its columns as text. */
+  writeLane(statement: Required<Statement>, values: readonly Parameter[]): Promise<TextRow | null>;
 }
 
 export interface ConnectionOptions {
@@ -97,6 +101,8 @@ function optionsText(settings: Readonly<Record<string, string>>): string {
 export class Connection {
   readonly #client: pg.Client;
   readonly #lostHandlers: ((cause: Error) => void)[] = [];
+  /** Names of statements that have run in this session. */
+  readonly #prepared = new Set<string>();
   #tail: Promise<unknown> = Promise.resolve();
   #lost: Error | null = null;
   #isClosing = false;
@@ -143,22 +149,41 @@ export class Connection {
     for (const handler of this.#lostHandlers.splice(0)) handler(cause);
   }
 
+  #assertThere(what: string): void {
+    if (this.#lost === null && !this.#isClosing) return;
+    throw new StoreError("unavailable", `${what}: the connection is gone`, { cause: this.#lost ?? undefined });
+  }
+
   async #run<R extends object>(statement: Statement, values: readonly Parameter[], phase: Phase): Promise<Rows<R>> {
     const what = statement.name ?? statement.text.slice(0, 60);
-    if (this.#lost !== null || this.#isClosing) {
-      throw new StoreError("unavailable", `${what}: the connection is gone`, {
-        cause: this.#lost ?? undefined,
-      });
-    }
+    this.#assertThere(what);
     try {
       const result = await this.#client.query<R & pg.QueryResultRow>({
         ...(statement.name === undefined ? {} : { name: statement.name }),
         text: statement.text,
         values: [...values],
       });
+      if (statement.name !== undefined) this.#prepared.add(statement.name);
       return { rows: result.rows, command: result.command, rowCount: result.rowCount ?? 0 };
     } catch (cause) {
       throw toStoreError(cause, phase, what);
+    }
+  }
+
+  /** The first time, pg's own query prepares the statement and keeps the books if that fails. */
+  async #runLane(statement: Required<Statement>, values: readonly Parameter[], phase: Phase): Promise<TextRow | null> {
+    const { name } = statement;
+    if (!this.#prepared.has(name)) {
+      const [row] = (await this.#run(statement, values, phase)).rows;
+      return row === undefined ? null : Object.values(row).map((value) => (value === null ? null : String(value)));
+    }
+    this.#assertThere(name);
+    try {
+      return await new Promise<TextRow | null>((resolve, reject) => {
+        this.#client.query(new LaneStatement(name, values, { resolve, reject }));
+      });
+    } catch (cause) {
+      throw toStoreError(cause, phase, name);
     }
   }
 
@@ -182,6 +207,11 @@ export class Connection {
     return this.#inTurn(async () => (await this.#run<R>(statement, values, "write")).rows);
   }
 
+  /** @throws as `write` */
+  async writeLane(statement: Required<Statement>, values: readonly Parameter[]): Promise<TextRow | null> {
+    return this.#inTurn(() => this.#runLane(statement, values, "write"));
+  }
+
   /**
    * Runs `work` in one transaction. A failure before COMMIT is sent has changed nothing; a COMMIT that fails or is not
    * answered is `unknown_outcome`.
@@ -193,6 +223,7 @@ export class Connection {
       const session: Session = {
         read: async (statement, values = []) => (await this.#run<never>(statement, values, "read")).rows,
         write: async (statement, values = []) => (await this.#run<never>(statement, values, "read")).rows,
+        writeLane: (statement, values) => this.#runLane(statement, values, "read"),
       };
       let result: T;
       try {

@@ -30,7 +30,7 @@ export class GuardedStatement {
     this.#values.push(...values);
   }
 
-  finish(): { statement: Statement; values: readonly Parameter[] } {
+  finish(): { statement: Required<Statement>; values: readonly Parameter[] } {
     const key = [this.#guard, ...this.#parts].map(({ name }) => name).join(" ");
     return { statement: STATEMENTS.statement(key, () => this.#text()), values: this.#values };
   }
