@@ -66,7 +66,7 @@ function lane(options: { promise?: () => Promise<void>; retreat?: () => Promise<
       await options.promise?.();
     },
     onDurable: ({ lastAppend }) => events.push(`durable ${lastAppend === null ? "-" : lastAppend.index}`),
-    onResponse: ({ index }) => events.push(`response ${index}`),
+    onResponses: (messages) => events.push(...messages.map(({ index }) => `response ${index}`)),
     onSnapshot: ({ index }) => events.push(`snapshot ${index}`),
     onFailure: (error) => failures.push(error),
   });

@@ -14,7 +14,12 @@ const nothing: Ready = { softState: null, readStates: [], messages: [], append: 
 /** A driver of an engine that has these Readys waiting; what it does, in order. */
 function driverOf(readys: Ready[]) {
   const done: string[] = [];
-  const node = { id: 1n, hasReady: () => readys.length > 0, ready: () => readys.shift() ?? nothing };
+  const node = {
+    id: 1n,
+    stepResponses: () => {},
+    hasReady: () => readys.length > 0,
+    ready: () => readys.shift() ?? nothing,
+  };
   const driver = new Driver({
     node: node as unknown as RawNode,
     cache: new PayloadCache(),
@@ -42,8 +47,8 @@ test("messages are on the wire before anything is decided", async () => {
 
 test("so is a response of the append lane", async () => {
   const { driver, done } = driverOf([]);
-  driver.deliverResponse({ ...message, type: "MsgAppResp" });
-  driver.deliverResponse({ ...message, type: "MsgAppResp" });
+  driver.deliverResponses([{ ...message, type: "MsgAppResp" }]);
+  driver.deliverResponses([{ ...message, type: "MsgAppResp" }]);
   await Promise.resolve();
   expect(done).toEqual(["MsgAppResp", "MsgAppResp", "flush"]);
 });

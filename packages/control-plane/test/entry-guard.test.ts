@@ -70,7 +70,7 @@ function settleNode(): Entry[] {
     const { append, apply } = node.ready();
     appended.push(...(append?.entries ?? []));
     if (append !== null && append.entries.length > 0) node.mirrorAppend(append.entries);
-    for (const response of [...(append?.responses ?? []), ...(apply?.responses ?? [])]) node.stepResponse(response);
+    node.stepResponses([...(append?.responses ?? []), ...(apply?.responses ?? [])]);
   }
   return appended;
 }

@@ -23,11 +23,11 @@ beforeAll(async () => {
   const { append } = node.ready();
   if (append === null) throw new Error("a candidate appends its term");
   if (append.hardState !== null) node.mirrorHardState(append.hardState);
-  for (const response of append.responses) node.stepResponse(response);
+  node.stepResponses(append.responses);
   const opened = node.ready().append;
   if (opened === null) throw new Error("a leader opens its term");
   node.mirrorAppend(opened.entries);
-  for (const response of opened.responses) node.stepResponse(response);
+  node.stepResponses(opened.responses);
 });
 
 /** A committed change, as it comes out of the log. */
@@ -42,13 +42,13 @@ function payloadOf(change: Partial<ConfChange>): Uint8Array {
     const { append, apply } = node.ready();
     const found = append?.entries.find(({ type }) => type === "conf_change")?.payload;
     if (append !== null) node.mirrorAppend(append.entries);
-    for (const response of append?.responses ?? []) node.stepResponse(response);
-    for (const response of apply?.responses ?? []) node.stepResponse(response);
+    node.stepResponses(append?.responses ?? []);
+    node.stepResponses(apply?.responses ?? []);
     if (found === undefined) continue;
     while (node.hasReady()) {
       const rest = node.ready();
-      for (const response of rest.append?.responses ?? []) node.stepResponse(response);
-      for (const response of rest.apply?.responses ?? []) node.stepResponse(response);
+      node.stepResponses(rest.append?.responses ?? []);
+      node.stepResponses(rest.apply?.responses ?? []);
     }
     return found;
   }

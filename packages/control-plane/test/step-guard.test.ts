@@ -202,7 +202,7 @@ class Trio {
       for (const { index, term, payload } of entries) this.#payloads.set(`${index}/${term}`, payload);
       if (entries.length > 0) node.mirrorAppend(entries);
       for (const each of [...responses, ...(apply?.responses ?? [])]) {
-        if (each.to === node.id) node.stepResponse(each);
+        if (each.to === node.id) node.stepResponses([each]);
         else this.#wire.push(each);
       }
     }

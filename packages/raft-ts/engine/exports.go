@@ -23,6 +23,7 @@ func exportNew(size uint32) (status uint32) {
 	lastHandle++
 	nodes[lastHandle] = n
 	output.u32(lastHandle)
+	left.status = n.status()
 	if n.raw.HasReady() {
 		return statusOK | readyBit
 	}
@@ -43,10 +44,19 @@ func exportTick(handle uint32) uint32 {
 	})
 }
 
+// exportStep steps the messages that the input holds, one after the other.
+//
 //go:wasmexport raft_step
 func exportStep(handle, size uint32) uint32 {
 	return call(handle, func(n *node) uint32 {
-		return n.refused(n.raw.Step(readMessage(taken(size))))
+		for r := taken(size); r.at < len(r.buf); {
+			status := n.refused(n.raw.Step(readMessage(r)))
+			// The library names a response of a node it no longer tracks; that is late news, and nothing has happened.
+			if status != statusOK && status != statusStepRefused {
+				return status
+			}
+		}
+		return statusOK
 	})
 }
 
@@ -193,10 +203,10 @@ func exportMirrorCompact(handle, size uint32) uint32 {
 	})
 }
 
-//go:wasmexport raft_status
-func exportStatus(handle, withProgress uint32) uint32 {
+//go:wasmexport raft_progress
+func exportProgress(handle uint32) uint32 {
 	return call(handle, func(n *node) uint32 {
-		n.writeStatus(&output, withProgress != 0)
+		n.writeProgress(&output)
 		return statusOK
 	})
 }

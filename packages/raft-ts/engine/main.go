@@ -2,9 +2,11 @@
 //
 // One module instance holds any number of RawNodes, each under a handle. A call gets its arguments as numbers and,
 // where they do not fit, as bytes in the input buffer; it answers with a status and leaves its result in the output
-// buffer, which is valid until the next call. Nothing here keeps a reference into either buffer.
+// buffer, which is valid until the next call. Nothing here keeps a reference into either buffer. Every call of a
+// RawNode also leaves the node's status, so that reading it costs the host no call.
 //
-// Numbers in buffers are big-endian and of fixed width. The other side is src/engine-codec.ts.
+// Numbers in buffers are big-endian and of fixed width, those of the status little-endian. The other side is
+// src/engine-codec.ts.
 package main
 
 import (
@@ -13,7 +15,8 @@ import (
 	"unsafe"
 )
 
-// abiVersion changes whenever an export or a byte layout does; the host refuses a module of another version.
+// abiVersion changes when an export or a byte layout differs from the release before; the host refuses a module of
+// another version.
 const abiVersion = 1
 
 // The low byte of a status. readyBit is added when the node has a Ready.
@@ -30,17 +33,17 @@ const (
 	readyBit uint32 = 1 << 8
 )
 
-// inputKeepBytesMax bounds the input buffer that is kept between calls; a start with a long log needs a larger one.
-const inputKeepBytesMax = 1 << 20
-
 var (
 	nodes      = map[uint32]*node{}
 	lastHandle uint32
 
 	input  []byte
 	output writer
-	// outputAt tells the host where the output buffer is: address, length.
-	outputAt [2]uint32
+	// left is what the host reads after a call, where it lies in memory.
+	left struct {
+		outputAt, outputBytes uint32
+		status                status
+	}
 )
 
 func main() {}
@@ -48,18 +51,17 @@ func main() {}
 //go:wasmexport raft_abi_version
 func exportABIVersion() uint32 { return abiVersion }
 
-// exportOutputAt returns the address of outputAt, which never moves.
+// exportLeftAt returns the address of left, which never moves.
 //
-//go:wasmexport raft_output_at
-func exportOutputAt() uint32 { return uint32(uintptr(unsafe.Pointer(&outputAt))) }
+//go:wasmexport raft_left_at
+func exportLeftAt() uint32 { return uint32(uintptr(unsafe.Pointer(&left))) }
 
-// exportInput makes room for the next call's bytes and returns their address.
+// exportInput makes an input buffer of that size, in place of the one before, and returns its address. It serves any
+// number of calls.
 //
 //go:wasmexport raft_input
 func exportInput(size uint32) uint32 {
-	if uint32(cap(input)) < size {
-		input = make([]byte, max(size, 4096))
-	}
+	input = make([]byte, size)
 	return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(input))))
 }
 
@@ -81,6 +83,7 @@ func call(handle uint32, f func(n *node) uint32) (status uint32) {
 	if n.raw.HasReady() {
 		status |= readyBit
 	}
+	left.status = n.status()
 	return status
 }
 
@@ -92,11 +95,8 @@ func reportPanic(p any) uint32 {
 }
 
 func publishOutput() {
-	outputAt[0] = uint32(uintptr(unsafe.Pointer(unsafe.SliceData(output.buf))))
-	outputAt[1] = uint32(len(output.buf))
-	if cap(input) > inputKeepBytesMax {
-		input = nil
-	}
+	left.outputAt = uint32(uintptr(unsafe.Pointer(unsafe.SliceData(output.buf))))
+	left.outputBytes = uint32(len(output.buf))
 }
 
 // taken returns a reader of the bytes that the host put into the input buffer.

@@ -85,32 +85,48 @@ func (n *node) confState() *pb.ConfState {
 	return t.ConfState()
 }
 
-func (n *node) writeStatus(w *writer, withProgress bool) {
+// status is what every call leaves for the host.
+type status struct {
+	term, vote, commit, applied, lead, leadTransferee uint64
+	firstIndex, lastIndex, lastTerm                   uint64
+	role                                              uint64
+}
+
+func (n *node) status() status {
 	s := n.raw.BasicStatus()
-	w.u64(s.GetTerm())
-	w.u64(s.GetVote())
-	w.u64(s.GetCommit())
-	w.u64(s.Applied)
-	w.u64(s.Lead)
-	w.u8(uint8(s.RaftState))
-	w.u64(s.LeadTransferee)
-	w.u64(n.firstIndex())
-	w.u64(n.lastIndex())
-	if !withProgress || s.RaftState != raft.StateLeader {
+	last := n.lastIndex()
+	lastTerm, _ := n.termAt(last)
+	return status{
+		term:           s.GetTerm(),
+		vote:           s.GetVote(),
+		commit:         s.GetCommit(),
+		applied:        s.Applied,
+		lead:           s.Lead,
+		leadTransferee: s.LeadTransferee,
+		firstIndex:     n.firstIndex(),
+		lastIndex:      last,
+		lastTerm:       lastTerm,
+		role:           uint64(s.RaftState),
+	}
+}
+
+// writeProgress writes what a leader knows of each member; nothing on a node that does not lead.
+func (n *node) writeProgress(w *writer) {
+	if n.raw.BasicStatus().RaftState != raft.StateLeader {
 		w.u32(0)
 		return
 	}
-	progress := &writer{}
+	members := &writer{}
 	var count uint32
 	n.raw.WithProgress(func(id uint64, kind raft.ProgressType, p tracker.Progress) {
 		count++
-		writeProgress(progress, id, kind, p)
+		writeMember(members, id, kind, p)
 	})
 	w.u32(count)
-	w.buf = append(w.buf, progress.buf...)
+	w.buf = append(w.buf, members.buf...)
 }
 
-func writeProgress(w *writer, id uint64, kind raft.ProgressType, p tracker.Progress) {
+func writeMember(w *writer, id uint64, kind raft.ProgressType, p tracker.Progress) {
 	w.u64(id)
 	w.u64(p.Match)
 	w.u64(p.Next)

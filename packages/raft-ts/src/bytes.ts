@@ -1,5 +1,6 @@
-const SAFE_HIGH_MAX = 0x1fffff;
-const TWO_32 = 0x1_0000_0000;
+/** The upper half of 2^53 - 1. */
+export const SAFE_HIGH_MAX = 0x1fffff;
+export const TWO_32 = 0x1_0000_0000;
 
 /** Builds big-endian, fixed-width bytes in memory that is reused; `take` copies them out. */
 export class ByteWriter {

@@ -1,5 +1,7 @@
+import { SAFE_HIGH_MAX, TWO_32 } from "./bytes.ts";
 import type { ByteReader, ByteWriter } from "./bytes.ts";
 import { EMPTY, readBytes, readMessage, readSnapshot, writeHeader, writeSnapshot } from "./codec.ts";
+import { EngineDeadError } from "./errors.ts";
 import type {
   AppendChore,
   ApplyChore,
@@ -17,7 +19,7 @@ import type {
   Ready,
   Role,
   SoftState,
-  Status,
+  Term,
 } from "./types.ts";
 
 /** The layouts shared with engine/*.go; `abiVersion` there and ABI_VERSION here change with them. */
@@ -42,6 +44,13 @@ const PROGRESS_STATES: readonly Progress["state"][] = ["probe", "replicate", "sn
 const TRANSITIONS: readonly ConfChange["transition"][] = ["auto", "implicit", "explicit"];
 /** The library's numbers; 2 is an update, which is never proposed here. */
 const CHANGE_TYPES: readonly (ConfChangeSingle["type"] | null)[] = ["add_node", "remove_node", null, "add_learner"];
+
+/** What the engine has left of a node's state with its latest call. */
+export interface HeldStatus {
+  readonly basic: BasicStatus;
+  /** Of the entry at `basic.lastIndex`. */
+  readonly lastTerm: Term;
+}
 
 /** A ticket represents a payload that stays outside the engine; 0 means none. */
 export type TicketOf = (payload: Uint8Array) => number;
@@ -205,26 +214,41 @@ function readApply(reader: ByteReader): ApplyChore {
   return { entries: readMetas(reader), responses: readMessages(reader) };
 }
 
-/** Reads the output of raft_status. */
-export function readStatus(reader: ByteReader, id: RaftId): Status {
-  const basic: BasicStatus = {
-    id,
-    term: reader.u53(),
-    vote: reader.u64(),
-    commit: reader.u53(),
-    applied: reader.u53(),
-    lead: reader.u64(),
-    role: readRole(reader),
-    leadTransferee: reader.u64(),
-    firstIndex: reader.u53(),
-    lastIndex: reader.u53(),
+/** Reads the status that every call leaves: little-endian numbers of 8 bytes; `status` in engine/node.go. */
+export function readStatus(view: DataView, id: RaftId): HeldStatus {
+  const role = ROLES[readNumber(view, 9)];
+  if (role === undefined) throw new EngineDeadError("the engine's status: unknown role");
+  return {
+    basic: {
+      id,
+      term: readNumber(view, 0),
+      vote: view.getBigUint64(8, true),
+      commit: readNumber(view, 2),
+      applied: readNumber(view, 3),
+      lead: view.getBigUint64(32, true),
+      role,
+      leadTransferee: view.getBigUint64(40, true),
+      firstIndex: readNumber(view, 6),
+      lastIndex: readNumber(view, 7),
+    },
+    lastTerm: readNumber(view, 8),
   };
+}
+
+function readNumber(view: DataView, position: number): number {
+  const high = view.getUint32(position * 8 + 4, true);
+  if (high > SAFE_HIGH_MAX) throw new EngineDeadError("the engine's status: a number is 2^53 or larger");
+  return high * TWO_32 + view.getUint32(position * 8, true);
+}
+
+/** Reads the output of raft_progress. */
+export function readAllProgress(reader: ByteReader): ReadonlyMap<RaftId, Progress> {
   const progress = new Map<RaftId, Progress>();
   for (let count = reader.count(PROGRESS_BYTES); count > 0; count -= 1) {
     progress.set(reader.u64(), readProgress(reader));
   }
   reader.end();
-  return { ...basic, progress };
+  return progress;
 }
 
 function readProgress(reader: ByteReader): Progress {

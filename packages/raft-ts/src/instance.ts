@@ -8,6 +8,13 @@ import type { WasmMemory, WasmModule } from "./wasm-api.ts";
 const ABI_VERSION = 1;
 const LOG_LEVELS = ["debug", "info", "warning", "error"] as const;
 const LAST_WORDS_MAX = 16_384;
+/** `left` in engine/main.go: the output's address and length, then the status. */
+const STATUS_AT = 8;
+export const STATUS_WORDS = 20;
+/** Room for the input of nearly every call. */
+const INPUT_BYTES_MIN = 64 * 1024;
+/** A larger input buffer, which a start with a long log needs, is not kept. */
+const INPUT_BYTES_KEPT_MAX = 1024 * 1024;
 
 /** On whose behalf the engine runs: whose randomness it draws and who hears its log lines. */
 export interface Caller {
@@ -17,7 +24,7 @@ export interface Caller {
 
 const EXPORT_NAMES = [
   "raft_abi_version",
-  "raft_output_at",
+  "raft_left_at",
   "raft_input",
   "raft_new",
   "raft_free",
@@ -39,7 +46,7 @@ const EXPORT_NAMES = [
   "raft_mirror_hard_state",
   "raft_mirror_snapshot",
   "raft_mirror_compact",
-  "raft_status",
+  "raft_progress",
   "raft_term_at",
 ] as const;
 
@@ -62,7 +69,11 @@ export class WasmInstance {
   #exports: Readonly<Record<ExportName, EngineFunction>> | null = null;
   /** A view is invalid once the memory has grown, so it is compared with the memory before each use. */
   #view = new DataView(new ArrayBuffer(0));
-  #outputAt = 0;
+  #bytes = new Uint8Array(0);
+  #words = new Uint32Array(0);
+  #leftAt = 0;
+  #inputAt = 0;
+  #inputBytesMax = 0;
   #caller: Caller | null = null;
   #isRunning = false;
   #logLines: LogLine[] = [];
@@ -105,7 +116,7 @@ export class WasmInstance {
     const missing = EXPORT_NAMES.filter((name) => typeof exports[name] !== "function");
     if (missing.length > 0) throw new EngineLoadError(`the module lacks ${missing.join(", ")}`);
     this.#exports = exports as Readonly<Record<ExportName, EngineFunction>>;
-    this.#outputAt = this.#exports.raft_output_at();
+    this.#leftAt = this.#exports.raft_left_at();
   }
 
   get memoryBytes(): number {
@@ -117,7 +128,7 @@ export class WasmInstance {
    * engine is or becomes unusable.
    */
   call(caller: Caller, name: ExportName, args: readonly (number | bigint)[], input?: Uint8Array): number {
-    if (this.#dead !== null) throw this.#dead;
+    this.assertAlive();
     if (this.#exports === null) throw new EngineDeadError("the engine has not started");
     if (this.#isRunning) throw new InvalidArgumentError("the engine was called from inside one of its callbacks");
     this.#isRunning = true;
@@ -127,8 +138,7 @@ export class WasmInstance {
       if (input === undefined) {
         status = this.#exports[name](...args);
       } else {
-        const at = this.#exports.raft_input(input.length);
-        new Uint8Array(this.#currentView().buffer, at, input.length).set(input);
+        this.#putInput(this.#exports, input);
         status = this.#exports[name](...args, input.length);
       }
       this.#deliverLog(caller);
@@ -142,17 +152,43 @@ export class WasmInstance {
     return status;
   }
 
+  /** Throws if calls would. */
+  assertAlive(): void {
+    if (this.#dead !== null) throw this.#dead;
+  }
+
   /** The output of the latest call, valid until the next one. */
   output(): Uint8Array {
     const view = this.#currentView();
-    const at = view.getUint32(this.#outputAt, true);
-    return new Uint8Array(view.buffer, at, view.getUint32(this.#outputAt + 4, true));
+    const at = view.getUint32(this.#leftAt, true);
+    return new Uint8Array(view.buffer, at, view.getUint32(this.#leftAt + 4, true));
+  }
+
+  /** Copies the status that the latest call left; `status` in engine/node.go. */
+  copyStatus(to: Uint32Array): void {
+    this.#currentView();
+    const from = (this.#leftAt + STATUS_AT) / 4;
+    for (let at = 0; at < STATUS_WORDS; at += 1) to[at] = this.#words[from + at] as number;
+  }
+
+  /** The engine is asked for a buffer only when the one it has is too small, or too large to keep. */
+  #putInput(exports: Readonly<Record<ExportName, EngineFunction>>, input: Uint8Array): void {
+    if (input.length > this.#inputBytesMax || this.#inputBytesMax > INPUT_BYTES_KEPT_MAX) {
+      this.#inputBytesMax = Math.max(input.length, INPUT_BYTES_MIN);
+      this.#inputAt = exports.raft_input(this.#inputBytesMax);
+    }
+    this.#currentView();
+    this.#bytes.set(input, this.#inputAt);
   }
 
   #currentView(): DataView {
     const buffer = this.#memory?.buffer;
     if (buffer === undefined) throw new EngineDeadError("the engine has no memory yet");
-    if (this.#view.buffer !== buffer) this.#view = new DataView(buffer);
+    if (this.#view.buffer !== buffer) {
+      this.#view = new DataView(buffer);
+      this.#bytes = new Uint8Array(buffer);
+      this.#words = new Uint32Array(buffer);
+    }
     return this.#view;
   }
 

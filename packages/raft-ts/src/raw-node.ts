@@ -13,6 +13,7 @@ import {
   StepRefusedError,
 } from "./errors.ts";
 import { PAYLOAD_BYTES_MAX, checkEntries, checkMembers, checkNodeOptions, checkSnapshot } from "./initial-state.ts";
+import { STATUS_WORDS } from "./instance.ts";
 import type { Caller, ExportName, WasmInstance } from "./instance.ts";
 import { CONTEXT_BYTES_MAX, findShapeFault, isCount, isMemberId } from "./message-shape.ts";
 import type {
@@ -39,7 +40,6 @@ const STATUS_OK = 0;
 const STATUS_PANIC = 1;
 const STATUS_PROPOSAL_DROPPED = 2;
 const STATUS_CONF_CHANGE_REFUSED = 3;
-const STATUS_STEP_REFUSED = 4;
 const STATUS_INVALID = 5;
 const STATUS_NOT_LEADER = 6;
 const STATUS_MASK = 0xff;
@@ -73,7 +73,7 @@ const writer = new ByteWriter();
  * Order: after `ready()`, `messages` leave at once; an append chore goes to the end of the append lane. When chores
  * of that lane are durable, the driver tells the mirror (`mirrorSnapshot`, `mirrorAppend`, `mirrorHardState`), then
  * delivers their responses, in order. An apply chore goes to the end of the apply lane; conf changes in it go through
- * `applyConfChange`, and its responses to `stepResponse`, once it is applied.
+ * `applyConfChange`, and its responses to `stepResponses`, once it is applied.
  *
  * A panic of the library throws RaftPanicError and ends this node: every later call but `free` throws that error
  * again. Any call may throw EngineDeadError.
@@ -90,6 +90,10 @@ export class RawNode {
   readonly #payloads = new Map<number, Uint8Array>();
   #lastTicket = 0;
   #hasReady = false;
+  /** What the latest call has left; decoded when it is asked for. */
+  readonly #statusWords = new Uint32Array(STATUS_WORDS);
+  readonly #statusView = new DataView(this.#statusWords.buffer);
+  #status: codec.HeldStatus | null = null;
   #failure: RaftPanicError | NodeFreedError | null = null;
 
   private constructor(instance: WasmInstance, caller: Caller, id: RaftId, created: Created) {
@@ -98,6 +102,7 @@ export class RawNode {
     this.id = id;
     this.#handle = created.handle;
     this.#hasReady = (created.status & READY_BIT) !== 0;
+    instance.copyStatus(this.#statusWords);
   }
 
   /** @internal Use `RaftEngine.createNode`. */
@@ -130,17 +135,21 @@ export class RawNode {
     this.#assertAlive();
     writer.reset();
     codec.writeMessage(writer, message, (payload) => this.#issueTicket(payload));
-    this.#stepWritten();
+    this.#expectOk(this.#callWith("raft_step"));
   }
 
-  /** Takes a response of the append or the apply lane that is addressed to this node. */
-  stepResponse(message: Message): void {
-    if (message.to !== this.id || !RESPONSE_TYPES.has(message.type)) {
-      throw new InvalidArgumentError(`${message.type} to ${message.to} is not a response to ${this.id} itself`);
-    }
+  /** Takes responses of the append or the apply lane that are addressed to this node, in order. */
+  stepResponses(messages: readonly Message[]): void {
+    this.#assertAlive();
+    if (messages.length === 0) return;
     writer.reset();
-    codec.writeMessage(writer, message, null);
-    this.#stepWritten();
+    for (const message of messages) {
+      if (message.to !== this.id || !RESPONSE_TYPES.has(message.type)) {
+        throw new InvalidArgumentError(`${message.type} to ${message.to} is not a response to ${this.id} itself`);
+      }
+      codec.writeMessage(writer, message, null);
+    }
+    this.#expectOk(this.#callWith("raft_step"));
   }
 
   /** Starts an election (with its PreVote phase) without waiting for the timeout. */
@@ -299,15 +308,13 @@ export class RawNode {
   }
 
   status(): Status {
-    this.#expectOk(this.#call("raft_status", 1));
-    return codec.readStatus(this.#output(), this.id);
+    this.#expectOk(this.#call("raft_progress"));
+    return { ...this.#held().basic, progress: codec.readAllProgress(this.#output()) };
   }
 
-  /** `status` without progress; cheap. */
+  /** `status` without progress; no call into the engine. */
   basicStatus(): BasicStatus {
-    this.#expectOk(this.#call("raft_status", 0));
-    const { progress: _none, ...basic } = codec.readStatus(this.#output(), this.id);
-    return basic;
+    return this.#held().basic;
   }
 
   /**
@@ -316,6 +323,9 @@ export class RawNode {
    */
   termAt(index: RaftIndex): Term | null {
     if (!isCount(index)) throw new InvalidArgumentError("index is out of range");
+    const { basic, lastTerm } = this.#held();
+    if (index > basic.lastIndex || index + 1 < basic.firstIndex) return null;
+    if (index === basic.lastIndex) return lastTerm;
     this.#expectOk(this.#call("raft_term_at", index));
     const reader = this.#output();
     return reader.remaining === 0 ? null : reader.u53();
@@ -331,12 +341,6 @@ export class RawNode {
 
   #assertAlive(): void {
     if (this.#failure !== null) throw this.#failure;
-  }
-
-  #stepWritten(): void {
-    const status = this.#callWith("raft_step");
-    // The library names a response of a node it no longer tracks; that is late news, and nothing has happened.
-    if (status !== STATUS_STEP_REFUSED) this.#expectOk(status);
   }
 
   #call(name: ExportName, ...args: readonly (number | bigint)[]): number {
@@ -361,7 +365,16 @@ export class RawNode {
       this.#payloads.clear();
       throw this.#failure;
     }
+    this.#instance.copyStatus(this.#statusWords);
+    this.#status = null;
     return status & STATUS_MASK;
+  }
+
+  #held(): codec.HeldStatus {
+    this.#assertAlive();
+    this.#instance.assertAlive();
+    this.#status ??= codec.readStatus(this.#statusView, this.id);
+    return this.#status;
   }
 
   #expectOk(status: number): void {

@@ -149,7 +149,7 @@ export interface AppendChore {
   readonly snapshot: SnapshotMeta | null;
   /**
    * Leave only after this chore *and every earlier one* is durable and the mirror was told, in this order. Those
-   * addressed to this node go to `stepResponse`, the others to their peer.
+   * addressed to this node go to `stepResponses`, the others to their peer.
    */
   readonly responses: readonly Message[];
 }
@@ -157,7 +157,7 @@ export interface AppendChore {
 /** One chore of the apply lane, done in the order handed out: committed entries, each durable in the own log. */
 export interface ApplyChore {
   readonly entries: readonly EntryMeta[];
-  /** Go to `stepResponse` once all entries are applied. */
+  /** Go to `stepResponses` once all entries are applied. */
   readonly responses: readonly Message[];
 }
 

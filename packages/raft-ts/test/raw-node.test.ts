@@ -70,8 +70,8 @@ function settle(node: RawNode): Ready[] {
     const ready = node.ready();
     taken.push(ready);
     if (ready.append !== null) node.mirrorAppend(ready.append.entries);
-    for (const response of ready.append?.responses ?? []) node.stepResponse(response);
-    for (const response of ready.apply?.responses ?? []) node.stepResponse(response);
+    node.stepResponses(ready.append?.responses ?? []);
+    node.stepResponses(ready.apply?.responses ?? []);
   }
   return taken;
 }
@@ -256,8 +256,8 @@ describe("step refuses", () => {
   test("as a response, what is not one or not its own", () => {
     const node = create();
     const response: Message = { ...heartbeat, type: "MsgAppResp", from: 1n, entries: [] };
-    expect(() => node.stepResponse({ ...response, to: 2n })).toThrow(InvalidArgumentError);
-    expect(() => node.stepResponse({ ...response, type: "MsgHeartbeat" })).toThrow(InvalidArgumentError);
+    expect(() => node.stepResponses([{ ...response, to: 2n }])).toThrow(InvalidArgumentError);
+    expect(() => node.stepResponses([{ ...response, type: "MsgHeartbeat" }])).toThrow(InvalidArgumentError);
   });
 });
 

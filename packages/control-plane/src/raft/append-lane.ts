@@ -22,8 +22,8 @@ export interface AppendLaneOptions {
   readonly promiseVote: (vote: { term: Term; vote: bigint }) => Promise<void>;
   /** Entries and hard state are durable: tell the mirror, the cache and the promise file's bookkeeping. */
   readonly onDurable: (done: { entries: readonly Entry[]; lastAppend: EntryId | null; walPosition: bigint }) => void;
-  /** Each response, in order, once all before it is durable. */
-  readonly onResponse: (message: Message) => void;
+  /** Responses, in order, once all before them is durable. */
+  readonly onResponses: (messages: readonly Message[]) => void;
   /** The leader's log starts after ours ends: state must be fetched. Nothing later in this lane is executed. */
   readonly onSnapshot: (meta: SnapshotMeta) => void;
   /** The log cannot be written: the session is over. */
@@ -118,12 +118,7 @@ export class AppendLane {
       this.#term = hardState.term;
       this.#vote = hardState.vote;
     }
-    for (const chore of chores) {
-      for (const response of chore.responses) {
-        if (this.#isStopped) return;
-        this.#options.onResponse(response);
-      }
-    }
+    if (!this.#isStopped) this.#options.onResponses(chores.flatMap(({ responses }) => responses));
   }
 }
 

@@ -52,7 +52,7 @@ export function createDriver(options: CreateDriverOptions): Driver {
       promises.noteAppend(lastAppend, walPosition);
       if (lastAppend !== null) options.onDurable();
     },
-    onResponse: (message) => driver.deliverResponse(message),
+    onResponses: (messages) => driver.deliverResponses(messages),
     onSnapshot: options.onSnapshot,
     onFailure,
   });

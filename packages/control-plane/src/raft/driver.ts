@@ -125,13 +125,12 @@ export class Driver {
     this.#call((node) => node.reportSnapshot(peer, isSent));
   }
 
-  /** A response of the append lane: to this node's engine, or out to its peer. */
-  deliverResponse(message: Message): void {
-    if (message.to === this.#options.node.id) this.#call((node) => node.stepResponse(message));
-    else {
-      this.#options.outbound.send(message);
-      this.#schedule();
-    }
+  /** Responses of the append lane: to this node's engine in one call, or out to their peers. */
+  deliverResponses(messages: readonly Message[]): void {
+    const { id } = this.#options.node;
+    this.#call((node) => node.stepResponses(messages.filter(({ to }) => to === id)));
+    if (this.#isStopped) return;
+    for (const message of messages) if (message.to !== id) this.#options.outbound.send(message);
   }
 
   /** Does all pending chores now rather than at the end of the turn. */
@@ -196,7 +195,7 @@ export class Driver {
     try {
       for (let chore = this.#applies.shift(); chore !== undefined; chore = this.#applies.shift()) {
         await this.#options.apply(chore.entries);
-        for (const response of chore.responses) this.#call((node) => node.stepResponse(response));
+        if (chore.responses.length > 0) this.#call((node) => node.stepResponses(chore.responses));
       }
     } catch (error) {
       this.#fail(error);

@@ -204,9 +204,10 @@ export class Cluster {
   }
 
   send(from: Member, messages: readonly Message[]): void {
+    from.node.stepResponses(messages.filter(({ to }) => to === from.id));
     for (const message of messages) {
-      if (message.to === from.id) from.node.stepResponse(message);
-      else if (!this.#cut.has(`${from.id}->${message.to}`)) this.inboxes.get(message.to)?.push(from.encode(message));
+      if (message.to === from.id) continue;
+      if (!this.#cut.has(`${from.id}->${message.to}`)) this.inboxes.get(message.to)?.push(from.encode(message));
     }
   }
 
