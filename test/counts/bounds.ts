@@ -1,0 +1,25 @@
+/**
+ * What an entry of the log and an answer may cost, in counts that no machine's noise moves. A change that lowers a
+ * count lowers its bound here; one that raises a count says why in its commit.
+ */
+import type { EntryCounts } from "./counted-cluster.ts";
+
+/**
+ * All three nodes together, for each entry. Frames are without heartbeats and clock readings. Synced writes are appends
+ * and writes of the promise file.
+ */
+export const ENTRY_BOUNDS: Readonly<Record<"oneClient" | "manyClients", Omit<EntryCounts, "leaves">>> = {
+  oneClient: { frames: 14.5, wasmCalls: 50, appends: 3, applies: 3, factQueries: 0, promiseWrites: 3.1 },
+  manyClients: { frames: 15.5, wasmCalls: 51, appends: 3, applies: 3, factQueries: 0, promiseWrites: 3.1 },
+};
+
+/** Round trips to Postgres, of one node. */
+export const SQL_BOUNDS = {
+  append: 1,
+  applyOneLeaf: 1,
+  applyHundredLeaves: 1,
+  factsOfIdAndReferences: 1,
+} as const;
+
+/** What an api process allocates on its heap from a request to its answer, with what the test's client takes of it. */
+export const ANSWER_HEAP_BYTES_MAX = 105_000;

@@ -1,0 +1,37 @@
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { ENTRY_BOUNDS } from "./bounds.ts";
+import { CountedCluster } from "./counted-cluster.ts";
+import type { EntryCounts } from "./counted-cluster.ts";
+
+const WRITES = 40;
+const CLIENTS_OF_EACH_NODE = 16;
+
+let cluster: CountedCluster;
+
+beforeAll(async () => {
+  cluster = await CountedCluster.start();
+});
+
+function expectWithin(counts: EntryCounts, bounds: Omit<EntryCounts, "leaves">): void {
+  const { leaves: _, ...costs } = counts;
+  for (const [what, count] of Object.entries(costs)) {
+    const bound = bounds[what as keyof typeof bounds];
+    // The message names the count; a bare comparison of numbers would not.
+    expect({ what, count, isWithin: count <= bound }).toEqual({ what, count, isWithin: true });
+  }
+}
+
+describe("an entry costs no more than its bounds", () => {
+  test("with one client, at the leader", async () => {
+    const counts = await cluster.countsOf(() => cluster.write([cluster.leader], WRITES));
+    expect(counts.leaves).toBeCloseTo(1, 1);
+    expectWithin(counts, ENTRY_BOUNDS.oneClient);
+  });
+
+  test("with 48 clients, over all nodes", async () => {
+    const clients = cluster.nodes.flatMap((node) => Array.from({ length: CLIENTS_OF_EACH_NODE }, () => node));
+    const counts = await cluster.countsOf(() => cluster.write(clients, WRITES));
+    expect(counts.leaves).toBeGreaterThan(10);
+    expectWithin(counts, ENTRY_BOUNDS.manyClients);
+  });
+});
