@@ -1,3 +1,3 @@
 export { benchCommand } from "./run/bench.ts";
 export { profileCommand } from "./profile/profile-command.ts";
-export { parseReport, reportAsMarkdown, withFigures } from "./report/figures-document.ts";
+export { mergedReport, parseReport, reportAsMarkdown, withFigures } from "./report/figures-document.ts";

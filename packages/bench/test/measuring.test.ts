@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { signedInAdvance } from "../src/load/parties.ts";
 import { LoadGenerator } from "../src/load/load-generator.ts";
 import type { Workload } from "../src/load/load-generator.ts";
-import { measureLoad, serviceCpu, usageBetween } from "../src/load/measure-load.ts";
+import { measureLoad, usageBetween } from "../src/load/measure-load.ts";
+import { serviceCpu } from "../src/figures/rows.ts";
 import type { Sight } from "../src/load/measure-load.ts";
 import { PauseWatch } from "../src/load/pause-watch.ts";
 import { median, percentile } from "../src/figures/percentile.ts";
@@ -145,7 +146,8 @@ const POSTS: Workload = {
 function loadOn(url: string, workload: Workload, sights: Sight[] = []) {
   const timing = { leadInMs: 100, measureMs: 300 };
   const onSight = (sight: Sight): void => void sights.push(sight);
-  return { workload, clients: 4, urls: [url], headers: {}, groups: [ownGroup()], timing, onSight };
+  const readCounts = async () => null;
+  return { workload, clients: 4, urls: [url], headers: {}, groups: [ownGroup()], timing, onSight, readCounts };
 }
 
 describe("measureLoad", () => {
@@ -179,7 +181,7 @@ describe("measureLoad", () => {
   test("makes enough in advance for what the lead-in shows, and each is sent once", async () => {
     const url = await serverThatFailsEvery(Number.POSITIVE_INFINITY);
     let made = 0;
-    const prepared = signedInAdvance(new Map([[url, "origin"]]), () => ({ path: "/", body: String(made++) }));
+    const prepared = signedInAdvance(new Map([[url, ["origin"]]]), () => ({ path: "/", body: String(made++) }));
     const sights: Sight[] = [];
     const figures = await measureLoad(loadOn(url, { ...POSTS, ...prepared }, sights));
     expect(figures.failures).toEqual({});
@@ -190,7 +192,7 @@ describe("measureLoad", () => {
   test("ends early, at the time it took, when no more can be made", async () => {
     const url = await serverThatFailsEvery(Number.POSITIVE_INFINITY);
     let left = 50;
-    const prepared = signedInAdvance(new Map([[url, "origin"]]), () => (left-- > 0 ? { path: "/", body: "" } : null));
+    const prepared = signedInAdvance(new Map([[url, ["origin"]]]), () => (left-- > 0 ? { path: "/", body: "" } : null));
     const load = loadOn(url, { ...POSTS, ...prepared });
     const figures = await measureLoad({ ...load, timing: { leadInMs: 0, measureMs: 20_000 } });
     expect(figures.requests).toBe(50);

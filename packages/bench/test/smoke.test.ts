@@ -28,7 +28,7 @@ describe("npm run bench", () => {
   test("measures a running cluster, verifies what it was told, and prints one JSON object", async () => {
     const [stdout, stderr] = [new Written(), new Written()];
     const folder = ["--cluster", setup.cluster.root];
-    const small = ["--only", "single writes, 1 client, leader", "--seconds", "3", "--lead-in", "0"];
+    const small = ["--only", "single writes, 1 client, leader", "--seconds", "3", "--lead-in", "0", "--warm-up", "0"];
     const exitCode = await benchCommand([...folder, ...small, "--json"], stdout, stderr);
     const { rows, receiptsVerified, failed } = parseReport(stdout.text);
     expect(failed).toEqual([]);
@@ -48,6 +48,17 @@ describe("npm run bench", () => {
     if (process.platform !== "linux") return;
     expect(Object.keys(row.usage?.cpuMsPerThousand ?? {})).toEqual(["api", "control_plane", "postgres", "client"]);
     expect(row.usage?.peakMb["control_plane"]).toBeGreaterThan(20);
+    const { counts } = row;
+    if (counts === null) throw new Error("the cluster's counts were read");
+    // Each write of one client is an entry of its own; the load goes on while counts are read.
+    expect(counts.answered).toBeGreaterThanOrEqual(row.requests);
+    expect(counts.leaves).toBeGreaterThanOrEqual(row.requests);
+    expect(counts.entries).toBeGreaterThanOrEqual(row.requests);
+    expect(counts.frames).toBeGreaterThan(2 * counts.entries);
+    expect(counts.frameBytes).toBeGreaterThan(counts.leaderSentBytes);
+    expect(counts.leaderLoopMs).toBeGreaterThan(0);
+    expect(counts.transactions).toBeGreaterThan(0);
+    expect(counts.wakeUps["control_plane"]).toBeGreaterThan(counts.entries);
   }, 240_000);
 
   test("says what is wrong with a folder that holds no cluster", async () => {

@@ -61,5 +61,15 @@ export { trustRootsOf } from "./cluster/trust-roots.ts";
 export { HttpConnection } from "./clients/http-connection.ts";
 export type { HttpRequest } from "./clients/http-connection.ts";
 export type { HttpAnswer } from "./clients/http-response-reader.ts";
-export { CLIENT, clusterGroups, forgetPeaks, ownGroup, readPeaksMb } from "./overload/process-usage.ts";
-export type { ProcessGroup } from "./overload/process-usage.ts";
+export {
+  CLIENT,
+  clusterGroups,
+  forgetPeaks,
+  ownGroup,
+  readMainThreadMs,
+  readPeaksMb,
+  readWakeUps,
+  wakeUpsBetween,
+} from "./overload/process-usage.ts";
+export { FaultNetwork } from "./faults/fault-network.ts";
+export type { ProcessGroup, WakeUps } from "./overload/process-usage.ts";

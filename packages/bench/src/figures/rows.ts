@@ -1,15 +1,10 @@
 /** The results of a benchmark, as `--json` prints them. Times are in milliseconds unless a name says otherwise. */
+import { CLIENT } from "@event-anchoring/testkit";
 
 export type Unit = "anchors" | "puts" | "requests" | "receipts";
 
 /** What was measured: this service, etcd beside it, or the offline verification of a client. */
 export type System = "anchoring" | "etcd" | "client";
-
-/** A target figure, and whether this run reaches it. */
-export interface Goal {
-  readonly text: string;
-  readonly isMet: boolean;
-}
 
 export interface Usage {
   /** Processor time for 1,000 of what was done, by kind of process, summed over all processes of the kind. */
@@ -18,6 +13,30 @@ export interface Usage {
   readonly peakMb: Readonly<Record<string, number>>;
   /** Share of the machine's processors that other programs used meanwhile: above 0.05 the row means little. */
   readonly otherShare: number;
+}
+
+/**
+ * What the cluster did during a load, all nodes together unless a name says otherwise. Counts depend on the machine far
+ * less than times do.
+ */
+export interface Counts {
+  /** Good answers meanwhile, in units. */
+  readonly answered: number;
+  /** Entries of the log, on the leader: commands of clients, and what the leader adds by itself. */
+  readonly entries: number;
+  /** Leaves decided on the leader. */
+  readonly leaves: number;
+  /** Frames between nodes, and their bytes. */
+  readonly frames: number;
+  readonly frameBytes: number;
+  /** Of these bytes, what the leader sent. */
+  readonly leaderSentBytes: number;
+  /** Processor time of the main thread of the leader's control plane: its event loop. */
+  readonly leaderLoopMs: number;
+  /** Transactions of the databases, of which nearly all are one statement; null where they cannot be asked. */
+  readonly transactions: number | null;
+  /** How often threads of each kind of process were woken. */
+  readonly wakeUps: Readonly<Record<string, number>>;
 }
 
 /** Load of one kind for a while. */
@@ -42,7 +61,8 @@ export interface LoadRow {
   readonly failures: Readonly<Record<string, number>>;
   /** Null where the system does not tell. */
   readonly usage: Usage | null;
-  readonly goals: readonly Goal[];
+  /** Null for other systems, for processes on other machines, and where a node was started anew meanwhile. */
+  readonly counts: Counts | null;
   /** Rows of two systems with the same shape are compared. Null: nothing to compare with. */
   readonly shape: string | null;
 }
@@ -53,10 +73,19 @@ export interface TimesRow {
   readonly scenario: string;
   readonly measure: string;
   readonly ms: readonly number[];
-  readonly goals: readonly Goal[];
 }
 
-export type Row = LoadRow | TimesRow;
+/** A figure of another kind. */
+export interface FigureRow {
+  readonly type: "figure";
+  readonly scenario: string;
+  readonly measure: string;
+  readonly value: number;
+  /** As in `bytes`; empty for a ratio. */
+  readonly unit: string;
+}
+
+export type Row = LoadRow | TimesRow | FigureRow;
 
 /** A scenario that failed. */
 export interface Failed {
@@ -141,4 +170,9 @@ export function otherShareOf(rows: readonly Row[]): number {
 
 export function hasFailed(row: Row): boolean {
   return row.type === "load" && (row.requests === 0 || Object.keys(row.failures).length > 0);
+}
+
+/** Processor time of the servers alone: all kinds but the one that makes the load. */
+export function serviceCpu({ cpuMsPerThousand }: Usage): number {
+  return Object.entries(cpuMsPerThousand).reduce((sum, [kind, ms]) => (kind === CLIENT ? sum : sum + ms), 0);
 }

@@ -43,6 +43,7 @@ export class LoadGenerator {
   readonly #connections: readonly HttpConnection[];
   #isWanted = true;
   #latenciesMs: number[] = [];
+  #taken = 0;
   #failures: Record<string, number> = {};
 
   constructor(load: GeneratedLoad) {
@@ -61,9 +62,15 @@ export class LoadGenerator {
     return this.#latenciesMs.length;
   }
 
+  /** Good answers since it began. */
+  get answeredInAll(): number {
+    return this.#taken + this.#latenciesMs.length;
+  }
+
   /** What was recorded since the last time, which is forgotten. */
   take(): { readonly latenciesMs: readonly number[]; readonly failures: Readonly<Record<string, number>> } {
     const taken = { latenciesMs: this.#latenciesMs, failures: this.#failures };
+    this.#taken += this.#latenciesMs.length;
     this.#latenciesMs = [];
     this.#failures = {};
     return taken;
@@ -85,7 +92,7 @@ export class LoadGenerator {
       const answer = await ask(connection, request);
       if (workload.isGood(answer)) {
         this.#latenciesMs.push(performance.now() - askedAt);
-        if (this.#latenciesMs.length % SAMPLE_EVERY === 1) onSample?.(answer.body.toString("utf8"));
+        if (this.answeredInAll % SAMPLE_EVERY === 1) onSample?.(answer.body.toString("utf8"));
       } else {
         const status = String(answer.status);
         this.#failures[status] = (this.#failures[status] ?? 0) + 1;

@@ -2,9 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { LoadGenerator } from "./load-generator.ts";
 import type { GeneratedLoad, Stock } from "./load-generator.ts";
 import { percentile } from "../figures/percentile.ts";
-import { CLIENT, forgetPeaks, readCpu, readPeaksMb } from "@event-anchoring/testkit";
+import { forgetPeaks, readCpu, readPeaksMb } from "@event-anchoring/testkit";
 import type { CpuReading, ProcessGroup } from "@event-anchoring/testkit";
 import type { LoadRow, Usage } from "../figures/rows.ts";
+import { countsBetween } from "./cluster-counts.ts";
+import type { CountsReading } from "./cluster-counts.ts";
 import { isSteady } from "./steadiness.ts";
 import type { Stretch } from "./steadiness.ts";
 
@@ -24,13 +26,15 @@ export interface MeasuredLoad extends GeneratedLoad {
   readonly groups: readonly ProcessGroup[];
   readonly timing: Timing;
   readonly onSight: (sight: Sight) => void;
+  /** What the servers have counted; null where they do not tell. */
+  readonly readCounts: () => Promise<CountsReading | null>;
   /** Between the lead-in and what is measured, while the load goes on. */
   readonly beforeMeasure?: () => Promise<void>;
 }
 
 export type LoadFigures = Pick<
   LoadRow,
-  "leadIn" | "seconds" | "requests" | "ratePerSecond" | "p50Ms" | "p99Ms" | "maxMs" | "failures" | "usage"
+  "leadIn" | "seconds" | "requests" | "ratePerSecond" | "p50Ms" | "p99Ms" | "maxMs" | "failures" | "usage" | "counts"
 >;
 
 const STRETCH_MS = 1000;
@@ -122,6 +126,8 @@ async function goesOnFor(generator: LoadGenerator, ms: number): Promise<boolean>
 
 async function figuresOf(generator: LoadGenerator, load: MeasuredLoad): Promise<Omit<LoadFigures, "leadIn">> {
   const { workload, groups, timing, onSight } = load;
+  const countsBefore = await load.readCounts();
+  const answeredBefore = generator.answeredInAll;
   forgetPeaks(groups);
   generator.take();
   const before = readCpu(groups);
@@ -139,7 +145,9 @@ async function figuresOf(generator: LoadGenerator, load: MeasuredLoad): Promise<
   const { latenciesMs, failures } = generator.take();
   const units = latenciesMs.length * workload.unitsPerRequest;
   const usage = usageBetween(before, readCpu(groups), units, readPeaksMb(groups));
-  return { seconds, ratePerSecond: units / seconds, failures, usage, ...latencyFigures(latenciesMs) };
+  const answered = (generator.answeredInAll - answeredBefore) * workload.unitsPerRequest;
+  const counts = countsBetween(countsBefore, await load.readCounts(), answered);
+  return { seconds, ratePerSecond: units / seconds, failures, usage, counts, ...latencyFigures(latenciesMs) };
 }
 
 /** NaN where there is no value. */
@@ -173,9 +181,4 @@ export function usageBetween(
     peakMb,
     otherShare: Math.max(0, (machine - all) / there),
   };
-}
-
-/** Of the servers alone: all kinds but the one that makes the load. */
-export function serviceCpu({ cpuMsPerThousand }: Usage): number {
-  return Object.entries(cpuMsPerThousand).reduce((sum, [kind, ms]) => (kind === CLIENT ? sum : sum + ms), 0);
 }

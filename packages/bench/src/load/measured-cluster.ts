@@ -1,32 +1,55 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readClusterFile } from "@event-anchoring/dev-cluster";
 import type { ClusterFile, ClusterFileNode, EmbeddedCluster } from "@event-anchoring/dev-cluster";
 import { clusterGroups, until } from "@event-anchoring/testkit";
 import type { ProcessGroup } from "@event-anchoring/testkit";
+import { readCounts } from "./cluster-counts.ts";
+import type { CountsReading } from "./cluster-counts.ts";
+import type { RemoteCluster } from "./remote-cluster.ts";
 
-/** By api_url: the origin that writes to this node name. */
-export type Origins = ReadonlyMap<string, string>;
+/** By URL that requests are sent to: the origins that writes sent there name. */
+export type Origins = ReadonlyMap<string, readonly string[]>;
+
+/** Any of a server's origins, each as often as the others. */
+export function anOriginAt(origins: Origins, url: string): string {
+  const known = origins.get(url) ?? [];
+  return known[Math.floor(Math.random() * known.length)] ?? "";
+}
 
 /** A node a load goes to, by its part in the cluster, or all of them. */
 export type Place = "leader" | "follower" | "all nodes";
 
-/** The cluster under the load: its own processes' parent is this one, or another that was started before. */
-export class MeasuredCluster {
+export interface Endpoint {
+  readonly url: string;
+  readonly origins: readonly string[];
+}
+
+interface Source {
   /** Null when another process supervises it: its nodes cannot be stopped or started here. */
   readonly own: EmbeddedCluster | null;
-  readonly apiKey: string;
-  readonly #read: () => ClusterFile;
+  /** Where its folder is; null for one on other machines. */
+  readonly root: string | null;
+  readonly apiKey: string | null;
+  readonly endpoints: () => readonly Endpoint[];
+  readonly trustRoot: () => ClusterFile["trust_root"];
+  /** As they are now: processes that were started anew have other ids. Empty on other machines. */
+  readonly nodes: () => readonly ClusterFileNode[];
+}
 
-  private constructor(read: () => ClusterFile, own: EmbeddedCluster | null) {
-    const { api_key: apiKey } = read();
-    if (apiKey === null) throw new Error("the cluster has no API key yet");
-    this.own = own;
-    this.apiKey = apiKey;
-    this.#read = read;
+/** The cluster under the load: own processes, those of another process of this machine, or a remote one. */
+export class MeasuredCluster {
+  readonly apiKey: string;
+  readonly #source: Source;
+
+  private constructor(source: Source) {
+    if (source.apiKey === null) throw new Error("the cluster has no API key yet");
+    this.apiKey = source.apiKey;
+    this.#source = source;
   }
 
   static ofOwn(cluster: EmbeddedCluster): MeasuredCluster {
-    return new MeasuredCluster(() => cluster.file, cluster);
+    return MeasuredCluster.#ofFile(() => cluster.file, cluster, cluster.root);
   }
 
   /** @param folder such as `.anchoring` */
@@ -36,30 +59,67 @@ export class MeasuredCluster {
       if (file === null) throw new Error(`there is no cluster in ${folder}`);
       return file;
     };
-    return new MeasuredCluster(read, null);
+    return MeasuredCluster.#ofFile(read, null, folder);
   }
 
-  /** As it is now: processes that were started anew have other ids. */
-  get file(): ClusterFile {
-    return this.#read();
+  static remote({ apiKey, endpoints, trustRoot }: RemoteCluster): MeasuredCluster {
+    const source = { own: null, root: null, apiKey, nodes: () => [] };
+    return new MeasuredCluster({ ...source, endpoints: () => endpoints, trustRoot: () => trustRoot });
+  }
+
+  static #ofFile(read: () => ClusterFile, own: EmbeddedCluster | null, root: string): MeasuredCluster {
+    const { api_key: apiKey } = read();
+    return new MeasuredCluster({
+      own,
+      root,
+      apiKey,
+      endpoints: () => read().nodes.map((node) => ({ url: node.api_url, origins: [node.origin_fingerprint] })),
+      trustRoot: () => read().trust_root,
+      nodes: () => read().nodes,
+    });
+  }
+
+  get own(): EmbeddedCluster | null {
+    return this.#source.own;
+  }
+
+  /** On other machines: nothing is known of its processes, nor who leads. */
+  get isRemote(): boolean {
+    return this.#source.root === null;
+  }
+
+  get nodes(): readonly ClusterFileNode[] {
+    return this.#source.nodes();
+  }
+
+  get trustRoot(): ClusterFile["trust_root"] {
+    return this.#source.trustRoot();
   }
 
   get origins(): Origins {
-    return new Map(this.file.nodes.map((node) => [node.api_url, node.origin_fingerprint]));
+    return new Map(this.#source.endpoints().map(({ url, origins }) => [url, origins]));
   }
 
   get groups(): readonly ProcessGroup[] {
-    return clusterGroups(this.file.nodes);
+    return clusterGroups(this.nodes);
   }
 
   get headers(): Readonly<Record<string, string>> {
     return { authorization: `Bearer ${this.apiKey}`, "content-type": "application/json" };
   }
 
+  async readCounts(): Promise<CountsReading | null> {
+    const { root } = this.#source;
+    if (root === null) return null;
+    const { nodes, groups } = this;
+    const databaseUrls = nodes.map(({ id }) => databaseUrlOf(root, id));
+    return readCounts({ nodes, leader: await this.leader(), groups, databaseUrls });
+  }
+
   /** Waits until a node says that it leads. */
   async leader(): Promise<ClusterFileNode> {
     return until("a node says that it leads", async () => {
-      const asked = this.file.nodes.map(async (node) =>
+      const asked = this.nodes.map(async (node) =>
         (await roleOf(node.api_url, this.headers)) === "leader" ? [node] : [],
       );
       return (await Promise.all(asked)).flat()[0] ?? null;
@@ -68,13 +128,22 @@ export class MeasuredCluster {
 
   async follower(): Promise<ClusterFileNode> {
     const leader = await this.leader();
-    return this.file.nodes.find(({ id }) => id !== leader.id) ?? leader;
+    return this.nodes.find(({ id }) => id !== leader.id) ?? leader;
   }
 
+  /** Of a remote cluster all, whatever the place. */
   async urlsAt(place: Place): Promise<readonly string[]> {
-    if (place === "all nodes") return this.file.nodes.map((node) => node.api_url);
+    if (place === "all nodes" || this.isRemote) return [...this.origins.keys()];
     return [(place === "leader" ? await this.leader() : await this.follower()).api_url];
   }
+}
+
+/** As the owner of the node's tables. */
+function databaseUrlOf(root: string, nodeId: string): string {
+  const settings = JSON.parse(readFileSync(join(root, "nodes", nodeId, "control-plane.json"), "utf8")) as {
+    readonly database_url: string;
+  };
+  return settings.database_url;
 }
 
 /** Null when the node does not answer. */

@@ -1,7 +1,7 @@
 /** Parties, their claims and grants between them: what scenarios about responsibility begin with. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import { bytesToHex, hexToBytes, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import {
   AnchoringClient,
@@ -14,6 +14,7 @@ import {
 } from "@event-anchoring/testkit";
 import type { Answer, HttpRequest, JsonBody, Party } from "@event-anchoring/testkit";
 import type { Stock, Workload } from "./load-generator.ts";
+import { anOriginAt } from "./measured-cluster.ts";
 import type { MeasuredCluster, Origins } from "./measured-cluster.ts";
 
 export const NO_GRANT = toAnchorId(new Uint8Array(32));
@@ -71,9 +72,9 @@ export async function withFirstNode<Result>(
   connections: number,
   use: (client: AnchoringClient, origin: string) => Promise<Result>,
 ): Promise<Result> {
-  const [first] = cluster.origins;
-  if (first === undefined) throw new Error("a cluster has nodes");
-  const [apiUrl, origin] = first;
+  const [apiUrl] = cluster.origins.keys();
+  if (apiUrl === undefined) throw new Error("a cluster has nodes");
+  const origin = anOriginAt(cluster.origins, apiUrl);
   const client = new AnchoringClient({ apiUrl, apiKey: cluster.apiKey, connections });
   try {
     return await use(client, origin);
@@ -115,6 +116,29 @@ export async function register(cluster: MeasuredCluster, count: number): Promise
   });
 }
 
+/** One who acts under a grant. */
+export interface Agent extends Registered {
+  /** 64 hex digits each. */
+  readonly claimId: string;
+  readonly grantId: string;
+}
+
+/** Parties with a claim, and a grant from one principal for each of them. */
+export async function registerAgents(cluster: MeasuredCluster, count: number): Promise<readonly Agent[]> {
+  const [grantor, ...grantees] = await register(cluster, count + 1);
+  if (grantor === undefined) throw new Error("the principal was not registered");
+  const witness = partyOf("witness");
+  return withFirstNode(cluster, 1, async (client, origin) => {
+    const agents: Agent[] = [];
+    for (const grantee of grantees) {
+      const body = newGrantBody({ origin, grantor, grantee, parent: NO_GRANT, depth: 0 }, witness);
+      const { anchor } = await preparing(() => client.createGrant(body));
+      agents.push({ ...grantee, claimId: bytesToHex(grantee.claim), grantId: anchor.anchor_id });
+    }
+    return agents;
+  });
+}
+
 /** How many are signed before the event loop has its turn again: connections must not time out meanwhile. */
 const SIGNED_AT_ONCE = 100;
 
@@ -126,17 +150,16 @@ export function signedInAdvance(
   origins: Origins,
   make: (origin: string) => HttpRequest | null,
 ): Pick<Workload, "next"> & { readonly stock: Stock } {
-  const queues = new Map([...origins].map(([url]) => [url, [] as HttpRequest[]]));
+  const queues = new Map([...origins.keys()].map((url) => [url, [] as HttpRequest[]]));
   const total = (): number => [...queues.values()].reduce((sum, { length }) => sum + length, 0);
   const stock: Stock = {
     get perServer() {
       return Math.min(...[...queues.values()].map(({ length }) => length));
     },
     fill: async (perServer, onMade) => {
-      for (const [url, origin] of origins) {
-        const queue = queues.get(url) ?? [];
+      for (const [url, queue] of queues) {
         while (queue.length < perServer) {
-          const request = make(origin);
+          const request = make(anOriginAt(origins, url));
           if (request === null) return;
           queue.push(request);
           if (queue.length % SIGNED_AT_ONCE !== 0) continue;

@@ -11,7 +11,8 @@ import type { Progress } from "../report/progress.ts";
 import { LOAD_COLUMNS, loadCells } from "../report/report-tables.ts";
 import { hasFailed } from "../figures/rows.ts";
 import type { LoadRow } from "../figures/rows.ts";
-import { Runner, withCluster } from "../run/runner.ts";
+import { Runner } from "../run/runner.ts";
+import { withCluster } from "../load/with-cluster.ts";
 import type { LoadScenario } from "../scenarios/scenario.ts";
 import { textHeading, textLine, textTable } from "../figures/table.ts";
 import { parseCpuProfile, summarise } from "./cpu-profile.ts";
@@ -49,7 +50,7 @@ export async function profileCommand(args: readonly string[], stdout: Terminal, 
   mkdirSync(out, { recursive: true });
   const progress = progressOn(stdout);
   const use = (cluster: MeasuredCluster): Promise<LoadRow> => profile(cluster, scenario, { ...wanted, out }, progress);
-  const row = await withCluster({ folder: wanted.cluster, progress, use });
+  const row = await withCluster(wanted.cluster, { progress, use, signal: null });
   progress.line(`\nThe .cpuprofile files are in ${out}`);
   return hasFailed(row) ? 1 : 0;
 }
@@ -76,13 +77,15 @@ async function profile(
   progress: Progress,
 ): Promise<LoadRow> {
   const { measureMs, leadInMs, intervalUs, top } = options;
-  const runner = new Runner({ progress, measureMs, leadInMs }, () => false);
+  const runner = new Runner({ progress, measureMs, leadInMs, warmUpMs: 0, anchors: 0 }, null);
   const profiled: Profiled[] = [];
-  const row = await runner.loadRow(scenario, cluster, async () => {
+  const row = await runner.loadRow(scenario.name, scenario, cluster, async () => {
     profiled.push(...(await chosenProcesses(cluster, options)));
     for (const { pid, path } of profiled) await orderProfile({ pid, path, ms: measureMs, intervalUs });
   });
-  progress.line(`\n${textHeading({ columns: LOAD_COLUMNS })}\n${textLine(LOAD_COLUMNS, loadCells(row))}`);
+  progress.line(
+    `\n${textHeading({ columns: LOAD_COLUMNS })}\n${textLine(LOAD_COLUMNS, loadCells(row, { ratios: [] }))}`,
+  );
   for (const each of profiled) {
     await until(`${each.name} has written its profile`, () => existsSync(each.path), PATIENCE_MS);
     progress.line(`\n${tablesText(each, row, top)}`);
@@ -108,7 +111,7 @@ async function chosenProcesses(
         ? leader
         : name === "follower"
           ? await cluster.follower()
-          : cluster.file.nodes.find(({ id }) => id === name);
+          : cluster.nodes.find(({ id }) => id === name);
     if (node === undefined) throw new Error(`this cluster has no node ${name}`);
     chosen.set(node.id, node);
   }

@@ -1,5 +1,5 @@
 /** A profile as tables. */
-import { number } from "../report/report-tables.ts";
+import { number } from "../report/cells.ts";
 import type { Column, Table } from "../figures/table.ts";
 import type { ProfileSummary, SelfTime } from "./cpu-profile.ts";
 

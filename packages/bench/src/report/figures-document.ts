@@ -18,6 +18,22 @@ export function parseReport(text: string): Report {
   return value as Report;
 }
 
+/**
+ * Of runs on one machine, such as the usual one and a growth. The first one says when and with what it was measured;
+ * rows are compared within the run they are of.
+ */
+export function mergedReport(reports: readonly Report[]): Report {
+  const [first, ...others] = reports;
+  if (first === undefined) throw new Error("there is no report");
+  return {
+    ...first,
+    rows: reports.flatMap(({ rows }) => rows),
+    failed: reports.flatMap(({ failed }) => failed),
+    ratios: reports.flatMap(({ ratios }) => ratios),
+    receiptsVerified: others.reduce((sum, { receiptsVerified }) => sum + receiptsVerified, first.receiptsVerified),
+  };
+}
+
 export function reportAsMarkdown(report: Report): string {
   const { machine, measuredAt, commit, secondsEach, receiptsVerified } = report;
   const memory = `${(machine.memoryMb / 1000).toFixed(0)} GB`;

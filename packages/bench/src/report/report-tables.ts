@@ -1,55 +1,102 @@
-/** A report as tables: the one place that says which figures are shown, and how they are written. */
-import { serviceCpu } from "../load/measure-load.ts";
+/** A report as tables: the one place that says which figures are shown. */
 import { median } from "../figures/percentile.ts";
 import { CLIENT } from "@event-anchoring/testkit";
-import { otherShareOf, ratioOfBest } from "../figures/rows.ts";
-import type { Goal, LoadRow, Report, Row, System, TimesRow } from "../figures/rows.ts";
+import { otherShareOf, ratioOfBest, serviceCpu } from "../figures/rows.ts";
+import type { Counts, LoadRow, Report, Row, System, TimesRow } from "../figures/rows.ts";
 import type { Column, Table } from "../figures/table.ts";
+import { durationText, number } from "./cells.ts";
+import { goalsTable } from "./goals.ts";
 
 /** Kinds of process with a column of their own. */
 const SERVICE_KINDS = ["api", "control_plane", "postgres"] as const;
-const KIND_TITLES: Readonly<Record<string, string>> = {
-  api: "api",
-  control_plane: "control plane",
-  postgres: "Postgres",
-  etcd: "etcd",
-  [CLIENT]: "client",
-};
-/** What one process of a kind may take under load, in MB. */
-const MEMORY_GOALS_MB: Readonly<Record<string, number>> = { control_plane: 300, api: 200 };
 /** If other programs use more than this share of the processors, figures mean little. */
 const OTHER_SHARE_MAX = 0.05;
 
 export const LOAD_COLUMNS: readonly Column[] = [
-  { title: "load", width: 52, isText: true },
+  { title: "load", width: 62, isText: true },
   { title: "per s", width: 7 },
+  { title: "÷ etcd", width: 6 },
   { title: "p50 ms", width: 6 },
+  { title: "÷ etcd", width: 6 },
   { title: "p99 ms", width: 6 },
   { title: "max ms", width: 6 },
   { title: "failed", width: 6 },
-  { title: "cpu ms/1,000", width: 12 },
+];
+
+/** @param report whose ratios to etcd are shown beside the row */
+export function loadCells(row: LoadRow, { ratios }: Pick<Report, "ratios">): readonly string[] {
+  const failed = Object.entries(row.failures).map(([status, count]) => `${count}×${status}`);
+  const ratio = row.system === "anchoring" ? ratios.find(({ shape }) => shape === row.shape) : undefined;
+  return [
+    row.scenario,
+    `${row.leadIn.isSteady ? "" : "~"}${number(row.ratePerSecond)}`,
+    ratio?.rate.toFixed(2) ?? "–",
+    number(row.p50Ms),
+    ratio?.p50?.toFixed(2) ?? "–",
+    number(row.p99Ms),
+    number(row.maxMs),
+    failed.join(" ") || "0",
+  ];
+}
+
+const COST_COLUMNS: readonly Column[] = [
+  { title: "load", width: 62, isText: true },
+  { title: "cpu µs each", width: 11 },
   { title: "api", width: 6 },
   { title: "control", width: 7 },
   { title: "Postgres", width: 8 },
   { title: "client", width: 6 },
-  { title: "goal", width: 13, isText: true },
+  { title: "leader's loop µs", width: 16 },
+  { title: "leader sent B", width: 13 },
+  { title: "api MB", width: 6 },
+  { title: "control MB", width: 10 },
+  { title: "Postgres MB", width: 11 },
 ];
 
-export function loadCells(row: LoadRow): readonly string[] {
-  const { usage } = row;
+/** Processor time in microseconds for each: ms for 1,000 are the same number. */
+function costCells({ scenario, system, usage, counts }: LoadRow): readonly string[] {
   const cpu = (kind: string): string => number(usage?.cpuMsPerThousand[kind] ?? Number.NaN);
-  const failed = Object.entries(row.failures).map(([status, count]) => `${count}×${status}`);
+  const memory = (kind: string): string => usage?.peakMb[kind]?.toFixed(0) ?? "–";
   return [
-    row.scenario,
-    `${row.leadIn.isSteady ? "" : "~"}${number(row.ratePerSecond)}`,
-    number(row.p50Ms),
-    number(row.p99Ms),
-    number(row.maxMs),
-    failed.join(" ") || "0",
-    usage === null || row.system === "client" ? "–" : number(serviceCpu(usage)),
+    scenario,
+    usage === null || system === "client" ? "–" : number(serviceCpu(usage)),
     ...SERVICE_KINDS.map(cpu),
     cpu(CLIENT),
-    goalsText(row.goals),
+    counts === null ? "–" : number((counts.leaderLoopMs * 1000) / counts.answered),
+    counts === null ? "–" : number(counts.leaderSentBytes / counts.answered),
+    ...SERVICE_KINDS.map(memory),
+  ];
+}
+
+const COUNT_COLUMNS: readonly Column[] = [
+  { title: "load", width: 62, isText: true },
+  { title: "of an", width: 6, isText: true },
+  { title: "leaves", width: 6 },
+  { title: "entries/s", width: 9 },
+  { title: "frames", width: 6 },
+  { title: "bytes", width: 6 },
+  { title: "SQL", width: 5 },
+  { title: "wake-ups", width: 8 },
+  { title: "api", width: 6 },
+  { title: "control", width: 7 },
+  { title: "Postgres", width: 8 },
+];
+
+/** Of a load that writes, for each entry of the log; of one that reads, for each answer. */
+function countCells({ scenario, unit, seconds }: LoadRow, counts: Counts): readonly string[] {
+  const isWrite = unit === "anchors";
+  const each = isWrite ? counts.entries : counts.answered;
+  const wakeUps = SERVICE_KINDS.map((kind) => (counts.wakeUps[kind] ?? 0) / each);
+  return [
+    scenario,
+    isWrite ? "entry" : "answer",
+    isWrite ? number(counts.leaves / each) : "–",
+    isWrite ? number(counts.entries / seconds) : "–",
+    number(counts.frames / each),
+    number(counts.frameBytes / each),
+    number(counts.transactions === null ? null : counts.transactions / each),
+    number(wakeUps.reduce((sum, count) => sum + count, 0)),
+    ...wakeUps.map(number),
   ];
 }
 
@@ -58,22 +105,10 @@ const TIMES_COLUMNS: readonly Column[] = [
   { title: "median", width: 9 },
   { title: "longest", width: 9 },
   { title: "times", width: 5 },
-  { title: "goal", width: 14, isText: true },
 ];
 
-/** As in `78 ms`, `0.37 s`. */
-function durationText(ms: number): string {
-  return ms < 100 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
-}
-
-export function timesCells({ scenario, measure, ms, goals }: TimesRow): readonly string[] {
-  return [
-    `${scenario}: ${measure}`,
-    durationText(median(ms)),
-    durationText(Math.max(...ms)),
-    String(ms.length),
-    goalsText(goals),
-  ];
+function timesCells({ scenario, measure, ms }: TimesRow): readonly string[] {
+  return [`${scenario}: ${measure}`, durationText(median(ms)), durationText(Math.max(...ms)), String(ms.length)];
 }
 
 const LOAD_TITLES: Readonly<Record<System, string>> = {
@@ -85,69 +120,56 @@ const LOAD_TITLES: Readonly<Record<System, string>> = {
 /** All tables of a report that have rows. */
 export function tablesOf(report: Report): readonly Table[] {
   const { rows } = report;
-  const loads = (Object.keys(LOAD_TITLES) as System[]).map((system) => ({
+  const loads = rows.flatMap((row) => (row.type === "load" ? [row] : []));
+  const byLoad = (Object.keys(LOAD_TITLES) as System[]).map((system) => ({
     title: LOAD_TITLES[system],
     columns: LOAD_COLUMNS,
-    rows: rows.flatMap((row) => (row.type === "load" && row.system === system ? [loadCells(row)] : [])),
+    rows: loads.flatMap((row) => (row.system === system ? [loadCells(row, report)] : [])),
   }));
   const times = rows.flatMap((row) => (row.type === "times" ? [timesCells(row)] : []));
   return [
-    ...loads,
+    goalsTable(report),
+    ...byLoad,
+    {
+      title: "What one anchor or answer costs: processor time, the leader, and the largest resident set meanwhile",
+      columns: COST_COLUMNS,
+      rows: loads.flatMap((row) => (row.usage === null ? [] : [costCells(row)])),
+    },
+    {
+      title: "Counts, all nodes together",
+      columns: COUNT_COLUMNS,
+      rows: loads.flatMap((row) => (row.counts === null ? [] : [countCells(row, row.counts)])),
+    },
     { title: "Once, or a few times", columns: TIMES_COLUMNS, rows: times },
-    memoryTable(rows),
-    ratioTable(report),
+    figuresTable(rows),
+    bestTable(rows),
   ].filter((table) => table.rows.length > 0);
 }
 
-/** For each kind of process, the row in which one of them was largest. */
-function memoryTable(rows: readonly Row[]): Table {
-  const largest = new Map<string, { readonly mb: number; readonly scenario: string }>();
-  for (const row of rows) {
-    if (row.type !== "load" || row.system === "client" || row.usage === null) continue;
-    for (const [kind, mb] of Object.entries(row.usage.peakMb)) {
-      if (mb > (largest.get(kind)?.mb ?? 0)) largest.set(kind, { mb, scenario: row.scenario });
-    }
-  }
+function figuresTable(rows: readonly Row[]): Table {
   return {
-    title: "Memory: the largest resident set of one process",
+    title: "Other figures",
     columns: [
-      { title: "process", width: 14, isText: true },
-      { title: "MB", width: 6 },
-      { title: "goal", width: 14, isText: true },
-      { title: "in", width: 40, isText: true },
+      { title: "what", width: 82, isText: true },
+      { title: "value", width: 9 },
+      { title: "unit", width: 8, isText: true },
     ],
-    rows: [...largest].map(([kind, { mb, scenario }]) => [
-      KIND_TITLES[kind] ?? kind,
-      mb.toFixed(0),
-      goalsText(memoryGoals(kind, mb)),
-      scenario,
-    ]),
+    rows: rows.flatMap((row) =>
+      row.type === "figure" ? [[`${row.scenario}: ${row.measure}`, number(row.value), row.unit]] : [],
+    ),
   };
 }
 
-function memoryGoals(kind: string, mb: number): readonly Goal[] {
-  const goal = MEMORY_GOALS_MB[kind];
-  return goal === undefined ? [] : [{ text: `≤ ${goal} MB`, isMet: mb <= goal }];
-}
-
-function ratioTable({ rows, ratios }: Report): Table {
+function bestTable(rows: readonly Row[]): Table {
   const best = ratioOfBest(rows);
   return {
-    title: "Beside etcd: anchors to puts",
+    title: "Beside etcd: the best of each, whatever the shape",
     columns: [
-      { title: "shape", width: 52, isText: true },
       { title: "anchors/s", width: 9 },
       { title: "puts/s", width: 9 },
       { title: "ratio", width: 6 },
-      { title: "ratio of p50", width: 12 },
     ],
-    rows: [...ratios, ...(best === null ? [] : [best])].map((ratio) => [
-      ratio.shape,
-      number(ratio.anchorsPerSecond),
-      number(ratio.putsPerSecond),
-      ratio.rate.toFixed(2),
-      ratio.p50?.toFixed(2) ?? "–",
-    ]),
+    rows: best === null ? [] : [[number(best.anchorsPerSecond), number(best.putsPerSecond), best.rate.toFixed(2)]],
   };
 }
 
@@ -162,17 +184,4 @@ export function warningsOf({ rows, failed }: Pick<Report, "rows" | "failed">): r
     ...(unsteady > 0 ? [`~: not steady when it was measured (${unsteady} of ${rows.length}).`] : []),
     ...failed.map(({ scenario, reason }) => `${scenario} failed: ${reason}`),
   ];
-}
-
-function goalsText(goals: readonly Goal[]): string {
-  return goals.map(({ text, isMet }) => `${text} ${isMet ? "✓" : "✗"}`).join(", ");
-}
-
-/** Three figures that count, with separators; an en dash where there is no number. */
-export function number(value: number | null): string {
-  // JSON writes null for what is no number.
-  if (value === null || !Number.isFinite(value)) return "–";
-  if (value >= 100) return Math.round(value).toLocaleString("en");
-  if (value >= 10) return value.toFixed(1);
-  return value >= 1 || value === 0 ? value.toFixed(2) : value.toPrecision(2);
 }

@@ -8,9 +8,14 @@ Starts a cluster of its own in a temporary folder, and deletes it afterwards. Wi
 are measured in the same way afterwards, and the ratios are printed.
 
 Options:
-  --cluster <folder>   measure the running cluster of this folder instead (it gets new anchors)
-  --seconds <n>        length of each measurement (default: 8)
+  --cluster <path>     measure a running cluster instead (it gets new anchors): the folder of one on this machine, or a
+                       file that says how a remote one is reached
+  --against <folder>   measure loads on another built checkout as well, in turns, and print the ratios
+  --rounds <n>         how often each has its turn with --against (default: 3)
+  --seconds <n>        length of each measurement (default: 10)
   --lead-in <n>        at most so many seconds of load before each, until the rate is steady (default: 10; 0: none)
+  --warm-up <n>        seconds of mixed load once for each cluster (default: 60; 0: none)
+  --anchors <n>        how many anchors a growth writes (default: 10000000)
   --only <text>        only what has this in its name; several times: any of them. Finds opt-in scenarios too
   --list               name the scenarios and measure nothing
   --json               print one JSON object; progress goes to stderr
@@ -19,8 +24,13 @@ Options:
 
 export interface BenchOptions {
   readonly cluster: string | null;
+  /** Another checkout, whose rows are compared. */
+  readonly against: string | null;
+  readonly rounds: number;
   readonly measureMs: number;
   readonly leadInMs: number;
+  readonly warmUpMs: number;
+  readonly anchors: number;
   /** Empty: everything but what is opt-in. */
   readonly only: readonly string[];
   readonly isList: boolean;
@@ -28,6 +38,8 @@ export interface BenchOptions {
 }
 
 const SECONDS_MAX = 3600;
+const ROUNDS_MAX = 100;
+const ANCHORS_MAX = 1_000_000_000;
 
 /** @throws for an option that is unknown or invalid */
 export function parseBenchOptions(args: readonly string[]): BenchOptions | "help" {
@@ -35,8 +47,12 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | "help
     args: [...args],
     options: {
       cluster: { type: "string" },
-      seconds: { type: "string", default: "8" },
+      against: { type: "string" },
+      rounds: { type: "string", default: "3" },
+      seconds: { type: "string", default: "10" },
       "lead-in": { type: "string", default: "10" },
+      "warm-up": { type: "string", default: "60" },
+      anchors: { type: "string", default: "10000000" },
       only: { type: "string", multiple: true, default: [] },
       list: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
@@ -44,10 +60,17 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | "help
     },
   });
   if (values.help) return "help";
+  if (values.against !== undefined && values.cluster !== undefined) {
+    throw new Error("--against starts both clusters: it goes without --cluster");
+  }
   return {
     cluster: values.cluster ?? null,
+    against: values.against ?? null,
+    rounds: countOf("--rounds", values.rounds, ROUNDS_MAX),
+    anchors: countOf("--anchors", values.anchors, ANCHORS_MAX),
     measureMs: secondsOf("--seconds", values.seconds, 0.1) * 1000,
     leadInMs: secondsOf("--lead-in", values["lead-in"], 0) * 1000,
+    warmUpMs: secondsOf("--warm-up", values["warm-up"], 0) * 1000,
     only: values.only.filter((text) => text !== ""),
     isList: values.list,
     isJson: values.json,
@@ -61,6 +84,13 @@ export function secondsOf(name: string, text: string, min: number): number {
   throw new Error(`${name} must be a number of seconds from ${min} to ${SECONDS_MAX}, not "${text}"`);
 }
 
+/** @throws with the option's name */
+function countOf(name: string, text: string, max: number): number {
+  const count = /^\d+$/u.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= max) return count;
+  throw new Error(`${name} must be a whole number from 1 to ${max}, not "${text}"`);
+}
+
 /** What is to be run, in order. @throws when nothing has such a name */
 export function chosen(scenarios: readonly Scenario[], only: readonly string[]): readonly Scenario[] {
   const found = scenarios.filter((scenario) =>
@@ -71,5 +101,5 @@ export function chosen(scenarios: readonly Scenario[], only: readonly string[]):
 }
 
 export function isOptIn(scenario: Scenario): boolean {
-  return scenario.kind === "cluster" && scenario.isOptIn;
+  return (scenario.kind === "cluster" || scenario.kind === "apart") && scenario.isOptIn;
 }

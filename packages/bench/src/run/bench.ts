@@ -1,5 +1,6 @@
 import type { Terminal } from "@event-anchoring/dev-cluster";
 import { ALL_SCENARIOS } from "../scenarios/all-scenarios.ts";
+import { againstCheckout } from "./against.ts";
 import { BENCH_HELP, chosen, isOptIn, parseBenchOptions } from "./bench-options.ts";
 import type { BenchOptions } from "./bench-options.ts";
 import { etcdVersion } from "../etcd/etcd-cluster.ts";
@@ -10,7 +11,8 @@ import type { Progress } from "../report/progress.ts";
 import { tablesOf, warningsOf } from "../report/report-tables.ts";
 import { hasFailed, ratiosOf } from "../figures/rows.ts";
 import type { Report } from "../figures/rows.ts";
-import { Runner, withCluster } from "./runner.ts";
+import { Runner } from "./runner.ts";
+import { withCluster } from "../load/with-cluster.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import { textTable } from "../figures/table.ts";
 import { trustRootsOf } from "@event-anchoring/testkit";
@@ -28,7 +30,7 @@ export async function benchCommand(
   args: readonly string[],
   stdout: Terminal,
   stderr: Terminal,
-  signal?: AbortSignal,
+  signal: AbortSignal | null = null,
 ): Promise<number> {
   let options: BenchOptions | "help";
   let scenarios: readonly Scenario[];
@@ -49,6 +51,15 @@ export async function benchCommand(
     return 0;
   }
   const progress = progressOn(options.isJson ? stderr : stdout);
+  if (loadPerCore() > BUSY_ALREADY) {
+    progress.reporter.notice("this machine is busy already; figures will be low, and each says how busy it was");
+  }
+  if (options.against !== null) {
+    const order = { ...options, folder: options.against };
+    const comparison = await againstCheckout(order, scenarios, progress, signal);
+    if (options.isJson) stdout.write(`${JSON.stringify(comparison, null, 2)}\n`);
+    return comparison.rows.length === 0 ? 1 : 0;
+  }
   const report = await measure(options, scenarios, progress, signal);
   show(report, progress);
   if (options.isJson) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
@@ -59,35 +70,32 @@ async function measure(
   options: BenchOptions,
   scenarios: readonly Scenario[],
   progress: Progress,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal | null,
 ): Promise<Report> {
-  const { cluster: folder, measureMs, leadInMs } = options;
-  if (loadPerCore() > BUSY_ALREADY) {
-    progress.reporter.notice("this machine is busy already; figures will be low, and each says how busy it was");
-  }
-  const isInterrupted = (): boolean => signal?.aborted === true;
   const measuredAt = new Date().toISOString();
   const etcd = etcdVersion();
-  const runner = new Runner({ progress, measureMs, leadInMs }, isInterrupted);
-  const here = scenarios.flatMap((each) => (each.kind === "etcd" ? [] : [each]));
+  const runner = new Runner({ ...options, progress }, signal);
+  const here = scenarios.flatMap((each) => (each.kind === "load" || each.kind === "cluster" ? [each] : []));
   const there = scenarios.flatMap((each) => (each.kind === "etcd" ? [each] : []));
+  const apart = scenarios.flatMap((each) => (each.kind === "apart" ? [each] : []));
   let receiptsVerified = 0;
   if (here.length > 0) {
     const use = async (cluster: MeasuredCluster): Promise<void> => {
       await runner.onCluster(cluster, here);
-      receiptsVerified = verifySamples(runner.samples, trustRootsOf(cluster.file.trust_root));
+      receiptsVerified = verifySamples(runner.samples.splice(0), trustRootsOf(cluster.trustRoot));
     };
-    await withCluster({ folder, progress, use, ...(signal === undefined ? {} : { signal }) });
+    await withCluster(options.cluster, { progress, use, signal });
   }
   if (there.length > 0 && etcd === null) progress.reporter.notice("no etcd on the PATH: nothing to compare with");
-  else if (there.length > 0 && !isInterrupted()) await runner.onEtcd(there);
+  else if (there.length > 0 && !runner.isInterrupted) await runner.onEtcd(there);
+  if (apart.length > 0 && options.cluster === null) await runner.apart(apart);
   const { rows } = runner;
   return {
     format: 1,
     measuredAt,
     commit: commitHere(),
     machine: thisMachine(etcd),
-    secondsEach: measureMs / 1000,
+    secondsEach: options.measureMs / 1000,
     rows,
     failed: runner.failed,
     ratios: ratiosOf(rows),

@@ -1,20 +1,21 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { EmbeddedCluster } from "@event-anchoring/dev-cluster";
 import { EtcdCluster } from "../etcd/etcd-cluster.ts";
 import { measureLoad } from "../load/measure-load.ts";
-import type { LoadFigures, MeasuredLoad, Sight } from "../load/measure-load.ts";
-import { MeasuredCluster } from "../load/measured-cluster.ts";
-import type { Progress } from "../report/progress.ts";
-import { number, timesCells } from "../report/report-tables.ts";
+import type { LoadFigures, MeasuredLoad, Sight, Timing } from "../load/measure-load.ts";
+import type { MeasuredCluster } from "../load/measured-cluster.ts";
+import { number, rowText } from "../report/cells.ts";
 import type { Failed, LoadRow, Row } from "../figures/rows.ts";
-import type { ClusterScenario, EtcdScenario, LoadScenario, PlannedLoad, Stage } from "../scenarios/scenario.ts";
-import { singleEvents } from "../scenarios/events.ts";
+import type {
+  ApartScenario,
+  ClusterScenario,
+  EtcdScenario,
+  LoadScenario,
+  PlannedLoad,
+  Stage,
+} from "../scenarios/scenario.ts";
+import { ETCD_WARM_UP } from "../scenarios/etcd-puts.ts";
+import { warmUpLoads } from "../scenarios/warm-up.ts";
 
-/** Until the hot paths of six new processes are compiled; before that a write costs twice the processor time. */
-const WARM_UP_MS_MAX = 20_000;
-const WARM_UP_CLIENTS = 64;
+type OnCluster = LoadScenario | ClusterScenario;
 
 /** Runs scenarios one after another, and shows each row as it comes. */
 export class Runner {
@@ -23,25 +24,46 @@ export class Runner {
   /** Some answers, as JSON text, whose receipts are to be verified. */
   readonly samples: string[] = [];
   readonly #stage: Stage;
-  readonly #isInterrupted: () => boolean;
+  readonly #signal: AbortSignal | null;
 
-  constructor(stage: Stage, isInterrupted: () => boolean) {
+  constructor(stage: Stage, signal: AbortSignal | null) {
     this.#stage = stage;
-    this.#isInterrupted = isInterrupted;
+    this.#signal = signal;
   }
 
-  async onCluster(cluster: MeasuredCluster, scenarios: readonly (LoadScenario | ClusterScenario)[]): Promise<void> {
-    const { progress } = this.#stage;
-    if (this.#stage.leadInMs > 0 && !this.#isInterrupted()) await this.#warmUp(cluster);
+  get isInterrupted(): boolean {
+    return this.#signal?.aborted === true;
+  }
+
+  async onCluster(cluster: MeasuredCluster, scenarios: readonly OnCluster[]): Promise<void> {
+    await this.warmUp(cluster);
     for (const scenario of scenarios) {
-      if (this.#isInterrupted()) return;
-      if (scenario.kind === "cluster" && scenario.needsOwn && cluster.own === null) {
-        progress.reporter.notice(`${scenario.name}: not with --cluster, it stops and starts nodes`);
+      if (this.isInterrupted) return;
+      const missing = whatIsMissing(scenario, cluster, this.rows);
+      if (missing !== null) {
+        this.#stage.progress.reporter.notice(`${scenario.name}: ${missing}`);
         continue;
       }
       await this.#attempt(scenario.name, async () =>
-        scenario.kind === "load" ? [await this.loadRow(scenario, cluster)] : scenario.run(cluster, this.#stage),
+        scenario.kind === "load"
+          ? [await this.loadRow(nameOn(cluster, scenario), scenario, cluster)]
+          : scenario.run(cluster, this.#stage),
       );
+    }
+  }
+
+  /** What begins with a cluster of its own. */
+  async apart(scenarios: readonly ApartScenario[]): Promise<void> {
+    const stage = {
+      ...this.#stage,
+      signal: this.#signal,
+      warmUp: (cluster: MeasuredCluster) => this.warmUp(cluster),
+      measure: (name: string, scenario: LoadScenario, cluster: MeasuredCluster) =>
+        this.loadRow(name, scenario, cluster),
+    };
+    for (const scenario of scenarios) {
+      if (this.isInterrupted) return;
+      await this.#attempt(scenario.name, () => scenario.run(stage));
     }
   }
 
@@ -49,76 +71,56 @@ export class Runner {
     const { reporter } = this.#stage.progress;
     const etcd = await reporter.step("starting three members of etcd", () => EtcdCluster.start());
     try {
+      if (this.#stage.warmUpMs > 0) await this.#etcdRow(ETCD_WARM_UP, etcd, this.#warmUpTiming(1));
       for (const scenario of scenarios) {
-        if (this.#isInterrupted()) return;
-        await this.#attempt(scenario.name, async () => [await this.#etcdRow(scenario, etcd)]);
+        if (this.isInterrupted) return;
+        await this.#attempt(scenario.name, async () => [await this.#etcdRow(scenario, etcd, this.#stage)]);
       }
     } finally {
       await reporter.step("stopping etcd", () => etcd.stop());
     }
   }
 
-  async #warmUp(cluster: MeasuredCluster): Promise<void> {
-    const leadInMs = Math.min(WARM_UP_MS_MAX, this.#stage.leadInMs * 2);
-    const planned: PlannedLoad = {
-      workload: singleEvents(cluster.origins),
-      unit: "anchors",
-      clients: WARM_UP_CLIENTS,
-      place: "all nodes",
-      hasReceipts: false,
-    };
-    await this.#figures("warming up", await onCluster(cluster, planned), { leadInMs, measureMs: 0 });
+  /** Loads of each kind in turn, unmeasured: V8 takes about a minute to compile what is used often. */
+  async warmUp(cluster: MeasuredCluster): Promise<void> {
+    if (this.#stage.warmUpMs === 0) return;
+    const loads = await warmUpLoads(cluster);
+    for (const { name, share, planned } of loads) {
+      if (this.isInterrupted) return;
+      await this.#figures(`warming up, ${name}`, await onCluster(cluster, planned), this.#warmUpTiming(share));
+    }
   }
 
   /** @param beforeMeasure between the lead-in and what is measured, while the load goes on */
   async loadRow(
+    name: string,
     scenario: LoadScenario,
     cluster: MeasuredCluster,
     beforeMeasure: () => Promise<void> = async () => {},
   ): Promise<LoadRow> {
     const planned = await scenario.plan(cluster, this.#stage.progress);
-    const { name } = scenario;
     const load = await onCluster(cluster, planned);
     const onSample = planned.hasReceipts ? { onSample: (answer: string) => void this.samples.push(answer) } : {};
     const figures = await this.#figures(name, { ...load, ...onSample, beforeMeasure }, this.#stage);
-    const { clients, unit, workload, goals = [], shape = null } = planned;
-    return {
-      type: "load",
-      system: "anchoring",
-      scenario: name,
-      clients,
-      unit,
-      unitsPerRequest: workload.unitsPerRequest,
-      ...figures,
-      goals: goals.map(({ text, isMet }) => ({ text, isMet: isMet(figures) })),
-      shape,
-    };
+    const { clients, unit, workload, shape = null } = planned;
+    const { unitsPerRequest } = workload;
+    return { type: "load", system: "anchoring", scenario: name, clients, unit, unitsPerRequest, ...figures, shape };
   }
 
-  async #etcdRow({ name, plan }: EtcdScenario, etcd: EtcdCluster): Promise<LoadRow> {
+  #warmUpTiming(share: number): Timing {
+    return { leadInMs: 0, measureMs: this.#stage.warmUpMs * share };
+  }
+
+  async #etcdRow({ name, plan }: EtcdScenario, etcd: EtcdCluster, timing: Timing): Promise<LoadRow> {
     const { shape, workload, clients, urls } = await plan(etcd);
     const headers = { "content-type": "application/json" };
-    const load = { workload, clients, urls, headers, groups: etcd.groups };
-    const figures = await this.#figures(name, load, this.#stage);
+    const load = { workload, clients, urls, headers, groups: etcd.groups, readCounts: async () => null };
+    const figures = await this.#figures(name, load, timing);
     const { unitsPerRequest } = workload;
-    return {
-      type: "load",
-      system: "etcd",
-      scenario: name,
-      clients,
-      unit: "puts",
-      unitsPerRequest,
-      ...figures,
-      goals: [],
-      shape,
-    };
+    return { type: "load", system: "etcd", scenario: name, clients, unit: "puts", unitsPerRequest, ...figures, shape };
   }
 
-  async #figures(
-    name: string,
-    load: Omit<MeasuredLoad, "timing" | "onSight">,
-    timing: Pick<Stage, "leadInMs" | "measureMs">,
-  ): Promise<LoadFigures> {
+  async #figures(name: string, load: Omit<MeasuredLoad, "timing" | "onSight">, timing: Timing): Promise<LoadFigures> {
     const { progress } = this.#stage;
     const rates: string[] = [];
     const leadIn = (): string => `lead-in ${rates.join(" ")} /s`;
@@ -135,8 +137,7 @@ export class Runner {
     const figures = await measureLoad({ ...load, timing, onSight });
     const { ratePerSecond, p50Ms, p99Ms } = figures;
     const measured = `${number(ratePerSecond)} /s, p50 ${number(p50Ms)} ms, p99 ${number(p99Ms)} ms`;
-    const parts = [...(rates.length === 0 ? [] : [leadIn()]), ...(timing.measureMs === 0 ? [] : [measured])];
-    progress.line(`  ${name}: ${parts.join("; ")}`);
+    progress.line(`  ${name}: ${[...(rates.length === 0 ? [] : [leadIn()]), measured].join("; ")}`);
     return figures;
   }
 
@@ -153,11 +154,28 @@ export class Runner {
     }
     for (const row of rows) {
       // A load on servers was reported when its time was over.
-      if (row.type === "times") this.#stage.progress.line(`  ${timesCells(row).slice(0, 2).join(": ")} s`);
-      else if (row.system === "client") this.#stage.progress.line(`  ${row.scenario}: ${number(row.ratePerSecond)} /s`);
+      if (row.type !== "load" || row.system === "client") this.#stage.progress.line(`  ${rowText(row)}`);
       this.rows.push(row);
     }
   }
+}
+
+/** Why a scenario is left out on this cluster; null: it is not. */
+function whatIsMissing(scenario: OnCluster, cluster: MeasuredCluster, rows: readonly Row[]): string | null {
+  if (scenario.kind === "load") {
+    if (rows.some((row) => row.scenario === nameOn(cluster, scenario))) return "measured already, by the gateway";
+    return scenario.missing?.() ?? null;
+  }
+  if (scenario.needs === "own" && cluster.own === null) return "not with --cluster: it stops and starts nodes";
+  if (scenario.needs === "processes" && cluster.isRemote) return "not on other machines: it needs the processes";
+  return null;
+}
+
+const PLACE = /, (?:leader|follower|all nodes)$/u;
+
+/** A load on a remote cluster goes through its gateway, which chooses the node. */
+function nameOn(cluster: MeasuredCluster, { name }: LoadScenario): string {
+  return cluster.isRemote ? name.replace(PLACE, ", gateway") : name;
 }
 
 /** A planned load with its servers and the processes behind them, as they are now. */
@@ -165,29 +183,12 @@ async function onCluster(
   cluster: MeasuredCluster,
   { workload, clients, place }: PlannedLoad,
 ): Promise<Omit<MeasuredLoad, "timing" | "onSight">> {
-  return { workload, clients, urls: await cluster.urlsAt(place), headers: cluster.headers, groups: cluster.groups };
-}
-
-export interface ClusterUse<Result> {
-  /** Of a running cluster; null: start one. */
-  readonly folder: string | null;
-  readonly progress: Progress;
-  /** Ends a start early. */
-  readonly signal?: AbortSignal;
-  readonly use: (cluster: MeasuredCluster) => Promise<Result>;
-}
-
-/** The running cluster of a folder, or one that is started for `use` and erased afterwards. */
-export async function withCluster<Result>({ folder, progress, signal, use }: ClusterUse<Result>): Promise<Result> {
-  if (folder !== null) return use(MeasuredCluster.running(folder));
-  const { reporter } = progress;
-  const own = await EmbeddedCluster.start(
-    { folder: mkdtempSync(join(tmpdir(), "anchoring-bench-")), reporter },
-    signal,
-  );
-  try {
-    return await use(MeasuredCluster.ofOwn(own));
-  } finally {
-    await reporter.step("stopping the cluster", () => own.erase());
-  }
+  return {
+    workload,
+    clients,
+    urls: await cluster.urlsAt(place),
+    headers: cluster.headers,
+    groups: cluster.groups,
+    readCounts: () => cluster.readCounts(),
+  };
 }

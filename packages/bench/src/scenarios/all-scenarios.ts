@@ -2,23 +2,33 @@ import { ETCD_SCENARIOS } from "./etcd-puts.ts";
 import type { Scenario } from "./scenario.ts";
 import { CATCH_UP, SNAPSHOT_CATCH_UP } from "./catch-up.ts";
 import { CLAIMS } from "./claims.ts";
+import { DELAYED_LINKS } from "./delayed-links.ts";
 import { EVENT_SCENARIOS } from "./events.ts";
 import { GRANTS } from "./grants.ts";
+import { GROWTH } from "./growth.ts";
 import { HOSTILE_BODIES } from "./hostile-bodies.ts";
+import { IDLE_CLUSTER } from "./idle-cluster.ts";
 import { LEADER_KILL } from "./leader-kill.ts";
 import { READ_SCENARIOS } from "./reads.ts";
 import { RECEIPT_VERIFICATION } from "./receipt-verification.ts";
+import { SHARED_RECEIPT_SCENARIOS } from "./shared-receipts.ts";
+import { USUAL_EVENT_SCENARIOS } from "./usual-events.ts";
 
 /** In the order they are run: what stops nodes comes after what does not, and etcd when the cluster is gone. */
 export const ALL_SCENARIOS: readonly Scenario[] = [
   ...EVENT_SCENARIOS,
+  ...SHARED_RECEIPT_SCENARIOS,
+  ...USUAL_EVENT_SCENARIOS,
   ...READ_SCENARIOS,
   CLAIMS,
   GRANTS,
+  IDLE_CLUSTER,
   RECEIPT_VERIFICATION,
   HOSTILE_BODIES,
   LEADER_KILL,
   CATCH_UP,
   SNAPSHOT_CATCH_UP,
   ...ETCD_SCENARIOS,
+  DELAYED_LINKS,
+  GROWTH,
 ];

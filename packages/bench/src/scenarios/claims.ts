@@ -1,6 +1,5 @@
 import { partyOf } from "@event-anchoring/testkit";
 import { newClaimBody, newParty, signedInAdvance } from "../load/parties.ts";
-import { rateAtLeast } from "./scenario.ts";
 import type { LoadScenario } from "./scenario.ts";
 import { clientsAt } from "./events.ts";
 
@@ -20,7 +19,6 @@ export const CLAIMS: LoadScenario = {
       clients: 64,
       place: "all nodes",
       hasReceipts: true,
-      goals: [rateAtLeast(1000)],
     };
   },
 };

@@ -4,6 +4,7 @@
  * member's own process; docs/benchmarks.md says so beside the figures.
  */
 import { randomBytes } from "node:crypto";
+import type { EtcdCluster } from "../etcd/etcd-cluster.ts";
 import type { Workload } from "../load/load-generator.ts";
 import type { Place } from "../load/measured-cluster.ts";
 import type { EtcdScenario } from "./scenario.ts";
@@ -37,6 +38,12 @@ function putTransactions(size: number): Workload {
   };
 }
 
+async function urlsAt(etcd: EtcdCluster, place: Place): Promise<readonly string[]> {
+  if (place === "all nodes") return etcd.urls;
+  const leader = await etcd.leaderUrl();
+  return place === "leader" ? [leader] : etcd.urls.filter((url) => url !== leader).slice(0, 1);
+}
+
 function scenario(clients: number, size: number, place: Place): EtcdScenario {
   const at = clientsAt(clients, place);
   const shown = size.toLocaleString("en");
@@ -46,19 +53,27 @@ function scenario(clients: number, size: number, place: Place): EtcdScenario {
     plan: async (etcd) => ({
       workload: size === 1 ? singlePuts() : putTransactions(size),
       clients,
-      urls: place === "leader" ? [await etcd.leaderUrl()] : etcd.urls,
+      urls: await urlsAt(etcd, place),
       shape: size === 1 ? `one at a time, ${at}` : `${shown} at a time, ${at}`,
     }),
   };
 }
 
 /** The shapes of the anchors' loads, so that each can be compared with its counterpart. */
+/** What members are warmed up with. */
+export const ETCD_WARM_UP = scenario(64, 1, "all nodes");
+
 export const ETCD_SCENARIOS: readonly EtcdScenario[] = [
   scenario(1, 1, "leader"),
+  scenario(1, 1, "follower"),
+  scenario(16, 1, "all nodes"),
   scenario(64, 1, "all nodes"),
   scenario(64, 1, "leader"),
+  scenario(256, 1, "all nodes"),
+  scenario(1, 500, "all nodes"),
   scenario(4, 100, "all nodes"),
   scenario(4, 500, "all nodes"),
   scenario(4, 500, "leader"),
   scenario(4, 1000, "all nodes"),
+  scenario(8, 1000, "all nodes"),
 ];

@@ -1,7 +1,6 @@
 import { partyOf } from "@event-anchoring/testkit";
 import { NO_GRANT, newGrantBody, register, signedInAdvance } from "../load/parties.ts";
 import type { Registered } from "../load/parties.ts";
-import { rateAtLeast } from "./scenario.ts";
 import type { LoadScenario } from "./scenario.ts";
 import { clientsAt } from "./events.ts";
 
@@ -29,7 +28,6 @@ export const GRANTS: LoadScenario = {
       clients: 64,
       place: "all nodes",
       hasReceipts: true,
-      goals: [rateAtLeast(1000)],
     };
   },
 };

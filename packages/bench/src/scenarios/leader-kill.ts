@@ -1,14 +1,14 @@
 import { RetryingWriter, until } from "@event-anchoring/testkit";
 import type { MeasuredCluster } from "../load/measured-cluster.ts";
 import { PauseWatch } from "../load/pause-watch.ts";
+import { LONGEST_GAP } from "../figures/names.ts";
 import type { Row } from "../figures/rows.ts";
 import type { ClusterScenario } from "./scenario.ts";
 
-const KILLS = 5;
+const KILLS = 20;
 const WRITERS = 8;
 /** Written before each kill: every client is in the middle of its work. */
 const WRITES_BEFORE = 400;
-const GAP_GOAL_MS = 1500;
 const PATIENCE_MS = 60_000;
 
 /**
@@ -18,10 +18,10 @@ const PATIENCE_MS = 60_000;
 export const LEADER_KILL: ClusterScenario = {
   kind: "cluster",
   name: `leader kill -9 under ${WRITERS} clients that retry`,
-  needsOwn: false,
+  needs: "processes",
   isOptIn: false,
   run: async (cluster, { progress }): Promise<readonly Row[]> => {
-    const { nodes } = cluster.file;
+    const { nodes } = cluster;
     const writers = Array.from(
       { length: WRITERS },
       (_, firstNode) => new RetryingWriter({ nodes, apiKey: cluster.apiKey, firstNode }),
@@ -79,7 +79,7 @@ function wasStartedAgain(
   id: string,
   before: { readonly api: number | null; readonly control_plane: number | null },
 ): boolean {
-  const { api, control_plane: controlPlane } = cluster.file.nodes.find((node) => node.id === id)?.pids ?? {};
+  const { api, control_plane: controlPlane } = cluster.nodes.find((node) => node.id === id)?.pids ?? {};
   return (
     typeof api === "number" &&
     typeof controlPlane === "number" &&
@@ -89,7 +89,7 @@ function wasStartedAgain(
 }
 
 async function isReady(cluster: MeasuredCluster): Promise<boolean> {
-  const statuses = cluster.file.nodes.map(async ({ api_url: apiUrl }) => {
+  const statuses = cluster.nodes.map(async ({ api_url: apiUrl }) => {
     try {
       return (await fetch(`${apiUrl}/readyz`, { signal: AbortSignal.timeout(2000) })).status;
     } catch {
@@ -101,17 +101,11 @@ async function isReady(cluster: MeasuredCluster): Promise<boolean> {
 }
 
 function rowsOf(kills: readonly Kill[]): readonly Row[] {
-  const gaps = kills.map(({ longestGapMs }) => longestGapMs);
-  const goal = { text: `≤ ${GAP_GOAL_MS} ms`, isMet: Math.max(...gaps) <= GAP_GOAL_MS };
   const scenario = LEADER_KILL.name;
+  const gaps = kills.map(({ longestGapMs }) => longestGapMs);
+  const pauses = kills.map(({ pauseMs }) => pauseMs);
   return [
-    { type: "times", scenario, measure: "longest gap of any client", ms: gaps, goals: [goal] },
-    {
-      type: "times",
-      scenario,
-      measure: "to the next write of anyone",
-      ms: kills.map(({ pauseMs }) => pauseMs),
-      goals: [],
-    },
+    { type: "times", scenario, measure: LONGEST_GAP, ms: gaps },
+    { type: "times", scenario, measure: "to the next write of anyone", ms: pauses },
   ];
 }

@@ -6,8 +6,7 @@ import type { HttpRequest } from "@event-anchoring/testkit";
 import type { Workload } from "../load/load-generator.ts";
 import type { MeasuredCluster, Place } from "../load/measured-cluster.ts";
 import { NO_GRANT, newGrantBody, preparing, register, withFirstNode } from "../load/parties.ts";
-import { medianAtMost } from "./scenario.ts";
-import type { LoadGoal, LoadScenario } from "./scenario.ts";
+import type { LoadScenario } from "./scenario.ts";
 import { clientsAt } from "./events.ts";
 
 /** Grants of the chain that is verified and traced. */
@@ -16,7 +15,7 @@ const CHAIN_LINKS = 5;
 const EVENTS = 1000;
 
 /** Requests in turn, whose answers all have status 200 and say `expected`. */
-function inTurn(requests: readonly HttpRequest[], expected: string): Workload {
+export function inTurn(requests: readonly HttpRequest[], expected: string): Workload {
   let turn = 0;
   return {
     unitsPerRequest: 1,
@@ -29,27 +28,26 @@ interface Question {
   readonly name: string;
   readonly clients: number;
   readonly place: Place;
-  readonly goals?: readonly LoadGoal[];
   readonly hasReceipts?: boolean;
   readonly expected: string;
   readonly ask: (cluster: MeasuredCluster) => Promise<readonly HttpRequest[]>;
 }
 
-function question({ name, clients, place, goals = [], hasReceipts = false, expected, ask }: Question): LoadScenario {
+function question({ name, clients, place, hasReceipts = false, expected, ask }: Question): LoadScenario {
   return {
     kind: "load",
     name: `${name}, ${clientsAt(clients, place)}`,
     plan: async (cluster, { reporter }) => {
       const requests = await reporter.step(`what is asked for: ${name}`, () => ask(cluster));
-      return { workload: inTurn(requests, expected), unit: "requests", clients, place, goals, hasReceipts };
+      return { workload: inTurn(requests, expected), unit: "requests", clients, place, hasReceipts };
     },
   };
 }
 
-/** Of every origin in turn, at whatever node: each answer waits for a read index from a quorum. */
-async function latestOfEach(cluster: MeasuredCluster): Promise<readonly HttpRequest[]> {
+/** Requests of every origin in turn, at whatever node: each answer waits for a read index from a quorum. */
+export async function latestOfEach(cluster: MeasuredCluster): Promise<readonly HttpRequest[]> {
   await someEvents(cluster);
-  return [...cluster.origins.values()].map((origin) => ({
+  return [...cluster.origins.values()].flat().map((origin) => ({
     path: `/v1/event-anchors/latest?origin_fingerprint=${origin}`,
     body: null,
   }));
@@ -113,16 +111,17 @@ function randomHash(): string {
 const LATEST = { name: "latest (linearizable)", expected: '"tree_size":', ask: latestOfEach, hasReceipts: true };
 const VERIFY = { name: "verify an event", expected: '"valid":true', ask: verifyOne, hasReceipts: true };
 
+export const LATEST_64 = question({ ...LATEST, clients: 64, place: "all nodes" });
+
 export const READ_SCENARIOS: readonly LoadScenario[] = [
   question({ ...LATEST, clients: 1, place: "follower" }),
-  question({ ...LATEST, clients: 64, place: "all nodes" }),
+  LATEST_64,
   question({ ...VERIFY, clients: 1, place: "follower" }),
   question({ ...VERIFY, clients: 64, place: "all nodes" }),
   question({
     name: "verify a batch of 1,000 events",
     clients: 1,
     place: "follower",
-    goals: [medianAtMost(300)],
     expected: `"valid":${EVENTS}`,
     ask: verifyMany,
   }),
@@ -130,7 +129,6 @@ export const READ_SCENARIOS: readonly LoadScenario[] = [
     name: `verify a chain of ${CHAIN_LINKS} grants`,
     clients: 1,
     place: "follower",
-    goals: [medianAtMost(5)],
     expected: '"valid":true',
     ask: verifyChain,
   }),

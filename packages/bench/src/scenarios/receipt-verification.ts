@@ -15,12 +15,12 @@ const NAME = "verify a receipt in the client, offline";
 export const RECEIPT_VERIFICATION: ClusterScenario = {
   kind: "cluster",
   name: NAME,
-  needsOwn: false,
+  needs: "clients",
   isOptIn: false,
   run: async (cluster, stage): Promise<readonly Row[]> => {
     const { reporter } = stage.progress;
     const receipts = await reporter.step(`fetching ${RECEIPTS} receipts`, () => receiptsOf(cluster));
-    return [rowOf(receipts, trustRootsOf(cluster.file.trust_root), stage)];
+    return [rowOf(receipts, trustRootsOf(cluster.trustRoot), stage)];
   },
 };
 
@@ -63,7 +63,7 @@ function rowOf(receipts: readonly string[], trustRoots: TrustRootChain, { leadIn
     ...latencyFigures(latenciesMs),
     failures: {},
     usage: usageBetween(before, readCpu(groups), latenciesMs.length, readPeaksMb(groups)),
-    goals: [],
+    counts: null,
     shape: null,
   };
 }

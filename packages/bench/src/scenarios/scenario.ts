@@ -12,31 +12,15 @@ export interface PlannedLoad {
   readonly place: Place;
   /** Answers hold receipts; some are kept and verified in the end. */
   readonly hasReceipts: boolean;
-  readonly goals?: readonly LoadGoal[];
   readonly shape?: string;
-}
-
-/** The target, with everything on two cores. */
-export interface LoadGoal {
-  readonly text: string;
-  readonly isMet: (figures: Pick<LoadRow, "ratePerSecond" | "p50Ms">) => boolean;
-}
-
-export function rateAtLeast(perSecond: number): LoadGoal {
-  return {
-    text: `≥ ${perSecond.toLocaleString("en")}/s`,
-    isMet: ({ ratePerSecond }) => ratePerSecond >= perSecond,
-  };
-}
-
-export function medianAtMost(ms: number): LoadGoal {
-  return { text: `p50 ≤ ${ms} ms`, isMet: ({ p50Ms }) => p50Ms <= ms };
 }
 
 /** A load on the cluster. What it needs there (parties, a chain …) is made by `plan`. */
 export interface LoadScenario {
   readonly kind: "load";
   readonly name: string;
+  /** Why the load cannot be made with this build; null or absent: it can. */
+  readonly missing?: () => string | null;
   readonly plan: (cluster: MeasuredCluster, progress: Progress) => Promise<PlannedLoad>;
 }
 
@@ -44,17 +28,37 @@ export interface LoadScenario {
 export interface ClusterScenario {
   readonly kind: "cluster";
   readonly name: string;
-  /** Stops and starts nodes: not for a cluster that another process supervises. */
-  readonly needsOwn: boolean;
+  /** It stops and starts nodes ("own"), looks at their processes, or does what clients do. */
+  readonly needs: "own" | "processes" | "clients";
   /** Takes minutes: run only when selected by name. */
   readonly isOptIn: boolean;
   readonly run: (cluster: MeasuredCluster, stage: Stage) => Promise<readonly Row[]>;
 }
 
+/** Something that begins with a new cluster, and ends it. */
+export interface ApartScenario {
+  readonly kind: "apart";
+  readonly name: string;
+  readonly isOptIn: boolean;
+  readonly run: (stage: ApartStage) => Promise<readonly Row[]>;
+}
+
 export interface Stage {
   readonly progress: Progress;
   readonly measureMs: number;
+  /** At most so long before each row. */
   readonly leadInMs: number;
+  /** Once for each cluster. */
+  readonly warmUpMs: number;
+  /** Anchors of a growth. */
+  readonly anchors: number;
+}
+
+export interface ApartStage extends Stage {
+  readonly signal: AbortSignal | null;
+  readonly warmUp: (cluster: MeasuredCluster) => Promise<void>;
+  /** @param name in place of the scenario's own */
+  readonly measure: (name: string, scenario: LoadScenario, cluster: MeasuredCluster) => Promise<LoadRow>;
 }
 
 /** A load on three members of etcd. */
@@ -71,4 +75,4 @@ export interface EtcdLoad {
   readonly shape: string;
 }
 
-export type Scenario = LoadScenario | ClusterScenario | EtcdScenario;
+export type Scenario = LoadScenario | ClusterScenario | ApartScenario | EtcdScenario;

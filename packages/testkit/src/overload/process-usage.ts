@@ -108,6 +108,46 @@ export function forgetPeaks(groups: readonly ProcessGroup[]): void {
   }
 }
 
+/** How often each thread went to sleep and was woken again, by kind and thread. */
+export type WakeUps = Readonly<Record<string, ReadonlyMap<string, number>>>;
+
+/** Null where the system does not tell. */
+export function readWakeUps(groups: readonly ProcessGroup[]): WakeUps | null {
+  if (process.platform !== "linux") return null;
+  return Object.fromEntries(groups.map((group) => [group.kind, new Map(membersOf(group).flatMap(wakeUpsOf))]));
+}
+
+/** By kind; those of a thread that has ended in between are not known. */
+export function wakeUpsBetween(before: WakeUps, after: WakeUps): Readonly<Record<string, number>> {
+  const sums = Object.entries(after).map(([kind, threads]) => {
+    const each = [...threads].map(([thread, count]) => count - (before[kind]?.get(thread) ?? 0));
+    return [kind, each.reduce((sum, count) => sum + count, 0)] as const;
+  });
+  return Object.fromEntries(sums);
+}
+
+function wakeUpsOf(pid: number): readonly (readonly [string, number])[] {
+  return threadsOf(pid).map((thread) => {
+    const status = readOfProcess(pid, `task/${thread}/status`) ?? "";
+    return [`${pid}/${thread}`, Number(/^voluntary_ctxt_switches:\s*(\d+)/mu.exec(status)?.[1] ?? 0)];
+  });
+}
+
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // It ended between the listing and the reading.
+    return [];
+  }
+}
+
+/** Processor time of a process's main thread, which runs a Node process's event loop; null where nobody tells. */
+export function readMainThreadMs(pid: number): number | null {
+  const [nanoseconds] = readOfProcess(pid, `task/${pid}/schedstat`)?.split(" ") ?? [];
+  return nanoseconds === undefined ? null : Number(nanoseconds) / 1e6;
+}
+
 function membersOf({ pids, hasChildren }: ProcessGroup): readonly number[] {
   return hasChildren ? pids.flatMap((pid) => [pid, ...childrenOf(pid)]) : pids;
 }

@@ -1,0 +1,118 @@
+import type { ClusterFileNode } from "@event-anchoring/dev-cluster";
+import { SqlSession, readMainThreadMs, readWakeUps, wakeUpsBetween } from "@event-anchoring/testkit";
+import type { ProcessGroup, WakeUps } from "@event-anchoring/testkit";
+import type { Counts } from "../figures/rows.ts";
+
+/** What a cluster has counted up to a moment. */
+export interface CountsReading {
+  readonly leaderPid: number;
+  readonly wakeUps: WakeUps;
+  readonly totals: Omit<Counts, "answered" | "wakeUps">;
+}
+
+export interface CountedCluster {
+  readonly nodes: readonly ClusterFileNode[];
+  readonly leader: ClusterFileNode;
+  readonly groups: readonly ProcessGroup[];
+  /** Of each node's database; empty where they are not known. */
+  readonly databaseUrls: readonly string[];
+}
+
+/** Null where a node does not tell, or is not on this machine. */
+export async function readCounts(cluster: CountedCluster): Promise<CountsReading | null> {
+  const { nodes, leader, groups, databaseUrls } = cluster;
+  const leaderPid = leader.pids.control_plane;
+  const [scrapes, transactions] = await Promise.all([scrapesOf(nodes), transactionsOf(databaseUrls)]);
+  const own = scrapes.get(leader.id);
+  const wakeUps = readWakeUps(groups);
+  if (own === undefined || leaderPid === null || wakeUps === null) return null;
+  const leaderLoopMs = readMainThreadMs(leaderPid);
+  if (scrapes.size < nodes.length || leaderLoopMs === null) return null;
+  const all = [...scrapes.values()];
+  return {
+    leaderPid,
+    wakeUps,
+    totals: {
+      entries: own.sumOf("anchoring_raft_applied_index"),
+      leaves: own.sumOf("anchoring_records_decided_total"),
+      frames: sum(all.map((scrape) => scrape.sumOf("anchoring_transport_events_total", 'event="frame_sent"'))),
+      frameBytes: sum(all.map((scrape) => scrape.sumOf("anchoring_transport_events_total", 'event="bytes_sent"'))),
+      leaderSentBytes: own.sumOf("anchoring_transport_events_total", 'event="bytes_sent"'),
+      leaderLoopMs,
+      transactions,
+    },
+  };
+}
+
+/** Null when a reading is missing, or the leader is another process than before. */
+export function countsBetween(
+  before: CountsReading | null,
+  after: CountsReading | null,
+  answered: number,
+): Counts | null {
+  if (before === null || after === null || before.leaderPid !== after.leaderPid) return null;
+  const [from, to] = [before.totals, after.totals];
+  return {
+    answered,
+    entries: to.entries - from.entries,
+    leaves: to.leaves - from.leaves,
+    frames: to.frames - from.frames,
+    frameBytes: to.frameBytes - from.frameBytes,
+    leaderSentBytes: to.leaderSentBytes - from.leaderSentBytes,
+    leaderLoopMs: to.leaderLoopMs - from.leaderLoopMs,
+    transactions: to.transactions === null || from.transactions === null ? null : to.transactions - from.transactions,
+    wakeUps: wakeUpsBetween(before.wakeUps, after.wakeUps),
+  };
+}
+
+/** The text that a scrape of a node is answered with: of its api process, and of its control plane through that. */
+export class Scrape {
+  readonly #samples: readonly { readonly series: string; readonly value: number }[];
+
+  constructor(text: string) {
+    this.#samples = text.split("\n").flatMap((line) => {
+      const at = line.lastIndexOf(" ");
+      return line.startsWith("#") || at < 0 ? [] : [{ series: line.slice(0, at), value: Number(line.slice(at + 1)) }];
+    });
+  }
+
+  /** Of all series of a metric, or of those that have a label. @param label as in `event="frame_sent"` */
+  sumOf(metric: string, label: string = ""): number {
+    const series = this.#samples.filter(
+      (sample) => (sample.series === metric || sample.series.startsWith(`${metric}{`)) && sample.series.includes(label),
+    );
+    return sum(series.map(({ value }) => value));
+  }
+}
+
+async function scrapesOf(nodes: readonly ClusterFileNode[]): Promise<ReadonlyMap<string, Scrape>> {
+  const scraped = nodes.map(async ({ id, metrics_url: url }) => {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(5000) });
+    return answer.ok ? [[id, new Scrape(await answer.text())] as const] : [];
+  });
+  return new Map((await Promise.all(scraped)).flat());
+}
+
+/**
+ * A backend under load reports its transactions about once a second, so a count may lack those of the last second; the
+ * count before lacks as many.
+ */
+async function transactionsOf(databaseUrls: readonly string[]): Promise<number | null> {
+  if (databaseUrls.length === 0) return null;
+  const counts = databaseUrls.map(async (url) => {
+    const session = await SqlSession.open(url);
+    try {
+      const [row] = await session.rows(
+        "SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()",
+      );
+      return Number(row?.["count"]);
+    } finally {
+      await session.close();
+    }
+  });
+  return sum(await Promise.all(counts));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
