@@ -46,7 +46,11 @@ export function storedAnchorToJson(anchor: StoredAnchor, { finality, caller, sta
 }
 
 /** A copy whose list can be written to: the wire types are those of the schemas. */
-export function receiptAnswer(receipt: Receipt, certificate: ShownCertificate, sha256: Sha256): ReceiptAnswer {
+export function receiptAnswer(
+  receipt: Receipt,
+  certificate: Pick<ShownCertificate, "trustRootVersion">,
+  sha256: Sha256,
+): ReceiptAnswer {
   const json = receiptToJson(receipt, certificate.trustRootVersion, sha256);
   return { ...json, inclusion: [...json.inclusion] };
 }

@@ -8,14 +8,15 @@ import { parsed, ProblemError } from "../request/problem-error.ts";
 import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { readCovered, showRecord } from "./read-anchors.ts";
-import { recordOne, recordedResponse } from "./record.ts";
+import { createdResponse } from "./created-answer.ts";
+import { recordOne } from "./record.ts";
 
 /** POST /v1/claim-anchors */
 export const createClaimAnchor: Handler = async (request, dependencies) => {
   const claim = parsed(parseBody(createClaimSchema, bodyTextOf(request)));
   const { credential } = callerOf(request);
   const command: RecordClaimCommand = { kind: "record_claim", credential, claim };
-  return recordedResponse(await recordOne(request, dependencies, command));
+  return createdResponse(await recordOne(request, dependencies, command));
 };
 
 /** GET /v1/claim-anchors: the active claim of a pair. */

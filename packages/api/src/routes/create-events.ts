@@ -1,12 +1,13 @@
 import { LIMITS, parseCreateBatch, parseCreateEvent, problemBody } from "@event-anchoring/api-contract";
-import type { BatchItemResult, CreatedBatchAnswer, EventToAnchor } from "@event-anchoring/api-contract";
+import type { BatchItemResult, CreatedBatchAnswer, EventToAnchor, Problem } from "@event-anchoring/api-contract";
 import type { EventInput, RecordEventsCommand } from "@event-anchoring/ledger";
-import { assertNever } from "@event-anchoring/protocol";
-import type { OriginFingerprint } from "@event-anchoring/protocol";
+import type { OriginFingerprint, Sha256 } from "@event-anchoring/protocol";
 import { parsed, ProblemError, problemError } from "../request/problem-error.ts";
-import { callerOf } from "./handler.ts";
+import { JSON_MEDIA_TYPE, callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
-import { record, recordOne, recordedResponse, recordedStatus } from "./record.ts";
+import { createdJson, createdResponse, createdStatus, writeCreatedFields } from "./created-answer.ts";
+import { JsonWriter } from "./json-writer.ts";
+import { record, recordOne } from "./record.ts";
 import type { RecordResult } from "./record.ts";
 
 const CLIENT_EVENT_SALT_BYTES = 32;
@@ -39,28 +40,47 @@ function recordEvents(
 export const createEventAnchor: Handler = async (request, dependencies) => {
   const { originFingerprint, ...event } = parsed(parseCreateEvent(request.body));
   const command = recordEvents(request, dependencies, { originFingerprint, events: [event], isAtomic: false });
-  return recordedResponse(await recordOne(request, dependencies, command));
+  return createdResponse(await recordOne(request, dependencies, command));
 };
 
-function itemJson(result: RecordResult): BatchItemResult {
-  switch (result.kind) {
-    case "recorded":
-      return { status: recordedStatus(result.answer), ...result.answer };
-    case "refused": {
-      const { errors, ...body } = problemBody(result.problem, null);
-      const problem = errors === undefined ? body : { ...body, errors: [...errors] };
-      return { status: body.status, problem };
-    }
-    default:
-      return assertNever(result);
-  }
+function refusedItem(problem: Problem): BatchItemResult {
+  const { errors, ...body } = problemBody(problem, null);
+  return { status: body.status, problem: errors === undefined ? body : { ...body, errors: [...errors] } };
 }
 
-function summaryOf(results: readonly BatchItemResult[]): CreatedBatchAnswer["summary"] {
-  const count = (status: number): number => results.filter((result) => result.status === status).length;
+function itemJson(result: RecordResult, sha256: Sha256): BatchItemResult {
+  if (result.kind === "refused") return refusedItem(result.problem);
+  return { status: createdStatus(result.record), ...createdJson(result.record, sha256) };
+}
+
+function summaryOf(results: readonly RecordResult[]): CreatedBatchAnswer["summary"] {
+  const statuses = results.map((result) => (result.kind === "created" ? createdStatus(result.record) : null));
+  const count = (status: number): number => statuses.filter((other) => other === status).length;
   const [created, replayed, committed] = [count(201), count(200), count(202)];
   const refused = results.length - created - replayed - committed;
   return { total: results.length, created, replayed, committed, refused };
+}
+
+const RESULTS = Buffer.from('{"results":');
+const STATUS = Buffer.from('{"status":');
+const COMMA = Buffer.from(",");
+const SUMMARY = Buffer.from(',"summary":');
+const END = Buffer.from("}");
+/** Bytes that nearly all items of an answer fit in. */
+const ITEM_BYTES = 3072;
+
+/** The bytes of `{ results: results.map(itemJson), summary }`. */
+function batchBytes(results: readonly RecordResult[]): Uint8Array {
+  const writer = new JsonWriter(results.length * ITEM_BYTES);
+  writer.part(RESULTS).list(results, (result) => {
+    if (result.kind === "refused") writer.value(refusedItem(result.problem));
+    else {
+      writer.part(STATUS).count(createdStatus(result.record)).part(COMMA);
+      writeCreatedFields(writer, result.record);
+      writer.part(END);
+    }
+  });
+  return writer.part(SUMMARY).value(summaryOf(results)).part(END).finish();
 }
 
 /** Every node verifies every signature before it co-signs, so their number in one request is limited. */
@@ -74,9 +94,12 @@ export const createEventAnchors: Handler = async (request, dependencies) => {
   const batch = parsed(parseCreateBatch(request.body));
   assertSignatures(batch.events);
   const command = recordEvents(request, dependencies, batch);
-  const recorded = await record(request, dependencies, command, (index) => `/events/${index}`);
-  const results = recorded.results.map(itemJson);
-  const json: CreatedBatchAnswer = { results, summary: summaryOf(results) };
-  if (recorded.isRefused) throw new ProblemError({ code: "batch_refused" }, { extension: json });
-  return { status: 200, json };
+  const { isRefused, results } = await record(request, dependencies, command, (index) => `/events/${index}`);
+  if (isRefused) {
+    const { sha256 } = dependencies.crypto;
+    const shown = results.map((result) => itemJson(result, sha256));
+    const extension: CreatedBatchAnswer = { results: shown, summary: summaryOf(results) };
+    throw new ProblemError({ code: "batch_refused" }, { extension });
+  }
+  return { status: 200, bytes: batchBytes(results), mediaType: JSON_MEDIA_TYPE };
 };

@@ -13,7 +13,8 @@ import { parsed, ProblemError } from "../request/problem-error.ts";
 import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler } from "./handler.ts";
 import { readCovered, showRecord } from "./read-anchors.ts";
-import { recordOne, recordedResponse } from "./record.ts";
+import { createdResponse } from "./created-answer.ts";
+import { recordOne } from "./record.ts";
 
 /** How many grants between two entities are read, one for each two lineages, the oldest lineages first. */
 const CANDIDATES_MAX = PAGE_ROWS_MAX;
@@ -23,7 +24,7 @@ export const createGrantAnchor: Handler = async (request, dependencies) => {
   const grant = parsed(parseBody(createGrantSchema, bodyTextOf(request)));
   const { credential } = callerOf(request);
   const command: RecordGrantCommand = { kind: "record_grant", credential, grant };
-  return recordedResponse(await recordOne(request, dependencies, command));
+  return createdResponse(await recordOne(request, dependencies, command));
 };
 
 /** @throws RefusedError `unavailable` if a record that the grant depends on is missing: then its state is unknown */

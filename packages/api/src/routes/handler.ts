@@ -95,6 +95,8 @@ export interface MadeAnswer {
   readonly body: Uint8Array;
 }
 
+export const JSON_MEDIA_TYPE = "application/json; charset=utf-8";
+
 const encoder = new TextEncoder();
 
 /** The body has a buffer of its own, so that it can change threads. */
@@ -103,5 +105,5 @@ export function madeAnswer(answer: HandlerAnswer): MadeAnswer {
   const made = { status, headers };
   if ("bytes" in answer) return { ...made, mediaType: answer.mediaType, body: answer.bytes };
   if ("text" in answer) return { ...made, mediaType: "text/plain; charset=utf-8", body: encoder.encode(answer.text) };
-  return { ...made, mediaType: "application/json; charset=utf-8", body: encoder.encode(JSON.stringify(answer.json)) };
+  return { ...made, mediaType: JSON_MEDIA_TYPE, body: encoder.encode(JSON.stringify(answer.json)) };
 }

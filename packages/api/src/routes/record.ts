@@ -1,6 +1,5 @@
 /** Common to all writes: submits a command, and makes a result for each record in it. */
-import { anchorToJson } from "@event-anchoring/api-contract";
-import type { CreatedAnswer, Problem } from "@event-anchoring/api-contract";
+import type { AnchorView, CreatedAnswer, Problem } from "@event-anchoring/api-contract";
 import type { SubmittedRecord } from "@event-anchoring/control-contract";
 import type {
   RecordClaimCommand,
@@ -11,10 +10,10 @@ import type {
 import { LEAF_KIND, assertNever, bytesToHex, decodeLeaf } from "@event-anchoring/protocol";
 import type { AnchorId } from "@event-anchoring/protocol";
 import type { Work } from "../access/request-cost.ts";
-import { receiptAnswer } from "../reading/anchor-view.ts";
 import { ProblemError } from "../request/problem-error.ts";
 import { rejectionProblem } from "../request/problems.ts";
-import type { HandlerAnswer, HandlerDependencies, HandlerRequest } from "./handler.ts";
+import type { HandlerDependencies, HandlerRequest } from "./handler.ts";
+import type { AppendedRecord, CreatedRecord, ReplayedRecord } from "./created-answer.ts";
 import { readCommittedAnchors } from "./read-anchors.ts";
 
 /** A command that appends leaves. */
@@ -22,7 +21,7 @@ export type RecordCommand = RecordEventsCommand | RecordClaimCommand | RecordGra
 
 /** The answer to one record, before its route shapes it. */
 export type RecordResult =
-  | { readonly kind: "recorded"; readonly answer: CreatedAnswer }
+  | { readonly kind: "created"; readonly record: CreatedRecord }
   | { readonly kind: "refused"; readonly problem: Problem };
 
 export interface Recorded {
@@ -92,10 +91,10 @@ export async function record(
     switch (submitted.status) {
       case "accepted": {
         const clientEventId = clientEventIds[index] ?? null;
-        return { kind: "recorded", answer: acceptedAnswer(submitted, clientEventId, dependencies) };
+        return { kind: "created", record: appendedRecord(submitted, clientEventId) };
       }
       case "replayed":
-        return { kind: "recorded", answer: replayedAnswer(replayed, submitted.anchorId) };
+        return { kind: "created", record: replayedRecord(replayed, submitted.anchorId) };
       case "rejected":
         return { kind: "refused", problem: rejectionProblem(submitted.rejection, itemPointer(index)) };
       default:
@@ -110,37 +109,30 @@ export async function recordOne(
   request: HandlerRequest,
   dependencies: HandlerDependencies,
   command: RecordCommand,
-): Promise<CreatedAnswer> {
+): Promise<CreatedRecord> {
   const { results } = await record(request, dependencies, command);
   const [result] = results;
   if (result === undefined || results.length > 1) throw new Error(`one record, ${results.length} results`);
   if (result.kind === "refused") throw new ProblemError(result.problem);
-  return result.answer;
+  return result.record;
 }
 
 type Accepted = Extract<SubmittedRecord, { status: "accepted" }>;
 
-function acceptedAnswer(
-  submitted: Accepted,
-  clientEventId: string | null,
-  { crypto }: HandlerDependencies,
-): CreatedAnswer {
-  const leaf = decodeLeaf(submitted.leaf);
-  const { inclusion } = submitted;
+function appendedRecord(submitted: Accepted, clientEventId: string | null): AppendedRecord {
+  const { leaf: leafBytes, anchorId, inclusion, clientEventSalt } = submitted;
+  const leaf = decodeLeaf(leafBytes);
   const hasState = leaf.kind === LEAF_KIND.claim || leaf.kind === LEAF_KIND.grant;
-  const anchor = anchorToJson({
+  const view: AnchorView = {
     leaf,
-    anchorId: submitted.anchorId,
+    anchorId,
     finality: inclusion === null ? "committed" : "certified",
-    clientEvent: { clientEventId, clientEventSalt: submitted.clientEventSalt, isErased: false },
+    clientEvent: { clientEventId, clientEventSalt, isErased: false },
     // A claim or grant is accepted only if nothing has ended it at its own position.
     state: hasState ? "active" : null,
-  });
-  if (inclusion === null) return { anchor, receipt: null, replayed: false };
-  const { certificate, path } = inclusion;
-  const { treeSize, checkpoint } = certificate;
-  const receipt = { leaf: submitted.leaf, index: leaf.depth, treeSize, path, checkpoint };
-  return { anchor, receipt: receiptAnswer(receipt, certificate, crypto.sha256), replayed: false };
+  };
+  const proved = inclusion === null ? null : { anchorId, leaf: leafBytes, index: leaf.depth, ...inclusion };
+  return { kind: "appended", view, proved };
 }
 
 /** A replay carries ids only: its anchor and receipt are read as of now, all of a batch together. */
@@ -162,20 +154,8 @@ async function readReplayed(
   return answers;
 }
 
-function replayedAnswer(replayed: ReadonlyMap<string, CreatedAnswer>, anchorId: AnchorId): CreatedAnswer {
+function replayedRecord(replayed: ReadonlyMap<string, CreatedAnswer>, anchorId: AnchorId): ReplayedRecord {
   const answer = replayed.get(bytesToHex(anchorId));
   if (answer === undefined) throw new Error(`replayed anchor ${bytesToHex(anchorId)} is not in the tables`);
-  return answer;
-}
-
-/** 201 for a new record, 200 for a replay, 202 for one that is committed and not yet certified. */
-export function recordedStatus({ receipt, replayed }: Pick<CreatedAnswer, "receipt" | "replayed">): 200 | 201 | 202 {
-  if (receipt === null) return 202;
-  return replayed ? 200 : 201;
-}
-
-/** `Location` is where the anchor, and later its receipt, can be read: the same path for every kind. */
-export function recordedResponse(json: Pick<CreatedAnswer, "anchor" | "receipt" | "replayed">): HandlerAnswer {
-  const headers = { Location: `/v1/event-anchors/${json.anchor.anchor_id}` };
-  return { status: recordedStatus(json), json, headers };
+  return { kind: "replayed", answer };
 }

@@ -9,7 +9,8 @@ import { ConsistentRead } from "../reading/consistent-read.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import { bodyTextOf, callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
-import { recordOne, recordedResponse } from "./record.ts";
+import { createdJson, createdStatus, locationOf } from "./created-answer.ts";
+import { recordOne } from "./record.ts";
 
 type TargetKind = "claim" | "grant";
 
@@ -50,9 +51,10 @@ function revoking(targetKind: TargetKind): Handler {
       credential: caller.credential,
       revocation: { ...body, targetKind, targetAnchorId, targetOriginFingerprint },
     };
-    const { anchor, receipt, replayed } = await recordOne(request, dependencies, command);
+    const created = await recordOne(request, dependencies, command);
+    const { anchor, receipt, replayed } = createdJson(created, dependencies.crypto.sha256);
     const json: RevokedAnswer = { anchor, revoked_anchor_id: bytesToHex(targetAnchorId), receipt, replayed };
-    return recordedResponse(json);
+    return { status: createdStatus(created), json, headers: locationOf(created) };
   };
 }
 
