@@ -26,7 +26,10 @@ test("the bodies are as large as a body may be", () => {
 
 test.each(BODIES)("$shape: within its time, and the answer is small", async ({ shape, text }) => {
   expect(held.get(shape)).toBeLessThan(HOLD_MS_MAX);
-  const answer = await harness.send("POST", "/v1/event-anchors:batchVerify", text);
-  expect(answer.status).toBe(400);
-  expect(answer.text.length).toBeLessThan(8192);
+  // A target as the route has it is looked up; one with an empty query is found by the router.
+  for (const path of ["/v1/event-anchors:batchVerify", "/v1/event-anchors/batch?"]) {
+    const answer = await harness.send("POST", path, text);
+    expect(answer.status).toBe(400);
+    expect(answer.text.length).toBeLessThan(8192);
+  }
 });

@@ -54,7 +54,6 @@ export class Exchange {
     const { tracer = null } = dependencies;
     this.#span = tracer === null ? null : startSpan(tracer, request, route, requestId);
     this.call = { requestId, trace: this.#span?.context ?? null };
-    response.setHeader("X-Request-Id", requestId);
     dependencies.metrics.begin();
     response.once("close", () => this.#end());
   }

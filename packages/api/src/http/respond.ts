@@ -6,7 +6,7 @@ import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
 import type { CallContext } from "@event-anchoring/control-contract";
 import type { Logger } from "@event-anchoring/telemetry";
 import { problemOf } from "../request/problems.ts";
-import type { Headers } from "../routes/handler.ts";
+import type { Headers, MadeAnswer } from "../routes/handler.ts";
 import { callFields } from "./request-id.ts";
 
 /** On every answer. */
@@ -16,31 +16,20 @@ const SECURITY_HEADERS = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** Writes a whole answer. Once only; the second call for one response is a fault of ours. */
-export function sendBytes(
-  response: ServerResponse,
-  status: number,
-  mediaType: string,
-  body: Uint8Array,
-  headers: Headers = {},
-): void {
+/**
+ * Writes a whole answer. Once only; the second call for one response is a fault of ours. All headers are given to
+ * writeHead: headers that are set before make it set each of the others too.
+ */
+export function sendBytes(response: ServerResponse, requestId: string, answer: MadeAnswer): void {
+  const { status, mediaType, body, headers } = answer;
   response.writeHead(status, {
+    "X-Request-Id": requestId,
     ...SECURITY_HEADERS,
     "Content-Type": mediaType,
     "Content-Length": body.length,
     ...headers,
   });
   response.end(body);
-}
-
-export function sendText(
-  response: ServerResponse,
-  status: number,
-  mediaType: string,
-  text: string,
-  headers: Headers = {},
-): void {
-  sendBytes(response, status, mediaType, Buffer.from(text, "utf8"), headers);
 }
 
 /** After these the connection cannot be used any more: what follows on it is not a request. */
@@ -83,9 +72,11 @@ export function sendProblem(
   requestId: string,
   options: { extension?: object | null; headers?: Headers; status?: number } = {},
 ): void {
-  const body = { ...problemBody(problem, requestId), ...options.extension };
+  const json = { ...problemBody(problem, requestId), ...options.extension };
   const headers = { ...problemHeaders(problem), ...options.headers };
-  sendText(response, options.status ?? body.status, "application/problem+json", JSON.stringify(body), headers);
+  const status = options.status ?? json.status;
+  const body = Buffer.from(JSON.stringify(json));
+  sendBytes(response, requestId, { status, mediaType: "application/problem+json", body, headers });
 }
 
 /** Not a standard HTTP status; used only between a node and its gateway. */

@@ -178,7 +178,6 @@ export function createApiServer(app: App, options: ApiServerOptions): ApiServer 
   });
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     const requestId = requestIdOf(request);
-    response.setHeader("X-Request-Id", requestId);
     respondWithError(request, response, problemError("http_invalid"), { call: { requestId, trace: null }, logger });
   });
   // CONNECT and upgrades are not part of this API.

@@ -12,16 +12,17 @@ import type { RecordResult } from "./record.ts";
 
 const CLIENT_EVENT_SALT_BYTES = 32;
 
-/** Draws all salts at once. A replay draws one too; the ledger keeps the first. */
+/** Draws all salts at once, one for each event with an id. A replay draws one too; the ledger keeps the first. */
 function eventInputs(
   events: readonly EventToAnchor[],
   originFingerprint: OriginFingerprint,
   randomBytes: HandlerDependencies["randomBytes"],
 ): EventInput[] {
-  const salts = randomBytes(events.length * CLIENT_EVENT_SALT_BYTES);
-  return events.map(({ eventHash, semanticAnchor, clientEventId, actor }, index) => {
-    const start = index * CLIENT_EVENT_SALT_BYTES;
-    const clientEventSalt = clientEventId === null ? null : salts.subarray(start, start + CLIENT_EVENT_SALT_BYTES);
+  const count = events.filter(({ clientEventId }) => clientEventId !== null).length;
+  const salts = randomBytes(count * CLIENT_EVENT_SALT_BYTES);
+  let end = 0;
+  return events.map(({ eventHash, semanticAnchor, clientEventId, actor }) => {
+    const clientEventSalt = clientEventId === null ? null : salts.subarray(end, (end += CLIENT_EVENT_SALT_BYTES));
     return { originFingerprint, eventHash, semanticAnchor, clientEventId, clientEventSalt, actor };
   });
 }
