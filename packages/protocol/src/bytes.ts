@@ -109,7 +109,7 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
 
 /** True if every byte is zero (true for no bytes). */
 export function isZero(bytes: Uint8Array): boolean {
-  for (const byte of bytes) if (byte !== 0) return false;
+  for (let index = 0; index < bytes.length; index++) if (bytes[index] !== 0) return false;
   return true;
 }
 

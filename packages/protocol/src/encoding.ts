@@ -20,11 +20,26 @@ export class DecodeError extends Error {
 }
 
 const TWO_32 = 0x1_0000_0000;
+const SHORT_BYTES = 64;
 
 function assertInteger(value: number, max: number): void {
   if (!Number.isInteger(value) || value < 0 || value > max) {
     throw new RangeError(`expected an integer from 0 to ${max}, got ${value}`);
   }
+}
+
+function writeU32(bytes: Uint8Array, offset: number, value: number): void {
+  bytes[offset] = value >>> 24;
+  bytes[offset + 1] = value >>> 16;
+  bytes[offset + 2] = value >>> 8;
+  bytes[offset + 3] = value;
+}
+
+/** An unsigned 64-bit integer, at most 2^53 − 1, as ByteWriter writes it. */
+export function writeU64(bytes: Uint8Array, offset: number, value: number): void {
+  assertInteger(value, Number.MAX_SAFE_INTEGER);
+  writeU32(bytes, offset, Math.floor(value / TWO_32));
+  writeU32(bytes, offset + 4, value % TWO_32);
 }
 
 /**
@@ -73,25 +88,16 @@ export class ByteWriter {
 
   u32(value: number): this {
     assertInteger(value, 0xffff_ffff);
-    this.#word(this.#reserve(4), value);
+    const offset = this.#reserve(4);
+    writeU32(this.#bytes, offset, value);
     return this;
   }
 
   /** An unsigned 64-bit integer, at most 2^53 − 1. */
   u64(value: number): this {
-    assertInteger(value, Number.MAX_SAFE_INTEGER);
     const offset = this.#reserve(8);
-    this.#word(offset, Math.floor(value / TWO_32));
-    this.#word(offset + 4, value % TWO_32);
+    writeU64(this.#bytes, offset, value);
     return this;
-  }
-
-  #word(offset: number, value: number): void {
-    const bytes = this.#bytes;
-    bytes[offset] = value >>> 24;
-    bytes[offset + 1] = value >>> 16;
-    bytes[offset + 2] = value >>> 8;
-    bytes[offset + 3] = value;
   }
 
   /** Raw bytes with no length before them. @param byteLength the length the format fixes, checked if given */
@@ -186,7 +192,10 @@ export class ByteReader {
   bytes(count: number): Uint8Array {
     const copy = new Uint8Array(this.#checkedCount(count));
     const offset = this.#take(count);
-    copy.set(this.#bytes.subarray(offset, offset + count));
+    const bytes = this.#bytes;
+    // Most are hashes and signatures: for these a loop costs less than the view that `set` needs.
+    if (count > SHORT_BYTES) copy.set(bytes.subarray(offset, offset + count));
+    else for (let at = 0; at < count; at++) copy[at] = bytes[offset + at] ?? 0;
     return copy;
   }
 

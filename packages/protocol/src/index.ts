@@ -57,6 +57,7 @@ export type {
   SignedEventLeaf,
   TrustRootLeaf,
 } from "./leaf.ts";
+export { EventLeafWriter } from "./event-leaf-writer.ts";
 export {
   claimIssuerPayload,
   claimPayload,
@@ -104,6 +105,7 @@ export {
 } from "./state-head.ts";
 export type { StateHead, StateMembers, VerifiedStateHead } from "./state-head.ts";
 export { RecentTree } from "./recent-tree.ts";
+export type { TreeGrowth } from "./recent-tree.ts";
 export { TILE_WIDTH, entriesPath, subtreeHashInTile, tileOf, tilePath, tileWidthAt } from "./tiles.ts";
 export { Ed25519CanaryError, assertEd25519Canaries, createEd25519Verify, passesEd25519Prefilter } from "./ed25519.ts";
 export { nobleCrypto } from "./noble-crypto.ts";

@@ -27,13 +27,15 @@ export interface Frontier {
 /** Looks up the root of a perfect subtree that is complete in the tree at hand. */
 export type HashAt = (level: number, index: number) => Uint8Array;
 
+/** 0x01 and two hashes. Reused, as an array of 65 bytes lies outside of the JS heap and costs as much as its hash. */
+const INTERIOR = new Uint8Array(65).fill(1, 0, 1);
+
 /** SHA-256(0x01 ‖ left ‖ right). */
 export function interiorHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
-  const joined = new Uint8Array(65);
-  joined[0] = 1;
-  joined.set(left, 1);
-  joined.set(right, 33);
-  return sha256(joined);
+  if (left.length !== 32 || right.length !== 32) throw new RangeError("a hash has 32 bytes");
+  INTERIOR.set(left, 1);
+  INTERIOR.set(right, 33);
+  return sha256(INTERIOR);
 }
 
 /** floor(value / 2^bits), exact up to 2^53 − 1, where the shift operators of the language stop at 2^32. */

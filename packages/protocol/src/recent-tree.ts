@@ -71,19 +71,25 @@ export class RecentTree {
   }
 
   append(leafHash: Uint8Array): void {
-    let hash = leafHash;
-    let level = 0;
-    for (let index = this.#size; ; index = (index - 1) / 2) {
+    const growth = this.grow();
+    growth.append(leafHash);
+    this.adopt(growth);
+  }
+
+  /** Leaves to come: this tree stays as it is until it adopts them. */
+  grow(): TreeGrowth {
+    return new TreeGrowth(this, this.#sha256);
+  }
+
+  /** Takes over what has grown on this tree, without hashing it again. @throws RangeError: on one of another size */
+  adopt({ base, completed }: TreeGrowth): void {
+    if (base !== this.#size) throw new RangeError(`leaves after size ${base} do not continue size ${this.#size}`);
+    for (const [level, { start, hashes }] of completed.entries()) {
       const held = this.#level(level);
-      if (held.hashes.length === 0) held.start = index;
-      held.hashes.push(hash);
-      if (index % 2 === 0) break;
-      const left = held.hashes[index - 1 - held.start];
-      if (left === undefined) throw new RangeError(`subtree (${level}, ${index - 1}) is missing`);
-      hash = interiorHash(left, hash, this.#sha256);
-      level++;
+      if (held.hashes.length === 0) held.start = start;
+      for (const hash of hashes) held.hashes.push(hash);
     }
-    this.#size++;
+    this.#size = base + (completed[0]?.hashes.length ?? 0);
   }
 
   /** Root of a complete subtree that is still held, else undefined. */
@@ -184,6 +190,58 @@ export class RecentTree {
         held.dead = 0;
       }
     }
+  }
+}
+
+/** Complete subtrees of one level, from index `start` on. */
+export interface GrownLevel {
+  readonly start: number;
+  readonly hashes: Uint8Array[];
+}
+
+/** Leaves on top of a tree, with every interior hash that they complete. */
+export class TreeGrowth {
+  /** Size of the tree below. */
+  readonly base: number;
+  /** The subtrees that these leaves complete, level 0 (the leaves) first. */
+  readonly completed: GrownLevel[] = [];
+  readonly #tree: RecentTree;
+  readonly #sha256: Sha256;
+  #size: number;
+
+  constructor(tree: RecentTree, sha256: Sha256) {
+    this.base = tree.size;
+    this.#tree = tree;
+    this.#sha256 = sha256;
+    this.#size = tree.size;
+  }
+
+  /** With the leaves of the tree below. */
+  get size(): number {
+    return this.#size;
+  }
+
+  append(leafHash: Uint8Array): void {
+    let hash = leafHash;
+    let index = this.#size;
+    for (let level = 0; ; level++) {
+      const grown = (this.completed[level] ??= { start: index, hashes: [] });
+      grown.hashes.push(hash);
+      if (index % 2 === 0) break;
+      const left = this.subtree(level, index - 1);
+      if (left === undefined) throw new RangeError(`subtree (${level}, ${index - 1}) is missing`);
+      hash = interiorHash(left, hash, this.#sha256);
+      index = (index - 1) / 2;
+    }
+    this.#size++;
+  }
+
+  /** Root of a complete subtree of these leaves or of the tree below, if that still holds it. */
+  subtree(level: number, index: number): Uint8Array | undefined {
+    const grown = this.completed[level];
+    return grown !== undefined && index >= grown.start
+      ? grown.hashes[index - grown.start]
+      : this.#tree.subtree(level, index);
   }
 }
 

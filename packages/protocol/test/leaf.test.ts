@@ -1,7 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import {
   EMPTY_SEMANTIC_ANCHOR,
+  EventLeafWriter,
   LEAF_BYTES,
+  LEAF_KIND,
   anchorIdOf,
   apiKeyHash,
   bytesToHex,
@@ -14,6 +16,7 @@ import {
   hexToBytes,
   isEmptySemanticAnchor,
   logKeySeed,
+  nobleCrypto,
   clientRevoker,
   operatorRevoker,
   originFingerprintOf,
@@ -168,5 +171,47 @@ describe("tags", () => {
     expect(codeOf(() => originFingerprintOf(short, new Uint8Array(32), sha256))).toBe("length_invalid");
     expect(codeOf(() => clientEventCommit(new Uint8Array(32), "ä", sha256))).toBe("text_invalid");
     expect(() => raftIdOf(new Uint8Array(32), "a", () => new Uint8Array(32))).toThrow(RangeError);
+  });
+});
+
+describe("EventLeafWriter", () => {
+  const events = leaves.good.flatMap(({ leaf }) => {
+    const decoded = decodeLeaf(hexToBytes(leaf));
+    if (decoded.kind !== LEAF_KIND.event) return [];
+    const { eventHash: other, sequence } = decoded;
+    const unnamed = { ...decoded, clientEventCommit: new Uint8Array(32), eventHash: decoded.parentAnchorId };
+    // As a decoded command has it: one object for every event without references.
+    return [decoded, { ...unnamed, semanticAnchor: EMPTY_SEMANTIC_ANCHOR, sequence: sequence + 2 ** 33 }].concat({
+      ...unnamed,
+      semanticAnchor: { ...EMPTY_SEMANTIC_ANCHOR, yieldRef: other },
+    });
+  });
+
+  test.each(CRYPTOS)("writes every event after every other one as encodeLeaf does: %s", (_name, { sha256 }) => {
+    expect(events.length).toBeGreaterThan(1);
+    for (const before of events) {
+      for (const event of events) {
+        const writer = new EventLeafWriter(event.originFingerprint, event.acceptedMs);
+        writer.write(before, before, sha256);
+        const anchorId = writer.write(event, event, sha256);
+        expect(bytesToHex(writer.leaf)).toBe(bytesToHex(encodeLeaf(event)));
+        expect(anchorId).toEqual(anchorIdOf(encodeLeaf(event), sha256));
+      }
+    }
+  });
+
+  test("refuses what encodeLeaf refuses", () => {
+    const [event] = events;
+    const { sha256 } = nobleCrypto;
+    if (event === undefined) throw new RangeError("no event");
+    const writer = new EventLeafWriter(event.originFingerprint, event.acceptedMs);
+    const short = event.eventHash.subarray(1);
+    expect(() => writer.write({ ...event, depth: 0 }, event, sha256)).toThrow(RangeError);
+    expect(() => writer.write({ ...event, depth: 2 ** 53 }, event, sha256)).toThrow(RangeError);
+    expect(() => writer.write({ ...event, sequence: 1.5 }, event, sha256)).toThrow(RangeError);
+    expect(() => writer.write(event, { ...event, eventHash: short }, sha256)).toThrow(RangeError);
+    expect(() => writer.write(event, { ...event, clientEventCommit: short }, sha256)).toThrow(RangeError);
+    const semanticAnchor = { ...event.semanticAnchor, bondRef: short };
+    expect(() => writer.write(event, { ...event, semanticAnchor }, sha256)).toThrow(RangeError);
   });
 });

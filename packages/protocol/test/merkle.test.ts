@@ -244,6 +244,24 @@ describe("RecentTree", () => {
     expect(tree.prove(4999, 5000)).toEqual(path);
   });
 
+  test.each([0, 1, 5, 8, 13])("adopts what has grown on it at size %d, and is left alone until then", (base) => {
+    const [tree, other] = [base, base].map((size) => new RecentTree(frontierOf(size), sha256)) as [
+      RecentTree,
+      RecentTree,
+    ];
+    for (const count of [3, 1, 8, 20]) {
+      const growth = tree.grow();
+      for (const hash of leafHashes.slice(tree.size, tree.size + count)) {
+        growth.append(hash);
+        other.append(hash);
+      }
+      expect([tree.size, growth.size]).toEqual([growth.base, growth.base + count]);
+      tree.adopt(growth);
+      expect(tree.rootAt(tree.size)).toEqual(other.rootAt(other.size));
+      expect(() => tree.adopt(growth)).toThrow(RangeError);
+    }
+  });
+
   test("refuses sizes and leaves outside its range, and a frontier that is none", () => {
     const tree = new RecentTree(frontierOf(5), sha256);
     tree.append(hashAt(0, 5));

@@ -1,6 +1,6 @@
-import { bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { bytesToHex } from "@event-anchoring/protocol";
 import { keyIdHex } from "../state/api-key.ts";
-import type { CertificateWrite, EntryDecision, EntryWrites } from "./decision.ts";
+import type { CertificateWrite, EntryDecision, EntryWrites, GrownOrigin } from "./decision.ts";
 import { LedgerHaltError } from "../entry/halt.ts";
 import { emptyOriginState } from "../state/state.ts";
 import type { LedgerState, OriginState } from "../state/state.ts";
@@ -31,21 +31,17 @@ function recordCertificate(origin: OriginState, write: CertificateWrite): void {
   origin.tree.forgetBefore(Math.min(before, origin.tree.size - RECENT_LEAVES_KEPT));
 }
 
-function addLeaves(origin: OriginState, writes: EntryWrites): void {
-  const { originFingerprint } = origin;
-  const leaves = writes.leaves.filter((leaf) => equalBytes(leaf.originFingerprint, originFingerprint));
-  if (leaves.length === 0) return;
-  const anchorIds = leaves.map((leaf) => leaf.anchorId);
-  for (const anchorId of anchorIds) {
-    origin.tree.append(anchorId);
-    origin.lastAnchorId = anchorId;
-  }
-  const tiles = writes.tiles.filter((tile) => equalBytes(tile.originFingerprint, originFingerprint));
-  origin.tiles.absorb(anchorIds, tiles);
+function addLeaves(state: LedgerState, { originFingerprint, tree, tiles, lastAnchorId }: GrownOrigin): void {
+  const origin = state.origins.get(bytesToHex(originFingerprint));
+  if (origin === undefined) throw new RangeError("leaves grow on an origin of the state");
+  origin.tree.adopt(tree);
+  origin.tiles = tiles;
+  origin.lastAnchorId = lastAnchorId;
 }
 
 /**
- * Makes a decision part of the state: the only function that changes one. Costs as much as the entry has leaves.
+ * Makes a decision part of the state: the only function that changes one. A decision is used up by it, as the state
+ * takes over its trees.
  * @throws LedgerHaltError `index_out_of_order`
  */
 export function advance(state: LedgerState, decision: EntryDecision): void {
@@ -58,7 +54,7 @@ export function advance(state: LedgerState, decision: EntryDecision): void {
     const origin = state.origins.get(bytesToHex(write.originFingerprint));
     if (origin !== undefined) recordCertificate(origin, write);
   }
-  if (writes.leaves.length > 0) for (const origin of state.origins.values()) addLeaves(origin, writes);
+  for (const grown of decision.grown) addLeaves(state, grown);
   for (const { originFingerprint, leafIndex, version } of writes.trustRootPositions)
     state.origins.get(bytesToHex(originFingerprint))?.trustRootPositions.push({ leafIndex, version });
   for (const key of writes.apiKeys) state.apiKeys.set(keyIdHex(key.keyId), key);

@@ -8,8 +8,8 @@ import {
   equalBytes,
   isZero,
 } from "@event-anchoring/protocol";
-import type { EventLeaf, SignedEventLeaf } from "@event-anchoring/protocol";
-import type { EventInput, RecordEventsCommand } from "../entry/command.ts";
+import type { EventBody, SignedEventLeaf } from "@event-anchoring/protocol";
+import type { EventInput, RecordEventsCommand, Signer } from "../entry/command.ts";
 import { contentHashOf } from "./content-hash.ts";
 import {
   judgeCredential,
@@ -20,7 +20,7 @@ import {
   knownOrigin,
   replayOf,
 } from "./decide-checks.ts";
-import type { DecisionDraft } from "./decision-draft.ts";
+import type { DecisionDraft, OriginDraft } from "./decision-draft.ts";
 import type { CommandOutcome, RecordOutcome, LeafWrite } from "./decision.ts";
 import { REFERENCE_RULES } from "@event-anchoring/records";
 import { clientEventKeyWith, clientKeyPrefix } from "./facts.ts";
@@ -48,6 +48,9 @@ type Judged =
   /** The same as an item before it in this batch. */
   | { readonly verdict: "repeated"; readonly position: number }
   | { readonly verdict: "rejected"; readonly rejection: Rejection };
+
+/** One object for all of them: most events are new and have no client event id. */
+const NEW_AND_NAMELESS: Judged = { verdict: "new", key: null, contentHash: null };
 
 /** Client event ids that earlier items of this batch will take, with their content. */
 type BatchClaims = Map<string, { readonly position: number; readonly contentHash: Uint8Array }>;
@@ -85,7 +88,7 @@ function judgeIdempotency(
 function judgeEvent(event: EventInput, prefix: string, batch: BatchClaims, draft: DecisionDraft): Judged {
   const unproven =
     judgeOrigin(event.originFingerprint, draft) ?? // 2
-    judgeSignatures(eventSignatures(event), draft); // 3
+    (event.actor === null ? null : judgeSignatures(eventSignatures(event), draft)); // 3
   if (unproven !== null) return { verdict: "rejected", rejection: unproven };
   const { clientEventId, actor } = event;
   const key = clientEventId === null ? null : clientEventKeyWith(prefix, clientEventId);
@@ -97,7 +100,8 @@ function judgeEvent(event: EventInput, prefix: string, batch: BatchClaims, draft
   const rejection =
     judgeOriginOpen(event.originFingerprint, draft) ?? // 5
     judgeReferences(event, draft); // 6
-  return rejection === null ? { verdict: "new", key, contentHash } : { verdict: "rejected", rejection };
+  if (rejection !== null) return { verdict: "rejected", rejection };
+  return key === null ? NEW_AND_NAMELESS : { verdict: "new", key, contentHash };
 }
 
 function judgeBatch(command: RecordEventsCommand, draft: DecisionDraft): Judged[] {
@@ -113,28 +117,24 @@ function judgeBatch(command: RecordEventsCommand, draft: DecisionDraft): Judged[
 
 type NewEvent = Judged & { readonly verdict: "new" };
 
+function appendSigned(origin: OriginDraft, body: EventBody, actor: Signer, draft: DecisionDraft): LeafWrite {
+  const signed = { ...body, actorPublicKey: actor.publicKey, actorSignature: actor.signature };
+  return draft.append(origin, (header): SignedEventLeaf => ({ kind: LEAF_KIND.signedEvent, ...header, ...signed }))
+    .write;
+}
+
 /** Appends one event, and remembers its client event id. */
 function appendEvent(event: EventInput, judged: NewEvent, apiClientId: Uint8Array, draft: DecisionDraft): LeafWrite {
   const origin = knownOrigin(event.originFingerprint, draft);
   const { key, contentHash } = judged;
   const { eventHash, semanticAnchor, clientEventId, clientEventSalt: salt, actor } = event;
   const isNamed = clientEventId !== null && salt !== null;
-  const body = {
+  const body: EventBody = {
     eventHash,
     semanticAnchor,
     clientEventCommit: isNamed ? clientEventCommit(salt, clientEventId, draft.crypto.sha256) : ZERO_32,
   };
-  const { write } = draft.append(origin, (header): EventLeaf | SignedEventLeaf =>
-    actor === null
-      ? { kind: LEAF_KIND.event, ...header, ...body }
-      : {
-          kind: LEAF_KIND.signedEvent,
-          ...header,
-          ...body,
-          actorPublicKey: actor.publicKey,
-          actorSignature: actor.signature,
-        },
-  );
+  const write = actor === null ? draft.appendEvent(origin, body) : appendSigned(origin, body, actor, draft);
   if (isNamed && key !== null && contentHash !== null) {
     const { anchorId, originFingerprint, sequence } = write;
     draft.addClientEvent(key, { apiClientId, clientEventId, salt, anchorId, originFingerprint, sequence, contentHash });
@@ -181,11 +181,11 @@ function appendItem(
 function appendBatch(command: RecordEventsCommand, judged: readonly Judged[], draft: DecisionDraft): RecordOutcome[] {
   const { apiClientId } = command.credential;
   const outcomes: RecordOutcome[] = [];
-  for (const [position, event] of command.events.entries()) {
+  command.events.forEach((event, position) => {
     const item = judged[position];
     if (item === undefined) throw new RangeError("every event is judged");
     outcomes.push(appendItem(event, item, apiClientId, outcomes, draft));
-  }
+  });
   return outcomes;
 }
 

@@ -53,7 +53,7 @@ function admit(chain: TrustRootChain, draft: DecisionDraft): CommandOutcome {
     const origin = draft.setOriginStatus(originFingerprint, status);
     if (status === "lost") continue;
     draft.append(origin, (header) =>
-      origin.treeSize === 0
+      origin.tree.size === 0
         ? { kind: LEAF_KIND.genesis, ...header, clusterId, rootThk }
         : { kind: LEAF_KIND.trustRoot, ...header, version, rootThk },
     );

@@ -104,8 +104,9 @@ export function decideEntry(
     acceptedMs: entry.acceptedMs,
     outcomes,
     writes,
+    grown: draft.grown(),
     contradictions: draft.contradictions,
-    isToBeForgotten: writes.erasures.length > 0 || [...facts.clientEvents.values()].some(({ isErased }) => isErased),
+    isToBeForgotten: writes.erasures.length > 0 || namesErased(facts),
     trustRootChain: draft.trustRootChain,
     effect: nextEffect(state.effect, { index, term, rules, stampMs }, writes, crypto.sha256),
     nextSequence: draft.nextSequence,
@@ -115,6 +116,12 @@ export function decideEntry(
     groupIdsHash: nextGroupIdsHash(state.groupIdsHash, { index, groupIds: writes.groupIds }, crypto.sha256),
     clientEventsHash: clientEventsHashAfter(state.clientEventsHash, writes.clientEvents, crypto.sha256),
   };
+}
+
+/** True: the entry names a client event id that was erased. */
+function namesErased({ clientEvents }: Facts): boolean {
+  for (const { isErased } of clientEvents.values()) if (isErased) return true;
+  return false;
 }
 
 /** True: the entry requests a state head, or changes something, other than records, that only a state head proves. */

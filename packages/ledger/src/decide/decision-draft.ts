@@ -1,20 +1,15 @@
 /** What an entry has decided so far, laid over the state it starts from. The state itself stays as it is. */
-import {
-  LEAF_KIND,
-  anchorIdOf,
-  bytesToHex,
-  encodeLeaf,
-  equalBytes,
-  toAnchorId,
-  ZERO_32,
-} from "@event-anchoring/protocol";
+import { EventLeafWriter, LEAF_KIND, anchorIdOf, bytesToHex, encodeLeaf, equalBytes } from "@event-anchoring/protocol";
 import type {
   AnchorId,
   Crypto,
+  EventBody,
   Leaf,
   LeafHeader,
+  LeafKind,
   OriginFingerprint,
   OriginStatus,
+  TreeGrowth,
   TrustRootChain,
 } from "@event-anchoring/protocol";
 import { keyIdHex } from "../state/api-key.ts";
@@ -26,6 +21,7 @@ import type {
   ContentWrite,
   EntryWrites,
   ErasureWrite,
+  GrownOrigin,
   LeafWrite,
   OriginStatusWrite,
   RevocationWrite,
@@ -40,16 +36,24 @@ import { LedgerHaltError } from "../entry/halt.ts";
 import { ForceMemo } from "./force-memo.ts";
 import { LIMITS } from "../entry/limits.ts";
 import { RecordBook } from "@event-anchoring/records";
-import type { LedgerState } from "../state/state.ts";
-import { TileAccumulator } from "../state/tile-accumulator.ts";
+import { copyOf } from "./leaf-space.ts";
+import { emptyOriginState } from "../state/state.ts";
+import type { LedgerState, OriginState } from "../state/state.ts";
+import type { TileAccumulator } from "../state/tile-accumulator.ts";
 
 /** One origin's tree with the leaves of this entry. */
 export interface OriginDraft {
   readonly originFingerprint: OriginFingerprint;
   status: OriginStatus;
-  treeSize: number;
   lastAnchorId: AnchorId;
+  readonly tree: TreeGrowth;
   readonly tiles: TileAccumulator;
+  /** null until the first unsigned event. */
+  events: EventLeafWriter | null;
+}
+
+function draftOf({ originFingerprint, status, lastAnchorId, tree, tiles }: OriginState): OriginDraft {
+  return { originFingerprint, status, lastAnchorId, tree: tree.grow(), tiles: tiles.fork(), events: null };
 }
 
 /** A record that has an anchor has a row of its own, and facts hold both. */
@@ -97,6 +101,8 @@ export class DecisionDraft {
   readonly #groupIdMemory = new GroupIdMemory();
   readonly #origins = new Map<string, OriginDraft>();
   #lastOrigin: OriginDraft | null = null;
+  /** The array by which it was asked for last. */
+  #lastAsked: OriginFingerprint | null = null;
   #anchorsIndexed = 0;
 
   constructor(
@@ -134,37 +140,29 @@ export class DecisionDraft {
 
   /** The origin as this entry leaves it so far; null if no trust root lists it. */
   origin(originFingerprint: OriginFingerprint): OriginDraft | null {
-    // Most events of an entry go to one origin: look it up once.
-    if (this.#lastOrigin !== null && equalBytes(this.#lastOrigin.originFingerprint, originFingerprint))
+    // Most events of an entry go to one origin, and those of a batch name it by the same array.
+    if (this.#lastOrigin !== null && originFingerprint === this.#lastAsked) return this.#lastOrigin;
+    if (this.#lastOrigin !== null && equalBytes(this.#lastOrigin.originFingerprint, originFingerprint)) {
+      this.#lastAsked = originFingerprint;
       return this.#lastOrigin;
+    }
     const key = bytesToHex(originFingerprint);
     let draft = this.#origins.get(key) ?? null;
     if (draft === null) {
       const origin = this.state.origins.get(key);
       if (origin === undefined) return null;
-      draft = {
-        originFingerprint: origin.originFingerprint,
-        status: origin.status,
-        treeSize: origin.tree.size,
-        lastAnchorId: origin.lastAnchorId,
-        tiles: origin.tiles.fork(),
-      };
+      draft = draftOf(origin);
       this.#origins.set(key, draft);
     }
     this.#lastOrigin = draft;
+    this.#lastAsked = originFingerprint;
     return draft;
   }
 
   /** Lists an origin, or moves it to another status. */
   setOriginStatus(originFingerprint: OriginFingerprint, status: OriginStatus): OriginDraft {
     const known = this.origin(originFingerprint);
-    const draft = known ?? {
-      originFingerprint,
-      status,
-      treeSize: 0,
-      lastAnchorId: toAnchorId(ZERO_32),
-      tiles: new TileAccumulator(0, [], this.crypto.sha256),
-    };
+    const draft = known ?? draftOf(emptyOriginState(originFingerprint, this.crypto.sha256));
     if (known === null) this.#origins.set(bytesToHex(originFingerprint), draft);
     if (known === null || known.status !== status) this.#originStatuses.push({ originFingerprint, status });
     draft.status = status;
@@ -176,29 +174,51 @@ export class DecisionDraft {
    * the leaves that deciding makes.
    */
   append<Made extends Leaf>(origin: OriginDraft, make: (header: LeafHeader) => Made): Appended<Made> {
-    const { sha256 } = this.crypto;
     const { originFingerprint } = origin;
+    const depth = origin.tree.size;
     const leaf = make({
       originFingerprint,
-      depth: origin.treeSize,
+      depth,
       parentAnchorId: origin.lastAnchorId,
       sequence: this.nextSequence,
       acceptedMs: this.acceptedMs,
     });
     const bytes = encodeLeaf(leaf);
-    const anchorId = anchorIdOf(bytes, sha256);
-    const { kind, depth, sequence, acceptedMs } = leaf;
-    const write: LeafWrite = { kind, originFingerprint, depth, sequence, acceptedMs, anchorId, bytes };
-    this.#leaves.push(write);
-    origin.treeSize++;
-    origin.lastAnchorId = anchorId;
-    for (const tile of origin.tiles.append(anchorId)) this.#tiles.push({ originFingerprint, ...tile });
+    const write = this.#add(origin, leaf.kind, bytes, anchorIdOf(bytes, this.crypto.sha256));
     if (leaf.kind === LEAF_KIND.genesis || leaf.kind === LEAF_KIND.trustRoot) {
       const version = this.trustRootChain?.newest.trustRoot.version;
       if (version === undefined) throw new RangeError("a trust-root leaf comes with its version");
       this.#positions.push({ originFingerprint, leafIndex: depth, version });
     }
     return { leaf, write };
+  }
+
+  /** Appends the leaf of an unsigned event: what `append` would make of it, without the objects in between. */
+  appendEvent(origin: OriginDraft, body: EventBody): LeafWrite {
+    origin.events ??= new EventLeafWriter(origin.originFingerprint, this.acceptedMs);
+    const place = { depth: origin.tree.size, parentAnchorId: origin.lastAnchorId, sequence: this.nextSequence };
+    const anchorId = origin.events.write(place, body, this.crypto.sha256);
+    return this.#add(origin, LEAF_KIND.event, copyOf(origin.events.leaf), anchorId);
+  }
+
+  #add(origin: OriginDraft, kind: LeafKind, bytes: Uint8Array, anchorId: AnchorId): LeafWrite {
+    const { originFingerprint, tree, tiles } = origin;
+    const depth = tree.size;
+    const { nextSequence: sequence, acceptedMs } = this;
+    const write: LeafWrite = { kind, originFingerprint, depth, sequence, acceptedMs, anchorId, bytes };
+    this.#leaves.push(write);
+    origin.lastAnchorId = anchorId;
+    tree.append(anchorId);
+    for (const tile of tiles.append(anchorId, tree)) this.#tiles.push({ originFingerprint, ...tile });
+    return write;
+  }
+
+  /** The origins that this entry has added leaves to. */
+  grown(): GrownOrigin[] {
+    const origins = [...this.#origins.values()].filter(({ tree }) => tree.size > tree.base);
+    return origins.map(({ originFingerprint, tree, tiles, lastAnchorId }) => {
+      return { originFingerprint, tree, tiles, lastAnchorId };
+    });
   }
 
   clientEvent(key: string): ClientEventFact | null {

@@ -1,11 +1,18 @@
 /** What deciding an entry yields: an answer for each proposer, and the writes that every replica makes. */
-import type { AnchorId, LeafKind, OriginFingerprint, OriginStatus, TrustRootChain } from "@event-anchoring/protocol";
+import type {
+  AnchorId,
+  LeafKind,
+  OriginFingerprint,
+  OriginStatus,
+  TreeGrowth,
+  TrustRootChain,
+} from "@event-anchoring/protocol";
 import type { ApiKey } from "../state/api-key.ts";
 import type { Certificate, Cosignature, GroupId, OperatorAct } from "../entry/command.ts";
 import type { ContentFact } from "./facts.ts";
 import type { ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import type { Rejection } from "./rejection.ts";
-import type { CompletedTile } from "../state/tile-accumulator.ts";
+import type { CompletedTile, TileAccumulator } from "../state/tile-accumulator.ts";
 import type { TrustRootPosition } from "../state/state.ts";
 
 /** One leaf to be appended. `bytes` holds all of it; the other fields are for indexes and answers. */
@@ -151,6 +158,14 @@ export type GroupOutcome =
   /** Parallel to the commands of the group. */
   | { readonly status: "decided"; readonly commands: readonly CommandOutcome[] };
 
+/** One origin with the leaves of an entry: `advance` takes it over, so that every hash is computed once. */
+export interface GrownOrigin {
+  readonly originFingerprint: OriginFingerprint;
+  readonly tree: TreeGrowth;
+  readonly tiles: TileAccumulator;
+  readonly lastAnchorId: AnchorId;
+}
+
 export interface EntryDecision {
   readonly index: number;
   readonly term: number;
@@ -163,6 +178,8 @@ export interface EntryDecision {
   /** Parallel to the groups of the entry. */
   readonly outcomes: readonly GroupOutcome[];
   readonly writes: EntryWrites;
+  /** The origins that have leaves in this entry. Derived from the leaves. */
+  readonly grown: readonly GrownOrigin[];
   /**
    * Certificates of the entry over another root than this node's tree has, with a quorum's good lines. They are not
    * recorded.

@@ -36,7 +36,7 @@ export interface OriginState {
    * the log can still prove the leaves that wait for it.
    */
   readonly tree: RecentTree;
-  readonly tiles: TileAccumulator;
+  tiles: TileAccumulator;
   /** Zeros while there is no leaf. */
   lastAnchorId: AnchorId;
   /** The newest recorded one; null before the first. */

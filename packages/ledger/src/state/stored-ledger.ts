@@ -139,7 +139,9 @@ function restoreOrigin(stored: StoredOrigin, sha256: Sha256): OriginState {
   const isLast = lastLeaf === undefined || equalBytes(lastLeaf, stored.lastAnchorId);
   require(isLast, `origin ${name}: the last anchor id is not that of the last leaf`);
   const tree = new RecentTree(frontier, sha256);
-  for (const leaf of leaves) tree.append(leaf);
+  const growth = tree.grow();
+  for (const leaf of leaves) growth.append(leaf);
+  tree.adopt(growth);
   return {
     originFingerprint: stored.originFingerprint,
     status: stored.status,

@@ -3,6 +3,14 @@ import { TILE_WIDTH, interiorHash } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
 
 const HASH_BYTES = 32;
+/** Levels of the tree in one tile. */
+const TILE_HEIGHT = 8;
+const NO_TILES: readonly CompletedTile[] = [];
+
+/** A tree that knows the roots of its complete subtrees. */
+export interface SubtreeRoots {
+  subtree(level: number, index: number): Uint8Array | undefined;
+}
 
 export interface CompletedTile {
   /** Tile level: 0 holds leaf hashes, 1 the roots of tiles of level 0, and so on. */
@@ -91,44 +99,29 @@ export class TileAccumulator {
     return new TileAccumulator(this.#treeSize, this.#open, this.#sha256);
   }
 
-  /** Adds a leaf. @returns the tiles that it completes, lowest level first; usually none */
-  append(leafHash: Uint8Array): CompletedTile[] {
-    const completed: CompletedTile[] = [];
-    this.#push(leafHash, (level, open) => {
-      const root = foldTile(open, this.#sha256);
-      const index = Math.floor(this.#treeSize / TILE_WIDTH ** (level + 1)) - 1;
-      completed.push({ level, index, root, hashes: joinHashes(open) });
-      return root;
-    });
-    return completed;
-  }
-
   /**
-   * Adds leaves whose tiles a fork has completed before, without hashing them again.
-   * @param completed what the fork's append returned for these leaves, in order
+   * Adds a leaf.
+   * @param tree with this leaf, if there is one: the roots of complete tiles are read there, and not hashed again
+   * @returns the tiles that it completes, lowest level first; usually none
    */
-  absorb(leafHashes: readonly Uint8Array[], completed: readonly CompletedTile[]): void {
-    let next = 0;
-    for (const leafHash of leafHashes) {
-      this.#push(leafHash, (level) => {
-        const tile = completed[next++];
-        if (tile === undefined || tile.level !== level) throw new RangeError(`no tile of level ${level} was completed`);
-        return tile.root;
-      });
+  append(leafHash: Uint8Array, tree: SubtreeRoots | null = null): readonly CompletedTile[] {
+    this.#treeSize++;
+    if (!this.#fills(0, leafHash)) return NO_TILES;
+    const completed: CompletedTile[] = [];
+    for (let level = 0; ; level++) {
+      const hashes = this.#open[level] ?? [];
+      const index = Math.floor(this.#treeSize / TILE_WIDTH ** (level + 1)) - 1;
+      const root = tree?.subtree((level + 1) * TILE_HEIGHT, index) ?? foldTile(hashes, this.#sha256);
+      completed.push({ level, index, root, hashes: joinHashes(hashes) });
+      this.#open[level] = [];
+      if (!this.#fills(level + 1, root)) return completed;
     }
-    if (next !== completed.length) throw new RangeError(`${completed.length - next} tiles were completed by nothing`);
   }
 
-  #push(leafHash: Uint8Array, close: (level: number, open: readonly Uint8Array[]) => Uint8Array): void {
-    this.#treeSize++;
-    let hash = leafHash;
-    for (let level = 0; ; level++) {
-      const open = this.#open[level] ?? [];
-      this.#open[level] = open;
-      open.push(hash);
-      if (open.length < TILE_WIDTH) return;
-      hash = close(level, open);
-      this.#open[level] = [];
-    }
+  /** Adds a hash to the open tile of a level. True: it is the last one of the tile. */
+  #fills(level: number, hash: Uint8Array): boolean {
+    const open = (this.#open[level] ??= []);
+    open.push(hash);
+    return open.length === TILE_WIDTH;
   }
 }
