@@ -10,7 +10,7 @@ import {
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { EMPTY_STATE_ROOT } from "@event-anchoring/protocol";
 import type { ConfState, Entry } from "raft-ts";
-import type { VerifyAsync } from "../src/ports/environment.ts";
+import type { VerifySignatures } from "../src/ports/environment.ts";
 import { Applier, type ApplierOptions } from "../src/raft/applier.ts";
 import { PayloadCache } from "../src/raft/payload-cache.ts";
 import { EntryArrivals } from "../src/signatures/entry-arrivals.ts";
@@ -68,7 +68,8 @@ beforeEach(() => {
 });
 
 function verifier(): SignatureVerifier {
-  const verify: VerifyAsync = async (...signed) => nodeCrypto.ed25519Verify(...signed);
+  const verify: VerifySignatures = async (job) =>
+    job.map((signed) => nodeCrypto.ed25519Verify(signed.publicKey, signed.message, signed.signature));
   return new SignatureVerifier({ clock: new StepClock(), logger: quietLogger, crypto: nodeCrypto, verify });
 }
 

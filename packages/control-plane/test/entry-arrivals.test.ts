@@ -3,7 +3,7 @@ import { type Command, LedgerHaltError, RELEASE_RULES, encodeEntry } from "@even
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toOriginFingerprint } from "@event-anchoring/protocol";
 import type { Entry } from "raft-ts";
-import type { VerifyAsync } from "../src/ports/environment.ts";
+import type { VerifySignatures } from "../src/ports/environment.ts";
 import { EntryArrivals } from "../src/signatures/entry-arrivals.ts";
 import { SignatureVerifier } from "../src/signatures/signature-verifier.ts";
 import { StepClock, quietLogger, settle } from "./doubles.ts";
@@ -18,9 +18,9 @@ let verifier: SignatureVerifier;
 
 beforeEach(() => {
   verifications = 0;
-  const verify: VerifyAsync = async (...signed) => {
-    verifications += 1;
-    return nodeCrypto.ed25519Verify(...signed);
+  const verify: VerifySignatures = async (job) => {
+    verifications += job.length;
+    return job.map((signed) => nodeCrypto.ed25519Verify(signed.publicKey, signed.message, signed.signature));
   };
   verifier = new SignatureVerifier({ clock: new StepClock(), logger: quietLogger, crypto: nodeCrypto, verify });
   arrivals = new EntryArrivals(verifier, RELEASE_RULES, () => null);

@@ -52,7 +52,7 @@ beforeEach(() => {
     heldOf: () => (held === 0 ? null : ({ originFingerprint: ORIGIN, treeSize: held } as HeldCertificate)),
   };
   leadership = new Leadership({
-    environment: { clock, random: { fill: () => {} }, verify: async () => false, logger: quietLogger },
+    environment: { clock, random: { fill: () => {} }, verify: async () => [], logger: quietLogger },
     state,
     certifier: certifier as unknown as Certifier,
     clockGuard: guard,

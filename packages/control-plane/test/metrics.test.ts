@@ -35,9 +35,9 @@ describe("a scrape", () => {
     expect(metrics.get("anchoring_records_replayed_total")).toBe(1);
     expect(metrics.get('anchoring_rejections_total{code="signature_invalid"}')).toBe(1);
     // Those of the parties, and the operator's under the act that made the API key.
-    expect(metrics.get('anchoring_signature_verifications_total{where="thread_pool"}')).toBe(4);
+    expect(metrics.get('anchoring_signature_verifications_total{where="thread"}')).toBe(4);
     expect(metrics.get('anchoring_signature_verifications_total{where="event_loop"}')).toBeGreaterThan(0);
-    expect(metrics.get('anchoring_signature_verification_seconds_total{where="thread_pool"}')).toBe(0);
+    expect(metrics.get('anchoring_signature_verification_seconds_total{where="thread"}')).toBe(0);
     expect(metrics.get("anchoring_signature_verdicts_remembered_total")).toBeGreaterThanOrEqual(5);
     expect(metrics.get("anchoring_signature_verifications_failed_total")).toBe(0);
     expect(metrics.get("anchoring_log_entries_owed_to_erasures")).toBe(0);

@@ -206,15 +206,15 @@ describe("payload cache", () => {
     expect(cache.get({ index: 3, term: 1 })).not.toBeNull();
   });
 
-  test("forgets the oldest applied entries above 32 MiB", () => {
+  test("forgets the oldest applied entries above 16 MiB", () => {
     const cache = new PayloadCache();
     for (let index = 1; index <= 40; index++) {
       cache.put([large(index)]);
       cache.noteDurable(index);
       cache.noteApplied(index);
     }
-    expect(cache.get({ index: 8, term: 1 })).toBeNull();
-    expect(cache.get({ index: 9, term: 1 })).not.toBeNull();
+    expect(cache.get({ index: 24, term: 1 })).toBeNull();
+    expect(cache.get({ index: 25, term: 1 })).not.toBeNull();
   });
 
   test("keeps a replaced suffix that is applied and not yet durable here", () => {

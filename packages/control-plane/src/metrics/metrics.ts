@@ -256,25 +256,25 @@ function failingMetric(serving: () => NodeStatus["serving"], registry: Registry)
 function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry): void {
   const verifications = {
     name: "signature_verifications_total",
-    help: "Ed25519 signatures verified, by where: in the thread pool on arrival, or on the event loop",
+    help: "Ed25519 signatures verified, by where: in their thread on arrival, or on the event loop",
     labels: ["where"],
   } as const;
   scrapedTotal(registry, verifications, () => {
-    const { threadPool, eventLoop } = signatures.counts;
+    const { thread, eventLoop } = signatures.counts;
     return [
-      [{ where: "thread_pool" }, threadPool.count],
+      [{ where: "thread" }, thread.count],
       [{ where: "event_loop" }, eventLoop.count],
     ];
   });
   const seconds = {
     name: "signature_verification_seconds_total",
-    help: "Time spent on verifying signatures, by where; in the thread pool with the wait for a thread",
+    help: "Time spent on verifying signatures, by where; in their thread with the wait for it",
     labels: ["where"],
   } as const;
   scrapedTotal(registry, seconds, () => {
-    const { threadPool, eventLoop } = signatures.counts;
+    const { thread, eventLoop } = signatures.counts;
     return [
-      [{ where: "thread_pool" }, threadPool.ms / 1000],
+      [{ where: "thread" }, thread.ms / 1000],
       [{ where: "event_loop" }, eventLoop.ms / 1000],
     ];
   });
@@ -286,7 +286,7 @@ function signatureMetrics({ signatures }: ControlPlaneNode, registry: Registry):
   scrapedTotal(registry, remembered, () => [[{}, signatures.counts.remembered]]);
   const failed = {
     name: "signature_verifications_failed_total",
-    help: "Verifications that the thread pool gave back without a verdict",
+    help: "Verifications that the thread gave back without a verdict",
     labels: [],
   } as const;
   scrapedTotal(registry, failed, () => [[{}, signatures.counts.failed]]);

@@ -3,6 +3,7 @@
  * a whole cluster life is a function of one seed.
  */
 
+import type { SignedMessage } from "@event-anchoring/node-crypto";
 import type { Clock, Logger, Tracer } from "@event-anchoring/telemetry";
 
 export interface Timer {
@@ -23,16 +24,16 @@ export interface Random {
 }
 
 /**
- * The verdict of the Ed25519 rule of docs/PROTOCOL.md, computed off the event loop. The arrays must not change before
- * it settles; a rejection means that there is no verdict, not that it is false.
+ * The verdicts of the Ed25519 rule of docs/PROTOCOL.md for one job of signatures, in its order, computed off the event
+ * loop. The arrays must not change before it settles; a rejection means that there is no verdict, not that it is false.
  */
-export type VerifyAsync = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => Promise<boolean>;
+export type VerifySignatures = (job: readonly SignedMessage[]) => Promise<readonly boolean[]>;
 
 export interface Environment {
   readonly clock: TimerClock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly verify: VerifyAsync;
+  readonly verify: VerifySignatures;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | null;
 }

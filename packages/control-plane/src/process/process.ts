@@ -17,6 +17,7 @@ import { systemEnvironment } from "./system-environment.ts";
 import { systemMachine } from "./system-machine.ts";
 import { VERSIONS } from "../node/status.ts";
 import type { RuleTable } from "@event-anchoring/ledger";
+import { VerifierThread } from "@event-anchoring/node-crypto";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { startTracing } from "@event-anchoring/telemetry";
 
@@ -52,7 +53,8 @@ async function serve(
     nodeId: config.node_id,
     logger: system.logger,
   });
-  const environment = { ...system, tracer };
+  const verifier = new VerifierThread();
+  const environment = { ...system, tracer, verify: verifier.verify.bind(verifier) };
   mkdirSync(config.run_dir, { recursive: true, mode: 0o700 });
   chmodSync(config.run_dir, 0o700);
   forgetStopped(dirname(config.api_socket));
@@ -99,6 +101,7 @@ async function serve(
   scrapes?.close();
   scrapes?.closeAllConnections();
   await tracer?.close();
+  await verifier.close();
   const stop = stopped;
   if (stop !== null) reportStopped(config, stop);
   // Everything is closed; a channel to the supervisor would keep the process alive.

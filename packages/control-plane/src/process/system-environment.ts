@@ -1,5 +1,4 @@
 import { randomFillSync } from "node:crypto";
-import { verifyAsync } from "@event-anchoring/node-crypto";
 import { openLog, systemClock } from "@event-anchoring/telemetry";
 import type { ControlPlaneConfig } from "../node/config.ts";
 import type { TimerClock, Environment, Random } from "../ports/environment.ts";
@@ -21,8 +20,11 @@ const systemRandom: Random = {
   },
 };
 
-/** The machine's clock, randomness and thread pool; a logger that writes one JSON line per event to standard output. */
-export function systemEnvironment(level: ControlPlaneConfig["log_level"], node: string): Environment {
+/** The machine's clock and randomness; a logger that writes one JSON line per event to standard output. */
+export function systemEnvironment(
+  level: ControlPlaneConfig["log_level"],
+  node: string,
+): Omit<Environment, "verify" | "tracer"> {
   const logger = openLog({ level, node, process: "control-plane" });
-  return { clock: timerClock, random: systemRandom, logger, verify: verifyAsync };
+  return { clock: timerClock, random: systemRandom, logger };
 }

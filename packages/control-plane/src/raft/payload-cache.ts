@@ -1,7 +1,7 @@
 import type { Entry, EntryId, RaftIndex } from "raft-ts";
 
 /** What is kept of entries that are durable and applied, for followers that lag a little. */
-const RETAINED_BYTES_MAX = 32 * 1024 * 1024;
+const RETAINED_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * The bytes of log entries, by (index, term).

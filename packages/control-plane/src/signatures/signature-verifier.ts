@@ -2,13 +2,13 @@ import { type Weight, decodeGroup, signaturesOf } from "@event-anchoring/ledger"
 import { type SignatureToVerify, type VerdictMemo, rememberVerdicts } from "@event-anchoring/records";
 import type { Crypto, TrustRoot } from "@event-anchoring/protocol";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
-import type { VerifyAsync } from "../ports/environment.ts";
+import type { VerifySignatures } from "../ports/environment.ts";
 
 /**
- * Verifications handed to the thread pool at a time. Eight keep two cores busy; more would only delay the promise
- * file's writes, which use the same four threads.
+ * Signatures of one job. Each job wakes the event loop once, so an entry's are one; those of groups are verified in
+ * jobs of some 5 ms, so that an entry never waits long behind them.
  */
-const UNDER_WAY_MAX = 8;
+const JOB_MAX: Readonly<Record<Urgency, number>> = { entry: 512, group: 64 };
 
 /** Signatures of an entry come before those of a group that waits to be proposed. */
 export type Urgency = "entry" | "group";
@@ -18,21 +18,21 @@ export interface SignatureVerifierOptions {
   readonly logger: Logger;
   readonly crypto: Crypto;
   /** The same rule as that of `crypto`, off the event loop. */
-  readonly verify: VerifyAsync;
+  readonly verify: VerifySignatures;
 }
 
 /** Since the process started. */
 export interface VerificationCounts {
-  readonly threadPool: { readonly count: number; readonly ms: number };
+  readonly thread: { readonly count: number; readonly ms: number };
   /** On the event loop, while everything else waited. */
   readonly eventLoop: { readonly count: number; readonly ms: number };
   /** Verdicts that were already known when asked for. */
   readonly remembered: number;
-  /** The thread pool gave no verdict; the event loop then computes it. */
+  /** The thread gave no verdict; the event loop then computes it. */
   readonly failed: number;
 }
 
-interface Job {
+interface PendingVerdict {
   readonly name: string;
   readonly signature: SignatureToVerify;
   readonly done: Promise<void>;
@@ -50,12 +50,12 @@ export class SignatureVerifier {
   readonly crypto: VerdictMemo;
   readonly #options: SignatureVerifierOptions;
   /** Waiting and under way, by the name of the verdict: nothing is verified twice at a time. */
-  readonly #jobs = new Map<string, Job>();
-  readonly #waiting: Readonly<Record<Urgency, Set<Job>>> = { entry: new Set(), group: new Set() };
-  readonly #pool = { count: 0, ms: 0 };
+  readonly #pending = new Map<string, PendingVerdict>();
+  readonly #waiting: Readonly<Record<Urgency, Set<PendingVerdict>>> = { entry: new Set(), group: new Set() };
+  readonly #thread = { count: 0, ms: 0 };
   readonly #loop = { count: 0, ms: 0 };
   #failed = 0;
-  #underWay = 0;
+  #isUnderWay = false;
 
   constructor(options: SignatureVerifierOptions) {
     this.#options = options;
@@ -64,7 +64,7 @@ export class SignatureVerifier {
 
   get counts(): VerificationCounts {
     const { remembered } = this.crypto.uses;
-    return { threadPool: { ...this.#pool }, eventLoop: { ...this.#loop }, remembered, failed: this.#failed };
+    return { thread: { ...this.#thread }, eventLoop: { ...this.#loop }, remembered, failed: this.#failed };
   }
 
   /** A leader begins to verify before it proposes: while the group waits for its entry. */
@@ -82,8 +82,8 @@ export class SignatureVerifier {
   verify(signatures: readonly SignatureToVerify[], urgency: Urgency): Promise<void> | null {
     const open = new Set<Promise<void>>();
     for (const signature of signatures) {
-      const job = this.#jobOf(signature, urgency);
-      if (job !== null) open.add(job.done);
+      const pending = this.#pendingOf(signature, urgency);
+      if (pending !== null) open.add(pending.done);
     }
     if (open.size === 0) return null;
     this.#startWaiting();
@@ -91,47 +91,49 @@ export class SignatureVerifier {
   }
 
   /** Null if there is nothing to do: the verdict is known, or false for its lengths alone. */
-  #jobOf(signature: SignatureToVerify, urgency: Urgency): Job | null {
+  #pendingOf(signature: SignatureToVerify, urgency: Urgency): PendingVerdict | null {
     const name = this.crypto.nameOf(signature);
     if (name === null || this.crypto.has(name)) return null;
-    const known = this.#jobs.get(name);
+    const known = this.#pending.get(name);
     if (known !== undefined) {
       if (urgency === "entry" && this.#waiting.group.delete(known)) this.#waiting.entry.add(known);
       return known;
     }
     let finish = (): void => {};
     const done = new Promise<void>((resolve) => (finish = resolve));
-    const job = { name, signature, done, finish: () => finish() };
-    this.#jobs.set(name, job);
-    this.#waiting[urgency].add(job);
-    return job;
+    const pending = { name, signature, done, finish: () => finish() };
+    this.#pending.set(name, pending);
+    this.#waiting[urgency].add(pending);
+    return pending;
   }
 
+  /** One job at a time: what comes while it is under way goes together into the next one. */
   #startWaiting(): void {
-    while (this.#underWay < UNDER_WAY_MAX) {
-      const [job] = this.#waiting.entry.size > 0 ? this.#waiting.entry : this.#waiting.group;
-      if (job === undefined) return;
-      this.#waiting.entry.delete(job);
-      this.#waiting.group.delete(job);
-      this.#underWay += 1;
-      void this.#run(job);
-    }
+    if (this.#isUnderWay) return;
+    const urgency: Urgency = this.#waiting.entry.size > 0 ? "entry" : "group";
+    const job = [...this.#waiting[urgency]].slice(0, JOB_MAX[urgency]);
+    if (job.length === 0) return;
+    for (const pending of job) this.#waiting[urgency].delete(pending);
+    this.#isUnderWay = true;
+    void this.#run(job);
   }
 
-  async #run({ name, signature, finish }: Job): Promise<void> {
+  async #run(job: readonly PendingVerdict[]): Promise<void> {
     const { clock, logger, verify } = this.#options;
     const startedMs = clock.monotonicMs();
     try {
-      this.crypto.remember(name, await verify(signature.publicKey, signature.message, signature.signature));
-      this.#pool.count += 1;
-      this.#pool.ms += clock.monotonicMs() - startedMs;
+      const verdicts = await verify(job.map(({ signature }) => signature));
+      if (verdicts.length !== job.length) throw new Error(`${verdicts.length} verdicts of ${job.length} signatures`);
+      for (const [at, verdict] of verdicts.entries()) this.crypto.remember(job[at]?.name ?? "", verdict);
+      this.#thread.count += job.length;
+      this.#thread.ms += clock.monotonicMs() - startedMs;
     } catch (error) {
-      this.#failed += 1;
-      logger.error("verification_failed", { reason: String(error) });
+      this.#failed += job.length;
+      logger.error("verification_failed", { signatures: job.length, reason: String(error) });
     }
-    this.#jobs.delete(name);
-    this.#underWay -= 1;
-    finish();
+    for (const { name } of job) this.#pending.delete(name);
+    this.#isUnderWay = false;
+    for (const { finish } of job) finish();
     this.#startWaiting();
   }
 

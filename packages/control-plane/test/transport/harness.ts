@@ -12,7 +12,7 @@ import type {
   PeerFrame,
   SignedProgress,
 } from "@event-anchoring/control-contract";
-import { createSigner, generateSeed, verifyAsync } from "@event-anchoring/node-crypto";
+import { createSigner, generateSeed, nodeCrypto } from "@event-anchoring/node-crypto";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { createCertificateAuthority, issueCertificate } from "@event-anchoring/provision";
 import type { CertificateAuthority, IssuedCertificate } from "@event-anchoring/provision";
@@ -51,7 +51,8 @@ export class TestEnvironment implements Environment {
     afterTurn: (action) => void setImmediate(action),
   };
   readonly random = { fill: (bytes: Uint8Array): void => bytes.set(randomBytes(bytes.length)) };
-  readonly verify = verifyAsync;
+  readonly verify: Environment["verify"] = async (job) =>
+    job.map((signed) => nodeCrypto.ed25519Verify(signed.publicKey, signed.message, signed.signature));
   readonly logger = {
     debug: (event: string, fields = {}): void => void this.log.push({ event, fields }),
     info: (event: string, fields = {}): void => void this.log.push({ event, fields }),

@@ -3,9 +3,9 @@ import type { SignatureToVerify } from "../book/signatures.ts";
 
 /**
  * Verdicts remembered: more than the signatures that can be under way at a time (a full queue of 8,192 commands with
- * two each, and the entries before it), so that none is forgotten before it is used. About 100 bytes each.
+ * two each, and two entries of 256 before it), so that none is forgotten before it is used. About 100 bytes each.
  */
-const VERDICTS_MAX = 65_536;
+const VERDICTS_MAX = 20_480;
 
 const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;

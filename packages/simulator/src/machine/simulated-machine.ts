@@ -45,7 +45,7 @@ export interface LifeParts {
   readonly groupIdEntriesKept: number;
   /** The lie that a machine tells; null: it is honest. */
   readonly lieOf?: (machine: string) => Lie | null;
-  /** Verdicts of the thread pool take this long at most; 0: none. */
+  /** The verdicts of a job take this long at most; 0: no time. */
   readonly verdictsMs: number;
 }
 
@@ -76,7 +76,7 @@ export class SimulatedMachine {
   /** Files of evidence on its promise volume. */
   evidence: ReadonlyMap<string, string> = new Map();
   wallOffsetMs = 0;
-  /** Gives the verdicts of the thread pool; null: they are true. */
+  /** Gives the verdicts of a job; null: they are true. */
   verify: Environment["verify"] | null = null;
   /** The rules that the next start's program can decide by. */
   ruleTable: RuleTable = NEXT_RULES;
@@ -145,11 +145,11 @@ export class SimulatedMachine {
       clock: process.clock,
       random,
       logger: this.#logger(),
-      verify: (publicKey, message, signature) => {
-        if (this.verify !== null) return this.verify(publicKey, message, signature);
-        const verdict = crypto.ed25519Verify(publicKey, message, signature);
-        if (verdictsMs === 0) return Promise.resolve(verdict);
-        return new Promise((resolve) => process.later(random.between(0, verdictsMs), () => resolve(verdict)));
+      verify: (job) => {
+        if (this.verify !== null) return this.verify(job);
+        const verdicts = job.map((signed) => crypto.ed25519Verify(signed.publicKey, signed.message, signed.signature));
+        if (verdictsMs === 0) return Promise.resolve(verdicts);
+        return new Promise((resolve) => process.later(random.between(0, verdictsMs), () => resolve(verdicts)));
       },
     };
     const rawNodes: RawNode[] = [];
