@@ -58,6 +58,8 @@ const GROWTH_OF: Partial<Record<PlantedBug, NonNullable<LifeOptions["grows"]>>> 
 /** These show beside a liar alone, with this lie; the sentence that is broken says what it costs. */
 const LIE_OF: Partial<Record<PlantedBug, { readonly lie: LieName; readonly breaks: string }>> = {
   covered_roots_not_compared: { lie: "late_second_tree", breaks: "aContradictionIsInEvidence" },
+  followers_tell_the_leader_alone: { lie: "other_bytes", breaks: "aContradictionIsInEvidence" },
+  leader_alone_is_asked: { lie: "kept_cosignatures", breaks: "othersCosignaturesSuffice" },
   lines_not_exchanged: { lie: "two_trees", breaks: "aContradictionIsInEvidence" },
   lines_not_verified: { lie: "forged_lines", breaks: "noHonestNodeIsFenced" },
   lost_origin_stays_stopped: { lie: "other_bytes", breaks: "aLostOriginIsWhatTheLogRecords" },

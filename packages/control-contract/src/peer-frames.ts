@@ -94,7 +94,8 @@ export interface GroupTrace {
 export type PeerFrame =
   /** A raft message as raft-ts encodes it; opaque here. */
   | { readonly type: "raft"; readonly message: Uint8Array }
-  | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[] }
+  /** `asks`: the sender lacks certificates of these, and wants the receiver's own cosignatures. */
+  | { readonly type: "cosignatures"; readonly items: readonly PeerCosignature[]; readonly asks: boolean }
   /** Where roots of one size differ: all signatures over that size that the sender holds, over any root. */
   | { readonly type: "lines"; readonly items: readonly HeadLine[] }
   /** The sender's log has grown: sent before it acknowledges that to a leader, and periodically to all nodes. */
@@ -147,6 +148,7 @@ export function encodePeerFrame(frame: PeerFrame): Uint8Array {
   writer.u8(FRAME[frame.type]);
   switch (frame.type) {
     case "cosignatures":
+      writeBoolean(writer, frame.asks);
       writeList(writer, frame.items, (item) => writeCosignature(writer, item));
       break;
     case "lines":
@@ -203,8 +205,10 @@ function readFrame(reader: ByteReader): PeerFrame {
     case FRAME.raft:
       if (reader.remaining === 0) throw new DecodeError("truncated", "empty raft message");
       return { type: "raft", message: reader.bytes(reader.remaining) };
-    case FRAME.cosignatures:
-      return { type: "cosignatures", items: readList(reader, COSIGNATURES_MAX, () => readCosignature(reader)) };
+    case FRAME.cosignatures: {
+      const asks = readBoolean(reader);
+      return { type: "cosignatures", items: readList(reader, COSIGNATURES_MAX, () => readCosignature(reader)), asks };
+    }
     case FRAME.lines:
       return { type: "lines", items: readList(reader, LINES_MAX, () => readLine(reader)) };
     case FRAME.progress:

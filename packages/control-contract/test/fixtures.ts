@@ -330,6 +330,7 @@ export const peerFrames: readonly PeerFrame[] = [
   { type: "raft", message: Uint8Array.of(1, 2, 3) },
   {
     type: "cosignatures",
+    asks: false,
     items: [
       {
         originFingerprint: origin,
@@ -342,7 +343,7 @@ export const peerFrames: readonly PeerFrame[] = [
       },
     ],
   },
-  { type: "cosignatures", items: [] },
+  { type: "cosignatures", items: [], asks: true },
   { type: "progress", progress },
   { type: "proposals", groups: [Uint8Array.of(1), new Uint8Array(0)], remainingMs: 3000, traces: [] },
   {

@@ -45,6 +45,7 @@ export class Replica {
   readonly comparison: Comparison;
   readonly evidence: ReadonlyMap<string, string> = new Map();
   readonly said: PeerCosignature[] = [];
+  readonly asked: PeerCosignature[] = [];
   readonly repliedTo: { to: string; items: readonly PeerCosignature[] }[] = [];
   readonly certificates: HeldCertificate[] = [];
   readonly contradictions: string[] = [];
@@ -92,9 +93,13 @@ export class Replica {
         },
       },
       maySign: () => this.maySign,
-      broadcast: (items) => this.said.push(...items),
+      exchange: {
+        send: (items) => this.said.push(...items),
+        ask: (items) => this.asked.push(...items),
+      },
       sendTo: (to, items) => this.repliedTo.push({ to, items }),
       onUncovered: () => {},
+      onCosigned: () => {},
       onCertificate: (certificate) => this.certificates.push(certificate),
       comparison: this.comparison,
       onRefused: (from) => this.refused.push(from),
@@ -130,6 +135,12 @@ export class Replica {
     this.apply(actsOf(ceremony).signed(createKeyCommand()));
     await settle();
     return this;
+  }
+
+  /** A peer's cosignatures come, and somebody waits for what they certify. */
+  hear(from: string, items: readonly PeerCosignature[]): void {
+    this.certifier.onCosignatures(from, items, false);
+    this.certifier.certifyNewest();
   }
 
   sizeHeld(): number {

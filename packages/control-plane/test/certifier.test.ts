@@ -130,7 +130,7 @@ describe("signing", () => {
 
 describe("a certificate", () => {
   test("is held with k distinct cosignatures, the own one among them", () => {
-    a.certifier.onCosignatures("b", b.saidOf(1));
+    a.hear("b", b.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
     expect(a.certifier.heldOf(ORIGIN)?.cosignatures.map(({ nodeId }) => nodeId)).toEqual(["a", "b"]);
   });
@@ -139,9 +139,9 @@ describe("a certificate", () => {
     const silent = new Replica("a");
     silent.maySign = false;
     return silent.born().then(() => {
-      silent.certifier.onCosignatures("b", b.saidOf(1));
+      silent.hear("b", b.saidOf(1));
       expect(silent.sizeHeld()).toBe(0);
-      silent.certifier.onCosignatures("c", c.saidOf(1));
+      silent.hear("c", c.saidOf(1));
       expect(silent.sizeHeld()).toBe(1);
     });
   });
@@ -149,8 +149,9 @@ describe("a certificate", () => {
   test("is made of what came early, as soon as this node reaches the size", async () => {
     b.apply(event(1));
     await settle();
-    a.certifier.onCosignatures("b", b.saidOf(2));
+    a.hear("b", b.saidOf(2));
     expect(a.sizeHeld()).toBe(0);
+    a.certifier.whenCovered(ORIGIN, 2, () => {});
     a.apply(event(1));
     await settle();
     expect(a.sizeHeld()).toBe(2);
@@ -159,15 +160,15 @@ describe("a certificate", () => {
   test("counts one node once, under whatever name its signature comes", () => {
     const item = soleOf(b.saidOf(1));
     const silent = a;
-    silent.certifier.onCosignatures("c", [item]);
+    silent.hear("c", [item]);
     expect(silent.sizeHeld()).toBe(0);
-    silent.certifier.onCosignatures("d", [item]);
+    silent.hear("d", [item]);
     expect(silent.sizeHeld()).toBe(0);
   });
 
   test("counts no replay of the own signature by a peer", () => {
-    a.certifier.onCosignatures("b", a.saidOf(1));
-    a.certifier.onCosignatures("a", a.saidOf(1));
+    a.hear("b", a.saidOf(1));
+    a.hear("a", a.saidOf(1));
     expect(a.sizeHeld()).toBe(0);
   });
 
@@ -181,18 +182,18 @@ describe("a certificate", () => {
     ["an unknown origin", (item) => ({ ...item, originFingerprint: new Uint8Array(32).fill(9) as OriginFingerprint })],
     ["a size nobody reached", (item) => ({ ...item, treeSize: 500 })],
   ])("is not made by %s", (_what, spoil) => {
-    a.certifier.onCosignatures("b", [spoil(soleOf(b.saidOf(1)))]);
+    a.hear("b", [spoil(soleOf(b.saidOf(1)))]);
     expect(a.certificates).toEqual([]);
-    a.certifier.onCosignatures("b", b.saidOf(1));
+    a.hear("b", b.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
   });
 
   test("that a key has not signed is reported with whose it should be, and not looked at twice", () => {
     const [good, forged] = [soleOf(b.saidOf(1)), new Uint8Array(64).fill(7)];
-    a.certifier.onCosignatures("b", [{ ...good, signature: forged }]);
-    a.certifier.onCosignatures("c", [{ ...good, signature: forged }]);
+    a.hear("b", [{ ...good, signature: forged }]);
+    a.hear("c", [{ ...good, signature: forged }]);
     expect([a.refused, a.sizeHeld()]).toEqual([["b", "c"], 0]);
-    a.certifier.onCosignatures("b", [good]);
+    a.hear("b", [good]);
     expect([a.refused, a.sizeHeld()]).toEqual([["b", "c"], 1]);
   });
 
@@ -200,7 +201,7 @@ describe("a certificate", () => {
     b.apply(event(99));
     a.apply(event(1));
     await settle();
-    a.certifier.onCosignatures("b", b.saidOf(2));
+    a.hear("b", b.saidOf(2));
     expect(a.sizeHeld()).toBe(0);
     expect(a.contradictions).toEqual(["b: another root at size 2"]);
   });
@@ -209,29 +210,29 @@ describe("a certificate", () => {
     for (const each of [a, b]) each.apply(event(1));
     c.apply(event(99));
     await settle();
-    a.certifier.onCosignatures("b", b.saidOf(2));
+    a.hear("b", b.saidOf(2));
     expect(a.sizeHeld()).toBe(2);
-    a.certifier.onCosignatures("c", c.saidOf(2));
+    a.hear("c", c.saidOf(2));
     expect(a.contradictions).toContain("c: another root at size 2");
   });
 
   test("is contradicted by what a key has signed, and by no word that it has not", () => {
     const forged = { ...soleOf(c.saidOf(1)), rootHash: new Uint8Array(32).fill(4) };
-    a.certifier.onCosignatures("c", [forged]);
+    a.hear("c", [forged]);
     expect([a.contradictions, a.refused]).toEqual([[], ["c"]]);
   });
 
   test("never goes back to a smaller size", async () => {
     for (const each of [a, b]) each.apply(event(1));
     await settle();
-    a.certifier.onCosignatures("b", b.saidOf(2));
-    a.certifier.onCosignatures("b", b.saidOf(1));
+    a.hear("b", b.saidOf(2));
+    a.hear("b", b.saidOf(1));
     a.certifier.onRecorded({ ...(a.certifier.heldOf(ORIGIN) as HeldCertificate), treeSize: 1 });
     expect(a.sizeHeld()).toBe(2);
   });
 
   test("from the log counts without any message of a peer", () => {
-    a.certifier.onCosignatures("b", b.saidOf(1));
+    a.hear("b", b.saidOf(1));
     c.certifier.onRecorded(a.certifier.heldOf(ORIGIN) as HeldCertificate);
     expect(c.sizeHeld()).toBe(1);
   });
@@ -241,8 +242,8 @@ describe("a certificate", () => {
     a.certifier.whenCovered(ORIGIN, 1, ({ treeSize }) => covered.push(treeSize));
     a.certifier.whenCovered(ORIGIN, 2, ({ treeSize }) => covered.push(treeSize * 10));
     a.certifier.whenCovered(ORIGIN, 1, () => covered.push(-1))();
-    a.certifier.onCosignatures("b", b.saidOf(1));
-    a.certifier.onCosignatures("c", c.saidOf(1));
+    a.hear("b", b.saidOf(1));
+    a.hear("c", c.saidOf(1));
     expect(covered).toEqual([1]);
     a.certifier.whenCovered(ORIGIN, 1, ({ treeSize }) => covered.push(treeSize + 100));
     expect(covered).toEqual([1, 101]);
@@ -250,8 +251,8 @@ describe("a certificate", () => {
 
   test("takes bounded room for sizes that never come", () => {
     const item = soleOf(b.saidOf(1));
-    for (let size = 2; size < 2000; size++) a.certifier.onCosignatures("b", [{ ...item, treeSize: size }]);
-    a.certifier.onCosignatures("c", c.saidOf(1));
+    for (let size = 2; size < 2000; size++) a.hear("b", [{ ...item, treeSize: size }]);
+    a.hear("c", c.saidOf(1));
     expect(a.sizeHeld()).toBe(1);
   });
 });
@@ -265,15 +266,15 @@ describe("a lost origin", () => {
   }
 
   test("has the certificate that the log records, whatever this node has completed since", async () => {
-    a.certifier.onCosignatures("b", b.saidOf(1));
+    a.hear("b", b.saidOf(1));
     a.certifier.onRecorded(a.certifier.heldOf(ORIGIN) as HeldCertificate);
     for (const each of [a, b]) each.apply(event(1));
     await settle();
-    a.certifier.onCosignatures("b", b.saidOf(2));
+    a.hear("b", b.saidOf(2));
     expect(a.sizeHeld()).toBe(2);
     lose(a);
     expect(a.sizeHeld()).toBe(1);
-    a.certifier.onCosignatures("b", b.saidOf(2));
+    a.hear("b", b.saidOf(2));
     expect(a.sizeHeld()).toBe(1);
   });
 
@@ -294,79 +295,116 @@ describe("a lost origin", () => {
     const covered: number[] = [];
     a.certifier.whenCovered(ORIGIN, 1, ({ treeSize }) => covered.push(treeSize));
     lose(a);
-    a.certifier.onCosignatures("b", b.saidOf(1));
+    a.hear("b", b.saidOf(1));
     expect(covered).toEqual([]);
   });
 });
 
-describe("re-sending", () => {
-  test("repeats the newest cosignature while a point is uncovered for long, and stops then", () => {
-    a.said.length = 0;
+describe("verifying", () => {
+  let verified: number;
+
+  /** A new life of node a that counts what its certifier verifies. */
+  async function counting(): Promise<Replica> {
+    verified = 0;
+    const made = new Replica("a");
+    const isGood = made.certifier.isGood.bind(made.certifier);
+    made.certifier.isGood = (...what) => {
+      verified += 1;
+      return isGood(...what);
+    };
+    return made.born();
+  }
+
+  test("is left until somebody waits, and then as much as is needed", async () => {
+    const counted = await counting();
+    counted.certifier.onCosignatures("b", b.saidOf(1), false);
+    counted.certifier.onCosignatures("c", c.saidOf(1), false);
+    expect([verified, counted.sizeHeld(), counted.certifier.uncovered().leaves]).toEqual([0, 0, 2]);
+    const covered: number[] = [];
+    counted.certifier.whenCovered(ORIGIN, 1, ({ treeSize }) => covered.push(treeSize));
+    expect([verified, counted.sizeHeld(), covered]).toEqual([1, 1, [1]]);
+  });
+
+  test("is done at once for whoever waits already", async () => {
+    const counted = await counting();
+    const covered: number[] = [];
+    counted.certifier.whenCovered(ORIGIN, 1, ({ treeSize }) => covered.push(treeSize));
+    counted.certifier.onCosignatures("b", b.saidOf(1), false);
+    expect([verified, covered]).toEqual([1, [1]]);
+  });
+
+  test("is not done for what is only measured", async () => {
+    const counted = await counting();
+    let cosigned = 0;
+    counted.certifier.whenCosigned(ORIGIN, 1, () => (cosigned += 1));
+    expect(cosigned).toBe(0);
+    counted.certifier.onCosignatures("b", b.saidOf(1), false);
+    expect([verified, cosigned, counted.sizeHeld()]).toEqual([0, 1, 0]);
+  });
+
+  test("of the newest head certifies the older ones", async () => {
+    const counted = await counting();
+    counted.apply(event(1));
+    b.apply(event(1));
+    await settle();
+    counted.certifier.onCosignatures("b", b.said, false);
+    counted.certifier.certifyNewest();
+    expect(counted.sizeHeld()).toBe(2);
+    // One for each of the three origins.
+    expect(verified).toBe(3);
+  });
+
+  test("finds what is bad: the size is uncovered again, and nothing of it is shown", async () => {
+    const counted = await counting();
+    const spoilt = { ...soleOf(b.saidOf(1)), signature: new Uint8Array(64) };
+    counted.certifier.onCosignatures("b", [spoilt], false);
+    expect(counted.certifier.cosignedSizeOf(ORIGIN)).toBe(1);
+    const covered: number[] = [];
+    counted.certifier.whenCovered(ORIGIN, 1, ({ treeSize }) => covered.push(treeSize));
+    expect([covered, counted.sizeHeld(), counted.refused]).toEqual([[], 0, ["b"]]);
+    expect([counted.certifier.cosignedSizeOf(ORIGIN), counted.certifier.hasUncovered]).toEqual([0, true]);
+    counted.certifier.onCosignatures("c", c.saidOf(1), false);
+    expect(covered).toEqual([1]);
+  });
+});
+
+describe("asking", () => {
+  test("goes to all while too few cosignatures are in hand for long, and stops then", () => {
     a.certifier.resendUncovered(50);
-    expect(a.said).toEqual([]);
+    expect(a.asked).toEqual([]);
     a.clock.advance(50);
     a.certifier.resendUncovered(50);
-    expect(a.saidOf(1)).toHaveLength(1);
-    a.certifier.onCosignatures("b", b.saidOf(1));
-    a.said.length = 0;
-    a.certifier.resendUncovered(50);
-    expect(a.saidOf(1)).toEqual([]);
-  });
-
-  test("answers a peer that repeats a covered size: our cosignature got lost", () => {
-    a.certifier.onCosignatures("b", b.saidOf(1));
-    expect(a.sizeHeld()).toBe(1);
-    a.certifier.onCosignatures("c", c.saidOf(1));
-    expect(a.repliedTo).toEqual([]);
-    a.certifier.onCosignatures("c", c.saidOf(1));
-    const reply = soleOf(a.repliedTo);
-    expect(reply.to).toBe("c");
-    c.certifier.onCosignatures("a", reply.items);
-    expect(c.sizeHeld()).toBe(1);
-  });
-
-  test("never keeps two nodes that hold a certificate talking", () => {
-    a.certifier.onCosignatures("b", b.saidOf(1));
-    b.certifier.onCosignatures("a", a.saidOf(1));
-    for (let times = 0; times < 10; times++) a.certifier.onCosignatures("b", b.saidOf(1));
-    let answers = 0;
-    for (let rounds = 0; rounds < 10; rounds++) {
-      for (const { items } of a.repliedTo.splice(0)) b.certifier.onCosignatures("a", items);
-      answers += b.repliedTo.length;
-      for (const { items } of b.repliedTo.splice(0)) a.certifier.onCosignatures("b", items);
+    expect(a.asked.filter((item) => sameOrigin(item, ORIGIN))).toHaveLength(1);
+    for (const { originFingerprint } of a.said) {
+      const items = b.said.filter((item) => sameOrigin(item, originFingerprint));
+      a.certifier.onCosignatures("b", items, false);
     }
-    expect(answers).toBeLessThan(5);
-    expect([...a.repliedTo, ...b.repliedTo]).toEqual([]);
+    a.asked.length = 0;
+    a.certifier.resendUncovered(50);
+    expect(a.asked).toEqual([]);
   });
 
-  test("signs late what it had no need to sign, if a peer still needs it", async () => {
-    for (const each of [a, b, c]) each.apply(event(1));
-    await settle();
-    // A new life of a that gets both others' signatures before its promise is written.
-    const slow = new Replica("a");
-    slow.saving = deferred();
-    slow.apply({ kind: "genesis", document: slow.identity.configured.document });
-    slow.certifier.onCosignatures("b", b.saidOf(1));
-    slow.certifier.onCosignatures("c", c.saidOf(1));
-    slow.saving.resolve();
-    slow.saving = null;
-    await settle();
-    expect(slow.sizeHeld()).toBe(1);
-    expect(slow.saidOf(1)).toEqual([]);
-    slow.certifier.onCosignatures("b", b.saidOf(1));
-    slow.certifier.onCosignatures("b", b.saidOf(1));
-    const item = soleOf(soleOf(slow.repliedTo).items);
-    expect(item).toMatchObject({ treeSize: 1 });
-    const fresh = await new Replica("c").born();
-    fresh.certifier.onCosignatures("a", [item]);
-    expect(fresh.sizeHeld()).toBe(1);
+  test("is answered with the own cosignature, by who holds a certificate as by who does not; an answer is not", () => {
+    b.hear("a", a.saidOf(1));
+    for (const each of [b, c]) {
+      each.certifier.onCosignatures("a", a.saidOf(1), true);
+      const reply = soleOf(each.repliedTo);
+      expect([reply.to, soleOf(reply.items).treeSize]).toEqual(["a", 1]);
+      a.certifier.onCosignatures(each.identity.nodeId, reply.items, false);
+    }
+    expect(a.repliedTo).toEqual([]);
+  });
+
+  test("gets no answer from a node that has not signed the size", () => {
+    b.apply(event(1));
+    a.certifier.onCosignatures("b", [{ ...soleOf(b.saidOf(1)), treeSize: 2 }], true);
+    expect(a.repliedTo).toEqual([]);
   });
 
   test("says again what is uncovered when an entry without leaves marks a point", async () => {
-    a.said.length = 0;
     a.apply({ kind: "mark_certify_point" });
     await settle();
-    expect(a.saidOf(1)).toHaveLength(1);
+    expect(a.asked.filter((item) => sameOrigin(item, ORIGIN))).toHaveLength(1);
   });
 
   test("counts leaves and age of what is uncovered", async () => {
@@ -376,7 +414,19 @@ describe("re-sending", () => {
     expect(a.certifier.uncovered()).toEqual({ leaves: 4, oldestMs: 40 });
     b.apply(event(1));
     await settle();
-    a.certifier.onCosignatures("b", b.said);
+    a.certifier.onCosignatures("b", b.said, false);
     expect(a.certifier.uncovered()).toEqual({ leaves: 0, oldestMs: 0 });
+  });
+
+  test("signs also what others have certified before: the peers may need it", async () => {
+    const slow = new Replica("a");
+    slow.saving = deferred();
+    slow.apply({ kind: "genesis", document: slow.identity.configured.document });
+    slow.hear("b", b.saidOf(1));
+    slow.hear("c", c.saidOf(1));
+    expect(slow.sizeHeld()).toBe(1);
+    slow.saving.resolve();
+    await settle();
+    expect(slow.saidOf(1)).toHaveLength(1);
   });
 });

@@ -43,6 +43,7 @@ beforeEach(() => {
     clock,
     onQueued: ({ id }) => queued.push(id.counter),
     propose: (payload) => (takes ? proposed.push(payload) : null),
+    hasCertificatesToRecord: () => toRecord.length > 0,
     certificatesToRecord: () => toRecord,
     onRecording: (certificates) => (toRecord = toRecord.filter((each) => !certificates.includes(each))),
     gate: () => gate,
@@ -237,7 +238,7 @@ describe("refusals", () => {
   test("keep what the group lives by, and certificates, from a clock that must not stamp", () => {
     gate = { code: "clock_unsafe", detail: "", holds: new Set(["client", "operator", "group"]) };
     toRecord = [CERTIFICATE];
-    queue.onCertificate();
+    queue.onCosigned();
     queue.offer([group(), group({ commands: [MARK] })]);
     clock.advance(1000);
     queue.pump();
@@ -261,7 +262,7 @@ describe("certificates", () => {
 
   test("ride in the next entry", () => {
     toRecord = [CERTIFICATE];
-    queue.onCertificate();
+    queue.onCosigned();
     queue.offer([group()]);
     expect(certificatesOf(0)).toEqual([CERTIFICATE]);
     clock.advance(1000);
@@ -270,7 +271,7 @@ describe("certificates", () => {
 
   test("get an entry of their own after 25 ms of idleness", () => {
     toRecord = [CERTIFICATE];
-    queue.onCertificate();
+    queue.onCosigned();
     clock.advance(24);
     expect(proposed).toEqual([]);
     clock.advance(1);
@@ -281,7 +282,7 @@ describe("certificates", () => {
   test("wait while an entry is under way, and are recorded when it is committed", () => {
     fillPipeline();
     toRecord = [CERTIFICATE];
-    queue.onCertificate();
+    queue.onCosigned();
     clock.advance(100);
     expect(proposed).toHaveLength(1);
     queue.onApplied(1);
@@ -292,7 +293,7 @@ describe("certificates", () => {
   test("are not lost with an entry that the engine did not take", () => {
     takes = false;
     toRecord = [CERTIFICATE];
-    queue.onCertificate();
+    queue.onCosigned();
     clock.advance(30);
     takes = true;
     clock.advance(25);
@@ -303,7 +304,7 @@ describe("certificates", () => {
     toRecord = [CERTIFICATE];
     queue.offer([group({ commands: [GENESIS] })]);
     expect(certificatesOf(0)).toEqual([]);
-    queue.onCertificate();
+    queue.onCosigned();
     queue.onApplied(1);
     clock.advance(25);
     expect(certificatesOf(1)).toEqual([CERTIFICATE]);
@@ -319,7 +320,7 @@ describe("certificates", () => {
 
   test("are more than one entry may hold only in several entries", () => {
     toRecord = Array.from({ length: 65 }, (_unused, at) => ({ ...CERTIFICATE, treeSize: at + 1 }));
-    queue.onCertificate();
+    queue.onCosigned();
     clock.advance(25);
     queue.onApplied(1);
     clock.advance(25);
@@ -328,10 +329,10 @@ describe("certificates", () => {
 
   test("leave no timer behind when the queue closes", () => {
     toRecord = [CERTIFICATE];
-    queue.onCertificate();
+    queue.onCosigned();
     fillPipeline();
     toRecord = [CERTIFICATE];
-    queue.onCertificate();
+    queue.onCosigned();
     queue.offer([group()]);
     queue.close();
     expect(clock.timerCount).toBe(0);

@@ -49,6 +49,8 @@ beforeEach(() => {
   const certifier = {
     uncovered: () => uncovered,
     isStopped: () => isStopped,
+    cosignedSizeOf: () => held,
+    certifyNewest: () => {},
     heldOf: () => (held === 0 ? null : ({ originFingerprint: ORIGIN, treeSize: held } as HeldCertificate)),
   };
   leadership = new Leadership({
@@ -157,11 +159,14 @@ describe("certificates to record", () => {
 
   test("are those above what the log has, until they are proposed", () => {
     expect(sizes()).toEqual([]);
+    expect(leadership.hasCertificatesToRecord()).toBe(false);
     held = 5;
+    expect(leadership.hasCertificatesToRecord()).toBe(true);
     expect(sizes()).toEqual([5]);
     expect(sizes()).toEqual([5]);
     leadership.onRecording(leadership.certificatesToRecord());
     expect(sizes()).toEqual([]);
+    expect(leadership.hasCertificatesToRecord()).toBe(false);
     held = 6;
     expect(sizes()).toEqual([6]);
     recorded = 6;
@@ -172,6 +177,7 @@ describe("certificates to record", () => {
     held = 5;
     isStopped = true;
     expect(sizes()).toEqual([]);
+    expect(leadership.hasCertificatesToRecord()).toBe(false);
   });
 
   test("are proposed again after a change of office: the entry may be lost", () => {

@@ -78,7 +78,8 @@ describe("a leader of three that gives one follower other bytes", () => {
   test("has made a fork: both certificates are kept, the origin stops, and the others go on", async () => {
     const { cluster, liar, victim, told, origin } = await lied(["a", "b", "c"]);
     void cluster.submit(victim, eventCommand(origin, 1));
-    await cluster.time.advance(2000);
+    // 250 ms until followers compare, two seconds in which all lines are exchanged.
+    await cluster.time.advance(2500);
     const [honest] = told as [QuietMachine];
     expect(provenBy(honest).flatMap(({ notes }) => notes.map(({ certifiedBy }) => certifiedBy))).toContainEqual([1]);
     const refused = cluster.submit(honest, eventCommand(origin, 2));
@@ -119,6 +120,8 @@ describe("a leader of three that gives one follower other bytes", () => {
       deceivable.includes(from) && deceivable.includes(to) && ["lines", "cosignatures"].includes(frame.type) ? [] : [1];
     const sizeAt = ({ session }: QuietMachine): number => session?.certifying.certifier.heldOf(origin)?.treeSize ?? 0;
     void cluster.submit(honest, eventCommand(origin, 1));
+    // Somebody on the deceived node waits as well.
+    victim.live().whenCovered(origin, 2, () => {});
     await cluster.until(() => [honest, victim].every((node) => sizeAt(node) > 1), "two certificates");
     cluster.crash(liar);
     const parted = (): readonly QuietMachine[] =>
@@ -175,7 +178,7 @@ class AnotherTree extends NoLie {
     const items = frame.items.map((item) =>
       cosignedBy(cosigner, trustRoot, { ...item, rootHash: item.rootHash.map((byte) => byte ^ 1) }),
     );
-    return [{ type: "cosignatures", items }];
+    return [{ ...frame, items }];
   }
 }
 

@@ -84,7 +84,7 @@ function cosign(recorder: Recorder, from: string, treeSize: number, rootHash: st
     raftIndex: treeSize,
     effect: Uint8Array.of(effect),
   };
-  recorder.frame(from, "n2", { type: "cosignatures", items: [item] });
+  recorder.frame(from, "n2", { type: "cosignatures", items: [item], asks: false });
 }
 
 describe("what was said", () => {

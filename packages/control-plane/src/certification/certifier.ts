@@ -11,6 +11,7 @@ import {
   signHead,
 } from "../signatures/certificates.ts";
 import type { Comparison } from "./comparison.ts";
+import type { CosignatureExchange } from "./cosignature-exchange.ts";
 import { OriginCertification, type OwnPoint } from "./origin-certification.ts";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { SignedHead } from "../promises/promise-file.ts";
@@ -31,7 +32,7 @@ export interface CertifyPoint {
   readonly raftTerm: Term;
   /** The effect chain at this point; sent along, so that diverging nodes are noticed. */
   readonly effect: Uint8Array;
-  /** The entry appended no leaf: a new leader asks for uncovered cosignatures to be rebroadcast. */
+  /** The entry appended no leaf: a leader asks for uncovered cosignatures to be rebroadcast. */
   readonly isEmpty: boolean;
 }
 
@@ -50,11 +51,14 @@ export interface CertifierOptions {
   };
   /** Whether this node is active in the trust root and a voter: only then does it sign. */
   readonly maySign: () => boolean;
-  readonly broadcast: (items: readonly PeerCosignature[]) => void;
-  /** To one peer that has shown that it lacks them. */
+  /** Sends own cosignatures to those who need them. */
+  readonly exchange: Pick<CosignatureExchange, "send" | "ask">;
+  /** To one peer that asks for them. */
   readonly sendTo: (nodeId: string, items: readonly PeerCosignature[]) => void;
-  /** A head was reached that is not certified yet. */
+  /** A head was reached over which too few cosignatures are in hand. */
   readonly onUncovered: () => void;
+  /** Enough cosignatures over an own head are in hand, verified or not. */
+  readonly onCosigned: () => void;
   readonly onCertificate: (certificate: HeldCertificate) => void;
   /** Compares what all nodes sign with this node's own roots. */
   readonly comparison: Pick<Comparison, "onOwn" | "onPeer" | "onCertificate" | "isNamed" | "isStopped" | "withholds">;
@@ -71,6 +75,10 @@ export interface CertifierOptions {
  * Invariants: a cosignature leaves only after the promise file holds its head; never for a smaller size than promised,
  * never for another root of a promised size. A certificate counts distinct active nodes whose signature over *this
  * node's own* root was verified here.
+ *
+ * A cosignature of a peer is verified when somebody on this node waits for a certificate, when the leader records it,
+ * and otherwise four times a second for the newest head of each origin: verifications were two thirds of what an
+ * entry's certification cost. Roots are always compared at once.
  */
 export class Certifier {
   readonly #options: CertifierOptions;
@@ -99,11 +107,11 @@ export class Certifier {
     );
     // The promise is on its way to the disk while peers' signatures are verified.
     void this.#signWaiting();
-    for (const origin of grown) this.#complete(origin, this.#of(origin.originFingerprint), origin.tree.size);
+    for (const origin of grown) this.#weigh(origin, this.#of(origin.originFingerprint), origin.tree.size);
   }
 
   /** Cosignatures from an authenticated peer; they are not trusted before they are verified. */
-  onCosignatures(from: string, items: readonly PeerCosignature[]): void {
+  onCosignatures(from: string, items: readonly PeerCosignature[], asks: boolean): void {
     // This node's own signature must not count twice: a clone may send it, or a node that is set up as its own peer.
     if (from === this.#options.nodeId) return;
     for (const item of items) {
@@ -111,12 +119,11 @@ export class Certifier {
       if (origin === undefined || origin.status === "lost") continue;
       const certification = this.#of(item.originFingerprint);
       this.#options.comparison.onPeer(from, item);
-      if (item.treeSize <= certification.coveredSize) {
-        this.#onLate(certification, from, item.treeSize);
-        continue;
-      }
+      const { lastOwn } = certification;
+      if (asks && lastOwn !== null && lastOwn.treeSize >= item.treeSize) this.#options.sendTo(from, [lastOwn]);
+      if (item.treeSize <= certification.coveredSize) continue;
       certification.offer(from, item);
-      this.#complete(origin, certification, item.treeSize);
+      this.#weigh(origin, certification, item.treeSize);
     }
   }
 
@@ -144,14 +151,15 @@ export class Certifier {
     const certification = this.#of(originFingerprint);
     for (const point of certification.points.values()) {
       this.#signLater(point);
-      this.#complete(origin, certification, point.treeSize);
+      this.#weigh(origin, certification, point.treeSize);
     }
     certification.answerWaiters((treeSize) => this.#withholds(origin, treeSize));
     void this.#signWaiting();
   }
 
   /**
-   * Calls `covered` with a certificate of at least that size; at once if one is held. Returns a function that cancels.
+   * Calls `covered` with a certificate of at least that size; at once if one is held, or can be made of what is in
+   * hand. Returns a function that cancels.
    */
   whenCovered(
     origin: OriginFingerprint,
@@ -159,6 +167,7 @@ export class Certifier {
     covered: (certificate: HeldCertificate) => void,
   ): () => void {
     const certification = this.#of(origin);
+    this.#certify(origin, treeSize);
     const isCovered = certification.held !== null && certification.held.treeSize >= treeSize;
     if (certification.held !== null && isCovered && !this.#options.comparison.withholds(origin, treeSize)) {
       covered(certification.held);
@@ -169,14 +178,37 @@ export class Certifier {
     return () => certification.waiters.delete(waiter);
   }
 
+  /**
+   * Calls `cosigned` once enough cosignatures of at least that size are in hand. For measuring alone: nothing is
+   * verified for it.
+   */
+  whenCosigned(origin: OriginFingerprint, treeSize: number, cosigned: () => void): void {
+    const certification = this.#of(origin);
+    certification.watchers.add({ treeSize, cosigned });
+    certification.answerWatchers();
+  }
+
+  /** The newest size of the origin for which enough cosignatures are in hand, verified or not. */
+  cosignedSizeOf(origin: OriginFingerprint): number {
+    return this.#of(origin).cosignedSize;
+  }
+
+  /** Makes a certificate of the newest head of each origin for which enough cosignatures are in hand. */
+  certifyNewest(): void {
+    for (const { originFingerprint } of this.#options.state.origins.values()) {
+      this.#certify(originFingerprint, this.#of(originFingerprint).coveredSize + 1);
+    }
+  }
+
   /** The newest own cosignature per origin: for a peer that has connected, and after a change of leader. */
   newestOwn(): readonly PeerCosignature[] {
     return [...this.#origins.values()].flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
   }
 
   /**
-   * Rebroadcasts cosignatures that no certificate covers after `afterMs`: the first send may have been lost with a
-   * connection. If this node was not entitled to sign when it passed the newest point, and is now, it signs it.
+   * Asks all members for their cosignatures where too few are in hand after `afterMs`: they may have been lost with a
+   * connection, or the leader may keep them back. If this node was not entitled to sign when it passed the newest
+   * point, and is now, it signs it.
    */
   resendUncovered(afterMs: number): void {
     const before = this.#options.clock.monotonicMs() - afterMs;
@@ -185,7 +217,7 @@ export class Certifier {
       return oldest.reachedMs <= before;
     });
     const items = stale.flatMap(({ lastOwn }) => (lastOwn === null ? [] : [lastOwn]));
-    if (items.length > 0) this.#options.broadcast(items);
+    if (items.length > 0) this.#options.exchange.ask(items);
     for (const { points } of stale) {
       const newest = [...points.values()].at(-1);
       if (newest?.cosignature === null) this.#signLater(newest);
@@ -193,13 +225,13 @@ export class Certifier {
     if (this.#toSign.length > 0) void this.#signWaiting();
   }
 
-  /** Whether a head waits for its certificate. */
+  /** Whether too few cosignatures of a head are in hand. */
   get hasUncovered(): boolean {
-    for (const { points } of this.#origins.values()) if (points.size > 0) return true;
+    for (const { oldest } of this.#origins.values()) if (oldest !== undefined) return true;
     return false;
   }
 
-  /** Leaves that no held certificate covers, and for how long the oldest certify point has waited. */
+  /** Leaves over which too few cosignatures are in hand, and for how long the oldest certify point has waited. */
   uncovered(): { readonly leaves: number; readonly oldestMs: number } {
     const now = this.#options.clock.monotonicMs();
     let leaves = 0;
@@ -207,7 +239,7 @@ export class Certifier {
     for (const origin of this.#options.state.origins.values()) {
       if (!this.#isOpen(origin)) continue;
       const certification = this.#of(origin.originFingerprint);
-      leaves += origin.tree.size - certification.coveredSize;
+      leaves += origin.tree.size - certification.cosignedSize;
       const { oldest } = certification;
       if (oldest !== undefined) oldestMs = Math.max(oldestMs, now - oldest.reachedMs);
     }
@@ -217,7 +249,10 @@ export class Certifier {
   close(): void {
     this.#isClosed = true;
     this.#toSign = [];
-    for (const certification of this.#origins.values()) certification.waiters.clear();
+    for (const { waiters, watchers } of this.#origins.values()) {
+      waiters.clear();
+      watchers.clear();
+    }
   }
 
   /** Returns whether the point is a new head of the origin. */
@@ -227,7 +262,7 @@ export class Certifier {
     const known = certification.points.get(tree.size);
     if (known !== undefined) {
       if (known.cosignature === null) this.#signLater(known);
-      else if (point.isEmpty) this.#options.broadcast([known.cosignature]);
+      else if (point.isEmpty) this.#options.exchange.ask([known.cosignature]);
       return false;
     }
     const own: OwnPoint = {
@@ -249,35 +284,10 @@ export class Certifier {
     return true;
   }
 
-  /** A larger size may have been promised since; then no smaller one may be signed. */
-  #isNewestPromise({ originFingerprint, treeSize }: OwnPoint): boolean {
-    return this.#options.promises.headOf(originFingerprint)?.treeSize === treeSize;
-  }
-
   #signLater(point: OwnPoint): void {
     if (point.isToBeSigned || !this.#maySign(point)) return;
     point.isToBeSigned = true;
     this.#toSign.push(point);
-  }
-
-  /**
-   * A cosignature of a size that is covered here. The first one is merely late. A peer that rebroadcasts it has no
-   * certificate yet: our cosignature was lost on the way, or was never made, and without it that peer may wait forever.
-   */
-  #onLate(certification: OriginCertification, from: string, treeSize: number): void {
-    if (certification.lateSizes.get(from) !== treeSize) {
-      certification.lateSizes.set(from, treeSize);
-      return;
-    }
-    // Every second one is answered: two nodes that hold a certificate cannot keep each other talking.
-    certification.lateSizes.delete(from);
-    const { unsigned } = certification;
-    const isMissing = (certification.lastOwn?.treeSize ?? 0) < treeSize;
-    if (isMissing && unsigned !== null && unsigned.treeSize >= treeSize && this.#isNewestPromise(unsigned)) {
-      this.#sign(unsigned);
-    }
-    const { lastOwn } = certification;
-    if (lastOwn !== null && lastOwn.treeSize >= treeSize) this.#options.sendTo(from, [lastOwn]);
   }
 
   #maySign(point: OwnPoint): boolean {
@@ -320,20 +330,13 @@ export class Certifier {
     return [...newest.values()];
   }
 
+  /** Own cosignatures leave before any of a peer is verified. */
   #signAll(points: readonly OwnPoint[]): void {
-    const signed: PeerCosignature[] = [];
-    for (const point of points) {
-      const certification = this.#of(point.originFingerprint);
-      if (point.treeSize <= certification.coveredSize) certification.unsigned = point;
-      else {
-        const cosignature = this.#sign(point);
-        if (cosignature !== null) signed.push(cosignature);
-      }
-    }
-    if (signed.length > 0) this.#options.broadcast(signed);
+    const signed = points.flatMap((point) => this.#sign(point) ?? []);
+    if (signed.length > 0) this.#options.exchange.send(signed);
     for (const { originFingerprint, treeSize } of signed) {
       const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
-      if (origin !== undefined) this.#complete(origin, this.#of(originFingerprint), treeSize);
+      if (origin !== undefined) this.#weigh(origin, this.#of(originFingerprint), treeSize);
     }
   }
 
@@ -361,28 +364,71 @@ export class Certifier {
     return certification.lastTimeS;
   }
 
-  /** A certificate, once enough distinct active nodes signed this node's own root. */
-  #complete(origin: OriginState, certification: OriginCertification, treeSize: number): void {
+  /** A cosignature more is in hand: the head is certified if that is enough, and if anybody waits for it. */
+  #weigh(origin: OriginState, certification: OriginCertification, treeSize: number): void {
     const point = certification.points.get(treeSize);
+    if (point === undefined || this.#withholds(origin, treeSize) || !this.#isCosigned(certification, point)) return;
+    const isNews = treeSize > certification.cosignedSize;
+    certification.noteCosigned(treeSize);
+    if (certification.isAwaited(treeSize)) this.#complete(origin, certification, point);
+    if (isNews) this.#options.onCosigned();
+  }
+
+  /** Makes a certificate of that size at least, of what is in hand: the newest that is possible. */
+  #certify(originFingerprint: OriginFingerprint, treeSize: number): void {
+    const certification = this.#of(originFingerprint);
+    const origin = this.#options.state.origins.get(bytesToHex(originFingerprint));
+    if (origin === undefined || this.#isClosed || treeSize > certification.cosignedSize) return;
+    for (const point of [...certification.points.values()].reverse()) {
+      if (point.treeSize < treeSize || treeSize <= certification.coveredSize) return;
+      const mayBe = this.#isCosigned(certification, point) && !this.#withholds(origin, point.treeSize);
+      if (mayBe) this.#complete(origin, certification, point);
+    }
+  }
+
+  /** Whether enough distinct active nodes say that they have signed this node's own root. */
+  #isCosigned(certification: OriginCertification, point: OwnPoint): boolean {
+    const root = judgingRoot(this.#options.state, point.originFingerprint, point.treeSize);
+    return this.#inHand(root, certification, point).length >= root.quorum;
+  }
+
+  /** This node's cosignature, which is good, and those of peers, which have to be verified. */
+  #inHand(root: TrustRoot, certification: OriginCertification, point: OwnPoint): readonly Cosignature[] {
     const { nodeId: self, comparison } = this.#options;
-    if (point === undefined || this.#withholds(origin, treeSize)) return;
-    const root = judgingRoot(this.#options.state, origin.originFingerprint, treeSize);
+    const inHand: Cosignature[] = [];
+    if (point.cosignature !== null && isActive(root, self)) inHand.push({ nodeId: self, ...point.cosignature });
+    for (const [nodeId, { rootHash, timeS, signature }] of certification.offers.get(point.treeSize) ?? []) {
+      const counts = isActive(root, nodeId) && !comparison.isNamed(root, nodeId);
+      if (counts && equalBytes(rootHash, point.rootHash)) inHand.push({ nodeId, timeS, signature });
+    }
+    return inHand;
+  }
+
+  /** A certificate, if enough distinct active nodes have signed this node's own root. No more are verified. */
+  #complete(origin: OriginState, certification: OriginCertification, point: OwnPoint): void {
+    const { originFingerprint, treeSize, rootHash } = point;
+    const root = judgingRoot(this.#options.state, originFingerprint, treeSize);
     const cosignatures: Cosignature[] = [];
-    if (point.cosignature !== null && isActive(root, self)) cosignatures.push({ nodeId: self, ...point.cosignature });
-    for (const [nodeId, offer] of certification.offers.get(treeSize) ?? []) {
+    for (const cosignature of this.#inHand(root, certification, point)) {
       if (cosignatures.length >= root.quorum) break;
-      if (!equalBytes(offer.rootHash, point.rootHash) || comparison.isNamed(root, nodeId)) continue;
-      const cosignature = { nodeId, timeS: offer.timeS, signature: offer.signature };
-      if (isGoodCosignature(root, origin.originFingerprint, point, cosignature, this.#options.crypto)) {
-        cosignatures.push(cosignature);
-      } else {
+      const { nodeId } = cosignature;
+      if (nodeId === this.#options.nodeId || this.isGood(root, point, cosignature)) cosignatures.push(cosignature);
+      else {
         certification.offers.get(treeSize)?.delete(nodeId);
         this.#options.onRefused?.(nodeId);
       }
     }
-    if (cosignatures.length < root.quorum) return;
-    const { originFingerprint, rootHash } = point;
-    this.#hold(origin, certification, this.#asHeld(origin, { originFingerprint, treeSize, rootHash, cosignatures }));
+    if (cosignatures.length >= root.quorum) {
+      this.#hold(origin, certification, this.#asHeld(origin, { originFingerprint, treeSize, rootHash, cosignatures }));
+      return;
+    }
+    certification.recountCosigned((each) => this.#isCosigned(certification, each));
+    this.#options.onUncovered();
+  }
+
+  /** Whether a peer's cosignature of this node's own head verifies. */
+  isGood(root: TrustRoot, point: OwnPoint, cosignature: Cosignature): boolean {
+    return isGoodCosignature(root, point.originFingerprint, point, cosignature, this.#options.crypto);
   }
 
   #hold(origin: OriginState, certification: OriginCertification, held: HeldCertificate): void {

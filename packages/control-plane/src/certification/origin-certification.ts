@@ -24,6 +24,11 @@ interface CoverageWaiter {
   readonly covered: (certificate: HeldCertificate) => void;
 }
 
+interface CosignedWaiter {
+  readonly treeSize: number;
+  readonly cosigned: () => void;
+}
+
 /** The certificates of one origin, and who waits for them. */
 export class OriginCertification {
   held: HeldCertificate | null = null;
@@ -34,12 +39,12 @@ export class OriginCertification {
   /** Cosignatures of peers above the held certificate, by size and node; not verified before they are counted. */
   readonly offers = new Map<number, Map<string, PeerCosignature>>();
   readonly waiters = new Set<CoverageWaiter>();
+  /** These have nothing verified. */
+  readonly watchers = new Set<CosignedWaiter>();
   lastOwn: PeerCosignature | null = null;
-  /** The newest head that was promised and not signed, because a certificate came first. */
-  unsigned: OwnPoint | null = null;
-  /** The newest covered size for which each peer still sent a cosignature. */
-  readonly lateSizes = new Map<string, number>();
   lastTimeS: number;
+  /** The newest own head over which enough cosignatures are in hand, verified or not. */
+  #cosignedSize = 0;
 
   constructor(lastTimeS: number) {
     this.lastTimeS = lastTimeS;
@@ -50,9 +55,40 @@ export class OriginCertification {
     return this.held?.treeSize ?? 0;
   }
 
-  /** The oldest own head that no certificate covers. */
+  get cosignedSize(): number {
+    return Math.max(this.#cosignedSize, this.coveredSize);
+  }
+
+  /** The oldest own head over which too few cosignatures are in hand. */
   get oldest(): OwnPoint | undefined {
-    return this.points.values().next().value;
+    for (const point of this.points.values()) if (point.treeSize > this.cosignedSize) return point;
+    return undefined;
+  }
+
+  /** Whether anybody waits for a certificate of that size or a smaller one. */
+  isAwaited(treeSize: number): boolean {
+    for (const waiter of this.waiters) if (waiter.treeSize <= treeSize) return true;
+    return false;
+  }
+
+  /** Enough cosignatures over an own head are in hand. */
+  noteCosigned(treeSize: number): void {
+    this.#cosignedSize = Math.max(this.#cosignedSize, treeSize);
+    this.answerWatchers();
+  }
+
+  /** Some of them were bad: @param isCosigned whether enough are left over an own head */
+  recountCosigned(isCosigned: (point: OwnPoint) => boolean): void {
+    this.#cosignedSize = 0;
+    for (const point of this.points.values()) if (isCosigned(point)) this.#cosignedSize = point.treeSize;
+  }
+
+  answerWatchers(): void {
+    for (const watcher of this.watchers) {
+      if (watcher.treeSize > this.cosignedSize) continue;
+      this.watchers.delete(watcher);
+      watcher.cosigned();
+    }
   }
 
   /** A peer that runs ahead, or claims sizes that will never exist, takes no more room than its share. */
@@ -69,6 +105,7 @@ export class OriginCertification {
   /** Drops own heads and offers up to that size. */
   hold(certificate: HeldCertificate): void {
     this.held = certificate;
+    this.answerWatchers();
     for (const size of this.points.keys()) {
       if (size > certificate.treeSize) break;
       this.points.delete(size);
@@ -82,7 +119,7 @@ export class OriginCertification {
     this.points.clear();
     this.offers.clear();
     this.lastOwn = null;
-    this.unsigned = null;
+    this.#cosignedSize = 0;
   }
 
   /** Answers the waiters whose size the held certificate covers, except those from whom it is withheld. */

@@ -31,7 +31,7 @@ export class NodeTimings {
   readonly promise = histogram("anchoring_promise_write_seconds", "One write of the promise file, its flush included");
   readonly certify = histogram(
     "anchoring_certify_seconds",
-    "From an entry decided on this node until every tree it has grown is certified there",
+    "From an entry decided on this node until enough cosignatures of every tree it has grown are here",
   );
   readonly cosignature = histogram(
     "anchoring_cosignature_seconds",

@@ -9,7 +9,7 @@ import { EntryTraces, type Position } from "./entry-traces.ts";
 import type { NodeTimings } from "./node-timings.ts";
 
 /** A session, as far as it is looked at. */
-type ObservedSession = Pick<Session, "whenCovered" | "leaderNodeId"> & {
+type ObservedSession = Pick<Session, "whenCosigned" | "leaderNodeId"> & {
   readonly consensus: Pick<Session["consensus"], "view">;
 };
 
@@ -146,7 +146,7 @@ export class SessionObserver {
     }
   }
 
-  /** From here on the entry waits for the certificates of all origins that it has grown. */
+  /** From here on the entry waits for the cosignatures of all origins that it has grown. */
   #onDecided(decision: EntryDecision, decidedMs: number): void {
     const { timings, session } = this.#options;
     const observed = session();
@@ -163,13 +163,13 @@ export class SessionObserver {
     this.#traces?.begin("cosign", decision);
     this.#traces?.begin("certify", decision);
     let uncovered = heads.size;
-    const covered = (): void => {
+    const cosigned = (): void => {
       uncovered -= 1;
       if (uncovered > 0) return;
       timings.certify.observe((this.#now() - decidedMs) / 1000);
       this.#traces?.end("certify", index);
     };
-    for (const { origin, treeSize } of heads.values()) observed.whenCovered(origin, treeSize, covered);
+    for (const { origin, treeSize } of heads.values()) observed.whenCosigned(origin, treeSize, cosigned);
   }
 
   #now(): number {

@@ -60,7 +60,8 @@ export interface LeaderQueueOptions {
   readonly clock: TimerClock;
   /** Appends to the log as leader; the entry's index, or null if the engine does not take it. */
   readonly propose: (payload: Uint8Array, groups: readonly QueuedGroup[]) => RaftIndex | null;
-  /** The newest certificates that the log does not record yet. */
+  readonly hasCertificatesToRecord: () => boolean;
+  /** The newest certificates that the log does not record yet. Cosignatures are verified for it. */
   readonly certificatesToRecord: () => readonly Certificate[];
   /** These have been proposed. */
   readonly onRecording: (certificates: readonly Certificate[]) => void;
@@ -150,7 +151,7 @@ export class LeaderQueue {
   }
 
   /** Certificates may wait to be recorded. */
-  onCertificate(): void {
+  onCosigned(): void {
     this.#recordSoon();
   }
 
@@ -184,7 +185,7 @@ export class LeaderQueue {
 
   /** Until nothing is left to record, by any entry: a check every 25 ms, which an idle pipeline uses. */
   #recordSoon(): void {
-    if (!this.#isLeading || this.#recordTimer !== null || this.#options.certificatesToRecord().length === 0) return;
+    if (!this.#isLeading || this.#recordTimer !== null || !this.#options.hasCertificatesToRecord()) return;
     this.#recordTimer = this.#options.clock.startTimer(RECORD_CERTIFICATE_AFTER_MS, () => {
       this.#recordTimer = null;
       const idleMs = this.#options.clock.monotonicMs() - this.#proposedMs;

@@ -2,6 +2,7 @@ import type { PeerCosignature } from "@event-anchoring/control-contract";
 import type { Certificate } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import { CertificateThinning } from "../certification/certificate-thinning.ts";
+import { CosignatureExchange } from "../certification/cosignature-exchange.ts";
 import { Certifier } from "../certification/certifier.ts";
 import { LinearizableReads } from "../certification/linearizable-reads.ts";
 import type { Submission } from "../proposals/proposals.ts";
@@ -24,13 +25,14 @@ export interface CertifyingParts {
   readonly submit: (submission: Submission) => void;
   /** This node has reached a head that no certificate covers. */
   readonly onUncovered: () => void;
-  /** This node holds a new certificate. */
-  readonly onCertificate: () => void;
+  /** Enough cosignatures over a head are in hand. */
+  readonly onCosigned: () => void;
 }
 
 /** What this node and its peers sign, whether they agree, and what may be answered as certified. */
 export class Certifying {
   readonly certifier: Certifier;
+  readonly exchange: CosignatureExchange;
   readonly contradictions: Contradictions;
   readonly reads: LinearizableReads;
   readonly states: SignedStates;
@@ -58,6 +60,7 @@ export class Certifying {
       onContradiction: (from, raftIndex) => this.contradictions.onStateDiffers(from, raftIndex),
       life,
     });
+    this.exchange = this.#makeExchange(parts);
     this.certifier = this.#makeCertifier(parts);
     this.reads = new LinearizableReads({
       clock: environment.clock,
@@ -74,14 +77,14 @@ export class Certifying {
     });
   }
 
-  onCosignatures(from: string, items: readonly PeerCosignature[]): void {
+  onCosignatures(from: string, items: readonly PeerCosignature[], asks: boolean): void {
     const { memories } = this.#membership.peers;
     for (const item of items) {
       // Not verified: a peer's false claim to have signed something is held against that peer alone.
       if (this.#options.state.origins.has(bytesToHex(item.originFingerprint))) memories.onCosignature(from, item);
     }
     this.contradictions.onPeerEffects(from, items);
-    this.certifier.onCosignatures(from, items);
+    this.certifier.onCosignatures(from, items, asks);
   }
 
   /** The log records it. Its cosignatures are remembered too: their nodes must not come back without them. */
@@ -92,6 +95,8 @@ export class Certifying {
 
   /** Called periodically, for work that no client waits for. */
   look(): void {
+    this.exchange.tellAll();
+    this.certifier.certifyNewest();
     const nowMs = this.#options.environment.clock.monotonicMs();
     if (nowMs - this.#evidenceMs >= EVIDENCE_LOOK_EVERY_MS) {
       this.#evidenceMs = nowMs;
@@ -119,7 +124,24 @@ export class Certifying {
     this.states.close();
   }
 
-  #makeCertifier({ membership, life, onUncovered, onCertificate }: CertifyingParts): Certifier {
+  #makeExchange({ consensus, membership }: CertifyingParts): CosignatureExchange {
+    const { identity, network } = this.#options;
+    return new CosignatureExchange({
+      nodeId: identity.nodeId,
+      leader: () => consensus.leaderNodeId(),
+      quorum: () => membership.trustRoot().quorum,
+      broadcast: (items, asks) => {
+        membership.broadcast({ type: "cosignatures", items, asks });
+        network.flush();
+      },
+      sendTo: (nodeId, items) => {
+        network.send(nodeId, "control", { type: "cosignatures", items, asks: false });
+        network.flush();
+      },
+    });
+  }
+
+  #makeCertifier({ membership, life, onUncovered, onCosigned }: CertifyingParts): Certifier {
     const { environment, signatures, identity, promises, network, counts, state } = this.#options;
     const { group, peers } = membership;
     return new Certifier({
@@ -132,16 +154,11 @@ export class Certifying {
       logSignerOf: identity.logSignerOf,
       promises,
       maySign: () => group.maySign(),
-      broadcast: (items) => {
-        membership.broadcast({ type: "cosignatures", items });
-        network.flush();
-      },
-      sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items }),
+      exchange: this.exchange,
+      sendTo: (nodeId, items) => network.send(nodeId, "control", { type: "cosignatures", items, asks: false }),
       onUncovered,
-      onCertificate: (certificate) => {
-        peers.memories.onCertificate(certificate);
-        onCertificate();
-      },
+      onCosigned,
+      onCertificate: (certificate) => peers.memories.onCertificate(certificate),
       comparison: this.contradictions.comparison,
       onRefused: (from) => counts.noteRefusedCosignature(from),
       onForgotten: (detail) => life.end({ kind: "fenced", code: "root_differs", detail }),

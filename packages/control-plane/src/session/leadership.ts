@@ -1,4 +1,4 @@
-import type { Certificate, Command, LedgerState, Purpose } from "@event-anchoring/ledger";
+import type { Certificate, Command, LedgerState, OriginState, Purpose } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Term } from "raft-ts";
 import type { Certifier, HeldCertificate } from "../certification/certifier.ts";
@@ -133,17 +133,33 @@ export class Leadership {
     return gate !== null && isHeld(purpose, gate);
   }
 
+  /** Whether enough cosignatures are in hand over a head that the log does not record yet. */
+  hasCertificatesToRecord(): boolean {
+    const { state, certifier } = this.#options;
+    for (const [key, origin] of state.origins) {
+      const isNews = certifier.cosignedSizeOf(origin.originFingerprint) > this.#knownSize(key, origin);
+      if (isNews && !certifier.isStopped(origin.originFingerprint)) return true;
+    }
+    return false;
+  }
+
   /** The newest certificate of each origin that the log does not record yet. */
   certificatesToRecord(): readonly HeldCertificate[] {
+    const { state, certifier } = this.#options;
+    certifier.certifyNewest();
     const toRecord: HeldCertificate[] = [];
-    for (const [key, origin] of this.#options.state.origins) {
+    for (const [key, origin] of state.origins) {
       // Both certificates of a fork are kept as evidence, and neither is recorded in the log.
-      if (this.#options.certifier.isStopped(origin.originFingerprint)) continue;
-      const held = this.#options.certifier.heldOf(origin.originFingerprint);
-      const known = Math.max(origin.certified?.treeSize ?? 0, this.#proposedSizes.get(key) ?? 0);
-      if (held !== null && held.treeSize > known) toRecord.push(held);
+      if (certifier.isStopped(origin.originFingerprint)) continue;
+      const held = certifier.heldOf(origin.originFingerprint);
+      if (held !== null && held.treeSize > this.#knownSize(key, origin)) toRecord.push(held);
     }
     return toRecord;
+  }
+
+  /** The newest size that the log records, or will. */
+  #knownSize(key: string, { certified }: OriginState): number {
+    return Math.max(certified?.treeSize ?? 0, this.#proposedSizes.get(key) ?? 0);
   }
 
   /** These were proposed; the note of it lasts as long as this node leads. */

@@ -49,7 +49,7 @@ export class PeerFrames {
         this.#onRaft(from, decodeMessage(frame.message));
         break;
       case "cosignatures":
-        certifying.onCosignatures(from, frame.items);
+        certifying.onCosignatures(from, frame.items, frame.asks);
         break;
       case "lines":
         certifying.contradictions.comparison.onLines(from, frame.items);

@@ -57,9 +57,9 @@ export class Session implements SessionParts {
       confState: () => this.membership.group.confState,
     });
     const membership = new Membership(options, { consensus, members, life, submit });
-    const onCertificate = (): void => this.writes.queue.onCertificate();
+    const onCosigned = (): void => this.writes.queue.onCosigned();
     const onUncovered = (): void => this.#resendSoon();
-    const certifying = new Certifying(options, { consensus, membership, life, submit, onUncovered, onCertificate });
+    const certifying = new Certifying(options, { consensus, membership, life, submit, onUncovered, onCosigned });
     this.consensus = consensus;
     this.membership = membership;
     this.certifying = certifying;
@@ -115,6 +115,11 @@ export class Session implements SessionParts {
     return this.certifying.certifier.whenCovered(...what);
   }
 
+  /** For measuring alone: nothing is verified for it. */
+  whenCosigned(...what: Parameters<Certifier["whenCosigned"]>): void {
+    this.certifying.certifier.whenCosigned(...what);
+  }
+
   /** The newest certificate of an origin that this node holds. */
   heldOf(origin: OriginFingerprint): HeldCertificate | null {
     return this.certifying.certifier.heldOf(origin);
@@ -129,7 +134,7 @@ export class Session implements SessionParts {
     this.membership.group.onPeerUp(nodeId);
     this.consensus.onPeerUp(nodeId);
     const items = this.certifying.certifier.newestOwn();
-    if (items.length > 0) this.#options.network.send(nodeId, "control", { type: "cosignatures", items });
+    if (items.length > 0) this.#options.network.send(nodeId, "control", { type: "cosignatures", items, asks: false });
     this.membership.reportClock();
     if (nodeId === this.leaderNodeId()) this.writes.proposals.onLeaderReachable();
   }

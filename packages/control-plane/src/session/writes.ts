@@ -62,6 +62,7 @@ export class Writes {
         clock: environment.clock,
         propose: (payload) => consensus.propose(payload),
         onQueued: (group) => signatures.verifyGroup(group, membership.trustRoot()),
+        hasCertificatesToRecord: () => this.#leadership.hasCertificatesToRecord(),
         certificatesToRecord: () => this.#leadership.certificatesToRecord(),
         onRecording: (certificates) => this.#leadership.onRecording(certificates),
         gate: () => this.#leadership.gate(),

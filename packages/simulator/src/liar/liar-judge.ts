@@ -21,6 +21,8 @@ const EVIDENCE_MAX_MS = 5000;
 const SILENCE_MAX_MS = 10_000;
 /** What is learnt at one node and not yet acted upon. */
 const REACTION_MS = 1000;
+/** Of asking, 50 ms; the way there and back; slow promise files; and a second question. */
+const COSIGNED_MAX_MS = 200;
 const DAY_MS = 24 * 60 * 60_000;
 
 const SENTENCES: ReadonlySet<string> = new Set([
@@ -36,6 +38,7 @@ const SENTENCES: ReadonlySet<string> = new Set([
   "aNamedKeyCountsNoMore",
   "aForkedOriginStops",
   "aSilentLeaderIsAbandoned",
+  "othersCosignaturesSuffice",
   "onlySignedActsCount",
   "recordedTimeIsNotAhead",
   "theVictimIsMadeWhole",
@@ -135,6 +138,7 @@ export class LiarJudge {
       this.#judgeStopped(machine);
       this.#judgeState(machine);
       this.#judgeEvidence(machine);
+      this.#judgeCosignatures(machine);
     }
     const silentMs = nowMs() - this.#lastAcknowledgedMs;
     if (KEEPS_OFFICE.has(lie) && silentMs > SILENCE_MAX_MS) {
@@ -228,6 +232,14 @@ export class LiarJudge {
       if (isFork && !this.#forked.has(key)) this.#forked.set(key, nowMs());
     }
     this.#watchCertificates(machine.name, session);
+  }
+
+  /** If enough honest nodes are left, a leader that keeps cosignatures back costs no more than the time to ask. */
+  #judgeCosignatures({ name, node }: SimulatedMachine): void {
+    const { invariants, lie, quorum } = this.#options;
+    const oldestMs = node?.session?.certifying.certifier.uncovered().oldestMs ?? 0;
+    if (lie !== "kept_cosignatures" || this.honest.length < quorum || oldestMs <= COSIGNED_MAX_MS) return;
+    invariants.fail("othersCosignaturesSuffice", `${name} waits for ${oldestMs} ms`);
   }
 
   /** What a session certifies by itself; `decide` judges what the log records, and names no node. */

@@ -12,7 +12,7 @@ import {
   PretendingLeader,
   UnreadableEntries,
 } from "./raft-lies.ts";
-import { AnotherTree, ForgedLines, LateSecondTree, OtherEffects, TwoTrees } from "./tree-lies.ts";
+import { AnotherTree, ForgedLines, KeptCosignatures, LateSecondTree, OtherEffects, TwoTrees } from "./tree-lies.ts";
 
 /** What the liar does; it leads when it begins. */
 export const LIES = {
@@ -21,6 +21,7 @@ export const LIES = {
   two_trees: (self: LiarSelf, victim: string): Lie => new TwoTrees(self, victim),
   late_second_tree: (self: LiarSelf, victim: string): Lie => new LateSecondTree(self, victim),
   another_tree: (self: LiarSelf): Lie => new AnotherTree(self),
+  kept_cosignatures: (): Lie => new KeptCosignatures(),
   other_effects: (): Lie => new OtherEffects(),
   forged_lines: (self: LiarSelf): Lie => new ForgedLines(self),
   silent_leader: (): Lie => new SilentLeader(),

@@ -38,7 +38,7 @@ export class OtherBytes extends NoLie {
     if (from !== this.#victim || frame.type !== "cosignatures") return { frame, says: [] };
     const { cosigner, trustRoot } = this.#self;
     const items = frame.items.map((item) => cosignedBy(cosigner, trustRoot, item));
-    return { frame: null, says: [{ to: from, frame: { type: "cosignatures", items } }] };
+    return { frame: null, says: [{ to: from, frame: { type: "cosignatures", items, asks: false } }] };
   }
 
   #forge(bytes: Uint8Array): Uint8Array {

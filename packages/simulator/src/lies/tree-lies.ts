@@ -13,7 +13,7 @@ export class AnotherTree extends Shameless {
 
   override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
     if (frame.type !== "cosignatures") return super.onLeaving(to, frame);
-    return [{ type: "cosignatures", items: frame.items.map((item) => forgedRoot(this.#self, item)) }];
+    return [{ ...frame, items: frame.items.map((item) => forgedRoot(this.#self, item)) }];
   }
 }
 
@@ -30,15 +30,19 @@ export class TwoTrees extends Shameless {
 
   override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
     if (to !== this.#victim || frame.type !== "cosignatures") return super.onLeaving(to, frame);
-    return [{ type: "cosignatures", items: frame.items.map((item) => forgedRoot(this.#self, item)) }];
+    return [{ ...frame, items: frame.items.map((item) => forgedRoot(this.#self, item)) }];
   }
 }
 
-/** The same, but the other root comes when the size is already certified and no node needs the signature. */
+/** In ticks of 100 ms. By then the size is certified, and no node needs the signature. */
+const LATE_TICKS = 5;
+
+/** The same, but the other root comes late. */
 export class LateSecondTree extends Shameless {
   readonly #self: SigningSelf;
   readonly #victim: string;
-  #before: readonly PeerCosignature[] = [];
+  #kept: { readonly tick: number; readonly items: readonly PeerCosignature[] }[] = [];
+  #tick = 0;
 
   constructor(self: SigningSelf, victim: string) {
     super();
@@ -48,9 +52,25 @@ export class LateSecondTree extends Shameless {
 
   override onLeaving(to: string, frame: PeerFrame): readonly PeerFrame[] {
     if (to !== this.#victim || frame.type !== "cosignatures") return super.onLeaving(to, frame);
-    const late = this.#before;
-    this.#before = frame.items.map((item) => forgedRoot(this.#self, item));
-    return late.length === 0 ? [] : [{ type: "cosignatures", items: late }];
+    this.#kept.push({ tick: this.#tick, items: frame.items.map((item) => forgedRoot(this.#self, item)) });
+    const late = this.#kept.filter(({ tick }) => tick <= this.#tick - LATE_TICKS);
+    this.#kept = this.#kept.filter((kept) => !late.includes(kept));
+    return late.map(({ items }) => ({ ...frame, items }));
+  }
+
+  override onTick(): void {
+    this.#tick += 1;
+  }
+}
+
+/** Keeps all cosignatures to itself: it sends none, and loses those that it is sent. */
+export class KeptCosignatures extends NoLie {
+  override onLeaving(_to: string, frame: PeerFrame): readonly PeerFrame[] {
+    return frame.type === "cosignatures" ? [] : [frame];
+  }
+
+  override onArriving(_from: string, frame: PeerFrame): Heard {
+    return { frame: frame.type === "cosignatures" ? null : frame, says: [] };
   }
 }
 
@@ -60,7 +80,7 @@ export class OtherEffects extends NoLie {
     if (frame.type !== "cosignatures") return [frame];
     const other = to.charCodeAt(0) & 0xff;
     const items = frame.items.map((item) => ({ ...item, effect: item.effect.map((byte) => byte ^ other) }));
-    return [{ type: "cosignatures", items }];
+    return [{ ...frame, items }];
   }
 }
 

@@ -19,10 +19,15 @@ export class WrongFrames {
     return this.#bugs.has("cosignature_sent_once") && frame.type === "cosignatures" ? this.#unsaid(to, frame) : frame;
   }
 
-  /** What is on the wire: where signers are not checked, it passes other nodes' signatures off as its own. */
+  /**
+   * What is on the wire: where signers are not checked, it passes other nodes' signatures off as its own; where
+   * signatures are not verified, it sends none that verifies.
+   */
   sent(frame: PeerFrame): PeerFrame {
-    const passesOff = this.#bugs.has("signer_not_checked") && frame.type === "cosignatures";
-    return passesOff ? { ...frame, items: [...frame.items, ...this.#heard] } : frame;
+    if (frame.type !== "cosignatures") return frame;
+    if (this.#bugs.has("signer_not_checked")) return { ...frame, items: [...frame.items, ...this.#heard] };
+    if (!this.#bugs.has("cosignature_not_verified")) return frame;
+    return { ...frame, items: frame.items.map((item) => ({ ...item, signature: new Uint8Array(64) })) };
   }
 
   received(frame: PeerFrame): void {

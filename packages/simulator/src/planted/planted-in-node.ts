@@ -12,10 +12,13 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   const { state, consensus, membership, certifying, writes } = session;
   const { failover, compaction } = consensus;
   const { clockGuard, rules, peers } = membership;
-  const { certifier, contradictions } = certifying;
+  const { certifier, contradictions, exchange } = certifying;
   const { comparison } = contradictions;
   const { proposals } = writes;
   if (bugs.has("ack_said_once")) sayOnce(session);
+  if (bugs.has("cosignature_not_verified")) certifier.isGood = () => true;
+  if (bugs.has("followers_tell_the_leader_alone")) exchange.tellAll = () => {};
+  if (bugs.has("leader_alone_is_asked")) exchange.ask = (items) => exchange.send(items);
   if (bugs.has("lines_not_exchanged")) comparison.onLines = () => {};
   if (bugs.has("lost_origin_stays_stopped")) stayStopped(session);
   if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
@@ -62,7 +65,7 @@ function compareUncoveredOnly({ certifying }: Session): void {
   const { comparison } = contradictions;
   const onPeer = comparison.onPeer.bind(comparison);
   comparison.onPeer = (from, item) => {
-    if (item.treeSize > (certifier.heldOf(item.originFingerprint)?.treeSize ?? 0)) onPeer(from, item);
+    if (item.treeSize > certifier.cosignedSizeOf(item.originFingerprint)) onPeer(from, item);
   };
 }
 
