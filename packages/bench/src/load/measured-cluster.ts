@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readClusterFile } from "@event-anchoring/dev-cluster";
 import type { ClusterFile, ClusterFileNode, EmbeddedCluster } from "@event-anchoring/dev-cluster";
-import { clusterGroups, until } from "@event-anchoring/testkit";
+import { clusterGroups, ownGroup, until } from "@event-anchoring/testkit";
 import type { ProcessGroup } from "@event-anchoring/testkit";
 import { readCounts } from "./cluster-counts.ts";
 import type { CountsReading } from "./cluster-counts.ts";
@@ -101,7 +101,7 @@ export class MeasuredCluster {
   }
 
   get groups(): readonly ProcessGroup[] {
-    return clusterGroups(this.nodes);
+    return this.isRemote ? [ownGroup()] : clusterGroups(this.nodes);
   }
 
   get headers(): Readonly<Record<string, string>> {

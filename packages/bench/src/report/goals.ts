@@ -231,7 +231,7 @@ export const GOALS: readonly Goal[] = [
   },
   {
     ...low,
-    what: "growth: cost of a write at the end ÷ at 10,000 anchors",
+    what: "growth: cost of a write at the end ÷ at the beginning",
     unit: "",
     floor: 1.3,
     goal: 1.2,

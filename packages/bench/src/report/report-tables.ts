@@ -53,6 +53,11 @@ const COST_COLUMNS: readonly Column[] = [
   { title: "Postgres MB", width: 11 },
 ];
 
+/** Not of servers on other machines. */
+function isCostKnown({ system, usage }: LoadRow): boolean {
+  return usage !== null && (system === "client" || serviceCpu(usage) > 0);
+}
+
 /** Processor time in microseconds for each: ms for 1,000 are the same number. */
 function costCells({ scenario, system, usage, counts }: LoadRow): readonly string[] {
   const cpu = (kind: string): string => number(usage?.cpuMsPerThousand[kind] ?? Number.NaN);
@@ -133,7 +138,7 @@ export function tablesOf(report: Report): readonly Table[] {
     {
       title: "What one anchor or answer costs: processor time, the leader, and the largest resident set meanwhile",
       columns: COST_COLUMNS,
-      rows: loads.flatMap((row) => (row.usage === null ? [] : [costCells(row)])),
+      rows: loads.flatMap((row) => (isCostKnown(row) ? [costCells(row)] : [])),
     },
     {
       title: "Counts, all nodes together",

@@ -15,8 +15,6 @@ import { Runner } from "./runner.ts";
 import { withCluster } from "../load/with-cluster.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import { textTable } from "../figures/table.ts";
-import { trustRootsOf } from "@event-anchoring/testkit";
-import { verifySamples } from "../load/verify-samples.ts";
 
 const BUSY_ALREADY = 0.25;
 
@@ -78,17 +76,22 @@ async function measure(
   const here = scenarios.flatMap((each) => (each.kind === "load" || each.kind === "cluster" ? [each] : []));
   const there = scenarios.flatMap((each) => (each.kind === "etcd" ? [each] : []));
   const apart = scenarios.flatMap((each) => (each.kind === "apart" ? [each] : []));
-  let receiptsVerified = 0;
+  let isRemote = false;
   if (here.length > 0) {
-    const use = async (cluster: MeasuredCluster): Promise<void> => {
-      await runner.onCluster(cluster, here);
-      receiptsVerified = verifySamples(runner.samples.splice(0), trustRootsOf(cluster.trustRoot));
+    const use = (cluster: MeasuredCluster): Promise<void> => {
+      isRemote = cluster.isRemote;
+      return runner.onCluster(cluster, here);
     };
     await withCluster(options.cluster, { progress, use, signal });
   }
-  if (there.length > 0 && etcd === null) progress.reporter.notice("no etcd on the PATH: nothing to compare with");
+  const leaveOut = (left: readonly Scenario[], why: string): void => {
+    if (left.length > 0) progress.reporter.notice(`${why}: ${left.map(({ name }) => name).join(", ")}`);
+  };
+  if (isRemote) leaveOut(there, "not beside a remote cluster");
+  else if (etcd === null) leaveOut(there, "no etcd on the PATH");
   else if (there.length > 0 && !runner.isInterrupted) await runner.onEtcd(there);
-  if (apart.length > 0 && options.cluster === null) await runner.apart(apart);
+  if (options.cluster === null) await runner.apart(apart);
+  else leaveOut(apart, "not with --cluster, it begins with one of its own");
   const { rows } = runner;
   return {
     format: 1,
@@ -99,7 +102,7 @@ async function measure(
     rows,
     failed: runner.failed,
     ratios: ratiosOf(rows),
-    receiptsVerified,
+    receiptsVerified: runner.verifySamples(),
   };
 }
 

@@ -1,7 +1,9 @@
 import { EtcdCluster } from "../etcd/etcd-cluster.ts";
+import { trustRootsOf } from "@event-anchoring/testkit";
 import { measureLoad } from "../load/measure-load.ts";
 import type { LoadFigures, MeasuredLoad, Sight, Timing } from "../load/measure-load.ts";
 import type { MeasuredCluster } from "../load/measured-cluster.ts";
+import { verifySamples } from "../load/verify-samples.ts";
 import { number, rowText } from "../report/cells.ts";
 import type { Failed, LoadRow, Row } from "../figures/rows.ts";
 import type {
@@ -17,12 +19,17 @@ import { warmUpLoads } from "../scenarios/warm-up.ts";
 
 type OnCluster = LoadScenario | ClusterScenario;
 
+interface Sampled {
+  readonly trustRoot: MeasuredCluster["trustRoot"];
+  readonly answers: string[];
+}
+
 /** Runs scenarios one after another, and shows each row as it comes. */
 export class Runner {
   readonly rows: Row[] = [];
   readonly failed: Failed[] = [];
-  /** Some answers, as JSON text, whose receipts are to be verified. */
-  readonly samples: string[] = [];
+  /** Some answers of each cluster, as JSON text, whose receipts are to be verified. */
+  readonly #samples = new Map<string, Sampled>();
   readonly #stage: Stage;
   readonly #signal: AbortSignal | null;
 
@@ -100,11 +107,26 @@ export class Runner {
   ): Promise<LoadRow> {
     const planned = await scenario.plan(cluster, this.#stage.progress);
     const load = await onCluster(cluster, planned);
-    const onSample = planned.hasReceipts ? { onSample: (answer: string) => void this.samples.push(answer) } : {};
+    const { answers } = this.#samplesOf(cluster);
+    const onSample = planned.hasReceipts ? { onSample: (answer: string) => void answers.push(answer) } : {};
     const figures = await this.#figures(name, { ...load, ...onSample, beforeMeasure }, this.#stage);
     const { clients, unit, workload, shape = null } = planned;
     const { unitsPerRequest } = workload;
     return { type: "load", system: "anchoring", scenario: name, clients, unit, unitsPerRequest, ...figures, shape };
+  }
+
+  /** @returns how many receipts of all samples verify offline. @throws for one that does not */
+  verifySamples(): number {
+    return [...this.#samples.values()].reduce(
+      (sum, { trustRoot, answers }) => sum + verifySamples(answers, trustRootsOf(trustRoot)),
+      0,
+    );
+  }
+
+  #samplesOf({ trustRoot }: MeasuredCluster): Sampled {
+    const sampled = this.#samples.get(trustRoot.root_thk) ?? { trustRoot, answers: [] };
+    this.#samples.set(trustRoot.root_thk, sampled);
+    return sampled;
   }
 
   #warmUpTiming(share: number): Timing {

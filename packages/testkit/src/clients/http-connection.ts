@@ -1,5 +1,6 @@
-import { connect } from "node:net";
+import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { HttpResponseReader } from "./http-response-reader.ts";
 import type { HttpAnswer } from "./http-response-reader.ts";
 
@@ -10,7 +11,7 @@ export interface HttpRequest {
 }
 
 export interface HttpConnectionOptions {
-  /** `http://host:port`. */
+  /** `http://host:port`, or `https://host`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Silence of the server after which a request is given up. */
@@ -31,16 +32,18 @@ export class HttpConnection {
   readonly #host: string;
   readonly #port: number;
   readonly #headers: string;
+  readonly #isTls: boolean;
   #reader = new HttpResponseReader();
   #socket: Socket | null = null;
   #asker: Asker | null = null;
 
   constructor(options: HttpConnectionOptions) {
     const { protocol, hostname, port, host } = new URL(options.url);
-    if (protocol !== "http:") throw new Error(`only http can be measured, not ${options.url}`);
+    if (protocol !== "http:" && protocol !== "https:") throw new Error(`neither http nor https: ${options.url}`);
     this.#options = options;
     this.#host = hostname;
-    this.#port = Number(port === "" ? 80 : port);
+    this.#isTls = protocol === "https:";
+    this.#port = Number(port === "" ? (this.#isTls ? 443 : 80) : port);
     const lines = Object.entries({ host, ...options.headers }).map(([name, value]) => `${name}: ${value}\r\n`);
     this.#headers = lines.join("");
   }
@@ -68,7 +71,7 @@ export class HttpConnection {
   }
 
   #open(): Socket {
-    const socket = connect({ host: this.#host, port: this.#port, noDelay: true });
+    const socket = this.#connect();
     socket.setTimeout(this.#options.timeoutMs);
     socket.on("data", (part: Buffer) => this.#receive(socket, part));
     socket.on("timeout", () => this.#lose(socket, new Error(`no answer in ${this.#options.timeoutMs} ms`)));
@@ -77,6 +80,13 @@ export class HttpConnection {
     this.#socket = socket;
     this.#reader = new HttpResponseReader();
     return socket;
+  }
+
+  #connect(): Socket {
+    const [host, port] = [this.#host, this.#port];
+    if (!this.#isTls) return connect({ host, port, noDelay: true });
+    const socket = connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}) });
+    return socket.setNoDelay(true);
   }
 
   #receive(socket: Socket, part: Buffer): void {
