@@ -13,6 +13,7 @@ import { pathToFileURL } from "node:url";
 
 const HERE = resolve(import.meta.dirname, "../../..");
 const ROUNDS = 16;
+const WARMING_ROUNDS = 5;
 /** Entries of one measurement: about as many leaves of each shape. */
 const LEAVES_A_ROUND = 4000;
 
@@ -175,11 +176,9 @@ function isRefused(groups) {
 function heapOf(bench, shape) {
   const payloads = Array.from({ length: Math.ceil(1000 / (shape.groups * shape.events)) }, () => bench.make(shape));
   globalThis.gc();
-  const before = process.memoryUsage();
+  const before = process.memoryUsage().heapUsed;
   for (const payload of payloads) bench.apply(payload);
-  const after = process.memoryUsage();
-  const count = payloads.length * shape.groups * shape.events;
-  return { heap: (after.heapUsed - before.heapUsed) / count, outside: (after.external - before.external) / count };
+  return (process.memoryUsage().heapUsed - before) / (payloads.length * shape.groups * shape.events);
 }
 
 /** The lower quartile: what the shape costs while nothing else disturbs it. */
@@ -190,21 +189,27 @@ function typical(values) {
 const folders = [HERE, ...process.argv.slice(2).map((folder) => resolve(folder))];
 const checkouts = await Promise.all(folders.map(async (folder) => ({ folder, bench: new Bench(await load(folder)) })));
 
-for (const shape of SHAPES) {
-  const taken = checkouts.map(() => ({ decode: [], apply: [] }));
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [at, { bench }] of checkouts.entries()) {
+const taken = SHAPES.map(() => checkouts.map(() => ({ decode: [], apply: [] })));
+
+// All shapes in turns, as a node meets them, and the checkouts in changing order.
+for (let round = -WARMING_ROUNDS; round < ROUNDS; round += 1) {
+  for (const [which, shape] of SHAPES.entries()) {
+    const order = [...checkouts.entries()];
+    for (const [at, { bench }] of round % 2 === 0 ? order : order.toReversed()) {
       const { decode, apply } = measure(bench, shape);
-      taken[at].decode.push(decode);
-      taken[at].apply.push(apply);
+      if (round < 0) continue;
+      taken[which][at].decode.push(decode);
+      taken[which][at].apply.push(apply);
     }
   }
+}
+
+for (const [which, shape] of SHAPES.entries()) {
   for (const [at, { folder, bench }] of checkouts.entries()) {
-    const decode = typical(taken[at].decode).toFixed(2);
-    const apply = typical(taken[at].apply).toFixed(2);
+    const decode = typical(taken[which][at].decode).toFixed(2);
+    const apply = typical(taken[which][at].apply).toFixed(2);
     const bytes = globalThis.gc === undefined ? null : heapOf(bench, shape);
-    const heap =
-      bytes === null ? "" : `, ${bytes.heap.toFixed(0)} B of JS heap and ${bytes.outside.toFixed(0)} B beside`;
+    const heap = bytes === null ? "" : `, ${bytes.toFixed(0)} B of JS heap`;
     console.log(`${shape.name}: decode ${decode} µs, decide and advance ${apply} µs a leaf${heap} (${folder})`);
   }
 }

@@ -69,6 +69,9 @@ describe("the ledger computes what the plain one does", () => {
         const text = textOf(writes);
         expect(text).toBe(textOf(expected));
         expect(bytesToHex(effect)).toBe(bytesToHex(expected.effect));
+        expect(writes.clientEvents.map(({ contentHash }) => contentHash)).toEqual(expected.contentHashes);
+        expect(bytesToHex(rest.clientEventsHash)).toBe(bytesToHex(expected.clientEventsHash));
+        expect(bytesToHex(rest.groupIdsHash)).toBe(bytesToHex(expected.groupIdsHash));
         decided.push({ writes, text });
       }
       if (random(4) === 0) expectSameTrees(ledger.state, plain, random);

@@ -3,15 +3,18 @@
  * cost: what the ledger computes in its own way is compared with this.
  */
 import {
+  ByteWriter,
   LEAF_KIND,
   ZERO_32,
   anchorIdOf,
+  asciiToBytes,
   bytesToHex,
   clientEventCommit,
   concatBytes,
   decodeLeaf,
   encodeLeaf,
   interiorHash,
+  tag,
 } from "@event-anchoring/protocol";
 import type { Leaf, LeafHeader, OriginFingerprint } from "@event-anchoring/protocol";
 import { nextEffect } from "../src/decide/effect.ts";
@@ -35,6 +38,10 @@ export interface PlainDecision {
   readonly leaves: readonly LeafWrite[];
   readonly tiles: readonly TileWrite[];
   readonly effect: Uint8Array;
+  /** Of the client events that it writes, in their order. */
+  readonly contentHashes: readonly Uint8Array[];
+  readonly clientEventsHash: Uint8Array;
+  readonly groupIdsHash: Uint8Array;
 }
 
 export class PlainLedger {
@@ -43,6 +50,8 @@ export class PlainLedger {
   #nextSequence = 0;
   #effect = ZERO_32;
   #stampMs = 0;
+  #clientEventsHash = ZERO_32;
+  #groupIdsHash = ZERO_32;
 
   /** Anchor ids of an origin, in order. */
   leavesOf(originFingerprint: OriginFingerprint): readonly Uint8Array[] {
@@ -69,7 +78,34 @@ export class PlainLedger {
     }
     const end = { index: decision.index, term: decision.term, rules: decision.rules, stampMs: this.#stampMs };
     this.#effect = nextEffect(this.#effect, end, { ...decision.writes, leaves, tiles }, sha256);
-    return { leaves, tiles, effect: this.#effect };
+    const contentHashes = this.#addClientEvents(decision, events);
+    this.#addGroupIds(decision);
+    const hashes = { clientEventsHash: this.#clientEventsHash, groupIdsHash: this.#groupIdsHash };
+    return { leaves, tiles, effect: this.#effect, contentHashes, ...hashes };
+  }
+
+  #addClientEvents({ writes }: EntryDecision, events: ReadonlyMap<number, EventInput>): Uint8Array[] {
+    return writes.clientEvents.map(({ sequence, apiClientId, clientEventId }) => {
+      const prefix = sha256(concatBytes(apiClientId, asciiToBytes(clientEventId))).slice(0, 8);
+      this.#clientEventsHash = sha256(
+        concatBytes(tag("client-events"), this.#clientEventsHash, u64(sequence), apiClientId, prefix),
+      );
+      const event = events.get(sequence);
+      if (event === undefined) throw new RangeError(`no event has sequence ${sequence}`);
+      const { eventHash, semanticAnchor: anchor, actor } = event;
+      const { irisRef, scrollRef, grantRef, bondRef, yieldRef, eventDataHash } = anchor;
+      const kind = Uint8Array.of(actor === null ? LEAF_KIND.event : LEAF_KIND.signedEvent);
+      const hashes = [eventHash, irisRef, scrollRef, grantRef, bondRef, yieldRef, eventDataHash];
+      return sha256(concatBytes(kind, ...hashes, ...(actor === null ? [] : [actor.publicKey])));
+    });
+  }
+
+  #addGroupIds({ index, writes: { groupIds } }: EntryDecision): void {
+    if (groupIds.length === 0) return;
+    const ids = groupIds.map(({ node, incarnation, counter }) =>
+      concatBytes(u64(Number(node)), u64(incarnation), u64(counter)),
+    );
+    this.#groupIdsHash = sha256(concatBytes(tag("group-ids"), this.#groupIdsHash, u64(index), ...ids));
   }
 
   #leaf({ originFingerprint, bytes: written }: LeafWrite, event: EventInput | null): LeafWrite {
@@ -109,6 +145,10 @@ export class PlainLedger {
     this.#origins.set(key, levels);
     return levels;
   }
+}
+
+function u64(value: number): Uint8Array {
+  return new ByteWriter(8).u64(value).finish();
 }
 
 /** The events that were accepted, by the sequences of their leaves. */

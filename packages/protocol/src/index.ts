@@ -15,8 +15,9 @@ export {
   isZero,
   utf8ToBytes,
 } from "./bytes.ts";
+export { sha256Of } from "./crypto.ts";
 export type { Crypto, Ed25519Verify, Sha256 } from "./crypto.ts";
-export { ByteReader, ByteWriter, DecodeError } from "./encoding.ts";
+export { ByteReader, ByteWriter, DecodeError, writeU64 } from "./encoding.ts";
 export { toAnchorId, toOriginFingerprint } from "./ids.ts";
 export type { AnchorId, OriginFingerprint } from "./ids.ts";
 export {

@@ -1,4 +1,5 @@
 import { asciiToBytes, concatBytes, isZero } from "./bytes.ts";
+import { sha256Of } from "./crypto.ts";
 import type { Sha256 } from "./crypto.ts";
 import { ByteReader } from "./encoding.ts";
 import { assertByteLength, toOriginFingerprint } from "./ids.ts";
@@ -34,7 +35,7 @@ export function originFingerprintOf(
   sha256: Sha256,
 ): OriginFingerprint {
   const key = part(firstCosignerPublicKey, 32, "cosigner public key");
-  return toOriginFingerprint(sha256(concatBytes(tag("origin"), part(clusterId, 32, "cluster id"), key)));
+  return toOriginFingerprint(sha256Of([tag("origin"), part(clusterId, 32, "cluster id"), key], sha256));
 }
 
 /**
@@ -43,7 +44,7 @@ export function originFingerprintOf(
  * @param clientEventId 1 to 128 printable ASCII characters
  */
 export function clientEventCommit(salt: Uint8Array, clientEventId: string, sha256: Sha256): Uint8Array {
-  return sha256(concatBytes(tag("client-event-id"), part(salt, 32, "client event salt"), asciiToBytes(clientEventId)));
+  return sha256Of([tag("client-event-id"), part(salt, 32, "client event salt"), asciiToBytes(clientEventId)], sha256);
 }
 
 /** H(tag "api-key" ‖ the 32 secret bytes): what is stored of an API key. */
@@ -53,12 +54,12 @@ export function apiKeyHash(secret: Uint8Array, sha256: Sha256): Uint8Array {
 
 /** H(tag "operator" ‖ API client id): the `revoker` of a revocation by an API client that no party has signed. */
 export function clientRevoker(apiClientId: Uint8Array, sha256: Sha256): Uint8Array {
-  return sha256(concatBytes(tag("operator"), part(apiClientId, 16, "api client id")));
+  return sha256Of([tag("operator"), part(apiClientId, 16, "api client id")], sha256);
 }
 
 /** H(tag "operator" ‖ the operator's public key): the `revoker` of a revocation by an operator's act. */
 export function operatorRevoker(publicKey: Uint8Array, sha256: Sha256): Uint8Array {
-  return sha256(concatBytes(tag("operator"), part(publicKey, 32, "operator public key")));
+  return sha256Of([tag("operator"), part(publicKey, 32, "operator public key")], sha256);
 }
 
 /** H(tag "log-key" ‖ log seed ‖ origin fingerprint): the Ed25519 seed of an origin's log key. Secret. */

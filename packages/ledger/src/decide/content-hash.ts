@@ -28,6 +28,7 @@ const HASH_BYTES = 32;
 
 /** Reused for every event: an array for each would cost the garbage collector more than the hash costs. */
 const CONTENT = new Uint8Array(1 + 8 * HASH_BYTES);
+const UNSIGNED_CONTENT = CONTENT.subarray(0, 1 + 7 * HASH_BYTES);
 
 /**
  * What makes two events with one client event id the same: H(kind ‖ the seven hashes ‖ actor key). The origin is not
@@ -40,24 +41,22 @@ export function contentHashOf(
   sha256: Sha256,
 ): Uint8Array {
   const { semanticAnchor: anchor } = event;
-  const fields = [
-    event.eventHash,
-    anchor.irisRef,
-    anchor.scrollRef,
-    anchor.grantRef,
-    anchor.bondRef,
-    anchor.yieldRef,
-    anchor.eventDataHash,
-  ];
-  if (actorPublicKey !== null) fields.push(actorPublicKey);
   CONTENT[0] = actorPublicKey === null ? LEAF_KIND.event : LEAF_KIND.signedEvent;
-  let offset = 1;
-  for (const field of fields) {
-    if (field.length !== HASH_BYTES) throw new RangeError(`a content field has 32 bytes, got ${field.length}`);
-    CONTENT.set(field, offset);
-    offset += HASH_BYTES;
-  }
-  return sha256(CONTENT.subarray(0, offset));
+  setField(0, event.eventHash);
+  setField(1, anchor.irisRef);
+  setField(2, anchor.scrollRef);
+  setField(3, anchor.grantRef);
+  setField(4, anchor.bondRef);
+  setField(5, anchor.yieldRef);
+  setField(6, anchor.eventDataHash);
+  if (actorPublicKey === null) return sha256(UNSIGNED_CONTENT);
+  setField(7, actorPublicKey);
+  return sha256(CONTENT);
+}
+
+function setField(position: number, field: Uint8Array): void {
+  if (field.length !== HASH_BYTES) throw new RangeError(`a content field has 32 bytes, got ${field.length}`);
+  CONTENT.set(field, 1 + position * HASH_BYTES);
 }
 
 /** contentHashOf the event that a leaf holds. */

@@ -83,7 +83,7 @@ function judgeIdempotency(
 
 /**
  * Checks 2 to 6 of one event. Checks 7 and 8 have nothing to judge in events.
- * @param prefix clientKeyPrefix of the API client
+ * @param prefix clientKeyPrefix of the API client, if any event of the batch has a client event id
  */
 function judgeEvent(event: EventInput, prefix: string, batch: BatchClaims, draft: DecisionDraft): Judged {
   const unproven =
@@ -106,7 +106,8 @@ function judgeEvent(event: EventInput, prefix: string, batch: BatchClaims, draft
 
 function judgeBatch(command: RecordEventsCommand, draft: DecisionDraft): Judged[] {
   const batch: BatchClaims = new Map();
-  const prefix = clientKeyPrefix(command.credential.apiClientId);
+  const isNamed = command.events.some(({ clientEventId }) => clientEventId !== null);
+  const prefix = isNamed ? clientKeyPrefix(command.credential.apiClientId) : "";
   return command.events.map((event, position) => {
     const judged = judgeEvent(event, prefix, batch, draft);
     if (judged.verdict === "new" && judged.key !== null && judged.contentHash !== null)

@@ -8,7 +8,7 @@ import type { ApiKey } from "../state/api-key.ts";
 import { scopesToBits } from "../entry/api-key-codec.ts";
 import type { OperatorAct } from "../entry/command.ts";
 import type { CertificateWrite, ClientEventWrite, EntryWrites } from "./decision.ts";
-import { encodeGroupId, writeCertificate } from "../entry/entry-codec.ts";
+import { writeCertificate, writeGroupId } from "../entry/entry-codec.ts";
 import { recorderOf } from "@event-anchoring/records";
 import type { ClaimRecord, GrantRecord, RecordEnds } from "@event-anchoring/records";
 
@@ -122,7 +122,7 @@ export function encodeWrites(writes: EntryWrites, { rules, stampMs }: EntryEnd):
   writeList(writer, writes.trustRootPositions, (to, { originFingerprint, leafIndex, version }) =>
     to.bytes(originFingerprint, 32).u64(leafIndex).u32(version),
   );
-  writeList(writer, writes.groupIds, (to, id) => to.bytes(encodeGroupId(id), 24));
+  writeList(writer, writes.groupIds, writeGroupId);
   return writer.u64(writes.forgetGroupIdsBelow).u16(rules).u64(stampMs).finish();
 }
 

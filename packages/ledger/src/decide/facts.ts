@@ -187,10 +187,12 @@ class FactsGatherer {
 
   #addEvents({ credential, events }: RecordEventsCommand): void {
     const { apiClientId } = credential;
-    const prefix = clientKeyPrefix(apiClientId);
+    let prefix: string | null = null;
     for (const { clientEventId, semanticAnchor } of events) {
-      if (clientEventId !== null)
+      if (clientEventId !== null) {
+        prefix ??= clientKeyPrefix(apiClientId);
         this.#clientEvents.set(clientEventKeyWith(prefix, clientEventId), { apiClientId, clientEventId });
+      }
       // Decoding gives every event without references the same object.
       if (semanticAnchor !== EMPTY_SEMANTIC_ANCHOR) this.#addReferences(semanticAnchor);
     }

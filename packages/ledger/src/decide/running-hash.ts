@@ -2,18 +2,18 @@
  * Running hashes over data that neither leaves nor a tree prove: each covers everything before it, so that a part can
  * be checked from any point on. docs/PROTOCOL.md, "State head".
  */
-import { ByteWriter, asciiToBytes, concatBytes, tag } from "@event-anchoring/protocol";
+import { ByteWriter, asciiToBytes, sha256Of, tag, writeU64 } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
 import type { GroupId } from "../entry/command.ts";
 import type { ClientEventWrite } from "./decision.ts";
-import { encodeGroupId } from "../entry/entry-codec.ts";
+import { writeGroupId } from "../entry/entry-codec.ts";
 
 /** The bytes of clientEventLookup that index a client event, and stay when its id is erased. */
 export const CLIENT_EVENT_PREFIX_BYTES = 8;
 
 /** The look-up key of a client event id: SHA-256(API client id ‖ id). */
 export function clientEventLookup(apiClientId: Uint8Array, clientEventId: string, sha256: Sha256): Uint8Array {
-  return sha256(concatBytes(apiClientId, asciiToBytes(clientEventId)));
+  return sha256Of([apiClientId, asciiToBytes(clientEventId)], sha256);
 }
 
 /** The running hash after the client events of one entry. */
@@ -39,16 +39,16 @@ export interface ClientEventMark {
   readonly prefix: Uint8Array;
 }
 
+/** Reused for every event. */
+const SEQUENCE = new Uint8Array(8);
+
 /** H(tag "client-events" ‖ before ‖ sequence u64 ‖ API client id 16 ‖ prefix 8). Events come in order of sequence. */
 export function nextClientEventsHash(before: Uint8Array, event: ClientEventMark, sha256: Sha256): Uint8Array {
-  const header = tag("client-events");
-  const writer = new ByteWriter(header.length + 64)
-    .bytes(header)
-    .bytes(before, 32)
-    .u64(event.sequence)
-    .bytes(event.apiClientId, 16)
-    .bytes(event.prefix, CLIENT_EVENT_PREFIX_BYTES);
-  return sha256(writer.finish());
+  const { sequence, apiClientId, prefix } = event;
+  if (before.length !== 32 || apiClientId.length !== 16 || prefix.length !== CLIENT_EVENT_PREFIX_BYTES)
+    throw new RangeError("a client event has 32, 16 and 8 bytes");
+  writeU64(SEQUENCE, 0, sequence);
+  return sha256Of([tag("client-events"), before, SEQUENCE, apiClientId, prefix], sha256);
 }
 
 /** H(tag "group-ids" ‖ before ‖ raft index u64 ‖ the ids, 24 bytes each): once for each entry that decided groups. */
@@ -61,6 +61,6 @@ export function nextGroupIdsHash(
   if (groupIds.length === 0) return before;
   const header = tag("group-ids");
   const writer = new ByteWriter(header.length + 40 + groupIds.length * 24).bytes(header).bytes(before, 32).u64(index);
-  for (const id of groupIds) writer.bytes(encodeGroupId(id), 24);
+  for (const id of groupIds) writeGroupId(writer, id);
   return sha256(writer.finish());
 }

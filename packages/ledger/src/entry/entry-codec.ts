@@ -22,7 +22,8 @@ import type { RuleTable } from "./rules.ts";
 const GROUP_VERSION = 1;
 const TWO_32 = 0x1_0000_0000n;
 
-function writeGroupId(writer: ByteWriter, id: GroupId): void {
+/** The 24 bytes of a group id: raft id, incarnation and counter as u64. */
+export function writeGroupId(writer: ByteWriter, id: GroupId): void {
   if (id.node < 0n || id.node >= TWO_32 * TWO_32) throw new RangeError("a raft id is a u64");
   writer.u32(Number(id.node / TWO_32)).u32(Number(id.node % TWO_32));
   writer.u64(id.incarnation).u64(id.counter);
@@ -34,7 +35,7 @@ function readGroupId(reader: ByteReader): GroupId {
   return { node, incarnation: reader.u64(), counter: reader.u64() };
 }
 
-/** The 24 bytes of a group id: raft id, incarnation and counter as u64. */
+/** The bytes of writeGroupId. */
 export function encodeGroupId(id: GroupId): Uint8Array {
   const writer = new ByteWriter(24);
   writeGroupId(writer, id);

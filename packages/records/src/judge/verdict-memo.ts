@@ -1,3 +1,4 @@
+import { sha256Of } from "@event-anchoring/protocol";
 import type { Crypto } from "@event-anchoring/protocol";
 import type { SignatureToVerify } from "../book/signatures.ts";
 
@@ -38,12 +39,8 @@ export function rememberVerdicts(crypto: Crypto): VerdictMemo {
 
   function nameOf({ publicKey, message, signature }: SignedMessage): string | null {
     if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return null;
-    const named = new Uint8Array(PUBLIC_KEY_BYTES + SIGNATURE_BYTES + message.length);
-    named.set(publicKey);
-    named.set(signature, PUBLIC_KEY_BYTES);
-    named.set(message, PUBLIC_KEY_BYTES + SIGNATURE_BYTES);
     // A character for each byte of the hash: hex would cost more than the hash does.
-    return String.fromCharCode(...crypto.sha256(named));
+    return String.fromCharCode(...sha256Of([publicKey, signature, message], crypto.sha256));
   }
 
   function remember(name: string, isGood: boolean): void {
