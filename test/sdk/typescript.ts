@@ -109,6 +109,11 @@ describe("the TypeScript SDK on a cluster", () => {
     const batch = await client.createEventAnchors(events);
     expect(batch.summary).toMatchObject({ total: 4, created: 3, refused: 1 });
     expect(batch.results[1]?.problem?.code).toBe("reference_not_found");
+    const again = events.map((event, at) => ({ ...event, clientEventId: batch.clientEventIds[at] }));
+    const shared = await client.createEventAnchors(again, { sharedReceipts: true });
+    expect(shared.results.map(({ receipt }) => receipt?.anchorId)).toEqual(
+      batch.results.map(({ receipt }) => receipt?.anchorId),
+    );
     await expect(client.createEventAnchors(events, { atomic: true })).rejects.toMatchObject({ code: "batch_refused" });
     const found = [];
     for await (const event of client.eachEventAnchor({ eventHash })) found.push(event.anchorId);

@@ -154,3 +154,24 @@ export const receiptSchema = z
   .meta({ id: "Receipt", description: "Proves offline that the anchor is in a tree that a quorum has co-signed." });
 
 export type ReceiptAnswer = z.infer<typeof receiptSchema>;
+
+const { leaf, index, inclusion, tree_size, checkpoint, trust_root_version } = receiptSchema.shape;
+
+export const sharedReceiptSchema = z
+  .strictObject({
+    leaf,
+    index,
+    inclusion,
+    checkpoint: count.describe("Its place, from 0, in `checkpoints` of the answer."),
+  })
+  .meta({
+    id: "SharedReceipt",
+    description:
+      "A receipt without what it shares. With the anchor's id and the fields of its checkpoint it is a whole one.",
+  });
+
+export type SharedReceiptAnswer = z.infer<typeof sharedReceiptSchema>;
+
+export const sharedCheckpointSchema = z
+  .strictObject({ tree_size, checkpoint, trust_root_version })
+  .meta({ id: "SharedCheckpoint", description: "What the receipts of an answer share." });

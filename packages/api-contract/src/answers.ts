@@ -1,6 +1,6 @@
 /** What the routes that write and read anchors answer. The schemas are checked against real answers by tests. */
 import { z } from "zod";
-import { anchorSchema, receiptSchema } from "./anchor-schema.ts";
+import { anchorSchema, receiptSchema, sharedCheckpointSchema, sharedReceiptSchema } from "./anchor-schema.ts";
 import { problemSchema } from "./problem-schema.ts";
 import { base64, count, hex32, recordState, rfc3339 } from "./wire.ts";
 
@@ -34,10 +34,11 @@ const batchItemResult = z
     status: z.number().int().min(200).max(599).describe("The status that the item would have had alone."),
     anchor: anchorSchema.optional(),
     receipt: receiptSchema.nullable().optional(),
+    shared_receipt: sharedReceiptSchema.nullable().optional().describe("Instead of receipt, with `receipts: shared`."),
     replayed: z.boolean().optional(),
     problem: problemSchema.optional(),
   })
-  .meta({ id: "BatchItemResult", description: "anchor, receipt and replayed; or problem." });
+  .meta({ id: "BatchItemResult", description: "anchor, receipt or shared_receipt, and replayed; or problem." });
 
 const batchSummary = z
   .strictObject({
@@ -52,7 +53,14 @@ const batchSummary = z
 const batchResults = z.array(batchItemResult).describe("In the order of the request.");
 
 export const createdBatchSchema = z
-  .strictObject({ results: batchResults, summary: batchSummary })
+  .strictObject({
+    results: batchResults,
+    summary: batchSummary,
+    checkpoints: z
+      .array(sharedCheckpointSchema)
+      .optional()
+      .describe("With `receipts: shared`: what shared_receipt names, each once."),
+  })
   .meta({ id: "CreatedBatch" });
 
 export type CreatedBatchAnswer = z.infer<typeof createdBatchSchema>;

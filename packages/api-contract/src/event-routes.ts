@@ -63,7 +63,8 @@ export const EVENT_WRITES = [
     description:
       "Each item has the status it would have had alone. A malformed item refuses the whole request; with " +
       "`atomic: true` so does an item that the ledger refuses. A batch is decided as a unit, so its items " +
-      "cannot refer to one another.",
+      "cannot refer to one another. With `receipts: shared` the answer has each checkpoint once: smaller, and the " +
+      "same receipts.",
     scopes: ["write"],
     bodySchema: createBatchSchema,
     bodyBytesMax: LIMITS.batchBodyBytesMax,

@@ -1,7 +1,7 @@
 export { anchorToJson, kindName, limitsToJson } from "./anchor-json.ts";
 export type { AnchorView, ClientEvent, FinalityName } from "./anchor-json.ts";
 export { anchorSchema, receiptSchema } from "./anchor-schema.ts";
-export type { AnchorJson, ReceiptAnswer } from "./anchor-schema.ts";
+export type { AnchorJson, ReceiptAnswer, SharedReceiptAnswer } from "./anchor-schema.ts";
 export {
   activeClaimSchema,
   activeGrantSchema,

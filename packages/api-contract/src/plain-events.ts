@@ -13,7 +13,14 @@ import type { WireSemanticAnchor } from "./fields.ts";
 import { LIMITS } from "./limits.ts";
 import { parseBody } from "./parse.ts";
 import type { Parsed } from "./parse.ts";
-import { createBatchRequest, createBatchSchema, createEventRequest, createEventSchema, isOfBatch } from "./requests.ts";
+import {
+  BATCH_RECEIPTS,
+  createBatchRequest,
+  createBatchSchema,
+  createEventRequest,
+  createEventSchema,
+  isOfBatch,
+} from "./requests.ts";
 import type {
   CreateBatchRequest,
   CreateEventRequest,
@@ -131,13 +138,25 @@ class PlainScan {
 
   orNull<V>(read: () => V): V | null {
     if (!this.#isNext(SMALL_N)) return read();
-    this.#word(NULL);
+    this.#literal(NULL);
     return null;
+  }
+
+  /** A string that is one of these words. */
+  word<const Word extends string>(words: readonly Word[]): Word {
+    this.#skipSpace();
+    for (const word of words) {
+      const codes = codesOf(`"${word}"`);
+      if (!this.#startsWith(codes)) continue;
+      this.#at += codes.length;
+      return word;
+    }
+    throw NOT_PLAIN;
   }
 
   boolean(): boolean {
     const isTrue = this.#isNext(TRUE[0] ?? 0);
-    this.#word(isTrue ? TRUE : FALSE);
+    this.#literal(isTrue ? TRUE : FALSE);
     return isTrue;
   }
 
@@ -193,7 +212,7 @@ class PlainScan {
     this.#at += 1;
   }
 
-  #word(codes: Uint8Array): void {
+  #literal(codes: Uint8Array): void {
     if (!this.#startsWith(codes)) throw NOT_PLAIN;
     this.#at += codes.length;
   }
@@ -276,6 +295,7 @@ const BATCH = formOf<WireBatch>({
   origin_fingerprint: { read: readOrigin, isRequired: true },
   events: { read: (scan) => scan.list(BATCH_ITEM, LIMITS.batchItemsMax), isRequired: true },
   atomic: { read: (scan) => scan.orNull(() => scan.boolean()), absent: null },
+  receipts: { read: (scan) => scan.orNull(() => scan.word(BATCH_RECEIPTS)), absent: null },
 });
 
 function scanned<T>(body: Uint8Array, form: ObjectForm<T>): T | null {

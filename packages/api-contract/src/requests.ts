@@ -94,7 +94,13 @@ export interface CreateBatchRequest {
   readonly events: readonly EventToAnchor[];
   /** One refused item refuses all. */
   readonly isAtomic: boolean;
+  readonly receipts: BatchReceipts;
 }
+
+/** Whether each receipt of an answer has its checkpoint, or names it in a list of the answer. */
+export const BATCH_RECEIPTS = ["whole", "shared"] as const;
+
+type BatchReceipts = (typeof BATCH_RECEIPTS)[number];
 
 const batchItemSchema = z
   .strictObject({
@@ -112,6 +118,7 @@ export interface WireBatch {
   readonly origin_fingerprint: OriginFingerprint;
   readonly events: readonly WireBatchItem[];
   readonly atomic?: boolean | null | undefined;
+  readonly receipts?: BatchReceipts | null | undefined;
 }
 
 /** Whether the item may be in the batch: it may repeat the origin of its batch, not name another. */
@@ -123,6 +130,7 @@ export function createBatchRequest(body: WireBatch): CreateBatchRequest {
   return {
     originFingerprint: body.origin_fingerprint,
     isAtomic: body.atomic ?? false,
+    receipts: body.receipts ?? "whole",
     events: body.events.map(eventToAnchor),
   };
 }
@@ -136,6 +144,10 @@ export const createBatchSchema = z
       .max(LIMITS.batchItemsMax)
       .describe(`At most ${LIMITS.batchSignedItemsMax} of them may carry a signature.`),
     atomic: z.boolean().nullish().describe("True: one refused item refuses all. Absent: false."),
+    receipts: z
+      .enum(BATCH_RECEIPTS)
+      .nullish()
+      .describe("shared: results have `shared_receipt`, and the answer has each checkpoint once. Absent: whole."),
   })
   .meta({ id: "CreateBatch" })
   .transform((body, context): CreateBatchRequest => {

@@ -71,7 +71,9 @@ function bodyOf(kind: Kind, choices: Choices): Record<string, unknown> {
     if (choices.isOneIn(4)) event["origin_fingerprint"] = choices.of([null, ORIGIN]);
     return event;
   });
-  return { origin_fingerprint: ORIGIN, events, ...(choices.isOneIn(2) ? { atomic: choices.of([true, false]) } : {}) };
+  const atomic = choices.isOneIn(2) ? { atomic: choices.of([true, false, null]) } : {};
+  const receipts = choices.isOneIn(2) ? { receipts: choices.of(["shared", "whole", null]) } : {};
+  return { origin_fingerprint: ORIGIN, events, ...atomic, ...receipts };
 }
 
 function inAnyOrder(value: unknown, choices: Choices): unknown {
@@ -103,6 +105,8 @@ const VALUES = ["0", "1", "-1", "1e3", "1.5", "007", "true", "false", "null", "n
 const FIELDS = [
   '"event_hash":null',
   '"atomic":1',
+  '"receipts":"other"',
+  '"receipts":"shared"',
   '"__proto__":{}',
   '"constructor":{}',
   '"Event_hash":""',

@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { LEAF_KIND, ZERO_32, anchorIdOf, encodeLeaf, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { Leaf } from "@event-anchoring/protocol";
-import { createdJson, writeCreatedFields } from "../src/routes/created-answer.ts";
+import { createdJson, writeCreatedFields, writeSharedFields } from "../src/routes/created-answer.ts";
 import type { CreatedRecord } from "../src/routes/created-answer.ts";
 import { JsonWriter } from "../src/routes/json-writer.ts";
+import { SharedCheckpoints } from "../src/routes/shared-receipts.ts";
 
 // The writer of answers writes what JSON.stringify makes of the objects that the schemas describe, byte for byte.
 
@@ -130,6 +131,12 @@ const appended = fc
     };
   });
 
+interface SharedItem {
+  readonly anchor: { readonly anchor_id: string };
+  readonly shared_receipt: { readonly checkpoint: number } | null;
+  readonly replayed: boolean;
+}
+
 function written(record: CreatedRecord, capacity: number): string {
   const writer = new JsonWriter(capacity);
   writeCreatedFields(writer, record);
@@ -155,6 +162,32 @@ test("so are those of a replay", () => {
       expect(written({ kind: "replayed", answer }, 16)).toBe(JSON.stringify(answer));
     }),
     { numRuns: 100 },
+  );
+});
+
+test("with shared checkpoints each receipt can be made whole again, and each checkpoint is there once", () => {
+  const records = fc.array(fc.tuple(appended, fc.boolean()), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(records, (made) => {
+      const shared = new SharedCheckpoints();
+      const wholes = made.map(([record, isReplay]) => ({ ...createdJson(record, sha256), replayed: isReplay }));
+      const items = made.map(([record, isReplay], at): SharedItem => {
+        const writer = new JsonWriter(16);
+        const answer = wholes[at];
+        const shown = isReplay && answer !== undefined ? ({ kind: "replayed", answer } as const) : record;
+        writeSharedFields(writer, shown, shared);
+        return JSON.parse(`{${Buffer.from(writer.finish()).toString("utf8")}}`);
+      });
+      const checkpoints = shared.toJson();
+      const rebuilt = items.map(({ anchor, shared_receipt: receipt, replayed }) => {
+        if (receipt === null) return { anchor, receipt, replayed };
+        const { checkpoint, ...rest } = receipt;
+        return { anchor, receipt: { anchor_id: anchor.anchor_id, ...rest, ...checkpoints[checkpoint] }, replayed };
+      });
+      expect(rebuilt).toEqual(JSON.parse(JSON.stringify(wholes)));
+      expect(new Set(checkpoints.map((checkpoint) => JSON.stringify(checkpoint))).size).toBe(checkpoints.length);
+    }),
+    { numRuns: 200 },
   );
 });
 

@@ -192,6 +192,41 @@ describe("creating a batch", () => {
     for (const index of [0, 1, 3, 4]) expect(verdictOf(answer.results[index]?.receipt)).toBe("valid");
   });
 
+  test("receipts: shared: each checkpoint is there once, and every receipt can be made whole", async () => {
+    const { status, json } = await batch({
+      receipts: "shared",
+      events: [
+        { event_hash: hex(24), client_event_id: "shared-1" },
+        { event_hash: hex(20), client_event_id: "batch-old" },
+        { event_hash: hex(25), client_event_id: "batch-old" },
+      ],
+    });
+    expect(status).toBe(200);
+    const { results, checkpoints = [] } = createdBatchSchema.parse(json);
+    expect(checkpoints).toHaveLength(1);
+    expect(results.map((result) => result.receipt)).toEqual([undefined, undefined, undefined]);
+    for (const { anchor, shared_receipt: shared } of results.slice(0, 2)) {
+      const { checkpoint = -1, ...own } = shared ?? {};
+      expect(verdictOf({ anchor_id: anchor?.anchor_id, ...own, ...checkpoints[checkpoint] })).toBe("valid");
+    }
+  });
+
+  test.each([null, "whole"])("receipts: %j is as if it were absent", async (receipts) => {
+    const { json } = await batch({ receipts, events: [{ event_hash: hex(26) }] });
+    const answer = createdBatchSchema.parse(json);
+    expect(verdictOf(answer.results[0]?.receipt)).toBe("valid");
+    expect(answer.checkpoints).toBeUndefined();
+  });
+
+  test("receipts: shared, without waiting for certificates: there are none", async () => {
+    const body = { origin_fingerprint: harness.origin, receipts: "shared", events: [{ event_hash: hex(27) }] };
+    harness.node.isCertifying = false;
+    const { json } = await harness.send("POST", "/v1/event-anchors/batch", body);
+    harness.node.isCertifying = true;
+    const { results, checkpoints } = createdBatchSchema.parse(json);
+    expect([results[0]?.status, results[0]?.shared_receipt, checkpoints]).toEqual([202, null, []]);
+  });
+
   test("atomic: one refused item refuses all, with every item's result", async () => {
     const before = harness.node.leaves.length;
     const { status, json } = await batch({
@@ -216,6 +251,7 @@ describe("creating a batch", () => {
       "/events/0/origin_fingerprint",
     ],
     ["an unknown field", { events: [{ event_hash: hex(1), depth: 1 }] }, "/events/0/depth"],
+    ["receipts of another kind", { receipts: "none", events: [{ event_hash: hex(1) }] }, "/receipts"],
   ])("%s refuses the whole request, and the ledger is not asked", async (_what, body, pointer) => {
     const before = harness.node.submitted.length;
     const { status, json } = await batch(body);

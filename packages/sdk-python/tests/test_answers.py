@@ -12,6 +12,7 @@ import pytest
 from event_anchoring import AnchoringError, UnexpectedAnswer, models
 from event_anchoring._decode import decode, decode_created
 from event_anchoring._exchange import problem_of
+from event_anchoring._shared_receipts import with_whole_receipts
 from event_anchoring.proof import Receipt, receipt_from_json
 
 from .fakes import answer, example, examples
@@ -46,6 +47,7 @@ CASES: List[Tuple[str, Any, Any]] = [
     (f"{method} {path} {name}", of_class, body)
     for (method, path), of_class in ROUTES.items()
     for name, body in examples(path, method, 200).items()
+    if name != "shared"
 ]
 
 
@@ -68,6 +70,25 @@ def same(value: Any, body: Any) -> bool:
 @pytest.mark.parametrize(("name", "of_class", "body"), CASES, ids=[name for name, _, _ in CASES])
 def test_examples_are_read_whole(name: str, of_class: Any, body: Any) -> None:
     assert same(decode(of_class, body), body)
+
+
+BATCH = "/v1/event-anchors/batch"
+
+
+def test_shared_receipts_become_whole() -> None:
+    shared = with_whole_receipts(example(BATCH, "post", name="shared"))
+    assert decode(models.CreatedBatch, shared) == decode(models.CreatedBatch, example(BATCH, "post", name="mixed"))
+
+
+@pytest.mark.parametrize(
+    "receipt",
+    [*({"leaf": "", "index": 0, "inclusion": [], "checkpoint": place} for place in (7, -1, True, None)), "none"],
+)
+def test_a_shared_receipt_that_names_no_checkpoint(receipt: Any) -> None:
+    body = example(BATCH, "post", name="shared")
+    body["results"][0]["shared_receipt"] = receipt
+    with pytest.raises(UnexpectedAnswer):
+        with_whole_receipts(body)
 
 
 def test_claims_of_lineages_that_went_on() -> None:

@@ -129,7 +129,10 @@ def test_a_batch(client: Client) -> None:
     with LocalKey.generate() as key:
         events = [EventInput(token_bytes(32)), EventInput(token_bytes(32), actor=key)]
         batch = client.create_event_anchors(events)
+        shared = client.create_event_anchors(events, shared_receipts=True)
     assert batch.summary.created == 2
+    # Each was verified by the client's trust root, as those that came whole.
+    assert [item.receipt is None for item in shared.results] == [item.receipt is None for item in batch.results]
     kinds = [item.anchor.kind for item in batch.results if item.anchor is not None]
     assert kinds == ["event", "signed_event"]
     ids = [item.anchor.anchor_id for item in batch.results if item.anchor is not None]

@@ -27,7 +27,9 @@ fn without_nulls(value: Value) -> Value {
 }
 
 fn round_trip<T: DeserializeOwned + Serialize>(open_api: &Value, operation: &str, status: &str) -> Vec<T> {
-    let all = examples(open_api, operation, status);
+    let mut all = examples(open_api, operation, status);
+    // Shared receipts are whole once they are read.
+    all.retain(|example| example.get("checkpoints").is_none());
     assert!(!all.is_empty());
     let read = all.into_iter().map(|example| {
         let read: T = serde_json::from_value(example.clone()).unwrap_or_else(|error| panic!("{operation}: {error}"));

@@ -331,7 +331,11 @@ async fn a_batch_names_every_event_and_keeps_their_order() {
     let script = Script::new([Reply::Recorded]);
     let given = Event::new([4; 32]).unwrap().client_event_id(ClientEventId::Given("mine".into()));
     let events = [Event::new([3; 32]).unwrap(), given];
-    let made = script.client().create_event_anchors(&events, BatchOptions { atomic: true }).await.unwrap();
+    let made = script
+        .client()
+        .create_event_anchors(&events, BatchOptions { atomic: true, ..BatchOptions::default() })
+        .await
+        .unwrap();
     assert_eq!(made.results.len(), 2);
     let sent = body(&script.requests()[0]);
     assert_eq!(sent["atomic"], true);

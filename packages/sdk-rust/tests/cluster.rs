@@ -175,9 +175,17 @@ async fn events_by_one_and_by_many() {
         Event::new(unique()).unwrap().semantic_anchor(dangling),
     ];
     let batch = client.create_event_anchors(&events, BatchOptions::default()).await.unwrap();
+    let sharing = BatchOptions { shared_receipts: true, ..BatchOptions::default() };
+    let shared = client.create_event_anchors(&events, sharing).await.unwrap();
+    let certified =
+        |batch: &CreatedBatch| -> Vec<bool> { batch.results.iter().map(|item| item.receipt.is_some()).collect() };
+    assert_eq!(certified(&shared), certified(&batch));
     let statuses: Vec<u16> = batch.results.iter().map(|item| item.status).collect();
     assert_eq!(statuses, [201, 201, 422]);
-    let refused = client.create_event_anchors(&events, BatchOptions { atomic: true }).await.unwrap_err();
+    let refused = client
+        .create_event_anchors(&events, BatchOptions { atomic: true, ..BatchOptions::default() })
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), "batch_refused");
     assert!(refused.problem().unwrap().extensions.contains_key("results"));
 

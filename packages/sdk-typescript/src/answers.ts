@@ -33,6 +33,7 @@ import { UnexpectedAnswer, VerificationError } from "./errors.ts";
 import type { ProblemItem } from "./errors.ts";
 import { readReceipt } from "./receipt.ts";
 import type { Receipt } from "./receipt.ts";
+import { withWholeReceipts } from "./shared-receipts.ts";
 
 /** A result, and the request that it answers. */
 export type Answered<Result> = Result & {
@@ -241,7 +242,7 @@ const readAnyBatch = record<CreatedBatch>({
 /** @param sent how many events: there is one result for each */
 export function readCreatedBatch(sent: number): Reader<CreatedBatch> {
   return (value, path) => {
-    const batch = readAnyBatch(value, path);
+    const batch = readAnyBatch(withWholeReceipts(value, path), path);
     if (batch.results.length === sent) return batch;
     throw new UnexpectedAnswer(`${sent} events were sent, and the answer is about ${batch.results.length}`);
   };

@@ -4,6 +4,7 @@ import { InvalidInput } from "./errors.ts";
 import type { FailedTry, Timing } from "./exchange.ts";
 import { hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
+import type { JsonBody } from "./json-body.ts";
 import { retryRule } from "./retry.ts";
 import type { RetryPolicy, RetryRule } from "./retry.ts";
 import { fetchTransport } from "./transport.ts";
@@ -55,6 +56,22 @@ export interface WriteOptions extends CallOptions {
   readonly respondAsync?: boolean | undefined;
   /** How long the answer may take, in seconds, 1 to 30. Default: the service's own limit. */
   readonly wait?: number | undefined;
+}
+
+/** What a batch takes besides. */
+export interface BatchOptions extends WriteOptions {
+  /** One refused item refuses all, with Conflict `batch_refused`. */
+  readonly atomic?: boolean | undefined;
+  /** The answer has each checkpoint once, which makes it smaller; the receipts of the result are whole all the same. */
+  readonly sharedReceipts?: boolean | undefined;
+}
+
+/** The fields of a batch's body beside its events. */
+export function batchFields({ atomic, sharedReceipts }: BatchOptions): JsonBody {
+  return {
+    ...(atomic === undefined ? {} : { atomic }),
+    ...(sharedReceipts === true ? { receipts: "shared" } : {}),
+  };
 }
 
 /** Options as they were read. */

@@ -40,8 +40,8 @@ import {
 import type { Trace, Verified, VerifiedBatch, VerifiedClaim, VerifiedGrant } from "./authority-answers.ts";
 import { Caller } from "./caller.ts";
 import type { Operation } from "./caller.ts";
-import { clientSettings } from "./client-options.ts";
-import type { CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
+import { batchFields, clientSettings } from "./client-options.ts";
+import type { BatchOptions, CallOptions, ClientOptions, ClientSettings, WriteOptions } from "./client-options.ts";
 import { holdConsistency, holdContent, holdId, holdLatest, holdList, holdOrigin, holdRecord } from "./held.ts";
 import { attributeType, count, hex32 } from "./inputs.ts";
 import type { Bytes32 } from "./inputs.ts";
@@ -192,11 +192,10 @@ export class Client {
   /**
    * Anchors many events, at most `limits().batchItemsMax`, decided as one. Each has a `clientEventId` as a single one
    * has; the result has all of them, and so has an OutcomeUnknown.
-   * @param options `atomic`: one refused item refuses all, with Conflict `batch_refused`
    */
   async createEventAnchors(
     events: readonly EventToCreate[],
-    options: WriteOptions & { readonly atomic?: boolean | undefined } = {},
+    options: BatchOptions = {},
   ): Promise<Answered<CreatedBatch & { readonly clientEventIds: readonly (string | null)[] }>> {
     const origin = await this.originFingerprint(options);
     const requests: SignedRequest[] = [];
@@ -206,11 +205,10 @@ export class Client {
       clientEventIds.push(id);
       requests.push(await eventRequest(event.eventHash, event, event.originFingerprint ?? origin, id));
     }
-    const atomic = options.atomic === undefined ? {} : { atomic: options.atomic };
     const batch: Operation = {
       method: "POST",
       path: "/v1/event-anchors/batch",
-      body: { origin_fingerprint: origin, events: requests.map(({ body }) => body), ...atomic },
+      body: { origin_fingerprint: origin, events: requests.map(({ body }) => body), ...batchFields(options) },
       isWrite: true,
       isRepeatable: clientEventIds.every((id) => id !== null),
       clientEventIds,

@@ -1,6 +1,6 @@
 /** Client and offline verifier of the event anchoring service. */
 export { Client } from "./client.ts";
-export type { CallOptions, ClientOptions, WriteOptions } from "./client-options.ts";
+export type { BatchOptions, CallOptions, ClientOptions, WriteOptions } from "./client-options.ts";
 export type { EndpointResponse, FailedTry, Timing } from "./exchange.ts";
 export { readers } from "./answer-reader.ts";
 export type { Reader } from "./answer-reader.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { LocalKey, Receipt, UnexpectedAnswer } from "../src/index.ts";
+import { AnchoringError, LocalKey, Receipt, UnexpectedAnswer } from "../src/index.ts";
 import type { ClaimAnchorInput, Client, EventToCreate, GrantAnchorInput, RevocationInput } from "../src/index.ts";
 import { wireName } from "../src/wire-names.ts";
 import { recorded } from "./fake-ledger.ts";
@@ -190,6 +190,8 @@ describe("claims of lineages that went on", () => {
   });
 });
 
+const BATCH = "POST /v1/event-anchors/batch";
+
 describe("operations of the OpenAPI document", () => {
   test("each has its method", () => {
     const known = [...Object.keys(CALLS), ...PAGES, ...LOG];
@@ -201,7 +203,10 @@ describe("operations of the OpenAPI document", () => {
     async ({ operation, status, value }) => {
       const transport = new FakeTransport({ status, json: value });
       const result = await CALLS[operation]?.(clientOf(transport).client, value);
-      expect(RESHAPED.includes(operation) ? [] : lost(value, result, "")).toEqual([]);
+      // Receipts that were shared are whole in the result: it says what the answer with whole ones says.
+      const [said = value] =
+        pick(value, "checkpoints") === undefined ? [value] : examplesOf(operation).map(({ value: whole }) => whole);
+      expect(RESHAPED.includes(operation) ? [] : lost(said, result, "")).toEqual([]);
       expect(result instanceof Receipt || (result as { requestId: string }).requestId.length > 10).toBe(true);
     },
   );
@@ -229,6 +234,27 @@ describe("operations of the OpenAPI document", () => {
       const code = isWrite ? "outcome_unknown" : "answer_malformed";
       await expect(refused).rejects.toMatchObject({ code, requestId: "r-17" });
     }
+  });
+
+  test.each([
+    ["a place that is none", { leaf: "", index: 0, inclusion: [], checkpoint: 7 }],
+    ["no place", { leaf: "", index: 0, inclusion: [] }],
+    ["no receipt", "none"],
+  ])("a shared receipt with %s", async (_what, shared_receipt) => {
+    const shared = examplesOf(BATCH).find(({ name }) => name === "shared")?.value as { results: readonly object[] };
+    const [first, ...others] = shared.results;
+    const json = { ...shared, results: [{ ...first, shared_receipt }, ...others] };
+    const asked = CALLS[BATCH]?.(clientOf(new FakeTransport({ status: 200, json })).client, json);
+    await expect(asked).rejects.toBeInstanceOf(AnchoringError);
+  });
+
+  test("sharedReceipts asks for them", async () => {
+    const transport = new FakeTransport(recorded);
+    const { client } = clientOf(transport);
+    await client.createEventAnchors([{ eventHash: HASH }], { sharedReceipts: true });
+    await client.createEventAnchors([{ eventHash: HASH }]);
+    const bodies = transport.requests.map(({ body }) => JSON.parse(body ?? "{}"));
+    expect(bodies.map(({ receipts }) => receipts)).toEqual(["shared", undefined]);
   });
 
   test("what is not JSON is no answer", async () => {

@@ -117,6 +117,14 @@ export function refusedItem(pointer: string): object {
   return { status: 422, problem: problemBody({ code, errors }, null) };
 }
 
+/** The same answer, its first item's receipt without its checkpoint. */
+function sharing({ results: [first, ...others], summary }: { results: object[]; summary: object }): object {
+  const { receipt, replayed, ...rest } = first as { receipt: Record<string, unknown>; replayed: boolean };
+  const { leaf, index, inclusion, tree_size, checkpoint, trust_root_version } = receipt;
+  const item = { ...rest, shared_receipt: { leaf, index, inclusion, checkpoint: 0 }, replayed };
+  return { results: [item, ...others], summary, checkpoints: [{ tree_size, checkpoint, trust_root_version }] };
+}
+
 export function writesOfEvents(shown: Shown): Partial<Record<RouteId, RouteExamples>> {
   const { clientEventId } = shown.ledger.clientEvent;
   const event = requestOf(shown.anchor("event"), EVENT_FIELDS);
@@ -146,7 +154,12 @@ export function writesOfEvents(shown: Shown): Partial<Record<RouteId, RouteExamp
         events: [{ ...item, client_event_id: clientEventId }, unknown],
         atomic: false,
       }),
-      answers: { 200: one("mixed", "One is created, one refused", { results, summary }) },
+      answers: {
+        200: {
+          ...one("mixed", "One is created, one refused", { results, summary }),
+          ...one("shared", "With `receipts: shared`", sharing({ results, summary })),
+        },
+      },
     },
     eraseClientEventId: {
       parameters: { anchor_id: shown.id("event") },

@@ -9,7 +9,8 @@ import { LEAF_KIND, isEmptySemanticAnchor, isZero } from "@event-anchoring/proto
 import type { AnchorId, EventLeaf, SemanticAnchor, SignedEventLeaf } from "@event-anchoring/protocol";
 import type { JsonWriter } from "./json-writer.ts";
 
-type Certificate = Pick<ShownCertificate, "checkpoint" | "treeSize" | "trustRootVersion">;
+/** What a receipt has of the certificate that it is under. */
+export type ReceiptCertificate = Pick<ShownCertificate, "checkpoint" | "treeSize" | "trustRootVersion">;
 
 /** A leaf, and its inclusion in a tree that is certified. */
 export interface ProvedLeaf {
@@ -17,7 +18,7 @@ export interface ProvedLeaf {
   readonly leaf: Uint8Array;
   readonly index: number;
   readonly path: readonly Uint8Array[];
-  readonly certificate: Certificate;
+  readonly certificate: ReceiptCertificate;
 }
 
 const TRUE = Buffer.from("true");
@@ -54,6 +55,7 @@ const KEY = {
   actorSignature: key("actor_signature"),
   receiptAnchorId: key("anchor_id", "{"),
   leaf: key("leaf"),
+  sharedLeaf: key("leaf", "{"),
   index: key("index"),
   treeSize: key("tree_size"),
   inclusion: key("inclusion"),
@@ -124,14 +126,21 @@ function writeSemanticAnchor(writer: JsonWriter, anchor: SemanticAnchor): void {
 }
 
 /** A checkpoint as JSON, made once for all the answers that share its certificate. */
-const checkpoints = new WeakMap<Certificate, Buffer>();
+const checkpoints = new WeakMap<ReceiptCertificate, Buffer>();
 
-function checkpointJson(certificate: Certificate): Buffer {
+function checkpointJson(certificate: ReceiptCertificate): Buffer {
   const known = checkpoints.get(certificate);
   if (known !== undefined) return known;
   const made = Buffer.from(JSON.stringify(certificate.checkpoint));
   checkpoints.set(certificate, made);
   return made;
+}
+
+/** A receipt that names its checkpoint by its place in a list. */
+export function writeSharedReceipt(writer: JsonWriter, { leaf, index, path }: ProvedLeaf, checkpoint: number): void {
+  writer.part(KEY.sharedLeaf).base64(leaf).part(KEY.index).count(index);
+  writer.part(KEY.inclusion).list(path, (hash) => writer.base64(hash));
+  writer.part(KEY.checkpoint).count(checkpoint).part(END);
 }
 
 export function writeReceipt(writer: JsonWriter, { anchorId, leaf, index, path, certificate }: ProvedLeaf): void {

@@ -5,10 +5,17 @@ import type { OriginFingerprint, Sha256 } from "@event-anchoring/protocol";
 import { parsed, ProblemError, problemError } from "../request/problem-error.ts";
 import { JSON_MEDIA_TYPE, callerOf } from "./handler.ts";
 import type { Handler, HandlerDependencies, HandlerRequest } from "./handler.ts";
-import { createdJson, createdResponse, createdStatus, writeCreatedFields } from "./created-answer.ts";
+import {
+  createdJson,
+  createdResponse,
+  createdStatus,
+  writeCreatedFields,
+  writeSharedFields,
+} from "./created-answer.ts";
 import { JsonWriter } from "./json-writer.ts";
 import { record, recordOne } from "./record.ts";
 import type { RecordResult } from "./record.ts";
+import { SharedCheckpoints } from "./shared-receipts.ts";
 
 const CLIENT_EVENT_SALT_BYTES = 32;
 
@@ -66,22 +73,27 @@ const RESULTS = Buffer.from('{"results":');
 const STATUS = Buffer.from('{"status":');
 const COMMA = Buffer.from(",");
 const SUMMARY = Buffer.from(',"summary":');
+const CHECKPOINTS = Buffer.from(',"checkpoints":');
 const END = Buffer.from("}");
 /** Bytes that nearly all items of an answer fit in. */
 const ITEM_BYTES = 3072;
 
-/** The bytes of `{ results: results.map(itemJson), summary }`. */
-function batchBytes(results: readonly RecordResult[]): Uint8Array {
+/** The bytes of `{ results: results.map(itemJson), summary }`; with `shared` also the checkpoints of its receipts. */
+function batchBytes(results: readonly RecordResult[], shared: SharedCheckpoints | null): Uint8Array {
   const writer = new JsonWriter(results.length * ITEM_BYTES);
   writer.part(RESULTS).list(results, (result) => {
-    if (result.kind === "refused") writer.value(refusedItem(result.problem));
-    else {
-      writer.part(STATUS).count(createdStatus(result.record)).part(COMMA);
-      writeCreatedFields(writer, result.record);
-      writer.part(END);
+    if (result.kind === "refused") {
+      writer.value(refusedItem(result.problem));
+      return;
     }
+    writer.part(STATUS).count(createdStatus(result.record)).part(COMMA);
+    if (shared === null) writeCreatedFields(writer, result.record);
+    else writeSharedFields(writer, result.record, shared);
+    writer.part(END);
   });
-  return writer.part(SUMMARY).value(summaryOf(results)).part(END).finish();
+  writer.part(SUMMARY).value(summaryOf(results));
+  if (shared !== null) writer.part(CHECKPOINTS).value(shared.toJson());
+  return writer.part(END).finish();
 }
 
 /** Every node verifies every signature before it co-signs, so their number in one request is limited. */
@@ -102,5 +114,6 @@ export const createEventAnchors: Handler = async (request, dependencies) => {
     const extension: CreatedBatchAnswer = { results: shown, summary: summaryOf(results) };
     throw new ProblemError({ code: "batch_refused" }, { extension });
   }
-  return { status: 200, bytes: batchBytes(results), mediaType: JSON_MEDIA_TYPE };
+  const shared = batch.receipts === "shared" ? new SharedCheckpoints() : null;
+  return { status: 200, bytes: batchBytes(results, shared), mediaType: JSON_MEDIA_TYPE };
 };

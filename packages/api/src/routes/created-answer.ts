@@ -4,11 +4,12 @@ import type { AnchorView, CreatedAnswer } from "@event-anchoring/api-contract";
 import { assertNever, bytesToHex } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
 import { receiptAnswer } from "../reading/anchor-view.ts";
-import { writeAnchor, writeReceipt } from "./anchor-writer.ts";
+import { writeAnchor, writeReceipt, writeSharedReceipt } from "./anchor-writer.ts";
 import type { ProvedLeaf } from "./anchor-writer.ts";
 import { JSON_MEDIA_TYPE } from "./handler.ts";
 import type { HandlerAnswer, Headers } from "./handler.ts";
 import { JsonWriter } from "./json-writer.ts";
+import type { SharedCheckpoints } from "./shared-receipts.ts";
 
 /** A record that this request has appended. */
 export interface AppendedRecord {
@@ -52,6 +53,8 @@ const END = Buffer.from("}");
 const ANCHOR = Buffer.from('"anchor":');
 const RECEIPT = Buffer.from(',"receipt":');
 const NO_RECEIPT = Buffer.from(',"receipt":null');
+const SHARED_RECEIPT = Buffer.from(',"shared_receipt":');
+const NO_SHARED_RECEIPT = Buffer.from(',"shared_receipt":null');
 const NEW = Buffer.from(',"replayed":false');
 
 /** The fields of `createdJson`, without the braces around them. */
@@ -64,6 +67,21 @@ export function writeCreatedFields(writer: JsonWriter, record: CreatedRecord): v
   writeAnchor(writer.part(ANCHOR), record.view);
   if (record.proved === null) writer.part(NO_RECEIPT);
   else writeReceipt(writer.part(RECEIPT), record.proved);
+  writer.part(NEW);
+}
+
+/** The same with `shared_receipt` in the place of `receipt`. */
+export function writeSharedFields(writer: JsonWriter, record: CreatedRecord, shared: SharedCheckpoints): void {
+  if (record.kind === "replayed") {
+    const { anchor, receipt, replayed } = record.answer;
+    const json = { anchor, shared_receipt: receipt === null ? null : shared.receiptJson(receipt), replayed };
+    writer.part(Buffer.from(JSON.stringify(json).slice(1, -1)));
+    return;
+  }
+  const { proved } = record;
+  writeAnchor(writer.part(ANCHOR), record.view);
+  if (proved === null) writer.part(NO_SHARED_RECEIPT);
+  else writeSharedReceipt(writer.part(SHARED_RECEIPT), proved, shared.placeOf(proved.certificate));
   writer.part(NEW);
 }
 

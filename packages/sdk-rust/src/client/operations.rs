@@ -6,7 +6,7 @@ use super::held::hold_id;
 use super::options::check_prefer;
 use super::retry::Repeat;
 use super::{parse_answer, random_hex, unreadable, BatchOptions, Call, Client, Effect, EventOptions, KeyUse};
-use crate::answers::{Created, CreatedBatch, Erased, Health, Limits, Ready, Revoked, TrustRootAnswer};
+use crate::answers::{AnyBatch, Created, CreatedBatch, Erased, Health, Limits, Ready, Revoked, TrustRootAnswer};
 use crate::bytes::from_base64_exact;
 use crate::error::{Error, Result};
 use crate::hash::{AnchorId, Hash, OriginFingerprint, PublicKey};
@@ -207,6 +207,9 @@ impl Client {
         if options.atomic {
             body.insert("atomic".into(), true.into());
         }
+        if options.shared_receipts {
+            body.insert("receipts".into(), "shared".into());
+        }
         let write = self.write("/v1/event-anchors/batch", Value::Object(body));
         let call = Call {
             effect: Effect::Write(if is_repeatable { Repeat::Freely } else { Repeat::IfNotSent }),
@@ -215,7 +218,7 @@ impl Client {
             client_event_ids: ids_of(&events),
             ..write
         };
-        let batch: CreatedBatch = self.call(&call).await?;
+        let AnyBatch(batch) = self.call(&call).await?;
         if batch.results.len() != events.len() {
             let fault = "the answer has another number of results than events were sent";
             return Err(unreadable(&call, Error::response_invalid(fault)));

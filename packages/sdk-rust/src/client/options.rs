@@ -57,6 +57,8 @@ pub struct EventOptions {
 pub struct BatchOptions {
     /// One refused item refuses all, and nothing is anchored.
     pub atomic: bool,
+    /// The answer has each checkpoint once, which makes it smaller; the receipts of the result are whole all the same.
+    pub shared_receipts: bool,
 }
 
 /// A position in the ledger to judge at.

@@ -13,6 +13,7 @@ from .._held import hold_content, hold_id, hold_receipt
 from .._inputs import Bytes32
 from .._options import EventInput, drawn
 from .._parties import Party
+from .._shared_receipts import with_whole_receipts
 from ..errors import InvalidInput, UnexpectedAnswer, VerificationError
 from ..prepare import PreparedEventAnchor, prepare_event_anchor
 from .node import origin
@@ -94,7 +95,7 @@ def _named(events: Sequence[EventInput]) -> List[Tuple[EventInput, Optional[str]
 
 
 def create_events(
-    session: Session, events: Sequence[EventInput], *, atomic: bool, target: Target
+    session: Session, events: Sequence[EventInput], *, atomic: bool, shared_receipts: bool, target: Target
 ) -> Operation[models.CreatedBatch]:
     """POST /v1/event-anchors/batch."""
     named = _named(events)
@@ -106,6 +107,8 @@ def create_events(
     body: Dict[str, object] = {"origin_fingerprint": own_origin.hex(), "events": items}
     if atomic:
         body["atomic"] = True
+    if shared_receipts:
+        body["receipts"] = "shared"
     ids = tuple(client_event_id for _, client_event_id in named)
     call = make_call(
         session,
@@ -120,7 +123,7 @@ def create_events(
     )
 
     def read(answer: object) -> models.CreatedBatch:
-        batch = decode(models.CreatedBatch, answer)
+        batch = decode(models.CreatedBatch, with_whole_receipts(answer))
         if len(batch.results) != len(items):
             raise UnexpectedAnswer(f"{len(items)} events were sent, and the answer is about {len(batch.results)}")
         return batch

@@ -56,6 +56,7 @@ class AsyncEventCalls(AsyncClientBase):
         events: Sequence[EventInput],
         *,
         atomic: bool = False,
+        shared_receipts: bool = False,
         origin_fingerprint: Optional[Bytes32] = None,
         wait: Optional[Wait] = None,
     ) -> models.CreatedBatch:
@@ -66,11 +67,16 @@ class AsyncEventCalls(AsyncClientBase):
         Args:
             events: at most 256 of them signed.
             atomic: one refused item refuses all: Conflict `batch_refused`, with `results` among its `members`.
+            shared_receipts: the answer has each checkpoint once, which makes it smaller; the receipts of the result are
+                whole all the same.
             origin_fingerprint: instead of the client's.
             wait: how long it may take.
         """
         target = Target(origin_fingerprint, wait)
-        return await self._run(event_operations.create_events(self._session, events, atomic=atomic, target=target))
+        created = event_operations.create_events(
+            self._session, events, atomic=atomic, shared_receipts=shared_receipts, target=target
+        )
+        return await self._run(created)
 
     async def erase_client_event_id(self, anchor_id: Bytes32) -> models.Erased:
         """Erases the clear text of an event's `client_event_id`. Needs the scope `admin`; the anchor stays."""
