@@ -24,6 +24,7 @@ let gate: Gate | null;
 let entryVersion: number;
 let toRecord: Certificate[];
 let takes: boolean;
+let cosignedTo: number;
 let queue: LeaderQueue;
 let counter: number;
 /** Groups that signatures are verified of, while they wait. */
@@ -37,12 +38,14 @@ beforeEach(() => {
   entryVersion = 1;
   toRecord = [];
   takes = true;
+  cosignedTo = 0;
   counter = 0;
   queued = [];
   queue = new LeaderQueue({
     clock,
     onQueued: ({ id }) => queued.push(id.counter),
     propose: (payload) => (takes ? proposed.push(payload) : null),
+    cosignedTo: () => cosignedTo,
     hasCertificatesToRecord: () => toRecord.length > 0,
     certificatesToRecord: () => toRecord,
     onRecording: (certificates) => (toRecord = toRecord.filter((each) => !certificates.includes(each))),
@@ -71,8 +74,15 @@ function countersOf(at: number): number[] {
   return decodeEntry(proposed[at] as Uint8Array).groups.map(({ id }) => id.counter);
 }
 
-function fillPipeline(): void {
-  queue.offer([group()]);
+/** An entry of that many commands is under way. */
+function fillPipeline(commands = 2): void {
+  queue.offer(Array.from({ length: commands }, () => group()));
+}
+
+/** Entries up to this one are decided, cosigned and applied. */
+function settle(index: number): void {
+  cosignedTo = index;
+  queue.onApplied(index);
 }
 
 describe("group commit", () => {
@@ -83,23 +93,65 @@ describe("group commit", () => {
   });
 
   test("holds a second entry until its oldest group has waited 3 ms", () => {
-    fillPipeline();
+    fillPipeline(10);
     queue.offer([group()]);
     clock.advance(2);
     queue.offer([group()]);
     expect(proposed).toHaveLength(1);
     clock.advance(1);
     expect(proposed).toHaveLength(2);
-    expect(countersOf(1)).toEqual([2, 3]);
+    expect(countersOf(1)).toEqual([11, 12]);
   });
 
-  test("sends a second entry at once with 64 commands", () => {
-    fillPipeline();
+  test("sends a second entry at once with as many commands as the first", () => {
+    fillPipeline(64);
     queue.offer(Array.from({ length: 63 }, () => group()));
     expect(proposed).toHaveLength(1);
     queue.offer([group()]);
     expect(proposed).toHaveLength(2);
     expect(countersOf(1)).toHaveLength(64);
+  });
+
+  test.each([
+    ["half of the time that entries take", 10, 5],
+    ["20 ms at most", 200, 20],
+  ])("holds a second entry for %s", (_what, tookMs, waitMs) => {
+    for (let index = 1; index <= 60; index++) {
+      fillPipeline();
+      clock.advance(tookMs);
+      settle(index);
+    }
+    fillPipeline();
+    queue.offer([group()]);
+    clock.advance(waitMs - 1);
+    expect(proposed).toHaveLength(61);
+    clock.advance(1);
+    expect(proposed).toHaveLength(62);
+  });
+
+  test("counts an entry as under way until it is cosigned, and 50 ms after it is applied at most", () => {
+    const fill = (): void => queue.offer(Array.from({ length: 64 }, () => group()));
+    for (let entry = 0; entry < 3; entry++) fill();
+    expect(proposed).toHaveLength(2);
+    queue.onApplied(1);
+    queue.onDecided();
+    clock.advance(49);
+    expect(proposed).toHaveLength(2);
+    cosignedTo = 1;
+    queue.onCosigned();
+    expect(proposed).toHaveLength(3);
+    fill();
+    queue.onApplied(2);
+    clock.advance(49);
+    expect(proposed).toHaveLength(3);
+    clock.advance(1);
+    expect(proposed).toHaveLength(4);
+    expect(queue.oldestUnappliedMs).toBe(50);
+    cosignedTo = 4;
+    queue.onCosigned();
+    expect(queue.oldestUnappliedMs).toBe(50);
+    queue.onApplied(4);
+    expect(queue.oldestUnappliedMs).toBe(0);
   });
 
   test("sends a second entry at once with 128 KiB", () => {
@@ -114,7 +166,7 @@ describe("group commit", () => {
     for (let entry = 0; entry < 3; entry++) queue.offer(Array.from({ length: 64 }, () => group()));
     clock.advance(1000);
     expect(proposed).toHaveLength(2);
-    queue.onApplied(1);
+    settle(1);
     expect(proposed).toHaveLength(3);
     queue.offer(Array.from({ length: 64 }, () => group()));
     expect(proposed).toHaveLength(3);
@@ -123,9 +175,9 @@ describe("group commit", () => {
   test("takes up its work again when a commit is late news", () => {
     fillPipeline();
     queue.offer([group()]);
-    queue.onApplied(0);
+    settle(0);
     expect(proposed).toHaveLength(1);
-    queue.onApplied(9);
+    settle(9);
     expect(proposed).toHaveLength(2);
   });
 
@@ -157,8 +209,8 @@ describe("group commit", () => {
     takes = true;
     toRecord = [CERTIFICATE];
     queue.pump();
-    queue.onApplied(1);
-    queue.onApplied(2);
+    settle(1);
+    settle(2);
     expect(proposed.map((_payload, at) => countersOf(at))).toEqual([[1], [2], [3]]);
     expect(decodeEntry(proposed[0] as Uint8Array).certificates).toHaveLength(1);
   });
@@ -285,7 +337,7 @@ describe("certificates", () => {
     queue.onCosigned();
     clock.advance(100);
     expect(proposed).toHaveLength(1);
-    queue.onApplied(1);
+    settle(1);
     clock.advance(25);
     expect(certificatesOf(1)).toEqual([CERTIFICATE]);
   });
@@ -305,7 +357,7 @@ describe("certificates", () => {
     queue.offer([group({ commands: [GENESIS] })]);
     expect(certificatesOf(0)).toEqual([]);
     queue.onCosigned();
-    queue.onApplied(1);
+    settle(1);
     clock.advance(25);
     expect(certificatesOf(1)).toEqual([CERTIFICATE]);
   });
@@ -322,7 +374,7 @@ describe("certificates", () => {
     toRecord = Array.from({ length: 65 }, (_unused, at) => ({ ...CERTIFICATE, treeSize: at + 1 }));
     queue.onCosigned();
     clock.advance(25);
-    queue.onApplied(1);
+    settle(1);
     clock.advance(25);
     expect(proposed.map((_payload, at) => certificatesOf(at).length)).toEqual([64, 1]);
   });
@@ -342,7 +394,7 @@ describe("certificates", () => {
 test("an entry has the version of the rules that are in force when it is proposed", () => {
   queue.offer([group()]);
   entryVersion = 2;
-  queue.onApplied(1);
+  settle(1);
   queue.offer([group()]);
   expect(proposed.map((payload) => decodeEntry(payload, NEXT_RULES).version)).toEqual([1, 2]);
 });

@@ -231,6 +231,16 @@ export class Certifier {
     return false;
   }
 
+  /** Enough cosignatures are in hand of all heads that entries up to this one have reached; Infinity: of every head. */
+  get cosignedTo(): RaftIndex {
+    let to = Number.POSITIVE_INFINITY;
+    for (const origin of this.#options.state.origins.values()) {
+      const oldest = this.#of(origin.originFingerprint).oldest;
+      if (oldest !== undefined && this.#isOpen(origin)) to = Math.min(to, oldest.raftIndex - 1);
+    }
+    return to;
+  }
+
   /** Leaves over which too few cosignatures are in hand, and for how long the oldest certify point has waited. */
   uncovered(): { readonly leaves: number; readonly oldestMs: number } {
     const now = this.#options.clock.monotonicMs();

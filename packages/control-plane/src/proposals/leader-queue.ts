@@ -11,12 +11,15 @@ import type { RefusalCode, TraceContext } from "@event-anchoring/control-contrac
 import type { RaftIndex } from "raft-ts";
 import type { TimerClock, Timer } from "../ports/environment.ts";
 
-/** While one entry is under way, a second is proposed once this much waits … */
-const SECOND_ENTRY_COMMANDS = 64;
+/** While one entry is under way, a second is proposed once as many commands wait as it has, or this much … */
 const SECOND_ENTRY_BYTES = 128 * 1024;
-/** … or the oldest has waited this long. */
-const SECOND_ENTRY_AGE_MS = 3;
+/** … or the oldest has waited for half of the time that an entry takes, within these bounds. */
+const SECOND_ENTRY_AGE_MS = { least: 3, most: 20 } as const;
 const ENTRIES_UNDER_WAY_MAX = 2;
+/** An entry whose cosignatures do not come counts as under way for so long after it was applied. */
+const UNCOSIGNED_MAX_MS = 50;
+/** Weight of the newest entry in the mean of how long entries take. */
+const NEWEST_WEIGHT = 1 / 8;
 const QUEUED_COMMANDS_MAX = 8192;
 const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
 /** A certificate that no entry picked up is recorded by an entry of its own after this much idle time. */
@@ -56,10 +59,22 @@ interface TimedGroup extends QueuedGroup {
   readonly queuedMs: number;
 }
 
+/** An entry that this leader has proposed, until it is settled and applied here. */
+interface ProposedEntry {
+  readonly index: RaftIndex;
+  readonly sinceMs: number;
+  readonly commands: number;
+  /** Enough cosignatures of what it has grown are in hand, or are waited for no longer. */
+  isSettled: boolean;
+  appliedMs: number | null;
+}
+
 export interface LeaderQueueOptions {
   readonly clock: TimerClock;
   /** Appends to the log as leader; the entry's index, or null if the engine does not take it. */
   readonly propose: (payload: Uint8Array, groups: readonly QueuedGroup[]) => RaftIndex | null;
+  /** The newest entry that is decided here, and of whose heads and earlier ones enough cosignatures are in hand. */
+  readonly cosignedTo: () => RaftIndex;
   readonly hasCertificatesToRecord: () => boolean;
   /** The newest certificates that the log does not record yet. Cosignatures are verified for it. */
   readonly certificatesToRecord: () => readonly Certificate[];
@@ -77,7 +92,7 @@ export interface LeaderQueueOptions {
 /**
  * The leader's side of group commit: an idle pipeline proposes at once, a busy one batches.
  *
- * Invariant: at most two entries of this queue are not yet applied at any time. A group leaves the queue proposed,
+ * Invariant: at most two entries of this queue are not settled at any time. A group leaves the queue proposed,
  * refused by name, or expired; expired work is dropped here and never after it was proposed.
  */
 export class LeaderQueue {
@@ -86,8 +101,12 @@ export class LeaderQueue {
   #groups: TimedGroup[] = [];
   #commands = 0;
   #bytes = 0;
-  #underWay: { readonly index: RaftIndex; readonly sinceMs: number }[] = [];
+  /** Ascending by index. */
+  #proposed: ProposedEntry[] = [];
+  /** How long entries take from the proposal until they are settled, by a moving mean. */
+  #entryMs = 0;
   #isLeading = false;
+  #settleTimer: Timer | null = null;
   #secondEntryTimer: Timer | null = null;
   #recordTimer: Timer | null = null;
   #proposedMs = Number.NEGATIVE_INFINITY;
@@ -102,9 +121,9 @@ export class LeaderQueue {
     return { commands: this.#commands, bytes: this.#bytes };
   }
 
-  /** For how long the oldest entry that is not applied here has been under way, in ms. */
-  get oldestUnderWayMs(): number {
-    const oldest = this.#underWay[0];
+  /** For how long the oldest entry that is not applied here has been proposed, in ms. */
+  get oldestUnappliedMs(): number {
+    const oldest = this.#proposed.find(({ appliedMs }) => appliedMs === null);
     return oldest === undefined ? 0 : this.#options.clock.monotonicMs() - oldest.sinceMs;
   }
 
@@ -132,7 +151,7 @@ export class LeaderQueue {
 
   onLeadership(isLeading: boolean): void {
     this.#isLeading = isLeading;
-    this.#underWay = [];
+    this.#proposed = [];
     this.#cancelTimers();
     // The previous leader may have stopped before it recorded a certificate that this node holds.
     if (isLeading) return this.#recordSoon();
@@ -140,24 +159,30 @@ export class LeaderQueue {
     if (groups.length > 0) this.#options.refuse(groups, "no_leader", "this node no longer leads");
   }
 
-  /**
-   * An entry is applied here. Counting up to this point, not to the commit, lets batches grow with the cost of
-   * applying.
-   */
-  onApplied(applied: RaftIndex): void {
-    if (this.#underWay.length === 0) return;
-    this.#underWay = this.#underWay.filter(({ index }) => index > applied);
-    this.pump();
+  /** An entry is decided here. One that grows no tree is settled by that. */
+  onDecided(): void {
+    this.#settle();
   }
 
-  /** Certificates may wait to be recorded. */
+  /** An entry is in the tables here. */
+  onApplied(applied: RaftIndex): void {
+    const now = this.#options.clock.monotonicMs();
+    for (const entry of this.#proposed) if (entry.index <= applied) entry.appliedMs ??= now;
+    this.#settle();
+  }
+
+  /**
+   * Enough cosignatures of a head are in hand. Counting entries up to this point, not to the commit, lets batches grow
+   * with all that an entry costs, here and on the other nodes. Certificates may wait to be recorded.
+   */
   onCosigned(): void {
     this.#recordSoon();
+    this.#settle();
   }
 
   /** Proposes as long as the rules above allow. */
   pump(): void {
-    while (this.#isLeading && this.#underWay.length < ENTRIES_UNDER_WAY_MAX && this.#isDue()) {
+    while (this.#isLeading && this.#underWay().length < ENTRIES_UNDER_WAY_MAX && this.#isDue()) {
       this.#dropExpired();
       if (!this.#proposeNext()) return;
     }
@@ -169,14 +194,43 @@ export class LeaderQueue {
     this.#takeAll();
   }
 
+  #underWay(): readonly ProposedEntry[] {
+    return this.#proposed.filter(({ isSettled }) => !isSettled);
+  }
+
+  #settle(): void {
+    if (this.#proposed.length === 0) return;
+    const now = this.#options.clock.monotonicMs();
+    const cosignedTo = this.#options.cosignedTo();
+    for (const entry of this.#proposed) {
+      if (entry.isSettled) continue;
+      const isLate = entry.appliedMs !== null && now - entry.appliedMs >= UNCOSIGNED_MAX_MS;
+      entry.isSettled = entry.index <= cosignedTo || isLate;
+      if (entry.isSettled) this.#entryMs += NEWEST_WEIGHT * (now - entry.sinceMs - this.#entryMs);
+    }
+    this.#proposed = this.#proposed.filter(({ isSettled, appliedMs }) => !isSettled || appliedMs === null);
+    const oldest = this.#proposed.find(({ isSettled, appliedMs }) => !isSettled && appliedMs !== null);
+    if (oldest !== undefined) {
+      const leftMs = Math.ceil(UNCOSIGNED_MAX_MS - (now - (oldest.appliedMs ?? now)));
+      this.#settleTimer ??= this.#options.clock.startTimer(leftMs, () => {
+        this.#settleTimer = null;
+        this.#settle();
+      });
+    }
+    this.pump();
+  }
+
   #isDue(): boolean {
     const first = this.#groups[0];
     if (first === undefined) return false;
-    if (this.#underWay.length === 0) return true;
-    if (this.#commands >= SECOND_ENTRY_COMMANDS || this.#bytes >= SECOND_ENTRY_BYTES) return true;
+    const before = this.#underWay().at(-1);
+    if (before === undefined) return true;
+    if (this.#commands >= before.commands || this.#bytes >= SECOND_ENTRY_BYTES) return true;
+    const { least, most } = SECOND_ENTRY_AGE_MS;
+    const dueMs = Math.min(most, Math.max(least, this.#entryMs / 2));
     const ageMs = this.#options.clock.monotonicMs() - first.queuedMs;
-    if (ageMs >= SECOND_ENTRY_AGE_MS) return true;
-    this.#secondEntryTimer ??= this.#options.clock.startTimer(SECOND_ENTRY_AGE_MS - ageMs, () => {
+    if (ageMs >= dueMs) return true;
+    this.#secondEntryTimer ??= this.#options.clock.startTimer(Math.ceil(dueMs - ageMs), () => {
       this.#secondEntryTimer = null;
       this.pump();
     });
@@ -189,7 +243,7 @@ export class LeaderQueue {
     this.#recordTimer = this.#options.clock.startTimer(RECORD_CERTIFICATE_AFTER_MS, () => {
       this.#recordTimer = null;
       const idleMs = this.#options.clock.monotonicMs() - this.#proposedMs;
-      const isIdle = this.#groups.length === 0 && this.#underWay.length === 0;
+      const isIdle = this.#groups.length === 0 && this.#proposed.length === 0;
       if (isIdle && idleMs >= RECORD_CERTIFICATE_AFTER_MS) this.#proposeNext();
       this.#recordSoon();
     });
@@ -200,6 +254,8 @@ export class LeaderQueue {
     this.#secondEntryTimer = null;
     this.#recordTimer?.cancel();
     this.#recordTimer = null;
+    this.#settleTimer?.cancel();
+    this.#settleTimer = null;
   }
 
   /** One entry: the certificates to record, then as many groups as fit. False: nothing was proposed. */
@@ -229,7 +285,8 @@ export class LeaderQueue {
     });
     const index = this.#options.propose(payload, packed);
     if (index === null) return false;
-    this.#underWay.push({ index, sinceMs: now });
+    const commands = packed.reduce((sum, group) => sum + group.weight.commands, 0);
+    this.#proposed.push({ index, sinceMs: now, commands, isSettled: false, appliedMs: null });
     this.#proposedMs = now;
     if (certificates.length > 0) {
       this.#recordedMs = now;

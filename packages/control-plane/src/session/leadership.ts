@@ -75,9 +75,9 @@ export class Leadership {
    * Called periodically on the leader, with the age of its oldest entry that is not applied. A certify point may have
    * passed while too few nodes were entitled to sign it: they are asked again until a certificate comes.
    */
-  look(oldestUnderWayMs: number): void {
+  look(oldestUnappliedMs: number): void {
     const { certifier, environment, transferLeadership } = this.#options;
-    if (oldestUnderWayMs > STALLED_MAX_MS) transferLeadership();
+    if (oldestUnappliedMs > STALLED_MAX_MS) transferLeadership();
     const { oldestMs } = certifier.uncovered();
     const saidMs = environment.clock.monotonicMs() - this.#markedMs;
     if (Math.min(oldestMs, saidMs) >= MARK_AGAIN_MS) this.#markCertifyPoint();

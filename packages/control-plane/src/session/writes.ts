@@ -62,6 +62,7 @@ export class Writes {
         clock: environment.clock,
         propose: (payload) => consensus.propose(payload),
         onQueued: (group) => signatures.verifyGroup(group, membership.trustRoot()),
+        cosignedTo: () => Math.min(options.state.appliedIndex, certifying.certifier.cosignedTo),
         hasCertificatesToRecord: () => this.#leadership.hasCertificatesToRecord(),
         certificatesToRecord: () => this.#leadership.certificatesToRecord(),
         onRecording: (certificates) => this.#leadership.onRecording(certificates),
@@ -96,6 +97,7 @@ export class Writes {
   /** An entry was decided here: its waiters are answered, or wait for its certificate. */
   onDecided(entry: LedgerEntry, decision: EntryDecision): void {
     if (this.proposals.onDecided(entry, decision)) this.#parts.consensus.failover.onDecided();
+    this.queue.onDecided();
   }
 
   /** An entry is in the database: the next may be proposed. */
@@ -107,7 +109,7 @@ export class Writes {
 
   /** Called periodically on the leader. */
   look(): void {
-    this.#leadership.look(this.queue.oldestUnderWayMs);
+    this.#leadership.look(this.queue.oldestUnappliedMs);
   }
 
   /** Whether a sweep has anything to do. */
