@@ -6,6 +6,7 @@ import {
   type TrustRoot,
   type TrustRootChain,
   TrustRootError,
+  type TrustRootVerification,
   bytesToHex,
   equalBytes,
   extendTrustRootChain,
@@ -19,16 +20,22 @@ import type { NodeIdentity } from "../ports/identity.ts";
  * or one that a peer has sent. It says whom to talk to; for deciding and signing, the version in the log counts.
  */
 export class KnownTrustRoot {
+  /** The version this node was set up with, alone. */
+  readonly configured: TrustRootChain;
   readonly #onNewer: (root: TrustRoot) => void;
   #chain: TrustRootChain;
 
   /** @param onNewer called after each step to a newer version */
   constructor(identity: Pick<NodeIdentity, "configured" | "laterTrustRoots">, onNewer: (root: TrustRoot) => void) {
     const { configured, laterTrustRoots = [] } = identity;
-    const documents = [configured.document, ...laterTrustRoots];
-    const verified = verifyTrustRootChain({ documents, pinnedRootThk: configured.rootThk }, nodeCrypto);
-    if (verified.result === "refused") throw new Error(`the configured trust root is refused: ${verified.code}`);
-    this.#chain = verified.chain;
+    const { document, rootThk } = configured;
+    this.configured = assertVerified(
+      verifyTrustRootChain({ documents: [document], pinnedRootThk: rootThk }, nodeCrypto),
+    );
+    this.#chain = this.configured;
+    for (const later of laterTrustRoots) {
+      this.#chain = assertVerified(extendTrustRootChain(this.#chain, later, nodeCrypto));
+    }
     this.#onNewer = onNewer;
   }
 
@@ -53,6 +60,8 @@ export class KnownTrustRoot {
   learn(documents: readonly string[]): boolean {
     const before = this.#chain;
     for (const document of documents) {
+      // Peers repeat what is held, at every attempt while no leader is known: comparing is cheaper than parsing.
+      if (this.#chain.versions.some(({ note }) => note === document)) continue;
       const version = versionOf(document);
       if (version === null || version <= this.newest.version) continue;
       const extended = extendTrustRootChain(this.#chain, document, nodeCrypto);
@@ -63,6 +72,11 @@ export class KnownTrustRoot {
     this.#onNewer(this.newest);
     return true;
   }
+}
+
+function assertVerified(verified: TrustRootVerification): TrustRootChain {
+  if (verified.result === "refused") throw new Error(`the configured trust root is refused: ${verified.code}`);
+  return verified.chain;
 }
 
 /** Why the versions in a log contradict the one that this node was set up with; null: they do not. */

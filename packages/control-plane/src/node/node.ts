@@ -111,6 +111,7 @@ export class ControlPlaneNode {
     this.rootSync = createRootSync({
       environment,
       identity,
+      configured: this.known.configured,
       session: () => this.#session,
       network: () => this.#network,
       peers: () => this.#peers,

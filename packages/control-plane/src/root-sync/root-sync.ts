@@ -1,6 +1,6 @@
 import { UNARY_CALLS, decodePrimeRootThk, decodeTrustRootChain } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
-import { type TrustRootChain, extendTrustRootChain, verifyTrustRootChain } from "@event-anchoring/protocol";
+import { type TrustRootChain, extendTrustRootChain } from "@event-anchoring/protocol";
 import type { Environment } from "../ports/environment.ts";
 import type { NodeIdentity } from "../ports/identity.ts";
 import type { Session } from "../session/session.ts";
@@ -15,6 +15,8 @@ const LEARN_TIMEOUT_MS = 500;
 export interface RootSyncView {
   readonly environment: Environment;
   readonly identity: NodeIdentity;
+  /** The version this node was set up with, verified once: every status of a node without a session asks for it. */
+  readonly configured: TrustRootChain;
   readonly session: () => Session | null;
   readonly network: () => PeerNetwork | null;
   readonly peers: () => readonly PeerAddress[];
@@ -45,12 +47,7 @@ export function createRootSync(view: RootSyncView): RootSync {
 
 /** The chain applied here; before genesis, the version this node was set up with. */
 function ownChain(view: RootSyncView): TrustRootChain {
-  const applied = view.session()?.state.trustRootChain ?? null;
-  if (applied !== null) return applied;
-  const { document, rootThk } = view.identity.configured;
-  const verified = verifyTrustRootChain({ documents: [document], pinnedRootThk: rootThk }, nodeCrypto);
-  if (verified.result === "refused") throw new Error(`the configured trust root is refused: ${verified.code}`);
-  return verified.chain;
+  return view.session()?.state.trustRootChain ?? view.configured;
 }
 
 function ownTrustRoot(view: RootSyncView): OwnTrustRoot {
