@@ -25,6 +25,7 @@ class Gate {
       await this.opened;
       return node.read(origins);
     },
+    readLatest: (origin) => node.readLatest(origin),
     status: () => node.status(),
     metrics: () => node.metrics(),
   });

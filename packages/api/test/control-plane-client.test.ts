@@ -117,6 +117,7 @@ const ready = (request: LocalRequest): LocalResponse => ({
   readIndex: request.requestId + 100,
   certificates: [],
   trustRootVersion: 1,
+  latest: null,
 });
 
 async function refusalOf(promise: Promise<unknown>): Promise<string> {

@@ -68,6 +68,8 @@ export class FakeControl {
       }
       case "read":
         return { type: "ready_to_read", requestId, ...(await node.read(request.origins)) };
+      case "read_latest":
+        return { type: "ready_to_read", requestId, ...(await node.readLatest(request.origin)) };
       case "status":
         return { type: "status", requestId, status: await node.status() };
       case "metrics":

@@ -7,13 +7,14 @@ import type { ApiKey, Command, CommandOutcome, Entry, EntryDecision, LedgerState
 import type {
   CallContext,
   Finality,
+  LatestAnchor,
   ShownCertificate,
   NodeStatus,
   SubmittedOutcome,
   SubmittedRecord,
 } from "@event-anchoring/control-contract";
-import { bytesToHex } from "@event-anchoring/protocol";
-import type { OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
+import { LEAF_KIND, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import type { AnchorId, OriginFingerprint, OriginStatus } from "@event-anchoring/protocol";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import type { StoreError } from "@event-anchoring/store";
 import { RefusedError } from "@event-anchoring/api";
@@ -46,7 +47,12 @@ export class FakeNode implements ControlPlane {
   keysFailure: RefusedError | null = null;
   onKeysRead: () => void = () => undefined;
 
+  /** Whether it has the last leaves in memory, as a node that has decided them since it started. */
+  remembersLatest = true;
+
   readonly #sizesBefore = new Map<string, number>();
+  readonly #shown = new Map<string, ShownCertificate>();
+  readonly #latest = new Map<string, LatestAnchor>();
 
   constructor() {
     this.apply([{ kind: "genesis", document: this.cluster.trustRoot.note }]);
@@ -123,10 +129,24 @@ export class FakeNode implements ControlPlane {
     return outcome.commands;
   }
 
+  /** The same object as long as it is the same certificate: so it comes over the local link. */
   certificateOf(origin: OriginFingerprint, size?: number): ShownCertificate {
+    const treeSize = size ?? this.state.origins.get(bytesToHex(origin))?.tree.size ?? 0;
+    const name = `${bytesToHex(origin)}/${treeSize}/${Math.floor(this.acceptedMs / 1000)}`;
+    const shown = this.#shown.get(name) ?? this.#certify(origin, treeSize);
+    this.#shown.set(name, shown);
+    return shown;
+  }
+
+  /** What it shows from now on are other objects: as after the local link was lost. */
+  forgetShown(): void {
+    this.#shown.clear();
+    this.#latest.clear();
+  }
+
+  #certify(origin: OriginFingerprint, treeSize: number): ShownCertificate {
     const state = this.state.origins.get(bytesToHex(origin));
     if (state === undefined) throw new Error("no such origin");
-    const treeSize = size ?? state.tree.size;
     const rootHash = state.tree.rootAt(treeSize);
     const certifiedAtS = Math.floor(this.acceptedMs / 1000);
     return {
@@ -183,7 +203,41 @@ export class FakeNode implements ControlPlane {
       isEarly ? this.#sizesBefore.get(bytesToHex(origin)) : this.certifiedUpTo.get(bytesToHex(origin));
     const certificates = known.map((origin) => this.certificateOf(origin, sizeOf(origin)));
     const trustRootVersion = this.state.trustRootChain?.newest.trustRoot.version ?? 0;
-    return { readIndex: this.state.appliedIndex - (isEarly ? 1 : 0), certificates, trustRootVersion };
+    const readIndex = this.state.appliedIndex - (isEarly ? 1 : 0);
+    return { readIndex, certificates, trustRootVersion, latest: null };
+  }
+
+  async readLatest(origin: OriginFingerprint): Promise<ReadyToRead> {
+    const ready = await this.read([origin]);
+    const [certificate] = ready.certificates;
+    const latest = this.remembersLatest && certificate !== undefined ? this.#latestUnder(certificate) : null;
+    return { ...ready, latest };
+  }
+
+  /** The same object as long as it is true. Of a claim or a grant there is none. */
+  #latestUnder(certificate: ShownCertificate): LatestAnchor | null {
+    const { originFingerprint, treeSize } = certificate;
+    const leaf = this.leaves.find(
+      (each) => each.depth === treeSize - 1 && equalBytes(each.originFingerprint, originFingerprint),
+    );
+    const tree = this.state.origins.get(bytesToHex(originFingerprint))?.tree;
+    if (leaf === undefined || tree === undefined || leaf.kind === LEAF_KIND.claim || leaf.kind === LEAF_KIND.grant) {
+      return null;
+    }
+    const { anchorId, bytes } = leaf;
+    const isOfLeaf = (write: { readonly anchorId: AnchorId }): boolean => equalBytes(write.anchorId, anchorId);
+    const event = this.decisions.flatMap(({ writes }) => writes.clientEvents).find(isOfLeaf);
+    const isErased = this.decisions.flatMap(({ writes }) => writes.erasures).some(isOfLeaf);
+    const { apiClientId, clientEventId, salt } = event ?? {};
+    const kept = isErased
+      ? { clientEventId: null, salt: null }
+      : { clientEventId: clientEventId ?? null, salt: salt ?? null };
+    const clientEvent = apiClientId === undefined ? null : { apiClientId, ...kept };
+    const name = `${bytesToHex(anchorId)}/${certificate.certifiedAtS}/${isErased}`;
+    const path = tree.prove(treeSize - 1, treeSize);
+    const latest = this.#latest.get(name) ?? { certificate, leaf: bytes, anchorId, path, clientEvent };
+    this.#latest.set(name, latest);
+    return latest;
   }
 
   nodeStatus(): NodeStatus {

@@ -120,6 +120,7 @@ describe("every answer", () => {
       controlPlane: (node) => ({
         submit: () => Promise.reject(new Error("secret detail at /srv/somewhere.ts:12")),
         read: () => node.read("none"),
+        readLatest: () => node.read("none"),
         status: () => node.status(),
         metrics: () => node.metrics(),
       }),

@@ -9,7 +9,7 @@ const SETTINGS = {
   databaseUrl: "postgresql://nowhere",
   pinnedRootThk: null,
 } as const;
-const READY: ReadyToRead = { readIndex: 7, certificates: [], trustRootVersion: 1 };
+const READY: ReadyToRead = { readIndex: 7, certificates: [], trustRootVersion: 1, latest: null };
 
 function readOf(search: string): CostlyRead {
   return {

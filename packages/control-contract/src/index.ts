@@ -21,8 +21,14 @@ export {
 } from "./local-frames.ts";
 export type { Finality, LocalRequest } from "./local-frames.ts";
 export { LocalResponseReader, LocalResponseWriter } from "./local-responses.ts";
-export type { LocalResponse, SubmittedOutcome, SubmittedRecord } from "./local-responses.ts";
-export type { ShownCertificate } from "./link-certificates.ts";
+export type {
+  LatestAnchor,
+  LatestClientEvent,
+  LocalResponse,
+  SubmittedOutcome,
+  SubmittedRecord,
+} from "./local-responses.ts";
+export type { ShownCertificate } from "./sent-once.ts";
 export {
   BULK_FRAME_BYTES_MAX,
   CONTROL_FRAME_BYTES_MAX,

@@ -23,8 +23,8 @@ import {
   writeText,
 } from "./fields.ts";
 import { decodeJson, encodeJson } from "./json-codec.ts";
-import { LinkCertificates, readCertificate, writeCertificate } from "./link-certificates.ts";
-import type { ShownCertificate } from "./link-certificates.ts";
+import { SentOnce, readCertificate, writeCertificate } from "./sent-once.ts";
+import type { ShownCertificate } from "./sent-once.ts";
 import { readFinality, writeFinality } from "./local-frames.ts";
 import type { Finality } from "./local-frames.ts";
 import { nodeStatusSchema } from "./node-status.ts";
@@ -42,6 +42,26 @@ const PATH_HASHES_MAX = 53;
 export interface Inclusion {
   readonly certificate: ShownCertificate;
   readonly path: readonly Uint8Array[];
+}
+
+/**
+ * The last leaf of an origin's newest certified tree. One object as long as it is true: a newer certificate, or the
+ * erasure of its client event id, makes another.
+ */
+export interface LatestAnchor extends Inclusion {
+  readonly leaf: Uint8Array;
+  readonly anchorId: AnchorId;
+  /** null: it is no event, or its event has no client_event_id. */
+  readonly clientEvent: LatestClientEvent | null;
+}
+
+export interface LatestClientEvent {
+  /** 16 bytes. */
+  readonly apiClientId: Uint8Array;
+  /** null: erased. */
+  readonly clientEventId: string | null;
+  /** 32 bytes; null: erased. */
+  readonly salt: Uint8Array | null;
 }
 
 export type SubmittedRecord =
@@ -88,6 +108,11 @@ export type LocalResponse =
       readonly readIndex: RaftIndex;
       readonly certificates: readonly ShownCertificate[];
       readonly trustRootVersion: number;
+      /**
+       * To `read_latest`, under the certificate of its origin: the answer itself, as of the read index or later. null:
+       * it is to be read from the tables.
+       */
+      readonly latest: LatestAnchor | null;
     }
   | {
       readonly type: "state_held";
@@ -109,83 +134,136 @@ export type LocalResponse =
     };
 
 const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5, state_held: 6 } as const;
-const CERTIFICATE_FRAME = 7;
+/** Frames that are no responses: later responses name what is in them. */
+const SENT_ONCE = { certificate: 7, latest: 8 } as const;
 const OUTCOME = { records: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
 const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
 
-type IdOf = (certificate: ShownCertificate) => number;
-type CertificateOf = (id: number) => ShownCertificate;
+/** The things that one connection sends once. */
+class SentThings {
+  readonly certificates = new SentOnce<ShownCertificate>(({ originFingerprint }) => originFingerprint);
+  readonly latest = new SentOnce<LatestAnchor>(({ certificate }) => certificate.originFingerprint);
+}
+
+/** Gives things their ids. */
+interface Naming {
+  readonly certificate: (certificate: ShownCertificate) => number;
+  readonly latest: (latest: LatestAnchor) => number;
+}
 
 /** The control plane's end of one connection. */
 export class LocalResponseWriter {
-  readonly #sent = new LinkCertificates();
+  readonly #sent = new SentThings();
 
   /**
-   * The frame bodies of a response: first the certificates that it names and that are not the newest sent of their
-   * origin, then itself.
+   * The frame bodies of a response: first what it names and what is not the newest sent of its origin, then itself.
    * @throws RangeError if a value is out of its range, or two certificates of one origin are named
    */
   bodiesOf(response: LocalResponse): Uint8Array[] {
+    const { certificates, latest } = this.#sent;
     const bodies: Uint8Array[] = [];
     const named = new Set<number>();
-    const idOf = (certificate: ShownCertificate): number => {
-      const id = this.#sent.idOf(certificate) ?? this.#send(certificate, bodies);
-      named.add(id);
-      return id;
+    const naming: Naming = {
+      certificate: (certificate) => {
+        const id =
+          certificates.idOf(certificate) ?? sendCertificate(certificates.add(certificate), certificate, bodies);
+        named.add(id);
+        return id;
+      },
+      latest: (anchor) => latest.idOf(anchor) ?? sendLatest(latest.add(anchor), anchor, naming, bodies),
     };
-    const body = encodeResponse(response, idOf);
+    const body = encodeResponse(response, naming);
     for (const id of named) {
-      if (this.#sent.find(id) === undefined) throw new RangeError("a response names two certificates of one origin");
+      if (certificates.find(id) === undefined) throw new RangeError("a response names two certificates of one origin");
     }
     bodies.push(body);
     return bodies;
   }
+}
 
-  #send(certificate: ShownCertificate, bodies: Uint8Array[]): number {
-    const id = this.#sent.add(certificate);
-    const writer = new ByteWriter(1024).u8(CERTIFICATE_FRAME);
-    writeCertificate(writer, id, certificate);
-    bodies.push(writer.finish());
-    return id;
-  }
+function sendCertificate(id: number, certificate: ShownCertificate, bodies: Uint8Array[]): number {
+  const writer = new ByteWriter(1024).u8(SENT_ONCE.certificate).u64(id);
+  writeCertificate(writer, certificate);
+  bodies.push(writer.finish());
+  return id;
+}
+
+function sendLatest(id: number, anchor: LatestAnchor, naming: Naming, bodies: Uint8Array[]): number {
+  const writer = new ByteWriter(1024).u8(SENT_ONCE.latest).u64(id);
+  writeInclusion(writer, anchor, naming);
+  writer.lengthPrefixed16(anchor.leaf).bytes(anchor.anchorId, 32);
+  writeOptional(writer, anchor.clientEvent, ({ apiClientId, clientEventId, salt }) => {
+    writer.bytes(apiClientId, 16);
+    writeOptional(writer, clientEventId, (text) => writeText(writer, text));
+    writeOptional(writer, salt, (bytes) => writer.bytes(bytes, 32));
+  });
+  bodies.push(writer.finish());
+  return id;
 }
 
 /** The api process's end of one connection. */
 export class LocalResponseReader {
-  readonly #received = new LinkCertificates();
+  readonly #received = new SentThings();
 
   /**
-   * Leaves and paths are not copied out of the frame, which is theirs from then on.
-   * @returns null: the frame was a certificate, which later responses name. @throws DecodeError
+   * Leaves and paths of responses are not copied out of the frame, which is theirs from then on.
+   * @returns null: the frame was something that later responses name. @throws DecodeError
    */
   read(body: Uint8Array): LocalResponse | null {
     const reader = new ByteReader(body);
     const kind = reader.u8();
-    if (kind === CERTIFICATE_FRAME) {
-      readCertificate(reader, this.#received);
+    if (kind === SENT_ONCE.certificate || kind === SENT_ONCE.latest) {
+      this.#receive(kind, reader);
       return null;
     }
-    const response = readResponse(reader, kind, (id) => {
-      const certificate = this.#received.find(id);
-      if (certificate !== undefined) return certificate;
-      throw new DecodeError("value_invalid", `certificate ${id} is not the newest sent of any origin`);
-    });
+    const response = readResponse(reader, kind, this.#received);
     reader.finish();
     return response;
   }
+
+  #receive(kind: number, reader: ByteReader): void {
+    const { certificates, latest } = this.#received;
+    const id = reader.u64();
+    if (kind === SENT_ONCE.certificate) {
+      const certificate = readCertificate(reader);
+      reader.finish();
+      certificates.receive(id, certificate);
+    } else {
+      const anchor = readLatest(reader, this.#received);
+      reader.finish();
+      latest.receive(id, anchor);
+    }
+  }
 }
 
-function encodeResponse(response: LocalResponse, idOf: IdOf): Uint8Array {
+/** Kept for as long as it is true: copied out of its frame. */
+function readLatest(reader: ByteReader, received: SentThings): LatestAnchor {
+  const { certificate, path } = readInclusion(reader, received);
+  return {
+    certificate,
+    path: path.map((hash) => hash.slice()),
+    leaf: reader.lengthPrefixed16(),
+    anchorId: toAnchorId(reader.bytes(32)),
+    clientEvent: readOptional(reader, () => ({
+      apiClientId: reader.bytes(16),
+      clientEventId: readOptional(reader, () => readLongText(reader)),
+      salt: readOptional(reader, () => reader.bytes(32)),
+    })),
+  };
+}
+
+function encodeResponse(response: LocalResponse, naming: Naming): Uint8Array {
   const writer = new ByteWriter(512);
   writer.u8(RESPONSE[response.type]).u32(response.requestId);
   switch (response.type) {
     case "submitted":
       writeFinality(writer, response.finality);
-      writeOutcome(writer, response.outcome, idOf);
+      writeOutcome(writer, response.outcome, naming);
       break;
     case "ready_to_read":
       writer.u64(response.readIndex).u32(response.trustRootVersion);
-      writeList(writer, response.certificates, (certificate) => writer.u64(idOf(certificate)));
+      writeList(writer, response.certificates, (certificate) => writer.u64(naming.certificate(certificate)));
+      writeOptional(writer, response.latest, (latest) => writer.u64(naming.latest(latest)));
       break;
     case "state_held":
       writer.u64(response.raftIndex);
@@ -209,7 +287,7 @@ function encodeResponse(response: LocalResponse, idOf: IdOf): Uint8Array {
   return writer.finish();
 }
 
-function readResponse(reader: ByteReader, kind: number, certificateOf: CertificateOf): LocalResponse {
+function readResponse(reader: ByteReader, kind: number, received: SentThings): LocalResponse {
   const requestId = reader.u32();
   switch (kind) {
     case RESPONSE.submitted:
@@ -217,13 +295,14 @@ function readResponse(reader: ByteReader, kind: number, certificateOf: Certifica
         type: "submitted",
         requestId,
         finality: readFinality(reader),
-        outcome: readOutcome(reader, certificateOf),
+        outcome: readOutcome(reader, received),
       };
     case RESPONSE.ready_to_read: {
       const readIndex = reader.u64();
       const trustRootVersion = reader.u32();
-      const certificates = readList(reader, ORIGINS_MAX, () => certificateOf(reader.u64()));
-      return { type: "ready_to_read", requestId, readIndex, certificates, trustRootVersion };
+      const certificates = readList(reader, ORIGINS_MAX, () => received.certificates.named(reader.u64()));
+      const latest = readOptional(reader, () => received.latest.named(reader.u64()));
+      return { type: "ready_to_read", requestId, readIndex, certificates, trustRootVersion, latest };
     }
     case RESPONSE.state_held: {
       const raftIndex = reader.u64();
@@ -249,12 +328,12 @@ function readResponse(reader: ByteReader, kind: number, certificateOf: Certifica
   }
 }
 
-function writeOutcome(writer: ByteWriter, outcome: SubmittedOutcome, idOf: IdOf): void {
+function writeOutcome(writer: ByteWriter, outcome: SubmittedOutcome, naming: Naming): void {
   writer.u8(OUTCOME[outcome.kind]);
   switch (outcome.kind) {
     case "records":
       writeBoolean(writer, outcome.refused);
-      writeList(writer, outcome.records, (record) => writeRecord(writer, record, idOf));
+      writeList(writer, outcome.records, (record) => writeRecord(writer, record, naming));
       break;
     case "applied":
     case "unchanged":
@@ -267,12 +346,12 @@ function writeOutcome(writer: ByteWriter, outcome: SubmittedOutcome, idOf: IdOf)
   }
 }
 
-function readOutcome(reader: ByteReader, certificateOf: CertificateOf): SubmittedOutcome {
+function readOutcome(reader: ByteReader, received: SentThings): SubmittedOutcome {
   const kind = reader.u8();
   switch (kind) {
     case OUTCOME.records: {
       const refused = readBoolean(reader);
-      const records = readList(reader, RECORDS_MAX, () => readRecord(reader, certificateOf));
+      const records = readList(reader, RECORDS_MAX, () => readRecord(reader, received));
       return { kind: "records", refused, records };
     }
     case OUTCOME.applied:
@@ -286,15 +365,12 @@ function readOutcome(reader: ByteReader, certificateOf: CertificateOf): Submitte
   }
 }
 
-function writeRecord(writer: ByteWriter, record: SubmittedRecord, idOf: IdOf): void {
+function writeRecord(writer: ByteWriter, record: SubmittedRecord, naming: Naming): void {
   writer.u8(RECORD[record.status]);
   switch (record.status) {
     case "accepted":
       writer.lengthPrefixed16(record.leaf).bytes(record.anchorId, 32);
-      writeOptional(writer, record.inclusion, ({ certificate, path }) => {
-        writer.u64(idOf(certificate)).u8(path.length);
-        for (const hash of path) writer.bytes(hash, 32);
-      });
+      writeOptional(writer, record.inclusion, (inclusion) => writeInclusion(writer, inclusion, naming));
       writeOptional(writer, record.clientEventSalt, (salt) => writer.bytes(salt, 32));
       break;
     case "replayed":
@@ -308,7 +384,7 @@ function writeRecord(writer: ByteWriter, record: SubmittedRecord, idOf: IdOf): v
   }
 }
 
-function readRecord(reader: ByteReader, certificateOf: CertificateOf): SubmittedRecord {
+function readRecord(reader: ByteReader, received: SentThings): SubmittedRecord {
   const status = reader.u8();
   switch (status) {
     case RECORD.accepted:
@@ -316,7 +392,7 @@ function readRecord(reader: ByteReader, certificateOf: CertificateOf): Submitted
         status: "accepted",
         leaf: reader.view(reader.u16()),
         anchorId: toAnchorId(reader.bytes(32)),
-        inclusion: readOptional(reader, () => readInclusion(reader, certificateOf)),
+        inclusion: readOptional(reader, () => readInclusion(reader, received)),
         clientEventSalt: readOptional(reader, () => reader.bytes(32)),
       };
     case RECORD.replayed: {
@@ -331,8 +407,13 @@ function readRecord(reader: ByteReader, certificateOf: CertificateOf): Submitted
   }
 }
 
-function readInclusion(reader: ByteReader, certificateOf: CertificateOf): Inclusion {
-  const certificate = certificateOf(reader.u64());
+function writeInclusion(writer: ByteWriter, { certificate, path }: Inclusion, naming: Naming): void {
+  writer.u64(naming.certificate(certificate)).u8(path.length);
+  for (const hash of path) writer.bytes(hash, 32);
+}
+
+function readInclusion(reader: ByteReader, received: SentThings): Inclusion {
+  const certificate = received.certificates.named(reader.u64());
   const count = reader.u8();
   if (count > PATH_HASHES_MAX) throw new DecodeError("value_invalid", `a path of ${count} hashes`);
   return { certificate, path: Array.from({ length: count }, () => reader.view(32)) };

@@ -22,6 +22,7 @@ import {
   certificate,
   damaged,
   hello,
+  latest,
   otherCertificate,
   ownWords,
   peerFrames,
@@ -74,7 +75,7 @@ test("a hello holds a head of every origin that a trust root may list, and fits 
 });
 
 function readyToRead(certificates: readonly ShownCertificate[]): LocalResponse {
-  return { type: "ready_to_read", requestId: 1, readIndex: 1, certificates, trustRootVersion: 1 };
+  return { type: "ready_to_read", requestId: 1, readIndex: 1, certificates, trustRootVersion: 1, latest: null };
 }
 
 /** Sends what an end has not sent yet; the frame of the response itself is the last one. */
@@ -86,9 +87,11 @@ function lastOf(bodies: readonly Uint8Array[]): Uint8Array {
 const link = new LocalResponseWriter();
 const received = new LocalResponseReader();
 const onward = new LocalResponseWriter();
-for (const body of link.bodiesOf(readyToRead([certificate, otherCertificate]))) {
-  const response = received.read(body);
-  if (response !== null) onward.bodiesOf(response);
+for (const first of [readyToRead([otherCertificate]), { ...readyToRead([certificate]), latest } as LocalResponse]) {
+  for (const body of link.bodiesOf(first)) {
+    const response = received.read(body);
+    if (response !== null) onward.bodiesOf(response);
+  }
 }
 
 function encodeLocalResponse(response: LocalResponse): Uint8Array {

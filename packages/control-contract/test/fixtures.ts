@@ -4,6 +4,7 @@ import { encodeCommand } from "@event-anchoring/ledger";
 import type { Command } from "@event-anchoring/ledger";
 import { nobleCrypto, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type {
+  LatestAnchor,
   ShownCertificate,
   Hello,
   OwnWord,
@@ -39,6 +40,14 @@ export const otherCertificate: ShownCertificate = {
   ...certificate,
   originFingerprint: toOriginFingerprint(hash("other")),
   treeSize: 7,
+};
+
+export const latest: LatestAnchor = {
+  certificate,
+  path: [hash("p"), hash("q")],
+  leaf: new Uint8Array(371).fill(7),
+  anchorId,
+  clientEvent: { apiClientId: new Uint8Array(16).fill(1), clientEventId: "order-7é", salt: hash("s") },
 };
 
 export const status: NodeStatus = {
@@ -226,6 +235,7 @@ export const requests: readonly LocalRequest[] = [
   { type: "read", requestId: 3, remainingMs: 10, origins: "none" },
   { type: "read", requestId: 4, remainingMs: 10, origins: [origin, toOriginFingerprint(hash("other"))] },
   { type: "read", requestId: 5, remainingMs: 10, origins: [] },
+  { type: "read_latest", requestId: 5, remainingMs: 10, origin },
   { type: "status", requestId: 6 },
   { type: "metrics", requestId: 7 },
   { type: "hold_state", requestId: 8, remainingMs: 15_000 },
@@ -309,7 +319,9 @@ export const responses: readonly LocalResponse[] = [
     readIndex: 99,
     certificates: [certificate, otherCertificate],
     trustRootVersion: 3,
+    latest: null,
   },
+  { type: "ready_to_read", requestId: 6, readIndex: 99, certificates: [certificate], trustRootVersion: 3, latest },
   { type: "status", requestId: 6, status },
   { type: "metrics", requestId: 7, text: "# HELP x ü\nx 1\n" },
   { type: "state_held", requestId: 8, raftIndex: 12, databaseSnapshot: "0000000A-1-1", stateHead: "note ü\n" },

@@ -139,7 +139,14 @@ describe("the local link", () => {
       trustRootVersion: 1,
     };
     const ready = (requestId: number): LocalResponse => {
-      return { type: "ready_to_read", requestId, readIndex: 1, certificates: [certificate], trustRootVersion: 1 };
+      return {
+        type: "ready_to_read",
+        requestId,
+        readIndex: 1,
+        certificates: [certificate],
+        trustRootVersion: 1,
+        latest: null,
+      };
     };
     const before = [await client(), await client()];
     for (const { socket, answers } of before) {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type LedgerState, type OriginState, emptyLedgerState } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { LatestAnchor } from "@event-anchoring/control-contract";
 import type { Certifier, HeldCertificate } from "../src/certification/certifier.ts";
 import { LinearizableReads, type ReadAnswer, type ReadRequest } from "../src/certification/linearizable-reads.ts";
 import { ReadRounds } from "../src/raft/read-rounds.ts";
@@ -112,9 +113,11 @@ describe("a linearizable read", () => {
   let reads: LinearizableReads;
   let hasLeader: boolean;
   let stopped: Set<string>;
+  let latestUnder: (certificate: HeldCertificate) => LatestAnchor | null;
 
   beforeEach(() => {
     stopped = new Set();
+    latestUnder = () => null;
     state = emptyLedgerState(nodeCrypto.sha256);
     hasLeader = true;
     held = new Map();
@@ -136,6 +139,7 @@ describe("a linearizable read", () => {
       state,
       rounds,
       certifier: certifier as unknown as Certifier,
+      lastLeaves: { latestUnder: (certificate) => latestUnder(certificate) },
       hasLeader: () => hasLeader,
     });
   });
@@ -153,9 +157,14 @@ describe("a linearizable read", () => {
     }
   }
 
-  function read(origins: ReadRequest["origins"], patienceMs = 1000): ReadAnswer[] {
+  function read(origins: ReadRequest["origins"], patienceMs = 1000, wantsLatest = false): ReadAnswer[] {
     const answers: ReadAnswer[] = [];
-    reads.read({ origins, deadlineMs: clock.monotonicMs() + patienceMs, respond: (given) => answers.push(given) });
+    reads.read({
+      origins,
+      wantsLatest,
+      deadlineMs: clock.monotonicMs() + patienceMs,
+      respond: (given) => answers.push(given),
+    });
     return answers;
   }
 
@@ -183,6 +192,43 @@ describe("a linearizable read", () => {
     expect(answers).toEqual([]);
     hold(FIRST, 4, 10);
     expect(answers).toMatchObject([{ type: "ready_to_read", certificates: [{ treeSize: 4 }] }]);
+  });
+
+  test("of the latest anchor is answered from memory, and not before the state there is as far as its index", () => {
+    const latest = { leaf: new Uint8Array(3) } as unknown as LatestAnchor;
+    const shownAt: number[] = [];
+    latestUnder = () => {
+      shownAt.push(state.appliedIndex);
+      return latest;
+    };
+    applied(10);
+    hold(FIRST, 4, 10);
+    const answers = read([FIRST], 1000, true);
+    answer(0, 12);
+    applied(11);
+    expect(answers).toEqual([]);
+    applied(12);
+    expect(answers).toMatchObject([{ type: "ready_to_read", latest }]);
+    const plain = read([FIRST]);
+    answer(1, 12);
+    expect(plain).toMatchObject([{ latest: null }]);
+    expect(shownAt).toEqual([12]);
+  });
+
+  test("of the latest anchor waits for a certificate over all that is decided, and shows the leaf under it", () => {
+    const shown: number[] = [];
+    latestUnder = ({ treeSize }) => {
+      shown.push(treeSize);
+      return null;
+    };
+    applied(10);
+    hold(FIRST, 3, 8);
+    const answers = read([FIRST], 1000, true);
+    answer(0, 10);
+    expect(answers).toEqual([]);
+    hold(FIRST, 5, 10);
+    expect(answers).toHaveLength(1);
+    expect(shown).toEqual([5]);
   });
 
   test("of all origins waits for all of them", () => {

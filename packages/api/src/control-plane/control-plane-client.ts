@@ -123,6 +123,12 @@ export class ControlPlaneClient implements ControlPlane {
     return response;
   }
 
+  async readLatest(origin: OriginFingerprint, remainingMs: number): Promise<ReadyToRead> {
+    const response = await this.#ask({ type: "read_latest", remainingMs, origin }, remainingMs);
+    if (response.type !== "ready_to_read") throw this.#unexpected(response);
+    return response;
+  }
+
   async status(remainingMs: number): Promise<NodeStatus> {
     const response = await this.#ask({ type: "status" }, remainingMs);
     if (response.type !== "status") throw this.#unexpected(response);

@@ -2,6 +2,7 @@
 import type {
   CallContext,
   Finality,
+  LatestAnchor,
   ShownCertificate,
   NodeStatus,
   RefusalCode,
@@ -34,6 +35,8 @@ export interface ReadyToRead {
   /** Newest held per wanted origin. They cover every leaf up to the read index, and may be newer than the tables. */
   readonly certificates: readonly ShownCertificate[];
   readonly trustRootVersion: number;
+  /** Of `readLatest`: the answer itself; null if it is to be read from the tables. Of `read`: null. */
+  readonly latest: LatestAnchor | null;
 }
 
 export interface SubmitOptions {
@@ -47,6 +50,7 @@ export interface SubmitOptions {
 export interface ControlPlane {
   submit(command: Command, options: SubmitOptions): Promise<SubmittedOutcome>;
   read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
+  readLatest(origin: OriginFingerprint, remainingMs: number): Promise<ReadyToRead>;
   status(remainingMs: number): Promise<NodeStatus>;
   metrics(remainingMs: number): Promise<string>;
 }

@@ -21,12 +21,15 @@ export interface ProvedAnchor {
 /** For an event that never had an id: there is nothing to hide. */
 const NO_CLIENT_EVENT: ClientEvent = { clientEventId: null, clientEventSalt: null, isErased: false };
 
-/** Shown to the API client that wrote the event, and to `admin`; null: not shown. */
-function visibleClientEvent(anchor: StoredAnchor, caller: Caller): ClientEvent | null {
-  const { clientEvent } = anchor;
+/** Who sees the client event id that an API client has given: that client, and `admin`. */
+export function seesClientEventsOf(apiClientId: Uint8Array, caller: Caller): boolean {
+  return caller.isAdmin || equalBytes(apiClientId, caller.credential.apiClientId);
+}
+
+/** null: not shown. */
+function visibleClientEvent({ clientEvent }: VisibleAnchor, caller: Caller): ClientEvent | null {
   if (clientEvent === null) return NO_CLIENT_EVENT;
-  const isOwn = equalBytes(clientEvent.apiClientId, caller.credential.apiClientId);
-  if (!isOwn && !caller.isAdmin) return null;
+  if (!seesClientEventsOf(clientEvent.apiClientId, caller)) return null;
   const { clientEventId, salt: clientEventSalt, isErased } = clientEvent;
   return { clientEventId, clientEventSalt, isErased };
 }
@@ -39,7 +42,10 @@ export interface AnchorShowing {
   readonly state: RecordState | null;
 }
 
-export function storedAnchorToJson(anchor: StoredAnchor, { finality, caller, state }: AnchorShowing): AnchorJson {
+/** What of a stored anchor is shown. */
+export type VisibleAnchor = Pick<StoredAnchor, "anchorId" | "bytes" | "clientEvent">;
+
+export function storedAnchorToJson(anchor: VisibleAnchor, { finality, caller, state }: AnchorShowing): AnchorJson {
   const leaf = decodeLeaf(anchor.bytes);
   const clientEvent = visibleClientEvent(anchor, caller);
   return anchorToJson({ leaf, anchorId: anchor.anchorId, finality, clientEvent, state });

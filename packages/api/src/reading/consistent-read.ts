@@ -4,7 +4,7 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import type { StoredOriginHead } from "@event-anchoring/store";
 import { RefusedError } from "../control-plane/control-plane.ts";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
+import type { ControlPlane, ReadyToRead } from "../control-plane/control-plane.ts";
 import type { Deadline } from "../request/deadline.ts";
 import type { AnchorReads, AtIndex, OpenableReads } from "./node-reads.ts";
 
@@ -31,11 +31,7 @@ export class ConsistentRead {
   #floorIndex: number;
   readonly trustRootVersion: number;
 
-  private constructor(
-    reads: OpenableReads,
-    deadline: Deadline,
-    ready: { readIndex: number; certificates: readonly ShownCertificate[]; trustRootVersion: number },
-  ) {
+  private constructor(reads: OpenableReads, deadline: Deadline, ready: ReadyToRead) {
     this.#reads = reads;
     this.#deadline = deadline;
     this.#floorIndex = ready.readIndex;
@@ -56,8 +52,12 @@ export class ConsistentRead {
     deadline: Deadline,
     patienceMs: number = deadline.remainingMs,
   ): Promise<ConsistentRead> {
-    const ready = await dependencies.controlPlane.read(origins, patienceMs);
-    return new ConsistentRead(dependencies.reads, deadline, ready);
+    return ConsistentRead.from(await dependencies.controlPlane.read(origins, patienceMs), dependencies, deadline);
+  }
+
+  /** The read that the control plane has made ready. */
+  static from(ready: ReadyToRead, { reads }: Pick<ReadSources, "reads">, deadline: Deadline): ConsistentRead {
+    return new ConsistentRead(reads, deadline, ready);
   }
 
   /** The newest certificate held for an origin; null if the origin has none yet. */

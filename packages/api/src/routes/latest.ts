@@ -1,6 +1,6 @@
 import { formatRfc3339, latestQuerySchema, parseQuery } from "@event-anchoring/api-contract";
 import type { LatestAnswer } from "@event-anchoring/api-contract";
-import type { ShownCertificate } from "@event-anchoring/control-contract";
+import type { LatestAnchor, ShownCertificate } from "@event-anchoring/control-contract";
 import {
   bytesToBase64,
   bytesToHex,
@@ -9,15 +9,18 @@ import {
   parseNote,
   quorumPolicyOf,
 } from "@event-anchoring/protocol";
-import type { OriginFingerprint, Sha256, TrustRootChain } from "@event-anchoring/protocol";
+import type { OriginFingerprint, Receipt, Sha256, TrustRootChain } from "@event-anchoring/protocol";
+import type { RecordState } from "@event-anchoring/records";
 import { proveAnchors, receiptAnswer, storedAnchorToJson } from "../reading/anchor-view.ts";
+import type { VisibleAnchor } from "../reading/anchor-view.ts";
 import { ConsistentRead } from "../reading/consistent-read.ts";
+import { LatestAnswers } from "../reading/latest-answers.ts";
 import { loadStates } from "../reading/load-records.ts";
 import { parsed, problemError } from "../request/problem-error.ts";
 import type { ProblemError } from "../request/problem-error.ts";
 import { proveGrowth } from "./consistency.ts";
-import { callerOf } from "./handler.ts";
-import type { Handler } from "./handler.ts";
+import { callerOf, madeAnswer } from "./handler.ts";
+import type { Handler, HandlerAnswer, HandlerDependencies } from "./handler.ts";
 
 /**
  * Who has co-signed. The control plane verified the lines when it accepted the certificate; here they are only parsed.
@@ -52,38 +55,79 @@ async function nothingToShow(read: ConsistentRead, origin: OriginFingerprint): P
   return problemError(isKnown ? "no_anchor_yet" : "origin_unknown");
 }
 
-/** GET /v1/event-anchors/latest: the EEA of one origin. */
+/** The last leaf under a certificate. */
+interface LastAnchor {
+  readonly anchor: VisibleAnchor;
+  readonly receipt: Receipt;
+  /** Of a claim or a grant: it depends on when it is asked for. */
+  readonly state: RecordState | null;
+}
+
+/** From the control plane's memory, which has decided every entry up to the read index. */
+function lastAnchorOf({ certificate, leaf, anchorId, path, clientEvent }: LatestAnchor): LastAnchor {
+  const { treeSize, checkpoint } = certificate;
+  const stored = clientEvent === null ? null : { ...clientEvent, isErased: clientEvent.clientEventId === null };
+  const receipt = { leaf, index: treeSize - 1, treeSize, path, checkpoint };
+  return { anchor: { anchorId, bytes: leaf, clientEvent: stored }, receipt, state: null };
+}
+
+async function readLastAnchor(
+  read: ConsistentRead,
+  { originFingerprint, treeSize }: ShownCertificate,
+  { crypto, clock }: HandlerDependencies,
+): Promise<LastAnchor> {
+  const depth = treeSize - 1;
+  const { anchors } = await read.selectUntil(
+    (reads) => reads.anchorsOfOrigin(originFingerprint, depth, 1, "descending"),
+    (found) => found.anchors[0]?.depth === depth,
+  );
+  const [proved] = await proveAnchors(read, anchors, crypto.sha256);
+  if (proved === null || proved === undefined) throw new Error("a certificate covers the last leaf of its tree");
+  const { anchor, receipt } = proved;
+  const stateOf = await loadStates(read, [anchor], clock);
+  return { anchor, receipt, state: stateOf(anchor) };
+}
+
+const finished = new LatestAnswers<HandlerAnswer>();
+
+/**
+ * GET /v1/event-anchors/latest: the EEA of one origin. Read from the tables only if the control plane does not have it
+ * in memory, and if what the answer shows changes without a new certificate: the state of a claim or a grant, and what
+ * depends on `from_size`.
+ */
 export const getLatestEventAnchor: Handler = async (request, dependencies) => {
   const query = parsed(parseQuery(latestQuerySchema, request.search));
-  const origin = query.originFingerprint ?? dependencies.node.originFingerprint;
-  const read = await ConsistentRead.begin(dependencies, [origin], request.deadline);
+  const { controlPlane, trustRoots, crypto, node } = dependencies;
+  const origin = query.originFingerprint ?? node.originFingerprint;
+  const { fromSize } = query;
+  const { remainingMs } = request.deadline;
+  const ready = await (fromSize === null
+    ? controlPlane.readLatest(origin, remainingMs)
+    : controlPlane.read([origin], remainingMs));
+  const read = ConsistentRead.from(ready, dependencies, request.deadline);
   const certificate = read.certificateOf(origin);
   // Leaf 0 is the genesis leaf: a tree of one leaf holds no client's anchor yet.
   if (certificate === null || certificate.treeSize < 2) throw await nothingToShow(read, origin);
-  const depth = certificate.treeSize - 1;
-  const { anchors } = await read.selectUntil(
-    (reads) => reads.anchorsOfOrigin(origin, depth, 1, "descending"),
-    (found) => found.anchors[0]?.depth === depth,
-  );
-  const [proved] = await proveAnchors(read, anchors, dependencies.crypto.sha256);
-  if (proved === null || proved === undefined) throw new Error("a certificate covers the last leaf of its tree");
-  const { sha256 } = dependencies.crypto;
-  const chain = await dependencies.trustRoots.chain(read);
-  const consistency =
-    query.fromSize === null ? {} : { consistency: await consistencyJson(read, certificate, query.fromSize, sha256) };
-  const stateOf = await loadStates(read, [proved.anchor], dependencies.clock);
-  const state = stateOf(proved.anchor);
+  const { latest } = ready;
+  const caller = callerOf(request);
+  const known = fromSize === null ? finished.find(certificate, latest, caller) : null;
+  if (known !== null) return known;
+  const last = latest === null ? await readLastAnchor(read, certificate, dependencies) : lastAnchorOf(latest);
   const json: LatestAnswer = {
     origin_fingerprint: bytesToHex(origin),
-    depth,
+    depth: certificate.treeSize - 1,
     tree_size: certificate.treeSize,
-    anchor: storedAnchorToJson(proved.anchor, { finality: "certified", caller: callerOf(request), state }),
+    anchor: storedAnchorToJson(last.anchor, { finality: "certified", caller, state: last.state }),
     root_hash: bytesToHex(certificate.rootHash),
     certified_at: formatRfc3339(certificate.certifiedAtS * 1000),
     checkpoint: certificate.checkpoint,
-    quorum: quorumJson(certificate, chain),
-    receipt: receiptAnswer(proved.receipt, certificate, sha256),
-    ...consistency,
+    quorum: quorumJson(certificate, await trustRoots.chain(read)),
+    receipt: receiptAnswer(last.receipt, certificate, crypto.sha256),
+    ...(fromSize === null ? {} : { consistency: await consistencyJson(read, certificate, fromSize, crypto.sha256) }),
   };
-  return { status: 200, json };
+  if (fromSize !== null || last.state !== null) return { status: 200, json };
+  const { status, body, mediaType } = madeAnswer({ status: 200, json });
+  const answer = { status, bytes: body, mediaType };
+  finished.keep(answer, { certificate, latest }, last.anchor.clientEvent, caller);
+  return answer;
 };

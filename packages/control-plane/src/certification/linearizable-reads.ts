@@ -1,5 +1,5 @@
 import { RETRY_AFTER_MS } from "@event-anchoring/control-contract";
-import type { LocalResponse, ShownCertificate } from "@event-anchoring/control-contract";
+import type { LatestAnchor, LocalResponse, ShownCertificate } from "@event-anchoring/control-contract";
 import type { LedgerState } from "@event-anchoring/ledger";
 import { type OriginFingerprint, bytesToHex } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
@@ -10,6 +10,8 @@ import type { ReadRounds } from "../raft/read-rounds.ts";
 
 export interface ReadRequest {
   readonly origins: readonly OriginFingerprint[] | "all" | "none";
+  /** Whether the last leaf under the one certificate is wanted too. Absent: it is not. */
+  readonly wantsLatest?: boolean;
   /** Monotonic time. */
   readonly deadlineMs: number;
   /** Called exactly once. */
@@ -25,6 +27,7 @@ export interface LinearizableReadsOptions {
   readonly state: LedgerState;
   readonly rounds: ReadRounds;
   readonly certifier: Certifier;
+  readonly lastLeaves: { latestUnder(held: HeldCertificate): LatestAnchor | null };
   readonly hasLeader: () => boolean;
 }
 
@@ -127,14 +130,18 @@ export class LinearizableReads {
   }
 
   #ready(open: OpenRead, origins: readonly OriginFingerprint[]): void {
-    const { state, certifier } = this.#options;
+    const { state, certifier, lastLeaves } = this.#options;
     const held = origins.flatMap((origin) => certifier.heldOf(origin) ?? []);
+    const [only] = held;
+    const isWanted = open.wantsLatest === true && held.length === 1 && only !== undefined;
     this.#answer(open, {
       type: "ready_to_read",
       // The tables must hold every leaf under the certificates shown, not only those below R.
       readIndex: Math.max(open.index, ...held.map(({ raftIndex }) => raftIndex)),
       certificates: held.map(shownCertificate),
       trustRootVersion: state.trustRootChain?.newest.trustRoot.version ?? 0,
+      // The state in memory has decided every entry up to R, so what it holds answers as well as the tables would.
+      latest: isWanted ? lastLeaves.latestUnder(only) : null,
     });
   }
 

@@ -9,6 +9,7 @@ import type {
 import { type Command, decodeCommand } from "@event-anchoring/ledger";
 import { DecodeError, assertNever } from "@event-anchoring/protocol";
 import type { Clock, Logger, Span, Tracer } from "@event-anchoring/telemetry";
+import type { ReadRequest } from "../certification/linearizable-reads.ts";
 import type { HeldStates, HoldRequest } from "./held-states.ts";
 import type { LocalHandler } from "./local-link.ts";
 import type { ControlPlaneNode } from "../node/node.ts";
@@ -60,6 +61,9 @@ function requestHandler(options: LocalRequestsOptions, mayPropose: (command: Com
       }
       case "read":
         read(options, request, respond);
+        break;
+      case "read_latest":
+        read(options, { ...request, origins: [request.origin], wantsLatest: true }, respond);
         break;
       case "hold_state":
         holdState(options, request, respond, gone);
@@ -171,10 +175,10 @@ function logUnserved(logger: Logger, call: CallContext | null, command: Command,
 
 function read(
   { clock, node }: LocalRequestsOptions,
-  request: Extract<LocalRequest, { type: "read" }>,
+  request: Pick<ReadRequest, "origins" | "wantsLatest"> & { readonly requestId: number; readonly remainingMs: number },
   respond: Respond,
 ): void {
-  const { requestId, origins, remainingMs } = request;
+  const { requestId, origins, wantsLatest = false, remainingMs } = request;
   const { session } = node;
   if (session === null) {
     respond(refused(requestId, notServing(node), "this node is not serving"));
@@ -182,6 +186,7 @@ function read(
   }
   session.read({
     origins,
+    wantsLatest,
     deadlineMs: clock.monotonicMs() + remainingMs,
     respond: (answer) => respond({ ...answer, requestId }),
   });

@@ -4,6 +4,7 @@ import { bytesToHex } from "@event-anchoring/protocol";
 import { CertificateThinning } from "../certification/certificate-thinning.ts";
 import { CosignatureExchange } from "../certification/cosignature-exchange.ts";
 import { Certifier } from "../certification/certifier.ts";
+import { LastLeaves } from "../certification/last-leaves.ts";
 import { LinearizableReads } from "../certification/linearizable-reads.ts";
 import type { Submission } from "../proposals/proposals.ts";
 import type { Consensus } from "./consensus.ts";
@@ -34,6 +35,7 @@ export class Certifying {
   readonly certifier: Certifier;
   readonly exchange: CosignatureExchange;
   readonly contradictions: Contradictions;
+  readonly lastLeaves: LastLeaves;
   readonly reads: LinearizableReads;
   readonly states: SignedStates;
   readonly thinning: CertificateThinning;
@@ -62,11 +64,13 @@ export class Certifying {
     });
     this.exchange = this.#makeExchange(parts);
     this.certifier = this.#makeCertifier(parts);
+    this.lastLeaves = new LastLeaves(state, (origin) => this.certifier.heldOf(origin));
     this.reads = new LinearizableReads({
       clock: environment.clock,
       state,
       rounds: consensus.rounds,
       certifier: this.certifier,
+      lastLeaves: this.lastLeaves,
       hasLeader: () => consensus.hasLeader(),
     });
     this.thinning = new CertificateThinning({

@@ -13,7 +13,7 @@ import type { SessionParts } from "./session-parts.ts";
  */
 export function entryReactions(parts: SessionParts, options: SessionOptions): EntryReactions {
   const { consensus, membership, certifying, writes, life } = parts;
-  const { certifier, contradictions, states, reads } = certifying;
+  const { certifier, contradictions, states, reads, lastLeaves } = certifying;
   const { promises, counts } = options;
   return {
     // A membership change is put into force, or refused by every replica alike, before its entry is decided.
@@ -32,7 +32,9 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
 
     // The state in memory is advanced. At a certify point the head is promised and signed in parallel with the
     // transaction.
-    advanced: ({ index, term, effect, certify, writes: { trustRoots, leaves } }) => {
+    advanced: ({ index, term, effect, certify, writes: advancedBy }) => {
+      const { trustRoots, leaves } = advancedBy;
+      lastLeaves.onAdvanced(advancedBy);
       if (trustRoots.length > 0) onTrustRoot(parts, options);
       if (!certify || life.isEnded) return;
       contradictions.onOwnEffect(index, effect);

@@ -1,4 +1,4 @@
-import type { LocalResponse, SubmittedOutcome, SubmittedRecord } from "@event-anchoring/control-contract";
+import type { LatestAnchor, LocalResponse, SubmittedOutcome, SubmittedRecord } from "@event-anchoring/control-contract";
 import { type Command, encodeCommand, isOperatorCommand } from "@event-anchoring/ledger";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { type OriginFingerprint, bytesToHex, decodeLeaf, equalBytes, verifyInclusion } from "@event-anchoring/protocol";
@@ -43,6 +43,7 @@ export interface ClientCounts {
   refused: number;
   silent: number;
   reads: number;
+  readsFromMemory: number;
   readsRefused: number;
 }
 
@@ -59,6 +60,7 @@ export class Clients {
     refused: 0,
     silent: 0,
     reads: 0,
+    readsFromMemory: 0,
     readsRefused: 0,
   };
   readonly #refusedOnly: Operation[] = [];
@@ -274,7 +276,10 @@ export class Clients {
     const floor = invariants.floor();
     const remainingMs = random.pick([200, 1000, 2500]);
     const origin = random.pick(machines).identity.originFingerprint;
-    const origins = random.chance(0.7) ? [origin] : "all";
+    const question = random.chance(0.7)
+      ? ({ type: "read_latest", origin } as const)
+      : ({ type: "read", origins: "all" } as const);
+    const erased = new Set(invariants.erased);
     let isOver = false;
     const finish = (): void => {
       if (isOver) return;
@@ -283,15 +288,43 @@ export class Clients {
       done();
     };
     const timer = world.after(remainingMs + 300, finish);
-    machine.ask({ type: "read", requestId, remainingMs, origins }, (response) => {
+    machine.ask({ ...question, requestId, remainingMs }, (response) => {
       if (isOver) return;
       if (response.type !== "ready_to_read") {
         this.counts.readsRefused += 1;
         return finish();
       }
-      this.#answerFromTables(machine, response, floor, remainingMs, finish);
+      if (response.latest === null) return this.#answerFromTables(machine, response, floor, remainingMs, finish);
+      this.#answerFromMemory(machine, response.latest, floor, erased);
+      finish();
     });
     trace.mix(`read ${machine.name}`);
+  }
+
+  /** The api has the answer itself: it looks at no table. */
+  #answerFromMemory(
+    machine: SimulatedMachine,
+    { certificate, leaf, anchorId, path, clientEvent }: LatestAnchor,
+    floor: ReadonlyMap<string, number>,
+    erased: ReadonlySet<string>,
+  ): void {
+    const { invariants, trace } = this.#options;
+    const { treeSize: size, rootHash, originFingerprint } = certificate;
+    const key = bytesToHex(originFingerprint);
+    this.counts.reads += 1;
+    this.counts.readsFromMemory += 1;
+    trace.note("shows", machine.name, key.slice(0, 4), size);
+    invariants.everyHeadShownIsCertifiedAndTrue(certificate);
+    invariants.latestAnchorNeverGoesBack(machine.name, key, size, floor);
+    const { depth } = decodeLeaf(leaf);
+    const isLast =
+      depth === size - 1 &&
+      verifyInclusion({ index: depth, size, leafHash: anchorId, rootHash, path }, nodeCrypto.sha256);
+    if (!isLast) invariants.fail("readsAreLinearizable", `${machine.name} shows depth ${depth} as the last of ${size}`);
+    const isShown = clientEvent !== null && clientEvent.clientEventId !== null;
+    if (isShown && erased.has(bytesToHex(anchorId))) {
+      invariants.fail("readsAreLinearizable", `${machine.name} shows a client event id that was erased before`);
+    }
   }
 
   /** The api answers once a snapshot of its tables has reached the read index. */

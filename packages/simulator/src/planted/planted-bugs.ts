@@ -34,6 +34,7 @@ export const PLANTED_BUGS = {
   lease_like_read: "a leader answers a read index by itself",
   follower_answers_read: "a follower answers a read index with its own commit index",
   read_does_not_wait_for_apply: "a read goes on before its index is applied",
+  latest_before_decided: "the latest anchor is shown from memory before the read index is decided there",
   vote_granted_twice: "every candidate of a term is voted for",
   applied_before_durable_here: "what is committed is applied while this node still writes it",
   ack_said_once: "an acknowledgement that was sent is never repeated, whatever the leader has lost",

@@ -19,6 +19,7 @@ export function plantInNode(node: ControlPlaneNode, bugs: Bugs): void {
   if (bugs.has("cosignature_not_verified")) certifier.isGood = () => true;
   if (bugs.has("followers_tell_the_leader_alone")) exchange.tellAll = () => {};
   if (bugs.has("leader_alone_is_asked")) exchange.ask = (items) => exchange.send(items);
+  if (bugs.has("latest_before_decided")) showEarly(session);
   if (bugs.has("lines_not_exchanged")) comparison.onLines = () => {};
   if (bugs.has("lost_origin_stays_stopped")) stayStopped(session);
   if (bugs.has("silent_leader_followed")) failover.onForwarded = () => {};
@@ -66,6 +67,23 @@ function compareUncoveredOnly({ certifying }: Session): void {
   const onPeer = comparison.onPeer.bind(comparison);
   comparison.onPeer = (from, item) => {
     if (item.treeSize > certifier.cosignedSizeOf(item.originFingerprint)) onPeer(from, item);
+  };
+}
+
+/** A quorum confirms the read index, and what memory holds at that moment is shown. */
+function showEarly({ certifying: { certifier, lastLeaves, reads }, consensus: { rounds } }: Session): void {
+  const read = reads.read.bind(reads);
+  reads.read = (request) => {
+    const [origin] = typeof request.origins === "string" ? [] : request.origins;
+    if (request.wantsLatest !== true || origin === undefined) return read(request);
+    rounds.request(() => {
+      const held = certifier.heldOf(origin);
+      const latest = held === null ? null : lastLeaves.latestUnder(held);
+      if (latest === null) return read(request);
+      const { certificate } = latest;
+      const { trustRootVersion } = certificate;
+      request.respond({ type: "ready_to_read", readIndex: 0, certificates: [certificate], trustRootVersion, latest });
+    });
   };
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { DecodeError, ORIGINS_MAX, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import { LocalResponseReader, LocalResponseWriter } from "../src/index.ts";
-import type { LocalResponse, ShownCertificate } from "../src/index.ts";
-import { certificate, hash, otherCertificate } from "./fixtures.ts";
+import type { LatestAnchor, LocalResponse, ShownCertificate } from "../src/index.ts";
+import { certificate, hash, latest, otherCertificate } from "./fixtures.ts";
 
 function submitted(requestId: number, shown: readonly ShownCertificate[]): LocalResponse {
   const records = shown.map((head, at) => ({
@@ -16,7 +16,7 @@ function submitted(requestId: number, shown: readonly ShownCertificate[]): Local
 }
 
 function ready(certificates: readonly ShownCertificate[]): LocalResponse {
-  return { type: "ready_to_read", requestId: 9, readIndex: 5, certificates, trustRootVersion: 3 };
+  return { type: "ready_to_read", requestId: 9, readIndex: 5, certificates, trustRootVersion: 3, latest: null };
 }
 
 function certificatesIn(response: LocalResponse | null): readonly ShownCertificate[] {
@@ -100,6 +100,40 @@ describe("a certificate on the local link", () => {
   });
 });
 
+describe("the latest anchor of an origin", () => {
+  const read = (shown: LatestAnchor): LocalResponse =>
+    ({ ...ready([shown.certificate]), latest: shown }) as LocalResponse;
+  const latestIn = (response: LocalResponse | null): LatestAnchor | null =>
+    response?.type === "ready_to_read" ? response.latest : null;
+
+  test("is sent once, and is one object for all answers", () => {
+    const link = new Link();
+    const answers = [link.answer(read(latest)), link.answer(read(latest)), link.answer(read(latest))];
+    expect(answers).toEqual([read(latest), read(latest), read(latest)]);
+    expect(new Set(answers.map(latestIn)).size).toBe(1);
+    expect(link.frames).toHaveLength(2 + 3);
+    expect(link.frames.at(-1)).toBeLessThan(50);
+  });
+
+  test("goes behind its certificate, also when that is new", () => {
+    const link = new Link();
+    link.answer(read(latest));
+    const next = { ...latest, certificate: grown(certificate), clientEvent: null };
+    expect(link.answer(read(next))).toEqual(read(next));
+    expect(link.frames).toHaveLength(3 + 3);
+  });
+
+  test("is another one once its client event id is erased", () => {
+    const link = new Link();
+    const { apiClientId = new Uint8Array(16) } = latest.clientEvent ?? {};
+    const erased = { ...latest, clientEvent: { apiClientId, clientEventId: null, salt: null } };
+    const [before, after] = [link.answer(read(latest)), link.answer(read(erased))].map(latestIn);
+    expect(after).toEqual(erased);
+    expect(after).not.toBe(before);
+    expect(after?.certificate).toBe(before?.certificate);
+  });
+});
+
 describe("a writer refuses", () => {
   test("an answer under two certificates of one origin: the first is gone when it is read", () => {
     const { writer } = new Link();
@@ -120,7 +154,17 @@ describe("a reader refuses", () => {
   const [old, oldAnswer] = replaced.bodiesOf(ready([certificate])) as [Uint8Array, Uint8Array];
   const [newer] = replaced.bodiesOf(ready([grown(certificate)])) as [Uint8Array];
 
+  const [, shown, latestAnswer] = new LocalResponseWriter().bodiesOf({
+    ...ready([certificate]),
+    latest,
+  } as LocalResponse) as [Uint8Array, Uint8Array, Uint8Array];
+
   test.each<[string, readonly Uint8Array[], Uint8Array]>([
+    ["a latest anchor before its certificate", [], shown],
+    ["a latest anchor twice", [first, shown], shown],
+    ["a latest anchor with bytes after it", [first], Uint8Array.of(...shown, 0)],
+    ["half a latest anchor", [first], shown.subarray(0, 90)],
+    ["an answer before its latest anchor", [first], latestAnswer],
     ["an answer before its certificate", [first], answer],
     ["a certificate out of turn", [], second],
     ["a certificate twice", [first], first],
