@@ -37,10 +37,42 @@ describe("read rounds", () => {
     expect(asked).toHaveLength(1);
     answer(0, 10);
     expect(got).toEqual(["first 10"]);
+    clock.advance(1);
     expect(asked).toHaveLength(2);
     answer(1, 12);
     expect(got).toEqual(["first 10", "second 12"]);
     expect(clock.timerCount).toBe(0);
+  });
+
+  test("under load start a millisecond after the last, and answer all who came until then", () => {
+    const got: string[] = [];
+    const read = (name: string) => rounds.request((index) => got.push(`${name} ${index}`));
+    read("first");
+    read("second");
+    const gone = read("gone");
+    answer(0, 10);
+    read("third");
+    gone();
+    clock.advance(0.9);
+    expect(asked).toHaveLength(1);
+    clock.advance(0.1);
+    expect(asked).toHaveLength(2);
+    answer(1, 12);
+    expect(got).toEqual(["first 10", "second 12", "third 12"]);
+    read("fourth");
+    expect(asked).toHaveLength(3);
+    answer(2, 13);
+    expect(got.at(-1)).toBe("fourth 13");
+    expect(clock.timerCount).toBe(0);
+  });
+
+  test("start none if all who waited for it have gone", () => {
+    rounds.request(() => {});
+    const gone = rounds.request(() => {});
+    answer(0, 10);
+    gone();
+    clock.advance(1000);
+    expect(asked).toHaveLength(1);
   });
 
   test("ask again after 250 ms, with another context, and ignore the late answer to the first", () => {

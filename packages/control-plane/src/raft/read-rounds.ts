@@ -4,6 +4,11 @@ import type { TimerClock, Timer } from "../ports/environment.ts";
 
 /** A round without an answer is retried after this time, with another context. */
 const RETRY_MS = 250;
+/**
+ * Readers that came during a round wait this much longer for the next one, and those of the round that has ended may
+ * come again and join it: a round costs every node messages and wake-ups, however many readers it answers.
+ */
+const PAUSE_MS = 1;
 
 export interface ReadRoundsOptions {
   readonly clock: TimerClock;
@@ -18,7 +23,7 @@ interface Waiter {
 }
 
 /**
- * Read-index rounds: one under way, one waiting.
+ * Read-index rounds: one under way, one waiting. A reader that comes when none is under way is not kept waiting.
  *
  * A reader joins the round that has not started yet, so the index it gets was asked for after it came. Every attempt
  * has a context of its own: a late answer to an earlier attempt must not be taken for an answer to this one
@@ -31,6 +36,8 @@ export class ReadRounds {
   #asking = new Set<Waiter>();
   #waiting = new Set<Waiter>();
   #retry: Timer | null = null;
+  /** While set, the next round is about to start. */
+  #pause: Timer | null = null;
   #isClosed = false;
 
   constructor(options: ReadRoundsOptions) {
@@ -42,7 +49,7 @@ export class ReadRounds {
     if (this.#isClosed) return () => {};
     const waiter = { confirmed };
     this.#waiting.add(waiter);
-    if (this.#context === null) this.#start();
+    if (this.#context === null && this.#pause === null) this.#start();
     return () => {
       this.#waiting.delete(waiter);
       this.#asking.delete(waiter);
@@ -55,7 +62,7 @@ export class ReadRounds {
     const answered = this.#asking;
     this.#asking = new Set();
     this.#context = null;
-    if (this.#waiting.size > 0) this.#start();
+    if (this.#waiting.size > 0) this.#pause = this.#options.clock.startTimer(PAUSE_MS, () => this.#afterPause());
     for (const { confirmed } of answered) confirmed(state.index);
   }
 
@@ -67,9 +74,15 @@ export class ReadRounds {
   close(): void {
     this.#isClosed = true;
     this.#retry?.cancel();
+    this.#pause?.cancel();
     this.#asking.clear();
     this.#waiting.clear();
     this.#context = null;
+  }
+
+  #afterPause(): void {
+    this.#pause = null;
+    if (this.#waiting.size > 0) this.#start();
   }
 
   #start(): void {
