@@ -196,11 +196,7 @@ function appOver(doubles: AppDoubles): ReturnType<typeof createApp> {
     randomBytes: (count) => new Uint8Array(count).fill(7),
     probe: new NodeProbe({ controlPlane, reads, clock, stoppedReason: () => node.stopped }),
     keys: new KeyTable({
-      load: async () => {
-        node.onKeysRead();
-        if (node.keysFailure !== null) throw node.keysFailure;
-        return (await node.reads.apiKeys()).apiKeys;
-      },
+      load: () => controlPlane.apiKeys(1000),
       clock,
       logger,
       sha256: nodeCrypto.sha256,

@@ -68,6 +68,8 @@ export class FakeControl {
       }
       case "read":
         return { type: "ready_to_read", requestId, ...(await node.read(request.origins)) };
+      case "api_keys":
+        return { type: "api_keys", requestId, keys: await node.apiKeys() };
       case "read_latest":
         return { type: "ready_to_read", requestId, ...(await node.readLatest(request.origin)) };
       case "status":

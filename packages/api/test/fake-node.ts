@@ -6,6 +6,7 @@ import { advance, decideEntry, emptyLedgerState, factsNeeded, trustRootVersionAt
 import type { ApiKey, Command, CommandOutcome, Entry, EntryDecision, LedgerState } from "@event-anchoring/ledger";
 import type {
   CallContext,
+  CallerKey,
   Finality,
   LatestAnchor,
   ShownCertificate,
@@ -43,7 +44,7 @@ export class FakeNode implements ControlPlane {
   /** Sizes beyond which an origin, by the hex of its fingerprint, is certified no more. */
   readonly certifiedUpTo = new Map<string, number>();
   acceptedMs = START_MS;
-  /** Reading the table of keys fails with it. */
+  /** Asking for the table of keys fails with it. */
   keysFailure: RefusedError | null = null;
   onKeysRead: () => void = () => undefined;
 
@@ -238,6 +239,12 @@ export class FakeNode implements ControlPlane {
     const latest = this.#latest.get(name) ?? { certificate, leaf: bytes, anchorId, path, clientEvent };
     this.#latest.set(name, latest);
     return latest;
+  }
+
+  async apiKeys(): Promise<readonly CallerKey[]> {
+    this.onKeysRead();
+    if (this.keysFailure !== null) throw this.keysFailure;
+    return [...this.state.apiKeys.values()];
   }
 
   nodeStatus(): NodeStatus {

@@ -1,8 +1,7 @@
 /** The tables of a node, in memory: what was decided goes in, facts and reads come out. They can lag, and fail. */
-import { clientEventKey, keyIdHex } from "@event-anchoring/ledger";
+import { clientEventKey } from "@event-anchoring/ledger";
 import { LoadedRecords, RecordBook, claimPairHash } from "@event-anchoring/records";
 import type {
-  ApiKey,
   CertificateWrite,
   ClientEventFact,
   ClientEventWrite,
@@ -41,7 +40,6 @@ export class FakeTables {
   readonly #byId = new Map<string, LeafWrite>();
   readonly #byOrigin = new Map<string, LeafWrite[]>();
   readonly #records = new RecordBook(sha256);
-  readonly #apiKeys = new Map<string, ApiKey>();
   readonly #contents = new Map<string, ContentFact>();
   readonly #clientEvents = new Map<string, WrittenClientEvent>();
   readonly #clientEventOf = new Map<string, WrittenClientEvent>();
@@ -78,7 +76,6 @@ export class FakeTables {
     this.appliedIndex = index;
     const recorders = new Map([...writes.claims, ...writes.grants].map((one) => [one.sequence, one.recordedBy]));
     for (const leaf of writes.leaves) this.#append(leaf, recorders.get(leaf.sequence) ?? null);
-    for (const key of writes.apiKeys) this.#apiKeys.set(keyIdHex(key.keyId), key);
     for (const content of writes.contents) this.#contents.set(bytesToHex(content.contentHash), content);
     for (const fact of writes.clientEvents) {
       const { apiClientId, clientEventId, salt } = fact;
@@ -284,6 +281,5 @@ export class FakeTables {
             };
           }),
       }),
-    apiKeys: async () => this.#at({ apiKeys: [...this.#apiKeys.values()] }),
   };
 }

@@ -100,7 +100,7 @@ describe("health", () => {
     ];
     const readerKey = { "x-api-key": own.keyWith("reader", ["read"]) };
     const reader = await ask(readerKey);
-    own.node.storeFailure = new StoreError("unavailable", "gone");
+    own.node.keysFailure = new RefusedError("no_leader", "gone");
     own.clock.offsetMs += 2000;
     const withoutKeys = await ask(readerKey);
     await own.close();

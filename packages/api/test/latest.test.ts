@@ -42,12 +42,11 @@ async function write(fields: object, key = writer): Promise<string> {
   return json.anchor.anchor_id;
 }
 
-/** What is asked of the tables from now on, but for the key table. */
+/** What is asked of the tables from now on. */
 function countSelects(): string[] {
   const { reads } = harness.node;
   const selects: string[] = [];
   for (const name of Object.keys(reads) as (keyof AnchorReads)[]) {
-    if (name === "apiKeys") continue;
     const select = reads[name] as (...parameters: unknown[]) => unknown;
     Object.assign(reads, {
       [name]: (...parameters: unknown[]) => {
@@ -68,6 +67,8 @@ describe("the latest anchor", () => {
     for (let round = 0; round < 3; round++) {
       await write({ client_event_id: `round ${round}` });
       for (const key of [stranger, writer, sameClient, admin, stranger, writer]) await latest(key);
+      // The key table is too old to be used now, and is asked for anew.
+      harness.clock.offsetMs += 2000;
     }
     expect(selects).toEqual([]);
   });

@@ -28,6 +28,7 @@ export type {
   SubmittedOutcome,
   SubmittedRecord,
 } from "./local-responses.ts";
+export type { CallerKey } from "./key-list.ts";
 export type { ShownCertificate } from "./sent-once.ts";
 export {
   BULK_FRAME_BYTES_MAX,

@@ -31,6 +31,7 @@ export type Finality = "certified" | "committed";
  *   remaining time; no response comes later than that plus 250 ms.
  * - `read`: asks for a read index, and for the certificate rule for `origins`.
  * - `read_latest`: the same for one origin, and for the last leaf under its certificate, if it is in memory.
+ * - `api_keys`: asks for the key table as of a read index.
  * - `hold_state`: for a backup. Has a quorum sign the state after an entry, and keeps it readable in this node's
  *   database until the connection ends, STATE_HELD_MS at most.
  */
@@ -61,11 +62,12 @@ export type LocalRequest =
       readonly remainingMs: number;
       readonly origin: OriginFingerprint;
     }
+  | { readonly type: "api_keys"; readonly requestId: number; readonly remainingMs: number }
   | { readonly type: "hold_state"; readonly requestId: number; readonly remainingMs: number }
   | { readonly type: "status"; readonly requestId: number }
   | { readonly type: "metrics"; readonly requestId: number };
 
-const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4, hold_state: 5, read_latest: 6 } as const;
+const REQUEST = { submit: 1, read: 2, status: 3, metrics: 4, hold_state: 5, read_latest: 6, api_keys: 7 } as const;
 const ORIGINS = { none: 0, all: 1, listed: 2 } as const;
 
 /** The body of a request frame. @throws RangeError if a value is out of its range */
@@ -86,6 +88,7 @@ export function encodeLocalRequest(request: LocalRequest): Uint8Array {
     case "read_latest":
       writer.u32(request.remainingMs).bytes(request.origin, 32);
       break;
+    case "api_keys":
     case "hold_state":
       writer.u32(request.remainingMs);
       break;
@@ -125,6 +128,8 @@ function readRequest(reader: ByteReader, kind: number, requestId: number): Local
       const remainingMs = reader.u32();
       return { type: "read_latest", requestId, remainingMs, origin: toOriginFingerprint(reader.bytes(32)) };
     }
+    case REQUEST.api_keys:
+      return { type: "api_keys", requestId, remainingMs: reader.u32() };
     case REQUEST.hold_state:
       return { type: "hold_state", requestId, remainingMs: reader.u32() };
     case REQUEST.status:

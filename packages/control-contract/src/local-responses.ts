@@ -27,6 +27,8 @@ import { SentOnce, readCertificate, writeCertificate } from "./sent-once.ts";
 import type { ShownCertificate } from "./sent-once.ts";
 import { readFinality, writeFinality } from "./local-frames.ts";
 import type { Finality } from "./local-frames.ts";
+import { KEYS_PER_FRAME, readKeys, writeKeys } from "./key-list.ts";
+import type { CallerKey } from "./key-list.ts";
 import { nodeStatusSchema } from "./node-status.ts";
 import type { NodeStatus } from "./node-status.ts";
 import { refusalCodeFromByte, refusalCodeToByte } from "./refusal-code.ts";
@@ -114,6 +116,8 @@ export type LocalResponse =
        */
       readonly latest: LatestAnchor | null;
     }
+  /** The whole key table, revoked and expired keys too. The same object until it changes. */
+  | { readonly type: "api_keys"; readonly requestId: number; readonly keys: readonly CallerKey[] }
   | {
       readonly type: "state_held";
       readonly requestId: number;
@@ -133,9 +137,17 @@ export type LocalResponse =
       readonly retryAfterMs: number | null;
     };
 
-const RESPONSE = { submitted: 1, ready_to_read: 2, status: 3, metrics: 4, refused: 5, state_held: 6 } as const;
+const RESPONSE = {
+  submitted: 1,
+  ready_to_read: 2,
+  status: 3,
+  metrics: 4,
+  refused: 5,
+  state_held: 6,
+  api_keys: 10,
+} as const;
 /** Frames that are no responses: later responses name what is in them. */
-const SENT_ONCE = { certificate: 7, latest: 8 } as const;
+const SENT_ONCE = { certificate: 7, latest: 8, keys: 9 } as const;
 const OUTCOME = { records: 0, applied: 1, unchanged: 2, rejected: 3 } as const;
 const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
 
@@ -143,6 +155,8 @@ const RECORD = { accepted: 0, replayed: 1, rejected: 2 } as const;
 class SentThings {
   readonly certificates = new SentOnce<ShownCertificate>(({ originFingerprint }) => originFingerprint);
   readonly latest = new SentOnce<LatestAnchor>(({ certificate }) => certificate.originFingerprint);
+  /** There is one list at a time. null: none has been sent. */
+  keys: readonly CallerKey[] | null = null;
 }
 
 /** Gives things their ids. */
@@ -172,6 +186,7 @@ export class LocalResponseWriter {
       },
       latest: (anchor) => latest.idOf(anchor) ?? sendLatest(latest.add(anchor), anchor, naming, bodies),
     };
+    if (response.type === "api_keys") this.#sendKeys(response.keys, bodies);
     const body = encodeResponse(response, naming);
     for (const id of named) {
       if (certificates.find(id) === undefined) throw new RangeError("a response names two certificates of one origin");
@@ -179,6 +194,21 @@ export class LocalResponseWriter {
     bodies.push(body);
     return bodies;
   }
+
+  #sendKeys(keys: readonly CallerKey[], bodies: Uint8Array[]): void {
+    if (this.#sent.keys === keys) return;
+    this.#sent.keys = keys;
+    for (let from = 0; from === 0 || from < keys.length; from += KEYS_PER_FRAME) {
+      const isLast = from + KEYS_PER_FRAME >= keys.length;
+      bodies.push(keysFrame(keys.slice(from, from + KEYS_PER_FRAME), isLast));
+    }
+  }
+}
+
+function keysFrame(keys: readonly CallerKey[], isLast: boolean): Uint8Array {
+  const writer = new ByteWriter(64 + keys.length * 69).u8(SENT_ONCE.keys);
+  writeKeys(writer, keys, isLast);
+  return writer.finish();
 }
 
 function sendCertificate(id: number, certificate: ShownCertificate, bodies: Uint8Array[]): number {
@@ -204,6 +234,8 @@ function sendLatest(id: number, anchor: LatestAnchor, naming: Naming, bodies: Ui
 /** The api process's end of one connection. */
 export class LocalResponseReader {
   readonly #received = new SentThings();
+  /** Keys of a list whose last frame has not come. */
+  #keys: CallerKey[] = [];
 
   /**
    * Leaves and paths of responses are not copied out of the frame, which is theirs from then on.
@@ -212,6 +244,10 @@ export class LocalResponseReader {
   read(body: Uint8Array): LocalResponse | null {
     const reader = new ByteReader(body);
     const kind = reader.u8();
+    if (kind === SENT_ONCE.keys) {
+      this.#receiveKeys(reader);
+      return null;
+    }
     if (kind === SENT_ONCE.certificate || kind === SENT_ONCE.latest) {
       this.#receive(kind, reader);
       return null;
@@ -233,6 +269,15 @@ export class LocalResponseReader {
       reader.finish();
       latest.receive(id, anchor);
     }
+  }
+
+  #receiveKeys(reader: ByteReader): void {
+    const { keys, isLast } = readKeys(reader);
+    reader.finish();
+    for (const key of keys) this.#keys.push(key);
+    // Half a list answers nothing.
+    this.#received.keys = isLast ? this.#keys : null;
+    if (isLast) this.#keys = [];
   }
 }
 
@@ -264,6 +309,8 @@ function encodeResponse(response: LocalResponse, naming: Naming): Uint8Array {
       writer.u64(response.readIndex).u32(response.trustRootVersion);
       writeList(writer, response.certificates, (certificate) => writer.u64(naming.certificate(certificate)));
       writeOptional(writer, response.latest, (latest) => writer.u64(naming.latest(latest)));
+      break;
+    case "api_keys":
       break;
     case "state_held":
       writer.u64(response.raftIndex);
@@ -304,6 +351,9 @@ function readResponse(reader: ByteReader, kind: number, received: SentThings): L
       const latest = readOptional(reader, () => received.latest.named(reader.u64()));
       return { type: "ready_to_read", requestId, readIndex, certificates, trustRootVersion, latest };
     }
+    case RESPONSE.api_keys:
+      if (received.keys === null) throw new DecodeError("value_invalid", "no list of keys was sent");
+      return { type: "api_keys", requestId, keys: received.keys };
     case RESPONSE.state_held: {
       const raftIndex = reader.u64();
       return {

@@ -19,6 +19,7 @@ import {
 import type { GroupTrace, Hello, HelloAnswer, LocalResponse, ShownCertificate } from "../src/index.ts";
 import {
   TRACE,
+  callerKeys,
   certificate,
   damaged,
   hello,
@@ -87,7 +88,12 @@ function lastOf(bodies: readonly Uint8Array[]): Uint8Array {
 const link = new LocalResponseWriter();
 const received = new LocalResponseReader();
 const onward = new LocalResponseWriter();
-for (const first of [readyToRead([otherCertificate]), { ...readyToRead([certificate]), latest } as LocalResponse]) {
+const firsts: readonly LocalResponse[] = [
+  readyToRead([otherCertificate]),
+  { ...readyToRead([certificate]), latest } as LocalResponse,
+  { type: "api_keys", requestId: 1, keys: callerKeys },
+];
+for (const first of firsts) {
   for (const body of link.bodiesOf(first)) {
     const response = received.read(body);
     if (response !== null) onward.bodiesOf(response);

@@ -4,6 +4,7 @@ import { encodeCommand } from "@event-anchoring/ledger";
 import type { Command } from "@event-anchoring/ledger";
 import { nobleCrypto, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type {
+  CallerKey,
   LatestAnchor,
   ShownCertificate,
   Hello,
@@ -49,6 +50,21 @@ export const latest: LatestAnchor = {
   anchorId,
   clientEvent: { apiClientId: new Uint8Array(16).fill(1), clientEventId: "order-7é", salt: hash("s") },
 };
+
+export function callerKey(seed: number): CallerKey {
+  const keyHash = hash(`key ${seed}`);
+  return {
+    keyId: keyHash.slice(0, 16),
+    keyHash,
+    apiClientId: new Uint8Array(16).fill(seed),
+    scopes: seed % 2 === 0 ? ["read"] : ["read", "write", "revoke", "admin"],
+    expiresMs: seed * 1000,
+    revokedMs: seed % 3,
+    requestsPerSecond: seed,
+  };
+}
+
+export const callerKeys: readonly CallerKey[] = [1, 2, 3].map(callerKey);
 
 export const status: NodeStatus = {
   nodeId: "a",
@@ -238,6 +254,7 @@ export const requests: readonly LocalRequest[] = [
   { type: "read_latest", requestId: 5, remainingMs: 10, origin },
   { type: "status", requestId: 6 },
   { type: "metrics", requestId: 7 },
+  { type: "api_keys", requestId: 9, remainingMs: 1000 },
   { type: "hold_state", requestId: 8, remainingMs: 15_000 },
 ];
 
@@ -322,6 +339,7 @@ export const responses: readonly LocalResponse[] = [
     latest: null,
   },
   { type: "ready_to_read", requestId: 6, readIndex: 99, certificates: [certificate], trustRootVersion: 3, latest },
+  { type: "api_keys", requestId: 7, keys: callerKeys },
   { type: "status", requestId: 6, status },
   { type: "metrics", requestId: 7, text: "# HELP x ü\nx 1\n" },
   { type: "state_held", requestId: 8, raftIndex: 12, databaseSnapshot: "0000000A-1-1", stateHead: "note ü\n" },

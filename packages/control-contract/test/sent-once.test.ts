@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { DecodeError, ORIGINS_MAX, toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
-import { LocalResponseReader, LocalResponseWriter } from "../src/index.ts";
-import type { LatestAnchor, LocalResponse, ShownCertificate } from "../src/index.ts";
-import { certificate, hash, latest, otherCertificate } from "./fixtures.ts";
+import { LOCAL_FRAME_BYTES_MAX, LocalResponseReader, LocalResponseWriter } from "../src/index.ts";
+import type { CallerKey, LatestAnchor, LocalResponse, ShownCertificate } from "../src/index.ts";
+import { callerKey, callerKeys, certificate, hash, latest, otherCertificate } from "./fixtures.ts";
 
 function submitted(requestId: number, shown: readonly ShownCertificate[]): LocalResponse {
   const records = shown.map((head, at) => ({
@@ -134,6 +134,39 @@ describe("the latest anchor of an origin", () => {
   });
 });
 
+describe("the key table", () => {
+  const table = (keys: readonly CallerKey[]): LocalResponse => ({ type: "api_keys", requestId: 3, keys });
+  const keysIn = (response: LocalResponse | null): readonly CallerKey[] =>
+    response?.type === "api_keys" ? response.keys : [];
+
+  test("is sent when it has changed, and is the same object until then", () => {
+    const link = new Link();
+    const first = [1, 2].map(callerKey);
+    const second = [1, 2, 3].map(callerKey);
+    const lists = [first, first, second, second, first].map((keys) => keysIn(link.answer(table(keys))));
+    expect(lists).toEqual([first, first, second, second, first]);
+    expect(lists[1]).toBe(lists[0]);
+    expect(lists[3]).toBe(lists[2]);
+    expect(link.frames).toHaveLength(3 + 5);
+  });
+
+  test("may be empty", () => {
+    const link = new Link();
+    expect(link.answer(table([]))).toEqual(table([]));
+  });
+
+  test("of 100,001 keys comes in three frames, each short enough for the link", () => {
+    const link = new Link();
+    const one = callerKey(1);
+    const keys = Array.from({ length: 100_001 }, () => one);
+    const received = keysIn(link.answer(table(keys)));
+    expect(received).toHaveLength(keys.length);
+    expect(received.at(-1)).toEqual(one);
+    expect(link.frames).toHaveLength(3 + 1);
+    expect(Math.max(...link.frames)).toBeLessThan(LOCAL_FRAME_BYTES_MAX);
+  });
+});
+
 describe("a writer refuses", () => {
   test("an answer under two certificates of one origin: the first is gone when it is read", () => {
     const { writer } = new Link();
@@ -159,7 +192,24 @@ describe("a reader refuses", () => {
     latest,
   } as LocalResponse) as [Uint8Array, Uint8Array, Uint8Array];
 
+  const list: LocalResponse = { type: "api_keys", requestId: 1, keys: callerKeys };
+  const [keys, keyAnswer] = new LocalResponseWriter().bodiesOf(list) as [Uint8Array, Uint8Array];
+  /** It says that more follow. */
+  const half = without(1);
+
+  function without(at: number): Uint8Array {
+    const changed = Uint8Array.from(keys);
+    changed[at] = 0;
+    return changed;
+  }
+
   test.each<[string, readonly Uint8Array[], Uint8Array]>([
+    ["a key table that was not sent", [], keyAnswer],
+    ["half a key table", [half], keyAnswer],
+    ["half a key table after a whole one", [keys, half], keyAnswer],
+    ["half a key", [], keys.subarray(0, 40)],
+    ["a key table with bytes after it", [], Uint8Array.of(...keys, 0)],
+    ["a key without scopes", [], without(6 + 48)],
     ["a latest anchor before its certificate", [], shown],
     ["a latest anchor twice", [first, shown], shown],
     ["a latest anchor with bytes after it", [first], Uint8Array.of(...shown, 0)],

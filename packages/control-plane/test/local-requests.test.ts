@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LocalRequest, LocalResponse } from "@event-anchoring/control-contract";
-import { type Command, encodeCommand } from "@event-anchoring/ledger";
+import { type ApiKey, type Command, encodeCommand } from "@event-anchoring/ledger";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
+import type { ReadRequest } from "../src/certification/linearizable-reads.ts";
 import { localRequests, trustedRequests } from "../src/local/local-requests.ts";
 import type { ControlPlaneNode } from "../src/node/node.ts";
 import type { Submission } from "../src/proposals/proposals.ts";
@@ -49,6 +50,33 @@ test("no state is held while the node does not serve", () => {
   const request: LocalRequest = { type: "hold_state", requestId: 7, remainingMs: 1000 };
   const { answers } = asked(localRequests, request);
   expect(answers).toMatchObject([{ type: "refused", requestId: 7, code: "unavailable" }]);
+});
+
+test("the key table is that of the state in memory, once a read index has been reached", () => {
+  const answers: LocalResponse[] = [];
+  let ready: () => void = () => {};
+  const apiKeys = new Map<string, ApiKey>();
+  const session = {
+    read: ({ origins, respond }: ReadRequest): void => {
+      expect(origins).toBe("none");
+      ready = () =>
+        respond({ type: "ready_to_read", readIndex: 9, certificates: [], trustRootVersion: 1, latest: null });
+    },
+    state: { apiKeys },
+  };
+  const clock = { monotonicMs: () => 0 } as Parameters<typeof localRequests>[0]["clock"];
+  const node = { session } as unknown as ControlPlaneNode;
+  localRequests({ clock, node, metrics: async () => "" })(
+    { type: "api_keys", requestId: 4, remainingMs: 1000 },
+    (answer) => answers.push(answer),
+    new AbortController().signal,
+  );
+  // What is decided until then counts.
+  const key = { keyId: new Uint8Array(16) } as ApiKey;
+  apiKeys.set("key", key);
+  expect(answers).toEqual([]);
+  ready();
+  expect(answers).toEqual([{ type: "api_keys", requestId: 4, keys: [key] }]);
 });
 
 describe("the api process", () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import type { ApiKey, Credential, Scope } from "@event-anchoring/ledger";
-import { StoreError } from "@event-anchoring/store";
+import type { CallerKey } from "@event-anchoring/control-contract";
+import type { Credential, Scope } from "@event-anchoring/ledger";
 import { RefusedError } from "../control-plane/control-plane.ts";
 import { within } from "../request/deadline.ts";
 import type { Deadline } from "../request/deadline.ts";
@@ -28,14 +28,14 @@ function presentedKey(request: IncomingMessage): string | null {
   return bearer ?? header;
 }
 
-function callerOf({ apiClientId, keyId, scopes }: ApiKey): Caller {
+function callerOf({ apiClientId, keyId, scopes }: CallerKey): Caller {
   return { credential: { apiClientId, keyId }, scopes, isAdmin: scopes.includes("admin") };
 }
 
 /**
  * One load of the table may take a second and fail, for example while leadership moves; the request may have more time.
  */
-async function findKey(presented: string, keys: KeyTable, deadline: Deadline): Promise<ApiKey | null> {
+async function findKey(presented: string, keys: KeyTable, deadline: Deadline): Promise<CallerKey | null> {
   for (;;) {
     try {
       const key = await within(keys.find(presented), deadline.remainingMs, "late");
@@ -62,7 +62,7 @@ export async function readerOf(request: IncomingMessage, keys: KeyTable): Promis
     const key = await within(keys.find(presented), OPTIONAL_KEY_TIMEOUT_MS, null);
     return key !== null && key.scopes.includes("read") ? callerOf(key) : null;
   } catch (error) {
-    if (error instanceof RefusedError || error instanceof StoreError) return null;
+    if (error instanceof RefusedError) return null;
     throw error;
   }
 }

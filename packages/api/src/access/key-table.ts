@@ -1,17 +1,19 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { apiKeyIdentity, parseApiKey } from "@event-anchoring/control-contract";
+import type { CallerKey } from "@event-anchoring/control-contract";
 import { isLiveApiKey } from "@event-anchoring/ledger";
-import type { ApiKey } from "@event-anchoring/ledger";
 import { bytesToHex } from "@event-anchoring/protocol";
 import type { Sha256 } from "@event-anchoring/protocol";
-import { StoreError } from "@event-anchoring/store";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 import { RefusedError } from "../control-plane/control-plane.ts";
 
 /** A revoked key is refused here after this time at the latest; the ledger refuses its writes at once. */
 const AGE_MS_MAX = 1000;
-/** From this age on the table is loaded anew in the background, so that a busy process never waits for it. */
+/**
+ * From this age on the table is asked for anew in the background, so that a busy process never waits for it. The
+ * control plane answers from memory, and sends the keys only if they have changed.
+ */
 const AGE_MS_STALE = 400;
 /** An unknown key may be a new one: the table is loaded again, but not more often than this. */
 const MISS_PAUSE_MS = 50;
@@ -21,9 +23,9 @@ const IDENTITIES_MAX = 1024;
 export interface KeyTableOptions {
   /**
    * The whole replicated key table, as of a read index taken after the call. So a node that lags neither refuses a key
-   * that the cluster has nor accepts one that the cluster has revoked.
+   * that the cluster has nor accepts one that the cluster has revoked. The same object means that nothing has changed.
    */
-  readonly load: () => Promise<readonly ApiKey[]>;
+  readonly load: () => Promise<readonly CallerKey[]>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly sha256: Sha256;
@@ -35,7 +37,9 @@ interface KeyIdentity {
 }
 
 interface Loaded {
-  readonly keys: ReadonlyMap<string, ApiKey>;
+  readonly list: readonly CallerKey[];
+  /** The same by id. */
+  readonly keys: ReadonlyMap<string, CallerKey>;
   /** When it was requested: changes since then may not be in it. */
   readonly atMs: number;
 }
@@ -60,7 +64,7 @@ export class KeyTable {
    * @param text attacker-controlled
    * @throws whatever loading the table throws, if it cannot be loaded in time
    */
-  async find(text: string): Promise<ApiKey | null> {
+  async find(text: string): Promise<CallerKey | null> {
     const askedMs = this.#options.clock.monotonicMs();
     const identity = this.#identityOf(text);
     if (identity === null) return null;
@@ -82,7 +86,7 @@ export class KeyTable {
       await this.#fresh();
       return true;
     } catch (error) {
-      if (error instanceof RefusedError || error instanceof StoreError) return false;
+      if (error instanceof RefusedError) return false;
       throw error;
     }
   }
@@ -140,9 +144,10 @@ export class KeyTable {
 
   async #loadOnce(): Promise<Loaded> {
     const atMs = this.#options.clock.monotonicMs();
-    const keys = new Map<string, ApiKey>();
-    for (const key of await this.#options.load()) keys.set(bytesToHex(key.keyId), key);
-    const loaded = { keys, atMs };
+    const list = await this.#options.load();
+    const known = this.#loaded;
+    const keys = known?.list === list ? known.keys : new Map(list.map((key) => [bytesToHex(key.keyId), key]));
+    const loaded = { list, keys, atMs };
     this.#loaded = loaded;
     return loaded;
   }

@@ -9,7 +9,13 @@ import {
   joinFrames,
   RETRY_AFTER_MS,
 } from "@event-anchoring/control-contract";
-import type { LocalRequest, LocalResponse, NodeStatus, SubmittedOutcome } from "@event-anchoring/control-contract";
+import type {
+  CallerKey,
+  LocalRequest,
+  LocalResponse,
+  NodeStatus,
+  SubmittedOutcome,
+} from "@event-anchoring/control-contract";
 import { encodeCommand } from "@event-anchoring/ledger";
 import type { Command } from "@event-anchoring/ledger";
 import type { OriginFingerprint } from "@event-anchoring/protocol";
@@ -127,6 +133,12 @@ export class ControlPlaneClient implements ControlPlane {
     const response = await this.#ask({ type: "read_latest", remainingMs, origin }, remainingMs);
     if (response.type !== "ready_to_read") throw this.#unexpected(response);
     return response;
+  }
+
+  async apiKeys(remainingMs: number): Promise<readonly CallerKey[]> {
+    const response = await this.#ask({ type: "api_keys", remainingMs }, remainingMs);
+    if (response.type !== "api_keys") throw this.#unexpected(response);
+    return response.keys;
   }
 
   async status(remainingMs: number): Promise<NodeStatus> {

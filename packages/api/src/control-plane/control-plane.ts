@@ -1,6 +1,7 @@
 /** What this process asks its control plane, and how the control plane refuses. */
 import type {
   CallContext,
+  CallerKey,
   Finality,
   LatestAnchor,
   ShownCertificate,
@@ -51,6 +52,8 @@ export interface ControlPlane {
   submit(command: Command, options: SubmitOptions): Promise<SubmittedOutcome>;
   read(origins: readonly OriginFingerprint[] | "all" | "none", remainingMs: number): Promise<ReadyToRead>;
   readLatest(origin: OriginFingerprint, remainingMs: number): Promise<ReadyToRead>;
+  /** The whole key table as of a read index that was asked for after the call. The same object until it changes. */
+  apiKeys(remainingMs: number): Promise<readonly CallerKey[]>;
   status(remainingMs: number): Promise<NodeStatus>;
   metrics(remainingMs: number): Promise<string>;
 }

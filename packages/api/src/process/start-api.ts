@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import type { Server } from "node:http";
-import type { ApiKey } from "@event-anchoring/ledger";
+import type { CallerKey } from "@event-anchoring/control-contract";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { systemClock } from "@event-anchoring/telemetry";
 import type { Tracer, Logger } from "@event-anchoring/telemetry";
@@ -17,17 +17,15 @@ import { createApp } from "../http/app.ts";
 import { ListenerTls } from "../http/listener-tls.ts";
 import { createMetricsServer } from "../http/metrics-server.ts";
 import { createApiServer } from "../http/server.ts";
-import { ConsistentRead } from "../reading/consistent-read.ts";
 import { NodeReads } from "../reading/node-reads.ts";
 import { TrustRootReader } from "../reading/trust-root-reader.ts";
-import { Deadline } from "../request/deadline.ts";
 import { NodeProbe } from "../routes/node-probe.ts";
 import type { ApiConfig } from "./config.ts";
 import { SERVICE_VERSION } from "./service-version.ts";
 
 /** Connections to the database, beside those of the thread that makes costly reads. */
 const READ_CONNECTIONS_MAX = 4;
-/** A pool of its own for what every request and /readyz wait for: costly reads may keep all the others busy. */
+/** A pool of its own for what /readyz waits for: costly reads may keep all the others busy. */
 const VITAL_CONNECTIONS_MAX = 1;
 /** How long loading the key table may take: as long as a table may be used. */
 const KEY_TIMEOUT_MS = 1000;
@@ -97,11 +95,7 @@ function connectNode(config: ApiConfig, logger: Logger, tracer: Tracer | null, t
     databaseUsage: () => reads.databaseUsage(),
   });
   const probe = new NodeProbe({ controlPlane, reads: vitalReads, clock: systemClock, stoppedReason });
-  const loadKeys = async (): Promise<readonly ApiKey[]> => {
-    const deadline = new Deadline(systemClock, KEY_TIMEOUT_MS);
-    const read = await ConsistentRead.begin({ controlPlane, reads: vitalReads }, "none", deadline);
-    return (await read.select((tables) => tables.apiKeys())).apiKeys;
-  };
+  const loadKeys = (): Promise<readonly CallerKey[]> => controlPlane.apiKeys(KEY_TIMEOUT_MS);
   const keys = new KeyTable({ load: loadKeys, clock: systemClock, logger, sha256: nodeCrypto.sha256 });
   const readingThread = new ReadingThread({ settings: readingSettingsOf(config), controlPlane, logger });
   const start = (): void => {

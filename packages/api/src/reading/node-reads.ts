@@ -23,7 +23,6 @@ export type AnchorReads = Pick<
   | "acceptedMsOf"
   | "trustRoots"
   | "origins"
-  | "apiKeys"
 >;
 
 /** Tables that may not exist yet. */

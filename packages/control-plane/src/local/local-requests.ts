@@ -11,6 +11,7 @@ import { DecodeError, assertNever } from "@event-anchoring/protocol";
 import type { Clock, Logger, Span, Tracer } from "@event-anchoring/telemetry";
 import type { ReadRequest } from "../certification/linearizable-reads.ts";
 import type { HeldStates, HoldRequest } from "./held-states.ts";
+import { keyListOf } from "./key-list.ts";
 import type { LocalHandler } from "./local-link.ts";
 import type { ControlPlaneNode } from "../node/node.ts";
 import { submissionAnswer } from "./submission-answer.ts";
@@ -64,6 +65,9 @@ function requestHandler(options: LocalRequestsOptions, mayPropose: (command: Com
         break;
       case "read_latest":
         read(options, { ...request, origins: [request.origin], wantsLatest: true }, respond);
+        break;
+      case "api_keys":
+        readKeys(options, request, respond);
         break;
       case "hold_state":
         holdState(options, request, respond, gone);
@@ -189,6 +193,20 @@ function read(
     wantsLatest,
     deadlineMs: clock.monotonicMs() + remainingMs,
     respond: (answer) => respond({ ...answer, requestId }),
+  });
+}
+
+/** The key table in memory, once it is as far as a read index that was asked for after the request. */
+function readKeys(
+  options: LocalRequestsOptions,
+  { requestId, remainingMs }: Extract<LocalRequest, { type: "api_keys" }>,
+  respond: Respond,
+): void {
+  read(options, { requestId, remainingMs, origins: "none" }, (answer) => {
+    const { session } = options.node;
+    if (answer.type === "refused") respond(answer);
+    else if (session === null) respond(refused(requestId, notServing(options.node), "this node is not serving"));
+    else respond({ type: "api_keys", requestId, keys: keyListOf(session.state) });
   });
 }
 

@@ -38,6 +38,6 @@ export function keyIdHex(keyId: Uint8Array): string {
 }
 
 /** True from its creation until it is revoked or expires. @param nowMs accepted time of the entry at hand */
-export function isLiveApiKey(key: ApiKey, nowMs: number): boolean {
+export function isLiveApiKey(key: Pick<ApiKey, "revokedMs" | "expiresMs">, nowMs: number): boolean {
   return key.revokedMs === 0 && (key.expiresMs === 0 || nowMs < key.expiresMs);
 }

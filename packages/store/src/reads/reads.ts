@@ -1,5 +1,4 @@
 import { clientEventLookup } from "@event-anchoring/ledger";
-import type { ApiKey } from "@event-anchoring/ledger";
 import type { AsOf, ClaimRecord, GrantRecord, LoadedRecords } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
@@ -17,8 +16,6 @@ import { ReadPool } from "./read-pool.ts";
 import type { ReadPoolOptions } from "./read-pool.ts";
 import { ANCHOR_COLUMNS, toStoredAnchor } from "../tables/anchors.ts";
 import type { AnchorRow, StoredAnchor } from "../tables/anchors.ts";
-import { SELECT_API_KEYS, toApiKey } from "../tables/api-keys.ts";
-import type { ApiKeyRow } from "../tables/api-keys.ts";
 import { certificateColumns, toStoredCertificate } from "../tables/certificates.ts";
 import type { CertificateRow, StoredCertificate } from "../tables/certificates.ts";
 import { toClaimRecord } from "../tables/claims.ts";
@@ -129,11 +126,6 @@ const ORIGINS = {
     SELECT o.origin_fingerprint, o.status, a.depth, a.anchor_id FROM state.origins o LEFT JOIN LATERAL (
       SELECT depth, anchor_id FROM state.anchors WHERE origin = o.origin ORDER BY depth DESC LIMIT 1
     ) AS a ON true ORDER BY o.origin_fingerprint`),
-};
-
-const API_KEYS = {
-  name: "api_keys",
-  text: withApplied(SELECT_API_KEYS),
 };
 
 /**
@@ -431,12 +423,6 @@ export class Reads {
       lastAnchorId: row.anchor_id === null ? null : toAnchorId(row.anchor_id),
     }));
     return { appliedIndex, origins };
-  }
-
-  /** The whole key table, revoked and expired ones too. No secret is in it. */
-  async apiKeys(): Promise<AsOfApplied & { readonly apiKeys: readonly ApiKey[] }> {
-    const { appliedIndex, rows } = await this.#select<ApiKeyRow>(API_KEYS, [], (row) => row.keyId !== null);
-    return { appliedIndex, apiKeys: rows.map(toApiKey) };
   }
 
   /** The largest sequence whose accepted time is at or before `timeMs`; null: the first leaf is younger. */

@@ -6,7 +6,7 @@ import type { GuardedStatement } from "./guarded-statement.ts";
 import { arraysOf, bigint, bytea, insertOf, selectOf, smallint, text } from "./table.ts";
 import type { Columns } from "./table.ts";
 
-export interface ApiKeyRow extends Omit<ApiKey, "scopes" | "createdBy" | "endedBy"> {
+interface ApiKeyRow extends Omit<ApiKey, "scopes" | "createdBy" | "endedBy"> {
   /** Bits. */
   readonly scopes: number;
   readonly createdBy: string;
@@ -62,7 +62,7 @@ export function addApiKeys(statement: GuardedStatement, keys: readonly ApiKey[])
   if (keys.length > 0) statement.add(INSERT, arrays(keys.map(rowOf), {}));
 }
 
-export function toApiKey(row: ApiKeyRow): ApiKey {
+function toApiKey(row: ApiKeyRow): ApiKey {
   const { keyId, keyHash, apiClientId, label, expiresMs, requestsPerSecond, createdMs, revokedMs } = row;
   return {
     keyId,
@@ -80,7 +80,7 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
 }
 
 /** Rows are ApiKeyRow, by key id. */
-export const SELECT_API_KEYS = `SELECT ${selectOf("k", COLUMNS)} FROM state.api_keys k ORDER BY k.key_id`;
+const SELECT_API_KEYS = `SELECT ${selectOf("k", COLUMNS)} FROM state.api_keys k ORDER BY k.key_id`;
 
 export async function loadApiKeys(session: Reader): Promise<ApiKey[]> {
   return (await session.read<ApiKeyRow>({ text: SELECT_API_KEYS })).map(toApiKey);

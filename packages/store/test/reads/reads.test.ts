@@ -264,7 +264,6 @@ describe("tables", () => {
         lastAnchorId,
       })),
     );
-    expect((await reads.apiKeys()).apiKeys).toEqual([...harness.state.apiKeys.values()]);
   });
 
   test("of a new database are empty, and say that nothing is applied", async () => {
@@ -273,7 +272,6 @@ describe("tables", () => {
     expect(await empty.position()).toEqual({ appliedIndex: 0, sequence: -1, acceptedMs: 0 });
     expect(await empty.trustRoots()).toEqual({ appliedIndex: 0, trustRoots: [] });
     expect(await empty.origins()).toEqual({ appliedIndex: 0, origins: [] });
-    expect(await empty.apiKeys()).toEqual({ appliedIndex: 0, apiKeys: [] });
     expect(await empty.sequenceAtOrBefore(1)).toEqual({ appliedIndex: 0, sequence: null });
     expect((await empty.anchor(toAnchorId(hash("nothing")))).anchor).toBeNull();
     await empty.close();
