@@ -7,7 +7,7 @@ import type { OsUser } from "./os-user.ts";
 
 /** Where everything of one embedded cluster is. */
 export interface ClusterFolder {
-  /** `.anchoring/`: ca/, root-keys/, nodes/<id>/, cluster.json, supervisor.json. */
+  /** `.anchoring/`: ca/, root-keys/, operators/, nodes/<id>/, cluster.json, supervisor.json. */
   readonly root: string;
   /** Database directories, one per node, and what Postgres needs to run. Outside `root` only if it must be. */
   readonly postgresRoot: string;
@@ -21,7 +21,7 @@ export interface ClusterFolder {
 /** Any of these shows that the folder is ours. */
 const MARKS = ["supervisor.json", "cluster.json", "trust-root.txt"];
 /** All that is ever written into the folder itself. */
-const OWN_NAMES = [...MARKS, "root-thk.txt", "ca", "root-keys", "nodes", "postgres"];
+const OWN_NAMES = [...MARKS, "root-thk.txt", "ca", "root-keys", "operators", "nodes", "postgres"];
 
 /** Later versions, as `anchorctl root submit` keeps them. */
 const LATER_TRUST_ROOT = /^trust-root-[0-9]+\.txt$/u;

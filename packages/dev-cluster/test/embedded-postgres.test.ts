@@ -1,5 +1,15 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -153,11 +163,9 @@ describe("folders", () => {
 
   test("are erased but for what is not ours", () => {
     const opened = openClusterFolder(join(folder, "cluster"));
-    mkdirSync(join(opened.root, "nodes"));
-    mkdirSync(join(opened.root, "notes"));
+    for (const name of ["nodes", "operators", "notes"]) mkdirSync(join(opened.root, name));
     eraseClusterFolder(opened, { isLockKept: false });
-    expect(existsSync(join(opened.root, "nodes"))).toBe(false);
-    expect(existsSync(join(opened.root, "notes"))).toBe(true);
+    expect(readdirSync(opened.root)).toEqual(["notes"]);
     expect(existsSync(opened.socketRoot)).toBe(false);
   });
 
