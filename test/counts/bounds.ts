@@ -9,8 +9,8 @@ import type { EntryCounts } from "./counted-cluster.ts";
  * and writes of the promise file.
  */
 export const ENTRY_BOUNDS: Readonly<Record<"oneClient" | "manyClients", Omit<EntryCounts, "leaves">>> = {
-  oneClient: { frames: 14.5, wasmCalls: 23, appends: 3, applies: 3, factQueries: 0, promiseWrites: 3.1 },
-  manyClients: { frames: 15.5, wasmCalls: 23, appends: 3, applies: 3, factQueries: 0, promiseWrites: 3.1 },
+  oneClient: { frames: 13, wasmCalls: 23, appends: 3, applies: 3, factQueries: 0, promiseWrites: 3.1 },
+  manyClients: { frames: 14, wasmCalls: 23, appends: 3, applies: 3, factQueries: 0, promiseWrites: 3.1 },
 };
 
 /** Round trips to Postgres, of one node. */
@@ -22,4 +22,4 @@ export const SQL_BOUNDS = {
 } as const;
 
 /** What an api process allocates on its heap from a request to its answer, with what the test's client takes of it. */
-export const ANSWER_HEAP_BYTES_MAX = 62_000;
+export const ANSWER_HEAP_BYTES_MAX = 61_000;
