@@ -12,7 +12,6 @@ import {
   encodeCommand,
   encodeGroup,
 } from "@event-anchoring/ledger";
-import { nodeCrypto } from "@event-anchoring/node-crypto";
 import { toAnchorId, toOriginFingerprint } from "@event-anchoring/protocol";
 import type { QueuedGroup } from "../src/proposals/leader-queue.ts";
 import { Proposals, type Submission, type SubmissionResult } from "../src/proposals/proposals.ts";
@@ -41,7 +40,6 @@ beforeEach(() => {
   proposals = new Proposals({
     clock,
     logger: quietLogger,
-    sha256: nodeCrypto.sha256,
     onOtherDecided: () => (others += 1),
     self: SELF,
     commitIndex: () => 100,
@@ -92,7 +90,7 @@ function rejected(): CommandOutcome {
 /** The entry that holds a group is decided here. */
 function decide(group: QueuedGroup, outcome: EntryDecision["outcomes"][number]): void {
   const payload = encodeEntry({ version: 1, certify: true, acceptedMs: 1, certificates: [], groups: [group.bytes] });
-  proposals.onDecided(decodeEntry(payload), { outcomes: [outcome] } as unknown as EntryDecision);
+  proposals.onDecided(decodeEntry(payload), { outcomes: [outcome] } as unknown as EntryDecision, payload);
 }
 
 function sweepAfter(ms: number): void {
@@ -324,7 +322,7 @@ describe("leaders come and go", () => {
     ]) {
       const groups = [{ ...(entry.groups[0] as (typeof entry.groups)[number]), id }];
       const outcomes = [{ status: "decided", commands: [accepted()] }];
-      proposals.onDecided({ ...entry, groups }, { outcomes } as unknown as EntryDecision);
+      proposals.onDecided({ ...entry, groups }, { outcomes } as unknown as EntryDecision, payload);
     }
     expect(results).toEqual([]);
     expect(covered).toEqual([]);
@@ -391,7 +389,6 @@ describe("a leader's refusal", () => {
     const reentrant: Proposals = new Proposals({
       clock,
       logger: quietLogger,
-      sha256: nodeCrypto.sha256,
       onOtherDecided: () => {},
       self: SELF,
       commitIndex: () => 0,

@@ -34,6 +34,7 @@ export {
   encodeEntry,
   encodeGroup,
   encodeGroupId,
+  encodedGroups,
 } from "./entry/entry-codec.ts";
 export {
   fitsEntry,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { ByteWriter, DecodeError, concatBytes, equalBytes, toAnchorId } from "@event-anchoring/protocol";
+import { ByteWriter, DecodeError, bytesToHex, concatBytes, equalBytes, toAnchorId } from "@event-anchoring/protocol";
 import {
   LIMITS,
   LedgerHaltError,
@@ -12,6 +12,7 @@ import {
   encodeEntry,
   encodeGroup,
   encodeGroupId,
+  encodedGroups,
   scopesFromBits,
   scopesToBits,
 } from "../src/index.ts";
@@ -117,6 +118,18 @@ describe("what is encoded decodes to the same", () => {
   test("groups may be given as bytes", () => {
     const bytes = encodeEntry({ ...ENTRY, groups: [encodeGroup(GROUP)] });
     expect(bytes).toEqual(encodeEntry(ENTRY));
+  });
+
+  test.each([0, 1, 3])("the groups of an entry with %d certificates are found as they were given", (count) => {
+    const certificates = Array.from({ length: count }, () => CERTIFICATE);
+    const other = encodeGroup({ ...GROUP, commands: [CREATE_KEY] });
+    for (const groups of [[], [other], [encodeGroup(GROUP), other, encodeGroup(GROUP)]]) {
+      const payload = encodeEntry({ ...ENTRY, certificates, groups });
+      expect(encodedGroups(payload).map(bytesToHex)).toEqual(groups.map(bytesToHex));
+      expect(decodeEntry(payload).groups.map((group) => bytesToHex(encodeGroup(group)))).toEqual(
+        groups.map(bytesToHex),
+      );
+    }
   });
 
   test("a new key always says its rate, last of all: 0 for none", () => {

@@ -5,12 +5,12 @@ import {
   type EntryDecision,
   type GroupId,
   type LeafWrite,
-  type ProposalGroup,
   type Purpose,
   type Weight,
   LIMITS,
   encodeCommand,
   encodeGroup,
+  encodedGroups,
   fitsEntry,
   mayAppendLeaf,
   sharesGroup,
@@ -18,7 +18,7 @@ import {
   weightOf,
 } from "@event-anchoring/ledger";
 import type { RefusalCode, TraceContext } from "@event-anchoring/control-contract";
-import { type OriginFingerprint, type Sha256, bytesToHex, equalBytes } from "@event-anchoring/protocol";
+import { type OriginFingerprint, bytesToHex, equalBytes } from "@event-anchoring/protocol";
 import type { RaftIndex } from "raft-ts";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { QueuedGroup } from "./leader-queue.ts";
@@ -63,7 +63,6 @@ export interface ProposalsOptions {
   readonly leader: () => string | null;
   /** Hands groups to the leader's queue, here or over the network; false: it cannot be reached now. */
   readonly sendTo: (leader: string, groups: readonly QueuedGroup[]) => boolean;
-  readonly sha256: Sha256;
   /** Something that this node did not send was decided under one of its ids. */
   readonly onOtherDecided: () => void;
   /** Calls back once this node holds a certificate of at least that size. */
@@ -79,8 +78,6 @@ export interface ProposalsOptions {
  * At the deadline a *sent* group is answered `outcome_unknown`: the client asks again with its client_event_id.
  */
 interface LocalGroup extends QueuedGroup {
-  /** SHA-256 of its encoding, which has one form only. */
-  readonly digest: Uint8Array;
   readonly submissions: OpenSubmission[];
   /** The leaders that may have it, once for each send. After a second send a refusal says nothing definite. */
   readonly sentTo: string[];
@@ -170,16 +167,19 @@ export class Proposals {
 
   /**
    * An entry was decided here: this node's groups in it get their outcome.
+   * @param payload the bytes of the entry
    * @returns whether one of them is exactly as this node sent it
    */
-  onDecided(entry: LedgerEntry, decision: EntryDecision): boolean {
+  onDecided(entry: LedgerEntry, decision: EntryDecision, payload: Uint8Array): boolean {
     let isAnySent = false;
+    let encoded: readonly Uint8Array[] | null = null;
     decision.outcomes.forEach((outcome, at) => {
       const id = entry.groups[at]?.id;
       if (id === undefined || id.node !== this.#options.self.node) return;
       const group = this.#groups.get(groupKey(id));
       if (group === undefined || id.incarnation !== this.#options.self.incarnation) return;
-      if (!this.isAsSent(entry.groups[at], group)) return this.#onOtherDecided(group);
+      encoded ??= encodedGroups(payload);
+      if (!this.isAsSent(encoded[at], group)) return this.#onOtherDecided(group);
       isAnySent = true;
       if (outcome.status === "duplicate") return;
       this.#groups.delete(groupKey(id));
@@ -193,8 +193,8 @@ export class Proposals {
   }
 
   /** The leader writes the log: a group with one of this node's ids need not be the one that this node sent. */
-  isAsSent(decided: ProposalGroup | undefined, sent: { readonly digest: Uint8Array }): boolean {
-    return decided !== undefined && equalBytes(this.#options.sha256(encodeGroup(decided)), sent.digest);
+  isAsSent(decided: Uint8Array | undefined, sent: { readonly bytes: Uint8Array }): boolean {
+    return decided !== undefined && equalBytes(decided, sent.bytes);
   }
 
   /** The sent group may still be decided from another copy, or never, now that its id is taken. */
@@ -279,7 +279,6 @@ export class Proposals {
       ...waitingGroupOf({ id, notAfter, commands }, bytes.length),
       id,
       bytes,
-      digest: this.#options.sha256(bytes),
       submissions,
       from: null,
       sentTo: [],

@@ -49,7 +49,7 @@ export interface EntryReactions {
   /** Advanced, nothing else begun: a certify point's promise is written while the transaction runs. */
   advanced(decision: EntryDecision): void;
   /** The transaction is on its way. */
-  decided(entry: LedgerEntry, decision: EntryDecision): void;
+  decided(entry: LedgerEntry, decision: EntryDecision, payload: Uint8Array): void;
   /** The entry's effects are in the database. No later entry is decided before this resolves. */
   written(applied: AppliedEntry, isStatePoint: boolean): Promise<void>;
   /** The last call for an entry. */
@@ -117,7 +117,7 @@ export class Applier {
     const applying = target.apply({ decision, confState });
     let applied: AppliedEntry;
     try {
-      reactions.decided(entry, decision);
+      reactions.decided(entry, decision, raw.payload);
     } finally {
       // Also when a waiter fails: a write under way must always be awaited.
       applied = await applying;

@@ -42,11 +42,11 @@ export function entryReactions(parts: SessionParts, options: SessionOptions): En
     },
 
     // The transaction is under way. Waiters get the outcome now: the log, not the tables, is the promise.
-    decided: (entry, decision) => {
+    decided: (entry, decision, payload) => {
       counts.noteDecision(decision);
       if (life.isEnded) return;
       if (decision.isToBeForgotten) consensus.compaction.owe(decision.index);
-      writes.onDecided(entry, decision);
+      writes.onDecided(entry, decision, payload);
       membership.judgeStamp(entry, decision.index);
       reads.onApplied();
     },

@@ -53,7 +53,6 @@ export class Writes {
       commitIndex: () => node.basicStatus().commit,
       leader: () => consensus.leaderNodeId(),
       sendTo: (leader, groups) => this.router.propose(leader, groups),
-      sha256: signatures.crypto.sha256,
       onOtherDecided: () => counts.noteOtherGroup(),
       whenCovered: (origin, treeSize, covered) => certifying.certifier.whenCovered(origin, treeSize, covered),
     });
@@ -95,8 +94,8 @@ export class Writes {
   }
 
   /** An entry was decided here: its waiters are answered, or wait for its certificate. */
-  onDecided(entry: LedgerEntry, decision: EntryDecision): void {
-    if (this.proposals.onDecided(entry, decision)) this.#parts.consensus.failover.onDecided();
+  onDecided(entry: LedgerEntry, decision: EntryDecision, payload: Uint8Array): void {
+    if (this.proposals.onDecided(entry, decision, payload)) this.#parts.consensus.failover.onDecided();
     this.queue.onDecided();
   }
 

@@ -20,6 +20,8 @@ import { RELEASE_RULES } from "./rules.ts";
 import type { RuleTable } from "./rules.ts";
 
 const GROUP_VERSION = 1;
+/** Version, certify bit and stamp of an entry come before its counts. */
+const ENTRY_COUNTS_AT = 10;
 const TWO_32 = 0x1_0000_0000n;
 
 /** The 24 bytes of a group id: raft id, incarnation and counter as u64. */
@@ -152,6 +154,19 @@ export function decodeEntry(bytes: Uint8Array, ruleTable: RuleTable = RELEASE_RU
     if (error instanceof DecodeError) throw new LedgerHaltError("entry_malformed", `${error.code}: ${error.message}`);
     throw error;
   }
+}
+
+/**
+ * The groups of an entry as they were proposed: views of its payload.
+ * @param payload of an entry that decodeEntry reads
+ */
+export function encodedGroups(payload: Uint8Array): Uint8Array[] {
+  const reader = new ByteReader(payload);
+  reader.view(ENTRY_COUNTS_AT);
+  const certificateCount = reader.u16();
+  const groupCount = reader.u16();
+  for (let position = 0; position < certificateCount; position++) readCertificate(reader);
+  return Array.from({ length: groupCount }, () => reader.view(reader.u32()));
 }
 
 function readEntry(reader: ByteReader, ruleTable: RuleTable): Entry {

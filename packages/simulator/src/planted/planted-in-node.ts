@@ -108,8 +108,8 @@ function doubleWords(session: Session): void {
 
 function believeAnyDecision({ consensus: { failover }, writes: { proposals } }: Session): void {
   const onDecided = proposals.onDecided.bind(proposals);
-  proposals.onDecided = (entry, decision) => {
-    const isSent = onDecided(entry, decision);
+  proposals.onDecided = (entry, decision, payload) => {
+    const isSent = onDecided(entry, decision, payload);
     if (entry.groups.length > 0) failover.onDecided();
     return isSent;
   };
