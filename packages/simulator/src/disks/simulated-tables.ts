@@ -198,6 +198,8 @@ export class SimulatedTables {
   #growStateTree({ writes }: EntryDecision): void {
     const { sha256 } = nodeCrypto;
     const leaves = stateEntriesOf(writes).map((entry) => stateLeafOf(entry, sha256));
+    // Most entries leave the tree as it is: hashing its first page again was 37 % of the hashes of a life.
+    if (leaves.length === 0) return;
     const { rootHash, pages } = updateStateTree(this.#pages, leaves, sha256);
     for (const [prefix, page] of pages) this.#pages.set(prefix, page);
     this.stateRoot = rootHash;
