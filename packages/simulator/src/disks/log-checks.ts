@@ -1,4 +1,4 @@
-/** What the log of a database refuses: when it is loaded, and when entries are appended. */
+/** What the log of a database refuses: when it is loaded, when entries are appended, and when they are read. */
 import { StoreError } from "@event-anchoring/store";
 import type { Entry, EntryId, HardState, RaftIndex, Term } from "raft-ts";
 import type { LogRow } from "./database-image.ts";
@@ -31,4 +31,27 @@ export function assertFollows(entries: readonly Entry[], lastIndex: RaftIndex, c
   entries.forEach(({ index }, at) => {
     if (index !== first + at) throw new StoreError("out_of_order", `entry ${index} where ${first + at} was due`);
   });
+}
+
+export interface RowRange {
+  readonly from: RaftIndex;
+  /** Not included. */
+  readonly to: RaftIndex;
+  readonly maxBytes: number;
+}
+
+/** @param compacted the rows follow this index */
+export function readRows(rows: readonly LogRow[], compacted: RaftIndex, { from, to, maxBytes }: RowRange): Entry[] {
+  if (from <= compacted || from >= to || to > compacted + rows.length + 1) {
+    throw new StoreError("out_of_order", `entries ${from} to ${to} are not in the log`);
+  }
+  const found: Entry[] = [];
+  let bytes = 0;
+  for (const row of rows.slice(from - compacted - 1, to - compacted - 1)) {
+    bytes += row.entry.payload.length;
+    if (found.length > 0 && bytes > maxBytes) break;
+    if (row.isCorrupt) throw new StoreError("corrupt", `log row ${row.entry.index} does not match its checksum`);
+    found.push(row.entry);
+  }
+  return found;
 }

@@ -8,7 +8,7 @@ import {
 } from "@event-anchoring/store";
 import type { Entry, EntryId, HardState, RaftIndex } from "raft-ts";
 import type { AppliedRow, DatabaseImage, LogRow, SimulatedDatabaseOptions } from "./database-image.ts";
-import { assertFollows, assertHardState, assertTermsAscend } from "./log-checks.ts";
+import { assertFollows, assertHardState, assertTermsAscend, readRows } from "./log-checks.ts";
 import { identityStorageOn } from "./simulated-identity.ts";
 import type { SimulatedProcess } from "../world/simulated-process.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
@@ -33,8 +33,9 @@ export class SimulatedDatabase {
   #wal = 1n;
   #tables: SimulatedTables;
   readonly #statements: StatementsUnderWay;
-  /** Names of certificates that were deleted. */
+  /** Names of certificates that were deleted, and those of them whose deletion is durable. */
   #thinned = new Set<string>();
+  #durableThinned: ReadonlySet<string> = new Set();
   #restoration: Restoration | null = null;
   /** Appends that wait until they are released; null: they are not held. */
   #held: (() => void)[] | null = null;
@@ -65,6 +66,11 @@ export class SimulatedDatabase {
 
   get appliedIndex(): RaftIndex {
     return this.#applied.at(-1)?.decision.index ?? 0;
+  }
+
+  /** Names of certificates that were deleted. */
+  get thinned(): ReadonlySet<string> {
+    return this.#thinned;
   }
 
   /** Every entry that the tables hold, the oldest first. */
@@ -126,7 +132,7 @@ export class SimulatedDatabase {
     this.#compacted = image.compacted;
     this.#hardState = image.hardState;
     this.#identity = image.identity;
-    this.#thinned = new Set(image.thinned);
+    this.#setThinned(image.thinned);
     this.#restoration = image.restoration ?? null;
     this.#setApplied([...image.applied]);
     this.#wal = image.wal;
@@ -167,6 +173,7 @@ export class SimulatedDatabase {
     this.#statements.loseSessions();
     this.#torn = null;
     if (this.#options.bugs.has("applied_index_apart")) this.#torn = this.#applied[this.#durableApplied] ?? null;
+    this.#setThinned(this.#durableThinned);
     this.#setApplied(this.#applied.slice(0, this.#durableApplied));
   }
 
@@ -225,10 +232,15 @@ export class SimulatedDatabase {
 
   /**
    * The log begins after `point`, and these entries are what is applied.
+   * @param thinned the certificates that the sender has deleted
    * @param losesLookUps a planted bug
    */
-  install(applied: readonly AppliedRow[], point: EntryId, losesLookUps: boolean): void {
-    this.#thinned = new Set();
+  install(
+    { applied, thinned }: Pick<DatabaseImage, "applied" | "thinned">,
+    point: EntryId,
+    losesLookUps: boolean,
+  ): void {
+    this.#setThinned(thinned);
     this.#setApplied([...applied]);
     if (losesLookUps) this.#tables = this.#newTables();
     this.#rows = [];
@@ -241,6 +253,17 @@ export class SimulatedDatabase {
 
   #newTables(): SimulatedTables {
     return new SimulatedTables(this.#options.bugs, this.#thinned);
+  }
+
+  #setThinned(thinned: ReadonlySet<string>): void {
+    this.#thinned = new Set(thinned);
+    this.#durableThinned = new Set(thinned);
+  }
+
+  /** Everything that was committed before is durable now. */
+  #flush(): void {
+    this.#durableApplied = this.#applied.length;
+    if (this.#durableThinned.size < this.#thinned.size) this.#durableThinned = new Set(this.#thinned);
   }
 
   #setApplied(applied: AppliedRow[]): void {
@@ -323,7 +346,7 @@ export class SimulatedDatabase {
         assertUsable();
         await this.#statements.wait(process, 0.1, 1);
         assertUsable();
-        return this.#read(from, to, maxBytes);
+        return readRows(this.#rows, this.#compacted.index, { from, to, maxBytes });
       },
       compact: async (upTo) => {
         assertUsable();
@@ -370,7 +393,7 @@ export class SimulatedDatabase {
       this.#hardState = { term: hardState.term, vote: bugs.has("vote_not_saved") ? 0n : hardState.vote };
     }
     this.#wal += 1n;
-    this.#durableApplied = this.#applied.length;
+    this.#flush();
     watcher.onDurable(entries, hardState);
   }
 
@@ -393,22 +416,6 @@ export class SimulatedDatabase {
     assertFollows(entries, this.#lastIndex, Math.max(this.rowsCommitHint, this.#compacted.index));
   }
 
-  #read(from: RaftIndex, to: RaftIndex, maxBytes: number): Entry[] {
-    const { index: compacted } = this.#compacted;
-    if (from <= compacted || from >= to || to > this.#lastIndex + 1) {
-      throw new StoreError("out_of_order", `entries ${from} to ${to} are not in the log`);
-    }
-    const found: Entry[] = [];
-    let bytes = 0;
-    for (const row of this.#rows.slice(from - compacted - 1, to - compacted - 1)) {
-      bytes += row.entry.payload.length;
-      if (found.length > 0 && bytes > maxBytes) break;
-      if (row.isCorrupt) throw new StoreError("corrupt", `log row ${row.entry.index} does not match its checksum`);
-      found.push(row.entry);
-    }
-    return found;
-  }
-
   #compact(upTo: RaftIndex): EntryId {
     if (upTo <= this.#compacted.index) return this.#compacted;
     if (upTo > Math.min(this.#lastIndex, this.appliedIndex)) {
@@ -418,7 +425,7 @@ export class SimulatedDatabase {
     if (row === undefined || row.isCorrupt) throw new StoreError("corrupt", `log row ${upTo} is missing`);
     this.#rows = this.#rows.slice(upTo - this.#compacted.index);
     this.#compacted = { index: upTo, term: row.entry.term };
-    this.#durableApplied = this.#applied.length;
+    this.#flush();
     return this.#compacted;
   }
 

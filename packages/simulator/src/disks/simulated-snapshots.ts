@@ -22,17 +22,21 @@ import type { ConfState } from "raft-ts";
 import { NEXT_RULES } from "@event-anchoring/testkit";
 import type { Bugs } from "../planted/planted-bugs.ts";
 import { simulatedCrypto } from "../trust/simulated-crypto.ts";
-import type { AppliedRow } from "./database-image.ts";
+import type { AppliedRow, DatabaseImage } from "./database-image.ts";
 import type { SimulatedDatabase } from "./simulated-database.ts";
 import type { Seeded } from "../world/seeded.ts";
 import { SimulatedTables } from "./simulated-tables.ts";
 import { originRowsOf, rootIn, storedLedgerOf } from "./stored-ledger.ts";
 
-/** A state as it is sent: what was applied, and the signed state head. */
-export interface OfferedState {
-  readonly applied: readonly AppliedRow[];
+/** What a database holds of a state. */
+type HeldRows = Pick<DatabaseImage, "applied" | "thinned">;
+
+/** A state as it is sent: what was applied, which certificates were deleted since, and the signed state head. */
+export interface OfferedState extends HeldRows {
   readonly stateHead: string;
 }
+
+const NOTHING_HELD: HeldRows = { applied: [], thinned: new Set() };
 
 /** What follows from all that was applied. */
 export function stateOf(
@@ -55,7 +59,7 @@ export function membersOf(applied: readonly AppliedRow[]): ConfState | null {
 export class SimulatedSnapshots {
   readonly #random: Seeded;
   readonly #bugs: Bugs;
-  readonly #held = new Map<string, readonly AppliedRow[]>();
+  readonly #held = new Map<string, HeldRows>();
   readonly #states = new Map<string, OfferedState>();
 
   constructor(random: Seeded, bugs: Bugs) {
@@ -69,7 +73,7 @@ export class SimulatedSnapshots {
     return {
       hold: async () => {
         const applied = this.#bugs.has("snapshot_below_promise") ? shortened(database.applied) : [...database.applied];
-        this.#held.set(databaseSnapshot, applied);
+        this.#held.set(databaseSnapshot, { applied, thinned: new Set(database.thinned) });
         return { databaseSnapshot, raftIndex: applied.at(-1)?.decision.index ?? 0 };
       },
       release: async () => {
@@ -83,7 +87,8 @@ export class SimulatedSnapshots {
     { databaseSnapshot, stateHead }: SignedStatePoint,
     offered: (state: OfferedState) => OfferedState,
   ): Promise<OpenExport> {
-    const state = offered({ applied: this.#held.get(databaseSnapshot) ?? [], stateHead });
+    const { applied, thinned } = this.#held.get(databaseSnapshot) ?? NOTHING_HELD;
+    const state = offered({ applied, thinned, stateHead });
     const last = state.applied.at(-1)?.decision;
     if (last === undefined) throw new StoreError("unavailable", "there is no state yet");
     const key = this.#name();
@@ -127,7 +132,7 @@ export class SimulatedSnapshots {
     for await (const chunk of chunks) received.push(chunk);
     const state = this.#states.get(bytesToHex(received[0] ?? new Uint8Array()));
     if (state === undefined) throw new StoreError("snapshot_refused", "these are not the chunks of an export");
-    const { applied, stateHead } = state;
+    const { applied, thinned, stateHead } = state;
     const decisions = applied.map(({ decision }) => decision);
     const { ledger, stateRoot } = stateOf(applied, ruleTable);
     await checks.trustRoots(ledger.trustRootChain);
@@ -153,7 +158,7 @@ export class SimulatedSnapshots {
     }
     const point = { index: manifest.raftIndex, term: manifest.raftTerm };
     const installed = applied.map((row, at) => (at === applied.length - 1 ? { ...row, confState } : row));
-    database.install(installed, point, this.#bugs.has("snapshot_without_lookups"));
+    database.install({ applied: installed, thinned }, point, this.#bugs.has("snapshot_without_lookups"));
     return { point, confState };
   }
 }

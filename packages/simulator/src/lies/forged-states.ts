@@ -20,12 +20,12 @@ export class ForgedStates extends NoLie {
     this.#self = self;
   }
 
-  override onExport({ applied, stateHead }: OfferedState): OfferedState {
+  override onExport({ applied, thinned, stateHead }: OfferedState): OfferedState {
     const way = WAYS[this.#exports % WAYS.length];
     const isResigned = this.#exports % 2 === 1;
     this.#exports += 1;
     const forged = way === undefined ? applied : way(applied);
-    return { applied: forged, stateHead: isResigned ? this.#signed(forged) : stateHead };
+    return { applied: forged, thinned, stateHead: isResigned ? this.#signed(forged) : stateHead };
   }
 
   #signed(applied: readonly AppliedRow[]): string {
