@@ -2,16 +2,10 @@ import type { PeerCosignature } from "@event-anchoring/control-contract";
 import { type Certificate, type Cosignature, type LedgerState, type OriginState } from "@event-anchoring/ledger";
 import type { Signer } from "@event-anchoring/node-crypto";
 import { type Crypto, type OriginFingerprint, type TrustRoot, bytesToHex, equalBytes } from "@event-anchoring/protocol";
-import {
-  certificateNote,
-  certifiedAtS,
-  isActive,
-  isGoodCosignature,
-  judgingRoot,
-  signHead,
-} from "../signatures/certificates.ts";
+import { isActive, isGoodCosignature, judgingRoot, signHead } from "../signatures/certificates.ts";
 import type { Comparison } from "./comparison.ts";
 import type { CosignatureExchange } from "./cosignature-exchange.ts";
+import { heldCertificate } from "./held-certificate.ts";
 import { OriginCertification, type OwnPoint } from "./origin-certification.ts";
 import type { Clock, Logger } from "@event-anchoring/telemetry";
 import type { SignedHead } from "../promises/promise-file.ts";
@@ -448,19 +442,11 @@ export class Certifier {
     this.#options.onCertificate(held);
   }
 
-  #asHeld(origin: OriginState, certificate: Certificate): HeldCertificate {
-    const root = judgingRoot(this.#options.state, certificate.originFingerprint, certificate.treeSize);
-    const { sha256 } = this.#options.crypto;
-    const logSigner = this.#options.logSignerOf(origin.originFingerprint);
-    const cosignatures = [...certificate.cosignatures].sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
-    const ordered = { ...certificate, cosignatures };
-    return {
-      ...ordered,
-      certifiedAtS: certifiedAtS(ordered, root.quorum),
-      checkpoint: once(() => certificateNote(root, ordered, logSigner, sha256)),
-      trustRootVersion: root.version,
-      raftIndex: this.#of(origin.originFingerprint).points.get(certificate.treeSize)?.raftIndex ?? 0,
-    };
+  #asHeld({ originFingerprint }: OriginState, certificate: Certificate): HeldCertificate {
+    const { state, crypto, logSignerOf } = this.#options;
+    const root = judgingRoot(state, originFingerprint, certificate.treeSize);
+    const raftIndex = this.#of(originFingerprint).points.get(certificate.treeSize)?.raftIndex ?? 0;
+    return heldCertificate(root, certificate, logSignerOf(originFingerprint), crypto.sha256, raftIndex);
   }
 
   /** Neither lost nor stopped: a certificate of such an origin may exist that contradicts this tree. */
@@ -487,9 +473,4 @@ export class Certifier {
     this.#origins.set(key, created);
     return created;
   }
-}
-
-function once(make: () => string): () => string {
-  let made: string | null = null;
-  return () => (made ??= make());
 }
