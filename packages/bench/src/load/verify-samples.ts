@@ -16,9 +16,24 @@ export function verifySamples(answers: readonly string[], trustRoots: TrustRootC
   return count;
 }
 
-function receiptsIn(answer: unknown): readonly unknown[] {
-  if (typeof answer !== "object" || answer === null) return [];
-  const { receipt, results }: { receipt?: unknown; results?: unknown } = answer;
-  if (Array.isArray(results)) return results.flatMap((result: unknown) => receiptsIn(result));
+type Fields = Partial<Record<string, unknown>>;
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+/** @param checkpoints of the answer, which its shared receipts name by their place */
+function receiptsIn(answer: unknown, checkpoints: readonly unknown[] = []): readonly unknown[] {
+  const { anchor, receipt, shared_receipt: shared, results, checkpoints: own } = fieldsOf(answer);
+  if (Array.isArray(results)) {
+    const named: readonly unknown[] = Array.isArray(own) ? own : [];
+    return results.flatMap((result: unknown) => receiptsIn(result, named));
+  }
+  if (shared !== undefined && shared !== null) return [wholeReceipt(fieldsOf(anchor), fieldsOf(shared), checkpoints)];
   return receipt === undefined || receipt === null ? [] : [receipt];
+}
+
+/** The anchor's id, the fields of the shared receipt, and those of the checkpoint that it names. */
+function wholeReceipt(anchor: Fields, { checkpoint, ...own }: Fields, checkpoints: readonly unknown[]): unknown {
+  return { anchor_id: anchor["anchor_id"], ...own, ...fieldsOf(checkpoints[Number(checkpoint)]) };
 }

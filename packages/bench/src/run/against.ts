@@ -43,9 +43,7 @@ export async function againstCheckout(
   signal: AbortSignal | null,
 ): Promise<Comparison> {
   const { reporter } = progress;
-  const loads = scenarios.flatMap((each) =>
-    each.kind === "load" && (each.missing?.() ?? null) === null ? [each] : [],
-  );
+  const loads = scenarios.flatMap((each) => (each.kind === "load" ? [each] : []));
   if (loads.length < scenarios.length)
     reporter.notice("only loads are compared; the rest of what was named is left out");
   const runner = new Runner({ ...order, progress }, signal);

@@ -185,8 +185,8 @@ export class Runner {
 /** Why a scenario is left out on this cluster; null: it is not. */
 function whatIsMissing(scenario: OnCluster, cluster: MeasuredCluster, rows: readonly Row[]): string | null {
   if (scenario.kind === "load") {
-    if (rows.some((row) => row.scenario === nameOn(cluster, scenario))) return "measured already, by the gateway";
-    return scenario.missing?.() ?? null;
+    const isMeasured = rows.some((row) => row.scenario === nameOn(cluster, scenario));
+    return isMeasured ? "measured already, by the gateway" : null;
   }
   if (scenario.needs === "own" && cluster.own === null) return "not with --cluster: it stops and starts nodes";
   if (scenario.needs === "processes" && cluster.isRemote) return "not on other machines: it needs the processes";

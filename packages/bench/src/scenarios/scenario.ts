@@ -19,8 +19,6 @@ export interface PlannedLoad {
 export interface LoadScenario {
   readonly kind: "load";
   readonly name: string;
-  /** Why the load cannot be made with this build; null or absent: it can. */
-  readonly missing?: () => string | null;
   readonly plan: (cluster: MeasuredCluster, progress: Progress) => Promise<PlannedLoad>;
 }
 
