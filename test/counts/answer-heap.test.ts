@@ -20,7 +20,7 @@ let connection: HttpConnection;
 
 beforeAll(async () => {
   control = new CannedControl();
-  harness = await startHarness({ controlPlane: () => control.client });
+  harness = await startHarness({ controlPlane: (node) => control.before(node) });
   const { node, port, key } = harness;
   const credential = { apiClientId: clientIdOf("default"), keyId: keyIdOf("default") };
   const command = (seed: number): Command => ({ ...eventCommand(node.origin, seed), credential }) as Command;

@@ -1,10 +1,11 @@
-/** A control plane behind a real socket that always gives one answer, and allocates next to nothing for it. */
+/** A control plane behind a real socket that gives all writes one answer, and allocates next to nothing for it. */
 import { createServer } from "node:net";
 import type { Socket } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ControlPlaneClient } from "@event-anchoring/api";
+import type { ControlPlane } from "@event-anchoring/api";
 import {
   FrameSplitter,
   LOCAL_FRAME_BYTES_MAX,
@@ -19,7 +20,7 @@ const ONE_ID = 0x0101_0101;
 const ANOTHER_ID = 0x0202_0202;
 
 export class CannedControl {
-  readonly client: ControlPlaneClient;
+  readonly #client: ControlPlaneClient;
   readonly #folder = mkdtempSync(join(tmpdir(), "anchoring-canned-"));
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => this.#accept(socket));
@@ -30,8 +31,20 @@ export class CannedControl {
   constructor() {
     const socketPath = join(this.#folder, "control.sock");
     this.#server.listen(socketPath);
-    this.client = new ControlPlaneClient({ socketPath, logger: silentLogger });
-    this.client.start();
+    this.#client = new ControlPlaneClient({ socketPath, logger: silentLogger });
+    this.#client.start();
+  }
+
+  /** What is submitted goes to the socket; everything else is asked of `node`. */
+  before(node: ControlPlane): ControlPlane {
+    const client = this.#client;
+    return new Proxy(node, {
+      get: (target, name) => {
+        if (name === "submit") return client.submit.bind(client);
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
   }
 
   /**
@@ -49,7 +62,7 @@ export class CannedControl {
   }
 
   async close(): Promise<void> {
-    this.client.close();
+    this.#client.close();
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
     rmSync(this.#folder, { recursive: true, force: true });
