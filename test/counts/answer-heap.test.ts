@@ -11,7 +11,7 @@ import { CannedControl } from "./canned-control.ts";
 /** Few enough that most samples end before the heap is collected. */
 const ANSWERS_OF_A_SAMPLE = 10;
 const SAMPLES = 80;
-const WARM_UP_ANSWERS = 1000;
+const WARM_UP_ANSWERS = 2000;
 const LEAVES = 300;
 
 let control: CannedControl;
