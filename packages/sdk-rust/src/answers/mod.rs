@@ -5,6 +5,7 @@ mod heads;
 mod node;
 mod problem;
 mod records;
+#[cfg(feature = "client")]
 mod shared_receipts;
 mod shown;
 mod trace;
@@ -16,6 +17,7 @@ pub use heads::*;
 pub use node::*;
 pub use problem::*;
 pub use records::*;
+#[cfg(feature = "client")]
 pub(crate) use shared_receipts::AnyBatch;
 pub use trace::*;
 pub use verified::*;
