@@ -22,10 +22,14 @@ type Peer = ((path: string, body: Uint8Array | null) => CallAnswer) | null;
 let clock: StepClock;
 let peers: Map<string, Peer>;
 let connected: Set<string>;
+/** Peers whose log has never held an entry. */
+let empty: Set<string>;
 let calls: { readonly to: string; readonly path: string; wasGivenUp: boolean }[];
 let origin: Pick<SnapshotOrigin, "treeSize"> & { readonly root: Uint8Array };
 let signed: { readonly treeSize: number; readonly raftIndex: number } | null;
 let received: Uint8Array[];
+/** Whose signature was asked for, of each state that was taken over. */
+let signers: InstallSnapshotOptions["signers"][];
 let leader: string | null;
 /** Who sent what cannot be. */
 let liars: string[];
@@ -38,6 +42,8 @@ beforeEach(() => {
   origin = { treeSize: 5, root: ROOT };
   signed = null;
   received = [];
+  empty = new Set();
+  signers = [];
   leader = null;
   liars = [];
 });
@@ -86,7 +92,13 @@ const network: Pick<PeerNetwork, "isConnected" | "call"> = {
   },
 };
 
-async function install({ manifest, chunks, checks }: Omit<InstallSnapshotOptions, "url">): Promise<InstalledSnapshot> {
+async function install({
+  manifest,
+  chunks,
+  checks,
+  signers: needed,
+}: Omit<InstallSnapshotOptions, "url">): Promise<InstalledSnapshot> {
+  signers.push(needed);
   for await (const chunk of chunks) received.push(chunk);
   const rootAt = async (): Promise<Uint8Array> => origin.root;
   await checks.origin({ originFingerprint: ORIGIN, treeSize: origin.treeSize, rootHash: origin.root, rootAt });
@@ -107,6 +119,7 @@ async function taken(limitMs = 60_000): Promise<InstalledSnapshot> {
     promises: promises(),
     network: network as PeerNetwork,
     peers: [...peers.keys()],
+    hasState: (peer) => !empty.has(peer),
     installSnapshot: install,
     atLeast: { index: 40, term: 2 },
     announcedBy: leader,
@@ -209,6 +222,47 @@ describe("a node that has fallen behind the log", () => {
     expect(await taken()).toMatchObject({ point: { index: 50 } });
     refusals = 5;
     await expect(taken()).rejects.toThrow("b answered 404 for chunk 0");
+  });
+});
+
+describe("who must have signed the state", () => {
+  test("two nodes, if two have one: without waiting", async () => {
+    add("b", exporting(50));
+    add("c", exporting(60));
+    const startedMs = clock.monotonicMs();
+    await taken();
+    expect([signers, clock.monotonicMs() - startedMs]).toEqual([["honest"], 0]);
+  });
+
+  test.each<[string, () => void]>([
+    ["is connected", () => connected.delete("c")],
+    ["has a state: the other one has only joined", () => empty.add("c")],
+  ])("one, if for five seconds a single one %s", async (_, change) => {
+    add("b", exporting(50));
+    add("c", exporting(60));
+    change();
+    const startedMs = clock.monotonicMs();
+    await taken();
+    expect(signers).toEqual(["alone"]);
+    expect(clock.monotonicMs() - startedMs).toBe(5000);
+  });
+
+  test("one, and only for its own state: a leader that claims to have none is not asked for it", async () => {
+    add("b", exporting(50));
+    add("c", exporting(60));
+    empty.add("c");
+    leader = "c";
+    expect(await taken()).toMatchObject({ point: { index: 50 } });
+    expect(calls.map(({ to }) => to)).toEqual(["b", "b"]);
+  });
+
+  test("two nodes, if a second one has a state meanwhile", async () => {
+    add("b", exporting(50));
+    add("c", exporting(50));
+    empty.add("c");
+    clock.startTimer(3000, () => empty.delete("c"));
+    await taken();
+    expect(signers).toEqual(["honest"]);
   });
 });
 

@@ -436,11 +436,14 @@ export class ControlPlaneNode {
     await session.drained();
     await storage.close();
     if (isBefore(behind.snapshot, promises.current.lastAppend)) await promises.promiseRetreat(behind.snapshot);
+    const { memories } = session.membership.peers;
     await installFromPeers({
       identity,
       promises: promises.current,
       network,
       peers: this.#peers.map(({ nodeId }) => nodeId),
+      // A peer that has not said how far its log has reached may have a state.
+      hasState: (peer) => memories.progressOf(peer)?.index !== 0,
       installSnapshot: (snapshot) => machine.installSnapshot({ ...snapshot, ruleTable: this.ruleTable }),
       atLeast: behind.snapshot,
       announcedBy: behind.leader,

@@ -19,7 +19,7 @@ import type { CallAnswer, PeerNetwork } from "../transport/network-types.ts";
 const MANIFEST_TIMEOUT_MS = 120_000;
 const CHUNK_TIMEOUT_MS = 10_000;
 const CHUNK_TRIES = 5;
-/** How long a node that sees a single other member waits for a second one. */
+/** How long a node that sees a single other member with a state waits for a second one. */
 const ALONE_AFTER_MS = 5000;
 const ALONE_LOOK_MS = 100;
 /** The connection to a peer that makes its export is checked this often. */
@@ -31,6 +31,8 @@ export interface InstallOptions {
   readonly network: PeerNetwork;
   /** Nodes to ask. */
   readonly peers: readonly string[];
+  /** Whether the peer has signed that its log has ever held an entry. */
+  readonly hasState: (peer: string) => boolean;
   /** @throws StoreError, and what a check throws */
   readonly installSnapshot: (options: Omit<InstallSnapshotOptions, "url" | "ruleTable">) => Promise<InstalledSnapshot>;
   /** The group's log begins after this entry: an older state would not connect to it. */
@@ -43,20 +45,29 @@ export interface InstallOptions {
   readonly logger: Logger;
 }
 
+interface Signers {
+  readonly needed: InstallSnapshotOptions["signers"];
+  /** Whose state may be taken over. */
+  readonly peers: readonly string[];
+}
+
 /**
- * Who must have signed a state before it is taken over: one of them is honest if at most one node lies. Where a single
- * other member is left to ask, that member alone: with one node down and one that lies, the cluster promises nothing.
+ * Who must have signed a state before it is taken over: one of two is honest if at most one node lies. Where a single
+ * other member is left that has a state, that member alone, and only its own state: with one node down and one that
+ * lies, the cluster promises nothing. A peer whose log has never held an entry has no state that it could sign, and
+ * counts as down: two such nodes would wait for each other's signature for ever. That a peer only lags is no reason, as
+ * a lying leader can announce to all others a log that begins after theirs.
  */
-async function signersInReach({ peers, network, clock, logger }: InstallOptions): Promise<"honest" | "alone"> {
-  const connected = (): readonly string[] => peers.filter((peer) => network.isConnected(peer));
-  for (let waitedMs = 0; connected().length < 2; waitedMs += ALONE_LOOK_MS) {
+async function signersInReach({ peers, network, hasState, clock, logger }: InstallOptions): Promise<Signers> {
+  const holders = (): readonly string[] => peers.filter((peer) => network.isConnected(peer) && hasState(peer));
+  for (let waitedMs = 0; holders().length < 2; waitedMs += ALONE_LOOK_MS) {
     if (waitedMs >= ALONE_AFTER_MS) {
-      logger.error("state_of_one_peer", { peers: connected() });
-      return "alone";
+      logger.error("state_of_one_peer", { peers: holders() });
+      return { needed: "alone", peers: holders() };
     }
     await new Promise<void>((resolve) => clock.startTimer(ALONE_LOOK_MS, resolve));
   }
-  return "honest";
+  return { needed: "honest", peers };
 }
 
 /**
@@ -67,12 +78,12 @@ async function signersInReach({ peers, network, clock, logger }: InstallOptions)
  */
 export async function installFromPeers(options: InstallOptions): Promise<InstalledSnapshot> {
   let failure: unknown = new Error("there is no peer to ask");
-  const { peers, announcedBy } = options;
-  const signers = await signersInReach(options);
+  const { announcedBy } = options;
+  const { needed, peers } = await signersInReach(options);
   const isLeader = (peer: string): number => Number(peer === announcedBy);
   for (const peer of [...peers].sort((left, right) => isLeader(right) - isLeader(left))) {
     try {
-      return await installFrom(peer, signers, options);
+      return await installFrom(peer, needed, options);
     } catch (error) {
       if (error instanceof FencedError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
