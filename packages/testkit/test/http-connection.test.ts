@@ -1,5 +1,12 @@
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { HttpConnection } from "../src/clients/http-connection.ts";
 import { HttpResponseReader, HttpSyntaxError } from "../src/clients/http-response-reader.ts";
@@ -69,12 +76,19 @@ async function listen(answer: (request: string, socket: Socket) => void): Promis
     socket.on("data", (bytes) => answer(bytes.toString(), socket));
     socket.on("error", () => socket.destroy());
   });
+  return `http://${await listenOn(server)}`;
+}
+
+/** @returns host and port */
+async function listenOn(server: Server): Promise<string> {
   servers.push(server);
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+const BUILT = fileURLToPath(new URL("../dist/clients/http-connection.js", import.meta.url));
 
 function connectionTo(url: string, timeoutMs = 5000): HttpConnection {
   return new HttpConnection({ url, headers: { authorization: "Bearer key" }, timeoutMs });
@@ -124,12 +138,48 @@ describe("HttpConnection", () => {
     await expect(silent.send({ path: "/", body: null })).rejects.toThrow("no answer in 50 ms");
   });
 
-  test("has one request under way at most, and none over TLS", async () => {
+  test("has one request under way at most, and speaks HTTP alone", async () => {
     const connection = connectionTo(await listen(() => {}));
     const first = connection.send({ path: "/", body: null });
     expect(() => connection.send({ path: "/", body: null })).toThrow("has not come yet");
     connection.close();
     await expect(first).rejects.toThrow("closed by the client");
-    expect(() => connectionTo("https://127.0.0.1:1")).toThrow("only http");
+    expect(() => connectionTo("ftp://127.0.0.1:1")).toThrow("neither http nor https");
+  });
+
+  test("over TLS, asks a server that it trusts, and no other", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "anchoring-tls-"));
+    const [key, certificate] = [join(folder, "key"), join(folder, "crt")];
+    const subject = ["-subj", "/CN=server", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"];
+    const drawn = [
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:P-256",
+      "-nodes",
+      "-keyout",
+      key,
+      "-out",
+      certificate,
+    ];
+    expect(spawnSync("openssl", ["req", "-x509", ...drawn, ...subject]).status).toBe(0);
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (socket) => {
+      sockets.push(socket);
+      socket.on("error", () => {});
+      socket.on("data", () => socket.write(PLAIN));
+    });
+    const url = `https://${await listenOn(server)}`;
+    // A process reads what it trusts when it starts.
+    const program = `import { HttpConnection } from ${JSON.stringify(BUILT)};
+      const connection = new HttpConnection({ url: ${JSON.stringify(url)}, headers: {}, timeoutMs: 5000 });
+      const answer = await connection.send({ path: "/", body: null }).catch((error) => error);
+      console.log(answer.status ?? answer.code);
+      connection.close();`;
+    const run = promisify(execFile);
+    const asked = async (env: NodeJS.ProcessEnv): Promise<string> =>
+      (await run(process.execPath, ["--input-type=module", "--eval", program], { env })).stdout.trim();
+    expect(await asked({ ...process.env, NODE_EXTRA_CA_CERTS: certificate })).toBe("201");
+    expect(await asked({ ...process.env, NODE_EXTRA_CA_CERTS: "" })).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
+    rmSync(folder, { recursive: true, force: true });
   });
 });
