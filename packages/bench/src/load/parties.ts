@@ -75,9 +75,19 @@ export async function withFirstNode<Result>(
   const [apiUrl] = cluster.origins.keys();
   if (apiUrl === undefined) throw new Error("a cluster has nodes");
   const origin = anOriginAt(cluster.origins, apiUrl);
-  const client = new AnchoringClient({ apiUrl, apiKey: cluster.apiKey, connections });
+  return withNode(cluster, apiUrl, connections, (client) => use(client, origin));
+}
+
+/** A client of one node, while `use` runs. */
+export async function withNode<Result>(
+  { apiKey }: MeasuredCluster,
+  apiUrl: string,
+  connections: number,
+  use: (client: AnchoringClient) => Promise<Result>,
+): Promise<Result> {
+  const client = new AnchoringClient({ apiUrl, apiKey, connections });
   try {
-    return await use(client, origin);
+    return await use(client);
   } finally {
     await client.close();
   }

@@ -5,7 +5,7 @@ import { partyOf } from "@event-anchoring/testkit";
 import type { HttpRequest } from "@event-anchoring/testkit";
 import type { Workload } from "../load/load-generator.ts";
 import type { MeasuredCluster, Place } from "../load/measured-cluster.ts";
-import { NO_GRANT, newGrantBody, preparing, register, withFirstNode } from "../load/parties.ts";
+import { NO_GRANT, newGrantBody, preparing, register, withFirstNode, withNode } from "../load/parties.ts";
 import type { LoadScenario } from "./scenario.ts";
 import { clientsAt } from "./events.ts";
 
@@ -46,7 +46,14 @@ function question({ name, clients, place, hasReceipts = false, expected, ask }: 
 
 /** Requests of every origin in turn, at whatever node: each answer waits for a read index from a quorum. */
 export async function latestOfEach(cluster: MeasuredCluster): Promise<readonly HttpRequest[]> {
-  await someEvents(cluster);
+  // An origin without an anchor has no latest one.
+  for (const [apiUrl, origins] of cluster.origins) {
+    await withNode(cluster, apiUrl, 1, async (client) => {
+      for (const origin_fingerprint of origins) {
+        await preparing(() => client.createEvent({ origin_fingerprint, event_hash: randomHash() }));
+      }
+    });
+  }
   return [...cluster.origins.values()].flat().map((origin) => ({
     path: `/v1/event-anchors/latest?origin_fingerprint=${origin}`,
     body: null,
