@@ -2,6 +2,7 @@
  * Strict JSON: refuses before parsing whatever two parsers might read differently (RFC 8259 sections 4, 6 and 9 leave
  * it open), so that what is validated here is what every other reader of the same bytes sees.
  */
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-codes.ts";
 import { LIMITS } from "./limits.ts";
 
 export type JsonFaultCode =
@@ -43,15 +44,6 @@ class ScanFault extends Error {
     this.code = code;
   }
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
 
 const INTEGER_DIGITS_MAX = String(LIMITS.integerMax).length;
 

@@ -10,6 +10,7 @@ import { bytesToAscii, bytesToUtf8, toOriginFingerprint, ZERO_32 } from "@event-
 import type { OriginFingerprint } from "@event-anchoring/protocol";
 import { PRINTABLE, semanticAnchorOf } from "./fields.ts";
 import type { WireSemanticAnchor } from "./fields.ts";
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-codes.ts";
 import { LIMITS } from "./limits.ts";
 import { parseBody } from "./parse.ts";
 import type { Parsed } from "./parse.ts";
@@ -34,14 +35,6 @@ import { isPair } from "./signer.ts";
 /** Ends a scan; caught at its door. Made once: no place in a body matters here. */
 const NOT_PLAIN = new Error("the body is not plain");
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
 const SMALL_N = 0x6e;
 
 const NULL = codesOf("null");

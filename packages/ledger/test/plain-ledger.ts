@@ -38,7 +38,7 @@ export interface PlainDecision {
   readonly leaves: readonly LeafWrite[];
   readonly tiles: readonly TileWrite[];
   readonly effect: Uint8Array;
-  /** Of the client events that it writes, in their order. */
+  /** Content hashes of the client events that it writes, in their order. */
   readonly contentHashes: readonly Uint8Array[];
   readonly clientEventsHash: Uint8Array;
   readonly groupIdsHash: Uint8Array;

@@ -48,7 +48,7 @@ const CHANGE_TYPES: readonly (ConfChangeSingle["type"] | null)[] = ["add_node", 
 /** What the engine has left of a node's state with its latest call. */
 export interface HeldStatus {
   readonly basic: BasicStatus;
-  /** Of the entry at `basic.lastIndex`. */
+  /** Term of the entry at `basic.lastIndex`. */
   readonly lastTerm: Term;
 }
 

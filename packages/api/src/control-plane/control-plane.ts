@@ -36,7 +36,7 @@ export interface ReadyToRead {
   /** Newest held per wanted origin. They cover every leaf up to the read index, and may be newer than the tables. */
   readonly certificates: readonly ShownCertificate[];
   readonly trustRootVersion: number;
-  /** Of `readLatest`: the answer itself; null if it is to be read from the tables. Of `read`: null. */
+  /** The answer to `readLatest`; null if it has to be read from the tables, and after `read`. */
   readonly latest: LatestAnchor | null;
 }
 

@@ -59,7 +59,7 @@ async function nothingToShow(read: ConsistentRead, origin: OriginFingerprint): P
 interface LastAnchor {
   readonly anchor: VisibleAnchor;
   readonly receipt: Receipt;
-  /** Of a claim or a grant: it depends on when it is asked for. */
+  /** The state of a claim or a grant, which depends on the time of the request; null for other kinds. */
   readonly state: RecordState | null;
 }
 

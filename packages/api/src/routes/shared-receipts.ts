@@ -6,7 +6,7 @@ import type { ReceiptCertificate } from "./anchor-writer.ts";
 export class SharedCheckpoints {
   readonly #places = new Map<string, number>();
   readonly #json: NonNullable<CreatedBatchAnswer["checkpoints"]> = [];
-  /** Of most answers all receipts are under one certificate: it is found without reading its note. */
+  /** The one found last: most answers have one certificate, which is then found without reading its note. */
   #last: { readonly certificate: ReceiptCertificate; readonly place: number } | null = null;
 
   placeOf(certificate: ReceiptCertificate): number {

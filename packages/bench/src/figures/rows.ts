@@ -29,7 +29,7 @@ export interface Counts {
   /** Frames between nodes, and their bytes. */
   readonly frames: number;
   readonly frameBytes: number;
-  /** Of these bytes, what the leader sent. */
+  /** The part of these bytes that the leader sent. */
   readonly leaderSentBytes: number;
   /** Processor time of the main thread of the leader's control plane: its event loop. */
   readonly leaderLoopMs: number;

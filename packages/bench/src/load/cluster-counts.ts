@@ -14,7 +14,7 @@ export interface CountedCluster {
   readonly nodes: readonly ClusterFileNode[];
   readonly leader: ClusterFileNode;
   readonly groups: readonly ProcessGroup[];
-  /** Of each node's database; empty where they are not known. */
+  /** One URL for each node's database; empty where they are not known. */
   readonly databaseUrls: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export class Scrape {
     });
   }
 
-  /** Of all series of a metric, or of those that have a label. @param label as in `event="frame_sent"` */
+  /** The sum over all series of a metric, or over those with a label. @param label as in `event="frame_sent"` */
   sumOf(metric: string, label: string = ""): number {
     const series = this.#samples.filter(
       (sample) => (sample.series === metric || sample.series.startsWith(`${metric}{`)) && sample.series.includes(label),

@@ -131,7 +131,7 @@ export class MeasuredCluster {
     return this.nodes.find(({ id }) => id !== leader.id) ?? leader;
   }
 
-  /** Of a remote cluster all, whatever the place. */
+  /** The URLs at a place. A remote cluster does not say who leads: all its URLs are returned. */
   async urlsAt(place: Place): Promise<readonly string[]> {
     if (place === "all nodes" || this.isRemote) return [...this.origins.keys()];
     return [(place === "leader" ? await this.leader() : await this.follower()).api_url];

@@ -19,7 +19,7 @@ export function parseReport(text: string): Report {
 }
 
 /**
- * Of runs on one machine, such as the usual one and a growth. The first one says when and with what it was measured;
+ * Merges runs on one machine, such as the usual one and a growth. The first says when and with what it was measured;
  * rows are compared within the run they are of.
  */
 export function mergedReport(reports: readonly Report[]): Report {

@@ -87,7 +87,7 @@ const COUNT_COLUMNS: readonly Column[] = [
   { title: "Postgres", width: 8 },
 ];
 
-/** Of a load that writes, for each entry of the log; of one that reads, for each answer. */
+/** Counts for each entry of the log if the load writes, and for each answer if it reads. */
 function countCells({ scenario, unit, seconds }: LoadRow, counts: Counts): readonly string[] {
   const isWrite = unit === "anchors";
   const each = isWrite ? counts.entries : counts.answered;

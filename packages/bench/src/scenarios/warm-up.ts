@@ -5,7 +5,7 @@ import { inTurn, latestOfEach } from "./reads.ts";
 
 interface WarmUpLoad {
   readonly name: string;
-  /** Of the time for warming up. */
+  /** Share of the time for warming up, 0 to 1. */
   readonly share: number;
   readonly planned: PlannedLoad;
 }

@@ -24,7 +24,7 @@ export class LastLeaves {
   readonly #heldOf: (origin: OriginFingerprint) => HeldCertificate | null;
   /** By origin, then by size, ascending. */
   readonly #origins = new Map<string, Map<number, LastLeaf>>();
-  /** Of each origin the one given last: the same object as long as it is true. */
+  /** By origin, the anchor given last: the same object as long as it is true. */
   readonly #given = new Map<
     string,
     { readonly held: HeldCertificate; readonly last: LastLeaf; readonly latest: LatestAnchor }

@@ -1,6 +1,6 @@
 import type { MessageHeader, RaftId } from "raft-ts";
 
-/** Of an acknowledgement, what a leader learns from it. */
+/** What a leader learns from an acknowledgement. */
 type Ack = Pick<MessageHeader, "term" | "index">;
 
 /**

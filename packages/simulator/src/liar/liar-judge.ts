@@ -21,7 +21,7 @@ const EVIDENCE_MAX_MS = 5000;
 const SILENCE_MAX_MS = 10_000;
 /** What is learnt at one node and not yet acted upon. */
 const REACTION_MS = 1000;
-/** Of asking, 50 ms; the way there and back; slow promise files; and a second question. */
+/** A question after 50 ms, the way there and back, slow promise files, and a second question. */
 const COSIGNED_MAX_MS = 150;
 const DAY_MS = 24 * 60 * 60_000;
 
