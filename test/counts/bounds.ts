@@ -25,4 +25,4 @@ export const SQL_BOUNDS = {
  * What an api process allocates on its heap from a request to its answer, with what the test's client takes of it. Code
  * that V8 has not optimised yet allocates a tenth more, which the bound allows.
  */
-export const ANSWER_HEAP_BYTES_MAX = 70_000;
+export const ANSWER_HEAP_BYTES_MAX = 56_000;
