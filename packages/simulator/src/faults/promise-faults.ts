@@ -48,12 +48,14 @@ const BACK_AFTER_MS = 1700;
 const HEARD_WITHIN_MS = 5000;
 
 /**
- * Only the promise file is set back, within one life: it forgets heads that peers have heard of, and the database has
- * grown beyond them. A peer shows such a head, and the node learns from its database that it has forgotten nothing.
+ * Only the promise file of a follower is set back, within one life: it forgets heads that peers have heard of, and the
+ * database has grown beyond them, as the others certify without it. A peer shows such a head, and the node learns from
+ * its database that it has forgotten nothing.
  */
-export function setHeadsBack(stage: Stage, machine: SimulatedMachine): void {
+export function setHeadsBack(stage: Stage, leader: SimulatedMachine): void {
   const { machines, network, world, invariants } = stage;
-  if (STRUCK.has(machine)) return;
+  const machine = machines.find((each) => each !== leader && each.stopped === null && !STRUCK.has(each));
+  if (machine === undefined) return;
   STRUCK.add(machine);
   const others = machines.filter((each) => each !== machine);
   const { volume } = machine.images();
