@@ -33,7 +33,9 @@ import {
   toLoadedRecords,
   withApplied,
 } from "./record-reads.ts";
-import type { EventFilter, GrantBetweenRow, RecordQuery } from "./record-reads.ts";
+import type { EventFilter, RecordQuery, RowWithPosition } from "./record-reads.ts";
+import { claimHistoryQuery, grantHistoryQuery } from "./record-histories.ts";
+import type { ClaimHistoryFilter, GrantHistoryFilter } from "./record-histories.ts";
 import type { RecordRow } from "../tables/related-records.ts";
 import { loadHashRanges } from "../ledger/tree-hashes.ts";
 
@@ -288,15 +290,41 @@ export class Reads {
     limit: number,
   ): Promise<ReadPosition & { readonly grants: readonly GrantRecord[]; readonly newest: GrantRecord | null }> {
     const query = grantsBetweenQuery(grantorFingerprint, granteeFingerprint, pageOf(limit));
-    const { appliedIndex, rows } = await this.#records<GrantBetweenRow>(query, () => true);
+    const { rows, ...position } = await this.#withPosition(query);
     const newest = rows.find(({ what }) => what === "newest");
     return {
-      appliedIndex,
-      sequence: rows[0]?.newest_sequence ?? -1,
-      acceptedMs: rows[0]?.last_accepted_ms ?? 0,
+      ...position,
       grants: rows.filter(({ what }) => what === "standing").map(toGrantRecord),
       newest: newest === undefined ? null : toGrantRecord(newest),
     };
+  }
+
+  async #withPosition(query: RecordQuery): Promise<ReadPosition & { readonly rows: RowWithPosition[] }> {
+    const { appliedIndex, rows } = await this.#records<RowWithPosition>(query, () => true);
+    const { newest_sequence: sequence = -1, last_accepted_ms: acceptedMs = 0 } = rows[0] ?? {};
+    return { appliedIndex, sequence, acceptedMs, rows };
+  }
+
+  /** Claims, ended or not, ascending from after a sequence. @param limit at most PAGE_ROWS_MAX are returned */
+  async claimHistory(
+    filter: ClaimHistoryFilter,
+    afterSequence: number,
+    limit: number,
+  ): Promise<ReadPosition & { readonly claims: readonly ClaimRecord[] }> {
+    const query = claimHistoryQuery(filter, afterSequence, pageOf(limit));
+    const { rows, ...position } = await this.#withPosition(query);
+    return { ...position, claims: rows.filter(isRecord).map(toClaimRecord) };
+  }
+
+  /** The same of grants. */
+  async grantHistory(
+    filter: GrantHistoryFilter,
+    afterSequence: number,
+    limit: number,
+  ): Promise<ReadPosition & { readonly grants: readonly GrantRecord[] }> {
+    const query = grantHistoryQuery(filter, afterSequence, pageOf(limit));
+    const { rows, ...position } = await this.#withPosition(query);
+    return { ...position, grants: rows.filter(isRecord).map(toGrantRecord) };
   }
 
   /**

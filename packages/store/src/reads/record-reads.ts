@@ -2,6 +2,7 @@
 import { LoadedRecords, claimPairHash, grantPartiesHash } from "@event-anchoring/records";
 import type { AsOf, ClaimRecord, GrantRecord } from "@event-anchoring/records";
 import { nodeCrypto } from "@event-anchoring/node-crypto";
+import { concatBytes } from "@event-anchoring/protocol";
 import { bigintArray, prefixArray } from "../postgres/binary-array.ts";
 import type { Parameter } from "../postgres/connection.ts";
 import { EVENT_HASH, GRANT_REF, IRIS_REF, eventPrefixOf } from "../tables/leaf-indexes.ts";
@@ -31,7 +32,7 @@ export function withApplied(select: string, ctes = "", columns = "l.applied_inde
 }
 
 /** The position of the snapshot, beside its applied index. */
-const WITH_POSITION = "l.applied_index, l.next_sequence - 1 AS newest_sequence, l.last_accepted_ms";
+export const WITH_POSITION = "l.applied_index, l.next_sequence - 1 AS newest_sequence, l.last_accepted_ms";
 
 const RECORDS = {
   name: "records",
@@ -57,20 +58,42 @@ export function toLoadedRecords(rows: readonly RecordRow[]): LoadedRecords {
   return new LoadedRecords(claims, grants);
 }
 
+export const OF_PAIR = "c.pair_prefix = ($1::bigint[])[1] AND c.pair_hash = $2";
+
+/** The values of OF_PAIR. */
+export function pairValues(pair: {
+  readonly entityFingerprint: Uint8Array;
+  readonly attributeType: number;
+}): readonly [Parameter, Parameter] {
+  const pairHash = claimPairHash(pair, nodeCrypto.sha256);
+  return [prefixArray([pairHash]), pairHash];
+}
+
 const NEWEST_CLAIM = {
   name: "newest_claim",
   text: withApplied(`
     SELECT 'claim' AS what, ${CLAIM_BYTES} AS record FROM state.claims c ${CLAIM_ANCHOR}
-    WHERE c.pair_prefix = ($1::bigint[])[1] AND c.entity_fingerprint = $2 AND c.attribute_type = $3
-    ORDER BY c.sequence DESC LIMIT 1`),
+    WHERE ${OF_PAIR} ORDER BY c.sequence DESC LIMIT 1`),
 };
 
 export function newestClaimQuery(entityFingerprint: Uint8Array, attributeType: number): RecordQuery {
-  const pairHash = claimPairHash({ entityFingerprint, attributeType }, nodeCrypto.sha256);
-  return { statement: NEWEST_CLAIM, values: [prefixArray([pairHash]), entityFingerprint, attributeType] };
+  return { statement: NEWEST_CLAIM, values: pairValues({ entityFingerprint, attributeType }) };
 }
 
-const BETWEEN = `g.parties_prefix = ($1::bigint[])[1] AND g.grantor_fingerprint = $2 AND g.grantee_fingerprint = $3`;
+/** The two are compared as one text: no index of a single party is mistaken for that of both. */
+export const BETWEEN =
+  "g.parties_prefix = ($1::bigint[])[1] AND g.grantor_fingerprint || g.grantee_fingerprint = $2::bytea";
+
+interface Parties {
+  readonly grantorFingerprint: Uint8Array;
+  readonly granteeFingerprint: Uint8Array;
+}
+
+/** The values of BETWEEN. */
+export function betweenValues(parties: Parties): readonly [Parameter, Parameter] {
+  const hash = grantPartiesHash(parties, nodeCrypto.sha256);
+  return [prefixArray([hash]), concatBytes(parties.grantorFingerprint, parties.granteeFingerprint)];
+}
 
 const GRANTS_BETWEEN = {
   name: "grants_between",
@@ -78,7 +101,7 @@ const GRANTS_BETWEEN = {
     `
     (SELECT 'standing' AS what, ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
       WHERE ${BETWEEN} AND g.superseded_at IS NULL AND g.revoked_at IS NULL
-      ORDER BY g.grantor_lineage, g.grantee_lineage LIMIT $4)
+      ORDER BY g.grantor_lineage, g.grantee_lineage LIMIT $3)
     UNION ALL
     (SELECT 'newest', ${GRANT_BYTES} AS record FROM state.grants g ${GRANT_ANCHOR}
       WHERE ${BETWEEN} ORDER BY g.sequence DESC LIMIT 1)`,
@@ -87,8 +110,9 @@ const GRANTS_BETWEEN = {
   ),
 };
 
-export interface GrantBetweenRow extends Omit<RecordRow, "what"> {
-  readonly what: "standing" | "newest" | null;
+/** A record, or a hole, beside the position of the snapshot. */
+export interface RowWithPosition extends Omit<RecordRow, "what"> {
+  readonly what: "standing" | "newest" | "claim" | "grant" | null;
   readonly newest_sequence: number;
   readonly last_accepted_ms: number;
 }
@@ -98,11 +122,7 @@ export function grantsBetweenQuery(
   granteeFingerprint: Uint8Array,
   limit: number,
 ): RecordQuery {
-  const partiesHash = grantPartiesHash({ grantorFingerprint, granteeFingerprint }, nodeCrypto.sha256);
-  return {
-    statement: GRANTS_BETWEEN,
-    values: [prefixArray([partiesHash]), grantorFingerprint, granteeFingerprint, limit],
-  };
+  return { statement: GRANTS_BETWEEN, values: [...betweenValues({ grantorFingerprint, granteeFingerprint }), limit] };
 }
 
 /**

@@ -55,6 +55,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<Map<string, s
 interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
   readonly "Index Cond"?: string;
   readonly Plans?: readonly PlanNode[];
 }
@@ -104,6 +105,14 @@ function sortedRanges(node: PlanNode, isSorted = false): string[] {
   return [...isRange, ...(node.Plans ?? []).flatMap((child) => sortedRanges(child, isBelowSort))];
 }
 
+const HISTORY_OF = {
+  entity: { entityFingerprint: hash("x"), attributeType: null },
+  pair: { entityFingerprint: hash("x"), attributeType: 1 },
+  grantor: { by: "grantor", fingerprint: hash("x") },
+  grantee: { by: "grantee", fingerprint: hash("x") },
+  both: { by: "both", grantorFingerprint: hash("x"), granteeFingerprint: hash("y") },
+} as const;
+
 const READS: [string, (reads: Reads) => Promise<unknown>][] = [
   ["anchors", (reads) => reads.anchors([toAnchorId(hash("x"))])],
   ["anchorsBySequence", (reads) => reads.anchorsBySequence([1])],
@@ -117,6 +126,11 @@ const READS: [string, (reads: Reads) => Promise<unknown>][] = [
   ["records", (reads) => reads.records({ claims: [1], grants: [2] }, [3])],
   ["newestClaim", (reads) => reads.newestClaim(hash("x"), 1)],
   ["grantsBetween", (reads) => reads.grantsBetween(hash("x"), hash("y"), 5)],
+  ["claimHistory of an entity", (reads) => reads.claimHistory(HISTORY_OF.entity, -1, 5)],
+  ["claimHistory of a pair", (reads) => reads.claimHistory(HISTORY_OF.pair, -1, 5)],
+  ["grantHistory of a grantor", (reads) => reads.grantHistory(HISTORY_OF.grantor, -1, 5)],
+  ["grantHistory of a grantee", (reads) => reads.grantHistory(HISTORY_OF.grantee, -1, 5)],
+  ["grantHistory of both", (reads) => reads.grantHistory(HISTORY_OF.both, -1, 5)],
   ["grantsTo", (reads) => reads.grantsTo(1, { sequence: 2, timeMs: 1 }, 5)],
   ["revocationsOf", (reads) => reads.revocationsOf([1], 2, 5)],
   ["eventsBy event_hash", (reads) => reads.eventsBy({ by: "event_hash", eventHash: hash("x") }, -1, 5)],
@@ -133,6 +147,23 @@ describe("no statement scans a table", () => {
     expect(await scansOf(texts)).toEqual([]);
     const plans = await Promise.all([...texts.values()].map(planOf));
     expect(plans.flatMap(([root]) => (root === undefined ? [] : sortedRanges(root)))).toEqual([]);
+  });
+
+  /** An entity can have many records of other types and with other parties: those must not be looked through. */
+  test.each<[string, (reads: Reads) => Promise<unknown>, string]>([
+    ["a pair's newest claim", (reads) => reads.newestClaim(hash("x"), 1), "claims_by_pair"],
+    ["a pair's claims", (reads) => reads.claimHistory(HISTORY_OF.pair, -1, 5), "claims_by_pair"],
+    ["an entity's claims", (reads) => reads.claimHistory(HISTORY_OF.entity, -1, 5), "claims_by_entity"],
+    ["a grantor's grants", (reads) => reads.grantHistory(HISTORY_OF.grantor, -1, 5), "grants_by_grantor"],
+    ["a grantee's grants", (reads) => reads.grantHistory(HISTORY_OF.grantee, -1, 5), "grants_by_grantee"],
+    ["the grants of both", (reads) => reads.grantHistory(HISTORY_OF.both, -1, 5), "grants_by_parties"],
+    ["grants in force", (reads) => reads.grantsBetween(hash("x"), hash("y"), 5), "grants_standing grants_by_parties"],
+  ])("%s: by the index that holds no others", async (_, ask, indexes) => {
+    const reads = await Reads.open({ url: database.readOnlyUrl });
+    const [text = ""] = (await statementsOf(() => ask(reads))).values();
+    await reads.close();
+    const used = (await planOf(text)).map((node) => node["Index Name"] ?? "");
+    expect(used.filter((name) => /^(?:claims|grants)_/.test(name)).join(" ")).toBe(indexes);
   });
 
   test("facts, of every part and of all together", async () => {

@@ -152,6 +152,77 @@ describe("grants between two entities", () => {
   });
 });
 
+describe("histories", () => {
+  /** Page by page, beginning after what the page before ended with. */
+  async function pages<T extends { readonly sequence: number }>(
+    limit: number,
+    page: (after: number) => Promise<readonly T[]>,
+  ): Promise<T[]> {
+    const found: T[] = [];
+    for (let after = -1; ;) {
+      const some = await page(after);
+      found.push(...some);
+      const last = some.at(-1);
+      if (last === undefined || some.length < limit) return found;
+      after = last.sequence;
+    }
+  }
+
+  test("of claims: an entity's, and a pair's, ended or not", async () => {
+    const claims = known.book.addedClaims();
+    const ends = new Set<string>();
+    let types = 0;
+    for (const { entityFingerprint, attributeType } of claims) {
+      const ofEntity = claims.filter((one) => equalBytes(one.entityFingerprint, entityFingerprint));
+      const ofPair = ofEntity.filter((one) => one.attributeType === attributeType);
+      for (const one of ofEntity) ends.add(`${one.supersededAt === null} ${one.revokedAt === null}`);
+      types = Math.max(types, new Set(ofEntity.map((one) => one.attributeType)).size);
+      for (const [type, expected] of [
+        [null, ofEntity],
+        [attributeType, ofPair],
+      ] as const) {
+        const filter = { entityFingerprint, attributeType: type };
+        for (const limit of [1, 3, 100]) {
+          const found = await pages(limit, async (after) => (await reads.claimHistory(filter, after, limit)).claims);
+          expect(found).toEqual(expected);
+        }
+      }
+    }
+    expect(ends.size).toBeGreaterThan(2);
+    expect(types).toBeGreaterThan(1);
+  });
+
+  test("of grants: a grantor's, a grantee's, and those of both", async () => {
+    const grants = known.book.addedGrants();
+    let longest = 0;
+    for (const { grantorFingerprint, granteeFingerprint } of grants) {
+      const byGrantor = grants.filter((one) => equalBytes(one.grantorFingerprint, grantorFingerprint));
+      const byGrantee = grants.filter((one) => equalBytes(one.granteeFingerprint, granteeFingerprint));
+      const both = byGrantor.filter((one) => equalBytes(one.granteeFingerprint, granteeFingerprint));
+      longest = Math.max(longest, byGrantor.length, byGrantee.length);
+      for (const [filter, expected] of [
+        [{ by: "grantor", fingerprint: grantorFingerprint }, byGrantor],
+        [{ by: "grantee", fingerprint: granteeFingerprint }, byGrantee],
+        [{ by: "both", grantorFingerprint, granteeFingerprint }, both],
+      ] as const) {
+        for (const limit of [1, 3, 100]) {
+          const found = await pages(limit, async (after) => (await reads.grantHistory(filter, after, limit)).grants);
+          expect(found).toEqual(expected);
+        }
+      }
+    }
+    expect(longest).toBeGreaterThan(3);
+  });
+
+  test("of nobody are empty, with the position", async () => {
+    const position = await reads.position();
+    const nobody = { entityFingerprint: hash("nobody"), attributeType: null };
+    expect(await reads.claimHistory(nobody, -1, 5)).toEqual({ ...position, claims: [] });
+    const grantee = { by: "grantee", fingerprint: hash("nobody") } as const;
+    expect(await reads.grantHistory(grantee, -1, 5)).toEqual({ ...position, grants: [] });
+  });
+});
+
 describe("grants to a lineage", () => {
   test("are those that stand at a position, ascending", async () => {
     const grants = known.book.addedGrants();
